@@ -1,0 +1,132 @@
+/// The stages of sampling, each a small function: adjust logits, collect candidates, filter, draw.
+///
+/// Order (SamplingOrder::kStandard): penalties, logit bias, temperature, top-k, typical, top-p,
+/// min-p, draw. A filter takes a span of candidates and returns the front part that survives.
+///
+/// Two definitions make every result independent of how it is computed.
+///
+/// The total order: a candidate precedes another if its logit is larger or, with equal logits, its
+/// token id is smaller. Every "most likely first" and every tie means this order. Spans themselves
+/// are sets: no function cares in which order candidates come in, or promises one going out.
+///
+/// The mass: a candidate's share of probability is the integer
+///     round(2^42 * exp((logit - largest logit) / temperature)),
+/// 0 to 2^42, and a probability is a mass over the sum of the masses of the span. Integer sums are
+/// exact, so they are the same in every order. A token less than 2^-43 times as likely as the best
+/// has mass 0 and is never drawn; all of them together have less than 1.5e-8 of the probability in
+/// a vocabulary of 128,256.
+///
+/// Temperature divides the differences inside the mass, never the logits: it cannot reorder or
+/// merge them. A logit of +infinity takes all the mass (shared, if there are several).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/rng.h"
+#include "skald/ids.h"
+#include "skald/sampling_params.h"
+
+namespace skald::sampling {
+
+/// A token that may be chosen. Its logit is not NaN and not -infinity.
+struct Candidate {
+  float logit = 0;
+  TokenId token = kNoToken;
+  uint64_t mass = 0;  ///< valid after Weigh for the span it was called with
+};
+
+/// Mass of the most likely candidate.
+inline constexpr uint64_t kFullMass = uint64_t{1} << 42;
+
+/// Most candidates whose masses sum to less than 2^63.
+inline constexpr int64_t kMaxCandidates = int64_t{1} << 20;
+
+/// Logits per block of ScanLogits: 501 blocks for the 128,256 tokens of Llama 3.
+inline constexpr int64_t kLogitBlock = 256;
+
+/// True if `a` comes before `b` in the total order.
+inline bool Precedes(const Candidate& a, const Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
+}
+
+/// Tokens seen so far and the scratch to count them in.
+struct PenaltyHistory {
+  std::span<const TokenId> prompt;  ///< oldest first
+  std::span<const TokenId> output;  ///< oldest first, after the prompt
+  std::span<int32_t> counts;        ///< [vocab_size], all 0; all 0 again afterwards
+};
+
+/// Applies the penalties to `logits` [vocab_size] in place: repetition, then frequency, then
+/// presence, computed in double and rounded to float once. The window and which part of it each
+/// penalty sees: skald/sampling_params.h. Requires every token < vocab_size.
+void ApplyPenalties(const Penalties& penalties, const PenaltyHistory& history,
+                    std::span<float> logits);
+
+/// True if `penalties` change no logit whatever the history.
+bool AreOff(const Penalties& penalties);
+
+/// Adds each bias to its logit in place. A bias of -infinity makes the logit -infinity, also if it
+/// was +infinity. Requires tokens < vocab_size.
+void ApplyLogitBias(std::span<const LogitBias> biases, std::span<float> logits);
+
+/// What one pass over a row of logits finds.
+struct LogitScan {
+  float max = 0;         ///< the largest logit; -infinity if all are
+  bool has_nan = false;  ///< then max and the block maxima mean nothing
+};
+
+/// Finds the largest logit, and of each block of kLogitBlock (the last may be short) into
+/// `block_max` [ceil(logits.size() / kLogitBlock)].
+LogitScan ScanLogits(std::span<const float> logits, std::span<float> block_max);
+
+/// The lowest token whose logit equals `max`, the row's largest: greedy decoding.
+TokenId FirstTokenWith(std::span<const float> logits, float max);
+
+/// Fills the front of `scratch` [vocab_size] with the first `k` tokens of the row in the total
+/// order and returns it; k <= 0 means all. Leaves out tokens with a logit of -infinity. `block_max`
+/// is from ScanLogits of the same row and is overwritten.
+/// Cost: O(blocks + k * kLogitBlock) unless logits are tied or k is large, then O(vocab_size).
+std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
+                                 std::span<float> block_max, std::span<Candidate> scratch);
+
+/// Computes the mass of every candidate at `temperature` > 0 and returns their sum, at least
+/// kFullMass. Requires 1 to kMaxCandidates candidates.
+uint64_t Weigh(std::span<Candidate> candidates, double temperature);
+
+/// The sum of the masses of a whole row with largest logit `max` > -infinity at temperature 1: the
+/// normalizer of its softmax, times kFullMass.
+uint64_t MassOfRow(std::span<const float> logits, float max);
+
+/// The natural logarithm of the probability of `logit` in a row with that `max` and `row_mass`.
+/// -infinity if the probability is 0.
+double Logprob(float logit, float max, uint64_t row_mass);
+
+/// Top-k (k >= 1): the first k candidates in the total order. CollectTopK does it faster for a row.
+std::span<Candidate> KeepTopK(std::span<Candidate> candidates, int64_t k);
+
+/// Typical (Meister et al. 2022): orders candidates by how far their information -log p is from the
+/// entropy of the distribution, ties by the total order, and keeps the fewest whose probabilities
+/// sum to at least `p`. Both quantities contain the logarithm of the normalizer, so the distance
+/// is |x - mean of x| with x = (logit - largest) / temperature: no logarithm is taken. `p` >= 1
+/// keeps all. Masses are recomputed.
+std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p, double temperature);
+
+/// Top-p (Holtzman et al. 2019): the fewest candidates, in the total order, whose probabilities sum
+/// to at least `p`; at least one. `p` >= 1 keeps all. Masses are recomputed.
+std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, double temperature);
+
+/// Min-p: the candidates at least `p` times as likely as the most likely one, decided on logits:
+/// (logit - largest) / temperature >= log p. `p` <= 0 keeps all.
+std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double temperature);
+
+/// Draws one candidate with probability proportional to its mass at `temperature`.
+///
+/// Each token has its own random number (draw = token id) and the smallest of -log(1 - u) / mass
+/// wins: an exponential race, the same as the Gumbel-max trick. So the result does not depend on
+/// the order of the candidates, and two similar distributions with the same key mostly give the
+/// same token, which is what makes a draft model's guesses right. A tie goes to the total order.
+/// Cost: one Philox for two tokens; a logarithm only for a token that can still win.
+TokenId Draw(std::span<Candidate> candidates, double temperature, const RandomKey& key);
+
+}  // namespace skald::sampling

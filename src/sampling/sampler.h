@@ -1,0 +1,82 @@
+/// Sampler: one row of logits in, one token out.
+///
+/// The token is a pure function of (logits, prompt, output, parameters, random key): no state
+/// survives a call, nothing depends on what was sampled before or beside it. Decisions use integer
+/// masses and a total order on (logit, token id), so no result depends on the order of a sum.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+#include "sampling/filters.h"
+#include "skald/ids.h"
+#include "skald/sampling_params.h"
+#include "skald/status.h"
+
+namespace skald::sampling {
+
+/// A token with the natural logarithm of its probability under the model's own distribution.
+struct TokenLogprob {
+  TokenId token = kNoToken;
+  double logprob = 0;
+};
+
+/// What one token is sampled from. Spans are read during the call only.
+struct SampleInput {
+  std::span<const float> logits;    ///< [vocab_size], of the row that predicts the next token
+  std::span<const TokenId> prompt;  ///< the request's prompt tokens, each < vocab_size
+  std::span<const TokenId> output;  ///< tokens generated since, oldest first, each < vocab_size
+  RandomKey key;                    ///< seed (of the parameters), sequence, position of the token
+};
+
+/// What was sampled.
+struct Sampled {
+  TokenId token = kNoToken;
+  /// Set if and only if params.top_logprobs is: of the unmodified logits; -infinity is possible.
+  std::optional<double> logprob;
+  /// The params.top_logprobs most likely tokens, likeliest first, ties by token id. Lies in the
+  /// sampler: valid until its next call.
+  std::span<const TokenLogprob> top;
+};
+
+/// Samples tokens of one vocabulary. Owns scratch memory of about 25 bytes per token, so that a
+/// call allocates nothing. One thread at a time; use one per worker. Which one samples a row does
+/// not matter.
+class Sampler {
+ public:
+  /// The largest vocabulary: bounds the integer masses (filters.h). Known models stay below 2^19.
+  static constexpr int64_t kMaxVocabSize = kMaxCandidates;
+
+  /// Errors: kUnsupported unless 1 <= vocab_size <= kMaxVocabSize.
+  static Result<Sampler> Create(int64_t vocab_size);
+
+  int64_t vocab_size() const { return static_cast<int64_t>(counts_.size()); }
+
+  /// Chooses a token. `params` must have passed Validate() for this vocabulary size.
+  ///
+  /// Errors: kNumeric if a logit is NaN or all are -infinity (broken weights or activations);
+  /// kInvalidArgument if logit_bias bans every token that the model allows. Logits of +infinity
+  /// share all the probability equally.
+  /// Cost: one pass over the logits and O(history in the window) with top_k or greedy; without
+  /// top_k one exponential per token. sampler_bench.cc has figures.
+  Result<Sampled> Sample(const SampleInput& input, const SamplingParams& params);
+
+  /// The min(n, vocab_size) most likely tokens of the unmodified distribution, likeliest first,
+  /// ties by token id; n >= 0. Lies in the sampler: valid until its next call.
+  /// Errors: kNumeric as Sample. Cost: one exponential per token.
+  Result<std::span<const TokenLogprob>> TopLogprobs(std::span<const float> logits, int64_t n);
+
+ private:
+  explicit Sampler(int64_t vocab_size);
+
+  std::vector<int32_t> counts_;        // [vocab]; occurrences in the window; all 0 between calls
+  std::vector<float> adjusted_;        // [vocab]; logits after penalties and bias
+  std::vector<Candidate> candidates_;  // [vocab]
+  std::vector<float> block_max_;       // [ceil(vocab / kLogitBlock)]
+  std::vector<TokenLogprob> top_;      // [vocab at most]
+};
+
+}  // namespace skald::sampling
