@@ -1,0 +1,173 @@
+/// Tokenizer and StreamDecoder: text to token ids and back.
+///
+/// A Tokenizer is immutable after creation and holds no scratch state, so one object serves any
+/// number of threads without locking. It never turns text into a control token (the markers of a
+/// chat template, the beginning and end of a sequence) unless the caller asks for it: what a user
+/// typed stays text.
+///
+/// Two families are implemented, with the semantics of llama.cpp, whose published test pairs are
+/// reproduced exactly: "llama" (SentencePiece BPE with byte fallback) and "gpt2" (byte-level BPE
+/// behind a pre-tokenizer). Both take time O(n log n) in the length of the text, whatever the text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skald/ids.h"
+#include "skald/status.h"
+
+namespace skald {
+
+namespace text {
+struct TokenizerSpec;  // src/text/tokenizer_spec.h: the content of a model file's tokenizer keys
+}
+
+/// What Encode does with text that spells a control token, such as "<|im_end|>".
+enum class SpecialTokens : uint8_t {
+  kAsText,  ///< It is text like any other. The right choice for everything a user wrote.
+  kParse,   ///< It becomes the control token. Only for text written by a template or a developer.
+};
+
+/// Whether Encode puts the model's BOS in front and its EOS behind.
+enum class BoundaryTokens : uint8_t {
+  kAsModel,  ///< As the model file says (add_bos(), add_eos()). The right choice for a raw prompt.
+  kNone,     ///< Neither: for fragments, and for rendered templates that spell their own BOS.
+};
+
+struct EncodeOptions {
+  SpecialTokens special = SpecialTokens::kAsText;
+  BoundaryTokens boundary = BoundaryTokens::kAsModel;
+};
+
+/// Whether decoded text shows control and unknown tokens ("<s>", "<|eot_id|>").
+enum class ControlTokens : uint8_t { kHide, kShow };
+
+/// Where the decoded tokens stand. SentencePiece models put a space before the first word of a
+/// text; decoding from the start of a sequence takes it away again, decoding the continuation of
+/// a prompt must not.
+enum class DecodeFrom : uint8_t {
+  kStart,         ///< The first token (or the first after BOS) begins the sequence.
+  kContinuation,  ///< Tokens stand before these: every byte is kept.
+};
+
+struct DecodeOptions {
+  ControlTokens control = ControlTokens::kHide;
+  DecodeFrom from = DecodeFrom::kStart;
+};
+
+/// The kinds of token, with the numbers of the GGUF key tokenizer.ggml.token_type.
+enum class TokenType : uint8_t {
+  kNormal = 1,       ///< Text.
+  kUnknown = 2,      ///< Stands for text the vocabulary cannot spell.
+  kControl = 3,      ///< Structure, not text: BOS, end of turn. Hidden when decoding.
+  kUserDefined = 4,  ///< Text that is always matched whole, before anything else.
+  kUnused = 5,       ///< Padding of the vocabulary. Treated as normal.
+  kByte = 6,         ///< One byte of a character that has no token ("<0x0A>").
+};
+
+/// Text to token ids and back, for one vocabulary. Move-only; thread-safe for const use.
+class Tokenizer {
+ public:
+  /// Builds a tokenizer from the content of a model file. `spec` and what it points to may be freed
+  /// afterwards. Time O(n log n) in the bytes of tokens and merges: about 0.1 s for 128 k tokens
+  /// and 280 k merges. Errors: kBadModel with the token, merge or key that is wrong; kUnsupported
+  /// for a tokenizer model or pre-tokenizer skald does not implement, with the list of those it
+  /// does.
+  static Result<Tokenizer> Create(const text::TokenizerSpec& spec);
+
+  ~Tokenizer();
+  Tokenizer(Tokenizer&& other) noexcept;
+  Tokenizer& operator=(Tokenizer&& other) noexcept;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+
+  /// The tokens of `text`, which may be any bytes (invalid UTF-8 is encoded byte by byte).
+  /// DecodeBytes of the result is `text` again; for "llama" models with a space prefix, provided
+  /// the text has no user-defined or parsed control token inside (each is followed by one more
+  /// space) and no U+2581 (it comes back as a space). Errors: kInvalidArgument if the vocabulary
+  /// has no token for a byte of the text and no unknown token either, or if the text is longer than
+  /// kMaxTextBytes.
+  Result<std::vector<TokenId>> Encode(std::string_view text,
+                                      const EncodeOptions& options = {}) const;
+
+  /// Longest text Encode takes: positions are 32-bit numbers inside, and no context is this long.
+  static constexpr int64_t kMaxTextBytes = int64_t{1} << 30;
+
+  /// The exact bytes of a token sequence; may be invalid UTF-8 where the tokens spell such. An id
+  /// outside the vocabulary adds nothing (models pad their vocabulary).
+  std::string DecodeBytes(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
+
+  /// DecodeBytes as valid UTF-8: each maximal ill-formed sequence becomes one U+FFFD, as web
+  /// browsers do (WHATWG Encoding, "utf-8 decode"). What StreamDecoder gives in pieces.
+  std::string Decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
+
+  /// Number of tokens; valid ids are 0 <= id < vocab_size().
+  int64_t vocab_size() const;
+  bool Contains(TokenId id) const { return id >= 0 && id < vocab_size(); }
+
+  /// The bytes `id` adds to a text, control tokens by their name. Empty if outside the vocabulary.
+  /// Valid as long as the tokenizer.
+  std::string_view TokenBytes(TokenId id) const;
+  /// TokenBytes for a line of a terminal or log: printable ASCII and valid UTF-8 letters as they
+  /// are, backslash as \\, newline, return and tab as \n, \r, \t, any other byte as \xHH.
+  std::string EscapedToken(TokenId id) const;
+  /// kUnused if outside the vocabulary.
+  TokenType Type(TokenId id) const;
+  /// True for control and unknown tokens: those that decoding hides.
+  bool IsControl(TokenId id) const;
+  /// The token whose TokenBytes are `bytes`, or kNoToken. Of a byte token and a normal token with
+  /// the same bytes, the normal one.
+  TokenId FindToken(std::string_view bytes) const;
+
+  /// Ids of the tokens with a fixed meaning; kNoToken if the model has none.
+  TokenId bos_id() const;
+  TokenId eos_id() const;
+  TokenId eot_id() const;  ///< end of a turn in a conversation
+  TokenId unk_id() const;
+  TokenId pad_id() const;
+  /// Whether BoundaryTokens::kAsModel adds BOS or EOS.
+  bool add_bos() const;
+  bool add_eos() const;
+
+  /// True if generation stops at `id`: EOS, end of turn, and the tokens known by their name to end
+  /// a message ("<|im_end|>", "<|eot_id|>", "<end_of_turn>", ...).
+  bool IsEndOfGeneration(TokenId id) const;
+  /// All such tokens, ascending.
+  std::span<const TokenId> end_of_generation_ids() const;
+
+  /// "llama" or "gpt2", as in the key tokenizer.ggml.model.
+  std::string_view model_name() const;
+
+ private:
+  struct Impl;
+  explicit Tokenizer(std::unique_ptr<const Impl> impl);
+  std::unique_ptr<const Impl> impl_;
+};
+
+/// Turns generated tokens into text piece by piece, without ever cutting a UTF-8 sequence.
+///
+/// The concatenation of what Push returned, and Flush at the end, is Tokenizer::Decode of all
+/// tokens pushed. Each string is valid UTF-8; an incomplete sequence at the end is held back (at
+/// most 3 bytes) until later tokens complete it or show it to be ill-formed. One object per
+/// sequence; not thread-safe. The tokenizer must outlive it and stay where it is.
+class StreamDecoder {
+ public:
+  explicit StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options = {});
+
+  /// The text that `id` adds. May be empty: control tokens, incomplete characters.
+  std::string Push(TokenId id);
+  /// What was held back, as U+FFFD, and start anew as at construction.
+  std::string Flush();
+
+ private:
+  const Tokenizer* tokenizer_;
+  DecodeOptions options_;
+  bool at_start_;
+  std::string pending_;  // an incomplete UTF-8 sequence: 0 to 3 bytes
+};
+
+}  // namespace skald

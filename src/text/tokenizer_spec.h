@@ -1,0 +1,44 @@
+/// TokenizerSpec: what a model file says about its tokenizer, before anything of it is believed.
+///
+/// The load room fills this plain struct from GGUF keys; Tokenizer::Create checks every field and
+/// builds the immutable structures from it. Nothing here is validated, and nothing here needs to
+/// outlive the call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skald::text {
+
+/// Ids the file gives tokens with a fixed meaning. Absent: the file has no such key. 64-bit so that
+/// a 32-bit number from a file can be compared before it is narrowed.
+struct SpecialIds {
+  std::optional<int64_t> bos;
+  std::optional<int64_t> eos;
+  std::optional<int64_t> eot;
+  std::optional<int64_t> eom;  // "end of message", e.g. before a tool call
+  std::optional<int64_t> unk;
+  std::optional<int64_t> pad;
+};
+
+/// The content of the tokenizer.ggml.* keys. Each field names its key.
+struct TokenizerSpec {
+  std::string model;  ///< .model: "llama" or "gpt2"
+  std::string pre;    ///< .pre: name of the pre-tokenizer, only for "gpt2"; empty if absent
+
+  std::vector<std::string_view> tokens;  ///< .tokens: index is the id; text as in the file
+  std::vector<float> scores;             ///< .scores: one per token ("llama"), or empty
+  std::vector<int64_t> types;            ///< .token_type: one per token, or empty (all normal)
+  std::vector<std::string_view> merges;  ///< .merges: "left right", most important first ("gpt2")
+
+  SpecialIds ids;  ///< .bos_token_id and so on
+
+  std::optional<bool> add_bos;           ///< .add_bos_token
+  std::optional<bool> add_eos;           ///< .add_eos_token
+  std::optional<bool> add_space_prefix;  ///< .add_space_prefix ("llama")
+};
+
+}  // namespace skald::text
