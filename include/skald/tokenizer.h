@@ -1,4 +1,4 @@
-/// Tokenizer and StreamDecoder: text to token ids and back.
+/// Tokenizer, StreamDecoder, StopMatcher: text to token ids, ids to text, and where to stop.
 ///
 /// A Tokenizer is immutable after creation and holds no scratch state, so one object serves any
 /// number of threads without locking. It never turns text into a control token (the markers of a
@@ -24,7 +24,8 @@ namespace skald {
 
 namespace text {
 struct TokenizerSpec;  // src/text/tokenizer_spec.h: the content of a model file's tokenizer keys
-}
+class ByteAutomaton;   // src/text/byte_automaton.h
+}  // namespace text
 
 /// What Encode does with text that spells a control token, such as "<|im_end|>".
 enum class SpecialTokens : uint8_t {
@@ -168,6 +169,53 @@ class StreamDecoder {
   DecodeOptions options_;
   bool at_start_;
   std::string pending_;  // an incomplete UTF-8 sequence: 0 to 3 bytes
+};
+
+/// Finds stop strings in streamed text, also across the borders of its pieces.
+///
+/// Passes text through until the first stop string. Text that may be the beginning of a stop string
+/// is held back until more text decides it, so no part of a stop string is ever shown. The first
+/// stop string is the one that ends first; of several that end at the same place, the longest. What
+/// was passed through before it is exactly the text up to where it begins, and that does not depend
+/// on how the text was cut into pieces. Time is linear in the text, whatever the stop strings. One
+/// object per stream; not thread-safe.
+class StopMatcher {
+ public:
+  /// What a piece of text brought.
+  struct Output {
+    std::string text;     ///< text now certain not to be part of a stop string
+    int stop_index = -1;  ///< index of the stop string that was found, or -1
+  };
+
+  /// At most this many stop strings of this length: far above any use, far below a burden.
+  static constexpr size_t kMaxStops = 256;
+  static constexpr size_t kMaxStopBytes = 4096;
+
+  /// No stop strings at all is legal: everything passes at once. Errors: kInvalidArgument for a
+  /// stop string that is empty, not UTF-8 or longer than kMaxStopBytes, or more than kMaxStops.
+  static Result<StopMatcher> Create(std::span<const std::string> stops);
+
+  ~StopMatcher();
+  StopMatcher(StopMatcher&& other) noexcept;
+  StopMatcher& operator=(StopMatcher&& other) noexcept;
+  StopMatcher(const StopMatcher&) = delete;
+  StopMatcher& operator=(const StopMatcher&) = delete;
+
+  /// Takes the next piece of text. After a stop string was found nothing passes any more, and
+  /// stop_index stays as it was, until Reset.
+  Output Push(std::string_view piece);
+  /// The text ends here without a stop string: returns what was held back.
+  std::string Flush();
+  /// Forgets all text, for the next stream.
+  void Reset();
+
+ private:
+  explicit StopMatcher(std::unique_ptr<const text::ByteAutomaton> automaton);
+
+  std::unique_ptr<const text::ByteAutomaton> automaton_;
+  int32_t state_ = 0;    // of the automaton: the longest suffix that begins a stop string
+  std::string held_;     // that suffix: not yet passed on
+  int stop_index_ = -1;  // what was found, or -1
 };
 
 }  // namespace skald
