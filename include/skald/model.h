@@ -1,0 +1,95 @@
+/// Model: a model file, loaded. Weights, tokenizer and facts about both; constant after loading.
+///
+///     Result<Model> model = LoadModel({.path = "tales.gguf"});
+///     if (!model.ok()) ... model.status().message() ...
+///
+/// A Model is a handle: copies share one set of weights, and any number of engines and threads may
+/// use it at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skald/status.h"
+#include "skald/tokenizer.h"
+
+namespace skald {
+
+namespace model {
+class Transformer;
+}
+
+/// Facts about a loaded model, for people and for `--json`.
+struct ModelInfo {
+  std::string path;          ///< the (first) file
+  std::string name;          ///< general.name, or the file name
+  std::string architecture;  ///< "llama", "qwen2", ...
+  std::string weights_type;  ///< the element type most weights are stored in: "Q4_K"
+  int64_t parameter_count = 0;
+  int64_t file_bytes = 0;    ///< all parts
+  int64_t weight_bytes = 0;  ///< packed, in memory
+  int64_t context_length = 0;
+  int64_t vocab_size = 0;
+  int64_t layer_count = 0;
+  std::string chat_template;  ///< empty if the file has none
+};
+
+/// How to load. Aggregates with defaults: set what you need.
+struct LoadOptions {
+  std::string path;  ///< a GGUF file; the first part of a split one
+  int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
+  /// Called from the loading thread from time to time with bytes done and bytes in all. May be
+  /// empty.
+  std::function<void(int64_t done_bytes, int64_t total_bytes)> progress;
+};
+
+/// A loaded model.
+class Model {
+ public:
+  /// What stands behind a Model. Defined by the load room.
+  struct State;
+  explicit Model(std::shared_ptr<const State> state);
+
+  const ModelInfo& info() const;
+  const Tokenizer& tokenizer() const;
+  /// The network itself, for the engine.
+  const model::Transformer& transformer() const;
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// Opens, checks, and packs a model file into memory.
+/// Errors: kNotFound, kIo (unreadable, vanished), kBadModel (malformed; names the file, the tensor
+/// or key, what was expected and what was found), kUnsupported (architecture, element type or
+/// tokenizer that this version does not have; lists what it has), kResourceExhausted. Cost: one
+/// pass over the file, by all threads.
+Result<Model> LoadModel(const LoadOptions& options);
+
+/// One metadata entry or tensor of a file, as text for people.
+struct FileEntry {
+  std::string name;
+  std::string type;   ///< "u32", "string", "array[32000] of string"; for tensors "Q4_K"
+  std::string value;  ///< shortened; for tensors the shape, "4096 x 4096"
+  int64_t bytes = 0;  ///< tensors only
+};
+
+/// What is in a model file, without loading its weights.
+struct ModelDescription {
+  ModelInfo info;
+  uint32_t gguf_version = 0;
+  int part_count = 1;
+  std::vector<FileEntry> metadata;
+  std::vector<FileEntry> tensors;
+  int64_t kv_bytes_per_token_f16 = 0;
+  int64_t kv_bytes_per_token_f32 = 0;
+};
+
+/// Reads the tables of a model file and checks them as LoadModel does, but reads no weights. Errors
+/// as LoadModel.
+Result<ModelDescription> DescribeModel(const std::string& path);
+
+}  // namespace skald

@@ -1,0 +1,62 @@
+/// ThreadPool: a fork-join pool for the phases of one step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+
+namespace skald {
+
+/// A fixed set of workers that run one parallel loop at a time. The calling thread is worker 0 and
+/// takes part, so a pool of size 1 starts no thread at all. Workers spin for some tens of
+/// microseconds after a loop, because the next one usually follows at once, and then sleep: an idle
+/// pool uses no CPU.
+///
+/// Results never depend on the number of threads: units are independent by construction (they write
+/// disjoint outputs), and which worker runs which unit is left open.
+///
+/// One thread at a time may call Run; the body must not call Run on the same pool.
+class ThreadPool {
+ public:
+  /// The work of one unit: 0 <= unit < unit_count, 0 <= worker < thread_count().
+  using Body = FunctionRef<void(int64_t unit, int worker)>;
+
+  /// Starts `thread_count` - 1 threads. Requires 1 <= thread_count <= kMaxThreads.
+  explicit ThreadPool(int thread_count);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// More threads than any machine skald knows has cores.
+  static constexpr int kMaxThreads = 512;
+
+  int thread_count() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Runs body(unit, worker) once for every unit and returns when all have finished. Units are
+  /// handed out one by one in ascending order. Allocates nothing. What the body wrote is visible to
+  /// the caller afterwards.
+  void Run(int64_t unit_count, Body body);
+
+ private:
+  void WorkerMain(int worker);
+  void RunUnits(int worker);
+  uint64_t AwaitLoop(uint64_t seen);
+
+  std::vector<std::thread> workers_;
+  const Body* body_ = nullptr;
+  int64_t unit_count_ = 0;
+  alignas(64) std::atomic<int64_t> next_unit_{0};
+  alignas(64) std::atomic<int> busy_workers_{0};
+  alignas(64) std::atomic<uint64_t> loop_{
+      0};  // number of loops started; a change is the start signal
+  std::atomic<bool> stop_{false};
+};
+
+/// The number of cores this process may run on: the affinity mask, cut to the cgroup's CPU quota.
+/// At least 1.
+int AvailableCores();
+
+}  // namespace skald

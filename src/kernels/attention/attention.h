@@ -1,0 +1,91 @@
+/// Paged attention: queries of one sequence against its pages, for one KV head (numerics 3.7).
+///
+/// A page holds the K and V of 32 consecutive positions. For one layer, the pages of all sequences
+/// lie in one arena:
+///
+///     arena [page][kv_head] { K: 2 tiles of [d][16 tokens] ; V: [32 tokens][v_dim padded to 16] }
+///     f16 or f32
+///
+/// K is transposed by tiles of 16 tokens: lanes are tokens, a query element is broadcast, and no
+/// horizontal sum is needed. V is row major: lanes are elements of the output. Which page lies
+/// where never enters the arithmetic.
+///
+/// The same function serves decode (one token), chunked prefill and everything between: a row
+/// depends on its own query, its own position and the bits of K and V, on nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace skald::kernels {
+
+/// Positions in a page: the granularity of sharing.
+inline constexpr int kPageTokens = 32;
+/// Positions in a K tile: the lanes of a 512-bit vector.
+inline constexpr int kKeyTileTokens = 16;
+/// Positions are cut at absolute multiples of this: 8 pages, K and V of one head of 64 in float are
+/// 128 KiB, well inside L2.
+inline constexpr int kPartitionTokens = 256;
+
+/// Element type of the cache.
+enum class KvType : uint8_t {
+  kF16,  ///< the default: 11 bits of mantissa
+  kF32,  ///< twice the memory; for comparing engines and for tests
+};
+
+/// Where the K and V of one KV head of one layer and one sequence lie.
+struct PagedKv {
+  KvType type = KvType::kF16;
+  std::byte* arena = nullptr;      ///< first byte of this layer
+  int64_t page_stride = 0;         ///< bytes from one page to the next
+  int64_t key_offset = 0;          ///< bytes from the start of a page to K of this head
+  int64_t value_offset = 0;        ///< bytes from the start of a page to V of this head
+  const int32_t* pages = nullptr;  ///< page numbers; position p is in pages[p / 32]
+  int key_dim = 0;                 ///< elements of a key and a query
+  int value_dim = 0;               ///< elements of a value and an output
+};
+
+/// Floats (or halves) of one V row: value_dim padded to whole vectors. The padding is never read
+/// into a result.
+constexpr int PaddedValueDim(int value_dim) { return (value_dim + 15) / 16 * 16; }
+
+/// Bytes of one element.
+constexpr int KvElementBytes(KvType type) { return type == KvType::kF16 ? 2 : 4; }
+
+/// Bytes of K, and of V, of one page of one head.
+constexpr int64_t KeyPageBytes(KvType type, int key_dim) {
+  return int64_t{kPageTokens} * key_dim * KvElementBytes(type);
+}
+constexpr int64_t ValuePageBytes(KvType type, int value_dim) {
+  return int64_t{kPageTokens} * PaddedValueDim(value_dim) * KvElementBytes(type);
+}
+
+/// Queries of `tokens` consecutive positions of one sequence, all `group` query heads that share
+/// the KV head.
+struct AttentionArgs {
+  PagedKv kv;
+  const float* query = nullptr;  ///< query of token i, head h at query + i * query_stride + h *
+                                 ///< key_dim; rotated, unscaled
+  int64_t query_stride = 0;
+  float* out = nullptr;  ///< output of token i, head h at out + i * out_stride + h * value_dim
+  int64_t out_stride = 0;
+  int64_t tokens = 0;
+  int64_t first_position =
+      0;  ///< position of token 0; K and V up to first_position + tokens - 1 are in the pages
+  int group = 1;
+  float scale = 1;           ///< 1 / sqrt(key_dim), rounded to float
+  int64_t window = 0;        ///< positions a token sees including itself; 0 = all
+  float* scratch = nullptr;  ///< AttentionScratchFloats(key_dim, value_dim, group) floats, 64-byte
+                             ///< aligned, private to the caller
+};
+using AttentionFn = void (*)(const AttentionArgs& args);
+
+/// Size of AttentionArgs::scratch, in floats, whatever the instruction set.
+int64_t AttentionScratchFloats(int key_dim, int value_dim, int group);
+
+/// Writes K and V of one token of one head at `position` (numerics 2.3: clamped, rounded).
+///   key     key_dim floats, rotated;  value   value_dim floats
+using AppendKvFn = void (*)(const PagedKv& kv, int64_t position, const float* key,
+                            const float* value);
+
+}  // namespace skald::kernels

@@ -1,0 +1,37 @@
+#include "kernels/isa/isa.h"
+
+namespace skald::kernels {
+
+std::string_view IsaName(Isa isa) {
+  switch (isa) {
+    case Isa::kScalar: return "scalar";
+    case Isa::kAvx2: return "avx2";
+    case Isa::kAvx512: return "avx512";
+  }
+  return "unknown";
+}
+
+std::optional<Isa> ParseIsa(std::string_view name) {
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (IsaName(isa) == name) return isa;
+  }
+  return std::nullopt;
+}
+
+Isa DetectIsa() {
+#if defined(__x86_64__)
+  // The builtins also ask the operating system (XGETBV) whether it saves the wide registers.
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+  if (!avx2) return Isa::kScalar;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512vnni");
+  return avx512 ? Isa::kAvx512 : Isa::kAvx2;
+#else
+  return Isa::kScalar;
+#endif
+}
+
+}  // namespace skald::kernels

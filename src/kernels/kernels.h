@@ -1,0 +1,35 @@
+/// KernelTable: one function per operation, chosen once for the CPU at hand.
+///
+/// Every table computes the same bits; they differ in speed only. The contract of each operation
+/// stands in its folder.
+#pragma once
+
+#include <array>
+
+#include "kernels/activation/activation.h"
+#include "kernels/attention/attention.h"
+#include "kernels/isa/isa.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/norm/norm.h"
+#include "kernels/quantize/quantize.h"
+#include "kernels/rope/rope.h"
+
+namespace skald::kernels {
+
+struct KernelTable {
+  Isa isa = Isa::kScalar;
+  std::array<QuantizeFn, 3> quantize = {};            ///< by ActivationFormat
+  std::array<MatmulFn, kPanelTypeCount> matmul = {};  ///< by PanelType
+  RmsNormFn rms_norm = nullptr;
+  RopeFn rope = nullptr;
+  SwigluFn swiglu = nullptr;
+  AddFn add = nullptr;
+  AttentionFn attention = nullptr;
+  AppendKvFn append_kv = nullptr;
+};
+
+/// The table of `isa`. Requires isa <= DetectIsa(): a variant that the CPU lacks must not be asked
+/// for.
+KernelTable TableFor(Isa isa);
+
+}  // namespace skald::kernels

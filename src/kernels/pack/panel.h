@@ -1,0 +1,103 @@
+/// Panels: weight matrices as the matmul kernels read them.
+///
+/// A panel holds 16 consecutive output rows of a matrix, so that one 32-bit vector lane is one
+/// output element: no horizontal sums, and the same chain of operations per element at every vector
+/// width. Inside a panel, bytes stand in the order in which the kernel reads them. Rows are padded
+/// to a multiple of 16 with zero rows.
+///
+///     matrix [rows][cols]  ->  panel 0 (rows 0..15) | panel 1 (rows 16..31) | ...
+///     panel                ->  unit 0 (columns 0..U-1) | unit 1 | ...          U = unit_cols
+///
+/// A unit, by panel type (q are the *unsigned* integers, "offset" is what must be subtracted;
+/// [k4][row][4] is the order of a block of 32 columns: 4 consecutive columns of row 0, of row 1,
+/// ..., then the next 4 columns):
+///
+///     kF32   U 1    float w[16]
+///     kF16   U 1    half w[16]          kBF16 the same with bfloat16
+///     kQ8    U 32   half d[16]; u8 q[8][16][4]                      offset 128     (Q8_0, Q5_0,
+///     IQ4_NL)     544 bytes kQ8M   U 32   half d[16]; half m[16]; u8 q[8][16][4]          offset
+///     0, min  (Q5_1)                   576 bytes kQ4    U 32   half d[16]; u8 nibbles[4][16][4]
+///     offset 8       (Q4_0)                   288 bytes kQ4M   U 32   half d[16]; half m[16]; u8
+///     nibbles[4][16][4]    offset 0, min  (Q4_1)                   320 bytes kQ4K   U 256  half
+///     d[16]; half dmin[16]; u8 scales[192]; u8 nibbles[8][4][16][4]        32-wide, min  2304
+///     bytes kQ5K   U 256  as kQ4K, each block followed by its fifth bits: {nibbles[4][16][4],
+///     high[64]}[8]        2816 bytes kQ6K   U 256  half d[16]; 32 bytes of padding; i8
+///     scales[16][16]; {low[4][16][4], high[128]}[8]
+///                                                                   offset 32, 16-wide (Q6_K,
+///                                                                   Q3_K)          3392 bytes
+///     kQ8K   U 256  half d[16]; half dmin[16]; i8 scales[16][16]; u8 mins[16][16]; u8
+///     q[8][8][16][4]
+///                                                                   offset 128, 16-wide, min
+///                                                                   (IQ4_XS, Q2_K)  4672 bytes
+///
+/// Nibbles: byte j of [4][16][4] holds column group k4 = j in its low and k4 = j + 4 in its high
+/// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows)
+/// and of the high-bit planes is stated in pack/unit_layout.h, beside the structs.
+///
+/// Every type but the float ones has as many bits a weight as the GGUF block it comes from, within
+/// 1 % for kQ6K; the types in parentheses that are not the native one are unpacked into it without
+/// losing a bit: docs/decisions/0004-panel-types.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/aligned_buffer.h"
+#include "skald/status.h"
+#include "tensor/dtype.h"
+
+namespace skald::kernels {
+
+/// Rows of a panel: the lanes of a 512-bit vector.
+inline constexpr int kPanelRows = 16;
+
+enum class PanelType : uint8_t { kF32, kF16, kBF16, kQ8, kQ8M, kQ4, kQ4M, kQ4K, kQ5K, kQ6K, kQ8K };
+inline constexpr int kPanelTypeCount = 11;
+
+/// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
+/// quantize/quantize.h).
+enum class ActivationFormat : uint8_t { kF32, kBlock32, kSuper256 };
+
+struct PanelInfo {
+  PanelType type;
+  ActivationFormat activation;
+  int unit_cols;   ///< columns of one unit
+  int unit_bytes;  ///< bytes of one unit (16 rows)
+};
+
+/// The row of the table for `type`.
+const PanelInfo& InfoOf(PanelType type);
+
+/// The panel type that holds a stored element type exactly.
+PanelType PanelTypeFor(tensor::DType dtype);
+
+/// A packed weight matrix, or a view of consecutive panels of one. Does not own its bytes.
+struct PackedMatrix {
+  PanelType type = PanelType::kF32;
+  int64_t rows = 0;                   ///< output elements, before padding
+  int64_t cols = 0;                   ///< input elements; a multiple of InfoOf(type).unit_cols
+  const std::byte* panels = nullptr;  ///< 64-byte aligned
+
+  int64_t panel_count() const { return (rows + kPanelRows - 1) / kPanelRows; }
+  int64_t panel_bytes() const { return cols / InfoOf(type).unit_cols * InfoOf(type).unit_bytes; }
+  /// Rows including the padding: the length of an output row of the matmul.
+  int64_t padded_rows() const { return panel_count() * kPanelRows; }
+};
+
+/// Bytes of one packed panel of `cols` columns. Requires cols to be a multiple of the unit.
+int64_t PanelBytes(PanelType type, int64_t cols);
+
+/// Packs up to 16 stored rows into one panel.
+///   source    `row_count` rows of `cols` elements of `dtype`, consecutive, as in the file; 1 <=
+///   row_count <= 16 panel     PanelBytes(PanelTypeFor(dtype), cols) bytes, 64-byte aligned; rows
+///   past row_count become zero rows
+/// Requires cols to be a multiple of the dtype's block. Any thread; one pass over the source. NaN
+/// or infinite scales are packed as they are.
+void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_count, int64_t cols,
+               std::byte* panel);
+
+/// Dequantizes one row of a packed matrix (numerics 3.8): out[0..cols). The embedding look-up.
+void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out);
+
+}  // namespace skald::kernels

@@ -1,0 +1,55 @@
+/// Activations as the matmul kernels read them: tiles of up to 16 tokens.
+///
+/// The tokens of a step are cut into tiles (CutTiles). A tile interleaves its tokens so that a
+/// kernel reads one sequential stream and never two addresses a power of two apart. With MR tokens
+/// in the tile:
+///
+///     kF32       for each column:            float x[MR]
+///     kBlock32   for each 32 columns:        i8 q[MR][32]; float da[MR]; i32 corr8[MR]; i32
+///     corr128[MR] kSuper256  for each 256 columns:       i8 q[8][MR][32]; i32 shift[8][MR]; i32
+///     sum_pairs[4][MR]; i32 corr32[16][MR];
+///                                            float da[MR]
+///
+/// corrN = -N * asum: the accumulator of an unsigned dot product starts there instead of at zero,
+/// which removes the weight offset N exactly and for free (kBlock32: asum over 32; kSuper256: over
+/// each 16, unshifted). sum_pairs[j] holds two int16: asum_{2j} << shift_{2j} in the low half and
+/// asum_{2j+1} << shift_{2j+1} in the high half, asum over 32; at most 32 * 127 * 8 = 32512, so it
+/// fits. Every section of a tile starts at a multiple of 4 bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/pack/panel.h"
+
+namespace skald::kernels {
+
+/// Tokens of the largest tile: 16 accumulators + 8 weight registers + temporaries fill 32 vector
+/// registers.
+inline constexpr int kTileTokens = 16;
+
+/// The tile sizes that have a kernel, largest first.
+inline constexpr std::array<int, 8> kTileSizes = {16, 12, 8, 6, 4, 3, 2, 1};
+
+/// Tokens of the next tile when `remaining` > 0 tokens are left: the largest tile size not above
+/// it.
+int NextTileTokens(int64_t remaining);
+
+/// Bytes of prepared activations per token (the same whatever the tile), so the tile that starts at
+/// token t of a step starts at byte t * ActivationBytes(format, cols).
+int64_t ActivationBytes(ActivationFormat format, int64_t cols);
+
+/// Prepares one tile (numerics 3.5).
+///   x        `tokens` rows of `cols` floats, `x_stride` floats apart
+///   tile     tokens * ActivationBytes(format, cols) bytes, 4-byte aligned (64 is faster)
+struct QuantizeArgs {
+  const float* x = nullptr;
+  int64_t x_stride = 0;
+  int tokens = 0;    ///< one of kTileSizes
+  int64_t cols = 0;  ///< a multiple of 32 for kBlock32, of 256 for kSuper256
+  std::byte* tile = nullptr;
+};
+using QuantizeFn = void (*)(const QuantizeArgs& args);
+
+}  // namespace skald::kernels

@@ -1,0 +1,41 @@
+#include "tensor/dtype.h"
+
+#include <array>
+
+#include "tensor/quant_blocks.h"
+
+namespace skald::tensor {
+namespace {
+
+constexpr std::array kTable = {
+    DTypeInfo{DType::kF32, "F32", 0, 1, 4},
+    DTypeInfo{DType::kF16, "F16", 1, 1, 2},
+    DTypeInfo{DType::kBF16, "BF16", 30, 1, 2},
+    DTypeInfo{DType::kQ8_0, "Q8_0", 8, 32, sizeof(BlockQ8_0)},
+    DTypeInfo{DType::kQ4_0, "Q4_0", 2, 32, sizeof(BlockQ4_0)},
+    DTypeInfo{DType::kQ4_1, "Q4_1", 3, 32, sizeof(BlockQ4_1)},
+    DTypeInfo{DType::kQ5_0, "Q5_0", 6, 32, sizeof(BlockQ5_0)},
+    DTypeInfo{DType::kQ5_1, "Q5_1", 7, 32, sizeof(BlockQ5_1)},
+    DTypeInfo{DType::kQ2_K, "Q2_K", 10, 256, sizeof(BlockQ2_K)},
+    DTypeInfo{DType::kQ3_K, "Q3_K", 11, 256, sizeof(BlockQ3_K)},
+    DTypeInfo{DType::kQ4_K, "Q4_K", 12, 256, sizeof(BlockQ4_K)},
+    DTypeInfo{DType::kQ5_K, "Q5_K", 13, 256, sizeof(BlockQ5_K)},
+    DTypeInfo{DType::kQ6_K, "Q6_K", 14, 256, sizeof(BlockQ6_K)},
+    DTypeInfo{DType::kIQ4_NL, "IQ4_NL", 20, 32, sizeof(BlockIQ4_NL)},
+    DTypeInfo{DType::kIQ4_XS, "IQ4_XS", 23, 256, sizeof(BlockIQ4_XS)},
+};
+
+}  // namespace
+
+std::span<const DTypeInfo> AllDTypes() { return kTable; }
+
+const DTypeInfo& InfoOf(DType dtype) { return kTable[static_cast<size_t>(dtype)]; }
+
+std::optional<DType> DTypeFromGguf(uint32_t gguf_id) {
+  for (const DTypeInfo& info : kTable) {
+    if (info.gguf_id == gguf_id) return info.dtype;
+  }
+  return std::nullopt;
+}
+
+}  // namespace skald::tensor

@@ -1,0 +1,53 @@
+/// Conversions between float and the 16-bit formats, exact and the same on every machine.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace skald::tensor {
+
+/// The float a bfloat16 stands for. Exact.
+constexpr float FloatFromBf16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+/// The float an IEEE half stands for. Exact, subnormals included; NaN payloads are kept, quieted.
+constexpr float FloatFromHalf(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+  const uint32_t exponent = (bits >> 10) & 31u;
+  const uint32_t mantissa = bits & 0x3ffu;
+  if (exponent == 31) {
+    const uint32_t quiet = mantissa != 0 ? 0x400000u : 0u;
+    return std::bit_cast<float>(sign | 0x7f800000u | quiet | (mantissa << 13));
+  }
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  // Zero or subnormal: mantissa * 2^-24 is exact in float.
+  const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+}
+
+/// The nearest half, ties to even, as vcvtps2ph does: overflow gives infinity, NaN stays NaN
+/// (quieted).
+constexpr uint16_t HalfFromFloat(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) {
+    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+  }
+  if (magnitude >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);  // >= 65536, inf
+  uint32_t half = 0;
+  if (magnitude < 0x38800000u) {
+    // Below 2^-14: adding 0.5 aligns the float's last bit with the half's and rounds to nearest
+    // even.
+    const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
+    half = std::bit_cast<uint32_t>(aligned) - 0x3f000000u;
+  } else {
+    const uint32_t odd = (magnitude >> 13) & 1u;
+    half = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
+  }
+  return static_cast<uint16_t>(sign | half);
+}
+
+}  // namespace skald::tensor
