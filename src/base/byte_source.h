@@ -30,7 +30,8 @@ class ByteSource {
 
   /// Fills all of `out` with the bytes that start at `offset`, or returns an error and leaves `out`
   /// in an unspecified state: there are no short reads. Errors: kIo, saying offset, bytes expected
-  /// and bytes got, if the range is not (or no longer) inside the source or the system refuses.
+  /// and bytes got, if the range is not (or no longer) inside the source or the system refuses. The
+  /// message does not hold name(); callers add it where they add what they were reading.
   virtual Status ReadAt(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 

@@ -47,7 +47,7 @@ inline constexpr uint64_t kArrayLengthMax = 4u << 20;    ///< merges; largest se
 inline constexpr uint64_t kAlignmentMin = 8;             ///< the specification's limit
 inline constexpr uint64_t kAlignmentMax = 1u << 20;
 inline constexpr uint64_t kAlignmentDefault = 32;  ///< of the specification
-inline constexpr uint64_t kSplitPartsMax = 1024;   ///< descriptors of a process by default
+inline constexpr uint64_t kSplitPartsMax = 512;    ///< half the descriptors a process may hold
 
 /// What one GGUF file holds, except its tensor data.
 struct GgufFile {
@@ -96,6 +96,9 @@ class GgufModel {
 
  private:
   GgufModel() = default;
+
+  static Result<GgufModel> Assemble(std::vector<std::unique_ptr<ByteSource>> sources,
+                                    std::vector<GgufFile> files);
 
   std::vector<std::unique_ptr<ByteSource>> parts_;
   Metadata metadata_;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -138,6 +139,8 @@ class Metadata {
   /// The i-th key in the order of the file. Requires i < size().
   MetadataEntry entry(size_t i) const;
   bool Contains(std::string_view key) const { return Find(key) != nullptr; }
+  /// What the key holds, or nothing if it is missing.
+  std::optional<MetadataEntry> FindEntry(std::string_view key) const;
 
   // Scalars. Errors: kBadModel if the key is missing, has another type, or (for integers) a value
   // outside the result type. Integers may be stored in any width, signed or not; floats as float32
@@ -174,7 +177,7 @@ class Metadata {
  private:
   friend class MetadataBuilder;
 
-  // 16 bytes, because a hostile file can spend as few as 14 on a key. Offsets count from the start
+  // 20 bytes, because a hostile file can spend as few as 14 on a key. Offsets count from the start
   // of bytes_, which is shorter than 4 GiB (kHeaderBytesMax in gguf.h).
   struct Record {
     uint32_t key_offset;
@@ -182,18 +185,24 @@ class Metadata {
     ValueType type;
     ValueType element_type;
     uint32_t value_offset;  // of the number, the string's bytes or the first element
-    uint32_t count;
+    uint32_t value_bytes;
+    uint32_t count;  // elements of an array, else 1
   };
 
   std::string_view KeyOf(const Record& record) const;
+  MetadataEntry EntryOf(const Record& record) const;
   std::span<const std::byte> ValueBytes(const Record& record) const;
   const Record* Find(std::string_view key) const;
   Result<const Record*> Require(std::string_view key, std::string_view expected) const;
   Status WrongType(const Record& record, std::string_view expected) const;
+  Result<uint64_t> U64Of(const Record& record) const;
+  Result<int64_t> I64Of(const Record& record) const;
+  Result<double> F64Of(const Record& record) const;
+  Result<bool> BoolOf(const Record& record) const;
+  Result<std::string_view> StringOf(const Record& record) const;
   Result<IntArray> IntsOf(const Record& record) const;
 
   std::shared_ptr<const std::byte[]> bytes_;
-  size_t byte_count_ = 0;
   std::vector<Record> records_;   // file order
   std::vector<uint32_t> by_key_;  // indices into records_, ascending by key
 };
