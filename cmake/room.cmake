@@ -2,7 +2,7 @@
 #
 # Declares one room of src/: a static library skald_NAME that may use the rooms in DEPS (the include rule of
 # ARCHITECTURE.md is also checked by tools/tidy), its unit tests as one program NAME_test, each fuzzer as a program of its
-# own name (clang with -DSKALD_FUZZ=ON, else with the bundled mutation driver), and each benchmark.
+# own name (clang with -DSKALD_FUZZ=ON), and each benchmark.
 function(room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;BENCHMARKS" ${ARGN})
   set(target skald_${name})

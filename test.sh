@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# ./test.sh [OPTION...]: installs what is missing, builds, runs the tests. See --help.
+set -euo pipefail
+
+# shellcheck source=tools/setup.sh
+source "$(dirname "$(readlink -f "$0")")/tools/setup.sh"
+
+usage() {
+  cat <<'TEXT'
+Usage: ./test.sh [LANE...]
+
+Without a lane: the unit lane. Each lane builds into build/ with a preset of its own.
+
+  --unit            gcc, release, warnings are errors; every test: unit tests, golden models,
+                    malformed files, headers, style (tidy, format, shellcheck)
+  --asan            the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+  --tsan            the unit tests under ThreadSanitizer
+  --clang           clang, release, warnings are errors; the tests again
+  --fuzz SECONDS    every fuzz target, SECONDS in total, with the sanitizers
+  --clang-tidy      clang-tidy over all sources (slow)
+  --all             --unit --asan --tsan --clang --fuzz 60: what .ci/run runs
+  -h, --help        this text
+
+The last line is "N passed, N failed". Exit code: 0 all passed, 1 something failed,
+2 wrong usage, 69 the machine could not be set up.
+TEXT
+}
+
+jobs=$(nproc)
+passed=0
+failed=0
+report=()  # one line a lane
+
+# configure PRESET [CMAKE ARGUMENT...]
+configure() {
+  (cd "$root" && cmake --preset "$@") >"$root/build/$1.log" 2>&1 || {
+    cat "$root/build/$1.log" >&2
+    return 1
+  }
+}
+
+# build PRESET: warnings and errors are shown, also when the build succeeds.
+build() {
+  # The build runs each test program once, to list its tests: hence the launcher.
+  "${launcher[@]}" ninja -C "$root/build/$1" -j "$jobs" >"$root/build/$1.log" 2>&1 || {
+    grep -vE '^\[[0-9]+/[0-9]+\]' "$root/build/$1.log" | head -n 200 >&2
+    return 1
+  }
+  grep -A 5 'warning:' "$root/build/$1.log" >&2 || true
+}
+
+# run_ctest PRESET [CTEST ARGUMENT...]: adds to the counts what ctest reports.
+run_ctest() {
+  local preset=$1 log=$root/build/$1-ctest.log
+  shift
+  "${launcher[@]}" ctest --test-dir "$root/build/$preset" -j "$jobs" --output-on-failure \
+    --no-tests=error "$@" | tee "$log" |
+    grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed|^ +Start +[0-9]+:' >&2 || true
+  local summary lane_failed lane_total
+  summary=$(sed -nE 's/.* tests passed, ([0-9]+) tests failed out of ([0-9]+)/\1 \2/p' "$log")
+  [ -n "$summary" ] || return 1
+  read -r lane_failed lane_total <<<"$summary"
+  passed=$((passed + lane_total - lane_failed))
+  failed=$((failed + lane_failed))
+}
+
+# Put before the programs of the sanitizer lanes: the sanitizers place shadow memory at fixed
+# addresses, which a kernel with much address-space randomisation may have taken, so run without it
+# where the system lets us.
+plain_addresses=()
+if setarch -R true 2>/dev/null; then plain_addresses=(setarch -R); fi
+launcher=()  # of the lane at hand
+
+lane_unit() {
+  ensure_packages build test
+  configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release && run_ctest release
+}
+
+lane_clang() {
+  ensure_packages build test clang
+  configure clang -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build clang && run_ctest clang -LE house
+}
+
+# Label house: checks of the sources, which no compiler option can change.
+lane_asan() {
+  ensure_packages build test
+  launcher=("${plain_addresses[@]}")
+  configure asan -DSKALD_TESTS=ON && build asan && run_ctest asan -LE house
+}
+
+# Label process: runs the command many times, one thread at work each time.
+lane_tsan() {
+  ensure_packages build test
+  launcher=("${plain_addresses[@]}")
+  configure tsan -DSKALD_TESTS=ON && build tsan && run_ctest tsan -LE 'house|process'
+}
+
+# lane_fuzz SECONDS: all targets in turn. Inputs found stay in build/fuzz/corpus, failing ones in
+# build/fuzz/crashes.
+lane_fuzz() {
+  local seconds=$1 target name corpus each arguments
+  ensure_packages build clang
+  configure fuzz && build fuzz || return 1
+  local targets=("$root"/build/fuzz/*_fuzz)
+  [ -x "${targets[0]}" ] || { say "no fuzz target was built"; return 1; }
+  each=$((seconds / ${#targets[@]}))
+  [ "$each" -gt 0 ] || each=1
+  mkdir -p "$root/build/fuzz/crashes"
+  for target in "${targets[@]}"; do
+    name=$(basename "$target")
+    corpus=$root/build/fuzz/corpus/$name
+    mkdir -p "$corpus"
+    arguments=(-max_total_time="$each" -timeout=10 -rss_limit_mb=2048
+      -artifact_prefix="$root/build/fuzz/crashes/$name-" "$corpus")
+    [ ! -d "$root/fuzz/corpora/$name" ] || arguments+=("$root/fuzz/corpora/$name")
+    [ ! -f "$root/fuzz/dictionaries/$name.dict" ] ||
+      arguments+=(-dict="$root/fuzz/dictionaries/$name.dict")
+    say "fuzz: $name, $each s"
+    if "$target" "${arguments[@]}" >"$root/build/fuzz/$name.log" 2>&1; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      tail -n 40 "$root/build/fuzz/$name.log" >&2
+    fi
+  done
+}
+
+lane_clang_tidy() {
+  ensure_packages build test clang lint
+  configure clang -DSKALD_TESTS=ON || return 1
+  local log=$root/build/clang-tidy.log
+  if run-clang-tidy -quiet -p "$root/build/clang" -j "$jobs" "$root/src/" >"$log" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    grep -E 'error:|warning:' "$log" | sort -u >&2
+  fi
+}
+
+# lane NAME [ARGUMENT]: runs lane_NAME; a lane that did not get to its tests counts as one failure.
+lane() {
+  local name=$1 start=$SECONDS passed_before=$passed failed_before=$failed
+  shift
+  launcher=()
+  say "== $name"
+  "lane_${name//-/_}" "$@" || failed=$((failed + (failed == failed_before)))
+  report+=("$(printf '%-12s %5d passed %3d failed %5d s' "$name" $((passed - passed_before)) \
+    $((failed - failed_before)) $((SECONDS - start)))")
+}
+
+mkdir -p "$root/build"
+lanes=()
+fuzz_seconds=60
+while [ $# -gt 0 ]; do
+  case $1 in
+    --unit | --asan | --tsan | --clang | --clang-tidy) lanes+=("${1#--}") ;;
+    --fuzz)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || {
+        say "error: --fuzz needs a number of seconds, got '${2:-}'"
+        exit 2
+      }
+      lanes+=(fuzz)
+      fuzz_seconds=$2
+      shift
+      ;;
+    --all) lanes+=(unit asan tsan clang fuzz) ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      say "error: unknown option '$1'; ./test.sh --help lists them"
+      exit 2
+      ;;
+  esac
+  shift
+done
+[ ${#lanes[@]} -gt 0 ] || lanes=(unit)
+
+for name in "${lanes[@]}"; do
+  if [ "$name" = fuzz ]; then lane fuzz "$fuzz_seconds"; else lane "$name"; fi
+done
+printf '%s\n' "${report[@]}"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
