@@ -1,0 +1,119 @@
+"""The tables of the style test: what STYLE.md says, as data. Checks that read them: checks.py."""
+
+from dataclasses import dataclass
+
+# --- rooms -----------------------------------------------------------------------------------
+
+# Rooms of src/, leftmost first. A room includes only rooms to its left ...
+ROOM_ORDER = ["base", "tensor", "formats", "text", "kernels", "kv", "sampling", "model", "load",
+              "engine", "cli"]
+
+# ... and of those only these. A test beside the source may include every room to the left.
+ROOM_MAY_INCLUDE = {
+    "base": set(),
+    "tensor": {"base"},
+    "formats": {"base", "tensor"},
+    "text": {"base"},
+    "kernels": {"base", "tensor"},
+    "kv": {"base", "tensor", "kernels"},
+    "sampling": {"base", "tensor", "kernels"},
+    "model": {"base", "tensor", "kernels", "kv"},
+    "load": {"base", "tensor", "formats", "text", "kernels", "kv", "model"},
+    "engine": {"base", "kv", "sampling", "model"},
+    "cli": {"base"},
+}
+
+# Plain values that every room may use, and the facades with the rooms that implement or return
+# them. cli sees all of include/skald, which is how the public API is proved complete.
+VOCABULARY = {"skald/status.h", "skald/ids.h", "skald/sampling_params.h"}
+FACADE_ROOMS = {
+    "skald/tokenizer.h": {"text", "load", "cli"},
+    "skald/model.h": {"load", "engine", "cli"},
+    "skald/engine.h": {"engine", "cli"},
+}
+
+# --- sizes -----------------------------------------------------------------------------------
+
+FILE_LINES_MAX = 800
+FUNCTION_LINES_MAX = 70
+CPP_COLUMNS_MAX = 100
+MARKDOWN_COLUMNS_MAX = 130
+FILE_BYTES_MAX = 2_000_000
+
+# Ratchets: path -> the lines that its file, or its longest function, has today. An entry may only
+# shrink; a file that no longer needs its entry must lose it. Empty is the state to keep.
+FILE_LINES_RATCHET: dict[str, int] = {}
+FUNCTION_LINES_RATCHET: dict[str, int] = {}
+
+# Data and fixed texts: neither their length nor their blanks are a matter of style.
+DATA = ("models/*.txt", "models/*.json", "tests/*.txt", "LICENSE")
+SIZE_EXEMPT = ("models/*/*.gguf",)
+
+# --- banned code -----------------------------------------------------------------------------
+
+TESTS = ("*_test.cc", "src/*/test_*.h", "tests/*")
+
+
+@dataclass(frozen=True)
+class Ban:
+    """Code that matches `pattern` stands only in files that match `home`."""
+    pattern: str
+    instead: str
+    home: tuple[str, ...] = ()
+
+
+BANS = [
+    Ban(r"\b(secure_)?getenv\b", "an option, read in cli", ("src/cli/*",)),
+    Ban(r"\bs?rand\s*\(|\brandom_device\b", "base/rng.h (counter-based)"),
+    Ban(r"\bmt19937", "base/rng.h (counter-based)", TESTS),
+    Ban(r"\btime\s*\(|\bclock\s*\(|\bgettimeofday\b", "a clock given by the caller"),
+    Ban(r"\b(system|steady|high_resolution)_clock\b", "a clock given by the caller",
+        ("src/cli/*", "*_bench.cc", "src/base/clock.*", *TESTS)),
+    Ban(r"\bstd::j?thread\b|\bstd::async\b", "base/thread_pool.h",
+        ("src/base/thread_pool.*", *TESTS)),
+    Ban(r"\b[fsv]*n?printf\s*\(|\bputs\s*\(", "a Status, or fmt in cli",
+        ("src/cli/*", "src/base/check.cc", "*_bench.cc")),
+    Ban(r"\bstd::(cout|cerr|clog)\b", "a Status, or output in cli", ("src/cli/*", "*_bench.cc")),
+    # unique_ptr<T>(new T(...)) is the one way where the constructor is private.
+    Ban(r"(?<!operator )(?<!>\()\bnew\b|(?<!= )(?<!operator )\bdelete\b",
+        "std::make_unique, std::vector, AlignedBuffer"),
+    Ban(r"\b(malloc|calloc|realloc|free|alloca)\s*\(", "std::vector, AlignedBuffer",
+        # The header reader reserves what it must not touch before it is needed.
+        ("src/base/aligned_buffer.cc", "src/formats/header_reader.cc")),
+    Ban(r"\bstd::(w)?regex|<regex>", "PCRE2 in text, plain code elsewhere"),
+    Ban(r"\b(strcpy|strcat|strncpy|strtok|gets)\s*\(", "std::string"),
+    Ban(r"\b(ato[ifl]l?|strto\w+|sscanf|sto(i|l|ll|ul|ull|f|d|ld))\s*\(", "std::from_chars"),
+    Ban(r"\bassert\s*\(|<cassert>", "CHECK or DCHECK (base/check.h)"),
+    Ban(r"\b(abort|exit|_exit|quick_exit|terminate)\s*\(", "a Status, or CHECK for a bug",
+        ("src/base/check.cc", "src/cli/*", "*_fuzz.cc")),
+    Ban(r"\b(try|catch|throw)\b", "Status or Result", ("src/cli/*", *TESTS)),
+    Ban(r"\bgoto\b", "a function that returns"),
+    Ban(r"\busing\s+namespace\s+std\b", "names with std::"),
+    Ban(r"\bthread_local\b", "an argument"),
+    Ban(r"#.*\b__(AVX|SSE|FMA|F16C|ARM_NEON|ARM_FEATURE)\w*", "an Isa value and its own file",
+        ("src/kernels/isa/*",)),
+]
+
+# Text that stands in no file of the project, comments and documents included.
+MACHINE_PATHS = [
+    (r"-m(arch|tune)=native", ("STYLE.md",)),
+    (r"/[w]ork/|/[f]arm", ()),
+    (r"/[h]ome/\w", ()),
+    (r"/[t]mp/", (*TESTS, "docs/*")),
+]
+
+# The only files that may define macros: a macro is needed there for the source line, to leave the
+# function, or to open a target region.
+MACRO_FILES = ("src/base/check.h", "src/base/status_macros.h", "src/kernels/isa/target_*.h")
+
+# Macros that a library wants its users to define.
+LIBRARY_MACROS = ("PCRE2_CODE_UNIT_WIDTH",)
+
+# A signal handler is given no argument, so what it sets has no owner.
+MUTABLE_STATE_FILES = ("src/cli/interrupt.cc",)
+
+# Brackets around code: included several times, so without #pragma once; they open with //.
+BRACKET_HEADERS = ("src/kernels/isa/target_*.h",)
+
+# Not read as text.
+BINARY = ("*.gguf", "*.png", "*.bin", "fuzz/corpora/*")
