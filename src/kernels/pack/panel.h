@@ -13,22 +13,26 @@
 /// ..., then the next 4 columns):
 ///
 ///     kF32   U 1    float w[16]
-///     kF16   U 1    half w[16]          kBF16 the same with bfloat16
-///     kQ8    U 32   half d[16]; u8 q[8][16][4]                      offset 128     (Q8_0, Q5_0,
-///     IQ4_NL)     544 bytes kQ8M   U 32   half d[16]; half m[16]; u8 q[8][16][4]          offset
-///     0, min  (Q5_1)                   576 bytes kQ4    U 32   half d[16]; u8 nibbles[4][16][4]
-///     offset 8       (Q4_0)                   288 bytes kQ4M   U 32   half d[16]; half m[16]; u8
-///     nibbles[4][16][4]    offset 0, min  (Q4_1)                   320 bytes kQ4K   U 256  half
-///     d[16]; half dmin[16]; u8 scales[192]; u8 nibbles[8][4][16][4]        32-wide, min  2304
-///     bytes kQ5K   U 256  as kQ4K, each block followed by its fifth bits: {nibbles[4][16][4],
-///     high[64]}[8]        2816 bytes kQ6K   U 256  half d[16]; 32 bytes of padding; i8
-///     scales[16][16]; {low[4][16][4], high[128]}[8]
-///                                                                   offset 32, 16-wide (Q6_K,
-///                                                                   Q3_K)          3392 bytes
-///     kQ8K   U 256  half d[16]; half dmin[16]; i8 scales[16][16]; u8 mins[16][16]; u8
-///     q[8][8][16][4]
-///                                                                   offset 128, 16-wide, min
-///                                                                   (IQ4_XS, Q2_K)  4672 bytes
+///     kF16   U 1    half w[16]
+///     kBF16  U 1    bfloat16 w[16]
+///     kQ8    U 32   half d[16]; u8 q[8][16][4]                        offset 128
+///                   (Q8_0, Q5_0, IQ4_NL)                              544 bytes
+///     kQ8M   U 32   half d[16]; half m[16]; u8 q[8][16][4]            offset 0, min
+///                   (Q5_1)                                            576 bytes
+///     kQ4    U 32   half d[16]; u8 nibbles[4][16][4]                  offset 8
+///                   (Q4_0)                                            288 bytes
+///     kQ4M   U 32   half d[16]; half m[16]; u8 nibbles[4][16][4]      offset 0, min
+///                   (Q4_1)                                            320 bytes
+///     kQ4K   U 256  half d[16]; half dmin[16]; u8 scales[192];        offset 0, 32-wide, min
+///                   u8 nibbles[8][4][16][4]                           2304 bytes
+///     kQ5K   U 256  as kQ4K, each block followed by its fifth bits:   offset 0, 32-wide, min
+///                   {nibbles[4][16][4], high[64]}[8]                  2816 bytes
+///     kQ6K   U 256  half d[16]; 32 bytes of padding;                  offset 32, 16-wide
+///                   i8 scales[16][16]; {low[4][16][4], high[128]}[8]
+///                   (Q6_K, Q3_K)                                      3392 bytes
+///     kQ8K   U 256  half d[16]; half dmin[16]; i8 scales[16][16];     offset 128, 16-wide, min
+///                   u8 mins[16][16]; u8 q[8][8][16][4]
+///                   (IQ4_XS, Q2_K)                                    4672 bytes
 ///
 /// Nibbles: byte j of [4][16][4] holds column group k4 = j in its low and k4 = j + 4 in its high
 /// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows)
@@ -89,9 +93,10 @@ struct PackedMatrix {
 int64_t PanelBytes(PanelType type, int64_t cols);
 
 /// Packs up to 16 stored rows into one panel.
-///   source    `row_count` rows of `cols` elements of `dtype`, consecutive, as in the file; 1 <=
-///   row_count <= 16 panel     PanelBytes(PanelTypeFor(dtype), cols) bytes, 64-byte aligned; rows
-///   past row_count become zero rows
+///   source     `row_count` rows of `cols` elements of `dtype`, consecutive, as in the file
+///   row_count  1..16
+///   panel      PanelBytes(PanelTypeFor(dtype), cols) bytes, 64-byte aligned; rows past row_count
+///              become zero rows
 /// Requires cols to be a multiple of the dtype's block. Any thread; one pass over the source. NaN
 /// or infinite scales are packed as they are.
 void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_count, int64_t cols,

@@ -1,26 +1,30 @@
 /// Activations as the matmul kernels read them: tiles of up to 16 tokens.
 ///
-/// The tokens of a step are cut into tiles (CutTiles). A tile interleaves its tokens so that a
-/// kernel reads one sequential stream and never two addresses a power of two apart. With MR tokens
-/// in the tile:
+/// The tokens of a step are cut into tiles (NextTileTokens). A tile interleaves its tokens so that
+/// a kernel reads one sequential stream and never two addresses a power of two apart. With MR
+/// tokens in the tile (structs in quantize/tile_layout.h):
 ///
-///     kF32       for each column:            float x[MR]
-///     kBlock32   for each 32 columns:        i8 q[MR][32]; float da[MR]; i32 corr8[MR]; i32
-///     corr128[MR] kSuper256  for each 256 columns:       i8 q[8][MR][32]; i32 shift[8][MR]; i32
-///     sum_pairs[4][MR]; i32 corr32[16][MR];
-///                                            float da[MR]
+///     kF32       for each column:         float x[MR]
+///     kBlock32   for each 32 columns:     i8 q[MR][32]; float da[MR];
+///                                         i32 corr8[MR]; i32 corr128[MR]
+///     kSuper256  for each 256 columns:    i8 q[8][MR][32]; i32 shift[8][MR]; i32 sum_pairs[4][MR];
+///                                         i32 corr32[16][MR]; float da[MR]
 ///
 /// corrN = -N * asum: the accumulator of an unsigned dot product starts there instead of at zero,
 /// which removes the weight offset N exactly and for free (kBlock32: asum over 32; kSuper256: over
 /// each 16, unshifted). sum_pairs[j] holds two int16: asum_{2j} << shift_{2j} in the low half and
 /// asum_{2j+1} << shift_{2j+1} in the high half, asum over 32; at most 32 * 127 * 8 = 32512, so it
 /// fits. Every section of a tile starts at a multiple of 4 bytes.
+///
+/// All bytes of a tile are specified: also where a scale is 0 or NaN (then q, the sums and the
+/// shifts of that group are 0, and the NaN is 0x7fc00000).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/isa/isa.h"
 #include "kernels/pack/panel.h"
 
 namespace skald::kernels {
@@ -51,5 +55,9 @@ struct QuantizeArgs {
   std::byte* tile = nullptr;
 };
 using QuantizeFn = void (*)(const QuantizeArgs& args);
+
+/// The function of `isa` for `format`; all of them write the same bytes. Calling it requires
+/// isa <= DetectIsa().
+QuantizeFn QuantizeFor(Isa isa, ActivationFormat format);
 
 }  // namespace skald::kernels

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "kernels/pack/pack_units.h"
+#include "kernels/pack/panel.h"
+
+namespace skald::kernels {
+namespace {
+
+// Transposes rows of float, half or bfloat16 elements to [column][row].
+template <typename Bits>
+void PackFloats(const RowSource& rows, std::byte* panel) {
+  for (int row = 0; row < rows.row_count; ++row) {
+    const std::byte* source = rows.source + row * rows.units * static_cast<int64_t>(sizeof(Bits));
+    std::byte* target = panel + row * static_cast<int64_t>(sizeof(Bits));
+    for (int64_t column = 0; column < rows.units; ++column) {
+      std::memcpy(target + column * static_cast<int64_t>(kPanelRows * sizeof(Bits)),
+                  source + column * static_cast<int64_t>(sizeof(Bits)), sizeof(Bits));
+    }
+  }
+}
+
+}  // namespace
+
+void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_count, int64_t cols,
+               std::byte* panel) {
+  const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
+  CHECK(row_count >= 1 && row_count <= kPanelRows);
+  CHECK(cols % info.block_elements == 0);
+  const int64_t units = cols / info.block_elements;
+  CHECK(static_cast<int64_t>(source.size()) == row_count * units * info.block_bytes);
+  // Rows past row_count stay zero; and bit fields are or-ed into zeroed bytes.
+  std::fill_n(panel, PanelBytes(PanelTypeFor(dtype), cols), std::byte{0});
+  const RowSource rows = {dtype, source.data(), row_count, units};
+  switch (info.block_elements) {
+    case kBlockCols: PackRows32(rows, panel); return;
+    case kSuperCols: PackRows256(rows, panel); return;
+    default: break;
+  }
+  if (dtype == tensor::DType::kF32) {
+    PackFloats<uint32_t>(rows, panel);
+  } else {
+    PackFloats<uint16_t>(rows, panel);
+  }
+}
+
+}  // namespace skald::kernels

@@ -1,0 +1,231 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "kernels/pack/dequantize.h"
+#include "kernels/pack/panel.h"
+#include "kernels/test_data.h"
+#include "tensor/dtype.h"
+#include "tensor/half.h"
+#include "tensor/quant_blocks.h"
+
+namespace skald::kernels {
+namespace {
+
+using tensor::DType;
+using tensor::DTypeInfo;
+
+template <typename Block>
+std::vector<float> Dequantized(DType dtype, const Block& block, int64_t cols) {
+  std::vector<float> out(static_cast<size_t>(cols));
+  DequantizeRow(dtype, std::as_bytes(std::span(&block, 1)), cols, out.data());
+  return out;
+}
+
+// The oracle itself, against values worked out by hand from the format descriptions.
+
+TEST(DequantizeRow, Q8_0IsScaleTimesInteger) {
+  tensor::BlockQ8_0 block = {.d = tensor::HalfFromFloat(0.5f), .q = {-128, 127, 3}};
+  const std::vector<float> row = Dequantized(DType::kQ8_0, block, 32);
+  EXPECT_EQ(row[0], -64.0f);
+  EXPECT_EQ(row[1], 63.5f);
+  EXPECT_EQ(row[2], 1.5f);
+  EXPECT_EQ(row[31], 0.0f);
+}
+
+TEST(DequantizeRow, Q4_0HighNibblesAreTheSecondHalf) {
+  tensor::BlockQ4_0 block = {.d = tensor::HalfFromFloat(2.0f), .qs = {0xf0, 0x18}};
+  const std::vector<float> row = Dequantized(DType::kQ4_0, block, 32);
+  EXPECT_EQ(row[0], -16.0f);
+  EXPECT_EQ(row[16], 14.0f);
+  EXPECT_EQ(row[1], 0.0f);
+  EXPECT_EQ(row[17], -14.0f);
+}
+
+TEST(DequantizeRow, Q5_1TakesTheFifthBitFromQh) {
+  tensor::BlockQ5_1 block = {.d = tensor::HalfFromFloat(1.0f),
+                             .m = tensor::HalfFromFloat(-4.0f),
+                             .qh = {0x01, 0x00, 0x01, 0x00},
+                             .qs = {0x21}};
+  const std::vector<float> row = Dequantized(DType::kQ5_1, block, 32);
+  EXPECT_EQ(row[0], 1.0f + 16.0f - 4.0f);
+  EXPECT_EQ(row[16], 2.0f + 16.0f - 4.0f);
+  EXPECT_EQ(row[1], -4.0f);
+}
+
+TEST(DequantizeRow, Q4KReadsBothFormsOfTheSixBitScales) {
+  tensor::BlockQ4_K block = {};
+  block.d = tensor::HalfFromFloat(1.0f);
+  block.dmin = tensor::HalfFromFloat(1.0f);
+  block.scales[0] = 0x45;  // scale 0 = 5; its top bits 01 belong to scale 4
+  block.scales[4] = 0xc3;  // minimum 0 = 3; its top bits 11 belong to minimum 4
+  block.scales[8] = 0x21;  // scale 4 = 16 + 1, minimum 4 = 48 + 2
+  block.qs[0] = 0x07;      // element 0 = 7
+  block.qs[64] = 0x09;     // element 128 = 9 (block 4)
+  const std::vector<float> row = Dequantized(DType::kQ4_K, block, 256);
+  EXPECT_EQ(row[0], 5.0f * 7 - 3);
+  EXPECT_EQ(row[1], -3.0f);
+  EXPECT_EQ(row[128], 17.0f * 9 - 50);
+}
+
+TEST(DequantizeRow, Q6KCombinesLowAndHighBits) {
+  tensor::BlockQ6_K block = {};
+  block.d = tensor::HalfFromFloat(0.5f);
+  block.scales[0] = -2;
+  block.scales[15] = 127;
+  block.ql[0] = 0x0f;    // element 0, low bits 15
+  block.qh[0] = 0x03;    // and high bits 3: 63
+  block.ql[127] = 0xa0;  // element 255, low bits 10
+  block.qh[63] = 0x40;   // and high bits 1: 26
+  const std::vector<float> row = Dequantized(DType::kQ6_K, block, 256);
+  EXPECT_EQ(row[0], 0.5f * -2 * (63 - 32));
+  EXPECT_EQ(row[255], 0.5f * 127 * (26 - 32));
+}
+
+TEST(DequantizeRow, Q3KSubtractsFourWhereTheMaskBitIsClear) {
+  tensor::BlockQ3_K block = {};
+  block.d = tensor::HalfFromFloat(1.0f);
+  block.scales[0] = 0x05;  // scale 0 low nibble 5
+  block.scales[8] = 0x02;  // and high bits 2: 37
+  block.qs[0] = 0x03;
+  block.qs[1] = 0x03;
+  block.hmask[1] = 0x01;
+  const std::vector<float> row = Dequantized(DType::kQ3_K, block, 256);
+  EXPECT_EQ(row[0], 5.0f * (3 - 4));
+  EXPECT_EQ(row[1], 5.0f * 3);
+}
+
+TEST(DequantizeRow, Iq4XsLooksUpTheNonLinearValues) {
+  tensor::BlockIQ4_XS block = {};
+  block.d = tensor::HalfFromFloat(1.0f);
+  block.scales_h = 0x0002;   // block 0: high bits 2
+  block.scales_l[0] = 0x03;  // low bits 3: 35 - 32 = 3
+  block.qs[0] = 0xf0;
+  const std::vector<float> row = Dequantized(DType::kIQ4_XS, block, 256);
+  EXPECT_EQ(row[0], 3.0f * -127);
+  EXPECT_EQ(row[16], 3.0f * 113);
+}
+
+// PackPanel and UnpackRow against the oracle.
+
+class EveryDType : public testing::TestWithParam<DType> {};
+
+// Packs `rows` random rows and expects every one back, bit for bit.
+void ExpectRoundTrip(DType dtype, int rows, int64_t cols, uint32_t seed) {
+  SCOPED_TRACE(testing::Message() << rows << " rows of " << cols << ", seed " << seed);
+  std::mt19937 random(seed);
+  const DTypeInfo& info = tensor::InfoOf(dtype);
+  const std::vector<std::byte> source = RandomBlocks(dtype, rows * cols, random);
+  const PanelType type = PanelTypeFor(dtype);
+  const int64_t panel_bytes = PanelBytes(type, cols);
+  const int64_t row_bytes = cols / info.block_elements * info.block_bytes;
+  const int64_t panels = (rows + kPanelRows - 1) / kPanelRows;
+  Result<AlignedBuffer> packed = AlignedBuffer::Create(static_cast<uint64_t>(panels * panel_bytes));
+  ASSERT_TRUE(packed.ok());
+  std::memset(packed->data(), 0xa5, packed->size());
+  for (int64_t p = 0; p < panels; ++p) {
+    const int count = static_cast<int>(std::min<int64_t>(kPanelRows, rows - p * kPanelRows));
+    PackPanel(dtype, std::span(source).subspan(p * kPanelRows * row_bytes, count * row_bytes),
+              count, cols, packed->data() + p * panel_bytes);
+  }
+  const PackedMatrix matrix = {type, rows, cols, packed->data()};
+  std::vector<float> expected(cols);
+  std::vector<float> actual(cols);
+  for (int row = 0; row < rows; ++row) {
+    DequantizeRow(dtype, std::span(source).subspan(row * row_bytes, row_bytes), cols,
+                  expected.data());
+    UnpackRow(matrix, row, actual.data());
+    for (int64_t i = 0; i < cols; ++i) {
+      ASSERT_EQ(std::bit_cast<uint32_t>(actual[i]), std::bit_cast<uint32_t>(expected[i]))
+          << "row " << row << " column " << i << ": " << actual[i] << " for " << expected[i];
+    }
+  }
+}
+
+TEST_P(EveryDType, UnpackedRowsAreTheStoredRows) {
+  const int64_t block = tensor::InfoOf(GetParam()).block_elements;
+  for (const int rows : {1, 2, 15, 16, 17, 48}) {
+    for (const int64_t blocks : {1, 2, 3, 7}) ExpectRoundTrip(GetParam(), rows, blocks * block, 1);
+  }
+  for (uint32_t seed = 2; seed < 30; ++seed) ExpectRoundTrip(GetParam(), 16, block, seed);
+}
+
+TEST_P(EveryDType, RowsPastTheLastAreZero) {
+  std::mt19937 random(7);
+  const int64_t cols = tensor::InfoOf(GetParam()).block_elements;
+  const std::vector<std::byte> source = RandomBlocks(GetParam(), cols, random);
+  const PanelType type = PanelTypeFor(GetParam());
+  Result<AlignedBuffer> panel =
+      AlignedBuffer::Create(static_cast<uint64_t>(PanelBytes(type, cols)));
+  ASSERT_TRUE(panel.ok());
+  std::memset(panel->data(), 0xff, panel->size());
+  PackPanel(GetParam(), source, 1, cols, panel->data());
+  const PackedMatrix matrix = {type, kPanelRows, cols, panel->data()};
+  std::vector<float> out(cols);
+  for (int row = 1; row < kPanelRows; ++row) {
+    UnpackRow(matrix, row, out.data());
+    for (const float value : out) ASSERT_EQ(value, 0.0f) << "row " << row;
+  }
+}
+
+TEST_P(EveryDType, NaNAndInfiniteScalesArePackedAsTheyAre) {
+  const HalfFields halves = HalfFieldsOf(GetParam());
+  if (halves.count == 0) return;  // a float type: NaN is an element, not a scale
+  std::mt19937 random(8);
+  const DTypeInfo& info = tensor::InfoOf(GetParam());
+  std::vector<std::byte> source = RandomBlocks(GetParam(), info.block_elements, random);
+  const uint16_t infinity = 0x7c00;
+  std::memcpy(source.data() + halves.offsets[0], &infinity, 2);
+  Result<AlignedBuffer> panel = AlignedBuffer::Create(
+      static_cast<uint64_t>(PanelBytes(PanelTypeFor(GetParam()), info.block_elements)));
+  ASSERT_TRUE(panel.ok());
+  PackPanel(GetParam(), source, 1, info.block_elements, panel->data());
+  EXPECT_EQ(std::memcmp(panel->data(), &infinity, 2), 0);  // every unit starts with d
+}
+
+INSTANTIATE_TEST_SUITE_P(Pack, EveryDType, testing::ValuesIn([] {
+                           std::vector<DType> all;
+                           for (const DTypeInfo& row : tensor::AllDTypes()) {
+                             all.push_back(row.dtype);
+                           }
+                           return all;
+                         }()),
+                         [](const testing::TestParamInfo<DType>& param) {
+                           return std::string(tensor::InfoOf(param.param).name);
+                         });
+
+TEST(PanelInfo, TableIsInTheOrderOfTheEnum) {
+  for (int i = 0; i < kPanelTypeCount; ++i) {
+    EXPECT_EQ(static_cast<int>(InfoOf(static_cast<PanelType>(i)).type), i);
+  }
+}
+
+TEST(PanelInfo, PanelsStayAligned) {
+  // 64-byte alignment of panel p needs the bytes of a panel to be a multiple of 64 for the column
+  // counts that occur: multiples of 64 for the types with units of 32.
+  for (int i = 0; i < kPanelTypeCount; ++i) {
+    EXPECT_EQ(PanelBytes(static_cast<PanelType>(i), 256) % 64, 0) << "panel type " << i;
+  }
+}
+
+TEST(PanelBytes, MatchesTheBitsPerWeightOfTheFile) {
+  EXPECT_EQ(PanelBytes(PanelType::kF32, 1), 64);
+  EXPECT_EQ(PanelBytes(PanelType::kQ8, 64), 16 * 2 * 34);
+  EXPECT_EQ(PanelBytes(PanelType::kQ4, 64), 16 * 2 * 18);
+  EXPECT_EQ(PanelBytes(PanelType::kQ4K, 512), 16 * 2 * 144);
+  EXPECT_EQ(PanelBytes(PanelType::kQ5K, 512), 16 * 2 * 176);
+  EXPECT_EQ(PanelBytes(PanelType::kQ6K, 256), 16 * 210 + 32);
+  EXPECT_EQ(PanelBytes(PanelType::kQ4K, 0), 0);
+}
+
+TEST(PanelBytes, RefusesAPartOfAUnit) {
+  EXPECT_DEATH(PanelBytes(PanelType::kQ4K, 128), "CHECK failed");
+  EXPECT_DEATH(PanelBytes(PanelType::kQ8, 33), "CHECK failed");
+}
+
+}  // namespace
+}  // namespace skald::kernels

@@ -1,0 +1,58 @@
+#include "kernels/pack/panel.h"
+
+#include <array>
+
+#include "base/check.h"
+#include "kernels/pack/unit_layout.h"
+
+namespace skald::kernels {
+namespace {
+
+using enum ActivationFormat;
+
+constexpr std::array<PanelInfo, kPanelTypeCount> kTable = {{
+    {PanelType::kF32, kF32, 1, kPanelRows * 4},
+    {PanelType::kF16, kF32, 1, kPanelRows * 2},
+    {PanelType::kBF16, kF32, 1, kPanelRows * 2},
+    {PanelType::kQ8, kBlock32, kBlockCols, sizeof(UnitQ8)},
+    {PanelType::kQ8M, kBlock32, kBlockCols, sizeof(UnitQ8M)},
+    {PanelType::kQ4, kBlock32, kBlockCols, sizeof(UnitQ4)},
+    {PanelType::kQ4M, kBlock32, kBlockCols, sizeof(UnitQ4M)},
+    {PanelType::kQ4K, kSuper256, kSuperCols, sizeof(UnitQ4K)},
+    {PanelType::kQ5K, kSuper256, kSuperCols, sizeof(UnitQ5K)},
+    {PanelType::kQ6K, kSuper256, kSuperCols, sizeof(UnitQ6K)},
+    {PanelType::kQ8K, kSuper256, kSuperCols, sizeof(UnitQ8K)},
+}};
+
+}  // namespace
+
+const PanelInfo& InfoOf(PanelType type) { return kTable[static_cast<size_t>(type)]; }
+
+PanelType PanelTypeFor(tensor::DType dtype) {
+  switch (dtype) {
+    case tensor::DType::kF32: return PanelType::kF32;
+    case tensor::DType::kF16: return PanelType::kF16;
+    case tensor::DType::kBF16: return PanelType::kBF16;
+    case tensor::DType::kQ8_0:
+    case tensor::DType::kQ5_0:
+    case tensor::DType::kIQ4_NL: return PanelType::kQ8;
+    case tensor::DType::kQ5_1: return PanelType::kQ8M;
+    case tensor::DType::kQ4_0: return PanelType::kQ4;
+    case tensor::DType::kQ4_1: return PanelType::kQ4M;
+    case tensor::DType::kQ4_K: return PanelType::kQ4K;
+    case tensor::DType::kQ5_K: return PanelType::kQ5K;
+    case tensor::DType::kQ6_K:
+    case tensor::DType::kQ3_K: return PanelType::kQ6K;
+    case tensor::DType::kIQ4_XS:
+    case tensor::DType::kQ2_K: return PanelType::kQ8K;
+  }
+  UNREACHABLE();
+}
+
+int64_t PanelBytes(PanelType type, int64_t cols) {
+  const PanelInfo& info = InfoOf(type);
+  CHECK(cols % info.unit_cols == 0);
+  return cols / info.unit_cols * info.unit_bytes;
+}
+
+}  // namespace skald::kernels

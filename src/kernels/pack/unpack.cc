@@ -1,0 +1,96 @@
+#include <cstring>
+
+#include "base/check.h"
+#include "kernels/pack/panel.h"
+#include "kernels/pack/unit_access.h"
+#include "tensor/half.h"
+
+namespace skald::kernels {
+namespace {
+
+// Columns 0..31 of a row of a Block32 unit.
+template <typename Unit>
+void UnpackBlock32(const Unit& unit, int row, float* out) {
+  const float d = tensor::FloatFromHalf(unit.d[row]);
+  for (int i = 0; i < kBlockCols; ++i) {
+    out[i] = d * static_cast<float>(Weight(unit, row, i));
+    if constexpr (UnitTraits<Unit>::kHasMin) out[i] += tensor::FloatFromHalf(unit.m[row]);
+  }
+}
+
+// Columns 0..255 of a row of a Super256 unit.
+template <typename Unit>
+void UnpackSuper256(const Unit& unit, int row, float* out) {
+  constexpr int kSub = UnitTraits<Unit>::kSubBlockCols;
+  const float d = tensor::FloatFromHalf(unit.d[row]);
+  for (int s = 0; s < kSuperCols / kSub; ++s) {
+    const float step = d * static_cast<float>(Scale(unit, row, s));
+    float* sub = out + s * kSub;
+    for (int i = 0; i < kSub; ++i) {
+      sub[i] = step * static_cast<float>(Weight(unit, row, s * kSub + i));
+    }
+    if constexpr (UnitTraits<Unit>::kHasMin) {
+      const float dmin = tensor::FloatFromHalf(unit.dmin[row]);
+      const float offset = dmin * static_cast<float>(Minimum(unit, row, s));
+      for (int i = 0; i < kSub; ++i) sub[i] -= offset;
+    }
+  }
+}
+
+template <typename Unit>
+void UnpackQuantized(const std::byte* panel, int64_t cols, int row, float* out) {
+  const Unit* units = reinterpret_cast<const Unit*>(panel);
+  if constexpr (requires(const Unit& unit) { Scale(unit, 0, 0); }) {
+    for (int64_t u = 0; u < cols / kSuperCols; ++u) {
+      UnpackSuper256(units[u], row, out + u * kSuperCols);
+    }
+  } else {
+    for (int64_t u = 0; u < cols / kBlockCols; ++u) {
+      UnpackBlock32(units[u], row, out + u * kBlockCols);
+    }
+  }
+}
+
+// Element `row` of column k of a float panel.
+template <typename Bits>
+Bits FloatBits(const std::byte* panel, int64_t k, int row) {
+  Bits bits;
+  std::memcpy(&bits, panel + (k * kPanelRows + row) * static_cast<int64_t>(sizeof(Bits)),
+              sizeof(Bits));
+  return bits;
+}
+
+}  // namespace
+
+void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out) {
+  CHECK(row >= 0 && row < matrix.rows);
+  const std::byte* panel = matrix.panels + row / kPanelRows * matrix.panel_bytes();
+  const int lane = static_cast<int>(row % kPanelRows);
+  const int64_t cols = matrix.cols;
+  switch (matrix.type) {
+    case PanelType::kF32:
+      for (int64_t k = 0; k < cols; ++k) out[k] = FloatBits<float>(panel, k, lane);
+      return;
+    case PanelType::kF16:
+      for (int64_t k = 0; k < cols; ++k) {
+        out[k] = tensor::FloatFromHalf(FloatBits<uint16_t>(panel, k, lane));
+      }
+      return;
+    case PanelType::kBF16:
+      for (int64_t k = 0; k < cols; ++k) {
+        out[k] = tensor::FloatFromBf16(FloatBits<uint16_t>(panel, k, lane));
+      }
+      return;
+    case PanelType::kQ8: UnpackQuantized<UnitQ8>(panel, cols, lane, out); return;
+    case PanelType::kQ8M: UnpackQuantized<UnitQ8M>(panel, cols, lane, out); return;
+    case PanelType::kQ4: UnpackQuantized<UnitQ4>(panel, cols, lane, out); return;
+    case PanelType::kQ4M: UnpackQuantized<UnitQ4M>(panel, cols, lane, out); return;
+    case PanelType::kQ4K: UnpackQuantized<UnitQ4K>(panel, cols, lane, out); return;
+    case PanelType::kQ5K: UnpackQuantized<UnitQ5K>(panel, cols, lane, out); return;
+    case PanelType::kQ6K: UnpackQuantized<UnitQ6K>(panel, cols, lane, out); return;
+    case PanelType::kQ8K: UnpackQuantized<UnitQ8K>(panel, cols, lane, out); return;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels

@@ -1,0 +1,50 @@
+#include "kernels/quantize/quantize.h"
+
+#include "base/check.h"
+#include "kernels/quantize/tile_layout.h"
+#include "kernels/quantize/variants.h"
+
+namespace skald::kernels {
+
+int NextTileTokens(int64_t remaining) {
+  CHECK(remaining > 0);
+  for (const int tokens : kTileSizes) {
+    if (tokens <= remaining) return tokens;
+  }
+  UNREACHABLE();
+}
+
+int64_t ActivationBytes(ActivationFormat format, int64_t cols) {
+  switch (format) {
+    case ActivationFormat::kF32: return cols * 4;
+    case ActivationFormat::kBlock32: CHECK(cols % 32 == 0); return cols / 32 * kBlock32TokenBytes;
+    case ActivationFormat::kSuper256:
+      CHECK(cols % 256 == 0);
+      return cols / 256 * kSuper256TokenBytes;
+  }
+  UNREACHABLE();
+}
+
+QuantizeFn QuantizeFor(Isa isa, ActivationFormat format) {
+  switch (format) {
+    // A transposition: bound by memory, and the baseline's loop is already vectorized.
+    case ActivationFormat::kF32: return scalar::QuantizeF32;
+    case ActivationFormat::kBlock32:
+      switch (isa) {
+        case Isa::kScalar: return scalar::QuantizeBlock32;
+        case Isa::kAvx2: return scalar::QuantizeBlock32;
+        case Isa::kAvx512: return scalar::QuantizeBlock32;
+      }
+      break;
+    case ActivationFormat::kSuper256:
+      switch (isa) {
+        case Isa::kScalar: return scalar::QuantizeSuper256;
+        case Isa::kAvx2: return scalar::QuantizeSuper256;
+        case Isa::kAvx512: return scalar::QuantizeSuper256;
+      }
+      break;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels

@@ -1,0 +1,270 @@
+#include "kernels/quantize/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/isa/isa.h"
+#include "kernels/quantize/tile_layout.h"
+#include "kernels/test_data.h"
+
+namespace skald::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+TEST(NextTileTokens, IsTheLargestTileThatFits) {
+  EXPECT_EQ(NextTileTokens(1), 1);
+  EXPECT_EQ(NextTileTokens(2), 2);
+  EXPECT_EQ(NextTileTokens(3), 3);
+  EXPECT_EQ(NextTileTokens(5), 4);
+  EXPECT_EQ(NextTileTokens(7), 6);
+  EXPECT_EQ(NextTileTokens(11), 8);
+  EXPECT_EQ(NextTileTokens(12), 12);
+  EXPECT_EQ(NextTileTokens(15), 12);
+  EXPECT_EQ(NextTileTokens(16), 16);
+  EXPECT_EQ(NextTileTokens(17), 16);
+  EXPECT_EQ(NextTileTokens(int64_t{1} << 40), 16);
+}
+
+TEST(ActivationBytes, IsAMultipleOfTheUnit) {
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kF32, 7), 28);
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock32, 0), 0);
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock32, 96), 3 * 44);
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kSuper256, 512), 2 * 372);
+  EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock32, 31), "CHECK failed");
+  EXPECT_DEATH(ActivationBytes(ActivationFormat::kSuper256, 128), "CHECK failed");
+}
+
+// The variants of this machine, slowest first.
+std::vector<Isa> PresentIsas() {
+  std::vector<Isa> present;
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa <= DetectIsa()) present.push_back(isa);
+  }
+  return present;
+}
+
+class EveryIsa : public testing::TestWithParam<Isa> {
+ protected:
+  // The tile of `tokens` rows of `cols` floats, on poisoned memory.
+  std::vector<std::byte> Tile(ActivationFormat format, const std::vector<float>& x, int tokens,
+                              Isa isa) const {
+    const int64_t cols = static_cast<int64_t>(x.size()) / tokens;
+    std::vector<std::byte> tile(tokens * ActivationBytes(format, cols), std::byte{0xa5});
+    QuantizeFor(isa, format)(
+        {.x = x.data(), .x_stride = cols, .tokens = tokens, .cols = cols, .tile = tile.data()});
+    return tile;
+  }
+  Block32Tile<1> Block(const std::vector<float>& x) const {
+    Block32Tile<1> block;
+    std::memcpy(&block, Tile(ActivationFormat::kBlock32, x, 1, GetParam()).data(), sizeof(block));
+    return block;
+  }
+  Super256Tile<1> Super(const std::vector<float>& x) const {
+    Super256Tile<1> super;
+    std::memcpy(&super, Tile(ActivationFormat::kSuper256, x, 1, GetParam()).data(), sizeof(super));
+    return super;
+  }
+};
+
+TEST_P(EveryIsa, Block32RoundsTiesToEven) {
+  std::vector<float> x(32, 0.0f);
+  x[0] = 127;  // the scale is 1
+  x[1] = 0.5f;
+  x[2] = 1.5f;
+  x[3] = 2.5f;
+  x[4] = -0.5f;
+  x[5] = -1.5f;
+  x[6] = -127;
+  x[7] = 0.50001f;
+  const Block32Tile<1> block = Block(x);
+  const int8_t expected[8] = {127, 0, 2, 2, 0, -2, -127, 1};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(block.q[0][i], expected[i]) << i;
+  EXPECT_EQ(block.da[0], 1.0f);
+  EXPECT_EQ(block.corr8[0], -8 * 3);
+  EXPECT_EQ(block.corr128[0], -128 * 3);
+}
+
+TEST_P(EveryIsa, Block32OfZerosIsZero) {
+  std::vector<float> x(32, 0.0f);
+  x[3] = -0.0f;
+  x[4] = std::numeric_limits<float>::denorm_min();
+  x[5] = 0x1.fffffep-97f;  // the largest float below 2^-96
+  const Block32Tile<1> block = Block(x);
+  for (const int8_t q : block.q[0]) EXPECT_EQ(q, 0);
+  EXPECT_EQ(std::bit_cast<uint32_t>(block.da[0]), 0u);
+  EXPECT_EQ(block.corr8[0], 0);
+  EXPECT_EQ(block.corr128[0], 0);
+}
+
+TEST_P(EveryIsa, Block32JustAboveTheThresholdIsScaled) {
+  std::vector<float> x(32, 0.0f);
+  x[31] = -0x1p-96f;
+  const Block32Tile<1> block = Block(x);
+  EXPECT_EQ(block.q[0][31], -127);
+  EXPECT_EQ(block.da[0], 0x1p-96f / 127);
+}
+
+TEST_P(EveryIsa, Block32OfTheLargestFloatsDoesNotOverflow) {
+  std::vector<float> x(32, std::numeric_limits<float>::max());
+  const Block32Tile<1> block = Block(x);
+  for (const int8_t q : block.q[0]) EXPECT_EQ(q, 127);
+  EXPECT_EQ(block.da[0], std::numeric_limits<float>::max() / 127);
+  EXPECT_EQ(block.corr128[0], -128 * 127 * 32);
+}
+
+TEST_P(EveryIsa, NotFiniteMakesTheScaleNaNAndTheIntegersZero) {
+  for (const float bad : {kInfinity, -kInfinity, kNaN, -kNaN}) {
+    std::vector<float> x(256, 1.0f);
+    x[200] = bad;
+    const Super256Tile<1> super = Super(x);
+    EXPECT_EQ(std::bit_cast<uint32_t>(super.da[0]), 0x7fc00000u);
+    for (const auto& block : super.q) {
+      for (const int8_t q : block[0]) EXPECT_EQ(q, 0);
+    }
+    for (const auto& shift : super.shift) EXPECT_EQ(shift[0], 0);
+    for (const auto& pair : super.sum_pairs) EXPECT_EQ(pair[0], 0);
+    for (const auto& corr : super.corr32) EXPECT_EQ(corr[0], 0);
+    x.resize(32);
+    x[0] = bad;
+    const Block32Tile<1> block = Block(x);
+    EXPECT_EQ(std::bit_cast<uint32_t>(block.da[0]), 0x7fc00000u);
+    for (const int8_t q : block.q[0]) EXPECT_EQ(q, 0);
+  }
+}
+
+TEST_P(EveryIsa, SuperBlocksOfSmallerBlocksTakeFinerSteps) {
+  std::vector<float> x(256, 0.0f);
+  x[0] = 127;                            // block 0: the maximum, k = 0
+  x[32] = 63.5f;                         // exactly half: k = 1
+  x[64] = std::nextafter(63.5f, 64.0f);  // just above half: k = 0
+  x[96] = 31.75f;                        // a quarter: k = 2
+  x[128] = -15.875f;                     // an eighth: k = 3
+  x[160] = 1;                            // less than an eighth: still k = 3
+  const Super256Tile<1> super = Super(x);
+  const int32_t shifts[8] = {3, 2, 3, 1, 0, 0, 0, 0};
+  const int8_t first[8] = {127, 127, 64, 127, -127, 8, 0, 0};
+  for (int b = 0; b < 8; ++b) {
+    EXPECT_EQ(super.shift[b][0], shifts[b]) << "block " << b;
+    EXPECT_EQ(super.q[b][0][0], first[b]) << "block " << b;
+  }
+  EXPECT_EQ(super.da[0], 0.125f);
+}
+
+TEST_P(EveryIsa, SuperBlockSumsAreExact) {
+  std::vector<float> x(256, 127.0f);
+  for (int i = 32; i < 64; ++i) x[i] = -127.0f;
+  for (int i = 64; i < 80; ++i) x[i] = -127.0f;  // the first half of block 2
+  const Super256Tile<1> super = Super(x);
+  EXPECT_EQ(super.corr32[0][0], -32 * 16 * 127);
+  EXPECT_EQ(super.corr32[2][0], 32 * 16 * 127);
+  EXPECT_EQ(super.corr32[4][0], 32 * 16 * 127);
+  EXPECT_EQ(super.corr32[5][0], -32 * 16 * 127);
+  EXPECT_EQ(static_cast<int16_t>(super.sum_pairs[0][0] & 0xffff), 32512);
+  EXPECT_EQ(super.sum_pairs[0][0] >> 16, -32512);
+  EXPECT_EQ(super.sum_pairs[1][0], 32512 << 16);
+}
+
+TEST_P(EveryIsa, F32InterleavesTheTokens) {
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6};  // 2 tokens of 3 columns
+  const std::vector<std::byte> tile = Tile(ActivationFormat::kF32, x, 2, GetParam());
+  const float expected[6] = {1, 4, 2, 5, 3, 6};
+  EXPECT_EQ(std::memcmp(tile.data(), expected, sizeof(expected)), 0);
+}
+
+// Rows that a quantizer could get wrong: each group of 32 of another kind.
+std::vector<float> HardRows(int tokens, int64_t cols, std::mt19937& random) {
+  std::vector<float> x(tokens * cols);
+  for (int64_t i = 0; i < tokens * cols; i += 32) {
+    const uint32_t kind = static_cast<uint32_t>(random() % 12);
+    const float exponent = std::ldexp(1.0f, static_cast<int>(random() % 9) - 4);
+    for (int64_t j = i; j < i + 32; ++j) {
+      x[j] = RandomFloat(random) * exponent;
+      if (kind == 0) x[j] = 0;
+      if (kind == 1) x[j] *= 0x1p-100f;
+      if (kind == 2) x[j] *= 0x1p-140f;
+      if (kind == 3) x[j] *= 0x1p+120f;
+      if (kind == 4) x[j] = static_cast<float>(static_cast<int>(random() % 255) - 127) * 0.5f;
+    }
+    if (kind == 4) x[i] = 127;  // steps of one half: every second value is a tie
+    if (kind == 5 && random() % 8 == 0) x[i + random() % 32] = kNaN;
+    if (kind == 6 && random() % 8 == 0) x[i + random() % 32] = -kInfinity;
+  }
+  return x;
+}
+
+TEST_P(EveryIsa, WritesTheBytesOfTheScalarVariant) {
+  std::mt19937 random(1);
+  for (const ActivationFormat format :
+       {ActivationFormat::kF32, ActivationFormat::kBlock32, ActivationFormat::kSuper256}) {
+    for (const int tokens : kTileSizes) {
+      for (const int64_t cols : {256, 512, 768, 1792}) {
+        const std::vector<float> x = HardRows(tokens, cols, random);
+        ASSERT_EQ(Tile(format, x, tokens, GetParam()), Tile(format, x, tokens, Isa::kScalar))
+            << "format " << static_cast<int>(format) << ", " << tokens << " x " << cols;
+      }
+    }
+  }
+}
+
+TEST_P(EveryIsa, ATokenDoesNotDependOnItsTile) {
+  std::mt19937 random(2);
+  const int64_t cols = 512;
+  const std::vector<float> x = HardRows(kTileTokens, cols, random);
+  const std::vector<std::byte> tile = Tile(ActivationFormat::kSuper256, x, kTileTokens, GetParam());
+  Super256Tile<kTileTokens> units[2];
+  std::memcpy(units, tile.data(), sizeof(units));
+  for (int m = 0; m < kTileTokens; ++m) {
+    const std::vector<float> row(x.begin() + m * cols, x.begin() + (m + 1) * cols);
+    const std::vector<std::byte> alone = Tile(ActivationFormat::kSuper256, row, 1, GetParam());
+    Super256Tile<1> expected[2];
+    std::memcpy(expected, alone.data(), sizeof(expected));
+    for (int u = 0; u < 2; ++u) {
+      for (int b = 0; b < 8; ++b) {
+        EXPECT_EQ(std::memcmp(units[u].q[b][m], expected[u].q[b][0], 32), 0);
+        EXPECT_EQ(units[u].shift[b][m], expected[u].shift[b][0]);
+      }
+      for (int j = 0; j < 4; ++j) EXPECT_EQ(units[u].sum_pairs[j][m], expected[u].sum_pairs[j][0]);
+      for (int t = 0; t < 16; ++t) EXPECT_EQ(units[u].corr32[t][m], expected[u].corr32[t][0]);
+      EXPECT_EQ(std::bit_cast<uint32_t>(units[u].da[m]),
+                std::bit_cast<uint32_t>(expected[u].da[0]));
+    }
+  }
+}
+
+TEST_P(EveryIsa, RowsMayLieApart) {
+  std::mt19937 random(3);
+  const std::vector<float> wide = HardRows(3, 64, random);
+  std::vector<float> narrow;
+  for (int m = 0; m < 3; ++m) {
+    narrow.insert(narrow.end(), wide.begin() + m * 64, wide.begin() + m * 64 + 32);
+  }
+  std::vector<std::byte> tile(3 * ActivationBytes(ActivationFormat::kBlock32, 32));
+  QuantizeFor(GetParam(), ActivationFormat::kBlock32)(
+      {.x = wide.data(), .x_stride = 64, .tokens = 3, .cols = 32, .tile = tile.data()});
+  EXPECT_EQ(tile, Tile(ActivationFormat::kBlock32, narrow, 3, GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Quantize, EveryIsa, testing::ValuesIn(PresentIsas()),
+                         [](const testing::TestParamInfo<Isa>& isa) {
+                           return std::string(IsaName(isa.param));
+                         });
+
+TEST(Quantize, EveryVariantOfThisMachineRan) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    const bool ran = isa <= DetectIsa();
+    RecordProperty(std::string(IsaName(isa)), ran ? "run" : "not run: the CPU lacks it");
+    if (!ran) std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());
+  }
+  EXPECT_EQ(PresentIsas().front(), Isa::kScalar);
+}
+
+}  // namespace
+}  // namespace skald::kernels

@@ -1,0 +1,28 @@
+/// The variants behind QuantizeFor. Internal to quantize/.
+#pragma once
+
+#include "kernels/quantize/quantize.h"
+
+namespace skald::kernels {
+
+/// The group maxima below which a group is all zero: 2^-96. Above it every intermediate of
+/// numerics 3.5 is a normal number (127 / A, A / 127 and its eighth).
+inline constexpr float kSmallestScaledMaximum = 0x1p-96f;
+
+namespace scalar {
+void QuantizeF32(const QuantizeArgs& args);
+void QuantizeBlock32(const QuantizeArgs& args);
+void QuantizeSuper256(const QuantizeArgs& args);
+}  // namespace scalar
+
+namespace avx2 {
+void QuantizeBlock32(const QuantizeArgs& args);
+void QuantizeSuper256(const QuantizeArgs& args);
+}  // namespace avx2
+
+namespace avx512 {
+void QuantizeBlock32(const QuantizeArgs& args);
+void QuantizeSuper256(const QuantizeArgs& args);
+}  // namespace avx512
+
+}  // namespace skald::kernels
