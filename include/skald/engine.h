@@ -74,7 +74,9 @@ struct Request {
 /// One generated token, as soon as it is known.
 struct TokenEvent {
   TokenId token = kNoToken;
-  float logprob = 0;  ///< natural log, of the unmodified distribution
+  /// Natural log of its probability under the model's own distribution; set if the request's
+  /// SamplingParams::top_logprobs is.
+  std::optional<double> logprob;
   int64_t index = 0;  ///< 0 for the first generated token
 };
 
@@ -123,8 +125,10 @@ class Engine {
   /// Bytes reserved for KV pages.
   int64_t kv_bytes() const;
 
- private:
+  /// What stands behind an Engine. Defined by the engine room.
   struct State;
+
+ private:
   explicit Engine(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

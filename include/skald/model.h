@@ -90,6 +90,11 @@ struct ModelDescription {
 
 /// Reads the tables of a model file and checks them as LoadModel does, but reads no weights. Errors
 /// as LoadModel.
+/// A file that holds a vocabulary and no tensors is described without a network (layer_count 0).
 Result<ModelDescription> DescribeModel(const std::string& path);
+
+/// The tokenizer of a model file alone, without its weights; also of a vocabulary-only file. Errors
+/// as LoadModel.
+Result<Tokenizer> LoadTokenizer(const std::string& path);
 
 }  // namespace skald

@@ -144,6 +144,7 @@ class Tokenizer {
   std::string_view model_name() const;
 
  private:
+  friend class StreamDecoder;
   struct Impl;
   explicit Tokenizer(std::unique_ptr<const Impl> impl);
   std::unique_ptr<const Impl> impl_;

@@ -1,0 +1,54 @@
+#include "engine/options.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "base/thread_pool.h"
+
+namespace skald::engine {
+namespace {
+
+Status InRange(std::string_view field, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return Ok();
+  return Status(ErrorCode::kInvalidArgument, std::string(field) + " is " + std::to_string(value) +
+                                                 ", expected " + std::to_string(low) + " to " +
+                                                 std::to_string(high));
+}
+
+Result<kernels::Isa> ResolveIsa(InstructionSet wanted) {
+  const kernels::Isa best = kernels::DetectIsa();
+  kernels::Isa isa = best;
+  switch (wanted) {
+    case InstructionSet::kBest: break;
+    case InstructionSet::kScalar: isa = kernels::Isa::kScalar; break;
+    case InstructionSet::kAvx2: isa = kernels::Isa::kAvx2; break;
+    case InstructionSet::kAvx512: isa = kernels::Isa::kAvx512; break;
+  }
+  if (isa <= best) return isa;
+  return Status(ErrorCode::kInvalidArgument,
+                "this CPU does not have " + std::string(kernels::IsaName(isa)) +
+                    " (its best variant is " + std::string(kernels::IsaName(best)) + ")");
+}
+
+}  // namespace
+
+Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::ModelConfig& config) {
+  ResolvedOptions resolved;
+  RETURN_IF_ERROR(InRange("context", options.context, 0, kMaxContext));
+  RETURN_IF_ERROR(InRange("chunk", options.max_chunk, 1, kMaxChunk));
+  RETURN_IF_ERROR(InRange("threads", options.threads, 0, ThreadPool::kMaxThreads));
+  resolved.context =
+      options.context > 0 ? options.context : std::min(config.context, kDefaultContext);
+  resolved.max_chunk = std::min(options.max_chunk, resolved.context);
+  RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
+  resolved.max_logit_rows = std::min(options.max_logit_rows, resolved.max_chunk);
+  resolved.threads = options.threads > 0 ? options.threads : AvailableCores();
+  ASSIGN_OR_RETURN(resolved.isa, ResolveIsa(options.isa));
+  resolved.kv_type =
+      options.kv_type == KvCacheType::kF16 ? kernels::KvType::kF16 : kernels::KvType::kF32;
+  return resolved;
+}
+
+}  // namespace skald::engine

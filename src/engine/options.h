@@ -1,0 +1,34 @@
+/// EngineOptions with every default filled in and every field checked.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/attention/attention.h"
+#include "kernels/isa/isa.h"
+#include "model/config.h"
+#include "skald/engine.h"
+#include "skald/status.h"
+
+namespace skald::engine {
+
+/// Longest context an engine reserves unless asked for more: 4096 positions of a 7B model are 2 GB
+/// of KV.
+inline constexpr int64_t kDefaultContext = 4096;
+/// Positions beyond this have rotary angles past what ExactSinCos promises (10^7).
+inline constexpr int64_t kMaxContext = int64_t{1} << 23;
+/// Rows of one step: beyond some thousands a larger step is no faster, only larger.
+inline constexpr int64_t kMaxChunk = 1 << 16;
+
+struct ResolvedOptions {
+  int64_t context = 0;
+  int64_t max_chunk = 0;
+  int64_t max_logit_rows = 0;
+  int threads = 0;
+  kernels::Isa isa = kernels::Isa::kScalar;
+  kernels::KvType kv_type = kernels::KvType::kF16;
+};
+
+/// Errors: kInvalidArgument naming the field, what was found and what is possible.
+Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::ModelConfig& config);
+
+}  // namespace skald::engine

@@ -1,0 +1,37 @@
+/// KvStore: the bytes of all KV pages. Only the model and the kernels look inside.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/aligned_buffer.h"
+#include "kv/kv_layout.h"
+#include "kv/page_id.h"
+
+namespace skald::kv {
+
+class KvStore {
+ public:
+  /// Reserves `page_count` pages, zero. Errors: kResourceExhausted with the number of bytes.
+  static Result<KvStore> Create(const KvLayout& layout, int64_t page_count);
+
+  const KvLayout& layout() const { return layout_; }
+  int64_t page_count() const { return page_count_; }
+  int64_t bytes() const { return static_cast<int64_t>(arena_.size()); }
+
+  /// One KV head of one layer, seen through a page table. `pages` must stay valid while the view is
+  /// used.
+  kernels::PagedKv View(int64_t layer, int64_t head, std::span<const PageId> pages);
+
+  /// Fills a page, in all layers, with NaN. For tests: a read of a stale page shows at once.
+  void Poison(PageId page);
+
+ private:
+  KvStore(const KvLayout& layout, int64_t page_count, AlignedBuffer arena);
+
+  KvLayout layout_;
+  int64_t page_count_;
+  AlignedBuffer arena_;
+};
+
+}  // namespace skald::kv

@@ -1,0 +1,235 @@
+#include "load/bind_weights.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+#include "kernels/pack/dequantize.h"
+#include "load/gguf_names.h"
+
+namespace skald::load {
+namespace {
+
+using formats::TensorInfo;
+using model::WeightRole;
+using model::WeightSlot;
+
+// File bytes that one unit of packing reads: large enough to reach memory speed, small enough to
+// share out.
+constexpr uint64_t kReadBytes = 1 << 20;
+
+std::string ShapeText(const TensorInfo& tensor) {
+  std::string text = std::to_string(tensor.dims[0]);
+  for (int i = 1; i < tensor.dim_count; ++i) {
+    text += " x " + std::to_string(tensor.dims[static_cast<size_t>(i)]);
+  }
+  return text;
+}
+
+bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
+
+Status CheckTensor(const WeightSlot& slot, const TensorInfo& tensor) {
+  const bool fits = tensor.columns() == static_cast<uint64_t>(slot.cols) &&
+                    tensor.rows() == static_cast<uint64_t>(slot.rows);
+  const std::string name = "tensor '" + std::string(tensor.name) + "'";
+  if (!fits) {
+    std::string expected = std::to_string(slot.cols);
+    if (!slot.vector) expected += " x " + std::to_string(slot.rows);
+    return Status(ErrorCode::kBadModel,
+                  name + " has shape " + ShapeText(tensor) + ", expected " + expected);
+  }
+  if (slot.vector && !IsFloat(tensor.dtype)) {
+    return Status(ErrorCode::kBadModel, name + " has type " +
+                                            std::string(tensor::InfoOf(tensor.dtype).name) +
+                                            ", expected F32, F16 or BF16");
+  }
+  return Ok();
+}
+
+// "a, b, c and 7 more": enough to see what is wrong with the file.
+std::string ListNames(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    if (i > 0) text += ", ";
+    text += "'" + names[i] + "'";
+  }
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
+// A tensor left out would change the answers in silence.
+Status CheckAllUsed(const formats::TensorDirectory& tensors, const std::vector<Binding>& bindings) {
+  if (bindings.size() == tensors.size()) return Ok();
+  std::set<const TensorInfo*> used;
+  for (const Binding& binding : bindings) used.insert(binding.tensor);
+  std::vector<std::string> unused;
+  for (const TensorInfo& tensor : tensors.all()) {
+    if (!used.contains(&tensor)) unused.emplace_back(tensor.name);
+  }
+  return Status(ErrorCode::kUnsupported,
+                "the file has tensors that this version does not use: " + ListNames(unused));
+}
+
+// Reads a vector tensor as floats.
+Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const TensorInfo& tensor) {
+  std::vector<std::byte> bytes(tensor.byte_count);
+  RETURN_IF_ERROR(file.ReadTensor(tensor, 0, bytes));
+  std::vector<float> values(tensor.columns());
+  kernels::DequantizeRow(tensor.dtype, bytes, static_cast<int64_t>(tensor.columns()),
+                         values.data());
+  return values;
+}
+
+// One matrix on its way into panels.
+struct PackJob {
+  const TensorInfo* tensor;
+  kernels::PackedMatrix matrix;
+  std::byte* panels;
+  int64_t panels_per_unit = 1;
+  int64_t first_unit = 0;
+};
+
+// Everything the units of one packing loop share.
+struct PackLoop {
+  const formats::GgufModel& file;
+  std::vector<PackJob> jobs;
+  std::vector<std::vector<std::byte>> buffers;  // by worker
+  std::vector<Status> errors;                   // by worker: the first it met
+  std::atomic<int64_t> done_bytes{0};
+};
+
+Status PackUnit(const PackJob& job, int64_t first_panel, PackLoop* loop,
+                std::vector<std::byte>* buffer) {
+  const TensorInfo& tensor = *job.tensor;
+  const int64_t rows = job.matrix.rows;
+  const int64_t first_row = first_panel * kernels::kPanelRows;
+  const int64_t end_row = std::min(rows, first_row + job.panels_per_unit * kernels::kPanelRows);
+  const auto row_bytes = static_cast<int64_t>(tensor.row_bytes());
+  const auto bytes = static_cast<size_t>((end_row - first_row) * row_bytes);
+  if (buffer->size() < bytes) buffer->resize(bytes);
+  const std::span<std::byte> source(buffer->data(), bytes);
+  RETURN_IF_ERROR(
+      loop->file.ReadTensor(tensor, static_cast<uint64_t>(first_row * row_bytes), source));
+  for (int64_t row = first_row; row < end_row; row += kernels::kPanelRows) {
+    const int64_t count = std::min<int64_t>(kernels::kPanelRows, end_row - row);
+    const auto offset = static_cast<size_t>((row - first_row) * row_bytes);
+    kernels::PackPanel(tensor.dtype, source.subspan(offset, static_cast<size_t>(count * row_bytes)),
+                       static_cast<int>(count), job.matrix.cols,
+                       job.panels + row / kernels::kPanelRows * job.matrix.panel_bytes());
+  }
+  loop->done_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  return Ok();
+}
+
+const PackJob& JobOf(const PackLoop& loop, int64_t unit) {
+  const auto after =
+      std::upper_bound(loop.jobs.begin(), loop.jobs.end(), unit,
+                       [](int64_t value, const PackJob& job) { return value < job.first_unit; });
+  return *(after - 1);
+}
+
+Status RunPacking(PackLoop* loop, int64_t unit_count, int64_t total_bytes, ThreadPool& pool,
+                  const Progress& progress) {
+  loop->buffers.resize(static_cast<size_t>(pool.thread_count()));
+  loop->errors.resize(static_cast<size_t>(pool.thread_count()));
+  pool.Run(unit_count, [&](int64_t unit, int worker) {
+    Status& error = loop->errors[static_cast<size_t>(worker)];
+    if (!error.ok()) return;
+    const PackJob& job = JobOf(*loop, unit);
+    error = PackUnit(job, (unit - job.first_unit) * job.panels_per_unit, loop,
+                     &loop->buffers[static_cast<size_t>(worker)]);
+    if (worker == 0 && progress) progress(loop->done_bytes.load(), total_bytes);
+  });
+  for (Status& error : loop->errors) RETURN_IF_ERROR(std::move(error));
+  return Ok();
+}
+
+kernels::PackedMatrix Describe(const TensorInfo& tensor) {
+  return {.type = kernels::PanelTypeFor(tensor.dtype),
+          .rows = static_cast<int64_t>(tensor.rows()),
+          .cols = static_cast<int64_t>(tensor.columns())};
+}
+
+int64_t MatrixBytes(const kernels::PackedMatrix& matrix) {
+  return RoundUp<int64_t>(matrix.panel_count() * matrix.panel_bytes(), 64);
+}
+
+}  // namespace
+
+Result<std::vector<Binding>> BindTensors(const model::ModelConfig& config,
+                                         const formats::TensorDirectory& tensors) {
+  std::vector<Binding> bindings;
+  std::vector<std::string> missing;
+  for (const WeightSlot& slot : model::SlotsOf(config)) {
+    const std::string name = TensorName(slot);
+    const TensorInfo* tensor = tensors.Find(name);
+    if (tensor == nullptr) {
+      if (!slot.optional) missing.push_back(name);
+      continue;
+    }
+    RETURN_IF_ERROR(CheckTensor(slot, *tensor));
+    bindings.push_back({slot, tensor});
+  }
+  if (!missing.empty()) {
+    return Status(ErrorCode::kBadModel, "architecture '" + std::string(config.family->name) +
+                                            "' with " + std::to_string(config.layers) +
+                                            " layers lacks " + std::to_string(missing.size()) +
+                                            " tensors: " + ListNames(missing));
+  }
+  RETURN_IF_ERROR(CheckAllUsed(tensors, bindings));
+  return bindings;
+}
+
+int64_t PackedBytes(const std::vector<Binding>& bindings) {
+  int64_t bytes = 0;
+  for (const Binding& binding : bindings) {
+    if (!binding.slot.vector) bytes += MatrixBytes(Describe(*binding.tensor));
+  }
+  return bytes;
+}
+
+Result<model::Weights> PackWeights(const formats::GgufModel& file,
+                                   const std::vector<Binding>& bindings, ThreadPool& pool,
+                                   const Progress& progress, model::ModelConfig* config) {
+  model::Weights weights;
+  weights.layers.resize(static_cast<size_t>(config->layers));
+  auto storage = AlignedBuffer::Create(static_cast<uint64_t>(PackedBytes(bindings)));
+  if (!storage.ok()) return std::move(storage).status().WithContext("weights");
+  weights.storage = *std::move(storage);
+  PackLoop loop{.file = file, .jobs = {}, .buffers = {}, .errors = {}};
+  std::byte* next = weights.storage.data();
+  int64_t units = 0;
+  int64_t total_bytes = 0;
+  for (const Binding& binding : bindings) {
+    if (binding.slot.role == WeightRole::kRopeFactors) {
+      ASSIGN_OR_RETURN(config->rope.factors, ReadVector(file, *binding.tensor));
+    } else if (binding.slot.vector) {
+      ASSIGN_OR_RETURN(weights.Vector(binding.slot), ReadVector(file, *binding.tensor));
+    } else {
+      PackJob job{.tensor = binding.tensor, .matrix = Describe(*binding.tensor), .panels = next};
+      const uint64_t panel_file_bytes = binding.tensor->row_bytes() * kernels::kPanelRows;
+      job.panels_per_unit =
+          static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
+      job.first_unit = units;
+      job.matrix.panels = next;
+      weights.Matrix(binding.slot) = job.matrix;
+      next += MatrixBytes(job.matrix);
+      units += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
+      total_bytes += static_cast<int64_t>(binding.tensor->byte_count);
+      loop.jobs.push_back(job);
+    }
+  }
+  RETURN_IF_ERROR(RunPacking(&loop, units, total_bytes, pool, progress));
+  if (weights.output.panels == nullptr) weights.output = weights.token_embedding;
+  return weights;
+}
+
+}  // namespace skald::load

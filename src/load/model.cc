@@ -1,0 +1,169 @@
+#include "skald/model.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/thread_pool.h"
+#include "formats/gguf.h"
+#include "kv/kv_layout.h"
+#include "load/bind_weights.h"
+#include "load/config_from_gguf.h"
+#include "load/tokenizer_from_gguf.h"
+#include "model/transformer.h"
+
+namespace skald {
+
+struct Model::State {
+  ModelInfo info;
+  Tokenizer tokenizer;
+  model::Transformer transformer;
+};
+
+Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+const ModelInfo& Model::info() const { return state_->info; }
+const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
+const model::Transformer& Model::transformer() const { return state_->transformer; }
+
+namespace {
+
+using formats::GgufModel;
+
+// The element type that holds most bytes.
+std::string MainType(const formats::TensorDirectory& tensors) {
+  std::map<tensor::DType, uint64_t> bytes;
+  for (const formats::TensorInfo& tensor : tensors.all()) bytes[tensor.dtype] += tensor.byte_count;
+  const auto most = std::max_element(
+      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == bytes.end() ? "" : std::string(tensor::InfoOf(most->first).name);
+}
+
+// "folder/tales.gguf" -> "tales"
+std::string StemOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return std::string(path.substr(0, path.rfind('.')));
+}
+
+// Facts that need no network: every file has them.
+Result<ModelInfo> InfoOf(const GgufModel& file) {
+  ModelInfo info;
+  info.path = file.name();
+  ASSIGN_OR_RETURN(const std::string_view arch, file.metadata().GetString("general.architecture"));
+  info.architecture = arch;
+  ASSIGN_OR_RETURN(const std::string_view name, file.metadata().GetStringOr("general.name", ""));
+  info.name = name.empty() ? StemOf(info.path) : std::string(name);
+  ASSIGN_OR_RETURN(const std::string_view chat_template,
+                   file.metadata().GetStringOr("tokenizer.chat_template", ""));
+  info.chat_template = chat_template;
+  info.file_bytes = static_cast<int64_t>(file.file_bytes());
+  info.weights_type = MainType(file.tensors());
+  for (const formats::TensorInfo& tensor : file.tensors().all()) {
+    info.parameter_count += static_cast<int64_t>(tensor.columns() * tensor.rows());
+  }
+  return info;
+}
+
+void AddNetwork(const model::ModelConfig& config, const std::vector<load::Binding>& bindings,
+                ModelInfo* info) {
+  info->context_length = config.context;
+  info->vocab_size = config.vocab;
+  info->layer_count = config.layers;
+  info->weight_bytes = load::PackedBytes(bindings);
+}
+
+Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
+  ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
+  ASSIGN_OR_RETURN(model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
+  AddNetwork(config, bindings, &info);
+  ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
+  ASSIGN_OR_RETURN(model::Weights weights,
+                   load::PackWeights(file, bindings, pool, options.progress, &config));
+  RETURN_IF_ERROR(model::Validate(config));  // again: the rope factors came with the weights
+  model::Transformer transformer(std::move(config), std::move(weights));
+  return Model(std::make_shared<const Model::State>(
+      Model::State{std::move(info), std::move(tokenizer), std::move(transformer)}));
+}
+
+void AddTables(const GgufModel& file, ModelDescription* description) {
+  constexpr size_t kShownBytes = 120;
+  const formats::Metadata& metadata = file.metadata();
+  for (size_t i = 0; i < metadata.size(); ++i) {
+    const formats::MetadataEntry entry = metadata.entry(i);
+    std::string type(formats::ValueTypeName(entry.type));
+    if (entry.type == formats::ValueType::kArray) {
+      type = "array[" + std::to_string(entry.count) + "] of " +
+             std::string(formats::ValueTypeName(entry.element_type));
+    }
+    description->metadata.push_back(
+        {std::string(entry.key), std::move(type), metadata.Describe(i, kShownBytes), 0});
+  }
+  for (const formats::TensorInfo& tensor : file.tensors().all()) {
+    std::string shape = std::to_string(tensor.dims[0]);
+    for (int dim = 1; dim < tensor.dim_count; ++dim) {
+      shape += " x " + std::to_string(tensor.dims[static_cast<size_t>(dim)]);
+    }
+    description->tensors.push_back({std::string(tensor.name),
+                                    std::string(tensor::InfoOf(tensor.dtype).name),
+                                    std::move(shape), static_cast<int64_t>(tensor.byte_count)});
+  }
+}
+
+int64_t PositionBytes(const model::ModelConfig& config, kernels::KvType type) {
+  return kv::KvLayout{.type = type,
+                      .layers = config.layers,
+                      .kv_heads = config.kv_heads,
+                      .key_dim = static_cast<int>(config.key_dim),
+                      .value_dim = static_cast<int>(config.value_dim)}
+      .position_bytes();
+}
+
+Result<ModelDescription> DescribeOpened(const GgufModel& file) {
+  ModelDescription description;
+  ASSIGN_OR_RETURN(description.info, InfoOf(file));
+  description.gguf_version = file.version();
+  description.part_count = static_cast<int>(file.part_count());
+  AddTables(file, &description);
+  ASSIGN_OR_RETURN(const Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
+  description.info.vocab_size = tokenizer.vocab_size();
+  if (file.tensors().size() == 0) return description;  // a vocabulary without a network
+  ASSIGN_OR_RETURN(const model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
+  AddNetwork(config, bindings, &description.info);
+  description.kv_bytes_per_token_f16 = PositionBytes(config, kernels::KvType::kF16);
+  description.kv_bytes_per_token_f32 = PositionBytes(config, kernels::KvType::kF32);
+  return description;
+}
+
+}  // namespace
+
+Result<Model> LoadModel(const LoadOptions& options) {
+  if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
+    return Status(ErrorCode::kInvalidArgument, "threads is " + std::to_string(options.threads) +
+                                                   ", expected 0 to " +
+                                                   std::to_string(ThreadPool::kMaxThreads));
+  }
+  ASSIGN_OR_RETURN(const GgufModel file, GgufModel::Open(options.path));
+  Result<Model> model = LoadOpened(file, options);
+  if (!model.ok()) return std::move(model).status().WithContext(options.path);
+  return model;
+}
+
+Result<ModelDescription> DescribeModel(const std::string& path) {
+  ASSIGN_OR_RETURN(const GgufModel file, GgufModel::Open(path));
+  Result<ModelDescription> description = DescribeOpened(file);
+  if (!description.ok()) return std::move(description).status().WithContext(path);
+  return description;
+}
+
+Result<Tokenizer> LoadTokenizer(const std::string& path) {
+  ASSIGN_OR_RETURN(const GgufModel file, GgufModel::Open(path));
+  Result<Tokenizer> tokenizer = load::TokenizerFromMetadata(file.metadata());
+  if (!tokenizer.ok()) return std::move(tokenizer).status().WithContext(path);
+  return tokenizer;
+}
+
+}  // namespace skald

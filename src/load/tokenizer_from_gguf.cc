@@ -1,0 +1,84 @@
+#include "load/tokenizer_from_gguf.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status_macros.h"
+
+namespace skald::load {
+
+namespace {
+
+constexpr std::string_view kPrefix = "tokenizer.ggml.";
+
+std::string Key(std::string_view name) { return std::string(kPrefix) + std::string(name); }
+
+Status ReadOptionalBool(const formats::Metadata& metadata, std::string_view name,
+                        std::optional<bool>* out) {
+  const std::string key = Key(name);
+  if (!metadata.Contains(key)) return Ok();
+  ASSIGN_OR_RETURN(*out, metadata.GetBool(key));
+  return Ok();
+}
+
+Status ReadOptionalId(const formats::Metadata& metadata, std::string_view name,
+                      std::optional<int64_t>* out) {
+  const std::string key = Key(name);
+  if (!metadata.Contains(key)) return Ok();
+  ASSIGN_OR_RETURN(*out, metadata.GetI64(key));
+  return Ok();
+}
+
+Status ReadStrings(const formats::Metadata& metadata, std::string_view name,
+                   std::vector<std::string_view>* out) {
+  ASSIGN_OR_RETURN(const formats::StringArray strings, metadata.GetStrings(Key(name)));
+  out->assign(strings.begin(), strings.end());
+  return Ok();
+}
+
+Status ReadIds(const formats::Metadata& metadata, text::SpecialIds* ids) {
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "bos_token_id", &ids->bos));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "eos_token_id", &ids->eos));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "eot_token_id", &ids->eot));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "eom_token_id", &ids->eom));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "unknown_token_id", &ids->unk));
+  return ReadOptionalId(metadata, "padding_token_id", &ids->pad);
+}
+
+}  // namespace
+
+Result<text::TokenizerSpec> TokenizerSpecFromMetadata(const formats::Metadata& metadata) {
+  text::TokenizerSpec spec;
+  ASSIGN_OR_RETURN(spec.model, metadata.GetString(Key("model")));
+  ASSIGN_OR_RETURN(spec.pre, metadata.GetStringOr(Key("pre"), ""));
+  RETURN_IF_ERROR(ReadStrings(metadata, "tokens", &spec.tokens));
+  if (metadata.Contains(Key("scores"))) {
+    ASSIGN_OR_RETURN(const formats::FloatArray scores, metadata.GetFloats(Key("scores")));
+    spec.scores.reserve(scores.size());
+    for (size_t i = 0; i < scores.size(); ++i) {
+      spec.scores.push_back(static_cast<float>(scores[i]));
+    }
+  }
+  if (metadata.Contains(Key("token_type"))) {
+    ASSIGN_OR_RETURN(const formats::IntArray types, metadata.GetInts(Key("token_type")));
+    spec.types.reserve(types.size());
+    for (size_t i = 0; i < types.size(); ++i) spec.types.push_back(types[i]);
+  }
+  // Byte-level vocabularies cannot do without merges; SentencePiece ones have none, or ignore them.
+  if (spec.model == "gpt2") RETURN_IF_ERROR(ReadStrings(metadata, "merges", &spec.merges));
+  RETURN_IF_ERROR(ReadIds(metadata, &spec.ids));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_bos_token", &spec.add_bos));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_eos_token", &spec.add_eos));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_space_prefix", &spec.add_space_prefix));
+  return spec;
+}
+
+Result<Tokenizer> TokenizerFromMetadata(const formats::Metadata& metadata) {
+  ASSIGN_OR_RETURN(const text::TokenizerSpec spec, TokenizerSpecFromMetadata(metadata));
+  Result<Tokenizer> tokenizer = Tokenizer::Create(spec);
+  if (!tokenizer.ok()) return std::move(tokenizer).status().WithContext("tokenizer");
+  return tokenizer;
+}
+
+}  // namespace skald::load

@@ -1,0 +1,165 @@
+#include "model/blocks/attention_block.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "model/blocks/linear.h"
+#include "model/blocks/residual.h"
+
+namespace skald::model {
+namespace {
+
+// Query rows of one attention unit: enough to share each K and V that is read, few enough to spread
+// over threads.
+constexpr int64_t kUnitRows = 16;
+
+struct Row {
+  const SequenceRows* sequence;
+  int64_t position;
+};
+
+// The sequence and position of a row of the step. Steps have few sequences compared with the work
+// per row.
+Row FindRow(const StepBatch& batch, int64_t row) {
+  for (const SequenceRows& sequence : batch.sequences) {
+    if (row < sequence.row_count) return {&sequence, sequence.first_position + row};
+    row -= sequence.row_count;
+  }
+  UNREACHABLE();
+}
+
+// Bias, norm and RoPE of one row's query or key heads.
+struct HeadArgs {
+  float* x;
+  int64_t heads;
+  const std::vector<float>& bias;
+  const std::vector<float>& norm;
+};
+
+void FinishHeads(const HeadArgs& args, int64_t position, const ModelConfig& config,
+                 const Transformer::Context& context) {
+  const kernels::KernelTable& kernels = context.execution.kernels;
+  const int64_t width = args.heads * config.key_dim;
+  if (!args.bias.empty()) kernels.add(args.bias.data(), args.x, width);
+  if (!args.norm.empty()) {
+    kernels.rms_norm({.x = args.x,
+                      .x_stride = config.key_dim,
+                      .weight = args.norm.data(),
+                      .y = args.x,
+                      .y_stride = config.key_dim,
+                      .rows = args.heads,
+                      .n = config.key_dim,
+                      .eps = config.norm_epsilon});
+  }
+  kernels.rope({.x = args.x,
+                .heads = args.heads,
+                .head_dim = config.key_dim,
+                .rotated = config.rope.rotated,
+                .cosine = context.rope.Cosine(position),
+                .sine = context.rope.Sine(position),
+                .pairing = config.family->pairing});
+}
+
+// Finishes Q, K, V of every row and appends K and V to the row's pages.
+void FinishRows(const Transformer& transformer, int64_t layer, const StepBatch& batch,
+                const Transformer::Context& context) {
+  const ModelConfig& config = transformer.config();
+  const LayerWeights& weights = transformer.weights().layers[static_cast<size_t>(layer)];
+  const Workspace& space = context.workspace;
+  context.execution.pool.Run(batch.row_count(), [&](int64_t index, int) {
+    const Row row = FindRow(batch, index);
+    FinishHeads({space.query.row(index), config.heads, weights.query_bias, weights.query_norm},
+                row.position, config, context);
+    FinishHeads({space.key.row(index), config.kv_heads, weights.key_bias, weights.key_norm},
+                row.position, config, context);
+    float* value = space.value.row(index);
+    if (!weights.value_bias.empty()) {
+      context.execution.kernels.add(weights.value_bias.data(), value, config.value_width());
+    }
+    for (int64_t head = 0; head < config.kv_heads; ++head) {
+      context.execution.kernels.append_kv(
+          context.store.View(layer, head, row.sequence->pages), row.position,
+          space.key.row(index) + head * config.key_dim, value + head * config.value_dim);
+    }
+  });
+}
+
+// Attention of up to kUnitRows rows of one sequence and one KV head.
+struct AttentionUnit {
+  const SequenceRows* sequence;
+  int64_t first_row;  // in the step
+  int64_t offset;     // of the first row of the unit in the sequence's rows
+  int64_t head;
+};
+
+AttentionUnit FindUnit(const StepBatch& batch, int64_t kv_heads, int64_t unit) {
+  int64_t first_row = 0;
+  for (const SequenceRows& sequence : batch.sequences) {
+    const int64_t units = DivCeil(sequence.row_count, kUnitRows) * kv_heads;
+    if (unit < units) {
+      const int64_t offset = unit / kv_heads * kUnitRows;
+      return {&sequence, first_row + offset, offset, unit % kv_heads};
+    }
+    unit -= units;
+    first_row += sequence.row_count;
+  }
+  UNREACHABLE();
+}
+
+void Attend(const Transformer& transformer, int64_t layer, const StepBatch& batch,
+            const Transformer::Context& context) {
+  const ModelConfig& config = transformer.config();
+  const Workspace& space = context.workspace;
+  // sqrt is correctly rounded everywhere.
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.key_dim)));
+  int64_t units = 0;
+  for (const SequenceRows& sequence : batch.sequences) {
+    units += DivCeil(sequence.row_count, kUnitRows) * config.kv_heads;
+  }
+  context.execution.pool.Run(units, [&](int64_t index, int worker) {
+    const AttentionUnit unit = FindUnit(batch, config.kv_heads, index);
+    const int64_t group = config.group();
+    context.execution.kernels.attention(
+        {.kv = context.store.View(layer, unit.head, unit.sequence->pages),
+         .query = space.query.row(unit.first_row) + unit.head * group * config.key_dim,
+         .query_stride = space.query.stride,
+         .out = space.attention.row(unit.first_row) + unit.head * group * config.value_dim,
+         .out_stride = space.attention.stride,
+         .tokens = std::min(kUnitRows, unit.sequence->row_count - unit.offset),
+         .first_position = unit.sequence->first_position + unit.offset,
+         .group = static_cast<int>(group),
+         .scale = scale,
+         .window = config.window,
+         .scratch = space.scratch(worker)});
+  });
+}
+
+}  // namespace
+
+void AttentionBlock(const Transformer& transformer, int64_t layer, const StepBatch& batch,
+                    const Transformer::Context& context) {
+  const ModelConfig& config = transformer.config();
+  const LayerWeights& weights = transformer.weights().layers[static_cast<size_t>(layer)];
+  const Workspace& space = context.workspace;
+  const std::array<Product, 3> projections = {Product{&weights.query, space.query},
+                                              Product{&weights.key, space.key},
+                                              Product{&weights.value, space.value}};
+  Linear({.rows = space.residual,
+          .row_count = batch.row_count(),
+          .norm = weights.attention_norm.data(),
+          .epsilon = config.norm_epsilon,
+          .normed = space.normed},
+         projections, space, context.execution);
+  FinishRows(transformer, layer, batch, context);
+  Attend(transformer, layer, batch, context);
+  const std::array<Product, 1> output = {Product{&weights.attention_output, space.projected}};
+  Linear({.rows = space.attention, .row_count = batch.row_count()}, output, space,
+         context.execution);
+  AddToResidual(batch.row_count(), config.embedding, space, context.execution);
+}
+
+}  // namespace skald::model

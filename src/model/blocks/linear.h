@@ -1,0 +1,35 @@
+/// Linear layers: rows of a step times one or several weight matrices that share their input.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/pack/panel.h"
+#include "model/execution.h"
+#include "model/workspace.h"
+
+namespace skald::model {
+
+/// One matrix and where its product goes: out.row(m)[n] = sum over k of weights[n][k] *
+/// input[m][k], n up to padded_rows().
+struct Product {
+  const kernels::PackedMatrix* weights = nullptr;
+  Workspace::Rows out;
+};
+
+/// Input of a linear layer, with an optional RMSNorm on the way in.
+struct LinearInput {
+  Workspace::Rows rows;  ///< [row_count][cols]
+  int64_t row_count = 0;
+  const float* norm = nullptr;  ///< weight of the norm, or nullptr for none
+  float epsilon = 0;
+  Workspace::Rows normed = {};  ///< where the normed rows go; unused without a norm
+};
+
+/// Computes all products of one input (numerics 3.1, 3.5, 3.6): norms the rows, prepares them once
+/// in each activation format that a matrix needs, and multiplies. All matrices have the same number
+/// of columns. Two barriers.
+void Linear(const LinearInput& input, std::span<const Product> products, const Workspace& workspace,
+            const Execution& execution);
+
+}  // namespace skald::model
