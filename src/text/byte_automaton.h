@@ -32,9 +32,11 @@ class ByteAutomaton {
   State Step(State state, uint8_t byte) const;
 
   /// Length of the prefix that `state` stands for.
-  int32_t Depth(State state) const { return nodes_[state].depth; }
+  int32_t Depth(State state) const { return nodes_[static_cast<size_t>(state)].depth; }
   /// Index of the longest pattern that ends in `state`, or kNoPattern.
-  int32_t Match(State state) const { return nodes_[state].match; }
+  int32_t Match(State state) const { return nodes_[static_cast<size_t>(state)].match; }
+  /// Bytes of the pattern with this index.
+  int32_t PatternLength(int32_t pattern) const { return lengths_[static_cast<size_t>(pattern)]; }
 
  private:
   struct Node {
@@ -51,6 +53,7 @@ class ByteAutomaton {
   void LinkSuffixes();
 
   std::vector<Node> nodes_;
+  std::vector<int32_t> lengths_;            // of the patterns
   std::array<State, 256> root_children_{};  // most bytes of a text are read in the root
 };
 

@@ -1,0 +1,77 @@
+/// BpeEncoder: byte-level BPE, the tokenizer of model "gpt2" in GGUF files.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "skald/ids.h"
+#include "skald/status.h"
+#include "text/merge.h"
+#include "text/vocab.h"
+
+namespace skald::text {
+
+/// Which pairs of tokens merge, how urgently, and into what: an open hash table.
+class MergeTable {
+ public:
+  MergeTable() = default;
+  MergeTable(size_t count, uint64_t key);
+
+  /// Inserts a merge unless the pair is there already: of merges listed twice the first counts.
+  void Insert(TokenId left, TokenId right, Merge merge);
+  std::optional<Merge> Find(TokenId left, TokenId right) const;
+
+ private:
+  struct Slot {
+    TokenId left = kNoToken;  // kNoToken: the slot is free
+    TokenId right = kNoToken;
+    uint32_t rank = 0;
+    TokenId id = kNoToken;
+  };
+  std::vector<Slot> slots_;  // a power of two, at most two thirds full
+  uint64_t key_ = 0;
+};
+
+/// Whether a piece that is a token as a whole is that token, whatever the merges say.
+enum class WholePieces : uint8_t { kMerge, kTakeWhole };
+
+/// Merges the bytes of a piece by the merge list of the vocabulary: earliest listed first, then
+/// leftmost. Pieces come from a PreTokenizer. Immutable; thread-safe.
+class BpeEncoder {
+ public:
+  /// Reads `merges` ("left right", in the spelling of the file, each half a token, and both
+  /// together a token). `vocab` must outlive the encoder; `unk` may be kNoToken. A merge that would
+  /// form a control token is left out: text must not become one. Errors, all kBadModel with the
+  /// index of the merge: more than kMaxMerges; no space between the halves; an empty half; a half
+  /// or result that is not in the vocabulary (Hugging Face's library refuses that too).
+  static Result<BpeEncoder> Create(const Vocab& vocab, TokenId unk,
+                                   std::span<const std::string_view> merges,
+                                   WholePieces whole_pieces);
+
+  /// Appends the tokens of `piece`. Time O(n log n). Errors: kInvalidArgument for a byte that has
+  /// no token in a vocabulary without an unknown token.
+  Status Encode(std::string_view piece, MergeScratch* scratch, std::vector<TokenId>* out) const;
+
+  /// True if some merge forms `id`, i.e. if ordinary text can become it.
+  bool IsMergeProduct(TokenId id) const { return products_[static_cast<size_t>(id)]; }
+
+ private:
+  BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces);
+  Status AddMerge(std::string_view line, uint32_t rank);
+  void MergeShort(std::string_view piece, MergeScratch* scratch) const;
+  void MergeLong(std::string_view piece, MergeScratch* scratch) const;
+  Status Append(TokenId id, uint8_t byte, std::vector<TokenId>* out) const;
+
+  const Vocab* vocab_;
+  TokenId unk_;
+  WholePieces whole_pieces_;
+  std::array<TokenId, 256> byte_ids_;
+  MergeTable merges_;
+  std::vector<bool> products_;
+};
+
+}  // namespace skald::text

@@ -1,0 +1,58 @@
+/// PreTokenizer: cuts text into the pieces that byte-level BPE merges within.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skald/status.h"
+
+namespace skald::text {
+
+/// What the name in tokenizer.ggml.pre stands for. The patterns are those published with each model
+/// (tokenizer.json), or llama.cpp's where the model has none; letters and digits are those of
+/// Unicode 14, the version PCRE2 knows.
+///
+/// A pre-tokenizer is one pattern or several in a row: each cuts the pieces of the one before into
+/// its matches and what lies between them. Immutable; thread-safe (matching state is per call).
+class PreTokenizer {
+ public:
+  /// The pre-tokenizer called `name`; the empty name is "default", as in llama.cpp. Errors:
+  /// kUnsupported for an unknown name, with the list of known ones.
+  static Result<PreTokenizer> Create(std::string_view name);
+
+  ~PreTokenizer();
+  PreTokenizer(PreTokenizer&& other) noexcept;
+  PreTokenizer& operator=(PreTokenizer&& other) noexcept;
+
+  /// The pieces of `text`, in order, none empty: views into `text` that together are all of it.
+  /// Ill-formed UTF-8 is taken out first, each ill-formed sequence a piece of its own; the text
+  /// between is cut as if nothing stood around it. Near-linear for the patterns here. Errors:
+  /// kResourceExhausted if the pattern matcher gives up, which the limits make a bug.
+  Result<std::vector<std::string_view>> Split(std::string_view text) const;
+
+  /// True if models with this pre-tokenizer take a piece that is a token as a whole
+  /// ("ignore_merges" in tokenizer.json).
+  bool takes_whole_pieces() const { return takes_whole_pieces_; }
+  /// True if models with this pre-tokenizer begin with BOS where the file does not say.
+  bool adds_bos() const { return adds_bos_; }
+
+ private:
+  class Pattern;
+  struct Matching;
+  PreTokenizer();
+  Status SplitWellFormed(std::string_view text, const Matching& matching,
+                         std::vector<std::string_view>* pieces) const;
+
+  std::vector<Pattern> patterns_;
+  bool takes_whole_pieces_ = false;
+  bool adds_bos_ = false;
+};
+
+/// Rewrites a published pattern for PCRE2: \s and \S, which PCRE2 lets match U+180E, become the 25
+/// characters of Unicode's White_Space. Errors: kUnsupported for what PCRE2 would silently read
+/// differently: class intersections ("&&") and \S inside a class. Exposed for tests.
+Result<std::string> PatternForPcre2(std::string_view published);
+
+}  // namespace skald::text

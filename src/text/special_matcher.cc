@@ -1,0 +1,50 @@
+#include "text/special_matcher.h"
+
+#include <algorithm>
+#include <string>
+
+namespace skald::text {
+
+SpecialMatcher::SpecialMatcher(const Vocab& vocab, SpecialSet set) {
+  std::string reversed;
+  for (TokenId id = 0; id < vocab.size(); ++id) {
+    const bool wanted = vocab.Type(id) == TokenType::kUserDefined ||
+                        (set == SpecialSet::kUserDefinedAndControl && vocab.Hidden(id));
+    if (!wanted || vocab.Bytes(id).empty()) continue;
+    ids_.push_back(id);
+    const std::string_view bytes = vocab.Bytes(id);
+    reversed.append(bytes.rbegin(), bytes.rend());
+  }
+  std::vector<std::string_view> patterns;
+  patterns.reserve(ids_.size());
+  size_t at = 0;
+  for (const TokenId id : ids_) {
+    patterns.push_back(std::string_view(reversed).substr(at, vocab.Bytes(id).size()));
+    at += vocab.Bytes(id).size();
+  }
+  automaton_ = ByteAutomaton(patterns);
+}
+
+std::vector<SpecialMatch> SpecialMatcher::Find(std::string_view text) const {
+  std::vector<SpecialMatch> matches;
+  if (ids_.empty()) return matches;
+  ByteAutomaton::State state = ByteAutomaton::kRoot;
+  for (size_t at = text.size(); at-- > 0;) {
+    state = automaton_.Step(state, static_cast<uint8_t>(text[at]));
+    const int32_t match = automaton_.Match(state);
+    if (match == ByteAutomaton::kNoPattern) continue;
+    matches.push_back({at, static_cast<size_t>(automaton_.PatternLength(match)),
+                       ids_[static_cast<size_t>(match)]});
+  }
+  std::reverse(matches.begin(), matches.end());
+  // Of the candidates, at most one for each place, keep those that begin where no other runs.
+  size_t free_from = 0;
+  std::erase_if(matches, [&free_from](const SpecialMatch& match) {
+    if (match.begin < free_from) return true;
+    free_from = match.begin + match.length;
+    return false;
+  });
+  return matches;
+}
+
+}  // namespace skald::text

@@ -1,0 +1,42 @@
+/// SpmEncoder: SentencePiece BPE, the tokenizer of model "llama" in GGUF files.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "skald/ids.h"
+#include "skald/status.h"
+#include "text/merge.h"
+#include "text/vocab.h"
+
+namespace skald::text {
+
+/// Splits text into characters and merges neighbours as long as what they form is a token: highest
+/// score first, then leftmost. A character that ends up in no token is spelled by byte tokens, or
+/// is the unknown token where the vocabulary has none.
+///
+/// Semantics of llama.cpp's llm_tokenizer_spm, with three differences, none of which real text and
+/// vocabularies show: control, unknown and byte tokens are never formed from text; each byte of
+/// ill-formed UTF-8 is a character of its own; a space that is no token is the byte 0x20, not the
+/// three bytes of U+2581. Immutable; thread-safe.
+class SpmEncoder {
+ public:
+  /// `vocab` must outlive the encoder. `unk` may be kNoToken.
+  SpmEncoder(const Vocab& vocab, TokenId unk);
+
+  /// Appends the tokens of `text`, in which spaces are spaces (U+2581 must have been replaced).
+  /// Time O(n log n) times the cost of hashing a token. Errors: kInvalidArgument for a character
+  /// that has no token, no byte tokens and no unknown token.
+  Status Encode(std::string_view text, MergeScratch* scratch, std::vector<TokenId>* out) const;
+
+ private:
+  Status EncodeSegment(std::string_view text, MergeScratch* scratch,
+                       std::vector<TokenId>* out) const;
+  Status AppendSymbol(std::string_view bytes, TokenId id, std::vector<TokenId>* out) const;
+
+  const Vocab* vocab_;
+  TokenId unk_;
+  bool words_are_separate_;  // no token holds a space after something else
+};
+
+}  // namespace skald::text

@@ -1,0 +1,368 @@
+#include "skald/tokenizer.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "text/bpe_encoder.h"
+#include "text/merge.h"
+#include "text/pre_tokenizer.h"
+#include "text/special_matcher.h"
+#include "text/spm_encoder.h"
+#include "text/tokenizer_spec.h"
+#include "text/utf8.h"
+#include "text/vocab.h"
+
+namespace skald {
+
+namespace {
+
+using text::SpecialMatch;
+using text::SpecialMatcher;
+using text::SpecialSet;
+using text::TokenizerSpec;
+using text::TokenSpelling;
+using text::Vocab;
+
+// Tokens that end a turn, by name, for files that do not say which does. In order of preference.
+constexpr std::string_view kEndOfTurnNames[] = {
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "<\xEF\xBD\x9C"
+    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",
+    "<end_of_utterance>",
+};
+// Further tokens at which generation ends, by name. Both lists are llama.cpp's
+// (llama_vocab::impl::load).
+constexpr std::string_view kEndOfGenerationNames[] = {
+    "<|return|>", "<|call|>",   "<|flush|>",    "<|calls|>",        "</s>",          "<|eom_id|>",
+    "[EOS]",      "<eos>",      "<turn|>",      "<|tool_response>", "<|fim_pad|>",   "<fim-pad>",
+    "<fim_pad>",  "<PAD>",      "[PAD]",        "<|fim_repo|>",     "<|repo_name|>", "<fim-repo>",
+    "<REPO>",     "<reponame>", "<|file_sep|>",
+};
+
+// What SentencePiece models use where the file does not say: the order its trainer writes them in.
+constexpr int64_t kSentencePieceUnk = 0;
+constexpr int64_t kSentencePieceBos = 1;
+constexpr int64_t kSentencePieceEos = 2;
+
+Status CheckId(std::string_view name, std::optional<int64_t> id, TokenId size, TokenId* out) {
+  if (!id) return Ok();
+  if (*id < 0 || *id >= size) {
+    return Status(ErrorCode::kBadModel, std::string(name) + ": expected a token id below " +
+                                            std::to_string(size) + ", found " +
+                                            std::to_string(*id));
+  }
+  *out = static_cast<TokenId>(*id);
+  return Ok();
+}
+
+// Spaces for U+2581, which SentencePiece text uses in their place: both mean the same to it.
+void AppendSentencePieceText(std::string_view text, std::string* out) {
+  constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
+  for (size_t mark = text.find(kSpaceMark); mark != std::string_view::npos;
+       mark = text.find(kSpaceMark)) {
+    out->append(text.substr(0, mark));
+    out->push_back(' ');
+    text.remove_prefix(mark + kSpaceMark.size());
+  }
+  out->append(text);
+}
+
+}  // namespace
+
+/// Everything a tokenizer knows. Does not move: the encoders point to the vocabulary.
+struct Tokenizer::Impl {
+  Impl(Vocab vocabulary, TokenSpelling how) : vocab(std::move(vocabulary)), spelling(how) {}
+
+  Status ResolveIds(const TokenizerSpec& spec);
+  Status ResolveBoundaries(const TokenizerSpec& spec, bool default_add_bos);
+  void FindEndOfGeneration();
+  void AddEndOfGeneration(TokenId id);
+
+  Status EncodeFragment(std::string_view fragment, text::MergeScratch* scratch,
+                        std::vector<TokenId>* out) const;
+
+  Vocab vocab;
+  TokenSpelling spelling;
+  std::optional<text::SpmEncoder> spm;       // for kSentencePiece
+  std::optional<text::BpeEncoder> bpe;       // for kByteLevel, with
+  std::optional<text::PreTokenizer> pieces;  // its pre-tokenizer
+  std::optional<SpecialMatcher> user_defined;
+  std::optional<SpecialMatcher> all_special;
+
+  TokenId bos = kNoToken, eos = kNoToken, eot = kNoToken, eom = kNoToken;
+  TokenId unk = kNoToken, pad = kNoToken;
+  bool add_bos = false, add_eos = false, add_space_prefix = false;
+  std::vector<TokenId> end_of_generation;  // ascending
+};
+
+Status Tokenizer::Impl::ResolveIds(const TokenizerSpec& spec) {
+  if (spelling == TokenSpelling::kSentencePiece) {
+    if (kSentencePieceUnk < vocab.size()) unk = kSentencePieceUnk;
+    if (kSentencePieceBos < vocab.size()) bos = kSentencePieceBos;
+    if (kSentencePieceEos < vocab.size()) eos = kSentencePieceEos;
+  }
+  RETURN_IF_ERROR(CheckId("bos_token_id", spec.ids.bos, vocab.size(), &bos));
+  RETURN_IF_ERROR(CheckId("eos_token_id", spec.ids.eos, vocab.size(), &eos));
+  RETURN_IF_ERROR(CheckId("eot_token_id", spec.ids.eot, vocab.size(), &eot));
+  RETURN_IF_ERROR(CheckId("eom_token_id", spec.ids.eom, vocab.size(), &eom));
+  RETURN_IF_ERROR(CheckId("unknown_token_id", spec.ids.unk, vocab.size(), &unk));
+  return CheckId("padding_token_id", spec.ids.pad, vocab.size(), &pad);
+}
+
+Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec, bool default_add_bos) {
+  add_bos = spec.add_bos.value_or(default_add_bos && bos != kNoToken);
+  add_eos = spec.add_eos.value_or(false);
+  if (add_bos && bos == kNoToken) {
+    return Status(ErrorCode::kBadModel, "add_bos_token is true, but there is no bos_token_id");
+  }
+  if (add_eos && eos == kNoToken) {
+    return Status(ErrorCode::kBadModel, "add_eos_token is true, but there is no eos_token_id");
+  }
+  return Ok();
+}
+
+void Tokenizer::Impl::AddEndOfGeneration(TokenId id) {
+  if (id == kNoToken) return;
+  const auto place = std::lower_bound(end_of_generation.begin(), end_of_generation.end(), id);
+  if (place == end_of_generation.end() || *place != id) end_of_generation.insert(place, id);
+}
+
+void Tokenizer::Impl::FindEndOfGeneration() {
+  // A token of such a name ends generation even if the file calls it normal (files do), and then it
+  // is a control token for all purposes: text must not become it. A normal token that ordinary text
+  // merges into, such as "</s>" in a vocabulary trained on HTML, is left alone.
+  const auto find_marker = [this](std::string_view name) {
+    const TokenId id = vocab.Find(name);
+    if (id == kNoToken || vocab.Type(id) == TokenType::kByte) return kNoToken;
+    if (bpe && vocab.Type(id) == TokenType::kNormal && bpe->IsMergeProduct(id)) return kNoToken;
+    if (vocab.Type(id) != TokenType::kControl) vocab.MarkControl(id);
+    return id;
+  };
+  for (const std::string_view name : kEndOfTurnNames) {
+    const TokenId id = find_marker(name);
+    AddEndOfGeneration(id);
+    if (eot == kNoToken) eot = id;
+  }
+  for (const std::string_view name : kEndOfGenerationNames) AddEndOfGeneration(find_marker(name));
+  AddEndOfGeneration(eos);
+  AddEndOfGeneration(eot);
+  AddEndOfGeneration(eom);
+  // In the "harmony" format <|end|> ends one message of several, not the answer.
+  const auto ends = [this](std::string_view name) {
+    const TokenId id = vocab.Find(name);
+    return id != kNoToken &&
+           std::binary_search(end_of_generation.begin(), end_of_generation.end(), id);
+  };
+  if ((ends("<|return|>") && ends("<|call|>")) || (ends("<|calls|>") && ends("<|flush|>"))) {
+    std::erase(end_of_generation, vocab.Find("<|end|>"));
+  }
+}
+
+Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
+  if (spec.model != "llama" && spec.model != "gpt2") {
+    return Status(ErrorCode::kUnsupported,
+                  "tokenizer model '" + spec.model.substr(0, 64) +
+                      "' is not supported; supported are llama (SentencePiece BPE) and gpt2 "
+                      "(byte-level BPE)");
+  }
+  const auto spelling =
+      spec.model == "llama" ? TokenSpelling::kSentencePiece : TokenSpelling::kByteLevel;
+  ASSIGN_OR_RETURN(Vocab vocab, Vocab::Create(spec, spelling));
+  auto impl = std::make_unique<Impl>(std::move(vocab), spelling);
+  RETURN_IF_ERROR(impl->ResolveIds(spec));
+  if (spelling == TokenSpelling::kSentencePiece) {
+    RETURN_IF_ERROR(impl->ResolveBoundaries(spec, true));
+    impl->add_space_prefix = spec.add_space_prefix.value_or(true);
+    impl->FindEndOfGeneration();
+    impl->spm.emplace(impl->vocab, impl->unk);
+  } else {
+    ASSIGN_OR_RETURN(text::PreTokenizer pieces, text::PreTokenizer::Create(spec.pre));
+    RETURN_IF_ERROR(impl->ResolveBoundaries(spec, pieces.adds_bos()));
+    const auto whole_pieces =
+        pieces.takes_whole_pieces() ? text::WholePieces::kTakeWhole : text::WholePieces::kMerge;
+    ASSIGN_OR_RETURN(text::BpeEncoder bpe,
+                     text::BpeEncoder::Create(impl->vocab, impl->unk, spec.merges, whole_pieces));
+    impl->bpe.emplace(std::move(bpe));
+    impl->pieces.emplace(std::move(pieces));
+    impl->FindEndOfGeneration();
+  }
+  impl->user_defined.emplace(impl->vocab, SpecialSet::kUserDefined);
+  impl->all_special.emplace(impl->vocab, SpecialSet::kUserDefinedAndControl);
+  return Tokenizer(std::move(impl));
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&& other) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&& other) noexcept = default;
+
+Status Tokenizer::Impl::EncodeFragment(std::string_view fragment, text::MergeScratch* scratch,
+                                       std::vector<TokenId>* out) const {
+  if (fragment.empty()) return Ok();
+  if (spelling == TokenSpelling::kSentencePiece) {
+    // Every fragment follows a special token or stands at the beginning: each gets the prefix.
+    std::string spaced = add_space_prefix ? " " : "";
+    AppendSentencePieceText(fragment, &spaced);
+    return spm->Encode(spaced, scratch, out);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string_view> split, pieces->Split(fragment));
+  for (const std::string_view piece : split) RETURN_IF_ERROR(bpe->Encode(piece, scratch, out));
+  return Ok();
+}
+
+Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text,
+                                               const EncodeOptions& options) const {
+  if (text.size() > static_cast<size_t>(kMaxTextBytes)) {
+    return Status(ErrorCode::kInvalidArgument, "text is too long to tokenize: at most " +
+                                                   std::to_string(kMaxTextBytes) +
+                                                   " bytes, found " + std::to_string(text.size()));
+  }
+  const bool boundaries = options.boundary == BoundaryTokens::kAsModel;
+  const SpecialMatcher& special =
+      options.special == SpecialTokens::kParse ? *impl_->all_special : *impl_->user_defined;
+  std::vector<TokenId> ids;
+  text::MergeScratch scratch;
+  if (boundaries && impl_->add_bos) ids.push_back(impl_->bos);
+  size_t at = 0;
+  for (const SpecialMatch& match : special.Find(text)) {
+    RETURN_IF_ERROR(impl_->EncodeFragment(text.substr(at, match.begin - at), &scratch, &ids));
+    ids.push_back(match.id);
+    at = match.begin + match.length;
+  }
+  RETURN_IF_ERROR(impl_->EncodeFragment(text.substr(at), &scratch, &ids));
+  if (boundaries && impl_->add_eos) ids.push_back(impl_->eos);
+  return ids;
+}
+
+namespace {
+
+// The bytes that `id` adds to decoded text. *at_start: nothing of the sequence was decoded yet.
+std::string_view DecodedBytes(const Tokenizer& tokenizer, TokenId id, ControlTokens control,
+                              bool space_prefix, bool* at_start) {
+  if (!tokenizer.Contains(id)) return {};
+  std::string_view bytes = tokenizer.TokenBytes(id);
+  if (control == ControlTokens::kHide && tokenizer.IsControl(id)) bytes = {};
+  if (*at_start && id != tokenizer.bos_id()) {
+    if (space_prefix && !bytes.empty() && bytes[0] == ' ') bytes.remove_prefix(1);
+    *at_start = false;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string Tokenizer::DecodeBytes(std::span<const TokenId> ids,
+                                   const DecodeOptions& options) const {
+  std::string bytes;
+  bool at_start = options.from == DecodeFrom::kStart;
+  for (const TokenId id : ids) {
+    bytes += DecodedBytes(*this, id, options.control, impl_->add_space_prefix, &at_start);
+  }
+  return bytes;
+}
+
+std::string Tokenizer::Decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
+  std::string repaired;
+  if (text::AppendRepaired(DecodeBytes(ids, options), &repaired) > 0) {
+    repaired += text::kReplacementCharacter;
+  }
+  return repaired;
+}
+
+int64_t Tokenizer::vocab_size() const { return impl_->vocab.size(); }
+
+std::string_view Tokenizer::TokenBytes(TokenId id) const {
+  return Contains(id) ? impl_->vocab.Bytes(id) : std::string_view();
+}
+
+std::string Tokenizer::EscapedToken(TokenId id) const {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string escaped;
+  std::string_view bytes = TokenBytes(id);
+  while (!bytes.empty()) {
+    const text::Utf8Sequence sequence = text::ReadUtf8(bytes);
+    const auto length = static_cast<size_t>(sequence.length);
+    const char first = bytes[0];
+    if (sequence.kind == text::Utf8Sequence::Kind::kWellFormed && sequence.code_point >= 0xA0) {
+      escaped += bytes.substr(0, length);
+    } else if (length == 1 && first == '\\') {
+      escaped += "\\\\";
+    } else if (length == 1 && first == '\n') {
+      escaped += "\\n";
+    } else if (length == 1 && first == '\r') {
+      escaped += "\\r";
+    } else if (length == 1 && first == '\t') {
+      escaped += "\\t";
+    } else if (length == 1 && first >= 0x20 && first < 0x7F) {
+      escaped += first;
+    } else {
+      for (const char c : bytes.substr(0, length)) {
+        escaped += "\\x";
+        escaped += kHex[static_cast<uint8_t>(c) >> 4];
+        escaped += kHex[static_cast<uint8_t>(c) & 15];
+      }
+    }
+    bytes.remove_prefix(length);
+  }
+  return escaped;
+}
+
+TokenType Tokenizer::Type(TokenId id) const {
+  return Contains(id) ? impl_->vocab.Type(id) : TokenType::kUnused;
+}
+
+bool Tokenizer::IsControl(TokenId id) const { return Contains(id) && impl_->vocab.Hidden(id); }
+
+TokenId Tokenizer::FindToken(std::string_view bytes) const { return impl_->vocab.Find(bytes); }
+
+TokenId Tokenizer::bos_id() const { return impl_->bos; }
+TokenId Tokenizer::eos_id() const { return impl_->eos; }
+TokenId Tokenizer::eot_id() const { return impl_->eot; }
+TokenId Tokenizer::unk_id() const { return impl_->unk; }
+TokenId Tokenizer::pad_id() const { return impl_->pad; }
+bool Tokenizer::add_bos() const { return impl_->add_bos; }
+bool Tokenizer::add_eos() const { return impl_->add_eos; }
+
+bool Tokenizer::IsEndOfGeneration(TokenId id) const {
+  return std::binary_search(impl_->end_of_generation.begin(), impl_->end_of_generation.end(), id);
+}
+
+std::span<const TokenId> Tokenizer::end_of_generation_ids() const {
+  return impl_->end_of_generation;
+}
+
+std::string_view Tokenizer::model_name() const {
+  return impl_->spelling == TokenSpelling::kSentencePiece ? "llama" : "gpt2";
+}
+
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options)
+    : tokenizer_(&tokenizer), options_(options), at_start_(options.from == DecodeFrom::kStart) {}
+
+std::string StreamDecoder::Push(TokenId id) {
+  pending_ += DecodedBytes(*tokenizer_, id, options_.control, tokenizer_->impl_->add_space_prefix,
+                           &at_start_);
+  std::string text;
+  const size_t incomplete = text::AppendRepaired(pending_, &text);
+  pending_.erase(0, pending_.size() - incomplete);
+  return text;
+}
+
+std::string StreamDecoder::Flush() {
+  std::string text(pending_.empty() ? std::string_view() : text::kReplacementCharacter);
+  pending_.clear();
+  at_start_ = options_.from == DecodeFrom::kStart;
+  return text;
+}
+
+}  // namespace skald
