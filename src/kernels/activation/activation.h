@@ -4,12 +4,20 @@
 
 #include <cstdint>
 
+#include "kernels/isa/isa.h"
+
 namespace skald::kernels {
 
-/// y[i] = silu(gate[i]) * up[i] for i < n. y may equal gate or up.
+/// y[i] = silu(gate[i]) * up[i] for i < n. y may equal gate or up, else no overlap. Any thread; one
+/// pass; allocates nothing.
 using SwigluFn = void (*)(const float* gate, const float* up, float* y, int64_t n);
 
-/// y[i] += x[i] for i < n. The residual connection and the bias.
+/// y[i] += x[i] for i < n. The residual connection and the bias. Any thread; one pass; allocates
+/// nothing.
 using AddFn = void (*)(const float* x, float* y, int64_t n);
+
+/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
+SwigluFn SwigluFor(Isa isa);
+AddFn AddFor(Isa isa);
 
 }  // namespace skald::kernels

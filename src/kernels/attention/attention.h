@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/isa/isa.h"
+
 namespace skald::kernels {
 
 /// Positions in a page: the granularity of sharing.
@@ -62,30 +64,41 @@ constexpr int64_t ValuePageBytes(KvType type, int value_dim) {
 
 /// Queries of `tokens` consecutive positions of one sequence, all `group` query heads that share
 /// the KV head.
+///   query    of token i, head h at query + i * query_stride + h * key_dim; rotated, unscaled
+///   out      of token i, head h at out + i * out_stride + h * value_dim; may not overlap the
+///   inputs scratch  AttentionScratchFloats(key_dim, value_dim, group) floats, 64-byte aligned,
+///   private to
+///            the caller
+/// K and V of every visible position up to first_position + tokens - 1 must be in the pages.
+/// Entries of the page table, and bytes of pages, that hold no visible position are not used: they
+/// may be anything.
 struct AttentionArgs {
   PagedKv kv;
-  const float* query = nullptr;  ///< query of token i, head h at query + i * query_stride + h *
-                                 ///< key_dim; rotated, unscaled
+  const float* query = nullptr;
   int64_t query_stride = 0;
-  float* out = nullptr;  ///< output of token i, head h at out + i * out_stride + h * value_dim
+  float* out = nullptr;
   int64_t out_stride = 0;
   int64_t tokens = 0;
-  int64_t first_position =
-      0;  ///< position of token 0; K and V up to first_position + tokens - 1 are in the pages
+  int64_t first_position = 0;  ///< position of token 0
   int group = 1;
-  float scale = 1;           ///< 1 / sqrt(key_dim), rounded to float
-  int64_t window = 0;        ///< positions a token sees including itself; 0 = all
-  float* scratch = nullptr;  ///< AttentionScratchFloats(key_dim, value_dim, group) floats, 64-byte
-                             ///< aligned, private to the caller
+  float scale = 1;     ///< 1 / sqrt(key_dim), rounded to float
+  int64_t window = 0;  ///< positions a token sees including itself; 0 = all
+  float* scratch = nullptr;
 };
 using AttentionFn = void (*)(const AttentionArgs& args);
 
 /// Size of AttentionArgs::scratch, in floats, whatever the instruction set.
 int64_t AttentionScratchFloats(int key_dim, int value_dim, int group);
 
-/// Writes K and V of one token of one head at `position` (numerics 2.3: clamped, rounded).
+/// Writes K and V of one token of one head at `position` (numerics 2.3: clamped, rounded). The
+/// padding of the V row becomes zero.
 ///   key     key_dim floats, rotated;  value   value_dim floats
+/// Concurrent calls for different positions or heads are fine.
 using AppendKvFn = void (*)(const PagedKv& kv, int64_t position, const float* key,
                             const float* value);
+
+/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
+AttentionFn AttentionFor(Isa isa);
+AppendKvFn AppendKvFor(Isa isa);
 
 }  // namespace skald::kernels

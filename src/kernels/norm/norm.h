@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
+#include "kernels/isa/isa.h"
+
 namespace skald::kernels {
 
 /// Normalizes `rows` rows of `n` floats.
-///   x, y      row r starts at x + r * x_stride and y + r * y_stride; y may equal x (same stride),
-///   else no overlap weight    n floats, shared by all rows
+///   x, y      row r starts at x + r * x_stride and y + r * y_stride;
+///             y may equal x (same stride), else no overlap
+///   weight    n floats, shared by all rows
 /// Any thread; two passes over a row; allocates nothing.
 struct RmsNormArgs {
   const float* x = nullptr;
@@ -20,5 +23,8 @@ struct RmsNormArgs {
   float eps = 0;
 };
 using RmsNormFn = void (*)(const RmsNormArgs& args);
+
+/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
+RmsNormFn RmsNormFor(Isa isa);
 
 }  // namespace skald::kernels

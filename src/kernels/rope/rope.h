@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/isa/isa.h"
+
 namespace skald::kernels {
 
 /// Which elements form a pair.
@@ -16,7 +18,7 @@ enum class RopePairing : uint8_t {
 ///   x        `heads` heads of `head_dim` floats, consecutive
 ///   cosine, sine   rotated / 2 floats each: the table row of the token's position
 /// Elements at rotated .. head_dim - 1 of each head are left alone. `rotated` is even and at most
-/// head_dim.
+/// head_dim. Any thread; one pass over x; allocates nothing.
 struct RopeArgs {
   float* x = nullptr;
   int64_t heads = 0;
@@ -27,5 +29,8 @@ struct RopeArgs {
   RopePairing pairing = RopePairing::kAdjacent;
 };
 using RopeFn = void (*)(const RopeArgs& args);
+
+/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
+RopeFn RopeFor(Isa isa);
 
 }  // namespace skald::kernels

@@ -1,0 +1,21 @@
+#include "kernels/activation/variants.h"
+#include "kernels/isa/exp_ref.h"
+#include "kernels/isa/vec_avx2.h"
+
+// The region opens after everything else and before the templates, so their order is fixed.
+// clang-format off
+#include "kernels/isa/target_avx2_begin.h"
+#include "kernels/activation/activation_generic.h"
+// clang-format on
+
+namespace skald::kernels::avx2 {
+
+void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
+  SwigluGeneric<F32x16>(gate, up, y, n);
+}
+
+void Add(const float* x, float* y, int64_t n) { AddGeneric<F32x16>(x, y, n); }
+
+}  // namespace skald::kernels::avx2
+
+#include "kernels/isa/target_end.h"

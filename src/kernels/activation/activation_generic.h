@@ -1,0 +1,37 @@
+/// SwiGLU and addition over a vector type. Include inside a target region (isa/vec_avx512.h says
+/// how).
+#pragma once
+
+#include "kernels/activation/activation.h"
+#include "kernels/isa/exp_generic.h"
+
+namespace skald::kernels {
+
+template <typename V>
+inline V Silu(V g) {
+  return Div(g, Add(V::Broadcast(1.0f), Exp(Sub(V::Zero(), g))));
+}
+
+template <typename V>
+inline void SwigluGeneric(const float* gate, const float* up, float* y, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    Store(Mul(Silu(V::Load(gate + i)), V::Load(up + i)), y + i);
+  }
+  if (i < n) {
+    const V silu = Silu(V::LoadPartial(gate + i, n - i));
+    StorePartial(Mul(silu, V::LoadPartial(up + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
+inline void AddGeneric(const float* x, float* y, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) Store(Add(V::Load(x + i), V::Load(y + i)), y + i);
+  if (i < n) {
+    const V sum = Add(V::LoadPartial(x + i, n - i), V::LoadPartial(y + i, n - i));
+    StorePartial(sum, y + i, n - i);
+  }
+}
+
+}  // namespace skald::kernels

@@ -1,0 +1,24 @@
+/// The variants of the functions in activation.h, one file each. Internal to activation/; scalar is
+/// the specification.
+#pragma once
+
+#include "kernels/activation/activation.h"
+
+namespace skald::kernels {
+
+namespace scalar {
+void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Add(const float* x, float* y, int64_t n);
+}  // namespace scalar
+
+namespace avx2 {
+void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Add(const float* x, float* y, int64_t n);
+}  // namespace avx2
+
+namespace avx512 {
+void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Add(const float* x, float* y, int64_t n);
+}  // namespace avx512
+
+}  // namespace skald::kernels

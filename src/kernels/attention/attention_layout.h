@@ -1,0 +1,144 @@
+/// What the variants of attention share: which positions a row sees, where an element of the cache
+/// lies, and how the scratch is divided.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention/attention.h"
+
+namespace skald::kernels {
+
+/// The positions begin .. end - 1.
+struct PositionRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  bool empty() const { return begin >= end; }
+};
+
+/// The positions that the token at `position` sees (numerics 3.7).
+inline PositionRange VisibleRange(int64_t position, int64_t window) {
+  const int64_t begin = window == 0 ? 0 : std::max<int64_t>(0, position - window + 1);
+  return {begin, position + 1};
+}
+
+/// The part of `range` that lies in the partition that starts at `partition`.
+inline PositionRange CutToPartition(PositionRange range, int64_t partition) {
+  return {std::max(range.begin, partition), std::min(range.end, partition + kPartitionTokens)};
+}
+
+/// The start of the partition that holds `position`.
+inline int64_t PartitionStart(int64_t position) {
+  return position / kPartitionTokens * kPartitionTokens;
+}
+
+/// First byte of the page that holds `position`.
+inline std::byte* PageOf(const PagedKv& kv, int64_t position) {
+  return kv.arena + kv.pages[position / kPageTokens] * kv.page_stride;
+}
+
+/// Element 0 of the K tile that holds `position`: element d of the tile's token j is
+/// d * kKeyTileTokens + j elements further.
+inline std::byte* KeyTileOf(const PagedKv& kv, int64_t position) {
+  const int64_t tile = position % kPageTokens / kKeyTileTokens;
+  return PageOf(kv, position) + kv.key_offset +
+         tile * kKeyTileTokens * kv.key_dim * KvElementBytes(kv.type);
+}
+
+/// Element 0 of the V row of `position`.
+inline std::byte* ValueRowOf(const PagedKv& kv, int64_t position) {
+  return PageOf(kv, position) + kv.value_offset +
+         position % kPageTokens * PaddedValueDim(kv.value_dim) * KvElementBytes(kv.type);
+}
+
+/// Where K and V of one partition lie. Only the entries that hold a position of the range asked for
+/// are set: the page table is not read elsewhere.
+struct PartitionView {
+  const std::byte* key_tiles[kPartitionTokens / kKeyTileTokens];
+  const std::byte* value_pages[kPartitionTokens / kPageTokens];  ///< V row 0 of each page
+};
+
+/// Fills `view` for the positions of `range`, which lie in the partition that starts at
+/// `partition`.
+inline void LocatePartition(const PagedKv& kv, int64_t partition, PositionRange range,
+                            PartitionView& view) {
+  const int64_t first_page = range.begin / kPageTokens * kPageTokens;
+  for (int64_t page = first_page; page < range.end; page += kPageTokens) {
+    const int64_t offset = page - partition;
+    view.value_pages[offset / kPageTokens] = ValueRowOf(kv, page);
+    view.key_tiles[offset / kKeyTileTokens] = KeyTileOf(kv, page);
+    view.key_tiles[offset / kKeyTileTokens + 1] = KeyTileOf(kv, page + kKeyTileTokens);
+  }
+}
+
+/// Rows of a block: their queries and running outputs stay in the scratch (and in L2) while the
+/// partitions pass by, so K and V of a partition are read from memory once for all of them.
+inline constexpr int kBlockRows = 64;
+/// Rows that one inner kernel handles at a time: 8 rows x 2 vectors are 16 accumulators.
+inline constexpr int kMicroRows = 8;
+/// Floats from the scores of one row to those of the next: not a power of two, so that 8 rows do
+/// not compete for the same cache sets.
+inline constexpr int kScoreStride = kPartitionTokens + 16;
+
+/// How AttentionArgs::scratch is divided; offsets and sizes in floats, each a multiple of 16.
+struct AttentionScratch {
+  int block_tokens = 0;   ///< tokens of a block: all heads of a token are in the same block
+  int padded_values = 0;  ///< floats from one row's output to the next
+  int64_t query = 0;      ///< scaled queries of the block
+  int64_t out = 0;        ///< running o of the rows
+  int64_t maximum = 0;    ///< running m of the rows
+  int64_t sum = 0;        ///< running l of the rows
+  int64_t scores = 0;     ///< S, then e, of kMicroRows rows in one partition
+  int64_t partial = 0;    ///< o_p of kMicroRows rows
+  int64_t size = 0;
+};
+
+inline AttentionScratch LayOutScratch(int key_dim, int value_dim, int group) {
+  AttentionScratch layout;
+  layout.block_tokens = std::max(1, kBlockRows / group);
+  layout.padded_values = PaddedValueDim(value_dim);
+  const int64_t rows = int64_t{layout.block_tokens} * group;
+  int64_t next = 0;
+  const auto take = [&next](int64_t floats) {
+    const int64_t start = next;
+    next += (floats + 15) / 16 * 16;
+    return start;
+  };
+  layout.query = take(rows * key_dim);
+  layout.out = take(rows * layout.padded_values);
+  layout.maximum = take(rows);
+  layout.sum = take(rows);
+  layout.scores = take(int64_t{kMicroRows} * kScoreStride);
+  layout.partial = take(int64_t{kMicroRows} * layout.padded_values);
+  layout.size = next;
+  return layout;
+}
+
+/// A block of rows on its way over the partitions. Row i is query head i % group of token
+/// first_token + i / group.
+struct AttentionBlock {
+  const AttentionArgs* args = nullptr;
+  AttentionScratch layout;
+  int64_t first_token = 0;
+  int64_t rows = 0;
+
+  /// What row i sees.
+  PositionRange Visible(int64_t row) const {
+    const int64_t token = first_token + row / args->group;
+    return VisibleRange(args->first_position + token, args->window);
+  }
+  /// What any row sees. Without gaps: the tokens are consecutive.
+  PositionRange Visible() const { return {Visible(0).begin, Visible(rows - 1).end}; }
+};
+
+/// Value elements and positions for one pass of an inner kernel.
+struct ValueBlock {
+  const PartitionView* view = nullptr;
+  int64_t padded = 0;   ///< elements of a V row, and floats of an output row
+  int64_t column = 0;   ///< first value element
+  PositionRange range;  ///< relative to the partition
+};
+
+}  // namespace skald::kernels
