@@ -64,15 +64,16 @@ class Ban:
 
 BANS = [
     Ban(r"\b(secure_)?getenv\b", "an option, read in cli", ("src/cli/*",)),
-    Ban(r"\bs?rand\s*\(|\brandom_device\b", "base/rng.h (counter-based)"),
+    Ban(r"\bs?rand\s*\(", "base/rng.h (counter-based)"),
+    Ban(r"\brandom_device\b", "a seed given by the caller, drawn in cli", ("src/cli/*",)),
     Ban(r"\bmt19937", "base/rng.h (counter-based)", TESTS),
     Ban(r"\btime\s*\(|\bclock\s*\(|\bgettimeofday\b", "a clock given by the caller", TESTS),
     Ban(r"\b(system|steady|high_resolution)_clock\b", "a clock given by the caller",
-        ("src/cli/*", "*_bench.cc", "src/base/clock.*", *TESTS)),
+        ("src/cli/*", "*_bench.cc", "src/base/stopwatch.*", *TESTS)),
     Ban(r"\bstd::j?thread\b|\bstd::async\b", "base/thread_pool.h",
         ("src/base/thread_pool.*", *TESTS)),
     Ban(r"\b[fsv]*n?printf\s*\(|\bputs\s*\(", "a Status, or fmt in cli",
-        ("src/cli/*", "src/base/check.cc", "*_bench.cc")),
+        ("src/cli/*", "src/base/check.cc", "*_bench.cc", *TESTS)),
     Ban(r"\bstd::(cout|cerr|clog)\b", "a Status, or output in cli", ("src/cli/*", "*_bench.cc")),
     # unique_ptr<T>(new T(...)) is the one way where the constructor is private.
     Ban(r"(?<!operator )(?<!>\()\bnew\b|(?<!= )(?<!operator )\bdelete\b",
