@@ -58,10 +58,11 @@ class ByteWriter {
 struct BuiltTensor {
   std::string name;
   std::vector<uint64_t> dims;
-  uint32_t type_id = 0;                        ///< GGUF's number; 0 is F32
-  std::optional<std::vector<std::byte>> data;  ///< default: zeros, as many as type and dims need
-  std::optional<uint64_t> offset;              ///< default: the aligned end of the one before
-  std::optional<uint32_t> dim_count;           ///< default: dims.size()
+  uint32_t type_id = 0;  ///< GGUF's number; 0 is F32
+  std::optional<std::vector<std::byte>> data =
+      std::nullopt;                               ///< default: zeros, as many as type and dims need
+  std::optional<uint64_t> offset = std::nullopt;  ///< default: the aligned end of the one before
+  std::optional<uint32_t> dim_count = std::nullopt;  ///< default: dims.size()
 };
 
 class GgufBuilder {
