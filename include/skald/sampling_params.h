@@ -63,18 +63,18 @@ struct SamplingParams {
   /// Logits are divided by this. 0 is greedy: the largest logit (after penalties and bias) wins,
   /// and neither filters nor seed matter. Otherwise 1e-6 to 1e6.
   double temperature = 0.8;
-  Truncation truncation;
-  Penalties penalties;
+  Truncation truncation = {};
+  Penalties penalties = {};
   /// Same seed, same text. There is no "random seed" value: a caller who wants one draws it and
   /// tells the user which it was.
   uint64_t seed = 0;
   SamplingOrder order = SamplingOrder::kStandard;
   /// Several entries for one token add up, in the order given.
-  std::vector<LogitBias> logit_bias;
+  std::vector<LogitBias> logit_bias = {};
   /// If set, the log probability of each chosen token is reported, with this many of the most
   /// likely alternatives (0 to kMaxTopLogprobs). Natural logarithms, of the model's own
   /// distribution: before penalties, bias, temperature and filters.
-  std::optional<int32_t> top_logprobs;
+  std::optional<int32_t> top_logprobs = std::nullopt;
 };
 
 /// Bound of SamplingParams::top_logprobs; the OpenAI API allows 20.

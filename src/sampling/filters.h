@@ -16,8 +16,9 @@
 /// has mass 0 and is never drawn; all of them together have less than 1.5e-8 of the probability in
 /// a vocabulary of 128,256.
 ///
-/// Temperature divides the differences inside the mass, never the logits: it cannot reorder or
-/// merge them. A logit of +infinity takes all the mass (shared, if there are several).
+/// Temperature scales the differences inside the mass (by the double nearest to 1 / temperature),
+/// never the logits: it cannot reorder or merge them. A logit of +infinity takes all the mass
+/// (shared, if there are several).
 #pragma once
 
 #include <cstdint>
@@ -80,27 +81,34 @@ struct LogitScan {
 /// `block_max` [ceil(logits.size() / kLogitBlock)].
 LogitScan ScanLogits(std::span<const float> logits, std::span<float> block_max);
 
-/// The lowest token whose logit equals `max`, the row's largest: greedy decoding.
-TokenId FirstTokenWith(std::span<const float> logits, float max);
+/// The lowest token whose logit equals `max`, the row's largest: greedy decoding. `block_max` and
+/// `max` are from ScanLogits of the same row.
+TokenId FirstTokenWith(std::span<const float> logits, std::span<const float> block_max, float max);
 
 /// Fills the front of `scratch` [vocab_size] with the first `k` tokens of the row in the total
 /// order and returns it; k <= 0 means all. Leaves out tokens with a logit of -infinity. `block_max`
-/// is from ScanLogits of the same row and is overwritten.
+/// is from ScanLogits of the same row: at least k logits reach its k-th largest entry, so blocks
+/// below that are skipped.
 /// Cost: O(blocks + k * kLogitBlock) unless logits are tied or k is large, then O(vocab_size).
 std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
-                                 std::span<float> block_max, std::span<Candidate> scratch);
+                                 std::span<const float> block_max, std::span<Candidate> scratch);
 
 /// Computes the mass of every candidate at `temperature` > 0 and returns their sum, at least
 /// kFullMass. Requires 1 to kMaxCandidates candidates.
 uint64_t Weigh(std::span<Candidate> candidates, double temperature);
 
-/// The sum of the masses of a whole row with largest logit `max` > -infinity at temperature 1: the
-/// normalizer of its softmax, times kFullMass.
-uint64_t MassOfRow(std::span<const float> logits, float max);
+/// The softmax normalizer of a row: probabilities are exp(logit - max) * kFullMass / mass.
+struct RowMass {
+  float max = 0;      ///< the largest logit, above -infinity
+  uint64_t mass = 0;  ///< sum of the masses of all tokens at temperature 1
+};
 
-/// The natural logarithm of the probability of `logit` in a row with that `max` and `row_mass`.
-/// -infinity if the probability is 0.
-double Logprob(float logit, float max, uint64_t row_mass);
+/// The normalizer of a row with largest logit `max`. Cost: one exponential per token.
+RowMass MassOfRow(std::span<const float> logits, float max);
+
+/// The natural logarithm of the probability of a token with `logit` in that row; -infinity if the
+/// probability is 0.
+double Logprob(float logit, const RowMass& row);
 
 /// Top-k (k >= 1): the first k candidates in the total order. CollectTopK does it faster for a row.
 std::span<Candidate> KeepTopK(std::span<Candidate> candidates, int64_t k);

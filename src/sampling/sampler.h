@@ -42,7 +42,7 @@ struct Sampled {
   std::span<const TokenLogprob> top;
 };
 
-/// Samples tokens of one vocabulary. Owns scratch memory of about 25 bytes per token, so that a
+/// Samples tokens of one vocabulary. Owns scratch memory of about 40 bytes per token, so that a
 /// call allocates nothing. One thread at a time; use one per worker. Which one samples a row does
 /// not matter.
 class Sampler {
@@ -64,19 +64,29 @@ class Sampler {
   /// top_k one exponential per token. sampler_bench.cc has figures.
   Result<Sampled> Sample(const SampleInput& input, const SamplingParams& params);
 
-  /// The min(n, vocab_size) most likely tokens of the unmodified distribution, likeliest first,
-  /// ties by token id; n >= 0. Lies in the sampler: valid until its next call.
+  /// The n most likely tokens of the unmodified distribution, likeliest first, ties by token id;
+  /// fewer if fewer have a logit above -infinity; n >= 0. Lies in the sampler: valid until its next
+  /// call.
   /// Errors: kNumeric as Sample. Cost: one exponential per token.
   Result<std::span<const TokenLogprob>> TopLogprobs(std::span<const float> logits, int64_t n);
 
  private:
   explicit Sampler(int64_t vocab_size);
 
-  std::vector<int32_t> counts_;        // [vocab]; occurrences in the window; all 0 between calls
+  /// Scans `logits` into block_max_. Errors: kNumeric for NaN or nothing above -infinity.
+  Result<LogitScan> ScanModelLogits(std::span<const float> logits);
+  /// Copies the logits to adjusted_ and applies bias and penalties in the order of `params`.
+  std::span<const float> Adjust(const SampleInput& input, const SamplingParams& params);
+  /// Filters and draws from a row whose scan is in block_max_; temperature is not 0.
+  TokenId Choose(std::span<const float> row, const SamplingParams& params, const RandomKey& key);
+  /// Fills top_ with the n most likely tokens of a row whose mass is known.
+  void FillTop(std::span<const float> logits, int64_t n, const RowMass& mass);
+
+  std::vector<int32_t> counts_;        // [vocab]; scratch of ApplyPenalties, all 0 between calls
   std::vector<float> adjusted_;        // [vocab]; logits after penalties and bias
   std::vector<Candidate> candidates_;  // [vocab]
-  std::vector<float> block_max_;       // [ceil(vocab / kLogitBlock)]
-  std::vector<TokenLogprob> top_;      // [vocab at most]
+  std::vector<float> block_max_;       // [ceil(vocab / kLogitBlock)]; of the row scanned last
+  std::vector<TokenLogprob> top_;      // capacity vocab
 };
 
 }  // namespace skald::sampling

@@ -1,0 +1,335 @@
+#include "sampling/filters.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <limits>
+
+#include "base/check.h"
+#include "base/exact_math.h"
+
+namespace skald::sampling {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+//// Rows and candidates are weighed in chunks that stay in L1, as plain loops over arrays that the
+/// compiler turns into SIMD code.
+constexpr size_t kChunk = 256;
+
+/// (logit - max) * inverse_temperature, the exponent of a mass: 0 for the largest logit, also if
+/// that is +infinity, negative for all others. Monotonic in the logit.
+double Exponent(float logit, float max, double inverse_temperature) {
+  const double difference = static_cast<double>(logit) - static_cast<double>(max);
+  return logit == max ? 0.0 : difference * inverse_temperature;
+}
+
+/// A chunk of exponents and their masses.
+struct Chunk {
+  std::array<double, kChunk> exponents;
+  std::array<uint64_t, kChunk> masses;
+
+  void SetExponent(size_t i, double exponent) {
+    // Far below -43 ln 2, where the mass is 0, and inside the range of ExactExpInRange.
+    constexpr double kNoMass = -64;
+    exponents[i] = std::max(exponent, kNoMass);
+  }
+
+  /// Computes the first `count` masses. One straight line of arithmetic, to become SIMD code.
+  void Weigh(size_t count) {
+    // 2^52 + mass: the last bit of such a double is worth 1, so the addition rounds to an integer,
+    // which stands in the low bits.
+    constexpr double kRounder = 0x1p+52;
+    for (size_t i = 0; i < count; ++i) {
+      const double share = ExactExpInRange(exponents[i]);
+      const double rounded = share * static_cast<double>(kFullMass) + kRounder;
+      masses[i] = std::bit_cast<uint64_t>(rounded) - std::bit_cast<uint64_t>(kRounder);
+    }
+  }
+};
+
+float MaxLogit(std::span<const Candidate> candidates) {
+  float max = -kInfinity;
+  for (const Candidate& candidate : candidates) max = std::max(max, candidate.logit);
+  return max;
+}
+
+/// The least mass that is at least the fraction `p` of `total`: 1 to total.
+uint64_t MassOfFraction(double p, uint64_t total) {
+  const double exact = p * static_cast<double>(total);
+  uint64_t mass = static_cast<uint64_t>(exact);
+  if (static_cast<double>(mass) < exact) ++mass;
+  return std::clamp<uint64_t>(mass, 1, total);
+}
+
+/// Keeps the fewest candidates, in the order of `before`, whose masses sum to at least `target`,
+/// which the sum of all masses reaches. A quickselect by mass: O(n) expected.
+template <typename Before>
+std::span<Candidate> KeepHeadWithMass(std::span<Candidate> candidates, uint64_t target,
+                                      Before before) {
+  constexpr ptrdiff_t kSortedAtOnce = 64;
+  // All of [begin, low) belong to the head and their mass, `taken`, is short of the target;
+  // [begin, high) reaches it; [low, high) is still in any order.
+  const auto begin = candidates.begin();
+  auto low = begin;
+  auto high = candidates.end();
+  uint64_t taken = 0;
+  while (high - low > kSortedAtOnce) {
+    const auto middle = low + (high - low) / 4;
+    std::nth_element(low, middle, high, before);
+    uint64_t mass = 0;
+    for (auto it = low; it != middle; ++it) mass += it->mass;
+    if (taken + mass >= target) {
+      high = middle;
+    } else {
+      low = middle;
+      taken += mass;
+    }
+  }
+  std::sort(low, high, before);
+  while (taken < target) taken += (low++)->mass;
+  return {begin, low};
+}
+
+/// `value` in float32; beyond its range the largest finite number, so that penalties and biases
+/// neither create nor remove an infinity.
+float RoundToLogit(double value) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  if (value - value != 0) return static_cast<float>(value);  // was infinite before
+  return static_cast<float>(std::clamp(value, -kMax, kMax));
+}
+
+/// The logit of a token that is in the window and was output `occurrences` times there.
+float Penalized(float logit, const Penalties& penalties, int32_t occurrences) {
+  double value = logit;
+  value = value > 0 ? value / penalties.repetition : value * penalties.repetition;
+  if (occurrences > 0) {
+    value -= penalties.frequency * occurrences;
+    value -= penalties.presence;
+  }
+  return RoundToLogit(value);
+}
+
+}  // namespace
+
+bool AreOff(const Penalties& penalties) {
+  return penalties.last_n == 0 ||
+         (penalties.repetition == 1 && penalties.presence == 0 && penalties.frequency == 0);
+}
+
+void ApplyPenalties(const Penalties& penalties, const PenaltyHistory& history,
+                    std::span<float> logits) {
+  const size_t history_size = history.prompt.size() + history.output.size();
+  const size_t window_size =
+      penalties.last_n < 0 ? history_size : std::min<size_t>(penalties.last_n, history_size);
+  const auto output = history.output.last(std::min(window_size, history.output.size()));
+  const auto prompt = history.prompt.last(window_size - output.size());
+  // Bit 0 of a count: in the window and not yet penalized. The rest: occurrences in the output.
+  for (const TokenId token : prompt) {
+    CHECK(token >= 0 && static_cast<size_t>(token) < logits.size());
+    history.counts[token] |= 1;
+  }
+  for (const TokenId token : output) {
+    CHECK(token >= 0 && static_cast<size_t>(token) < logits.size());
+    history.counts[token] = (history.counts[token] | 1) + 2;
+  }
+  for (const auto part : {prompt, output}) {
+    for (const TokenId token : part) {
+      int32_t& count = history.counts[token];
+      if (count != 0) logits[token] = Penalized(logits[token], penalties, count >> 1);
+      count = 0;
+    }
+  }
+}
+
+void ApplyLogitBias(std::span<const LogitBias> biases, std::span<float> logits) {
+  for (const LogitBias& entry : biases) {
+    CHECK(entry.token >= 0 && static_cast<size_t>(entry.token) < logits.size());
+    float& logit = logits[entry.token];
+    const double sum = static_cast<double>(logit) + static_cast<double>(entry.bias);
+    logit = entry.bias == -kInfinity ? -kInfinity : RoundToLogit(sum);
+  }
+}
+
+LogitScan ScanLogits(std::span<const float> logits, std::span<float> block_max) {
+  constexpr size_t kLanes = 16;  // independent maxima, so that the loop becomes SIMD code
+  LogitScan scan = {.max = -kInfinity};
+  uint32_t any_nan = 0;
+  for (size_t block = 0; block < block_max.size(); ++block) {
+    const size_t start = block * kLogitBlock;
+    const auto part = logits.subspan(start, std::min<size_t>(kLogitBlock, logits.size() - start));
+    std::array<float, kLanes> lane_max;
+    lane_max.fill(-kInfinity);
+    std::array<uint32_t, kLanes> lane_nan{};
+    size_t i = 0;
+    for (; i + kLanes <= part.size(); i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        const float x = part[i + lane];
+        lane_max[lane] = x > lane_max[lane] ? x : lane_max[lane];
+        lane_nan[lane] |= x != x ? 1U : 0U;
+      }
+    }
+    for (; i < part.size(); ++i) {
+      lane_max[0] = std::max(lane_max[0], part[i]);
+      any_nan |= part[i] != part[i] ? 1U : 0U;
+    }
+    for (const uint32_t nan : lane_nan) any_nan |= nan;
+    block_max[block] = *std::max_element(lane_max.begin(), lane_max.end());
+    scan.max = std::max(scan.max, block_max[block]);
+  }
+  scan.has_nan = any_nan != 0;
+  return scan;
+}
+
+TokenId FirstTokenWith(std::span<const float> logits, std::span<const float> block_max, float max) {
+  const auto block = std::find(block_max.begin(), block_max.end(), max) - block_max.begin();
+  const auto first = std::find(logits.begin() + block * kLogitBlock, logits.end(), max);
+  CHECK(first != logits.end());
+  return static_cast<TokenId>(first - logits.begin());
+}
+
+std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
+                                 std::span<const float> block_max, std::span<Candidate> scratch) {
+  const auto block_count = static_cast<int64_t>(block_max.size());
+  float threshold = std::numeric_limits<float>::lowest();  // everything but -infinity
+  if (k > 0 && k < block_count) {
+    for (int64_t block = 0; block < block_count; ++block) scratch[block] = {block_max[block]};
+    const auto kth = scratch.begin() + (k - 1);
+    std::nth_element(scratch.begin(), kth, scratch.begin() + block_count,
+                     [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+    threshold = std::max(threshold, kth->logit);
+  }
+  size_t count = 0;
+  for (int64_t block = 0; block < block_count; ++block) {
+    if (block_max[block] < threshold) continue;
+    const size_t start = static_cast<size_t>(block * kLogitBlock);
+    const size_t end = std::min(start + kLogitBlock, logits.size());
+    for (size_t i = start; i < end; ++i) {
+      // count <= i: the write is inside the scratch also when the token is not taken.
+      scratch[count] = {.logit = logits[i], .token = static_cast<TokenId>(i)};
+      count += logits[i] >= threshold ? 1 : 0;
+    }
+  }
+  const std::span<Candidate> collected = scratch.first(count);
+  return k > 0 ? KeepTopK(collected, k) : collected;
+}
+
+uint64_t Weigh(std::span<Candidate> candidates, double temperature) {
+  CHECK(!candidates.empty() && candidates.size() <= static_cast<size_t>(kMaxCandidates));
+  const float max = MaxLogit(candidates);
+  const double inverse_temperature = 1.0 / temperature;
+  Chunk chunk;
+  uint64_t total = 0;
+  for (size_t start = 0; start < candidates.size(); start += kChunk) {
+    const auto part = candidates.subspan(start, std::min(kChunk, candidates.size() - start));
+    for (size_t i = 0; i < part.size(); ++i) {
+      chunk.SetExponent(i, Exponent(part[i].logit, max, inverse_temperature));
+    }
+    chunk.Weigh(part.size());
+    for (size_t i = 0; i < part.size(); ++i) {
+      part[i].mass = chunk.masses[i];
+      total += chunk.masses[i];
+    }
+  }
+  return total;
+}
+
+RowMass MassOfRow(std::span<const float> logits, float max) {
+  Chunk chunk;
+  RowMass row = {.max = max};
+  for (size_t start = 0; start < logits.size(); start += kChunk) {
+    const auto part = logits.subspan(start, std::min(kChunk, logits.size() - start));
+    for (size_t i = 0; i < part.size(); ++i) chunk.SetExponent(i, Exponent(part[i], max, 1.0));
+    chunk.Weigh(part.size());
+    for (size_t i = 0; i < part.size(); ++i) row.mass += chunk.masses[i];
+  }
+  return row;
+}
+
+double Logprob(float logit, const RowMass& row) {
+  const double share = static_cast<double>(row.mass) / static_cast<double>(kFullMass);
+  return Exponent(logit, row.max, 1.0) - ExactLog(share);
+}
+
+std::span<Candidate> KeepTopK(std::span<Candidate> candidates, int64_t k) {
+  if (k >= static_cast<int64_t>(candidates.size())) return candidates;
+  std::nth_element(candidates.begin(), candidates.begin() + k, candidates.end(), Precedes);
+  return candidates.first(static_cast<size_t>(k));
+}
+
+std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p, double temperature) {
+  if (p >= 1) return candidates;
+  const uint64_t total = Weigh(candidates, temperature);
+  const float max = MaxLogit(candidates);
+  const double inverse_temperature = 1.0 / temperature;
+  // The sum of mass * x as integers, so that it too is the same in any order: |x e^x| <= 1/e, each
+  // term fits 2^41 and the sum 2^61.
+  int64_t weighted_sum = 0;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.mass == 0) continue;  // also avoids 0 * infinity
+    const double term =
+        static_cast<double>(candidate.mass) * Exponent(candidate.logit, max, inverse_temperature);
+    weighted_sum += static_cast<int64_t>(term);
+  }
+  const double mean = static_cast<double>(weighted_sum) / static_cast<double>(total);
+  const auto distance = [=](const Candidate& candidate) {
+    const double x = Exponent(candidate.logit, max, inverse_temperature);
+    return x > mean ? x - mean : mean - x;
+  };
+  return KeepHeadWithMass(
+      candidates, MassOfFraction(p, total), [&](const Candidate& a, const Candidate& b) {
+        const double a_distance = distance(a);
+        const double b_distance = distance(b);
+        return a_distance < b_distance || (a_distance == b_distance && Precedes(a, b));
+      });
+}
+
+std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, double temperature) {
+  if (p >= 1) return candidates;
+  const uint64_t total = Weigh(candidates, temperature);
+  return KeepHeadWithMass(candidates, MassOfFraction(p, total), Precedes);
+}
+
+std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double temperature) {
+  if (p <= 0) return candidates;
+  const float max = MaxLogit(candidates);
+  const double inverse_temperature = 1.0 / temperature;
+  const double least = ExactLog(p);
+  const auto end = std::partition(candidates.begin(), candidates.end(), [=](const Candidate& c) {
+    return Exponent(c.logit, max, inverse_temperature) >= least;
+  });
+  return {candidates.begin(), end};
+}
+
+TokenId Draw(std::span<Candidate> candidates, double temperature, const RandomKey& key) {
+  // -log(1 - u) >= u, so a token with u / mass clearly above the smallest time so far has lost. The
+  // margin is far above the rounding errors of both sides: skipping never changes the winner.
+  constexpr double kMargin = 1.0 + 0x1p-40;
+  Weigh(candidates, temperature);
+  const Candidate* winner = nullptr;
+  double winner_time = std::numeric_limits<double>::infinity();
+  uint32_t pair_index = 0;
+  std::array<double, 2> pair = UniformPair(key, pair_index);
+  for (const Candidate& candidate : candidates) {
+    if (candidate.mass == 0) continue;
+    const auto token = static_cast<uint32_t>(candidate.token);
+    if (token / 2 != pair_index) {
+      pair_index = token / 2;
+      pair = UniformPair(key, pair_index);
+    }
+    const double u = pair[token % 2];
+    const double mass = static_cast<double>(candidate.mass);
+    if (u > winner_time * mass * kMargin) continue;
+    const double time = -ExactLog(1.0 - u) / mass;
+    const bool wins = winner == nullptr || time < winner_time ||
+                      (time == winner_time && Precedes(candidate, *winner));
+    if (!wins) continue;
+    winner = &candidate;
+    winner_time = time;
+  }
+  CHECK(winner != nullptr);
+  return winner->token;
+}
+
+}  // namespace skald::sampling

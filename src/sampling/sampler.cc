@@ -1,0 +1,130 @@
+#include "sampling/sampler.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+
+namespace skald::sampling {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Status BrokenLogits(std::span<const float> logits, const LogitScan& scan) {
+  const std::string size = std::to_string(logits.size());
+  if (!scan.has_nan) {
+    return Status(ErrorCode::kNumeric, "logits: all " + size +
+                                           " are -infinity; expected at least one token to be "
+                                           "possible (broken weights or activations)");
+  }
+  const auto first = std::find_if(logits.begin(), logits.end(), [](float x) { return x != x; });
+  return Status(ErrorCode::kNumeric,
+                "logits: token " + std::to_string(first - logits.begin()) + " of " + size +
+                    " is NaN; expected a number (broken weights or activations)");
+}
+
+}  // namespace
+
+Result<Sampler> Sampler::Create(int64_t vocab_size) {
+  if (vocab_size < 1 || vocab_size > kMaxVocabSize) {
+    return Status(ErrorCode::kUnsupported, "sampler: vocabulary of " + std::to_string(vocab_size) +
+                                               " tokens; expected 1 to " +
+                                               std::to_string(kMaxVocabSize));
+  }
+  return Sampler(vocab_size);
+}
+
+Sampler::Sampler(int64_t vocab_size)
+    : counts_(vocab_size),
+      adjusted_(vocab_size),
+      candidates_(vocab_size),
+      block_max_(DivCeil(vocab_size, kLogitBlock)) {
+  top_.reserve(vocab_size);
+}
+
+Result<LogitScan> Sampler::ScanModelLogits(std::span<const float> logits) {
+  CHECK(logits.size() == counts_.size());
+  const LogitScan scan = ScanLogits(logits, block_max_);
+  if (scan.has_nan || scan.max == -kInfinity) return BrokenLogits(logits, scan);
+  return scan;
+}
+
+std::span<const float> Sampler::Adjust(const SampleInput& input, const SamplingParams& params) {
+  std::copy(input.logits.begin(), input.logits.end(), adjusted_.begin());
+  const auto penalize = [&] {
+    if (AreOff(params.penalties)) return;
+    ApplyPenalties(params.penalties,
+                   {.prompt = input.prompt, .output = input.output, .counts = counts_}, adjusted_);
+  };
+  switch (params.order) {
+    case SamplingOrder::kStandard:
+      penalize();
+      ApplyLogitBias(params.logit_bias, adjusted_);
+      break;
+    case SamplingOrder::kLlamaCpp:
+      ApplyLogitBias(params.logit_bias, adjusted_);
+      penalize();
+      break;
+  }
+  return adjusted_;
+}
+
+TokenId Sampler::Choose(std::span<const float> row, const SamplingParams& params,
+                        const RandomKey& key) {
+  const Truncation& truncation = params.truncation;
+  // llama.cpp applies temperature after the filters, so they see probabilities at temperature 1.
+  const double seen = params.order == SamplingOrder::kLlamaCpp ? 1.0 : params.temperature;
+  std::span<Candidate> survivors = CollectTopK(row, truncation.top_k, block_max_, candidates_);
+  survivors = KeepTypical(survivors, truncation.typical_p, seen);
+  survivors = KeepTopP(survivors, truncation.top_p, seen);
+  survivors = KeepMinP(survivors, truncation.min_p, seen);
+  return Draw(survivors, params.temperature, key);
+}
+
+Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
+  ASSIGN_OR_RETURN(const LogitScan model_scan, ScanModelLogits(input.logits));
+  std::span<const float> row = input.logits;
+  float max = model_scan.max;
+  if (!AreOff(params.penalties) || !params.logit_bias.empty()) {
+    row = Adjust(input, params);
+    max = ScanLogits(row, block_max_).max;
+    if (max == -kInfinity) {
+      return Status(ErrorCode::kInvalidArgument,
+                    "logit_bias: every token that the model allows has a bias of -infinity; "
+                    "expected at least one to remain");
+    }
+  }
+  Sampled sampled;
+  sampled.token = params.temperature == 0 ? FirstTokenWith(row, block_max_, max)
+                                          : Choose(row, params, input.key);
+  if (params.top_logprobs.has_value()) {
+    if (row.data() != input.logits.data()) ScanLogits(input.logits, block_max_);
+    const RowMass mass = MassOfRow(input.logits, model_scan.max);
+    FillTop(input.logits, *params.top_logprobs, mass);
+    sampled.logprob = Logprob(input.logits[sampled.token], mass);
+    sampled.top = top_;
+  }
+  return sampled;
+}
+
+Result<std::span<const TokenLogprob>> Sampler::TopLogprobs(std::span<const float> logits,
+                                                           int64_t n) {
+  ASSIGN_OR_RETURN(const LogitScan scan, ScanModelLogits(logits));
+  FillTop(logits, n, MassOfRow(logits, scan.max));
+  return std::span<const TokenLogprob>(top_);
+}
+
+void Sampler::FillTop(std::span<const float> logits, int64_t n, const RowMass& mass) {
+  top_.clear();
+  if (n <= 0) return;
+  const std::span<Candidate> likeliest = CollectTopK(logits, n, block_max_, candidates_);
+  std::sort(likeliest.begin(), likeliest.end(), Precedes);
+  for (const Candidate& candidate : likeliest) {
+    top_.push_back({.token = candidate.token, .logprob = Logprob(candidate.logit, mass)});
+  }
+}
+
+}  // namespace skald::sampling
