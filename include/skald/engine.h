@@ -67,8 +67,8 @@ struct StopRules {
 /// What to compute.
 struct Request {
   std::vector<TokenId> prompt;  ///< not empty; BOS included if the model wants one
-  SamplingParams sampling;
-  StopRules stop;
+  SamplingParams sampling = {};
+  StopRules stop = {};
 };
 
 /// One generated token, as soon as it is known.

@@ -43,7 +43,7 @@ struct LoadOptions {
   int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
   /// Called from the loading thread from time to time with bytes done and bytes in all. May be
   /// empty.
-  std::function<void(int64_t done_bytes, int64_t total_bytes)> progress;
+  std::function<void(int64_t done_bytes, int64_t total_bytes)> progress = nullptr;
 };
 
 /// A loaded model.
