@@ -1,0 +1,272 @@
+// Promise 1 on the forward pass: a row's logits are the same bits whatever the chunks its prompt
+// was cut into, the sequences beside it, the pages it lies in, the threads, the tiles and the
+// instruction set. The reference is the plainest run there is: scalar kernels, one thread, one
+// token at a time, alone.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kv/page_table.h"
+#include "model/arch/arch_list.h"
+#include "support/random_model.h"
+
+namespace skald {
+namespace {
+
+using kernels::Isa;
+using Logits = std::vector<std::vector<float>>;  // by position
+
+constexpr int64_t kContext = 640;  // three partitions of attention
+constexpr int64_t kPages = 64;
+
+// How a run is carried out: everything that must not matter.
+struct Conditions {
+  Isa isa = Isa::kScalar;
+  int threads = 1;
+  uint32_t schedule_seed =
+      0;  // 0: one token at a time, one sequence after the other, pages in order
+};
+
+// A network with its pages and buffers.
+class Runner {
+ public:
+  Runner(const model::Transformer& network, const Conditions& conditions, kernels::KvType type)
+      : network_(network),
+        kernels_(kernels::TableFor(conditions.isa)),
+        pool_(conditions.threads),
+        rope_(network.config().rope, kContext),
+        store_(*kv::KvStore::Create(network.KvLayoutFor(type), kPages)),
+        workspace_(*model::Workspace::Create(
+            network.config(),
+            {.rows = kContext, .logit_rows = kContext, .threads = conditions.threads})) {
+    for (kv::PageId page = 0; page < kPages; ++page) store_.Poison(page);
+  }
+
+  void Forward(const model::StepBatch& batch) {
+    network_.Forward(
+        batch,
+        {.store = store_, .workspace = workspace_, .rope = rope_, .execution = {kernels_, pool_}});
+  }
+  std::vector<float> LogitRow(int64_t row) const {
+    const float* start = workspace_.logits.row(row);
+    return {start, start + network_.config().vocab};
+  }
+
+ private:
+  const model::Transformer& network_;
+  kernels::KernelTable kernels_;
+  ThreadPool pool_;
+  model::RopeTable rope_;
+  kv::KvStore store_;
+  model::Workspace workspace_;
+};
+
+// Splits `total` rows into chunks; mostly small ones, sometimes all that is left.
+std::vector<int64_t> RandomChunks(int64_t total, std::mt19937& random) {
+  std::vector<int64_t> chunks;
+  while (total > 0) {
+    const int64_t most = random() % 4 == 0 ? total : std::min<int64_t>(total, 1 + random() % 40);
+    const int64_t chunk = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(most));
+    chunks.push_back(chunk);
+    total -= chunk;
+  }
+  return chunks;
+}
+
+// One sequence of a schedule.
+struct Running {
+  const std::vector<TokenId>* tokens;
+  std::vector<kv::PageId> pages;
+  std::vector<int64_t> chunks;  // still to do, in reverse
+  int64_t position = 0;
+  Logits logits;
+};
+
+std::vector<Running> Prepare(const std::vector<std::vector<TokenId>>& prompts, std::mt19937& random,
+                             bool plain) {
+  std::vector<kv::PageId> ids(kPages);
+  std::iota(ids.begin(), ids.end(), 0);
+  if (!plain) std::shuffle(ids.begin(), ids.end(), random);
+  std::vector<Running> running;
+  for (const std::vector<TokenId>& prompt : prompts) {
+    Running sequence{.tokens = &prompt, .pages = {}, .chunks = {}, .logits = {}};
+    const size_t pages = (prompt.size() + 31) / 32;
+    sequence.pages.assign(ids.end() - static_cast<int64_t>(pages), ids.end());
+    ids.resize(ids.size() - pages);
+    const auto total = static_cast<int64_t>(prompt.size());
+    sequence.chunks = plain ? std::vector<int64_t>(prompt.size(), 1) : RandomChunks(total, random);
+    running.push_back(std::move(sequence));
+  }
+  return running;
+}
+
+// One step over the chosen sequences; every row's logits are collected.
+void RunStep(Runner* runner, const std::vector<Running*>& chosen) {
+  std::vector<TokenId> tokens;
+  std::vector<model::SequenceRows> rows;
+  for (Running* sequence : chosen) {
+    const int64_t count = sequence->chunks.back();
+    const auto first = sequence->tokens->begin() + sequence->position;
+    tokens.insert(tokens.end(), first, first + count);
+    rows.push_back({count, sequence->position, sequence->pages});
+  }
+  std::vector<int32_t> logit_rows(tokens.size());
+  std::iota(logit_rows.begin(), logit_rows.end(), 0);
+  runner->Forward({.tokens = tokens, .sequences = rows, .logit_rows = logit_rows});
+  int64_t row = 0;
+  for (Running* sequence : chosen) {
+    for (int64_t i = 0; i < sequence->chunks.back(); ++i) {
+      sequence->logits.push_back(runner->LogitRow(row++));
+    }
+    sequence->position += sequence->chunks.back();
+    sequence->chunks.pop_back();
+  }
+}
+
+std::vector<Logits> RunAll(const model::Transformer& network, const Conditions& conditions,
+                           kernels::KvType type, const std::vector<std::vector<TokenId>>& prompts) {
+  Runner runner(network, conditions, type);
+  std::mt19937 random(conditions.schedule_seed);
+  const bool plain = conditions.schedule_seed == 0;
+  std::vector<Running> running = Prepare(prompts, random, plain);
+  for (;;) {
+    std::vector<Running*> chosen;
+    for (Running& sequence : running) {
+      if (sequence.chunks.empty() || (plain && !chosen.empty())) continue;
+      if (plain || random() % 2 == 0) chosen.push_back(&sequence);
+    }
+    const bool done = std::all_of(running.begin(), running.end(),
+                                  [](const Running& sequence) { return sequence.chunks.empty(); });
+    if (done) break;
+    if (!chosen.empty()) RunStep(&runner, chosen);
+  }
+  std::vector<Logits> all;
+  for (Running& sequence : running) all.push_back(std::move(sequence.logits));
+  return all;
+}
+
+std::vector<std::vector<TokenId>> RandomPrompts(const std::vector<size_t>& lengths, int64_t vocab) {
+  std::mt19937 random(7);
+  std::vector<std::vector<TokenId>> prompts;
+  for (const size_t length : lengths) {
+    std::vector<TokenId> prompt(length);
+    for (TokenId& token : prompt)
+      token = static_cast<TokenId>(random() % static_cast<uint64_t>(vocab));
+    prompts.push_back(std::move(prompt));
+  }
+  return prompts;
+}
+
+void ExpectSameBits(const std::vector<Logits>& expected, const std::vector<Logits>& found) {
+  ASSERT_EQ(expected.size(), found.size());
+  for (size_t sequence = 0; sequence < expected.size(); ++sequence) {
+    ASSERT_EQ(expected[sequence].size(), found[sequence].size());
+    for (size_t position = 0; position < expected[sequence].size(); ++position) {
+      const std::vector<float>& a = expected[sequence][position];
+      const std::vector<float>& b = found[sequence][position];
+      ASSERT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0)
+          << "sequence " << sequence << " position " << position << ": " << a[0] << " and " << b[0];
+    }
+  }
+}
+
+void ExpectFinite(const std::vector<Logits>& all) {
+  for (const Logits& logits : all) {
+    for (const std::vector<float>& row : logits) {
+      for (const float value : row) ASSERT_TRUE(std::isfinite(value));
+    }
+  }
+}
+
+std::vector<Isa> IsasOfThisCpu() {
+  std::vector<Isa> isas;
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa <= kernels::DetectIsa()) {
+      isas.push_back(isa);
+    } else {
+      std::printf("not run: this CPU lacks %s\n", std::string(kernels::IsaName(isa)).c_str());
+    }
+  }
+  return isas;
+}
+
+// Compares several random schedules per instruction set with the plain run.
+void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t>& lengths,
+                  kernels::KvType type = kernels::KvType::kF16) {
+  const model::Transformer network = support::MakeRandomModel(spec);
+  const auto prompts = RandomPrompts(lengths, spec.vocab);
+  const auto expected = RunAll(network, {}, type, prompts);
+  ExpectFinite(expected);
+  uint32_t schedule = 1;
+  for (const Isa isa : IsasOfThisCpu()) {
+    for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE(testing::Message() << kernels::IsaName(isa) << ", " << threads
+                                      << " threads, schedule " << schedule);
+      const Conditions conditions{isa, threads, schedule++};
+      ExpectSameBits(expected, RunAll(network, conditions, type, prompts));
+    }
+  }
+}
+
+class EveryWeightType : public testing::TestWithParam<tensor::DType> {};
+
+TEST_P(EveryWeightType, GivesTheSameBitsUnderAnySchedule) {
+  CheckNetwork({.dtype = GetParam()}, {45, 1, 70});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Promise1, EveryWeightType,
+    testing::Values(tensor::DType::kF32, tensor::DType::kF16, tensor::DType::kBF16,
+                    tensor::DType::kQ8_0, tensor::DType::kQ4_0, tensor::DType::kQ4_1,
+                    tensor::DType::kQ5_0, tensor::DType::kQ5_1, tensor::DType::kQ2_K,
+                    tensor::DType::kQ3_K, tensor::DType::kQ4_K, tensor::DType::kQ5_K,
+                    tensor::DType::kQ6_K, tensor::DType::kIQ4_NL, tensor::DType::kIQ4_XS),
+    [](const auto& instance) { return std::string(tensor::InfoOf(instance.param).name); });
+
+TEST(Promise1, HoldsAcrossAttentionPartitions) {
+  CheckNetwork({.dtype = tensor::DType::kQ8_0, .embedding = 64, .heads = 2, .kv_heads = 1},
+               {600, 257, 255});
+}
+
+TEST(Promise1, HoldsForQwen2WithBiases) {
+  CheckNetwork({.family = &model::kQwen2, .dtype = tensor::DType::kQ4_K}, {33, 64});
+}
+
+TEST(Promise1, HoldsForQwen3WithHeadNorms) {
+  CheckNetwork({.family = &model::kQwen3, .dtype = tensor::DType::kQ6_K}, {33, 64});
+}
+
+TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
+  CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
+}
+
+TEST(Promise1, HoldsForEveryHeadItsOwnKvAndOddWidths) {
+  CheckNetwork({.embedding = 40, .heads = 5, .kv_heads = 5, .head_dim = 8, .feed_forward = 172},
+               {50, 31});
+}
+
+TEST(Promise1, HoldsWithASlidingWindow) {
+  CheckNetwork({.dtype = tensor::DType::kQ4_0, .embedding = 64, .window = 37}, {300, 36, 38});
+}
+
+// The test can fail: a different position of one token changes bits.
+TEST(Promise1, DetectsARealDifference) {
+  const model::Transformer network = support::MakeRandomModel({});
+  auto prompts = RandomPrompts({40}, 100);
+  const auto before = RunAll(network, {}, kernels::KvType::kF16, prompts);
+  std::swap(prompts[0][3], prompts[0][4]);
+  ASSERT_NE(prompts[0][3], prompts[0][4]);
+  const auto after = RunAll(network, {}, kernels::KvType::kF16, prompts);
+  EXPECT_EQ(before[0][2], after[0][2]);
+  EXPECT_NE(before[0][39], after[0][39]);
+}
+
+}  // namespace
+}  // namespace skald

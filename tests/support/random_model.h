@@ -1,0 +1,29 @@
+/// Small networks with random weights of any element type, for tests of the forward pass.
+#pragma once
+
+#include <cstdint>
+
+#include "model/transformer.h"
+#include "tensor/dtype.h"
+
+namespace skald::support {
+
+/// Shape and storage of a random network. Defaults: two layers, GQA with two query heads per KV
+/// head.
+struct RandomModelSpec {
+  const model::Family* family = nullptr;  ///< nullptr = llama
+  tensor::DType dtype = tensor::DType::kF32;
+  int64_t embedding = 256;
+  int64_t heads = 4;
+  int64_t kv_heads = 2;
+  int64_t head_dim = 32;
+  int64_t feed_forward = 256;
+  int64_t vocab = 100;
+  int64_t window = 0;
+  uint32_t seed = 1;
+};
+
+/// Builds the network. Weights are of a size that keeps activations near 1 through the layers.
+model::Transformer MakeRandomModel(const RandomModelSpec& spec);
+
+}  // namespace skald::support
