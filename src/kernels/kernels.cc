@@ -5,11 +5,11 @@ namespace skald::kernels {
 KernelTable TableFor(Isa isa) {
   KernelTable table;
   table.isa = isa;
-  for (size_t format = 0; format < table.quantize.size(); ++format) {
-    table.quantize[format] = QuantizeFor(isa, static_cast<ActivationFormat>(format));
+  for (size_t i = 0; i < table.quantize.size(); ++i) {
+    table.quantize[i] = QuantizeFor(isa, static_cast<ActivationFormat>(i));
   }
-  for (size_t type = 0; type < table.matmul.size(); ++type) {
-    table.matmul[type] = MatmulFor(isa, static_cast<PanelType>(type));
+  for (size_t i = 0; i < table.matmul.size(); ++i) {
+    table.matmul[i] = MatmulFor(isa, static_cast<PanelType>(i));
   }
   table.rms_norm = RmsNormFor(isa);
   table.rope = RopeFor(isa);

@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+#include "kernels/attention/paged_cache_for_test.h"
+#include "kernels/isa/tested_isas.h"
+#include "tensor/half.h"
+
+namespace skald::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+class AppendKvTest : public testing::TestWithParam<Isa> {};
+INSTANTIATE_TEST_SUITE_P(Isas, AppendKvTest, testing::ValuesIn(TestedIsas()), IsaTestName);
+
+// Element `index` behind `offset` of the page that holds `position`.
+float ElementAt(const PagedKv& kv, int64_t position, int64_t offset, int64_t index) {
+  const std::byte* page = kv.arena + kv.pages[position / 32] * kv.page_stride + offset;
+  if (kv.type == KvType::kF32) {
+    float value;
+    std::memcpy(&value, page + 4 * index, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, page + 2 * index, 2);
+  return tensor::FloatFromHalf(bits);
+}
+
+TEST_P(AppendKvTest, KeysAreTransposedByTilesOfSixteenAndValuesAreRows) {
+  for (const KvType type : {KvType::kF16, KvType::kF32}) {
+    PagedCacheForTest cache(type, 3, 2, 100);
+    const PagedKv& kv = cache.kv();
+    cache.Append(GetParam(), 32 + 21, {1.0f, 2.0f, 3.0f}, {4.0f, 5.0f});
+    // Position 21 of its page: tile 1, token 5. A tile has 3 rows of 16; a V row is padded to 16.
+    EXPECT_EQ(ElementAt(kv, 53, kv.key_offset, 48 + 0 * 16 + 5), 1.0f);
+    EXPECT_EQ(ElementAt(kv, 53, kv.key_offset, 48 + 1 * 16 + 5), 2.0f);
+    EXPECT_EQ(ElementAt(kv, 53, kv.key_offset, 48 + 2 * 16 + 5), 3.0f);
+    EXPECT_EQ(ElementAt(kv, 53, kv.value_offset, 21 * 16 + 0), 4.0f);
+    EXPECT_EQ(ElementAt(kv, 53, kv.value_offset, 21 * 16 + 1), 5.0f);
+    for (int i = 2; i < 16; ++i) EXPECT_EQ(ElementAt(kv, 53, kv.value_offset, 21 * 16 + i), 0.0f);
+    EXPECT_TRUE(std::isnan(ElementAt(kv, 53, kv.key_offset, 48 + 4))) << "the neighbour's lane";
+    EXPECT_TRUE(std::isnan(ElementAt(kv, 53, kv.key_offset, 48 + 6)));
+    EXPECT_TRUE(std::isnan(ElementAt(kv, 53, kv.value_offset, 22 * 16)));
+  }
+}
+
+TEST_P(AppendKvTest, HalvesAreClampedSoThatNoneIsInfinite) {
+  PagedCacheForTest cache(KvType::kF16, 6, 1, 1);
+  const PagedKv& kv = cache.kv();
+  cache.Append(GetParam(), 0, {65504.0f, 65520.0f, 1e30f, kInfinity, -kInfinity, kNaN}, {-7e4f});
+  for (int d = 0; d < 4; ++d) EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, d * 16), 65504.0f) << d;
+  EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, 4 * 16), -65504.0f);
+  EXPECT_TRUE(std::isnan(ElementAt(kv, 0, kv.key_offset, 5 * 16))) << "an error stays visible";
+  EXPECT_EQ(ElementAt(kv, 0, kv.value_offset, 0), -65504.0f);
+}
+
+TEST_P(AppendKvTest, WritesTheBytesOfTheSpecification) {
+  std::mt19937 random(5);
+  for (const KvType type : {KvType::kF16, KvType::kF32}) {
+    for (const int dim : {1, 7, 15, 16, 17, 31, 33, 64, 80, 128}) {
+      PagedCacheForTest expected(type, dim, dim + 1, 64);
+      PagedCacheForTest got(type, dim, dim + 1, 64);
+      for (int64_t position = 0; position < 64; position += 1 + position % 3) {
+        std::vector<float> key(static_cast<size_t>(dim));
+        std::vector<float> value(static_cast<size_t>(dim + 1));
+        for (auto* vector : {&key, &value}) {
+          // Magnitudes from below the smallest half (2^-25) to above the largest.
+          for (float& x : *vector) {
+            x = std::ldexp(static_cast<float>(random() % 8191) - 4095.0f,
+                           static_cast<int>(random() % 48) - 40);
+          }
+        }
+        expected.Append(Isa::kScalar, position, key, value);
+        got.Append(GetParam(), position, key, value);
+      }
+      EXPECT_EQ(got.bytes(), expected.bytes()) << dim;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skald::kernels

@@ -1,0 +1,334 @@
+#include "kernels/attention/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/attention/paged_cache_for_test.h"
+#include "kernels/isa/tested_isas.h"
+#include "tensor/half.h"
+
+namespace skald::kernels {
+namespace {
+
+constexpr float kPoison = -54321.0f;
+
+struct Shape {
+  KvType type = KvType::kF16;
+  int key_dim = 64;
+  int value_dim = 64;
+  int group = 1;
+  int64_t tokens = 1;
+  int64_t first_position = 0;
+  int64_t window = 0;
+
+  int64_t length() const { return first_position + tokens; }
+};
+
+std::string Describe(const Shape& s) {
+  return std::string(s.type == KvType::kF16 ? "f16" : "f32") + " key " + std::to_string(s.key_dim) +
+         " value " + std::to_string(s.value_dim) + " group " + std::to_string(s.group) +
+         " tokens " + std::to_string(s.tokens) + " first " + std::to_string(s.first_position) +
+         " window " + std::to_string(s.window);
+}
+
+std::vector<float> RandomFloats(int64_t n, float magnitude, std::mt19937& random) {
+  std::uniform_real_distribution<float> uniform(-magnitude, magnitude);
+  std::vector<float> values(static_cast<size_t>(n));
+  for (float& value : values) value = uniform(random);
+  return values;
+}
+
+// A sequence whose cache holds exactly the positions that some token of the shape sees; everything
+// else (earlier and later pages, the rest of the last page, the padding of V) is NaN or missing.
+class Sequence {
+ public:
+  explicit Sequence(const Shape& shape)
+      : shape_(shape),
+        cache_(shape.type, shape.key_dim, shape.value_dim, shape.length()),
+        scratch_(shape.key_dim, shape.value_dim, shape.group) {
+    std::mt19937 random(7);
+    queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
+    const int64_t first_seen =
+        shape.window == 0 ? 0 : std::max<int64_t>(0, shape.first_position - shape.window + 1);
+    for (int64_t t = 0; t < shape.length(); ++t) {
+      keys_.push_back(RandomFloats(shape.key_dim, 1.0f, random));
+      values_.push_back(RandomFloats(shape.value_dim, 1.0f, random));
+      if (t < first_seen) continue;
+      cache_.Append(Isa::kScalar, t, keys_.back(), values_.back());
+      cache_.PoisonPadding(t);
+    }
+    for (int64_t t = 0; t + kPageTokens <= first_seen; t += kPageTokens) cache_.DropPage(t);
+  }
+
+  int64_t query_stride() const { return shape_.group * shape_.key_dim + 3; }
+  int64_t out_stride() const { return shape_.group * shape_.value_dim + 5; }
+  PagedCacheForTest& cache() { return cache_; }
+  const std::vector<std::vector<float>>& keys() const { return keys_; }
+  const std::vector<std::vector<float>>& values() const { return values_; }
+
+  // The outputs of all tokens, computed `chunk` tokens at a time; poison between the rows.
+  std::vector<float> Attend(Isa isa, int64_t chunk) {
+    std::vector<float> out(static_cast<size_t>(shape_.tokens * out_stride()), kPoison);
+    for (int64_t token = 0; token < shape_.tokens; token += chunk) {
+      AttentionArgs args;
+      args.kv = cache_.kv();
+      args.query = queries_.data() + token * query_stride();
+      args.query_stride = query_stride();
+      args.out = out.data() + token * out_stride();
+      args.out_stride = out_stride();
+      args.tokens = std::min(chunk, shape_.tokens - token);
+      args.first_position = shape_.first_position + token;
+      args.group = shape_.group;
+      args.scale = scale();
+      args.window = shape_.window;
+      args.scratch = scratch_.data();
+      AttentionFor(isa)(args);
+    }
+    return out;
+  }
+  std::vector<float> Attend(Isa isa) { return Attend(isa, shape_.tokens); }
+
+  float scale() const {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.key_dim)));
+  }
+  const float* Query(int64_t token, int64_t head) const {
+    return queries_.data() + token * query_stride() + head * shape_.key_dim;
+  }
+
+ private:
+  Shape shape_;
+  PagedCacheForTest cache_;
+  ScratchForTest scratch_;
+  std::vector<float> queries_;
+  std::vector<std::vector<float>> keys_;
+  std::vector<std::vector<float>> values_;
+};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class AttentionTest : public testing::TestWithParam<Isa> {
+ protected:
+  // The variant gives the bits of the specification, and they are numbers.
+  void ExpectSpecified(const Shape& shape) {
+    Sequence sequence(shape);
+    const std::vector<float> expected = sequence.Attend(Isa::kScalar);
+    const std::vector<float> got = sequence.Attend(GetParam());
+    EXPECT_TRUE(SameBits(got, expected)) << Describe(shape);
+    EXPECT_TRUE(std::all_of(got.begin(), got.end(), [](float x) { return std::isfinite(x); }))
+        << Describe(shape);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Isas, AttentionTest, testing::ValuesIn(TestedIsas()), IsaTestName);
+
+constexpr KvType kBothTypes[] = {KvType::kF16, KvType::kF32};
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryHeadSize) {
+  for (const KvType type : kBothTypes) {
+    for (const int dim : {1, 2, 8, 15, 16, 17, 48, 64, 80, 96, 112, 128, 256}) {
+      ExpectSpecified({type, dim, dim, 2, 5, 270, 0});
+      ExpectSpecified({type, dim, 16, 3, 3, 30, 0});
+      ExpectSpecified({type, 16, dim, 1, 9, 0, 0});
+    }
+  }
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryGroup) {
+  for (const KvType type : kBothTypes) {
+    for (int group = 1; group <= 17; ++group) {
+      ExpectSpecified({type, 8, 24, group, 1, 261, 0});
+      ExpectSpecified({type, 8, 24, group, 11, 250, 0});
+    }
+    for (const int group : {31, 32, 33, 63, 64, 65})
+      ExpectSpecified({type, 4, 20, group, 3, 40, 0});
+  }
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationAtEveryLength) {
+  for (int64_t last = 0; last < 70; ++last) ExpectSpecified({KvType::kF16, 8, 8, 4, 1, last, 0});
+  for (const int64_t length : {255, 256, 257, 511, 512, 513, 1000}) {
+    ExpectSpecified({KvType::kF16, 16, 16, 4, 1, length - 1, 0});
+    ExpectSpecified({KvType::kF32, 16, 16, 1, 37, length - 37, 0});
+  }
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForWholePrompts) {
+  ExpectSpecified({KvType::kF16, 16, 16, 1, 300, 0, 0});
+  ExpectSpecified({KvType::kF16, 16, 16, 4, 100, 0, 0});
+  ExpectSpecified({KvType::kF32, 16, 32, 3, 90, 200, 0});
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryWindow) {
+  for (const int64_t window : {1, 2, 15, 16, 17, 31, 32, 33, 255, 256, 257, 600}) {
+    for (const int64_t first : {0, 31, 254, 500}) {
+      ExpectSpecified({KvType::kF16, 8, 16, 1, 20, first, window});
+      ExpectSpecified({KvType::kF32, 8, 16, 3, 4, first, window});
+    }
+  }
+}
+
+TEST_P(AttentionTest, NoTokenChangesNothing) {
+  Sequence sequence({KvType::kF16, 8, 8, 2, 1, 5, 0});
+  AttentionArgs args;
+  args.kv = sequence.cache().kv();
+  args.group = 2;
+  AttentionFor(GetParam())(args);  // null query, output and scratch are not touched
+}
+
+TEST_P(AttentionTest, HowTokensAreSplitIntoCallsChangesNoBit) {
+  for (const Shape& shape :
+       {Shape{KvType::kF16, 16, 16, 1, 200, 150, 0}, Shape{KvType::kF16, 16, 16, 4, 130, 200, 0},
+        Shape{KvType::kF32, 24, 40, 3, 100, 0, 0}, Shape{KvType::kF16, 16, 16, 2, 150, 300, 33}}) {
+    Sequence sequence(shape);
+    const std::vector<float> whole = sequence.Attend(GetParam());
+    for (const int64_t chunk : {1, 7, 64}) {
+      EXPECT_TRUE(SameBits(sequence.Attend(GetParam(), chunk), whole))
+          << Describe(shape) << " in chunks of " << chunk;
+    }
+  }
+}
+
+TEST_P(AttentionTest, LaterTokensCannotBeSeenWhateverTheyHold) {
+  const Shape shape = {KvType::kF16, 16, 16, 2, 40, 240, 0};
+  Sequence sequence(shape);
+  const std::vector<float> before = sequence.Attend(GetParam());
+  // The last 7 positions become NaN and infinite; the rows before them keep their bits.
+  for (int64_t t = shape.length() - 7; t < shape.length(); ++t) {
+    std::byte* page =
+        const_cast<std::byte*>(sequence.cache().bytes().data()) +
+        sequence.cache().kv().pages[t / kPageTokens] * sequence.cache().kv().page_stride;
+    const uint16_t bits = t % 2 == 0 ? 0x7c00 : 0x7e00;
+    for (int d = 0; d < 16; ++d) {
+      const int64_t key = (t % kPageTokens / 16 * 16 + d) * 16 + t % 16;
+      std::memcpy(page + sequence.cache().kv().key_offset + 2 * key, &bits, 2);
+      const int64_t value = t % kPageTokens * 16 + d;
+      std::memcpy(page + sequence.cache().kv().value_offset + 2 * value, &bits, 2);
+    }
+  }
+  const std::vector<float> after = sequence.Attend(GetParam());
+  const size_t untouched = static_cast<size_t>((shape.tokens - 7) * sequence.out_stride());
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), untouched * sizeof(float)), 0);
+  EXPECT_TRUE(std::isnan(after[untouched])) << "a visible infinity must not be hidden";
+}
+
+TEST_P(AttentionTest, EqualScoresGiveTheMeanOfTheValues) {
+  PagedCacheForTest cache(KvType::kF32, 2, 1, 300);
+  for (int64_t t = 0; t < 300; ++t) {
+    cache.Append(GetParam(), t, {0.0f, 0.0f}, {static_cast<float>(t)});
+  }
+  ScratchForTest scratch(2, 1, 1);
+  const std::vector<float> query = {1.0f, 2.0f};
+  float out = kPoison;
+  AttentionArgs args;
+  args.kv = cache.kv();
+  args.query = query.data();
+  args.out = &out;
+  args.tokens = 1;
+  args.first_position = 299;
+  args.scratch = scratch.data();
+  AttentionFor(GetParam())(args);
+  EXPECT_EQ(out, 149.5f);  // (0 + ... + 299) / 300: every sum here is exact
+}
+
+TEST_P(AttentionTest, AnOverflowingScoreIsNaNNotANumber) {
+  PagedCacheForTest cache(KvType::kF32, 1, 1, 3);
+  for (int64_t t = 0; t < 3; ++t) cache.Append(GetParam(), t, {t == 1 ? 3e38f : 1.0f}, {1.0f});
+  ScratchForTest scratch(1, 1, 1);
+  const float query = 3e38f;
+  float out[3] = {};
+  AttentionArgs args;
+  args.kv = cache.kv();
+  args.query = &query;
+  args.out = out;
+  args.out_stride = 1;
+  args.tokens = 3;
+  args.scratch = scratch.data();
+  AttentionFor(GetParam())(args);
+  EXPECT_EQ(out[0], 1.0f);
+  EXPECT_TRUE(std::isnan(out[1]));
+  EXPECT_TRUE(std::isnan(out[2]));
+}
+
+// Softmax attention of one row in double, over K and V as the cache holds them; `bound` becomes the
+// error that the float computation may have in any element.
+std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64_t token,
+                             int64_t head, double& bound) {
+  const int64_t position = shape.first_position + token;
+  const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
+  const auto stored = [&shape](float x) {
+    if (shape.type == KvType::kF32) return double{x};
+    return double{tensor::FloatFromHalf(tensor::HalfFromFloat(x))};
+  };
+  const float* query = sequence.Query(token, head);
+  std::vector<double> scores;
+  double magnitude = 0;  // the largest sum of |k q'|
+  for (int64_t t = first; t <= position; ++t) {
+    double score = 0;
+    double sum = 0;
+    for (int d = 0; d < shape.key_dim; ++d) {
+      const double term = stored(sequence.keys()[t][d]) * query[d] * double{sequence.scale()};
+      score += term;
+      sum += std::abs(term);
+    }
+    scores.push_back(score);
+    magnitude = std::max(magnitude, sum);
+  }
+  const double maximum = *std::max_element(scores.begin(), scores.end());
+  std::vector<double> out(static_cast<size_t>(shape.value_dim));
+  double weights = 0;
+  for (int64_t t = first; t <= position; ++t) {
+    const double weight = std::exp(scores[static_cast<size_t>(t - first)] - maximum);
+    weights += weight;
+    for (int d = 0; d < shape.value_dim; ++d) out[d] += weight * stored(sequence.values()[t][d]);
+  }
+  for (double& x : out) x /= weights;
+  // With u = 2^-24: a score is wrong by (key_dim + 2) u magnitude at most (the chain, the scaling,
+  // the subtraction of the maximum), so its weight by that relatively, plus 2 u of Exp; numerator
+  // and denominator both, hence twice. The sums add 256 u (the chain over a partition), 20 u (l_p)
+  // and 8 u per partition (two Exp and two roundings of a merge). |v| <= 1.
+  const double partitions = static_cast<double>(position / kPartitionTokens + 1);
+  bound = (2 * ((shape.key_dim + 2) * magnitude + 2) + 256 + 20 + 8 * partitions) * 0x1p-24;
+  return out;
+}
+
+TEST_P(AttentionTest, IsCloseToDoublePrecision) {
+  for (const KvType type : kBothTypes) {
+    for (const int64_t length : {1, 2, 255, 256, 257, 511, 512, 513, 1000}) {
+      for (const int64_t window : {0, 1, 2, 31, 32, 33, 255, 256, 257}) {
+        const int64_t tokens = std::min<int64_t>(length, 2);
+        const Shape shape = {type, 32, 8, 2, tokens, length - tokens, window};
+        Sequence sequence(shape);
+        const std::vector<float> out = sequence.Attend(GetParam());
+        for (int64_t row = 0; row < tokens * shape.group; ++row) {
+          const int64_t token = row / shape.group;
+          const int64_t head = row % shape.group;
+          double bound = 0;
+          const std::vector<double> exact = ExactRow(sequence, shape, token, head, bound);
+          for (int d = 0; d < shape.value_dim; ++d) {
+            const float got = out[token * sequence.out_stride() + head * shape.value_dim + d];
+            ASSERT_NEAR(got, exact[static_cast<size_t>(d)], bound) << Describe(shape);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionScratchFloats, HoldsTheRowsOfABlock) {
+  for (const int group : {1, 4, 7, 64, 100}) {
+    EXPECT_GE(AttentionScratchFloats(128, 128, group), 2 * 128 * std::max(64 / group, 1) * group);
+    EXPECT_LE(AttentionScratchFloats(128, 128, group) * 4, int64_t{256} * 1024) << "fits in L2";
+  }
+}
+
+}  // namespace
+}  // namespace skald::kernels

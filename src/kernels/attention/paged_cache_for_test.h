@@ -1,0 +1,85 @@
+/// A cache of one sequence for tests: pages in random order, every byte poison until it is written,
+/// page numbers that lead out of the arena wherever the sequence has no page.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+
+namespace skald::kernels {
+
+class PagedCacheForTest {
+ public:
+  /// Room for `positions` positions. The pages hold two KV heads; the cache is the second.
+  PagedCacheForTest(KvType type, int key_dim, int value_dim, int64_t positions, uint32_t seed = 1) {
+    const int64_t head_bytes = KeyPageBytes(type, key_dim) + ValuePageBytes(type, value_dim);
+    const int64_t page_count = (positions + kPageTokens - 1) / kPageTokens;
+    pages_.assign(static_cast<size_t>(page_count + 2), kNoPage);
+    std::iota(pages_.begin(), pages_.begin() + page_count, 1);  // page 0 stays unused
+    std::shuffle(pages_.begin(), pages_.begin() + page_count, std::mt19937(seed));
+    arena_.resize(static_cast<size_t>((page_count + 1) * 2 * head_bytes));
+    // 0x7fff is NaN as a half, 0x7fff7fff as a float.
+    for (size_t i = 0; i < arena_.size(); ++i) arena_[i] = std::byte(i % 2 == 0 ? 0xff : 0x7f);
+    kv_.type = type;
+    kv_.arena = arena_.data();
+    kv_.page_stride = 2 * head_bytes;
+    kv_.key_offset = head_bytes;
+    kv_.value_offset = head_bytes + KeyPageBytes(type, key_dim);
+    kv_.pages = pages_.data();
+    kv_.key_dim = key_dim;
+    kv_.value_dim = value_dim;
+  }
+  PagedCacheForTest(const PagedCacheForTest&) = delete;
+  PagedCacheForTest& operator=(const PagedCacheForTest&) = delete;
+
+  const PagedKv& kv() const { return kv_; }
+  const std::vector<std::byte>& bytes() const { return arena_; }
+
+  void Append(Isa isa, int64_t position, const std::vector<float>& key,
+              const std::vector<float>& value) {
+    AppendKvFor(isa)(kv_, position, key.data(), value.data());
+  }
+
+  /// Overwrites the padding of the V row of `position` with NaN.
+  void PoisonPadding(int64_t position) {
+    const int64_t element = KvElementBytes(kv_.type);
+    const int64_t padded = PaddedValueDim(kv_.value_dim);
+    std::byte* row = arena_.data() + kv_.pages[position / kPageTokens] * kv_.page_stride +
+                     kv_.value_offset + position % kPageTokens * padded * element;
+    for (int64_t i = kv_.value_dim * element; i < padded * element; ++i) {
+      row[i] = std::byte(i % 2 == 0 ? 0xff : 0x7f);
+    }
+  }
+
+  /// Takes the page of `position` away: whoever still uses it leaves the arena.
+  void DropPage(int64_t position) { pages_[static_cast<size_t>(position / kPageTokens)] = kNoPage; }
+
+ private:
+  static constexpr int32_t kNoPage = -1'000'000'000;
+
+  std::vector<std::byte> arena_;
+  std::vector<int32_t> pages_;
+  PagedKv kv_;
+};
+
+/// Scratch for one call, poisoned.
+class ScratchForTest {
+ public:
+  ScratchForTest(int key_dim, int value_dim, int group)
+      : floats_(static_cast<size_t>(AttentionScratchFloats(key_dim, value_dim, group) + 16),
+                std::numeric_limits<float>::quiet_NaN()) {}
+  float* data() {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(floats_.data());
+    return reinterpret_cast<float*>((address + 63) / 64 * 64);
+  }
+
+ private:
+  std::vector<float> floats_;
+};
+
+}  // namespace skald::kernels

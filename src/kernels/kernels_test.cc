@@ -1,0 +1,41 @@
+#include "kernels/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/isa/tested_isas.h"
+
+namespace skald::kernels {
+namespace {
+
+class KernelTableTest : public testing::TestWithParam<Isa> {};
+INSTANTIATE_TEST_SUITE_P(Isas, KernelTableTest, testing::ValuesIn(TestedIsas()), IsaTestName);
+
+TEST_P(KernelTableTest, EveryOperationHasAFunction) {
+  const KernelTable table = TableFor(GetParam());
+  EXPECT_EQ(table.isa, GetParam());
+  for (const QuantizeFn quantize : table.quantize) EXPECT_NE(quantize, nullptr);
+  for (const MatmulFn matmul : table.matmul) EXPECT_NE(matmul, nullptr);
+  EXPECT_NE(table.rms_norm, nullptr);
+  EXPECT_NE(table.rope, nullptr);
+  EXPECT_NE(table.swiglu, nullptr);
+  EXPECT_NE(table.add, nullptr);
+  EXPECT_NE(table.attention, nullptr);
+  EXPECT_NE(table.append_kv, nullptr);
+}
+
+TEST_P(KernelTableTest, AFasterLevelHasItsOwnAttention) {
+  if (GetParam() == Isa::kScalar) return;  // the slowest level: nothing to compare with
+  EXPECT_NE(TableFor(GetParam()).attention, TableFor(Isa::kScalar).attention);
+}
+
+TEST(Isa, NamesRoundTrip) {
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    EXPECT_EQ(ParseIsa(IsaName(isa)), isa);
+  }
+  EXPECT_FALSE(ParseIsa("").has_value());
+  EXPECT_FALSE(ParseIsa("AVX2").has_value());
+  EXPECT_FALSE(ParseIsa("avx2 ").has_value());
+}
+
+}  // namespace
+}  // namespace skald::kernels
