@@ -1,0 +1,548 @@
+// The AVX-512 VNNI matmul. One zmm lane is one output row; weights are the unsigned operand of
+// vpdpbusd and activations the signed one, broadcast from memory.
+//
+// Cost, in instructions of the two vector ports, of 32 columns of one token: 8 dots, and for the
+// scales 3 (Block32: convert, d * da, fma), 2 (kQ4K), 3 (kQ5K) or 6 (kQ6K, kQ8K); unpacking is
+// shared by the tokens of the tile. That bounds the share of the peak that a type can reach.
+
+#include <array>
+
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/variants.h"
+#include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
+
+// clang-format off: the region must open before the templates and after everything else.
+#include "kernels/isa/target_avx512_begin.h"
+#include "kernels/matmul/matmul_generic.h"
+// clang-format on
+
+namespace skald::kernels::avx512 {
+namespace {
+
+using AliasedInt32 __attribute__((may_alias)) = int32_t;
+
+// dot + (4 products of each lane of the weights w with the 4 bytes at q). Written in assembly
+// because gcc 12 would spend an instruction and a register on each broadcast.
+[[gnu::always_inline]] inline __m512i AddDot(__m512i dot, __m512i w, const int8_t* q) {
+  asm("vpdpbusd %2%{1to16%}, %1, %0"
+      : "+v"(dot)
+      : "v"(w), "m"(*reinterpret_cast<const AliasedInt32*>(q)));
+  return dot;
+}
+
+// acc + (2 products of the int16 pairs of each lane of w with the pair at `pair`).
+[[gnu::always_inline]] inline __m512i AddPairs(__m512i acc, __m512i w, const int32_t* pair) {
+  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*pair));
+  return acc;
+}
+
+[[gnu::always_inline]] inline __m512i Load(const void* p) { return _mm512_loadu_si512(p); }
+[[gnu::always_inline]] inline __m512i Broadcast(const int32_t* p) { return _mm512_set1_epi32(*p); }
+[[gnu::always_inline]] inline __m512 LoadHalves(const uint16_t* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+[[gnu::always_inline]] inline __m512i LoadBytes(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+[[gnu::always_inline]] inline __m512i LoadBytes(const int8_t* p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+// The weights of a block of 32 columns: register k4 holds columns 4 k4 .. 4 k4 + 3 of all rows.
+// Each unpacker fills one from its part of a unit.
+using Weights = __m512i[8];
+
+[[gnu::always_inline]] inline void UnpackBytes(const uint8_t (&q)[8][16][4], Weights& w) {
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) w[k] = Load(q[k]);
+}
+
+[[gnu::always_inline]] inline void UnpackNibbles(const uint8_t (&nibbles)[4][16][4], Weights& w) {
+  const __m512i mask = _mm512_set1_epi8(15);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    const __m512i both = Load(nibbles[k]);
+    w[k] = _mm512_and_si512(both, mask);
+    w[k + 4] = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
+  }
+}
+
+// x | (bits & mask), one instruction.
+[[gnu::always_inline]] inline __m512i OrMasked(__m512i x, __m512i bits, __m512i mask) {
+  return _mm512_ternarylogic_epi32(x, bits, mask, 0xf0 | (0xcc & 0xaa));
+}
+
+[[gnu::always_inline]] inline void UnpackFive(const BlockQ5& block, Weights& w) {
+  UnpackNibbles(block.nibbles, w);
+  const __m512i high = Load(block.high);
+  const __m512i mask = _mm512_set1_epi8(16);
+  // Bit k4 of each byte goes to bit 4; the 16-bit shifts carry nothing into the bit that is kept.
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, static_cast<unsigned>(4 - k)), mask);
+    w[k + 4] = OrMasked(w[k + 4], _mm512_srli_epi16(high, static_cast<unsigned>(k)), mask);
+  }
+}
+
+[[gnu::always_inline]] inline void UnpackSix(const BlockQ6& block, Weights& w) {
+  UnpackNibbles(block.low, w);
+  const __m512i mask = _mm512_set1_epi8(0x30);
+  static_assert(kHighShiftQ6[0] == 0 && kHighShiftQ6[2] == 4 && kHighShiftQ6[4] == 2 &&
+                kHighShiftQ6[6] == 6);
+#pragma GCC unroll 2
+  for (int k = 0; k < 2; ++k) {
+    const __m512i high = Load(block.high[k]);
+    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, 4), mask);
+    w[k + 2] = OrMasked(w[k + 2], high, mask);
+    w[k + 4] = OrMasked(w[k + 4], _mm512_slli_epi16(high, 2), mask);
+    w[k + 6] = OrMasked(w[k + 6], _mm512_srli_epi16(high, 2), mask);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Block32: a float scale for each 32 columns.
+
+[[gnu::always_inline]] inline void Unpack(const UnitQ8& u, Weights& w) { UnpackBytes(u.q, w); }
+[[gnu::always_inline]] inline void Unpack(const UnitQ8M& u, Weights& w) { UnpackBytes(u.q, w); }
+[[gnu::always_inline]] inline void Unpack(const UnitQ4& u, Weights& w) {
+  UnpackNibbles(u.nibbles, w);
+}
+[[gnu::always_inline]] inline void Unpack(const UnitQ4M& u, Weights& w) {
+  UnpackNibbles(u.nibbles, w);
+}
+
+template <typename Unit, int MR>
+struct Block32Kernel {
+  using Tile = Block32Tile<MR>;
+  static constexpr bool kHasMin = requires(const Unit& unit) { unit.m; };
+
+  // Where the dot product starts: minus the weight offset times the sum of the activations.
+  [[gnu::always_inline]] static __m512i Start(const Tile& a, int m) {
+    if constexpr (kHasMin) return _mm512_setzero_si512();
+    return Broadcast(sizeof(Unit) == sizeof(UnitQ8) ? &a.corr128[m] : &a.corr8[m]);
+  }
+
+  // The minimum times the sum of the activations, added to acc.
+  [[gnu::always_inline]] static __m512 AddMinimum(__m512 acc, const Unit& unit, const Tile& a,
+                                                  int m) {
+    // corr8 = -8 * asum; the shift is exact.
+    const __m512i sum = _mm512_srai_epi32(_mm512_set1_epi32(-a.corr8[m]), 3);
+    const __m512 scaled = _mm512_mul_ps(_mm512_set1_ps(a.da[m]), _mm512_cvtepi32_ps(sum));
+    return _mm512_fmadd_ps(LoadHalves(unit.m), scaled, acc);
+  }
+
+  static void Panel(const Unit* units, const Tile* tile, int64_t blocks, float* out,
+                    int64_t out_stride) {
+    __m512 acc[MR];
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+    for (int64_t b = 0; b < blocks; ++b) {
+      const Unit& unit = units[b];
+      const Tile& a = tile[b];
+      Weights w;
+      Unpack(unit, w);
+      const __m512 d = LoadHalves(unit.d);
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) {
+        __m512i dot = Start(a, m);
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; ++k) dot = AddDot(dot, w[k], a.q[m] + 4 * k);
+        const __m512 scale = _mm512_mul_ps(d, _mm512_set1_ps(a.da[m]));
+        acc[m] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), scale, acc[m]);
+        if constexpr (kHasMin) acc[m] = AddMinimum(acc[m], unit, a, m);
+      }
+    }
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
+  }
+
+  static void Run(const MatmulArgs& args) {
+    const int64_t blocks = args.cols / kBlockCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    for (int64_t p = 0; p < args.panel_count; ++p) {
+      Panel(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+    }
+  }
+};
+
+template <int MR>
+using Q8Kernel = Block32Kernel<UnitQ8, MR>;
+template <int MR>
+using Q8MKernel = Block32Kernel<UnitQ8M, MR>;
+template <int MR>
+using Q4Kernel = Block32Kernel<UnitQ4, MR>;
+template <int MR>
+using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
+
+// ---------------------------------------------------------------------------------------------
+// Super256: integer scales within 256 columns.
+
+// scale << shift of the 16 rows for the tokens of a tile. The shift is one of 0..3, so from four
+// tokens on a table costs less than a shift instruction for each (and a variable shift has only one
+// of the two vector ports).
+template <int MR>
+struct ShiftedScales {
+  static constexpr bool kTable = MR >= 4;
+
+  [[gnu::always_inline]] explicit ShiftedScales(__m512i scale) {
+    by_shift[0] = scale;
+    if constexpr (kTable) {
+      by_shift[1] = _mm512_slli_epi32(scale, 1);
+      by_shift[2] = _mm512_slli_epi32(scale, 2);
+      by_shift[3] = _mm512_slli_epi32(scale, 3);
+    }
+  }
+  [[gnu::always_inline]] __m512i For(const int32_t& shift) const {
+    if constexpr (kTable) return by_shift[shift];
+    return _mm512_sllv_epi32(by_shift[0], Broadcast(&shift));
+  }
+
+  __m512i by_shift[kTable ? 4 : 1];
+};
+
+// The unpacked 6-bit scales and minimums: [pair][row][parity], as in PackedScales6.
+struct Scales6 {
+  alignas(64) uint8_t scales[4][16][2];
+  alignas(64) uint8_t mins[4][16][2];
+
+  [[gnu::always_inline]] explicit Scales6(const PackedScales6& packed) {
+    const __m512i low0 = Load(packed.low);
+    const __m512i low1 = Load(packed.low + 64);
+    const __m512i high = Load(packed.high);
+    const __m512i low_mask = _mm512_set1_epi8(15);
+    const __m512i high_mask = _mm512_set1_epi8(0x30);
+    const __m512i s0 = _mm512_and_si512(low0, low_mask);
+    const __m512i s1 = _mm512_and_si512(low1, low_mask);
+    const __m512i m0 = _mm512_and_si512(_mm512_srli_epi16(low0, 4), low_mask);
+    const __m512i m1 = _mm512_and_si512(_mm512_srli_epi16(low1, 4), low_mask);
+    _mm512_store_si512(scales[0], OrMasked(s0, _mm512_slli_epi16(high, 4), high_mask));
+    _mm512_store_si512(scales[2], OrMasked(s1, _mm512_slli_epi16(high, 2), high_mask));
+    _mm512_store_si512(mins[0], OrMasked(m0, high, high_mask));
+    _mm512_store_si512(mins[2], OrMasked(m1, _mm512_srli_epi16(high, 2), high_mask));
+  }
+  [[gnu::always_inline]] static __m512i Pairs(const uint8_t (&values)[16][2]) {
+    return _mm512_cvtepu8_epi16(_mm256_load_si256(reinterpret_cast<const __m256i*>(values)));
+  }
+  // The scales of a block, as int32: its half of the pairs.
+  [[gnu::always_inline]] __m512i ScaleOf(int block) const {
+    const __m512i pairs = Pairs(scales[block / 2]);
+    return block % 2 == 0 ? _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff))
+                          : _mm512_srli_epi32(pairs, 16);
+  }
+};
+
+// Each policy below says, for one unit type, how a block enters the integer sums I of the tokens
+// (AddBlock) and what the minimum sum J is (Minimums).
+
+// kQ4K. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16, and so does
+// scale << shift, at most 63 << 3: vpdpwssd multiplies and adds both halves of the block without
+// the slow 32-bit multiplication. The high int16 of its operands meet zeros.
+template <int MR>
+struct Q4KPolicy {
+  using Unit = UnitQ4K;
+  using Tile = Super256Tile<MR>;
+  static constexpr bool kHasMin = true;
+
+  [[gnu::always_inline]] explicit Q4KPolicy(const Unit& unit) : scales(unit.scales) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    Weights w;
+    UnpackNibbles(unit.nibbles[b], w);
+    const ShiftedScales<MR> shifted(scales.ScaleOf(b));
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) {
+      __m512i x = _mm512_setzero_si512();
+      __m512i y = _mm512_setzero_si512();
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) {
+        x = AddDot(x, w[k], a.q[b][m] + 4 * k);
+        y = AddDot(y, w[k + 4], a.q[b][m] + 16 + 4 * k);
+      }
+      const __m512i scale = shifted.For(a.shift[b][m]);
+      sums[m] = _mm512_dpwssd_epi32(sums[m], x, scale);
+      sums[m] = _mm512_dpwssd_epi32(sums[m], y, scale);
+    }
+  }
+  [[gnu::always_inline]] __m512i Minimums(const Tile& a, int m) const {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      sum = AddPairs(sum, Scales6::Pairs(scales.mins[j]), &a.sum_pairs[j][m]);
+    }
+    return sum;
+  }
+
+  Scales6 scales;
+};
+
+// kQ5K. As kQ4K, but the dot products do not fit int16.
+template <int MR>
+struct Q5KPolicy {
+  using Unit = UnitQ5K;
+  using Tile = Super256Tile<MR>;
+  static constexpr bool kHasMin = true;
+
+  [[gnu::always_inline]] explicit Q5KPolicy(const Unit& unit) : scales(unit.scales) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    Weights w;
+    UnpackFive(unit.blocks[b], w);
+    const ShiftedScales<MR> shifted(scales.ScaleOf(b));
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) {
+      __m512i dot = _mm512_setzero_si512();
+#pragma GCC unroll 8
+      for (int k = 0; k < 8; ++k) dot = AddDot(dot, w[k], a.q[b][m] + 4 * k);
+      const __m512i scale = shifted.For(a.shift[b][m]);
+      sums[m] = _mm512_add_epi32(sums[m], _mm512_mullo_epi32(dot, scale));
+    }
+  }
+  [[gnu::always_inline]] __m512i Minimums(const Tile& a, int m) const {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      sum = AddPairs(sum, Scales6::Pairs(scales.mins[j]), &a.sum_pairs[j][m]);
+    }
+    return sum;
+  }
+
+  Scales6 scales;
+};
+
+// Both halves of a block whose scales are 16 columns wide. kOffsetShift: the weight offset is
+// 32 << kOffsetShift, and corr32 must be scaled to it.
+template <int MR, int kOffsetShift>
+[[gnu::always_inline]] inline void AddHalves(const Weights& w, const int8_t (&scales)[16][16],
+                                             const Super256Tile<MR>& a, int b,
+                                             __m512i (&sums)[MR]) {
+  const ShiftedScales<MR> low(LoadBytes(scales[2 * b]));
+  const ShiftedScales<MR> high(LoadBytes(scales[2 * b + 1]));
+#pragma GCC unroll 16
+  for (int m = 0; m < MR; ++m) {
+    __m512i x = Broadcast(&a.corr32[2 * b][m]);
+    __m512i y = Broadcast(&a.corr32[2 * b + 1][m]);
+    if constexpr (kOffsetShift != 0) {
+      x = _mm512_slli_epi32(x, kOffsetShift);
+      y = _mm512_slli_epi32(y, kOffsetShift);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      x = AddDot(x, w[k], a.q[b][m] + 4 * k);
+      y = AddDot(y, w[k + 4], a.q[b][m] + 16 + 4 * k);
+    }
+    const int32_t& shift = a.shift[b][m];
+    sums[m] = _mm512_add_epi32(sums[m], _mm512_mullo_epi32(x, low.For(shift)));
+    sums[m] = _mm512_add_epi32(sums[m], _mm512_mullo_epi32(y, high.For(shift)));
+  }
+}
+
+template <int MR>
+struct Q6KPolicy {
+  using Unit = UnitQ6K;
+  using Tile = Super256Tile<MR>;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] explicit Q6KPolicy(const Unit&) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    Weights w;
+    UnpackSix(unit.blocks[b], w);
+    AddHalves<MR, 0>(w, unit.scales, a, b, sums);
+  }
+};
+
+template <int MR>
+struct Q8KPolicy {
+  using Unit = UnitQ8K;
+  using Tile = Super256Tile<MR>;
+  static constexpr bool kHasMin = true;
+
+  [[gnu::always_inline]] explicit Q8KPolicy(const Unit& unit) {
+    for (int b = 0; b < 8; ++b) {
+      const __m512i high = _mm512_slli_epi32(LoadBytes(unit.mins[2 * b + 1]), 16);
+      min_pairs[b] = _mm512_or_si512(LoadBytes(unit.mins[2 * b]), high);
+    }
+  }
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    Weights w;
+    UnpackBytes(unit.q[b], w);
+    AddHalves<MR, 2>(w, unit.scales, a, b, sums);
+  }
+
+  // asum of 16 columns, shifted: at most 16 * 127 * 8 = 16256, an int16.
+  static uint32_t ShiftedSum(const Tile& a, int sub_block, int m) {
+    const int32_t sum = -a.corr32[sub_block][m] >> 5;
+    return static_cast<uint32_t>(sum * (1 << a.shift[sub_block / 2][m]));
+  }
+  [[gnu::always_inline]] __m512i Minimums(const Tile& a, int m) const {
+    __m512i sum = _mm512_setzero_si512();
+    for (int b = 0; b < 8; ++b) {
+      const uint32_t low = ShiftedSum(a, 2 * b, m) & 0xffffu;
+      const uint32_t high = ShiftedSum(a, 2 * b + 1, m) << 16;
+      sum = _mm512_dpwssd_epi32(sum, min_pairs[b],
+                                _mm512_set1_epi32(static_cast<int32_t>(high | low)));
+    }
+    return sum;
+  }
+
+  __m512i min_pairs[8];
+};
+
+template <typename Policy, int MR>
+struct Super256Kernel {
+  using Unit = typename Policy::Unit;
+  using Tile = Super256Tile<MR>;
+
+  static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
+                    int64_t out_stride) {
+    // The float accumulators live in memory: the registers are for the integer sums.
+    __m512 acc[MR];
+    for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+    for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile[s], acc);
+    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
+  }
+
+  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile& a,
+                                                   __m512 (&acc)[MR]) {
+    const Policy policy(unit);
+    __m512i sums[MR];
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) sums[m] = _mm512_setzero_si512();
+#pragma GCC unroll 1
+    for (int b = 0; b < kSuperBlocks; ++b) policy.AddBlock(unit, a, b, sums);
+    const __m512 d = LoadHalves(unit.d);
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) {
+      __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
+      if constexpr (Policy::kHasMin) {
+        t = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(policy.Minimums(a, m)), LoadHalves(unit.dmin), t);
+      }
+      acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[m]), acc[m]);
+    }
+  }
+
+  static void Run(const MatmulArgs& args) {
+    const int64_t supers = args.cols / kSuperCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    for (int64_t p = 0; p < args.panel_count; ++p) {
+      Panel(units + p * supers, tile, supers, args.out + p * kPanelRows, args.out_stride);
+    }
+  }
+};
+
+template <int MR>
+using Q4KKernel = Super256Kernel<Q4KPolicy<MR>, MR>;
+template <int MR>
+using Q5KKernel = Super256Kernel<Q5KPolicy<MR>, MR>;
+template <int MR>
+using Q6KKernel = Super256Kernel<Q6KPolicy<MR>, MR>;
+template <int MR>
+using Q8KKernel = Super256Kernel<Q8KPolicy<MR>, MR>;
+
+// ---------------------------------------------------------------------------------------------
+// Float weights: one fma chain per element.
+
+struct F32Element {
+  static constexpr int kBytes = 4;
+  [[gnu::always_inline]] static __m512 Load16(const std::byte* p) {
+    return _mm512_loadu_ps(reinterpret_cast<const float*>(p));
+  }
+};
+struct F16Element {
+  static constexpr int kBytes = 2;
+  [[gnu::always_inline]] static __m512 Load16(const std::byte* p) {
+    return LoadHalves(reinterpret_cast<const uint16_t*>(p));
+  }
+};
+struct BF16Element {
+  static constexpr int kBytes = 2;
+  [[gnu::always_inline]] static __m512 Load16(const std::byte* p) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+};
+
+template <typename Element, int MR>
+struct FloatKernel {
+  // Panels in flight: an fma has a latency of 4 cycles and two start in each, so fewer than 8
+  // independent chains leave the units idle. With 24 accumulators there are registers to spare.
+  static constexpr int kPanels = MR == 1 ? 8 : MR <= 3 ? 4 : MR <= 12 ? 2 : 1;
+
+  template <int NP>
+  static void Panels(const std::byte* panels, const MatmulArgs& args, float* out) {
+    const int64_t panel_bytes = args.cols * kPanelRows * Element::kBytes;
+    const float* x = reinterpret_cast<const float*>(args.tile);
+    __m512 acc[MR][NP];
+    for (int m = 0; m < MR; ++m) {
+      for (int p = 0; p < NP; ++p) acc[m][p] = _mm512_setzero_ps();
+    }
+    for (int64_t k = 0; k < args.cols; ++k) {
+      __m512 w[NP];
+#pragma GCC unroll 8
+      for (int p = 0; p < NP; ++p) {
+        w[p] = Element::Load16(panels + p * panel_bytes + k * kPanelRows * Element::kBytes);
+      }
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) {
+        const __m512 xm = _mm512_set1_ps(x[k * MR + m]);
+#pragma GCC unroll 8
+        for (int p = 0; p < NP; ++p) acc[m][p] = _mm512_fmadd_ps(w[p], xm, acc[m][p]);
+      }
+    }
+    for (int m = 0; m < MR; ++m) {
+      for (int p = 0; p < NP; ++p) {
+        _mm512_storeu_ps(out + m * args.out_stride + p * kPanelRows, acc[m][p]);
+      }
+    }
+  }
+
+  static void Run(const MatmulArgs& args) {
+    const int64_t panel_bytes = args.cols * kPanelRows * Element::kBytes;
+    int64_t p = 0;
+    for (; p + kPanels <= args.panel_count; p += kPanels) {
+      Panels<kPanels>(args.panels + p * panel_bytes, args, args.out + p * kPanelRows);
+    }
+    for (; p < args.panel_count; ++p) {
+      Panels<1>(args.panels + p * panel_bytes, args, args.out + p * kPanelRows);
+    }
+  }
+};
+
+template <int MR>
+using F32Kernel = FloatKernel<F32Element, MR>;
+template <int MR>
+using F16Kernel = FloatKernel<F16Element, MR>;
+template <int MR>
+using BF16Kernel = FloatKernel<BF16Element, MR>;
+
+}  // namespace
+
+MatmulFn MatmulFor(PanelType type) {
+  switch (type) {
+    case PanelType::kF32: return ForTileSize<F32Kernel>;
+    case PanelType::kF16: return ForTileSize<F16Kernel>;
+    case PanelType::kBF16: return ForTileSize<BF16Kernel>;
+    case PanelType::kQ8: return ForTileSize<Q8Kernel>;
+    case PanelType::kQ8M: return ForTileSize<Q8MKernel>;
+    case PanelType::kQ4: return ForTileSize<Q4Kernel>;
+    case PanelType::kQ4M: return ForTileSize<Q4MKernel>;
+    case PanelType::kQ4K: return ForTileSize<Q4KKernel>;
+    case PanelType::kQ5K: return ForTileSize<Q5KKernel>;
+    case PanelType::kQ6K: return ForTileSize<Q6KKernel>;
+    case PanelType::kQ8K: return ForTileSize<Q8KKernel>;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels::avx512
+
+#include "kernels/isa/target_end.h"

@@ -1,0 +1,212 @@
+// Speed of the matmul kernels on one core, weights in L2, as a share of what the core can do.
+//
+// Goals: what the arithmetic of a panel type costs, by tile size, beside the peak of the
+// instruction it is built on, measured in the same run. Non-goals: memory bandwidth and whole
+// models; those need a quiet machine with more than one thread.
+//
+//   GMAC/s       multiply-accumulates per second
+//   peak         the int8 dot product (vpdpbusd; vpmaddubsw + vpmaddwd without VNNI) or the fma
+//                rate of the same width, operands in registers
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/isa/isa.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/pack/panel.h"
+#include "kernels/quantize/quantize.h"
+#include "kernels/test_data.h"
+
+namespace skald::kernels {
+namespace {
+
+constexpr int64_t kPeakSteps = 4096;
+constexpr int kChains = 12;  // enough to cover a latency of 5 at two a cycle
+
+// clang-format off
+#include "kernels/isa/target_avx512_begin.h"
+// clang-format on
+
+int64_t DotPeak512() {
+  __m512i acc[kChains] = {};
+  const __m512i w = _mm512_set1_epi8(1);
+  for (int64_t i = 0; i < kPeakSteps; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) asm volatile("vpdpbusd %1, %1, %0" : "+v"(acc[j]) : "v"(w));
+  }
+  return kPeakSteps * kChains * 64;
+}
+
+int64_t FmaPeak512() {
+  __m512 acc[kChains] = {};
+  const __m512 w = _mm512_set1_ps(1);
+  for (int64_t i = 0; i < kPeakSteps; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) {
+      asm volatile("vfmadd231ps %1, %1, %0" : "+v"(acc[j]) : "v"(w));
+    }
+  }
+  return kPeakSteps * kChains * 16;
+}
+
+#include "kernels/isa/target_end.h"
+// clang-format off
+#include "kernels/isa/target_avx2_begin.h"
+// clang-format on
+
+int64_t DotPeak256() {
+  __m256i acc[kChains] = {};
+  const __m256i w = _mm256_set1_epi8(1);
+  for (int64_t i = 0; i < kPeakSteps; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) {
+      __m256i pairs;
+      asm volatile("vpmaddubsw %1, %1, %0" : "=x"(pairs) : "x"(w));
+      asm volatile("vpaddw %1, %0, %0" : "+x"(acc[j]) : "x"(pairs));
+    }
+  }
+  return kPeakSteps * kChains * 32;
+}
+
+int64_t FmaPeak256() {
+  __m256 acc[kChains] = {};
+  const __m256 w = _mm256_set1_ps(1);
+  for (int64_t i = 0; i < kPeakSteps; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) {
+      asm volatile("vfmadd231ps %1, %1, %0" : "+x"(acc[j]) : "x"(w));
+    }
+  }
+  return kPeakSteps * kChains * 8;
+}
+
+#include "kernels/isa/target_end.h"
+
+using PeakFn = int64_t (*)();
+
+void RunPeak(benchmark::State& state, PeakFn peak) {
+  int64_t macs = 0;
+  for (auto _ : state) macs += peak();
+  state.counters["GMAC/s"] =
+      benchmark::Counter(static_cast<double>(macs) * 1e-9, benchmark::Counter::kIsRate);
+}
+
+// 1536 columns: a panel of the largest type (kF32) is 96 KiB, four of them fit L2.
+constexpr int64_t kCols = 1536;
+constexpr int64_t kPanels = 4;
+
+void RunMatmul(benchmark::State& state, Isa isa, tensor::DType dtype, int tokens) {
+  std::mt19937 random(1);
+  const PanelType type = PanelTypeFor(dtype);
+  const int64_t panel_bytes = PanelBytes(type, kCols);
+  const std::vector<std::byte> source = RandomBlocks(dtype, kPanelRows * kCols, random);
+  Result<AlignedBuffer> panels =
+      AlignedBuffer::Create(static_cast<uint64_t>(kPanels * panel_bytes));
+  const ActivationFormat format = InfoOf(type).activation;
+  Result<AlignedBuffer> tile =
+      AlignedBuffer::Create(static_cast<uint64_t>(tokens * ActivationBytes(format, kCols)));
+  CHECK(panels.ok() && tile.ok());
+  for (int64_t p = 0; p < kPanels; ++p) {
+    PackPanel(dtype, source, kPanelRows, kCols, panels->data() + p * panel_bytes);
+  }
+  std::vector<float> x(tokens * kCols);
+  for (float& value : x) value = RandomFloat(random);
+  QuantizeFor(Isa::kScalar, format)(
+      {.x = x.data(), .x_stride = kCols, .tokens = tokens, .cols = kCols, .tile = tile->data()});
+  std::vector<float> out(tokens * kPanels * kPanelRows);
+  const MatmulFn matmul = MatmulFor(isa, type);
+  for (auto _ : state) {
+    matmul({.panels = panels->data(),
+            .panel_count = kPanels,
+            .cols = kCols,
+            .tile = tile->data(),
+            .tokens = tokens,
+            .out = out.data(),
+            .out_stride = kPanels * kPanelRows});
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  const double macs =
+      static_cast<double>(state.iterations() * tokens * kPanels * kPanelRows * kCols);
+  state.counters["GMAC/s"] = benchmark::Counter(macs * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * kPanels * panel_bytes) * 1e-9,
+                         benchmark::Counter::kIsRate);
+}
+
+void RunQuantize(benchmark::State& state, Isa isa, ActivationFormat format) {
+  std::mt19937 random(1);
+  std::vector<float> x(kTileTokens * kCols);
+  for (float& value : x) value = RandomFloat(random);
+  std::vector<std::byte> tile(kTileTokens * ActivationBytes(format, kCols));
+  const QuantizeFn quantize = QuantizeFor(isa, format);
+  for (auto _ : state) {
+    quantize({.x = x.data(),
+              .x_stride = kCols,
+              .tokens = kTileTokens,
+              .cols = kCols,
+              .tile = tile.data()});
+    benchmark::ClobberMemory();
+  }
+  state.counters["Gelements/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kTileTokens * kCols * 1e-9,
+                         benchmark::Counter::kIsRate);
+}
+
+void RegisterMatmul(Isa isa) {
+  // One stored type for each panel type.
+  using tensor::DType;
+  for (const DType dtype :
+       {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0,
+        DType::kQ4_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
+    for (const int tokens : {1, 2, 4, 8, 16}) {
+      const std::string name = "matmul/" + std::string(IsaName(isa)) + "/" +
+                               std::string(tensor::InfoOf(dtype).name) + "/" +
+                               std::to_string(tokens);
+      benchmark::RegisterBenchmark(name.c_str(), RunMatmul, isa, dtype, tokens);
+    }
+  }
+}
+
+void RegisterQuantize(Isa isa) {
+  const std::array<const char*, 3> names = {"f32", "block32", "super256"};
+  for (size_t f = 0; f < names.size(); ++f) {
+    const std::string name = "quantize/" + std::string(IsaName(isa)) + "/" + names[f];
+    benchmark::RegisterBenchmark(name.c_str(), RunQuantize, isa, static_cast<ActivationFormat>(f));
+  }
+}
+
+void RegisterAll() {
+  const Isa best = DetectIsa();
+  if (best >= Isa::kAvx512) {
+    benchmark::RegisterBenchmark("peak/avx512/dot", RunPeak, DotPeak512);
+    benchmark::RegisterBenchmark("peak/avx512/fma", RunPeak, FmaPeak512);
+  }
+  if (best >= Isa::kAvx2) {
+    benchmark::RegisterBenchmark("peak/avx2/dot", RunPeak, DotPeak256);
+    benchmark::RegisterBenchmark("peak/avx2/fma", RunPeak, FmaPeak256);
+  }
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kScalar}) {
+    if (isa > best) continue;
+    RegisterMatmul(isa);
+    RegisterQuantize(isa);
+  }
+}
+
+}  // namespace
+}  // namespace skald::kernels
+
+int main(int argc, char** argv) {
+  skald::kernels::RegisterAll();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,24 @@
+// What the vector matmuls share. Templates over types of one instruction set only, so they belong
+// to the target region that is open where this is included (see isa/vec_avx512.h).
+
+#include "kernels/matmul/matmul.h"
+
+namespace skald::kernels {
+
+/// Runs `Kernel<MR>::Run(args)` for MR = args.tokens: the tile sizes are constants of the kernels.
+template <template <int> typename Kernel>
+void ForTileSize(const MatmulArgs& args) {
+  switch (args.tokens) {
+    case 1: Kernel<1>::Run(args); return;
+    case 2: Kernel<2>::Run(args); return;
+    case 3: Kernel<3>::Run(args); return;
+    case 4: Kernel<4>::Run(args); return;
+    case 6: Kernel<6>::Run(args); return;
+    case 8: Kernel<8>::Run(args); return;
+    case 12: Kernel<12>::Run(args); return;
+    case 16: Kernel<16>::Run(args); return;
+    default: UNREACHABLE();
+  }
+}
+
+}  // namespace skald::kernels

@@ -1,0 +1,379 @@
+#include "kernels/matmul/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "kernels/isa/isa.h"
+#include "kernels/pack/dequantize.h"
+#include "kernels/pack/panel.h"
+#include "kernels/test_data.h"
+#include "tensor/half.h"
+#include "tensor/quant_blocks.h"
+
+namespace skald::kernels {
+namespace {
+
+using tensor::DType;
+
+// A stored matrix, its packed form and a prepared tile of activations.
+class Problem {
+ public:
+  Problem(DType dtype, std::vector<std::byte> source, std::vector<float> x, int tokens)
+      : dtype_(dtype),
+        type_(PanelTypeFor(dtype)),
+        tokens_(tokens),
+        cols_(static_cast<int64_t>(x.size()) / tokens),
+        source_(std::move(source)),
+        x_(std::move(x)) {
+    const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
+    row_bytes_ = cols_ / info.block_elements * info.block_bytes;
+    rows_ = static_cast<int64_t>(source_.size()) / row_bytes_;
+    panels_ = (rows_ + kPanelRows - 1) / kPanelRows;
+    const int64_t panel_bytes = PanelBytes(type_, cols_);
+    // A guard of 64 bytes behind each buffer would hide reads past the end from a sanitizer, so
+    // the buffers have the exact size.
+    packed_.resize(panels_ * panel_bytes);
+    for (int64_t p = 0; p < panels_; ++p) {
+      const int64_t count = std::min<int64_t>(kPanelRows, rows_ - p * kPanelRows);
+      PackPanel(dtype, std::span(source_).subspan(p * kPanelRows * row_bytes_, count * row_bytes_),
+                static_cast<int>(count), cols_, packed_.data() + p * panel_bytes);
+    }
+    const ActivationFormat format = InfoOf(type_).activation;
+    tile_.resize(tokens * ActivationBytes(format, cols_));
+    QuantizeFor(Isa::kScalar, format)(
+        {.x = x_.data(), .x_stride = cols_, .tokens = tokens, .cols = cols_, .tile = tile_.data()});
+  }
+
+  // [token][panel][lane], the rows of two tokens `gap` floats apart more than needed.
+  std::vector<float> Run(Isa isa, int64_t gap = 0) const {
+    const int64_t stride = panels_ * kPanelRows + gap;
+    std::vector<float> out(tokens_ * stride, kPoison);
+    MatmulFor(isa, type_)({.panels = packed_.data(),
+                           .panel_count = panels_,
+                           .cols = cols_,
+                           .tile = tile_.data(),
+                           .tokens = tokens_,
+                           .out = out.data(),
+                           .out_stride = stride});
+    return out;
+  }
+
+  // Row `row` of the weights, dequantized.
+  std::vector<float> WeightRow(int64_t row) const {
+    std::vector<float> weights(cols_);
+    DequantizeRow(dtype_, std::span(source_).subspan(row * row_bytes_, row_bytes_), cols_,
+                  weights.data());
+    return weights;
+  }
+
+  int64_t panels() const { return panels_; }
+
+  static constexpr float kPoison = -12345.0f;
+
+ private:
+  DType dtype_;
+  PanelType type_;
+  int tokens_;
+  int64_t cols_;
+  int64_t row_bytes_ = 0;
+  int64_t rows_ = 0;
+  int64_t panels_ = 0;
+  std::vector<std::byte> source_;
+  std::vector<float> x_;
+  std::vector<std::byte> packed_;
+  std::vector<std::byte> tile_;
+};
+
+std::vector<float> RandomActivations(int64_t count, std::mt19937& random) {
+  std::vector<float> x(count);
+  for (float& value : x) value = RandomFloat(random);
+  return x;
+}
+
+Problem RandomProblem(DType dtype, int tokens, int64_t cols, int64_t rows, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> source = RandomBlocks(dtype, rows * cols, random);
+  return Problem(dtype, std::move(source), RandomActivations(tokens * cols, random), tokens);
+}
+
+// Equal bits, but one NaN is as good as another (numerics rule 5).
+void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (std::isnan(actual[i]) && std::isnan(expected[i])) continue;
+    ASSERT_EQ(std::bit_cast<uint32_t>(actual[i]), std::bit_cast<uint32_t>(expected[i]))
+        << "element " << i << ": " << actual[i] << " for " << expected[i];
+  }
+}
+
+std::vector<Isa> PresentIsas() {
+  std::vector<Isa> present;
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa <= DetectIsa()) present.push_back(isa);
+  }
+  return present;
+}
+
+std::vector<DType> AllDTypeValues() {
+  std::vector<DType> all;
+  for (const tensor::DTypeInfo& info : tensor::AllDTypes()) all.push_back(info.dtype);
+  return all;
+}
+
+class EveryVariant : public testing::TestWithParam<std::tuple<DType, Isa>> {
+ protected:
+  DType dtype() const { return std::get<0>(GetParam()); }
+  Isa isa() const { return std::get<1>(GetParam()); }
+  int64_t unit_cols() const { return InfoOf(PanelTypeFor(dtype())).unit_cols; }
+};
+
+TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariant) {
+  std::vector<int64_t> cols = {unit_cols(), 2 * unit_cols(), 5 * unit_cols()};
+  if (unit_cols() == 1) cols = {1, 7, 172};
+  uint32_t seed = 1;
+  for (const int tokens : kTileSizes) {
+    for (const int64_t c : cols) {
+      for (const int64_t rows : {16, 24, 48, 64, 80, 144}) {
+        if (rows > 16 && c != cols.back() && tokens > 4) continue;
+        SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " x " << c);
+        const Problem problem = RandomProblem(dtype(), tokens, c, rows, ++seed);
+        ExpectSameBits(problem.Run(isa()), problem.Run(Isa::kScalar));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(EveryVariant, LeavesTheGapsBetweenOutputRowsAlone) {
+  const Problem problem = RandomProblem(dtype(), 3, 2 * unit_cols(), 20, 5);
+  const std::vector<float> packed = problem.Run(isa());
+  const std::vector<float> gapped = problem.Run(isa(), 7);
+  const int64_t width = problem.panels() * kPanelRows;
+  for (int m = 0; m < 3; ++m) {
+    for (int64_t i = 0; i < width; ++i)
+      EXPECT_EQ(gapped[m * (width + 7) + i], packed[m * width + i]);
+    for (int64_t i = width; i < width + 7; ++i) {
+      EXPECT_EQ(gapped[m * (width + 7) + i], Problem::kPoison);
+    }
+  }
+}
+
+TEST_P(EveryVariant, PaddingRowsGivePositiveZero) {
+  const Problem problem = RandomProblem(dtype(), 2, 2 * unit_cols(), 1, 6);
+  const std::vector<float> out = problem.Run(isa());
+  for (int m = 0; m < 2; ++m) {
+    for (int row = 1; row < kPanelRows; ++row) {
+      EXPECT_EQ(std::bit_cast<uint32_t>(out[m * kPanelRows + row]), 0u) << m << ", " << row;
+    }
+  }
+}
+
+// The largest integers of both sides: a saturating instruction would clip here.
+TEST_P(EveryVariant, LargestIntegersDoNotSaturate) {
+  const int64_t cols = 2 * unit_cols();
+  const tensor::DTypeInfo& info = tensor::InfoOf(dtype());
+  const HalfFields halves = HalfFieldsOf(dtype());
+  if (halves.count == 0) return;  // a float type has no integers
+  for (const int fill : {0x00, 0x7f, 0x80, 0xff, 0x0f, 0xf0}) {
+    for (const float sign : {1.0f, -1.0f}) {
+      SCOPED_TRACE(testing::Message() << "fill " << fill << " sign " << sign);
+      std::vector<std::byte> source(16 * cols / info.block_elements * info.block_bytes,
+                                    static_cast<std::byte>(fill));
+      for (size_t block = 0; block < source.size(); block += info.block_bytes) {
+        for (int h = 0; h < halves.count; ++h) {
+          const uint16_t one = tensor::HalfFromFloat(1.0f);
+          std::memcpy(source.data() + block + halves.offsets[h], &one, 2);
+        }
+      }
+      std::vector<float> x(4 * cols, sign * 127.0f);
+      for (int64_t i = cols; i < 2 * cols; i += 2) x[i] = -x[i];           // token 1: alternating
+      for (int64_t i = 2 * cols; i < 3 * cols; i += 4) x[i] = 127.0f * 8;  // token 2: shifts
+      const Problem problem(dtype(), source, x, 4);
+      ExpectSameBits(problem.Run(isa()), problem.Run(Isa::kScalar));
+      // And against plain arithmetic, for the token whose activations are integers without loss.
+      const std::vector<float> weights = problem.WeightRow(0);
+      double expected = 0;
+      for (const float w : weights) expected += static_cast<double>(w) * (sign * 127.0);
+      EXPECT_EQ(problem.Run(isa())[0], static_cast<float>(expected));
+    }
+  }
+}
+
+TEST_P(EveryVariant, ATokenDoesNotDependOnItsTile) {
+  const int64_t cols = unit_cols() == 1 ? 40 : 2 * unit_cols();
+  std::mt19937 random(9);
+  const std::vector<std::byte> source = RandomBlocks(dtype(), 32 * cols, random);
+  const std::vector<float> x = RandomActivations(kTileTokens * cols, random);
+  std::vector<float> alone;
+  for (int m = 0; m < kTileTokens; ++m) {
+    const Problem problem(dtype(), source, {x.begin() + m * cols, x.begin() + (m + 1) * cols}, 1);
+    const std::vector<float> y = problem.Run(isa());
+    alone.insert(alone.end(), y.begin(), y.end());
+  }
+  for (const int tokens : kTileSizes) {
+    SCOPED_TRACE(testing::Message() << tokens << " tokens");
+    const Problem problem(dtype(), source, {x.begin(), x.begin() + tokens * cols}, tokens);
+    ExpectSameBits(problem.Run(isa()), {alone.begin(), alone.begin() + tokens * 32});
+  }
+}
+
+TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
+  const int64_t cols = 2 * unit_cols();
+  std::mt19937 random(10);
+  const std::vector<std::byte> source = RandomBlocks(dtype(), 16 * cols, random);
+  std::vector<float> x = RandomActivations(4 * cols, random);
+  const std::vector<float> clean = Problem(dtype(), source, x, 4).Run(isa());
+  x[2 * cols + 1] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> poisoned = Problem(dtype(), source, x, 4).Run(isa());
+  for (int m = 0; m < 4; ++m) {
+    for (int row = 0; row < kPanelRows; ++row) {
+      const int i = m * kPanelRows + row;
+      if (m == 2) {
+        EXPECT_TRUE(std::isnan(poisoned[i])) << "row " << row;
+      } else {
+        EXPECT_EQ(std::bit_cast<uint32_t>(poisoned[i]), std::bit_cast<uint32_t>(clean[i]));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant,
+                         testing::Combine(testing::ValuesIn(AllDTypeValues()),
+                                          testing::ValuesIn(PresentIsas())),
+                         [](const testing::TestParamInfo<std::tuple<DType, Isa>>& param) {
+                           return std::string(tensor::InfoOf(std::get<0>(param.param)).name) + "_" +
+                                  std::string(IsaName(std::get<1>(param.param)));
+                         });
+
+TEST(Matmul, EveryVariantOfThisMachineRan) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    const bool ran = isa <= DetectIsa();
+    RecordProperty(std::string(IsaName(isa)), ran ? "run" : "not run: the CPU lacks it");
+    if (!ran) std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());
+  }
+  EXPECT_EQ(PresentIsas().front(), Isa::kScalar);
+}
+
+// Accuracy of the scalar variant (and so of all) against doubles on the dequantized weights.
+
+class Accuracy : public testing::TestWithParam<DType> {
+ protected:
+  // Ordinary weights: halves around 0.01, random integers, no degenerate blocks.
+  static std::vector<std::byte> OrdinaryBlocks(DType dtype, int64_t elements,
+                                               std::mt19937& random) {
+    std::vector<std::byte> blocks = RandomBlocks(dtype, elements, random);
+    const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
+    const HalfFields halves = HalfFieldsOf(dtype);
+    if (halves.count == 0) return blocks;
+    for (std::byte& byte : blocks) byte = static_cast<std::byte>(random() % 256);
+    for (size_t block = 0; block < blocks.size(); block += info.block_bytes) {
+      for (int h = 0; h < halves.count; ++h) {
+        const uint16_t d =
+            tensor::HalfFromFloat(0.005f + static_cast<float>(random() % 100) * 1e-4f);
+        std::memcpy(blocks.data() + block + halves.offsets[h], &d, 2);
+      }
+    }
+    return blocks;
+  }
+};
+
+// How far one output may be from the exact product of the dequantized row w and x:
+//   activations  x' differs from x by at most half a step, step = A / 127, A the largest |x| of the
+//                scale group. As independent errors in [-step / 2, step / 2], their sum exceeds
+//                4 * sqrt(sum (w * step)^2) with probability below 2 exp(-32) (Hoeffding).
+//   floats       every operation of the chain rounds by 2^-24 of a partial sum, which is at most
+//                the sum of |w| * A. A type with a minimum subtracts larger numbers to get w: at
+//                most twice the largest |w| of the row, the element whose integer is largest.
+double BoundOf(const std::vector<float>& w, const float* x, ActivationFormat format) {
+  const int64_t cols = static_cast<int64_t>(w.size());
+  const bool quantized = format != ActivationFormat::kF32;
+  const int64_t group = format == ActivationFormat::kBlock32    ? 32
+                        : format == ActivationFormat::kSuper256 ? 256
+                                                                : 1;
+  double peak = 0;
+  for (const float value : w) peak = std::max(peak, std::fabs(double{value}));
+  double square = 0;
+  double magnitude = 0;
+  for (int64_t i = 0; i < cols; i += group) {
+    double largest = 0;
+    for (int64_t j = i; j < i + group; ++j) largest = std::max(largest, std::fabs(double{x[j]}));
+    for (int64_t j = i; j < i + group; ++j) {
+      square += std::pow(w[j] * largest / 127, 2);
+      magnitude += (quantized ? 2 * peak : std::fabs(double{w[j]})) * largest;
+    }
+  }
+  // Operations in the chain of one output: one per column, or up to four per scale group.
+  const double operations = static_cast<double>(quantized ? 4 * cols / group : cols);
+  return (quantized ? 4 * std::sqrt(square) : 0) + operations * 0x1p-24 * magnitude;
+}
+
+double ExactDot(const std::vector<float>& w, const float* x) {
+  double sum = 0;
+  for (size_t i = 0; i < w.size(); ++i) sum += double{w[i]} * double{x[i]};
+  return sum;
+}
+
+std::vector<float> UniformActivations(int64_t count, std::mt19937& random) {
+  std::vector<float> x(count);
+  for (float& value : x) value = static_cast<float>(random() % 20001) * 1e-4f - 1.0f;
+  return x;
+}
+
+TEST_P(Accuracy, IsWithinTheDerivedBound) {
+  const int64_t cols = 1024;
+  std::mt19937 random(11);
+  const std::vector<std::byte> source = OrdinaryBlocks(GetParam(), 16 * cols, random);
+  for (const bool outliers : {false, true}) {
+    const std::vector<float> x =
+        outliers ? RandomActivations(2 * cols, random) : UniformActivations(2 * cols, random);
+    const Problem problem(GetParam(), source, x, 2);
+    const std::vector<float> y = problem.Run(DetectIsa());
+    const ActivationFormat format = InfoOf(PanelTypeFor(GetParam())).activation;
+    for (int row = 0; row < kPanelRows; ++row) {
+      const std::vector<float> w = problem.WeightRow(row);
+      for (int m = 0; m < 2; ++m) {
+        const float* xm = x.data() + m * cols;
+        EXPECT_LE(std::fabs(y[m * kPanelRows + row] - ExactDot(w, xm)), BoundOf(w, xm, format))
+            << "row " << row << " token " << m;
+      }
+    }
+  }
+}
+
+// The bound is not so wide that nothing could fail it: with the wrong sign on one super-block of
+// four the output is outside for nearly every row (in the rest that super-block's own sum is
+// small).
+TEST_P(Accuracy, TheBoundCatchesAWrongSuperBlock) {
+  const int64_t cols = 1024;
+  std::mt19937 random(12);
+  const std::vector<std::byte> source = OrdinaryBlocks(GetParam(), 16 * cols, random);
+  const std::vector<float> x = UniformActivations(cols, random);
+  const Problem problem(GetParam(), source, x, 1);
+  const std::vector<float> y = problem.Run(DetectIsa());
+  const ActivationFormat format = InfoOf(PanelTypeFor(GetParam())).activation;
+  int caught = 0;
+  for (int row = 0; row < kPanelRows; ++row) {
+    std::vector<float> w = problem.WeightRow(row);
+    for (int i = 512; i < 768; ++i) w[i] = -w[i];
+    if (std::fabs(y[row] - ExactDot(w, x.data())) > BoundOf(w, x.data(), format)) ++caught;
+  }
+  EXPECT_GE(caught, 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Matmul, Accuracy, testing::ValuesIn(AllDTypeValues()),
+                         [](const testing::TestParamInfo<DType>& param) {
+                           return std::string(tensor::InfoOf(param.param).name);
+                         });
+
+}  // namespace
+}  // namespace skald::kernels
