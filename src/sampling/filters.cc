@@ -92,6 +92,40 @@ std::span<Candidate> KeepHeadWithMass(std::span<Candidate> candidates, uint64_t 
   return {begin, low};
 }
 
+/// As KeepHeadWithMass, in the order of `distance` (candidate -> number >= 0) and then the total
+/// order. Large spans are first split into buckets of similar distance, so that only the one in
+/// which the target is reached needs comparisons. Buckets never split equal distances.
+template <typename Distance>
+std::span<Candidate> KeepNearestWithMass(std::span<Candidate> candidates, uint64_t target,
+                                         Distance distance) {
+  constexpr size_t kWorthBuckets = 1024;
+  constexpr size_t kBuckets = 512;
+  constexpr double kBucketsPerNat = 8;  // up to 64, where masses have long become 0
+  const auto before = [=](const Candidate& a, const Candidate& b) {
+    const double a_distance = distance(a);
+    const double b_distance = distance(b);
+    return a_distance < b_distance || (a_distance == b_distance && Precedes(a, b));
+  };
+  if (candidates.size() < kWorthBuckets) return KeepHeadWithMass(candidates, target, before);
+  const auto bucket_of = [=](const Candidate& candidate) {
+    return static_cast<size_t>(
+        std::min(distance(candidate) * kBucketsPerNat, static_cast<double>(kBuckets - 1)));
+  };
+  std::array<uint64_t, kBuckets> mass{};
+  for (const Candidate& candidate : candidates) mass[bucket_of(candidate)] += candidate.mass;
+  size_t last = 0;
+  uint64_t taken = 0;
+  while (taken + mass[last] < target) taken += mass[last++];
+  const auto begin = candidates.begin();
+  const auto end = std::partition(begin, candidates.end(), [=](const Candidate& candidate) {
+    return bucket_of(candidate) <= last;
+  });
+  const auto middle = std::partition(
+      begin, end, [=](const Candidate& candidate) { return bucket_of(candidate) < last; });
+  const auto rest = KeepHeadWithMass(std::span<Candidate>(middle, end), target - taken, before);
+  return candidates.first(static_cast<size_t>(middle - begin) + rest.size());
+}
+
 /// `value` in float32; beyond its range the largest finite number, so that penalties and biases
 /// neither create nor remove an infinity.
 float RoundToLogit(double value) {
@@ -273,22 +307,21 @@ std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p, doub
     weighted_sum += static_cast<int64_t>(term);
   }
   const double mean = static_cast<double>(weighted_sum) / static_cast<double>(total);
-  const auto distance = [=](const Candidate& candidate) {
+  return KeepNearestWithMass(candidates, MassOfFraction(p, total), [=](const Candidate& candidate) {
     const double x = Exponent(candidate.logit, max, inverse_temperature);
     return x > mean ? x - mean : mean - x;
-  };
-  return KeepHeadWithMass(
-      candidates, MassOfFraction(p, total), [&](const Candidate& a, const Candidate& b) {
-        const double a_distance = distance(a);
-        const double b_distance = distance(b);
-        return a_distance < b_distance || (a_distance == b_distance && Precedes(a, b));
-      });
+  });
 }
 
 std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, double temperature) {
   if (p >= 1) return candidates;
   const uint64_t total = Weigh(candidates, temperature);
-  return KeepHeadWithMass(candidates, MassOfFraction(p, total), Precedes);
+  const float max = MaxLogit(candidates);
+  const double inverse_temperature = 1.0 / temperature;
+  // Nearest to the largest logit first is the total order.
+  return KeepNearestWithMass(candidates, MassOfFraction(p, total), [=](const Candidate& candidate) {
+    return -Exponent(candidate.logit, max, inverse_temperature);
+  });
 }
 
 std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double temperature) {
