@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string>
 
 #include "base/check.h"
 
@@ -21,14 +20,15 @@ void Pause() {
 #endif
 }
 
-// CPUs granted by the cgroup v2 quota, rounded up, or `otherwise` if there is none.
+// CPUs granted by the cgroup v2 quota, rounded down but at least 1, or `otherwise` if there is
+// none.
 int CgroupQuota(int otherwise) {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
+  double quota = 0;
   double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return otherwise;
-  const double limit = static_cast<double>(std::atoll(quota.c_str())) / period;
-  return limit >= 1 ? static_cast<int>(limit) : 1;
+  // Without a quota the first word is "max", which is no number.
+  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return otherwise;
+  return static_cast<int>(std::clamp(quota / period, 1.0, double{ThreadPool::kMaxThreads}));
 }
 
 }  // namespace
