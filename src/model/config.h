@@ -36,7 +36,7 @@ struct RopeConfig {
   double attention_factor = 1;   ///< YaRN: multiplies the magnitude
   double beta_fast = 32;         ///< YaRN: rotations at which a frequency is kept
   double beta_slow = 1;          ///< YaRN: rotations at which it is fully interpolated
-  std::vector<float> factors;    ///< divides frequency i; empty, or rotated / 2 numbers
+  std::vector<float> factors = {};    ///< divides frequency i; empty, or rotated / 2 numbers
 };
 
 /// A network. Sizes are in elements.

@@ -1,0 +1,49 @@
+#include "kv/kv_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace skald::kv {
+namespace {
+
+TEST(KvLayout, PublishedMemoryFigures) {
+  // LLaMA 2 7B: 32 layers, 32 heads, 128 dims, f16: 524,288 bytes a token.
+  const KvLayout llama2_7b{kernels::KvType::kF16, 32, 32, 128, 128};
+  EXPECT_EQ(llama2_7b.position_bytes(), 524288);
+  // Llama 3 70B: 80 layers, 8 KV heads, 128 dims: 512 tokens are 160 MiB, 131072 are 40 GiB.
+  const KvLayout llama3_70b{kernels::KvType::kF16, 80, 8, 128, 128};
+  EXPECT_EQ(llama3_70b.position_bytes() * 512, int64_t{160} << 20);
+  EXPECT_EQ(llama3_70b.position_bytes() * 131072, int64_t{40} << 30);
+  // 12 layers, d_model 768, f16, 4096 tokens: 144 MiB.
+  const KvLayout gpt2{kernels::KvType::kF16, 12, 12, 64, 64};
+  EXPECT_EQ(gpt2.position_bytes() * 4096, int64_t{144} << 20);
+}
+
+TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
+  const KvLayout layout{kernels::KvType::kF16, 2, 3, 8, 5};
+  Result<KvStore> store = KvStore::Create(layout, 4);
+  ASSERT_TRUE(store.ok());
+  std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
+  const std::vector<PageId> pages = {3, 1, 0, 2};
+  for (int64_t layer = 0; layer < 2; ++layer) {
+    for (int64_t head = 0; head < 3; ++head) {
+      const kernels::PagedKv view = store->View(layer, head, pages);
+      for (const PageId page : pages) {
+        const std::byte* start = view.arena + page * view.page_stride;
+        ranges.emplace_back(start + view.key_offset,
+                            start + view.key_offset + kernels::KeyPageBytes(view.type, 8));
+        ranges.emplace_back(start + view.value_offset,
+                            start + view.value_offset + kernels::ValuePageBytes(view.type, 5));
+      }
+    }
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].second, ranges[i].first);
+  EXPECT_EQ(ranges.back().second - ranges.front().first, store->bytes());
+}
+
+}  // namespace
+}  // namespace skald::kv
