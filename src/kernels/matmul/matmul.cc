@@ -13,7 +13,7 @@ static_assert(kTileSizes == std::array{16, 12, 8, 6, 4, 3, 2, 1});
 MatmulFn MatmulFor(Isa isa, PanelType type) {
   switch (isa) {
     case Isa::kScalar: return scalar::MatmulFor(type);
-    case Isa::kAvx2: return scalar::MatmulFor(type);
+    case Isa::kAvx2: return avx2::MatmulFor(type);
     case Isa::kAvx512: return avx512::MatmulFor(type);
   }
   UNREACHABLE();

@@ -32,7 +32,7 @@ static_assert(sizeof(UnitQ8) == 544);
 struct UnitQ8M {
   uint16_t d[16];
   uint16_t m[16];
-  uint8_t q[8][16][4];  ///< [k4][row][c]
+  uint8_t q[8][16][4];  ///< [k4][row][c], 0..31: the AVX2 kernel relies on 5 bits
 };
 static_assert(sizeof(UnitQ8M) == 576);
 

@@ -1,0 +1,533 @@
+// The AVX2 matmul. A panel's 16 rows are two halves of 8: a ymm lane is one output row.
+//
+// Without a dot-product instruction, u8 x s8 products are summed in pairs by vpmaddubsw, which
+// saturates at int16; each type says how many of its pairs can be added before that is possible, so
+// every sum is exact:
+//
+//     4 bits     8 pairs   8 * 2 * 15 * 127 = 30480
+//     5 bits     4 pairs   4 * 2 * 31 * 127 = 31496
+//     6 bits     2 pairs   2 * 2 * 63 * 127 = 32004
+//     8 signed   1 pair        2 * 128 * 127 = 32512, as |w| times q with the sign of w
+//
+// The tile size is a variable here: 16 registers cannot hold the weights of a block and the
+// accumulators of many tokens, so accumulators stay in L1 and tokens are a plain loop.
+
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/isa/target_avx2_begin.h"
+#include "kernels/matmul/variants.h"
+#include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
+
+namespace skald::kernels::avx2 {
+namespace {
+
+constexpr int kHalfRows = 8;
+
+[[gnu::always_inline]] inline __m256i Load(const void* p) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+[[gnu::always_inline]] inline __m128i Load16(const void* p) {
+  return _mm_loadu_si128(static_cast<const __m128i*>(p));
+}
+[[gnu::always_inline]] inline __m256 LoadHalves(const uint16_t* p) {
+  return _mm256_cvtph_ps(Load16(p));
+}
+// 8 bytes, widened to int32.
+[[gnu::always_inline]] inline __m256i LoadBytes(const uint8_t* p) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+[[gnu::always_inline]] inline __m256i LoadBytes(const int8_t* p) {
+  return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+// The 4 bytes at q in every lane.
+[[gnu::always_inline]] inline __m256i Broadcast4(const int8_t* q) {
+  int32_t bytes;
+  __builtin_memcpy(&bytes, q, 4);
+  return _mm256_set1_epi32(bytes);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The weights of 32 columns of 8 rows: register k4 holds columns 4 k4 .. 4 k4 + 3 of each row.
+
+// Unsigned weights of which kPairs products of pairs fit int16.
+template <int kPairs>
+struct UnsignedWeights {
+  __m256i w[8];
+
+  // The dot products with q of the columns 4 * kFirst .. 4 * (kFirst + kCount) - 1; q points to
+  // column 0.
+  template <int kFirst, int kCount>
+  [[gnu::always_inline]] __m256i Dot(const int8_t* q) const {
+    static_assert(kCount % kPairs == 0);
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i dot = _mm256_setzero_si256();
+#pragma GCC unroll 8
+    for (int k = kFirst; k < kFirst + kCount; k += kPairs) {
+      __m256i pairs = _mm256_maddubs_epi16(w[k], Broadcast4(q + 4 * k));
+#pragma GCC unroll 8
+      for (int j = k + 1; j < k + kPairs; ++j) {
+        pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w[j], Broadcast4(q + 4 * j)));
+      }
+      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
+    }
+    return dot;
+  }
+};
+
+// Signed weights in -128..127.
+struct SignedWeights {
+  __m256i w[8];
+  __m256i magnitude[8];
+
+  template <int kFirst, int kCount>
+  [[gnu::always_inline]] __m256i Dot(const int8_t* q) const {
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i dot = _mm256_setzero_si256();
+#pragma GCC unroll 8
+    for (int k = kFirst; k < kFirst + kCount; ++k) {
+      const __m256i signed_q = _mm256_sign_epi8(Broadcast4(q + 4 * k), w[k]);
+      const __m256i pairs = _mm256_maddubs_epi16(magnitude[k], signed_q);
+      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
+    }
+    return dot;
+  }
+};
+
+[[gnu::always_inline]] inline SignedWeights UnpackSigned(const uint8_t (&q)[8][16][4], int half) {
+  SignedWeights weights;
+  const __m256i offset = _mm256_set1_epi8(-128);
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) {
+    weights.w[k] = _mm256_xor_si256(Load(q[k][kHalfRows * half]), offset);  // q - 128
+    weights.magnitude[k] = _mm256_abs_epi8(weights.w[k]);
+  }
+  return weights;
+}
+
+template <int kPairs>
+[[gnu::always_inline]] inline UnsignedWeights<kPairs> UnpackNibbles(
+    const uint8_t (&nibbles)[4][16][4], int half) {
+  UnsignedWeights<kPairs> weights;
+  const __m256i mask = _mm256_set1_epi8(15);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    const __m256i both = Load(nibbles[k][kHalfRows * half]);
+    weights.w[k] = _mm256_and_si256(both, mask);
+    weights.w[k + 4] = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
+  }
+  return weights;
+}
+
+// x | (bits & mask)
+[[gnu::always_inline]] inline __m256i OrMasked(__m256i x, __m256i bits, __m256i mask) {
+  return _mm256_or_si256(x, _mm256_and_si256(bits, mask));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Block32: a float scale for each 32 columns.
+
+// How each unit is read: its weights, and minus the offset that remains in them (kStart: which sum
+// the dot product starts at).
+enum class Start { kZero, kCorr8 };
+
+struct Q8 {
+  using Unit = UnitQ8;
+  static constexpr Start kStart = Start::kZero;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static SignedWeights Unpack(const Unit& unit, int half) {
+    return UnpackSigned(unit.q, half);
+  }
+};
+struct Q8M {
+  using Unit = UnitQ8M;
+  static constexpr Start kStart = Start::kZero;
+  static constexpr bool kHasMin = true;
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int half) {
+    UnsignedWeights<4> weights;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) weights.w[k] = Load(unit.q[k][kHalfRows * half]);
+    return weights;
+  }
+};
+struct Q4 {
+  using Unit = UnitQ4;
+  static constexpr Start kStart = Start::kCorr8;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int half) {
+    return UnpackNibbles<8>(unit.nibbles, half);
+  }
+};
+struct Q4M {
+  using Unit = UnitQ4M;
+  static constexpr Start kStart = Start::kZero;
+  static constexpr bool kHasMin = true;
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int half) {
+    return UnpackNibbles<8>(unit.nibbles, half);
+  }
+};
+
+// The 8 rows of a half for every token of a tile, in L1.
+struct Accumulators {
+  __m256 token[kTileTokens];
+
+  [[gnu::always_inline]] void Clear(int tokens) {
+    for (int m = 0; m < tokens; ++m) token[m] = _mm256_setzero_ps();
+  }
+  [[gnu::always_inline]] void Store(const MatmulArgs& args, float* out) const {
+    for (int m = 0; m < args.tokens; ++m) _mm256_storeu_ps(out + m * args.out_stride, token[m]);
+  }
+};
+
+template <typename Type>
+[[gnu::always_inline]] inline void AddBlock(const typename Type::Unit& unit, int half,
+                                            const Block32Sections& a, int tokens,
+                                            Accumulators& acc) {
+  const auto weights = Type::Unpack(unit, half);
+  const __m256 d = LoadHalves(unit.d + kHalfRows * half);
+  for (int m = 0; m < tokens; ++m) {
+    __m256i dot = weights.template Dot<0, 8>(a.q + 32 * m);
+    if constexpr (Type::kStart == Start::kCorr8) {
+      dot = _mm256_add_epi32(dot, _mm256_set1_epi32(a.corr8[m]));
+    }
+    const __m256 da = _mm256_set1_ps(a.da[m]);
+    __m256 sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, da), acc.token[m]);
+    if constexpr (Type::kHasMin) {
+      // corr8 = -8 * asum; the shift is exact.
+      const __m256i asum = _mm256_set1_epi32(-a.corr8[m] >> 3);
+      const __m256 scaled = _mm256_mul_ps(da, _mm256_cvtepi32_ps(asum));
+      sum = _mm256_fmadd_ps(LoadHalves(unit.m + kHalfRows * half), scaled, sum);
+    }
+    acc.token[m] = sum;
+  }
+}
+
+template <typename Type>
+void MatmulBlock32(const MatmulArgs& args) {
+  using Unit = typename Type::Unit;
+  const int64_t blocks = args.cols / kBlockCols;
+  const int64_t tile_bytes = int64_t{args.tokens} * kBlock32TokenBytes;
+  std::byte* tile = const_cast<std::byte*>(args.tile);  // the section structs have no const twin
+  Accumulators acc[2];
+  for (int64_t p = 0; p < args.panel_count; ++p) {
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * blocks;
+    acc[0].Clear(args.tokens);
+    acc[1].Clear(args.tokens);
+    for (int64_t b = 0; b < blocks; ++b) {
+      const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, args.tokens);
+      AddBlock<Type>(units[b], 0, a, args.tokens, acc[0]);
+      AddBlock<Type>(units[b], 1, a, args.tokens, acc[1]);
+    }
+    acc[0].Store(args, args.out + p * kPanelRows);
+    acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Super256: integer scales within 256 columns. Each type below says how a block enters the integer
+// sums of a token (AddBlock, one call for all tokens) and what its minimum term is (Minimum).
+
+// The integer sums I of the 8 rows of a half for every token.
+using Sums = __m256i[kTileTokens];
+
+// (dot << shift) * scale, added to sum.
+[[gnu::always_inline]] inline __m256i AddScaled(__m256i sum, __m256i dot, __m256i scale,
+                                                int32_t shift) {
+  const __m256i shifted = _mm256_sllv_epi32(dot, _mm256_set1_epi32(shift));
+  return _mm256_add_epi32(sum, _mm256_mullo_epi32(shifted, scale));
+}
+
+// The 8 rows of one half of PackedScales6, pair j as int16 pairs.
+[[gnu::always_inline]] inline __m256i ScalePairs(const PackedScales6& packed, int j, int half) {
+  const __m128i low = Load16(packed.low + 32 * j + 16 * half);
+  const __m128i high = Load16(packed.high + 32 * (j % 2) + 16 * half);
+  const __m128i shifted = j < 2 ? _mm_slli_epi16(high, 4) : _mm_slli_epi16(high, 2);
+  return _mm256_cvtepu8_epi16(_mm_or_si128(_mm_and_si128(low, _mm_set1_epi8(15)),
+                                           _mm_and_si128(shifted, _mm_set1_epi8(0x30))));
+}
+[[gnu::always_inline]] inline __m256i MinimumPairs(const PackedScales6& packed, int j, int half) {
+  const __m128i low = _mm_srli_epi16(Load16(packed.low + 32 * j + 16 * half), 4);
+  const __m128i high = Load16(packed.high + 32 * (j % 2) + 16 * half);
+  const __m128i shifted = j < 2 ? high : _mm_srli_epi16(high, 2);
+  return _mm256_cvtepu8_epi16(_mm_or_si128(_mm_and_si128(low, _mm_set1_epi8(15)),
+                                           _mm_and_si128(shifted, _mm_set1_epi8(0x30))));
+}
+
+// kQ4K and kQ5K: scales and minimums for each 32 columns.
+template <typename UnitType>
+struct WideScales {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = true;
+
+  __m256i scales[4];
+  __m256i mins[4];
+  const Super256Sections& a;
+  const int tokens;
+
+  [[gnu::always_inline]] WideScales(const Unit& unit, int half, const Super256Sections& sections,
+                                    int token_count)
+      : a(sections), tokens(token_count) {
+    for (int j = 0; j < 4; ++j) {
+      scales[j] = ScalePairs(unit.scales, j, half);
+      mins[j] = MinimumPairs(unit.scales, j, half);
+    }
+  }
+
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const UnitQ4K& unit, int b, int half) {
+    return UnpackNibbles<8>(unit.nibbles[b], half);
+  }
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const UnitQ5K& unit, int b, int half) {
+    UnsignedWeights<4> weights = UnpackNibbles<4>(unit.blocks[b].nibbles, half);
+    const __m256i high = Load(unit.blocks[b].high[kHalfRows * half]);
+    const __m256i mask = _mm256_set1_epi8(16);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      weights.w[k] = OrMasked(weights.w[k], _mm256_slli_epi16(high, 4 - k), mask);
+      weights.w[k + 4] = OrMasked(weights.w[k + 4], _mm256_srli_epi16(high, k), mask);
+    }
+    return weights;
+  }
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, int b, int half, Sums& sums) const {
+    const auto weights = Unpack(unit, b, half);
+    const __m256i pairs = scales[b / 2];
+    const __m256i scale = b % 2 == 0 ? _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))
+                                     : _mm256_srli_epi32(pairs, 16);
+    for (int m = 0; m < tokens; ++m) {
+      const __m256i dot = weights.template Dot<0, 8>(a.q + 32 * (b * tokens + m));
+      sums[m] = AddScaled(sums[m], dot, scale, a.shift[b * tokens + m]);
+    }
+  }
+  [[gnu::always_inline]] __m256i Minimum(int m) const {
+    __m256i sum = _mm256_setzero_si256();
+    for (int j = 0; j < 4; ++j) {
+      const __m256i pair = _mm256_set1_epi32(a.sum_pairs[j * tokens + m]);
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(mins[j], pair));
+    }
+    return sum;
+  }
+};
+
+// kQ6K: a scale for each 16 columns.
+struct Q6K {
+  using Unit = UnitQ6K;
+  static constexpr bool kHasMin = false;
+
+  const Super256Sections& a;
+  const int tokens;
+
+  [[gnu::always_inline]] Q6K(const Unit&, int, const Super256Sections& sections, int token_count)
+      : a(sections), tokens(token_count) {}
+
+  [[gnu::always_inline]] static UnsignedWeights<2> Unpack(const BlockQ6& block, int half) {
+    UnsignedWeights<2> weights = UnpackNibbles<2>(block.low, half);
+    const __m256i mask = _mm256_set1_epi8(0x30);
+    __m256i(&w)[8] = weights.w;
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; ++k) {
+      const __m256i high = Load(block.high[k][kHalfRows * half]);
+      w[k] = OrMasked(w[k], _mm256_slli_epi16(high, 4), mask);
+      w[k + 2] = OrMasked(w[k + 2], high, mask);
+      w[k + 4] = OrMasked(w[k + 4], _mm256_slli_epi16(high, 2), mask);
+      w[k + 6] = OrMasked(w[k + 6], _mm256_srli_epi16(high, 2), mask);
+    }
+    return weights;
+  }
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, int b, int half, Sums& sums) const {
+    const UnsignedWeights<2> weights = Unpack(unit.blocks[b], half);
+    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * half);
+    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * half);
+    for (int m = 0; m < tokens; ++m) {
+      const int8_t* q = a.q + 32 * (b * tokens + m);
+      const int32_t shift = a.shift[b * tokens + m];
+      const __m256i low_start = _mm256_set1_epi32(a.corr32[2 * b * tokens + m]);
+      const __m256i high_start = _mm256_set1_epi32(a.corr32[(2 * b + 1) * tokens + m]);
+      const __m256i low = _mm256_add_epi32(low_start, weights.Dot<0, 4>(q));
+      const __m256i high = _mm256_add_epi32(high_start, weights.Dot<4, 4>(q));
+      sums[m] = AddScaled(sums[m], low, low_scale, shift);
+      sums[m] = AddScaled(sums[m], high, high_scale, shift);
+    }
+  }
+};
+
+// kQ8K: a scale and a minimum for each 16 columns.
+struct Q8K {
+  using Unit = UnitQ8K;
+  static constexpr bool kHasMin = true;
+
+  __m256i mins[16];
+  const Super256Sections& a;
+  const int tokens;
+
+  [[gnu::always_inline]] Q8K(const Unit& unit, int half, const Super256Sections& sections,
+                             int token_count)
+      : a(sections), tokens(token_count) {
+    for (int t = 0; t < 16; ++t) mins[t] = LoadBytes(unit.mins[t] + kHalfRows * half);
+  }
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, int b, int half, Sums& sums) const {
+    const SignedWeights weights = UnpackSigned(unit.q[b], half);
+    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * half);
+    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * half);
+    for (int m = 0; m < tokens; ++m) {
+      const int8_t* q = a.q + 32 * (b * tokens + m);
+      const int32_t shift = a.shift[b * tokens + m];
+      sums[m] = AddScaled(sums[m], weights.Dot<0, 4>(q), low_scale, shift);
+      sums[m] = AddScaled(sums[m], weights.Dot<4, 4>(q), high_scale, shift);
+    }
+  }
+  [[gnu::always_inline]] __m256i Minimum(int m) const {
+    __m256i sum = _mm256_setzero_si256();
+    for (int t = 0; t < 16; ++t) {
+      const int32_t asum = -a.corr32[t * tokens + m] >> 5;  // corr32 = -32 * asum, exactly
+      sum = AddScaled(sum, _mm256_set1_epi32(asum), mins[t], a.shift[t / 2 * tokens + m]);
+    }
+    return sum;
+  }
+};
+
+template <typename Type>
+[[gnu::always_inline]] inline void AddSuperBlock(const typename Type::Unit& unit, int half,
+                                                 const Super256Sections& a, int tokens,
+                                                 Accumulators& acc) {
+  const Type type(unit, half, a, tokens);
+  Sums sums;
+  for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
+  for (int b = 0; b < kSuperBlocks; ++b) type.AddBlock(unit, b, half, sums);
+  const __m256 d = LoadHalves(unit.d + kHalfRows * half);
+  for (int m = 0; m < tokens; ++m) {
+    __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
+    if constexpr (Type::kHasMin) {
+      const __m256 dmin = LoadHalves(unit.dmin + kHalfRows * half);
+      t = _mm256_fnmadd_ps(_mm256_cvtepi32_ps(type.Minimum(m)), dmin, t);
+    }
+    acc.token[m] = _mm256_fmadd_ps(t, _mm256_set1_ps(a.da[m]), acc.token[m]);
+  }
+}
+
+template <typename Type>
+void MatmulSuper256(const MatmulArgs& args) {
+  using Unit = typename Type::Unit;
+  const int64_t supers = args.cols / kSuperCols;
+  const int64_t tile_bytes = int64_t{args.tokens} * kSuper256TokenBytes;
+  std::byte* tile = const_cast<std::byte*>(args.tile);
+  Accumulators acc[2];
+  for (int64_t p = 0; p < args.panel_count; ++p) {
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * supers;
+    acc[0].Clear(args.tokens);
+    acc[1].Clear(args.tokens);
+    for (int64_t s = 0; s < supers; ++s) {
+      const Super256Sections a = SectionsOfSuper256(tile + s * tile_bytes, args.tokens);
+      for (int half = 0; half < 2; ++half) {
+        AddSuperBlock<Type>(units[s], half, a, args.tokens, acc[half]);
+      }
+    }
+    acc[0].Store(args, args.out + p * kPanelRows);
+    acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Float weights: one fma chain per element.
+
+struct F32 {
+  static constexpr int kBytes = 4;
+  [[gnu::always_inline]] static __m256 Load8(const std::byte* p) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
+  }
+};
+struct F16 {
+  static constexpr int kBytes = 2;
+  [[gnu::always_inline]] static __m256 Load8(const std::byte* p) {
+    return LoadHalves(reinterpret_cast<const uint16_t*>(p));
+  }
+};
+struct BF16 {
+  static constexpr int kBytes = 2;
+  [[gnu::always_inline]] static __m256 Load8(const std::byte* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load16(p)), 16));
+  }
+};
+
+// kTokens tokens times kPanels panels: 2 * kTokens * kPanels accumulators, 8 of them to cover the
+// latency of the fma, which leaves registers for the weights and a broadcast.
+template <typename Type, int kTokens, int kPanels>
+void FloatPanels(const MatmulArgs& args, int64_t panel, int token) {
+  const int64_t column_bytes = kPanelRows * Type::kBytes;
+  const int64_t panel_bytes = args.cols * column_bytes;
+  const std::byte* panels = args.panels + panel * panel_bytes;
+  const float* x = reinterpret_cast<const float*>(args.tile) + token;
+  __m256 acc[kTokens][kPanels][2];
+  for (int m = 0; m < kTokens; ++m) {
+    for (int p = 0; p < kPanels; ++p) acc[m][p][0] = acc[m][p][1] = _mm256_setzero_ps();
+  }
+  for (int64_t k = 0; k < args.cols; ++k) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p) {
+      const std::byte* column = panels + p * panel_bytes + k * column_bytes;
+      const __m256 w0 = Type::Load8(column);
+      const __m256 w1 = Type::Load8(column + column_bytes / 2);
+#pragma GCC unroll 4
+      for (int m = 0; m < kTokens; ++m) {
+        const __m256 xm = _mm256_set1_ps(x[k * args.tokens + m]);
+        acc[m][p][0] = _mm256_fmadd_ps(w0, xm, acc[m][p][0]);
+        acc[m][p][1] = _mm256_fmadd_ps(w1, xm, acc[m][p][1]);
+      }
+    }
+  }
+  float* out = args.out + token * args.out_stride + panel * kPanelRows;
+  for (int m = 0; m < kTokens; ++m) {
+    for (int p = 0; p < kPanels; ++p) {
+      float* target = out + m * args.out_stride + p * kPanelRows;
+      _mm256_storeu_ps(target, acc[m][p][0]);
+      _mm256_storeu_ps(target + kHalfRows, acc[m][p][1]);
+    }
+  }
+}
+
+// The next kPanels panels for all tokens: by fours, then two, then one.
+template <typename Type, int kPanels>
+void FloatTokens(const MatmulArgs& args, int64_t panel) {
+  int m = 0;
+  if constexpr (kPanels == 1) {
+    for (; m + 4 <= args.tokens; m += 4) FloatPanels<Type, 4, 1>(args, panel, m);
+  }
+  if constexpr (kPanels <= 2) {
+    for (; m + 2 <= args.tokens; m += 2) FloatPanels<Type, 2, kPanels>(args, panel, m);
+  }
+  for (; m < args.tokens; ++m) FloatPanels<Type, 1, kPanels>(args, panel, m);
+}
+
+template <typename Type>
+void MatmulFloat(const MatmulArgs& args) {
+  int64_t p = 0;
+  if (args.tokens == 1) {
+    for (; p + 4 <= args.panel_count; p += 4) FloatTokens<Type, 4>(args, p);
+  } else if (args.tokens < 4) {
+    for (; p + 2 <= args.panel_count; p += 2) FloatTokens<Type, 2>(args, p);
+  }
+  for (; p < args.panel_count; ++p) FloatTokens<Type, 1>(args, p);
+}
+
+}  // namespace
+
+MatmulFn MatmulFor(PanelType type) {
+  switch (type) {
+    case PanelType::kF32: return MatmulFloat<F32>;
+    case PanelType::kF16: return MatmulFloat<F16>;
+    case PanelType::kBF16: return MatmulFloat<BF16>;
+    case PanelType::kQ8: return MatmulBlock32<Q8>;
+    case PanelType::kQ8M: return MatmulBlock32<Q8M>;
+    case PanelType::kQ4: return MatmulBlock32<Q4>;
+    case PanelType::kQ4M: return MatmulBlock32<Q4M>;
+    case PanelType::kQ4K: return MatmulSuper256<WideScales<UnitQ4K>>;
+    case PanelType::kQ5K: return MatmulSuper256<WideScales<UnitQ5K>>;
+    case PanelType::kQ6K: return MatmulSuper256<Q6K>;
+    case PanelType::kQ8K: return MatmulSuper256<Q8K>;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels::avx2
+
+#include "kernels/isa/target_end.h"
