@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return std::string(tensor::InfoOf(instance.param).name); });
 
 TEST(Promise1, HoldsAcrossAttentionPartitions) {
-  CheckNetwork({.dtype = tensor::DType::kQ8_0, .embedding = 64, .heads = 2, .kv_heads = 1},
+  CheckNetwork({.dtype = tensor::DType::kQ8_0, .embedding = 64, .heads = 2, .kv_heads = 1, .feed_forward = 96},
                {600, 257, 255});
 }
 

@@ -8,13 +8,13 @@
 
 namespace skald::support {
 
-/// Shape and storage of a random network. Defaults: two layers, GQA with two query heads per KV
+/// Shape and storage of a random network. Defaults: two layers, GQA with four query heads per KV
 /// head.
 struct RandomModelSpec {
   const model::Family* family = nullptr;  ///< nullptr = llama
   tensor::DType dtype = tensor::DType::kF32;
   int64_t embedding = 256;
-  int64_t heads = 4;
+  int64_t heads = 8;
   int64_t kv_heads = 2;
   int64_t head_dim = 32;
   int64_t feed_forward = 256;
