@@ -26,23 +26,14 @@ int64_t ActivationBytes(ActivationFormat format, int64_t cols) {
 }
 
 QuantizeFn QuantizeFor(Isa isa, ActivationFormat format) {
+  const bool vectors = isa >= Isa::kAvx2;
   switch (format) {
-    // A transposition: bound by memory, and the baseline's loop is already vectorized.
+    // A transposition: bound by memory, the same code for all.
     case ActivationFormat::kF32: return scalar::QuantizeF32;
     case ActivationFormat::kBlock32:
-      switch (isa) {
-        case Isa::kScalar: return scalar::QuantizeBlock32;
-        case Isa::kAvx2: return scalar::QuantizeBlock32;
-        case Isa::kAvx512: return scalar::QuantizeBlock32;
-      }
-      break;
+      return vectors ? avx2::QuantizeBlock32 : scalar::QuantizeBlock32;
     case ActivationFormat::kSuper256:
-      switch (isa) {
-        case Isa::kScalar: return scalar::QuantizeSuper256;
-        case Isa::kAvx2: return scalar::QuantizeSuper256;
-        case Isa::kAvx512: return scalar::QuantizeSuper256;
-      }
-      break;
+      return vectors ? avx2::QuantizeSuper256 : scalar::QuantizeSuper256;
   }
   UNREACHABLE();
 }

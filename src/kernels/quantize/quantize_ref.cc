@@ -106,9 +106,8 @@ void QuantizeSuperBlock(const float* x, int m, int tokens, const Super256Section
 
 void QuantizeF32(const QuantizeArgs& args) {
   float* tile = reinterpret_cast<float*>(args.tile);
-  for (int m = 0; m < args.tokens; ++m) {
-    const float* x = args.x + m * args.x_stride;
-    for (int64_t k = 0; k < args.cols; ++k) tile[k * args.tokens + m] = x[k];
+  for (int64_t k = 0; k < args.cols; ++k) {
+    for (int m = 0; m < args.tokens; ++m) *tile++ = args.x[m * args.x_stride + k];
   }
 }
 

@@ -20,9 +20,4 @@ void QuantizeBlock32(const QuantizeArgs& args);
 void QuantizeSuper256(const QuantizeArgs& args);
 }  // namespace avx2
 
-namespace avx512 {
-void QuantizeBlock32(const QuantizeArgs& args);
-void QuantizeSuper256(const QuantizeArgs& args);
-}  // namespace avx512
-
 }  // namespace skald::kernels
