@@ -1,10 +1,12 @@
 #include "text/bpe_encoder.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 
 #include "base/status_macros.h"
-#include "text/byte_level.h"
 #include "text/bytes_hash.h"
+#include "text/token_index.h"
 
 namespace skald::text {
 
@@ -14,17 +16,94 @@ namespace {
 // all pieces of real text are words. Measured on English and on source code: 16 to 64 are equal.
 constexpr size_t kShortPieceBytes = 32;
 
-Status BadMerge(uint32_t rank, std::string_view line, const std::string& what) {
+Status BadMerge(size_t rank, std::string_view line, const std::string& what) {
   return Status(ErrorCode::kBadModel, "merge " + std::to_string(rank) + " '" +
                                           std::string(line.substr(0, 64)) + "': " + what);
 }
 
-// The bytes that a half of a merge means; as Vocab does it for normal tokens.
-std::string DecodeHalf(std::string_view text) {
-  std::string bytes;
-  if (!AppendByteLevelDecoded(text, &bytes)) bytes = text;
-  return bytes;
-}
+// Looks up the two halves and the result of each merge, by their text in the file.
+class MergeReader {
+ public:
+  // Merges that are looked up together, so that their waits for memory overlap.
+  static constexpr size_t kBatch = 32;
+
+  struct Resolved {
+    TokenId left, right, result;
+  };
+
+  MergeReader(const TokenizerSpec& spec, uint64_t key)
+      : spec_(spec), index_(spec.tokens.size(), key) {
+    for (TokenId id = 0; id < static_cast<TokenId>(spec.tokens.size()); ++id) {
+      if (!TextOf(id).empty()) index_.InsertOrFind(id, [this](TokenId i) { return TextOf(i); });
+    }
+  }
+
+  // Resolves merges `first` and up, at most kBatch, into the front of `out`.
+  Status Read(size_t first, std::span<Resolved> out) {
+    for (size_t i = 0; i < out.size(); ++i) RETURN_IF_ERROR(Cut(first + i, &lines_[i]));
+    for (size_t i = 0; i < out.size(); ++i) {
+      for (Part* part : {&lines_[i].left, &lines_[i].right, &lines_[i].result}) {
+        const TokenId candidate = index_.FirstCandidate(part->hash);
+        if (candidate != kNoToken) __builtin_prefetch(TextOf(candidate).data());
+      }
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = {Find(lines_[i].left), Find(lines_[i].right), Find(lines_[i].result)};
+      const char* missing = out[i].left == kNoToken     ? "left half"
+                            : out[i].right == kNoToken  ? "right half"
+                            : out[i].result == kNoToken ? "result"
+                                                        : nullptr;
+      if (missing != nullptr) {
+        return BadMerge(first + i, spec_.merges[first + i],
+                        "its " + std::string(missing) + " is not in the vocabulary");
+      }
+    }
+    return Ok();
+  }
+
+ private:
+  struct Part {
+    std::string_view text;
+    uint64_t hash = 0;
+  };
+  struct Line {
+    Part left, right, result;
+    std::string joined;  // what result.text points into
+  };
+
+  std::string_view TextOf(TokenId id) const { return spec_.tokens[static_cast<size_t>(id)]; }
+
+  Status Cut(size_t rank, Line* line) const {
+    const std::string_view text = spec_.merges[rank];
+    // From the second byte on: llama.cpp allows a left half that is itself a space.
+    const size_t space = text.find(' ', 1);
+    if (space == std::string_view::npos) {
+      return BadMerge(rank, text, "expected two tokens with a space between them, found no space");
+    }
+    if (space + 1 == text.size()) {
+      return BadMerge(rank, text, "expected two tokens with a space between them, found one");
+    }
+    line->joined.assign(text.substr(0, space));
+    line->joined.append(text.substr(space + 1));
+    Prepare(text.substr(0, space), &line->left);
+    Prepare(text.substr(space + 1), &line->right);
+    Prepare(line->joined, &line->result);
+    return Ok();
+  }
+
+  void Prepare(std::string_view text, Part* part) const {
+    *part = {text, index_.Hash(text)};
+    index_.Prefetch(part->hash);
+  }
+
+  TokenId Find(const Part& part) const {
+    return index_.Find(part.hash, part.text, [this](TokenId id) { return TextOf(id); });
+  }
+
+  const TokenizerSpec& spec_;
+  TokenIndex index_;
+  std::array<Line, kBatch> lines_;
+};
 
 }  // namespace
 
@@ -44,6 +123,10 @@ void MergeTable::Insert(TokenId left, TokenId right, Merge merge) {
     }
     if (slot.left == left && slot.right == right) return;
   }
+}
+
+void MergeTable::Prefetch(TokenId left, TokenId right) const {
+  __builtin_prefetch(&slots_[HashPair(left, right, key_) & (slots_.size() - 1)]);
 }
 
 std::optional<Merge> MergeTable::Find(TokenId left, TokenId right) const {
@@ -68,46 +151,34 @@ BpeEncoder::BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces
   }
 }
 
-Result<BpeEncoder> BpeEncoder::Create(const Vocab& vocab, TokenId unk,
-                                      std::span<const std::string_view> merges,
+Result<BpeEncoder> BpeEncoder::Create(const Vocab& vocab, TokenId unk, const TokenizerSpec& spec,
                                       WholePieces whole_pieces) {
-  if (merges.size() > kMaxMerges) {
+  const size_t count = spec.merges.size();
+  if (count > kMaxMerges) {
     return Status(ErrorCode::kBadModel, "the vocabulary has too many merges: at most " +
                                             std::to_string(kMaxMerges) + ", found " +
-                                            std::to_string(merges.size()));
+                                            std::to_string(count));
   }
   BpeEncoder encoder(vocab, unk, whole_pieces);
-  encoder.merges_ = MergeTable(merges.size() + 1, vocab.hash_key());
-  for (uint32_t rank = 0; rank < merges.size(); ++rank) {
-    RETURN_IF_ERROR(encoder.AddMerge(merges[rank], rank));
+  encoder.merges_ = MergeTable(count + 1, vocab.hash_key());
+  MergeReader reader(spec, vocab.hash_key());
+  std::array<MergeReader::Resolved, MergeReader::kBatch> batch;
+  for (size_t first = 0; first < count; first += batch.size()) {
+    const auto resolved = std::span(batch).first(std::min(batch.size(), count - first));
+    RETURN_IF_ERROR(reader.Read(first, resolved));
+    for (const auto& merge : resolved) encoder.merges_.Prefetch(merge.left, merge.right);
+    for (size_t i = 0; i < resolved.size(); ++i) {
+      const auto& [left, right, result] = resolved[i];
+      encoder.AddMerge(left, right, {static_cast<uint32_t>(first + i), result});
+    }
   }
   return encoder;
 }
 
-Status BpeEncoder::AddMerge(std::string_view line, uint32_t rank) {
-  // From the second byte on: llama.cpp allows a left half that is itself a space.
-  const size_t space = line.find(' ', 1);
-  if (space == std::string_view::npos) {
-    return BadMerge(rank, line, "expected two tokens with a space between them, found no space");
-  }
-  const std::string_view left_text = line.substr(0, space);
-  const std::string_view right_text = line.substr(space + 1);
-  if (left_text.empty() || right_text.empty()) {
-    return BadMerge(rank, line, "expected two tokens with a space between them, found one");
-  }
-  std::string bytes = DecodeHalf(left_text);
-  const TokenId left = vocab_->Find(bytes);
-  if (left == kNoToken) return BadMerge(rank, line, "its left half is not in the vocabulary");
-  const std::string right_bytes = DecodeHalf(right_text);
-  const TokenId right = vocab_->Find(right_bytes);
-  if (right == kNoToken) return BadMerge(rank, line, "its right half is not in the vocabulary");
-  bytes += right_bytes;
-  const TokenId id = vocab_->Find(bytes);
-  if (id == kNoToken) return BadMerge(rank, line, "its result is not in the vocabulary");
-  if (!vocab_->Matchable(id)) return Ok();
-  merges_.Insert(left, right, {rank, id});
-  products_[static_cast<size_t>(id)] = true;
-  return Ok();
+void BpeEncoder::AddMerge(TokenId left, TokenId right, Merge merge) {
+  if (!vocab_->Matchable(merge.id)) return;
+  merges_.Insert(left, right, merge);
+  products_[static_cast<size_t>(merge.id)] = true;
 }
 
 Status BpeEncoder::Encode(std::string_view piece, MergeScratch* scratch,

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +23,8 @@ class MergeTable {
   /// Inserts a merge unless the pair is there already: of merges listed twice the first counts.
   void Insert(TokenId left, TokenId right, Merge merge);
   std::optional<Merge> Find(TokenId left, TokenId right) const;
+  /// Tells the processor that the pair will be inserted or looked for soon.
+  void Prefetch(TokenId left, TokenId right) const;
 
  private:
   struct Slot {
@@ -43,13 +44,13 @@ enum class WholePieces : uint8_t { kMerge, kTakeWhole };
 /// leftmost. Pieces come from a PreTokenizer. Immutable; thread-safe.
 class BpeEncoder {
  public:
-  /// Reads `merges` ("left right", in the spelling of the file, each half a token, and both
-  /// together a token). `vocab` must outlive the encoder; `unk` may be kNoToken. A merge that would
-  /// form a control token is left out: text must not become one. Errors, all kBadModel with the
-  /// index of the merge: more than kMaxMerges; no space between the halves; an empty half; a half
-  /// or result that is not in the vocabulary (Hugging Face's library refuses that too).
-  static Result<BpeEncoder> Create(const Vocab& vocab, TokenId unk,
-                                   std::span<const std::string_view> merges,
+  /// Reads the merges of `spec` ("left right" in the spelling of the file, each half a token, and
+  /// both together a token). `vocab` is the vocabulary made from `spec` and must outlive the
+  /// encoder; `unk` may be kNoToken. A merge that would form a token that text must not become (a
+  /// control token) is left out. Errors, all kBadModel with the index of the merge: more than
+  /// kMaxMerges; no space between the halves; an empty half; a half or result that is not in the
+  /// vocabulary (Hugging Face's library refuses that too).
+  static Result<BpeEncoder> Create(const Vocab& vocab, TokenId unk, const TokenizerSpec& spec,
                                    WholePieces whole_pieces);
 
   /// Appends the tokens of `piece`. Time O(n log n). Errors: kInvalidArgument for a byte that has
@@ -61,7 +62,7 @@ class BpeEncoder {
 
  private:
   BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces);
-  Status AddMerge(std::string_view line, uint32_t rank);
+  void AddMerge(TokenId left, TokenId right, Merge merge);
   void MergeShort(std::string_view piece, MergeScratch* scratch) const;
   void MergeLong(std::string_view piece, MergeScratch* scratch) const;
   Status Append(TokenId id, uint8_t byte, std::vector<TokenId>* out) const;

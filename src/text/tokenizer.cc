@@ -192,7 +192,7 @@ Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
     const auto whole_pieces =
         pieces.takes_whole_pieces() ? text::WholePieces::kTakeWhole : text::WholePieces::kMerge;
     ASSIGN_OR_RETURN(text::BpeEncoder bpe,
-                     text::BpeEncoder::Create(impl->vocab, impl->unk, spec.merges, whole_pieces));
+                     text::BpeEncoder::Create(impl->vocab, impl->unk, spec, whole_pieces));
     impl->bpe.emplace(std::move(bpe));
     impl->pieces.emplace(std::move(pieces));
     impl->FindEndOfGeneration();

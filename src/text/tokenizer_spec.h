@@ -16,29 +16,30 @@ namespace skald::text {
 /// Ids the file gives tokens with a fixed meaning. Absent: the file has no such key. 64-bit so that
 /// a 32-bit number from a file can be compared before it is narrowed.
 struct SpecialIds {
-  std::optional<int64_t> bos;
-  std::optional<int64_t> eos;
-  std::optional<int64_t> eot;
-  std::optional<int64_t> eom;  // "end of message", e.g. before a tool call
-  std::optional<int64_t> unk;
-  std::optional<int64_t> pad;
+  std::optional<int64_t> bos = std::nullopt;
+  std::optional<int64_t> eos = std::nullopt;
+  std::optional<int64_t> eot = std::nullopt;
+  std::optional<int64_t> eom = std::nullopt;  // "end of message", e.g. before a tool call
+  std::optional<int64_t> unk = std::nullopt;
+  std::optional<int64_t> pad = std::nullopt;
 };
 
 /// The content of the tokenizer.ggml.* keys. Each field names its key.
 struct TokenizerSpec {
-  std::string model;  ///< .model: "llama" or "gpt2"
-  std::string pre;    ///< .pre: name of the pre-tokenizer, only for "gpt2"; empty if absent
+  std::string model = {};  ///< .model: "llama" or "gpt2"
+  std::string pre = {};    ///< .pre: name of the pre-tokenizer, only for "gpt2"; empty if absent
 
-  std::vector<std::string_view> tokens;  ///< .tokens: index is the id; text as in the file
-  std::vector<float> scores;             ///< .scores: one per token ("llama"), or empty
-  std::vector<int64_t> types;            ///< .token_type: one per token, or empty (all normal)
-  std::vector<std::string_view> merges;  ///< .merges: "left right", most important first ("gpt2")
+  std::vector<std::string_view> tokens = {};  ///< .tokens: index is the id; text as in the file
+  std::vector<float> scores = {};             ///< .scores: one per token ("llama"), or empty
+  std::vector<int64_t> types = {};            ///< .token_type: one per token, or empty (all normal)
+  std::vector<std::string_view> merges =
+      {};  ///< .merges: "left right", most important first ("gpt2")
 
-  SpecialIds ids;  ///< .bos_token_id and so on
+  SpecialIds ids = {};  ///< .bos_token_id and so on
 
-  std::optional<bool> add_bos;           ///< .add_bos_token
-  std::optional<bool> add_eos;           ///< .add_eos_token
-  std::optional<bool> add_space_prefix;  ///< .add_space_prefix ("llama")
+  std::optional<bool> add_bos = std::nullopt;           ///< .add_bos_token
+  std::optional<bool> add_eos = std::nullopt;           ///< .add_eos_token
+  std::optional<bool> add_space_prefix = std::nullopt;  ///< .add_space_prefix ("llama")
 };
 
 }  // namespace skald::text

@@ -73,38 +73,6 @@ int ParseByteToken(std::string_view text) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-TokenIndex::TokenIndex(size_t count, uint64_t key) : key_(key) {
-  size_t size = 2;
-  while (size < 2 * count) size *= 2;
-  slots_.resize(size);
-}
-
-template <typename BytesOf>
-TokenId TokenIndex::InsertOrFind(TokenId id, const BytesOf& bytes_of) {
-  const std::string_view bytes = bytes_of(id);
-  const uint64_t hash = HashBytes(bytes, key_);
-  const auto tag = static_cast<uint32_t>(hash >> 32);
-  for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
-    Slot& slot = slots_[at];
-    if (slot.id == kNoToken) {
-      slot = {tag, id};
-      return id;
-    }
-    if (slot.tag == tag && bytes_of(slot.id) == bytes) return slot.id;
-  }
-}
-
-template <typename BytesOf>
-TokenId TokenIndex::Find(std::string_view bytes, const BytesOf& bytes_of) const {
-  const uint64_t hash = HashBytes(bytes, key_);
-  const auto tag = static_cast<uint32_t>(hash >> 32);
-  for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
-    const Slot& slot = slots_[at];
-    if (slot.id == kNoToken) return kNoToken;
-    if (slot.tag == tag && bytes_of(slot.id) == bytes) return slot.id;
-  }
-}
-
 Result<Vocab> Vocab::Create(const TokenizerSpec& spec, TokenSpelling spelling) {
   RETURN_IF_ERROR(CheckCounts(spec, spelling));
   Vocab vocab(KeyOf(spec));
@@ -206,7 +174,7 @@ void Vocab::BuildIndex() {
 }
 
 TokenId Vocab::Find(std::string_view bytes) const {
-  return index_.Find(bytes, [this](TokenId id) { return Bytes(id); });
+  return index_.Find(index_.Hash(bytes), bytes, [this](TokenId id) { return Bytes(id); });
 }
 
 TokenId Vocab::FindMatchable(std::string_view bytes) const {

@@ -9,6 +9,7 @@
 #include "skald/ids.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
+#include "text/token_index.h"
 #include "text/tokenizer_spec.h"
 
 namespace skald::text {
@@ -26,29 +27,6 @@ inline constexpr size_t kMaxTokenBytes = 16384;        ///< in the file; largest
 /// Of tokens that are matched whole, control and user-defined ones: no published one is longer
 /// than a line of spaces.
 inline constexpr size_t kMaxSpecialTokenBytes = 1024;
-
-/// Finds token ids by their bytes: an open hash table over strings that live elsewhere.
-class TokenIndex {
- public:
-  /// A table for up to `count` entries under a hash key (bytes_hash.h).
-  TokenIndex(size_t count, uint64_t key);
-
-  /// Inserts `id` unless an entry with the same bytes exists; returns the id that is there now.
-  /// `bytes_of(id)` must give the bytes of every id inserted.
-  template <typename BytesOf>
-  TokenId InsertOrFind(TokenId id, const BytesOf& bytes_of);
-  /// The id with these bytes, or kNoToken.
-  template <typename BytesOf>
-  TokenId Find(std::string_view bytes, const BytesOf& bytes_of) const;
-
- private:
-  struct Slot {
-    uint32_t tag = 0;  // upper half of the hash: spares most comparisons of bytes
-    TokenId id = kNoToken;
-  };
-  std::vector<Slot> slots_;  // a power of two, at most half full
-  uint64_t key_;
-};
 
 /// The tokens: bytes, type and score of each, and the way back from bytes to id. Immutable once
 /// the tokenizer is built; about 40 bytes per token besides its own.

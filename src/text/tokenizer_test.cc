@@ -1,0 +1,396 @@
+#include "skald/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "text/pre_tokenizer.h"
+#include "text/test_vocabs.h"
+#include "text/utf8.h"
+
+namespace skald {
+namespace {
+
+using text::NaiveByteLevel;
+using text::NaiveSentencePiece;
+using text::OwnedSpec;
+using text::SmallByteLevel;
+using text::SmallSentencePiece;
+
+constexpr EncodeOptions kPlain = {.boundary = BoundaryTokens::kNone};
+constexpr EncodeOptions kParse = {.special = SpecialTokens::kParse,
+                                  .boundary = BoundaryTokens::kNone};
+
+Tokenizer Create(const OwnedSpec& owned) {
+  Result<Tokenizer> tokenizer = Tokenizer::Create(owned.spec());
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  return *std::move(tokenizer);
+}
+
+// The tokens of `text`, each in brackets: "[ab][ c]". Control tokens by name.
+std::string Tokens(const Tokenizer& tokenizer, std::string_view text,
+                   const EncodeOptions& options = kPlain) {
+  const auto ids = tokenizer.Encode(text, options);
+  EXPECT_TRUE(ids.ok()) << ids.status().message();
+  std::string shown;
+  for (const TokenId id : *ids) shown += "[" + tokenizer.EscapedToken(id) + "]";
+  return shown;
+}
+
+// Random text over an alphabet in which merges, special tokens and defects are frequent.
+class RandomText {
+ public:
+  std::string Next(size_t max_parts) {
+    static const std::vector<std::string> kParts = {"a",
+                                                    "a",
+                                                    "a",
+                                                    "b",
+                                                    "b",
+                                                    "c",
+                                                    " ",
+                                                    " ",
+                                                    "\n",
+                                                    "\xC3\xA9",
+                                                    "\xF0\x9F\x98\x80",
+                                                    "1",
+                                                    "2",
+                                                    "3",
+                                                    "'s",
+                                                    "<",
+                                                    "\xFF",
+                                                    "\xC3",
+                                                    "\xF0\x9F",
+                                                    "\xE4\xB8\xAD",
+                                                    "!",
+                                                    "abc",
+                                                    "\t",
+                                                    "Z"};
+    std::string text;
+    for (size_t i = Draw(max_parts + 1); i > 0; --i) text += kParts[Draw(kParts.size())];
+    return text;
+  }
+  size_t Draw(size_t bound) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(state_ >> 33) % bound;
+  }
+
+ private:
+  uint64_t state_ = 42;
+};
+
+std::vector<std::string> Characters(std::string_view bytes) {
+  std::vector<std::string> characters;
+  while (!bytes.empty()) {
+    const text::Utf8Sequence sequence = text::ReadUtf8(bytes);
+    const size_t length = sequence.kind == text::Utf8Sequence::Kind::kWellFormed
+                              ? static_cast<size_t>(sequence.length)
+                              : 1;
+    characters.emplace_back(bytes.substr(0, length));
+    bytes.remove_prefix(length);
+  }
+  return characters;
+}
+
+TEST(SentencePieceTest, MergesByHighestScoreThenLeftmost) {
+  const Tokenizer tokenizer = Create(SmallSentencePiece());
+  EXPECT_EQ(Tokens(tokenizer, ""), "");
+  EXPECT_EQ(Tokens(tokenizer, "aaa"), "[ ][aa][a]");  // "aa" outranks " a"
+  EXPECT_EQ(Tokens(tokenizer, "abc"), "[ abc]");
+  EXPECT_EQ(Tokens(tokenizer, "aaaa"), "[ ][aaaa]");
+  EXPECT_EQ(Tokens(tokenizer, "caab"), "[ ][c][aa][b]");  // "aa" outranks "ca" and "ab"
+  EXPECT_EQ(Tokens(tokenizer, "cab"), "[ ][cab]");        // by way of "ab"
+}
+
+TEST(SentencePieceTest, SpellsWhatHasNoTokenByBytes) {
+  const Tokenizer tokenizer = Create(SmallSentencePiece());
+  EXPECT_EQ(Tokens(tokenizer, "\xE4\xB8\xAD"), "[ ][\\xE4][\\xB8][\\xAD]");
+  EXPECT_EQ(Tokens(tokenizer, "\xC3\xA9\xC3\xA9\xFF"), "[ ][\xC3\xA9\xC3\xA9][\\xFF]");
+}
+
+TEST(SentencePieceTest, UsesTheUnknownTokenWhereThereAreNoBytes) {
+  OwnedSpec owned;
+  owned.fields.model = "llama";
+  owned.Add("<unk>", 2);
+  owned.Add("<s>", 3);
+  owned.Add("</s>", 3);
+  owned.Add("a", 1);
+  owned.Add("\xE2\x96\x81", 1);
+  EXPECT_EQ(Tokens(Create(owned), "ax\xE4\xB8\xAD"), "[ ][a][<unk>][<unk>]");
+}
+
+TEST(SentencePieceTest, RefusesWhatItCannotSpell) {
+  OwnedSpec owned;
+  owned.fields.model = "gpt2";
+  owned.Add("a", 1);
+  owned.fields.scores.clear();
+  const Tokenizer tokenizer = Create(owned);
+  EXPECT_EQ(Tokens(tokenizer, "aa"), "[a][a]");
+  const auto ids = tokenizer.Encode("ab");
+  ASSERT_FALSE(ids.ok());
+  EXPECT_EQ(ids.status().message(),
+            "the vocabulary has no token for the byte 98 and no unknown token");
+}
+
+TEST(SentencePieceTest, PutsASpaceFirstAndAfterEachSpecialToken) {
+  const Tokenizer tokenizer = Create(SmallSentencePiece());
+  EXPECT_EQ(Tokens(tokenizer, "a<tool>a"), "[ a][<tool>][ a]");
+  EXPECT_EQ(Tokens(tokenizer, "<tool>"), "[<tool>]");
+  OwnedSpec owned = SmallSentencePiece();
+  owned.fields.add_space_prefix = false;
+  EXPECT_EQ(Tokens(Create(owned), "a<tool>a"), "[a][<tool>][a]");
+}
+
+TEST(SentencePieceTest, TheSpaceMarkIsASpace) {
+  const Tokenizer tokenizer = Create(SmallSentencePiece());
+  EXPECT_EQ(Tokens(tokenizer,
+                   "a\xE2\x96\x81"
+                   "a"),
+            Tokens(tokenizer, "a a"));
+}
+
+TEST(SentencePieceTest, EqualsTheDefinitionOnRandomText) {
+  const OwnedSpec owned = SmallSentencePiece();
+  const Tokenizer tokenizer = Create(owned);
+  const NaiveSentencePiece naive(owned);
+  RandomText random;
+  for (int round = 0; round < 5000; ++round) {
+    const std::string text = random.Next(40);
+    if (text.empty()) continue;
+    const auto ids = tokenizer.Encode(text, kPlain);
+    ASSERT_TRUE(ids.ok());
+    ASSERT_EQ(*ids, naive.Encode(Characters(" " + text))) << testing::PrintToString(text);
+    ASSERT_EQ(tokenizer.DecodeBytes(*ids), text);
+  }
+}
+
+TEST(SentencePieceTest, TokensThatReachAcrossWordsAreFound) {
+  OwnedSpec owned = SmallSentencePiece();
+  owned.Add("c\xE2\x96\x81", 1, 5);  // a space after a letter: words are no longer separate
+  owned.Add(
+      "c\xE2\x96\x81"
+      "a",
+      1, 6);
+  const Tokenizer tokenizer = Create(owned);
+  EXPECT_EQ(Tokens(tokenizer, "bc ab"), "[ ][b][c a][b]");
+  const NaiveSentencePiece naive(owned);
+  RandomText random;
+  for (int round = 0; round < 2000; ++round) {
+    const std::string text = random.Next(30).append("x");
+    ASSERT_EQ(*tokenizer.Encode(text, kPlain), naive.Encode(Characters(" " + text)));
+  }
+}
+
+TEST(ByteLevelBpeTest, MergesByRankWithinPieces) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  EXPECT_EQ(Tokens(tokenizer, ""), "");
+  EXPECT_EQ(Tokens(tokenizer, "abc a abc"), "[abc][ a][ ][abc]");
+  EXPECT_EQ(Tokens(tokenizer, "aaa"), "[aa][a]");
+  EXPECT_EQ(Tokens(tokenizer, "\xC3\xA9\xC3\xA9"), "[\xC3\xA9][\xC3\xA9]");
+  EXPECT_EQ(Tokens(tokenizer, "\n\n\n\n\n"), "[\\n\\n\\n\\n][\\n]");
+}
+
+TEST(ByteLevelBpeTest, WholePiecesAreTakenOnlyWhereTheModelSaysSo) {
+  OwnedSpec owned = SmallByteLevel("qwen2");
+  owned.fields.types.push_back(1);
+  owned.tokens.push_back("zab");  // no merge forms it
+  EXPECT_EQ(Tokens(Create(owned), "zab"), "[z][ab]");
+  owned.fields.pre = "llama-bpe";
+  EXPECT_EQ(Tokens(Create(owned), "zab"), "[zab]");
+}
+
+TEST(ByteLevelBpeTest, EqualsTheDefinitionOnRandomText) {
+  for (const char* pre : {"gpt-2", "qwen2", "smollm", "default"}) {
+    const OwnedSpec owned = SmallByteLevel(pre);
+    const Tokenizer tokenizer = Create(owned);
+    const NaiveByteLevel naive(owned);
+    const auto pre_tokenizer = text::PreTokenizer::Create(pre);
+    ASSERT_TRUE(pre_tokenizer.ok());
+    RandomText random;
+    for (int round = 0; round < 2000; ++round) {
+      // Long runs of one class too, so that both the short and the long path are taken.
+      const std::string text = random.Next(40).append(random.Draw(70), "ab 1"[round % 4]);
+      std::vector<TokenId> expected;
+      const auto pieces = pre_tokenizer->Split(text);
+      ASSERT_TRUE(pieces.ok());
+      for (const std::string_view piece : *pieces) {
+        for (const TokenId id : naive.Encode(piece)) expected.push_back(id);
+      }
+      const auto ids = tokenizer.Encode(text, kPlain);
+      ASSERT_TRUE(ids.ok());
+      ASSERT_EQ(*ids, expected) << testing::PrintToString(text);
+      ASSERT_EQ(tokenizer.DecodeBytes(*ids), text);
+    }
+  }
+}
+
+TEST(SpecialTokensTest, WhatAUserTypedNeverBecomesAControlToken) {
+  const Tokenizer spm = Create(SmallSentencePiece());
+  const Tokenizer bpe = Create(SmallByteLevel("gpt-2"));
+  for (const Tokenizer* tokenizer : {&spm, &bpe}) {
+    for (TokenId control = 0; control < tokenizer->vocab_size(); ++control) {
+      if (!tokenizer->IsControl(control)) continue;
+      const std::string name(tokenizer->TokenBytes(control));
+      const auto plain = tokenizer->Encode("a" + name + "b", kPlain);
+      ASSERT_TRUE(plain.ok());
+      for (const TokenId id : *plain) EXPECT_FALSE(tokenizer->IsControl(id)) << name;
+      EXPECT_EQ(tokenizer->DecodeBytes(*plain), "a" + name + "b");
+      const auto parsed = tokenizer->Encode("a" + name + "b", kParse);
+      ASSERT_TRUE(parsed.ok());
+      EXPECT_EQ(std::count(parsed->begin(), parsed->end(), control), 1) << name;
+    }
+  }
+}
+
+TEST(SpecialTokensTest, ControlTokensStayOutOfReachOfMergesAndWholePieces) {
+  OwnedSpec owned = SmallByteLevel("llama-bpe");
+  owned.tokens.push_back("bb");
+  owned.fields.types.push_back(3);
+  owned.merges.push_back("b b");
+  const Tokenizer tokenizer = Create(owned);
+  EXPECT_EQ(Tokens(tokenizer, "bb"), "[b][b]");
+  EXPECT_EQ(Tokens(tokenizer, "bb", kParse), "[bb]");
+  OwnedSpec spm = SmallSentencePiece();
+  spm.Add("acc", 3, 100);
+  spm.Add("cc", 1, 50);
+  EXPECT_EQ(Tokens(Create(spm), "acc"), "[ a][cc]");
+}
+
+TEST(SpecialTokensTest, UserDefinedTokensAreAlwaysMatchedLongestFirst) {
+  OwnedSpec owned = SmallByteLevel("gpt-2");
+  for (const char* token : {"<tool>x", "    ", "ol>y"}) {
+    owned.tokens.push_back(token);
+    owned.fields.types.push_back(4);
+  }
+  const Tokenizer tokenizer = Create(owned);
+  EXPECT_EQ(Tokens(tokenizer, "a<tool>xb<tool>b"), "[a][<tool>x][b][<tool>][b]");
+  EXPECT_EQ(Tokens(tokenizer, "<tool>y"), "[<tool>][y]");  // the leftmost wins
+  EXPECT_EQ(Tokens(tokenizer, "     a"), "[    ][ a]");
+}
+
+TEST(SpecialTokensTest, BoundaryTokensAreAddedAsTheModelSays) {
+  OwnedSpec owned = SmallSentencePiece();
+  EXPECT_EQ(Tokens(Create(owned), "a", {}), "[<s>][ a]");
+  EXPECT_EQ(Tokens(Create(owned), "", {}), "[<s>]");
+  owned.fields.add_eos = true;
+  EXPECT_EQ(Tokens(Create(owned), "a", {}), "[<s>][ a][</s>]");
+  owned.fields.add_bos = false;
+  EXPECT_EQ(Tokens(Create(owned), "a", {}), "[ a][</s>]");
+  EXPECT_EQ(Tokens(Create(SmallByteLevel("gpt-2")), "a", {}), "[a]");
+  OwnedSpec llama3 = SmallByteLevel("llama-bpe");  // adds BOS where the file does not say
+  llama3.fields.ids.bos = llama3.fields.ids.eos;
+  EXPECT_EQ(Tokens(Create(llama3), "a", {}), "[<|endoftext|>][a]");
+}
+
+TEST(SpecialTokensTest, EndOfGenerationIsKnownByIdAndByName) {
+  const Tokenizer spm = Create(SmallSentencePiece());
+  const TokenId im_end = spm.FindToken("<|im_end|>");
+  EXPECT_TRUE(spm.IsEndOfGeneration(spm.eos_id()));
+  EXPECT_TRUE(spm.IsEndOfGeneration(im_end));
+  EXPECT_EQ(spm.eot_id(), im_end);
+  EXPECT_EQ(spm.end_of_generation_ids().size(), 2u);
+  EXPECT_FALSE(spm.IsEndOfGeneration(spm.bos_id()));
+  EXPECT_FALSE(spm.IsEndOfGeneration(kNoToken));
+}
+
+TEST(SpecialTokensTest, AnEndMarkerCalledNormalIsControlUnlessTextMergesIntoIt) {
+  OwnedSpec owned = SmallByteLevel("gpt-2");
+  owned.tokens.push_back("<|im_end|>");
+  owned.fields.types.push_back(1);
+  Tokenizer tokenizer = Create(owned);
+  EXPECT_TRUE(tokenizer.IsControl(tokenizer.FindToken("<|im_end|>")));
+  EXPECT_EQ(tokenizer.eot_id(), tokenizer.FindToken("<|im_end|>"));
+  owned = SmallByteLevel("gpt-2");
+  for (const char* token : {"</", "s>", "</s>"}) {
+    owned.tokens.push_back(token);
+    owned.fields.types.push_back(1);
+  }
+  for (const char* merge : {"< /", "s >", "</ s>"}) owned.merges.push_back(merge);
+  tokenizer = Create(owned);
+  EXPECT_EQ(tokenizer.Type(tokenizer.FindToken("</s>")), TokenType::kNormal);
+  EXPECT_FALSE(tokenizer.IsEndOfGeneration(tokenizer.FindToken("</s>")));
+}
+
+TEST(DecodeTest, TakesTheSpacePrefixAwayOnlyAtTheStart) {
+  const Tokenizer tokenizer = Create(SmallSentencePiece());
+  const TokenId a = tokenizer.FindToken(" a");
+  EXPECT_EQ(tokenizer.Decode(std::vector<TokenId>{a, a}), "a a");
+  EXPECT_EQ(tokenizer.Decode(std::vector<TokenId>{tokenizer.bos_id(), a, a}), "a a");
+  EXPECT_EQ(tokenizer.Decode(std::vector<TokenId>{a, a}, {.from = DecodeFrom::kContinuation}),
+            " a a");
+  EXPECT_EQ(tokenizer.Decode(std::vector<TokenId>{tokenizer.bos_id(), a},
+                             {.control = ControlTokens::kShow}),
+            "<s>a");
+}
+
+TEST(DecodeTest, IdsOutsideTheVocabularyAddNothing) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  const auto size = static_cast<TokenId>(tokenizer.vocab_size());
+  EXPECT_EQ(tokenizer.Decode(std::vector<TokenId>{-1, 'a' - '!', size, INT32_MAX, INT32_MIN}),
+            std::string(tokenizer.TokenBytes('a' - '!')));
+  EXPECT_EQ(tokenizer.TokenBytes(size), "");
+  EXPECT_EQ(tokenizer.EscapedToken(-1), "");
+  EXPECT_EQ(tokenizer.Type(size), TokenType::kUnused);
+  EXPECT_FALSE(tokenizer.Contains(-1));
+}
+
+TEST(DecodeTest, EscapedTokensAreOneLine) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  const auto escaped = [&](std::string_view bytes) {
+    return tokenizer.EscapedToken(tokenizer.FindToken(bytes));
+  };
+  EXPECT_EQ(escaped(" a"), " a");
+  EXPECT_EQ(escaped("\n\n"), "\\n\\n");
+  EXPECT_EQ(escaped("\t"), "\\t");
+  EXPECT_EQ(escaped("\r"), "\\r");
+  EXPECT_EQ(escaped("\\"), "\\\\");
+  EXPECT_EQ(escaped("\x1B"), "\\x1B");
+  EXPECT_EQ(escaped("\x7F"), "\\x7F");
+  EXPECT_EQ(escaped("\xF0\x9F"), "\\xF0\\x9F");
+  EXPECT_EQ(escaped("\xC3\xA9"), "\xC3\xA9");
+}
+
+TEST(StreamDecoderTest, HoldsBackIncompleteCharacters) {
+  const Tokenizer tokenizer = Create(SmallSentencePiece());
+  StreamDecoder decoder(tokenizer);
+  EXPECT_EQ(decoder.Push(tokenizer.bos_id()), "");
+  EXPECT_EQ(decoder.Push(tokenizer.FindToken(" a")), "a");
+  EXPECT_EQ(decoder.Push(3 + 0xE4), "");
+  EXPECT_EQ(decoder.Push(3 + 0xB8), "");
+  EXPECT_EQ(decoder.Push(3 + 0xAD), "\xE4\xB8\xAD");
+  EXPECT_EQ(decoder.Push(3 + 0xE4), "");
+  EXPECT_EQ(decoder.Push(tokenizer.FindToken(" a")), "\xEF\xBF\xBD a");
+  EXPECT_EQ(decoder.Push(3 + 0xF0), "");
+  EXPECT_EQ(decoder.Flush(), "\xEF\xBF\xBD");
+  EXPECT_EQ(decoder.Flush(), "");
+}
+
+TEST(StreamDecoderTest, PiecesTogetherAreTheDecodedWhole) {
+  const Tokenizer spm = Create(SmallSentencePiece());
+  const Tokenizer bpe = Create(SmallByteLevel("gpt-2"));
+  RandomText random;
+  for (int round = 0; round < 3000; ++round) {
+    const Tokenizer& tokenizer = round % 2 == 0 ? spm : bpe;
+    std::vector<TokenId> ids(random.Draw(12));
+    for (TokenId& id : ids) {
+      id = static_cast<TokenId>(random.Draw(static_cast<size_t>(tokenizer.vocab_size()) + 1));
+    }
+    for (const auto from : {DecodeFrom::kStart, DecodeFrom::kContinuation}) {
+      for (const auto control : {ControlTokens::kHide, ControlTokens::kShow}) {
+        const DecodeOptions options = {.control = control, .from = from};
+        StreamDecoder decoder(tokenizer, options);
+        std::string joined;
+        for (const TokenId id : ids) {
+          const std::string delta = decoder.Push(id);
+          ASSERT_EQ(text::WellFormedPrefix(delta), delta.size());
+          joined += delta;
+        }
+        joined += decoder.Flush();
+        ASSERT_EQ(joined, tokenizer.Decode(ids, options));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skald
