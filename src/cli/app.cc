@@ -1,0 +1,205 @@
+#include "cli/app.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "cli/completion.h"
+#include "cli/console.h"
+#include "cli/environment.h"
+#include "cli/interrupt.h"
+#include "cli/logits_command.h"
+#include "cli/ls_command.h"
+#include "cli/run_command.h"
+#include "cli/show_command.h"
+#include "cli/suggest.h"
+#include "cli/tokenize_command.h"
+#include "skald/engine.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  skald run                                    a tale from the bundled model
+  skald run -m model.gguf "Once upon a time"   continue a prompt
+  skald ls                                     models that -m finds by name
+  skald run --help                             all flags of a verb
+
+Results go to stdout, everything else to stderr. Exit codes: 0 ok, 2 usage, 3 not found, 4 input or
+output, 5 bad model, 6 unsupported, 7 does not fit, 8 cancelled, 9 numeric, 130 Ctrl-C, 141 closed
+pipe.
+)";
+
+// Width of the column of flag names in the help: the longest is "  --frequency-penalty X".
+constexpr size_t kHelpColumn = 34;
+
+Action PrintAction(std::string text) {
+  return [text = std::move(text)](const Environment&, Console& console) {
+    return console.Write(text);
+  };
+}
+
+// The verb that was parsed, or the program itself.
+const CLI::App& ParsedVerb(const CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  return verbs.empty() ? app : *verbs.front();
+}
+
+Status UsageError(const CLI::App& app, const std::string& problem) {
+  const CLI::App& verb = ParsedVerb(app);
+  const std::string name = &verb == &app ? "skald" : "skald " + verb.get_name();
+  return Status(ErrorCode::kInvalidArgument, fmt::format("{} (see {} --help)", problem, name));
+}
+
+std::vector<std::string> VerbNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands(std::function<bool(const CLI::App*)>()))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(word, known);
+  return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest);
+}
+
+std::string UnexpectedArgument(const CLI::App& app, const std::string& argument) {
+  if (!argument.starts_with('-'))
+    return fmt::format("unexpected argument '{}'; a text with spaces needs quotes", argument);
+  const std::string name = argument.substr(0, argument.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : ParsedVerb(app).get_options()) {
+    for (const std::string& known_name : option->get_lnames()) known.push_back("--" + known_name);
+    for (const std::string& known_name : option->get_snames()) known.push_back("-" + known_name);
+  }
+  return fmt::format("unknown flag '{}'{}", name, DidYouMean(name, known));
+}
+
+// CLI11's "--n-predict: 1 required N missing" and "json was given a disallowed flag override".
+std::string WrongValueCount(const std::string& message) {
+  std::string flag = message.substr(0, message.find_first_of(": "));
+  if (!flag.starts_with('-')) flag.insert(0, "--");
+  const bool missing = message.find("missing") != std::string::npos;
+  return fmt::format("{} {}", flag, missing ? "needs a value" : "takes no value");
+}
+
+// CLI11 takes "--flag=" for a flag whose value comes next; it means an empty value.
+std::vector<std::string> SplitEmptyValues(const std::vector<std::string>& arguments) {
+  std::vector<std::string> split;
+  bool only_texts = false;
+  for (const std::string& argument : arguments) {
+    only_texts = only_texts || argument == "--";
+    const bool is_empty_value = !only_texts && argument.starts_with("--") &&
+                                argument.find('=') == argument.size() - 1 && argument.size() > 3;
+    if (is_empty_value) {
+      split.push_back(argument.substr(0, argument.size() - 1));
+      split.emplace_back();
+    } else {
+      split.push_back(argument);
+    }
+  }
+  return split;
+}
+
+std::string CompilerName() {
+#if defined(__clang__)
+  return fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#else
+  return fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+}
+
+// What went wrong, on stderr, unless the user caused it knowingly.
+ExitCode Report(const Status& status, Console& console) {
+  if (status.ok()) return ExitCode::kOk;
+  if (console.output_closed()) return ExitCode::kPipeClosed;
+  if (status.code() == ErrorCode::kCancelled && InterruptScope::Requested())
+    return ExitCode::kInterrupted;
+  console.Error(status.message());
+  return ExitCodeOf(status.code());
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
+  auto app = std::make_unique<CLI::App>("skald: runs language models on the CPU", "skald");
+  app->footer(kFooter);
+  app->get_formatter()->column_width(kHelpColumn);
+  app->set_help_flag("-h,--help", "show this help");
+  app->add_flag_callback(
+         "--version", [&chosen] { chosen = PrintAction(VersionText()); }, "show versions")
+      ->disable_flag_override();
+  app->require_subcommand(0, 1);
+  AddRunCommand(*app, chosen);
+  AddTokenizeCommand(*app, chosen);
+  AddLogitsCommand(*app, chosen);
+  AddShowCommand(*app, chosen);
+  AddLsCommand(*app, chosen);
+  AddCompletionCommand(*app, chosen);
+  return app;
+}
+
+Result<Action> ParseCommandLine(CLI::App& app, Action& chosen, std::vector<std::string> arguments) {
+  const std::vector<std::string> verbs = VerbNames(app);
+  if (arguments.empty())
+    return UsageError(app, fmt::format("no verb; there are {}", fmt::join(verbs, ", ")));
+  const std::string& first = arguments.front();
+  if (!first.starts_with('-') && std::find(verbs.begin(), verbs.end(), first) == verbs.end()) {
+    const std::string hint = DidYouMean(first, verbs);
+    return UsageError(
+        app,
+        fmt::format("unknown verb '{}'{}", first,
+                    hint.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : hint));
+  }
+  arguments = SplitEmptyValues(arguments);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  // The only place that catches: CLI11 reports by exceptions, help included.
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    return PrintAction(app.help());
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> extras = app.remaining(true);
+    return UsageError(app,
+                      UnexpectedArgument(app, extras.empty() ? std::string() : extras.front()));
+  } catch (const CLI::ArgumentMismatch& error) {
+    return UsageError(app, WrongValueCount(error.what()));
+  } catch (const CLI::ParseError& error) {
+    return UsageError(app, error.what());
+  }
+  if (!chosen) return UsageError(app, fmt::format("no verb; there are {}", fmt::join(verbs, ", ")));
+  return chosen;
+}
+
+std::string VersionText() {
+  return fmt::format("skald {}\nnumerics {}\ncompiler {}\n", SKALD_VERSION, kNumericsVersion,
+                     CompilerName());
+}
+
+ExitCode Main(const std::vector<std::string>& arguments) {
+  ReserveStandardDescriptors();
+  // A closed pipe is then an error of write (EPIPE), which ends the run in order.
+  signal(SIGPIPE, SIG_IGN);
+  const Environment environment = ReadEnvironment();
+  Console console(environment.terminals, environment.color);
+  // Nothing of skald throws; the standard library does when memory runs out.
+  try {
+    Action chosen;
+    const std::unique_ptr<CLI::App> app = MakeApp(chosen);
+    const Result<Action> action = ParseCommandLine(*app, chosen, arguments);
+    if (!action.ok()) return Report(action.status(), console);
+    return Report((*action)(environment, console), console);
+  } catch (const std::bad_alloc&) {
+    console.Error("out of memory");
+    return ExitCode::kResourceExhausted;
+  } catch (const std::exception& error) {
+    console.Error(fmt::format("unexpected: {}", error.what()));
+    return ExitCode::kUnexpected;
+  }
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,71 @@
+#include "cli/environment.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace skald::cli {
+
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+ColorWish ColorFromVariables() {
+  // An empty NO_COLOR counts as unset (no-color.org). It wins: who sets both most likely set
+  // CLICOLOR_FORCE for a tool that is not this one.
+  if (!Variable("NO_COLOR").empty()) return ColorWish::kNever;
+  const std::string force = Variable("CLICOLOR_FORCE");
+  if (!force.empty() && force != "0") return ColorWish::kAlways;
+  if (Variable("TERM") == "dumb") return ColorWish::kNever;
+  return ColorWish::kNone;
+}
+
+std::string ExecutableDirectory() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : path.parent_path().string();
+}
+
+}  // namespace
+
+Environment ReadEnvironment() {
+  Environment environment;
+  environment.executable_dir = ExecutableDirectory();
+  environment.home = Variable("HOME");
+  environment.data_home = Variable("XDG_DATA_HOME");
+  environment.models = Variable("SKALD_MODELS");
+  environment.color = ColorFromVariables();
+  environment.terminals = {isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1,
+                           isatty(STDERR_FILENO) == 1};
+  return environment;
+}
+
+void ReserveStandardDescriptors() {
+  // open returns the lowest free number, so this stops as soon as 0, 1 and 2 are taken. Write-only
+  // for 0 and read-only for 1 and 2: use fails with EBADF instead of vanishing.
+  while (true) {
+    const bool input_is_missing = fcntl(STDIN_FILENO, F_GETFD) == -1;
+    const int descriptor = open("/dev/null", input_is_missing ? O_WRONLY : O_RDONLY);
+    if (descriptor < 0) return;
+    if (descriptor > STDERR_FILENO) {
+      close(descriptor);
+      return;
+    }
+  }
+}
+
+int TerminalColumns() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,43 @@
+/// Environment: everything the command takes from its surroundings, read once at the start.
+///
+/// The one place of skald that reads environment variables and asks what a descriptor is. All else
+/// gets this struct, so a test can make any surroundings up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace skald::cli {
+
+/// Which standard streams are terminals.
+struct Terminals {
+  bool input = false;
+  bool output = false;
+  bool error = false;
+};
+
+/// What the user's environment says about colour (no-color.org, bixense.com/clicolors).
+enum class ColorWish : uint8_t { kNone, kNever, kAlways };
+
+/// See above. Strings are empty where a variable is unset.
+struct Environment {
+  std::string executable_dir;  ///< of the running program, symbolic links resolved; may be empty
+  std::string home;            ///< HOME
+  std::string data_home;       ///< XDG_DATA_HOME
+  std::string models;          ///< SKALD_MODELS: directories separated by colons
+  ColorWish color = ColorWish::kNone;
+  Terminals terminals;
+};
+
+/// Reads the surroundings of this process.
+Environment ReadEnvironment();
+
+/// Makes sure that descriptors 0, 1 and 2 are open. Called first of all: if the shell closed one
+/// (`>&-`), the next file opened would get its number and receive what is printed. A missing one is
+/// opened so that using it fails, as it would have.
+void ReserveStandardDescriptors();
+
+/// Width of the terminal on stderr in columns; 80 if that cannot be found out.
+int TerminalColumns();
+
+}  // namespace skald::cli

@@ -1,0 +1,95 @@
+/// Flags: typed options on a CLI11 application, with strict values and one-line messages.
+///
+/// CLI11 does the splitting of the command line; what a value means is decided here, so that the
+/// rules are the same for every flag: the whole text must be the value (parse_number.h), the last
+/// of several wins, and a text that happens to look like CLI11's list syntax is just a text.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/parse_number.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+/// How a flag is called and explained.
+struct FlagText {
+  std::string names;  ///< "-n,--n-predict"; without dashes for a positional argument
+  std::string help;   ///< one line, with the default
+};
+
+/// Types of values as they stand in the help; the shell completions read them, too.
+inline constexpr const char* kFileType = "FILE";
+inline constexpr const char* kModelType = "MODEL";
+inline constexpr const char* kTextType = "TEXT";
+
+/// Takes the text of a value; an error's message is shown to the user after the flag's name.
+using TakeValue = std::function<Status(const std::string& text)>;
+
+/// Adds a flag with one value. `take` is called to check every occurrence and once more with the
+/// last one, so it must be a plain assignment. All Add functions return the option, to set its
+/// group.
+CLI::Option* AddValue(CLI::App& app, const FlagText& text, const char* type, TakeValue take);
+
+/// Adds a flag that may be given several times; `target` gets every value in order.
+CLI::Option* AddTexts(CLI::App& app, const FlagText& text, const char* type,
+                      std::vector<std::string>& target);
+
+/// Adds a flag without a value; `target` becomes `value` when it is given.
+template <typename T>
+CLI::Option* AddSwitch(CLI::App& app, const FlagText& text, T& target, T value) {
+  return app
+      .add_flag_callback(
+          text.names, [&target, value] { target = value; }, text.help)
+      ->disable_flag_override();
+}
+
+/// Adds a flag whose value is any text.
+CLI::Option* AddText(CLI::App& app, const FlagText& text, const char* type,
+                     std::optional<std::string>& target);
+
+/// Adds a flag whose value is a whole number in `range`.
+template <std::integral T>
+CLI::Option* AddInt(CLI::App& app, const FlagText& text, T& target, Range<T> range) {
+  return AddValue(app, text, "N", [&target, range](const std::string& value) {
+    Result<T> number = ParseInt<T>(value, range);
+    if (number.ok()) target = *number;
+    return std::move(number).status();
+  });
+}
+
+/// Adds a flag whose value is a finite number. Its range is checked with the other parameters.
+CLI::Option* AddDouble(CLI::App& app, const FlagText& text, double& target);
+
+/// One of the words a flag takes.
+template <typename T>
+struct Choice {
+  std::string_view name;
+  T value;
+};
+
+/// Adds a flag whose value is one of a few words.
+template <typename T, size_t kCount>
+CLI::Option* AddChoice(CLI::App& app, const FlagText& text, T& target,
+                       const std::array<Choice<T>, kCount>& choices) {
+  std::string words;
+  for (const Choice<T>& choice : choices)
+    words += (words.empty() ? "" : "|") + std::string(choice.name);
+  return AddValue(app, text, words.c_str(), [&target, choices, words](const std::string& value) {
+    for (const Choice<T>& choice : choices) {
+      if (choice.name != value) continue;
+      target = choice.value;
+      return Ok();
+    }
+    return Status(ErrorCode::kInvalidArgument, fmt::format("'{}' is not one of {}", value, words));
+  });
+}
+
+}  // namespace skald::cli

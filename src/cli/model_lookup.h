@@ -1,0 +1,39 @@
+/// Where models are: turns what stands after -m into the path of a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/environment.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+/// The model that is used when the user names none.
+inline constexpr std::string_view kBundledModel = "tales";
+
+/// One model file in a search directory.
+struct FoundModel {
+  std::string name;  ///< what to type after -m: the file name without ".gguf"
+  std::string path;
+  int64_t file_bytes = 0;  ///< of this file; of a split model, the first part
+};
+
+/// The directories that are searched, first match first: those of SKALD_MODELS; the user's
+/// (XDG_DATA_HOME/skald/models, by default ~/.local/share/skald/models); those shipped with the
+/// program (../share/skald/models beside it, or models/tales of the source tree it was built in).
+/// They need not exist.
+std::vector<std::string> ModelDirectories(const Environment& environment);
+
+/// The ".gguf" files in those directories, in that order, by name within each. Of a split model
+/// only the first part; of files with equal names only the first, which is the one -m finds.
+std::vector<FoundModel> FindModels(const Environment& environment);
+
+/// The file that `name` means: itself if it has a slash or is a file here, else NAME.gguf or NAME
+/// in the first search directory that has one. A path is not looked at: opening it says what is
+/// wrong with it. Errors: kNotFound with the models there are; kInvalidArgument for "".
+Result<std::string> FindModel(const Environment& environment, const std::string& name);
+
+}  // namespace skald::cli

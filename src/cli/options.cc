@@ -1,0 +1,220 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/input.h"
+#include "cli/model_lookup.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kEngineGroup = "Resources";
+constexpr const char* kSamplingGroup = "Sampling";
+constexpr const char* kOutputGroup = "Output";
+
+// Bounds that only keep typing errors out; what fits is decided by the engine.
+constexpr int kThreadsMax = 4096;
+constexpr int64_t kPositionsMax = std::numeric_limits<int32_t>::max();
+
+constexpr std::array<Choice<InstructionSet>, 4> kInstructionSets = {{
+    {"best", InstructionSet::kBest},
+    {"scalar", InstructionSet::kScalar},
+    {"avx2", InstructionSet::kAvx2},
+    {"avx512", InstructionSet::kAvx512},
+}};
+constexpr std::array<Choice<KvCacheType>, 2> kKvTypes = {{
+    {"f16", KvCacheType::kF16},
+    {"f32", KvCacheType::kF32},
+}};
+constexpr std::array<Choice<ColorMode>, 3> kColorModes = {{
+    {"auto", ColorMode::kAuto},
+    {"always", ColorMode::kAlways},
+    {"never", ColorMode::kNever},
+}};
+constexpr std::array<Choice<SamplingOrder>, 2> kSamplingOrders = {{
+    {"standard", SamplingOrder::kStandard},
+    {"llama.cpp", SamplingOrder::kLlamaCpp},
+}};
+
+// "29871=-1.5", "2=-inf"
+Result<LogitBias> ParseLogitBias(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return Status(ErrorCode::kInvalidArgument,
+                  fmt::format("'{}' is not of the form ID=BIAS, e.g. 13=-2.5 or 2=-inf", text));
+  ASSIGN_OR_RETURN(const TokenId token,
+                   ParseInt<TokenId>(std::string_view(text).substr(0, equals), {.min = 0}));
+  const std::string bias = text.substr(equals + 1);
+  if (bias == "-inf") return LogitBias{token, -std::numeric_limits<float>::infinity()};
+  ASSIGN_OR_RETURN(const double number, ParseDouble(bias));
+  if (std::abs(number) > std::numeric_limits<float>::max())
+    return Status(ErrorCode::kInvalidArgument, fmt::format("{} is out of range", bias));
+  return LogitBias{token, static_cast<float>(number)};
+}
+
+void AddLogitBias(CLI::App& app, std::vector<LogitBias>& target) {
+  const auto check = [](std::string& value) {
+    return std::string(ParseLogitBias(value).status().message());
+  };
+  const auto store = [&target](const CLI::results_t& values) {
+    target.clear();
+    for (const std::string& value : values) {
+      const Result<LogitBias> bias = ParseLogitBias(value);
+      if (!bias.ok()) return false;
+      target.push_back(*bias);
+    }
+    return true;
+  };
+  app.add_option("--logit-bias", store, "add BIAS to the logit of token ID; repeatable")
+      ->type_name("ID=BIAS")
+      ->check(CLI::Validator(check, ""))
+      ->take_all()
+      ->group(kSamplingGroup);
+}
+
+}  // namespace
+
+void AddModelArgs(CLI::App& app, ModelArgs& args) {
+  AddText(app,
+          {"-m,--model",
+           fmt::format("a GGUF file, or a name that 'skald ls' shows (default {})", kBundledModel)},
+          kModelType, args.model);
+}
+
+Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args) {
+  return FindModel(environment, args.model.value_or(std::string(kBundledModel)));
+}
+
+void AddComputeArgs(CLI::App& app, EngineArgs& args) {
+  AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
+              {0, kThreadsMax})
+      ->group(kEngineGroup);
+  AddChoice(app, {"--isa", "instruction set; all give the same text (default best)"}, args.isa,
+            kInstructionSets)
+      ->group(kEngineGroup);
+  AddChoice(app, {"--kv-type", "element type of the KV cache (default f16)"}, args.kv_type,
+            kKvTypes)
+      ->group(kEngineGroup);
+}
+
+void AddEngineArgs(CLI::App& app, EngineArgs& args) {
+  AddInt<int64_t>(app,
+                  {"-c,--ctx-size", "context in tokens; 0 = the model's, at most 4096 (default 0)"},
+                  args.context, {0, kPositionsMax})
+      ->group(kEngineGroup);
+  AddComputeArgs(app, args);
+  AddInt<int64_t>(app, {"--chunk", "prompt tokens computed in one step (default 512)"}, args.chunk,
+                  {1, kPositionsMax})
+      ->group(kEngineGroup);
+}
+
+EngineOptions ToEngineOptions(const EngineArgs& args) {
+  EngineOptions options;
+  options.context = args.context;
+  options.max_chunk = args.chunk;
+  options.threads = args.threads;
+  options.isa = args.isa;
+  options.kv_type = args.kv_type;
+  return options;
+}
+
+void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
+  SamplingParams& p = args.params;
+  const auto number = [&app](FlagText text, double& target) {
+    AddDouble(app, text, target)->group(kSamplingGroup);
+  };
+  number({"--temp,--temperature", "temperature; 0 = always the likeliest token (default 0.8)"},
+         p.temperature);
+  AddInt<int32_t>(app, {"--top-k", "keep the N likeliest tokens; 0 = all (default 40)"},
+                  p.truncation.top_k, {.min = 0})
+      ->group(kSamplingGroup);
+  number({"--top-p", "keep the likeliest tokens that sum to X; 1 = all (default 0.95)"},
+         p.truncation.top_p);
+  number({"--min-p", "keep tokens X times as likely as the likeliest; 0 = all (default 0.05)"},
+         p.truncation.min_p);
+  number({"--typical", "keep the most typical tokens that sum to X; 1 = all (default 1)"},
+         p.truncation.typical_p);
+  number({"--repeat-penalty", "discourage tokens already seen; 1 = off (default 1)"},
+         p.penalties.repetition);
+  number({"--presence-penalty", "subtract X if a token was generated before (default 0)"},
+         p.penalties.presence);
+  number({"--frequency-penalty", "subtract X each time it was generated before (default 0)"},
+         p.penalties.frequency);
+  AddInt<int32_t>(app, {"--repeat-last-n", "tokens the penalties look back; -1 = all (default 64)"},
+                  p.penalties.last_n, {.min = -1})
+      ->group(kSamplingGroup);
+  AddLogitBias(app, p.logit_bias);
+  AddChoice(app, {"--sampling-order", "when temperature is applied (default standard)"}, p.order,
+            kSamplingOrders)
+      ->group(kSamplingGroup);
+  AddValue(app, {"--seed", "same seed, same text; left out: a random one, shown at the end"}, "N",
+           [&args](const std::string& value) {
+             Result<uint64_t> seed = ParseInt<uint64_t>(value);
+             if (!seed.ok())
+               return Status(ErrorCode::kInvalidArgument,
+                             seed.status().message() + "; leave it out for a random seed");
+             args.seed = *seed;
+             return Ok();
+           })
+      ->group(kSamplingGroup);
+}
+
+void AddStopArgs(CLI::App& app, StopArgs& args) {
+  AddInt<int64_t>(app,
+                  {"-n,--n-predict",
+                   "tokens to generate; -1 = until the model stops or the context is full "
+                   "(default -1)"},
+                  args.max_tokens, {.min = -1});
+  AddTexts(app, {"--stop", "end before this text; repeatable"}, kTextType, args.stop);
+  AddSwitch(app, {"--ignore-eos", "go on after the model ends the text"}, args.ignore_eos, true);
+}
+
+void AddTextArgs(CLI::App& app, TextArgs& args, const std::string& noun) {
+  const FlagText positional = {noun, fmt::format("the {}; - reads it from stdin", noun)};
+  AddText(app, positional, kTextType, args.argument);
+  AddText(app, {"-p,--prompt", fmt::format("the {}, also if it starts with a dash", noun)},
+          kTextType, args.prompt);
+  AddText(app, {"-f,--file", fmt::format("read the {} from a file", noun)}, kFileType, args.file);
+  AddSwitch(app, {"--special", "let the text spell control tokens, such as <|im_end|>"},
+            args.encode.special, SpecialTokens::kParse);
+  AddSwitch(app, {"--no-bos", "do not put the model's beginning-of-sequence token in front"},
+            args.encode.boundary, BoundaryTokens::kNone);
+}
+
+Result<std::optional<std::string>> ReadText(const TextArgs& args, const Terminals& terminals) {
+  const int sources = static_cast<int>(args.argument.has_value()) +
+                      static_cast<int>(args.prompt.has_value()) +
+                      static_cast<int>(args.file.has_value());
+  if (sources > 1)
+    return Status(ErrorCode::kInvalidArgument,
+                  "the text was given more than once: use one of the argument, -p and -f");
+  if (args.prompt.has_value()) return args.prompt;
+  if (args.argument.has_value() && *args.argument != "-") return args.argument;
+  if (sources == 0 && terminals.input) return std::optional<std::string>();
+  ASSIGN_OR_RETURN(std::string text, ReadInput(args.file.value_or("-")));
+  return std::optional<std::string>(WithoutFinalNewline(std::move(text)));
+}
+
+void AddOutputArgs(CLI::App& app, OutputArgs& args) {
+  AddSwitch(app, {"--json", "print one JSON object instead of text"}, args.form, OutputForm::kJson)
+      ->group(kOutputGroup);
+  AddSwitch(app, {"-q,--quiet", "nothing on stderr but errors"}, args.console.verbosity,
+            Verbosity::kQuiet)
+      ->group(kOutputGroup);
+  AddSwitch(app, {"--verbose", "say what is loaded and how it runs"}, args.console.verbosity,
+            Verbosity::kVerbose)
+      ->group(kOutputGroup);
+  AddChoice(app, {"--color", "colour and faint type (default auto)"}, args.console.color,
+            kColorModes)
+      ->group(kOutputGroup);
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,89 @@
+/// Groups of options that several verbs share: what they hold, and how they get onto a verb.
+///
+/// Each group is a plain struct with the defaults in it and an Add function that binds a verb's
+/// flags to one. The struct must outlive the parse.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/environment.h"
+#include "skald/engine.h"
+#include "skald/sampling_params.h"
+#include "skald/status.h"
+#include "skald/tokenizer.h"
+
+namespace skald::cli {
+
+/// -m MODEL
+struct ModelArgs {
+  std::optional<std::string> model;  ///< a path or a name; unset: the bundled model
+};
+void AddModelArgs(CLI::App& app, ModelArgs& args);
+
+/// The path of the model that was asked for. Errors: as FindModel.
+Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args);
+
+/// -t, -c, --chunk, --isa, --kv-type: sizes and resources. They cannot change the answer, except
+/// that a longer context can hold more of it and the KV type is part of the computation.
+struct EngineArgs {
+  int64_t context = 0;
+  int64_t chunk = 512;
+  int threads = 0;
+  InstructionSet isa = InstructionSet::kBest;
+  KvCacheType kv_type = KvCacheType::kF16;
+};
+void AddEngineArgs(CLI::App& app, EngineArgs& args);
+/// Only -t, --isa and --kv-type, for a verb that sizes its engine itself.
+void AddComputeArgs(CLI::App& app, EngineArgs& args);
+
+/// EngineOptions with these values and one logit row.
+EngineOptions ToEngineOptions(const EngineArgs& args);
+
+/// --temp and all that decides how a token is chosen.
+struct SamplingArgs {
+  SamplingParams params;         ///< its seed is not used
+  std::optional<uint64_t> seed;  ///< unset: draw one
+};
+void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
+
+/// -n, --stop, --ignore-eos
+struct StopArgs {
+  int64_t max_tokens = -1;
+  bool ignore_eos = false;
+  std::vector<std::string> stop;
+};
+void AddStopArgs(CLI::App& app, StopArgs& args);
+
+/// Where a text comes from, and how it becomes tokens.
+struct TextArgs {
+  std::optional<std::string> argument;  ///< the positional argument; "-" is stdin
+  std::optional<std::string> prompt;    ///< -p
+  std::optional<std::string> file;      ///< -f; "-" is stdin
+  EncodeOptions encode;                 ///< --special, --no-bos
+};
+/// `noun` is what the text is called in the help: "prompt", "text".
+void AddTextArgs(CLI::App& app, TextArgs& args, const std::string& noun);
+
+/// The text, less one final newline if it was read from a file or stdin; nothing if none was given
+/// and stdin is a terminal. Errors: kInvalidArgument if two sources were given; as ReadInput.
+Result<std::optional<std::string>> ReadText(const TextArgs& args, const Terminals& terminals);
+
+/// What form results take.
+enum class OutputForm : uint8_t { kText, kJson };
+
+/// --json, --quiet, --verbose, --color
+struct OutputArgs {
+  OutputForm form = OutputForm::kText;
+  ConsoleOptions console;
+};
+void AddOutputArgs(CLI::App& app, OutputArgs& args);
+
+/// An action: what a verb does after its flags were parsed.
+using Action = std::function<Status(const Environment& environment, Console& console)>;
+
+}  // namespace skald::cli

@@ -1,0 +1,275 @@
+#include "cli/run_command.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "base/stopwatch.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/interrupt.h"
+#include "cli/json_writer.h"
+#include "cli/loading.h"
+#include "cli/text_stream.h"
+#include "cli/utf8.h"
+#include "skald/engine.h"
+#include "skald/model.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  skald run                                          a tale from the bundled model
+  skald run "The fox and the lantern" --seed 7       the same tale every time
+  skald run -m model.gguf -n 200 --temp 0 "Once"     greedy, 200 tokens
+  cat prompt.txt | skald run -m model.gguf -q > out.txt
+  skald run -p "Once" --stop "." --json | jq -r .text
+)";
+
+// What the bundled model continues when nobody says anything.
+constexpr const char* kDefaultPrompt = "Once upon a time";
+
+// The prompt as text and as tokens.
+struct Prompt {
+  std::string text;
+  std::vector<TokenId> ids;
+};
+
+// A finished run.
+struct Outcome {
+  Completion completion;
+  std::string text;           // without the prompt
+  std::string finish_reason;  // of the text: a stop string counts as "stop"
+  const std::string* stop_string = nullptr;
+  uint64_t seed = 0;
+  double load_seconds = 0;
+};
+
+// 32 bits: as good as 64 for choosing a tale, and a person can type it again.
+uint64_t DrawSeed() {
+  std::random_device device;
+  return device();
+}
+
+Result<std::string> PromptText(const RunOptions& options, const Terminals& terminals) {
+  ASSIGN_OR_RETURN(std::optional<std::string> text, ReadText(options.prompt, terminals));
+  if (text.has_value()) return *std::move(text);
+  if (!options.model.model.has_value()) return std::string(kDefaultPrompt);
+  return Status(ErrorCode::kInvalidArgument,
+                "no prompt: give one as argument, with -p, with -f, or on stdin");
+}
+
+Result<std::vector<TokenId>> EncodePrompt(const Tokenizer& tokenizer, const std::string& text,
+                                          const EncodeOptions& options) {
+  ASSIGN_OR_RETURN(std::vector<TokenId> ids, tokenizer.Encode(text, options));
+  if (ids.empty())
+    return Status(ErrorCode::kInvalidArgument,
+                  "the prompt is empty, and no beginning-of-sequence token stands in for it "
+                  "(the model has none, or --no-bos)");
+  return ids;
+}
+
+// The decoder of the continuation. SentencePiece's leading space is dropped only if no text of the
+// prompt stands before it.
+StreamDecoder ContinuationDecoder(const Tokenizer& tokenizer, const Prompt& prompt) {
+  const bool at_start = tokenizer.DecodeBytes(prompt.ids).empty();
+  return StreamDecoder(tokenizer,
+                       {.from = at_start ? DecodeFrom::kStart : DecodeFrom::kContinuation});
+}
+
+// Shows text as it comes, or keeps it for the JSON object.
+class Display {
+ public:
+  Display(const RunOptions& options, Console& console) : options_(options), console_(console) {}
+
+  Status Begin(const std::string& prompt) {
+    if (!Streams() || options_.echo == Echo::kNone || prompt.empty()) return Ok();
+    last_ = prompt.back();
+    return console_.WriteDim(ValidUtf8(prompt));
+  }
+
+  Status Add(const std::string& text) {
+    text_ += text;
+    if (!Streams() || text.empty()) return Ok();
+    last_ = text.back();
+    return console_.WriteText(text);
+  }
+
+  // Ends the line on the screen. A file or pipe gets exactly the text; if its text passed no
+  // terminal, the statistics still start on a line of their own where `tee` shows both.
+  Status End() {
+    if (!Streams() || last_ == '\n') return Ok();
+    if (console_.terminals().output) return console_.Write("\n");
+    console_.Decorate("\n");
+    return Ok();
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  bool Streams() const { return options_.output.form == OutputForm::kText; }
+
+  const RunOptions& options_;
+  Console& console_;
+  std::string text_;
+  char last_ = '\n';
+};
+
+Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
+                         const Tokenizer& tokenizer, Engine& engine, Console& console) {
+  Outcome outcome;
+  outcome.seed = options.sampling.seed.has_value() ? *options.sampling.seed : DrawSeed();
+  ASSIGN_OR_RETURN(StopMatcher matcher, StopMatcher::Create(options.stop.stop));
+  TextStream stream(ContinuationDecoder(tokenizer, prompt), std::move(matcher));
+
+  Request request{.prompt = prompt.ids, .sampling = options.sampling.params, .stop = {}};
+  request.sampling.seed = outcome.seed;
+  request.stop.max_tokens = options.stop.max_tokens;
+  request.stop.ignore_eos = options.stop.ignore_eos;
+
+  const InterruptScope interrupt;
+  Display display(options, console);
+  Status write_status = display.Begin(prompt.text);
+  RETURN_IF_ERROR(std::move(write_status));
+  write_status = Ok();
+  const auto on_token = [&](const TokenEvent& event) {
+    if (event.token != kNoToken) write_status = display.Add(stream.Push(event.token));
+    return write_status.ok() && stream.stop_index() < 0 && !InterruptScope::Requested();
+  };
+  ASSIGN_OR_RETURN(outcome.completion, engine.Generate(request, on_token));
+  RETURN_IF_ERROR(std::move(write_status));
+  RETURN_IF_ERROR(display.Add(stream.Finish()));
+  RETURN_IF_ERROR(display.End());
+
+  outcome.text = display.text();
+  outcome.finish_reason = FinishReasonName(outcome.completion.reason);
+  if (stream.stop_index() >= 0) {
+    outcome.finish_reason = FinishReasonName(FinishReason::kStop);
+    outcome.stop_string = &options.stop.stop[static_cast<size_t>(stream.stop_index())];
+  }
+  return outcome;
+}
+
+void WriteTimings(const Outcome& outcome, JsonWriter& json) {
+  const Completion& done = outcome.completion;
+  const auto rate = [](int64_t count, double seconds) {
+    // No measurement is null, not 0.
+    return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds
+                                    : std::numeric_limits<double>::quiet_NaN();
+  };
+  const auto generated = static_cast<int64_t>(done.tokens.size());
+  json.Key("timings").BeginObject();
+  json.Key("load_seconds").Double(outcome.load_seconds);
+  json.Key("prefill_seconds").Double(done.prefill_seconds);
+  json.Key("decode_seconds").Double(done.decode_seconds);
+  json.Key("prefill_tokens_per_second").Double(rate(done.prompt_tokens, done.prefill_seconds));
+  json.Key("decode_tokens_per_second").Double(rate(generated - 1, done.decode_seconds));
+  json.EndObject();
+}
+
+std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo& info,
+                   const Engine& engine) {
+  const Completion& done = outcome.completion;
+  const auto generated = static_cast<int64_t>(done.tokens.size());
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("prompt").String(prompt.text);
+  json.Key("text").String(outcome.text);
+  json.Key("tokens").BeginArray();
+  for (const TokenId token : done.tokens) json.Int(token);
+  json.EndArray();
+  json.Key("finish_reason").String(outcome.finish_reason);
+  json.Key("stop_string");
+  outcome.stop_string != nullptr ? json.String(*outcome.stop_string) : json.Null();
+  json.Key("seed").Uint(outcome.seed);
+  json.Key("usage").BeginObject();
+  json.Key("prompt_tokens").Int(done.prompt_tokens);
+  json.Key("completion_tokens").Int(generated);
+  json.Key("total_tokens").Int(done.prompt_tokens + generated);
+  json.EndObject();
+  WriteTimings(outcome, json);
+  json.Key("model").BeginObject();
+  json.Key("name").String(info.name).Key("path").String(info.path);
+  json.Key("architecture").String(info.architecture).Key("type").String(info.weights_type);
+  json.Key("parameters").Int(info.parameter_count);
+  json.EndObject();
+  json.Key("engine").BeginObject();
+  json.Key("isa").String(engine.isa_name()).Key("threads").Int(engine.threads());
+  json.Key("context").Int(engine.context()).Key("kv_bytes").Int(engine.kv_bytes());
+  json.EndObject();
+  json.Key("numerics_version").Int(kNumericsVersion);
+  json.EndObject();
+  return json.Take() + '\n';
+}
+
+RunStats StatsOf(const Outcome& outcome) {
+  const Completion& done = outcome.completion;
+  return {.prompt_tokens = done.prompt_tokens,
+          .completion_tokens = static_cast<int64_t>(done.tokens.size()),
+          .prefill_seconds = done.prefill_seconds,
+          .decode_seconds = done.decode_seconds,
+          .finish_reason = outcome.finish_reason,
+          .seed = outcome.seed};
+}
+
+// Everything the flags alone can get wrong, before a model is loaded for minutes.
+Status CheckFlags(const RunOptions& options) {
+  RETURN_IF_ERROR(Validate(options.sampling.params, std::numeric_limits<TokenId>::max()));
+  return StopMatcher::Create(options.stop.stop).status();
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& root, Action& chosen) {
+  CLI::App* verb = root.add_subcommand("run", "Generate text from a prompt");
+  verb->footer(kExamples);
+  const auto options = std::make_shared<RunOptions>();
+  AddTextArgs(*verb, options->prompt, "prompt");
+  AddModelArgs(*verb, options->model);
+  AddStopArgs(*verb, options->stop);
+  AddSwitch(*verb, {"--no-echo", "print only what the model adds, not the prompt"}, options->echo,
+            Echo::kNone);
+  AddSamplingArgs(*verb, options->sampling);
+  AddEngineArgs(*verb, options->engine);
+  AddOutputArgs(*verb, options->output);
+  verb->callback([options, &chosen] {
+    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
+      return Run(parsed, environment, console);
+    };
+  });
+}
+
+Status Run(const RunOptions& options, const Environment& environment, Console& console) {
+  console.Configure(options.output.console);
+  RETURN_IF_ERROR(CheckFlags(options));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  Prompt prompt;
+  ASSIGN_OR_RETURN(prompt.text, PromptText(options, console.terminals()));
+
+  const Stopwatch watch;
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  const double load_seconds = watch.Seconds();
+  const Tokenizer& tokenizer = model.tokenizer();
+  ASSIGN_OR_RETURN(prompt.ids, EncodePrompt(tokenizer, prompt.text, options.prompt.encode));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));
+  console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache",
+                             engine.isa_name(), engine.threads(), engine.context(),
+                             Bytes(engine.kv_bytes())));
+
+  ASSIGN_OR_RETURN(Outcome outcome, Generate(options, prompt, tokenizer, engine, console));
+  outcome.load_seconds = load_seconds;
+  if (options.output.form == OutputForm::kJson)
+    RETURN_IF_ERROR(console.Write(ToJson(outcome, prompt, model.info(), engine)));
+  console.Note(StatsLine(StatsOf(outcome)));
+  if (InterruptScope::Requested()) return Status(ErrorCode::kCancelled, "interrupted");
+  return Ok();
+}
+
+}  // namespace skald::cli

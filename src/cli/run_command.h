@@ -1,0 +1,33 @@
+/// `skald run`: text from a prompt, streamed to stdout.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+#include "cli/options.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+/// Whether the prompt is printed before what the model adds to it.
+enum class Echo : uint8_t { kPrompt, kNone };
+
+/// What `skald run` was asked to do.
+struct RunOptions {
+  ModelArgs model;
+  TextArgs prompt;
+  StopArgs stop;
+  SamplingArgs sampling;
+  EngineArgs engine;
+  OutputArgs output;
+  Echo echo = Echo::kPrompt;
+};
+
+/// Adds the verb; parsing it sets `chosen`.
+void AddRunCommand(CLI::App& root, Action& chosen);
+
+/// Loads the model, generates, prints. Errors: those of lookup, loading and Engine::Generate; kIo
+/// and kCancelled of Console::Write; kCancelled after Ctrl-C, when everything has been printed.
+Status Run(const RunOptions& options, const Environment& environment, Console& console);
+
+}  // namespace skald::cli

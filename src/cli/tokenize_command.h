@@ -1,0 +1,36 @@
+/// `skald tokenize`: text to token ids and back, as the engine sees them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+/// How ids are printed.
+enum class IdForm : uint8_t {
+  kLines,  ///< one id and its text per line
+  kList,   ///< "1,2,3", as --decode and `skald logits --tokens` take it
+};
+
+/// What `skald tokenize` was asked to do.
+struct TokenizeOptions {
+  ModelArgs model;
+  TextArgs text;
+  std::optional<std::string> decode;  ///< ids to turn into text instead
+  IdForm ids = IdForm::kLines;
+  OutputArgs output;
+};
+
+/// Adds the verb; parsing it sets `chosen`.
+void AddTokenizeCommand(CLI::App& root, Action& chosen);
+
+/// Loads the model's tokenizer, converts, prints. Errors: those of lookup and loading, of
+/// Tokenizer::Encode, and of Console::Write; kInvalidArgument for an id the vocabulary lacks.
+Status Tokenize(const TokenizeOptions& options, const Environment& environment, Console& console);
+
+}  // namespace skald::cli

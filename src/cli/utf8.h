@@ -1,0 +1,44 @@
+/// UTF-8 for output: repairing, escaping and measuring text that is about to be shown.
+///
+/// What the command prints can come from a model file or from a model, so from anywhere: it may be
+/// ill-formed, and it may hold the control characters with which a terminal is reprogrammed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace skald::cli {
+
+/// U+FFFD, REPLACEMENT CHARACTER.
+inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// One step through a text.
+struct Utf8Step {
+  size_t length = 1;   ///< bytes of the character, or of the maximal ill-formed sequence
+  bool valid = false;  ///< whether they are a character
+};
+
+/// Looks at the front of `text`, which must not be empty. An ill-formed sequence is as long as the
+/// Unicode standard's "maximal subpart" (section 3.9, what web browsers replace by one U+FFFD).
+Utf8Step NextUtf8(std::string_view text);
+
+/// `text` with each ill-formed sequence replaced by U+FFFD.
+std::string ValidUtf8(std::string_view text);
+
+/// True if all of `text` is well-formed.
+bool IsValidUtf8(std::string_view text);
+
+/// `text` for a terminal: newline and tab stay, every other control character (C0, DEL, C1) and
+/// every ill-formed byte becomes \xHH. No text can move the cursor or change colours.
+std::string TerminalText(std::string_view text);
+
+/// `text` for one cell of a table or one line of a message: as TerminalText, and newline, tab and
+/// carriage return become \n, \t and \r.
+std::string TerminalLine(std::string_view text);
+
+/// Columns that valid UTF-8 takes on a terminal, counting one for each character. East Asian wide
+/// characters take two, so a table with such names is ragged; nothing worse.
+size_t DisplayWidth(std::string_view text);
+
+}  // namespace skald::cli
