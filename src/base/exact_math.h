@@ -6,7 +6,7 @@
 /// order, compiled with -ffp-contract=off: the same bits from every compiler and on every machine.
 ///
 /// Accuracy is that of a good library, not perfect: the error bounds below are tested against long
-/// double. No state, no errno, any thread. Cost: 5 to 10 ns, pow about 100 ns.
+/// double. No state, no errno, any thread. Cost: 10 to 20 ns.
 #pragma once
 
 #include <bit>

@@ -270,6 +270,20 @@ TEST(SamplerLogprobs, AreThoseOfTheUnmodifiedDistribution) {
   EXPECT_NEAR(sampled->top[2].logprob, std::log(0.2), 1e-6);
 }
 
+TEST(SamplerLogprobs, TopIsOfTheModelAlsoWhereTheBiasMovesTheMaximumOfABlock) {
+  std::vector<float> logits(2000, 0.0f);  // eight blocks
+  logits[1500] = 5;
+  logits[700] = 4;
+  Sampler sampler = NewSampler(2000);
+  const SamplingParams params = {.logit_bias = {{100, 50}, {1500, -kInf}}, .top_logprobs = 2};
+  const Result<Sampled> sampled =
+      sampler.Sample({.logits = logits, .prompt = {}, .output = {}, .key = {}}, params);
+  EXPECT_EQ(sampled->token, 100);
+  ASSERT_EQ(sampled->top.size(), 2u);
+  EXPECT_EQ(sampled->top[0].token, 1500);
+  EXPECT_EQ(sampled->top[1].token, 700);
+}
+
 TEST(SamplerLogprobs, AreComputedOnlyIfAskedFor) {
   EXPECT_FALSE(SampleOnce({1, 2}, {})->logprob.has_value());
   EXPECT_NEAR(*SampleOnce({1, 1}, {.top_logprobs = 0})->logprob, -std::log(2.0), 1e-12);
