@@ -1,6 +1,8 @@
-// What the vector matmuls share. Templates over types of one instruction set only, so they belong
-// to the target region that is open where this is included (see isa/vec_avx512.h).
+/// What the vector matmuls share. Templates over types of one instruction set only, so they belong
+/// to the target region that is open where this is included (see isa/vec_avx512.h).
+#pragma once
 
+#include "base/check.h"
 #include "kernels/matmul/matmul.h"
 
 namespace skald::kernels {
