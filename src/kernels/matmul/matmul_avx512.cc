@@ -101,6 +101,41 @@ using Weights = __m512i[8];
   }
 }
 
+// Tokens whose dot products are interleaved. A chain of 8 dots takes 40 cycles, and the scheduler
+// of the core sees less than ten chains ahead: interleaved, the next instructions are independent.
+template <int MR>
+inline constexpr int kChains = MR % 4 == 0   ? 4
+                               : MR % 3 == 0 ? 3
+                                             : MR;
+// The same where a token has two chains.
+template <int MR>
+inline constexpr int kHalfChains = MR % 2 == 0 ? 2 : 1;
+
+// dots[j] += the 32 columns w times the activations of token first + j.
+template <int MR, int N>
+[[gnu::always_inline]] inline void AddDots(const Weights& w, const int8_t (&q)[MR][32], int first,
+                                           __m512i (&dots)[N]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) {
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) dots[j] = AddDot(dots[j], w[k], q[first + j] + 4 * k);
+  }
+}
+
+// The same for the columns 0..15 and 16..31 apart.
+template <int MR, int N>
+[[gnu::always_inline]] inline void AddHalfDots(const Weights& w, const int8_t (&q)[MR][32],
+                                               int first, __m512i (&low)[N], __m512i (&high)[N]) {
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      low[j] = AddDot(low[j], w[k], q[first + j] + 4 * k);
+      high[j] = AddDot(high[j], w[k + 4], q[first + j] + 16 + 4 * k);
+    }
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Block32: a float scale for each 32 columns.
 
@@ -124,13 +159,21 @@ struct Block32Kernel {
     return Broadcast(sizeof(Unit) == sizeof(UnitQ8) ? &a.corr128[m] : &a.corr8[m]);
   }
 
-  // The minimum times the sum of the activations, added to acc.
-  [[gnu::always_inline]] static __m512 AddMinimum(__m512 acc, const Unit& unit, const Tile& a,
-                                                  int m) {
-    // corr8 = -8 * asum; the shift is exact.
-    const __m512i sum = _mm512_srai_epi32(_mm512_set1_epi32(-a.corr8[m]), 3);
-    const __m512 scaled = _mm512_mul_ps(_mm512_set1_ps(a.da[m]), _mm512_cvtepi32_ps(sum));
-    return _mm512_fmadd_ps(LoadHalves(unit.m), scaled, acc);
+  // Adds the minimums times da * asum, for all tokens.
+  [[gnu::always_inline]] static void AddMinimums(const Unit& unit, const Tile& a,
+                                                 __m512 (&acc)[MR]) {
+    // Lanes are tokens here. corr8 = -8 * asum; the shift is exact.
+    constexpr __mmask16 kTokens = static_cast<__mmask16>((1u << MR) - 1);
+    const __m512i corr = _mm512_maskz_loadu_epi32(kTokens, a.corr8);
+    const __m512i sums = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 3);
+    const __m512 da = _mm512_maskz_loadu_ps(kTokens, a.da);
+    alignas(64) float scaled[16];
+    _mm512_store_ps(scaled, _mm512_mul_ps(da, _mm512_cvtepi32_ps(sums)));
+    const __m512 minimum = LoadHalves(unit.m);
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) {
+      acc[m] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(scaled[m]), acc[m]);
+    }
   }
 
   static void Panel(const Unit* units, const Tile* tile, int64_t blocks, float* out,
@@ -145,14 +188,18 @@ struct Block32Kernel {
       Unpack(unit, w);
       const __m512 d = LoadHalves(unit.d);
 #pragma GCC unroll 16
-      for (int m = 0; m < MR; ++m) {
-        __m512i dot = Start(a, m);
-#pragma GCC unroll 8
-        for (int k = 0; k < 8; ++k) dot = AddDot(dot, w[k], a.q[m] + 4 * k);
-        const __m512 scale = _mm512_mul_ps(d, _mm512_set1_ps(a.da[m]));
-        acc[m] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), scale, acc[m]);
-        if constexpr (kHasMin) acc[m] = AddMinimum(acc[m], unit, a, m);
+      for (int m = 0; m < MR; m += kChains<MR>) {
+        __m512i dots[kChains<MR>];
+#pragma GCC unroll 4
+        for (int j = 0; j < kChains<MR>; ++j) dots[j] = Start(a, m + j);
+        AddDots(w, a.q, m, dots);
+#pragma GCC unroll 4
+        for (int j = 0; j < kChains<MR>; ++j) {
+          const __m512 scale = _mm512_mul_ps(d, _mm512_set1_ps(a.da[m + j]));
+          acc[m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[j]), scale, acc[m + j]);
+        }
       }
+      if constexpr (kHasMin) AddMinimums(unit, a, acc);
     }
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
@@ -234,40 +281,19 @@ struct Scales6 {
   }
 };
 
-// Each policy below says, for one unit type, how a block enters the integer sums I of the tokens
-// (AddBlock) and what the minimum sum J is (Minimums).
+// A policy says, for one unit type, how a block enters the integer sums I of the tokens (AddBlock)
+// and what the minimum sum J of a token is (Minimums, where AnyMinimum). It is made anew for each
+// unit and holds what the blocks of the unit share.
 
-// kQ4K. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16, and so does
-// scale << shift, at most 63 << 3: vpdpwssd multiplies and adds both halves of the block without
-// the slow 32-bit multiplication. The high int16 of its operands meet zeros.
+// What kQ4K and kQ5K have in common.
 template <int MR>
-struct Q4KPolicy {
-  using Unit = UnitQ4K;
-  using Tile = Super256Tile<MR>;
+struct WideScales {
   static constexpr bool kHasMin = true;
 
-  [[gnu::always_inline]] explicit Q4KPolicy(const Unit& unit) : scales(unit.scales) {}
+  [[gnu::always_inline]] explicit WideScales(const PackedScales6& packed) : scales(packed) {}
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
-                                       __m512i (&sums)[MR]) const {
-    Weights w;
-    UnpackNibbles(unit.nibbles[b], w);
-    const ShiftedScales<MR> shifted(scales.ScaleOf(b));
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) {
-      __m512i x = _mm512_setzero_si512();
-      __m512i y = _mm512_setzero_si512();
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) {
-        x = AddDot(x, w[k], a.q[b][m] + 4 * k);
-        y = AddDot(y, w[k + 4], a.q[b][m] + 16 + 4 * k);
-      }
-      const __m512i scale = shifted.For(a.shift[b][m]);
-      sums[m] = _mm512_dpwssd_epi32(sums[m], x, scale);
-      sums[m] = _mm512_dpwssd_epi32(sums[m], y, scale);
-    }
-  }
-  [[gnu::always_inline]] __m512i Minimums(const Tile& a, int m) const {
+  [[gnu::always_inline]] static bool AnyMinimum() { return true; }
+  [[gnu::always_inline]] __m512i Minimums(const Super256Tile<MR>& a, int m) const {
     __m512i sum = _mm512_setzero_si512();
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
@@ -279,39 +305,64 @@ struct Q4KPolicy {
   Scales6 scales;
 };
 
+// kQ4K. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16, and so does
+// scale << shift, at most 63 << 3: vpdpwssd multiplies and adds both halves of the block without
+// the slow 32-bit multiplication. The high int16 of its operands meet zeros.
+template <int MR>
+struct Q4KPolicy : WideScales<MR> {
+  using Unit = UnitQ4K;
+  using Tile = Super256Tile<MR>;
+
+  [[gnu::always_inline]] Q4KPolicy(const Unit& unit, const Tile&) : WideScales<MR>(unit.scales) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    Weights w;
+    UnpackNibbles(unit.nibbles[b], w);
+    const ShiftedScales<MR> shifted(this->scales.ScaleOf(b));
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; m += kHalfChains<MR>) {
+      __m512i low[kHalfChains<MR>];
+      __m512i high[kHalfChains<MR>];
+#pragma GCC unroll 2
+      for (int j = 0; j < kHalfChains<MR>; ++j) low[j] = high[j] = _mm512_setzero_si512();
+      AddHalfDots(w, a.q[b], m, low, high);
+#pragma GCC unroll 2
+      for (int j = 0; j < kHalfChains<MR>; ++j) {
+        const __m512i scale = shifted.For(a.shift[b][m + j]);
+        sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], low[j], scale);
+        sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], high[j], scale);
+      }
+    }
+  }
+};
+
 // kQ5K. As kQ4K, but the dot products do not fit int16.
 template <int MR>
-struct Q5KPolicy {
+struct Q5KPolicy : WideScales<MR> {
   using Unit = UnitQ5K;
   using Tile = Super256Tile<MR>;
-  static constexpr bool kHasMin = true;
 
-  [[gnu::always_inline]] explicit Q5KPolicy(const Unit& unit) : scales(unit.scales) {}
+  [[gnu::always_inline]] Q5KPolicy(const Unit& unit, const Tile&) : WideScales<MR>(unit.scales) {}
 
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
                                        __m512i (&sums)[MR]) const {
     Weights w;
     UnpackFive(unit.blocks[b], w);
-    const ShiftedScales<MR> shifted(scales.ScaleOf(b));
+    const ShiftedScales<MR> shifted(this->scales.ScaleOf(b));
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) {
-      __m512i dot = _mm512_setzero_si512();
-#pragma GCC unroll 8
-      for (int k = 0; k < 8; ++k) dot = AddDot(dot, w[k], a.q[b][m] + 4 * k);
-      const __m512i scale = shifted.For(a.shift[b][m]);
-      sums[m] = _mm512_add_epi32(sums[m], _mm512_mullo_epi32(dot, scale));
-    }
-  }
-  [[gnu::always_inline]] __m512i Minimums(const Tile& a, int m) const {
-    __m512i sum = _mm512_setzero_si512();
+    for (int m = 0; m < MR; m += kChains<MR>) {
+      __m512i dots[kChains<MR>];
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      sum = AddPairs(sum, Scales6::Pairs(scales.mins[j]), &a.sum_pairs[j][m]);
+      for (int j = 0; j < kChains<MR>; ++j) dots[j] = _mm512_setzero_si512();
+      AddDots(w, a.q[b], m, dots);
+#pragma GCC unroll 4
+      for (int j = 0; j < kChains<MR>; ++j) {
+        const __m512i scaled = _mm512_mullo_epi32(dots[j], shifted.For(a.shift[b][m + j]));
+        sums[m + j] = _mm512_add_epi32(sums[m + j], scaled);
+      }
     }
-    return sum;
   }
-
-  Scales6 scales;
 };
 
 // Both halves of a block whose scales are 16 columns wide. kOffsetShift: the weight offset is
@@ -320,24 +371,29 @@ template <int MR, int kOffsetShift>
 [[gnu::always_inline]] inline void AddHalves(const Weights& w, const int8_t (&scales)[16][16],
                                              const Super256Tile<MR>& a, int b,
                                              __m512i (&sums)[MR]) {
-  const ShiftedScales<MR> low(LoadBytes(scales[2 * b]));
-  const ShiftedScales<MR> high(LoadBytes(scales[2 * b + 1]));
+  const ShiftedScales<MR> low_scale(LoadBytes(scales[2 * b]));
+  const ShiftedScales<MR> high_scale(LoadBytes(scales[2 * b + 1]));
 #pragma GCC unroll 16
-  for (int m = 0; m < MR; ++m) {
-    __m512i x = Broadcast(&a.corr32[2 * b][m]);
-    __m512i y = Broadcast(&a.corr32[2 * b + 1][m]);
-    if constexpr (kOffsetShift != 0) {
-      x = _mm512_slli_epi32(x, kOffsetShift);
-      y = _mm512_slli_epi32(y, kOffsetShift);
+  for (int m = 0; m < MR; m += kHalfChains<MR>) {
+    __m512i low[kHalfChains<MR>];
+    __m512i high[kHalfChains<MR>];
+#pragma GCC unroll 2
+    for (int j = 0; j < kHalfChains<MR>; ++j) {
+      low[j] = Broadcast(&a.corr32[2 * b][m + j]);
+      high[j] = Broadcast(&a.corr32[2 * b + 1][m + j]);
+      if constexpr (kOffsetShift != 0) {
+        low[j] = _mm512_slli_epi32(low[j], kOffsetShift);
+        high[j] = _mm512_slli_epi32(high[j], kOffsetShift);
+      }
     }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      x = AddDot(x, w[k], a.q[b][m] + 4 * k);
-      y = AddDot(y, w[k + 4], a.q[b][m] + 16 + 4 * k);
+    AddHalfDots(w, a.q[b], m, low, high);
+#pragma GCC unroll 2
+    for (int j = 0; j < kHalfChains<MR>; ++j) {
+      const int32_t& shift = a.shift[b][m + j];
+      const __m512i scaled_low = _mm512_mullo_epi32(low[j], low_scale.For(shift));
+      const __m512i scaled_high = _mm512_mullo_epi32(high[j], high_scale.For(shift));
+      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_add_epi32(scaled_low, scaled_high));
     }
-    const int32_t& shift = a.shift[b][m];
-    sums[m] = _mm512_add_epi32(sums[m], _mm512_mullo_epi32(x, low.For(shift)));
-    sums[m] = _mm512_add_epi32(sums[m], _mm512_mullo_epi32(y, high.For(shift)));
   }
 }
 
@@ -347,7 +403,7 @@ struct Q6KPolicy {
   using Tile = Super256Tile<MR>;
   static constexpr bool kHasMin = false;
 
-  [[gnu::always_inline]] explicit Q6KPolicy(const Unit&) {}
+  [[gnu::always_inline]] Q6KPolicy(const Unit&, const Tile&) {}
 
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
                                        __m512i (&sums)[MR]) const {
@@ -362,11 +418,23 @@ struct Q8KPolicy {
   using Unit = UnitQ8K;
   using Tile = Super256Tile<MR>;
   static constexpr bool kHasMin = true;
-
-  [[gnu::always_inline]] explicit Q8KPolicy(const Unit& unit) {
+  [[gnu::always_inline]] Q8KPolicy(const Unit& unit, const Tile& a) {
+    __m512i any =
+        _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(unit.dmin)));
     for (int b = 0; b < 8; ++b) {
       const __m512i high = _mm512_slli_epi32(LoadBytes(unit.mins[2 * b + 1]), 16);
       min_pairs[b] = _mm512_or_si512(LoadBytes(unit.mins[2 * b]), high);
+      any = _mm512_or_si512(any, min_pairs[b]);
+    }
+    any_minimum = _mm512_test_epi32_mask(any, any) != 0;
+    if (!any_minimum) return;
+    for (int b = 0; b < 8; ++b) {
+      for (int m = 0; m < MR; ++m) {
+        // asum of 16 columns, shifted: at most 16 * 127 * 8 = 16256, an int16.
+        const int32_t low = -a.corr32[2 * b][m] >> 5 << a.shift[b][m];
+        const int32_t high = -a.corr32[2 * b + 1][m] >> 5 << a.shift[b][m];
+        sum_pairs[b][m] = high << 16 | (low & 0xffff);
+      }
     }
   }
 
@@ -377,23 +445,19 @@ struct Q8KPolicy {
     AddHalves<MR, 2>(w, unit.scales, a, b, sums);
   }
 
-  // asum of 16 columns, shifted: at most 16 * 127 * 8 = 16256, an int16.
-  static uint32_t ShiftedSum(const Tile& a, int sub_block, int m) {
-    const int32_t sum = -a.corr32[sub_block][m] >> 5;
-    return static_cast<uint32_t>(sum * (1 << a.shift[sub_block / 2][m]));
-  }
-  [[gnu::always_inline]] __m512i Minimums(const Tile& a, int m) const {
+  [[gnu::always_inline]] bool AnyMinimum() const { return any_minimum; }
+  [[gnu::always_inline]] __m512i Minimums(const Tile&, int m) const {
     __m512i sum = _mm512_setzero_si512();
-    for (int b = 0; b < 8; ++b) {
-      const uint32_t low = ShiftedSum(a, 2 * b, m) & 0xffffu;
-      const uint32_t high = ShiftedSum(a, 2 * b + 1, m) << 16;
-      sum = _mm512_dpwssd_epi32(sum, min_pairs[b],
-                                _mm512_set1_epi32(static_cast<int32_t>(high | low)));
-    }
+#pragma GCC unroll 8
+    for (int b = 0; b < 8; ++b) sum = AddPairs(sum, min_pairs[b], &sum_pairs[b][m]);
     return sum;
   }
 
   __m512i min_pairs[8];
+  // False where every minimum and dmin is zero bits, as for IQ4_XS: the term is then a zero that
+  // changes no t, not even the sign of a zero (t - 0 * 0).
+  bool any_minimum;
+  int32_t sum_pairs[8][MR];  // as Super256Tile::sum_pairs, for sub-blocks of 16
 };
 
 template <typename Policy, int MR>
@@ -412,7 +476,7 @@ struct Super256Kernel {
 
   [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile& a,
                                                    __m512 (&acc)[MR]) {
-    const Policy policy(unit);
+    const Policy policy(unit, a);
     __m512i sums[MR];
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) sums[m] = _mm512_setzero_si512();
@@ -423,7 +487,9 @@ struct Super256Kernel {
     for (int m = 0; m < MR; ++m) {
       __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
       if constexpr (Policy::kHasMin) {
-        t = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(policy.Minimums(a, m)), LoadHalves(unit.dmin), t);
+        if (policy.AnyMinimum()) {
+          t = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(policy.Minimums(a, m)), LoadHalves(unit.dmin), t);
+        }
       }
       acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[m]), acc[m]);
     }
@@ -505,16 +571,17 @@ struct FloatKernel {
     }
   }
 
-  static void Run(const MatmulArgs& args) {
+  // The panels from p on: by NP, the rest by half as many.
+  template <int NP>
+  static void RunFrom(int64_t p, const MatmulArgs& args) {
     const int64_t panel_bytes = args.cols * kPanelRows * Element::kBytes;
-    int64_t p = 0;
-    for (; p + kPanels <= args.panel_count; p += kPanels) {
-      Panels<kPanels>(args.panels + p * panel_bytes, args, args.out + p * kPanelRows);
+    for (; p + NP <= args.panel_count; p += NP) {
+      Panels<NP>(args.panels + p * panel_bytes, args, args.out + p * kPanelRows);
     }
-    for (; p < args.panel_count; ++p) {
-      Panels<1>(args.panels + p * panel_bytes, args, args.out + p * kPanelRows);
-    }
+    if constexpr (NP > 1) RunFrom<NP / 2>(p, args);
   }
+
+  static void Run(const MatmulArgs& args) { RunFrom<kPanels>(0, args); }
 };
 
 template <int MR>
