@@ -12,9 +12,9 @@ namespace skald::kernels::avx2 {
 struct F32x16 {
   /// Of 16 registers, 12 for accumulators (2 each), 4 for operands.
   static constexpr int kAccumulators = 6;
-  /// Rows per inner attention kernel: 4 rows x 1 vector are 8 chains, enough for the latency of two
-  /// FMA units.
-  static constexpr int kRows = 4;
+  /// Rows per inner attention kernel: 6 rows x 1 vector are 12 chains; two FMA units with a latency
+  /// of 4 need 8.
+  static constexpr int kRows = 6;
 
   __m256 lo;  // lanes 0..7
   __m256 hi;  // lanes 8..15

@@ -1,0 +1,63 @@
+// Speed of RMSNorm: bytes read and written per second, the rows in L1 or L2. The two passes over a
+// row count as two reads of x; a copy of the same size shows the ceiling.
+
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/isa/isa.h"
+#include "kernels/norm/norm.h"
+
+namespace skald::kernels {
+namespace {
+
+void RunRmsNorm(benchmark::State& state, Isa isa, int64_t n) {
+  const std::vector<float> x(static_cast<size_t>(n), 0.5f);
+  const std::vector<float> weight(x.size(), 1.5f);
+  std::vector<float> y(x.size());
+  RmsNormArgs args;
+  args.x = x.data();
+  args.weight = weight.data();
+  args.y = y.data();
+  args.rows = 1;
+  args.n = n;
+  args.eps = 1e-5f;
+  const RmsNormFn rms_norm = RmsNormFor(isa);
+  for (auto _ : state) {
+    rms_norm(args);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * n * 16);
+}
+
+void RunCopy(benchmark::State& state, int64_t n) {
+  const std::vector<float> x(static_cast<size_t>(n), 0.5f);
+  std::vector<float> y(x.size());
+  for (auto _ : state) {
+    std::memcpy(y.data(), x.data(), x.size() * sizeof(float));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * n * 8);
+}
+
+void RegisterAll() {
+  for (const int64_t n : {576, 2048, 4096}) {
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+      if (isa > DetectIsa()) continue;
+      const std::string name = "rms_norm/" + std::string(IsaName(isa)) + "/" + std::to_string(n);
+      benchmark::RegisterBenchmark(name.c_str(), RunRmsNorm, isa, n);
+    }
+    benchmark::RegisterBenchmark(("copy/" + std::to_string(n)).c_str(), RunCopy, n);
+  }
+}
+
+}  // namespace
+}  // namespace skald::kernels
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  skald::kernels::RegisterAll();
+  benchmark::RunSpecifiedBenchmarks();
+}
