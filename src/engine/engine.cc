@@ -1,7 +1,7 @@
 #include "skald/engine.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -154,6 +154,16 @@ class Generation {
   std::vector<TokenId> output_;
 };
 
+Status CheckLogits(std::span<const float> logits, int64_t position) {
+  for (size_t token = 0; token < logits.size(); ++token) {
+    if (!std::isnan(logits[token])) continue;
+    return Status(ErrorCode::kNumeric, "the logit of token " + std::to_string(token) +
+                                           " at position " + std::to_string(position) +
+                                           " is not a number: the weights are broken");
+  }
+  return Ok();
+}
+
 }  // namespace
 
 std::string_view FinishReasonName(FinishReason reason) {
@@ -242,7 +252,11 @@ Status Engine::ComputeLogits(std::span<const TokenId> tokens, std::span<const in
     state_->Step(tokens.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
                  {.row_count = count, .first_position = position, .pages = table.pages()},
                  std::span(state_->logit_rows).first(static_cast<size_t>(count)));
-    for (int64_t row = 0; row < count; ++row) RETURN_IF_ERROR(on_row(state_->LogitRow(row)));
+    for (int64_t row = 0; row < count; ++row) {
+      const std::span<const float> logits = state_->LogitRow(row);
+      RETURN_IF_ERROR(CheckLogits(logits, position + row));
+      RETURN_IF_ERROR(on_row(logits));
+    }
     position += count;
   }
   return Ok();
