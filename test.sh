@@ -98,7 +98,7 @@ lane_tsan() {
 # lane_fuzz SECONDS: all targets in turn. Inputs found stay in build/fuzz/corpus, failing ones in
 # build/fuzz/crashes.
 lane_fuzz() {
-  local seconds=$1 target name corpus each arguments
+  local seconds=$1 target name corpus seeds dictionary each arguments
   ensure_packages build clang
   configure fuzz && build fuzz || return 1
   local targets=("$root"/build/fuzz/*_fuzz)
@@ -110,11 +110,12 @@ lane_fuzz() {
     name=$(basename "$target")
     corpus=$root/build/fuzz/corpus/$name
     mkdir -p "$corpus"
-    arguments=(-max_total_time="$each" -timeout=10 -rss_limit_mb=2048
+    arguments=(-max_total_time="$each" -max_len=4096 -timeout=10 -rss_limit_mb=1024
       -artifact_prefix="$root/build/fuzz/crashes/$name-" "$corpus")
-    [ ! -d "$root/fuzz/corpora/$name" ] || arguments+=("$root/fuzz/corpora/$name")
-    [ ! -f "$root/fuzz/dictionaries/$name.dict" ] ||
-      arguments+=(-dict="$root/fuzz/dictionaries/$name.dict")
+    seeds=$root/fuzz/corpora/${name%_fuzz}
+    dictionary=$root/fuzz/${name%_fuzz}.dict
+    if [ -d "$seeds" ]; then arguments+=("$seeds"); fi
+    if [ -f "$dictionary" ]; then arguments+=(-dict="$dictionary"); fi
     say "fuzz: $name, $each s"
     if "$target" "${arguments[@]}" >"$root/build/fuzz/$name.log" 2>&1; then
       passed=$((passed + 1))

@@ -85,7 +85,7 @@ BANS = [
         ("src/base/aligned_buffer.cc", "src/formats/header_reader.cc")),
     Ban(r"\bstd::(w)?regex|<regex>", "PCRE2 in text, plain code elsewhere"),
     Ban(r"\b(strcpy|strcat|strncpy|strtok|gets)\s*\(", "std::string"),
-    Ban(r"\b(ato[ifl]l?|strto\w+|sscanf|sto(i|l|ll|ul|ull|f|d|ld))\s*\(", "std::from_chars"),
+    Ban(r"\b(ato[ifl]l?|strto\w+|sscanf|sto(i|l|ll|ul|ull|f|d|ld))\s*\(", "std::from_chars", TESTS),
     Ban(r"\bassert\s*\(|<cassert>", "CHECK or DCHECK (base/check.h)"),
     Ban(r"\b(abort|exit|_exit|quick_exit|terminate)\s*\(", "a Status, or CHECK for a bug",
         ("src/base/check.cc", "src/cli/*", "*_fuzz.cc")),
@@ -101,7 +101,7 @@ BANS = [
 MACHINE_PATHS = [
     (r"-m(arch|tune)=native", ("STYLE.md",)),
     (r"/[w]ork/|/[f]arm", ()),
-    (r"/[h]ome/\w", ()),
+    (r"/[h]ome/\w", TESTS),
     (r"/[t]mp/", (*TESTS, "docs/*")),
 ]
 
