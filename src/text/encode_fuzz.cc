@@ -1,0 +1,120 @@
+// Encodes arbitrary bytes with small vocabularies of both families. Oracles: the bytes come back
+// when decoded, and short pieces are merged as the definition of BPE says.
+//
+// Input: byte 0 chooses the vocabulary, and from 250 on has the rest repeated to two kilobytes,
+// for the time limit of the fuzzer to catch superlinear behaviour.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "skald/tokenizer.h"
+#include "text/pre_tokenizer.h"
+#include "text/test_vocabs.h"
+#include "text/utf8.h"
+
+namespace {
+
+using skald::TokenId;
+using skald::Tokenizer;
+
+constexpr size_t kNaiveBytes = 40;
+constexpr size_t kRepeatedBytes = 2048;
+constexpr uint8_t kRepeatFrom = 250;
+constexpr const char* kPreTokenizers[] = {"gpt-2",  "llama-bpe",    "qwen2",       "default",
+                                          "smollm", "deepseek-llm", "deepseek-v3", "gpt-4o"};
+
+// One vocabulary with everything needed to check it.
+struct Family {
+  explicit Family(skald::text::OwnedSpec spec)
+      : owned(std::move(spec)),
+        tokenizer(*Tokenizer::Create(owned.spec())),
+        sentence_piece(owned),
+        byte_level(owned) {
+    if (owned.fields.model == "gpt2") {
+      pre_tokenizer.emplace(*skald::text::PreTokenizer::Create(owned.fields.pre));
+    }
+  }
+
+  skald::text::OwnedSpec owned;
+  Tokenizer tokenizer;
+  skald::text::NaiveSentencePiece sentence_piece;
+  skald::text::NaiveByteLevel byte_level;
+  std::optional<skald::text::PreTokenizer> pre_tokenizer;
+};
+
+const std::vector<Family>& Families() {
+  static const std::vector<Family> families = [] {
+    std::vector<Family> made;
+    for (const char* pre : kPreTokenizers) made.emplace_back(skald::text::SmallByteLevel(pre));
+    skald::text::OwnedSpec owned = skald::text::SmallSentencePiece();
+    owned.fields.add_space_prefix = false;
+    made.emplace_back(owned);
+    owned.Add("c\xE2\x96\x81", 1, 5);  // words are not separate
+    made.emplace_back(owned);
+    return made;
+  }();
+  return families;
+}
+
+std::string Replace(const std::string& text, std::string_view from, std::string_view to) {
+  std::string replaced;
+  size_t at = 0;
+  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+    replaced.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  return replaced.append(text, at, std::string::npos);
+}
+
+std::vector<TokenId> Naive(const Family& family, std::string_view text) {
+  std::vector<TokenId> ids;
+  if (family.pre_tokenizer) {
+    const auto pieces = family.pre_tokenizer->Split(text);
+    CHECK(pieces.ok());
+    for (const std::string_view piece : *pieces) {
+      const TokenId whole = family.tokenizer.FindToken(piece);
+      if (family.pre_tokenizer->takes_whole_pieces() && whole != skald::kNoToken &&
+          family.tokenizer.Type(whole) == skald::TokenType::kNormal) {
+        ids.push_back(whole);
+        continue;
+      }
+      for (const TokenId id : family.byte_level.Encode(piece)) ids.push_back(id);
+    }
+    return ids;
+  }
+  std::vector<std::string> characters;
+  while (!text.empty()) {
+    const skald::text::Utf8Sequence sequence = skald::text::ReadUtf8(text);
+    const bool whole = sequence.kind == skald::text::Utf8Sequence::Kind::kWellFormed;
+    characters.emplace_back(text.substr(0, whole ? static_cast<size_t>(sequence.length) : 1));
+    text.remove_prefix(characters.back().size());
+  }
+  return family.sentence_piece.Encode(characters);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const Family& family = Families()[data[0] % Families().size()];
+  std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (data[0] >= kRepeatFrom && !text.empty()) {
+    const std::string unit = text;
+    while (text.size() < kRepeatedBytes) text += unit;
+  }
+
+  const auto ids = family.tokenizer.Encode(text);
+  CHECK(ids.ok());
+  const bool sentence_piece = !family.pre_tokenizer.has_value();
+  const std::string expected = sentence_piece ? Replace(text, "\xE2\x96\x81", " ") : text;
+  const std::vector<TokenId> body(ids->begin() + (family.tokenizer.add_bos() ? 1 : 0), ids->end());
+  CHECK(family.tokenizer.DecodeBytes(body) == expected);
+  for (const TokenId id : body) CHECK(!family.tokenizer.IsControl(id));
+
+  if (text.size() <= kNaiveBytes && text.find("<tool>") == std::string::npos) {
+    CHECK(body == Naive(family, expected));
+  }
+  return 0;
+}
