@@ -277,7 +277,6 @@ TEST_P(WorkedExample, WeatherAHeadThatAsksWhoIsLastCannotBeCached) {
 class Toy {
  public:
   static constexpr int kDim = 16;
-  static constexpr int kWords = 16;
   using Multiplier = std::function<Matrix(const Matrix& weights, const Matrix& x)>;
   using Attender =
       std::function<Matrix(PagedCacheForTest& cache, const Matrix& queries, int64_t first)>;
