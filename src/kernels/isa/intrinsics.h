@@ -1,6 +1,6 @@
-/// <immintrin.h> without the false alarms of gcc 12: its AVX-512 intrinsics start from a deliberately
-/// undefined register and -Wuninitialized reports that in every caller (gcc bug 105593). Include this
-/// instead.
+/// <immintrin.h> without the false alarms of gcc 12: its AVX-512 intrinsics start from a
+/// deliberately undefined register and -Wuninitialized reports that in every caller (gcc bug
+/// 105593). Include this instead.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__)
