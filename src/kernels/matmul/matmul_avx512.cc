@@ -250,10 +250,11 @@ struct ShiftedScales {
   __m512i by_shift[kTable ? 4 : 1];
 };
 
-// The unpacked 6-bit scales and minimums: [pair][row][parity], as in PackedScales6.
+// The unpacked 6-bit scales and minimums: register j holds the int16 pairs (block 2 j, block
+// 2 j + 1) of each row.
 struct Scales6 {
-  alignas(64) uint8_t scales[4][16][2];
-  alignas(64) uint8_t mins[4][16][2];
+  __m512i scales[4];
+  __m512i mins[4];
 
   [[gnu::always_inline]] explicit Scales6(const PackedScales6& packed) {
     const __m512i low0 = Load(packed.low);
@@ -265,19 +266,20 @@ struct Scales6 {
     const __m512i s1 = _mm512_and_si512(low1, low_mask);
     const __m512i m0 = _mm512_and_si512(_mm512_srli_epi16(low0, 4), low_mask);
     const __m512i m1 = _mm512_and_si512(_mm512_srli_epi16(low1, 4), low_mask);
-    _mm512_store_si512(scales[0], OrMasked(s0, _mm512_slli_epi16(high, 4), high_mask));
-    _mm512_store_si512(scales[2], OrMasked(s1, _mm512_slli_epi16(high, 2), high_mask));
-    _mm512_store_si512(mins[0], OrMasked(m0, high, high_mask));
-    _mm512_store_si512(mins[2], OrMasked(m1, _mm512_srli_epi16(high, 2), high_mask));
+    Widen(OrMasked(s0, _mm512_slli_epi16(high, 4), high_mask), scales[0], scales[1]);
+    Widen(OrMasked(s1, _mm512_slli_epi16(high, 2), high_mask), scales[2], scales[3]);
+    Widen(OrMasked(m0, high, high_mask), mins[0], mins[1]);
+    Widen(OrMasked(m1, _mm512_srli_epi16(high, 2), high_mask), mins[2], mins[3]);
   }
-  [[gnu::always_inline]] static __m512i Pairs(const uint8_t (&values)[16][2]) {
-    return _mm512_cvtepu8_epi16(_mm256_load_si256(reinterpret_cast<const __m256i*>(values)));
+  // The bytes of two pairs as int16.
+  [[gnu::always_inline]] static void Widen(__m512i bytes, __m512i& first, __m512i& second) {
+    first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bytes));
+    second = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bytes, 1));
   }
   // The scales of a block, as int32: its half of the pairs.
   [[gnu::always_inline]] __m512i ScaleOf(int block) const {
-    const __m512i pairs = Pairs(scales[block / 2]);
-    return block % 2 == 0 ? _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff))
-                          : _mm512_srli_epi32(pairs, 16);
+    return block % 2 == 0 ? _mm512_and_si512(scales[block / 2], _mm512_set1_epi32(0xffff))
+                          : _mm512_srli_epi32(scales[block / 2], 16);
   }
 };
 
@@ -297,7 +299,7 @@ struct WideScales {
     __m512i sum = _mm512_setzero_si512();
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      sum = AddPairs(sum, Scales6::Pairs(scales.mins[j]), &a.sum_pairs[j][m]);
+      sum = AddPairs(sum, scales.mins[j], &a.sum_pairs[j][m]);
     }
     return sum;
   }
