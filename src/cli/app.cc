@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "cli/bench_command.h"
 #include "cli/completion.h"
 #include "cli/console.h"
 #include "cli/environment.h"
@@ -139,6 +140,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);
   AddLsCommand(*app, chosen);
+  AddBenchCommand(*app, chosen);
   AddCompletionCommand(*app, chosen);
   return app;
 }
@@ -182,8 +184,10 @@ std::string VersionText() {
 
 ExitCode Main(const std::vector<std::string>& arguments) {
   ReserveStandardDescriptors();
-  // A closed pipe is then an error of write (EPIPE), which ends the run in order.
+  // A closed pipe and a file at the user's size limit are then errors of write (EPIPE, EFBIG),
+  // which end the run in order.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   const Environment environment = ReadEnvironment();
   Console console(environment.terminals, environment.color);
   // Nothing of skald throws; the standard library does when memory runs out.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -89,7 +90,7 @@ void AddLogitsCommand(CLI::App& root, Action& chosen) {
              return std::move(chunks).status();
            });
   AddComputeArgs(*verb, options->engine);
-  AddOutputArgs(*verb, options->output);
+  AddConsoleArgs(*verb, options->console);
   verb->callback([options, &chosen] {
     chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
       return Logits(parsed, environment, console);
@@ -98,7 +99,7 @@ void AddLogitsCommand(CLI::App& root, Action& chosen) {
 }
 
 Status Logits(const LogitsOptions& options, const Environment& environment, Console& console) {
-  console.Configure(options.output.console);
+  console.Configure(options.console);
   if (options.out == "-" && console.terminals().output)
     return Status(ErrorCode::kInvalidArgument,
                   "--out -: refusing to write raw numbers to a terminal; redirect stdout");

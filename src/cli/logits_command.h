@@ -23,7 +23,7 @@ struct LogitsOptions {
   std::string out;                         ///< --out; "-" is stdout
   std::vector<int64_t> chunks;             ///< --chunks; empty: one size that bounds the memory
   EngineArgs engine;
-  OutputArgs output;
+  ConsoleOptions console;
 };
 
 /// The sizes in which `token_count` tokens are computed: those given, else kLogitChunk. The last

@@ -203,18 +203,20 @@ Result<std::optional<std::string>> ReadText(const TextArgs& args, const Terminal
   return std::optional<std::string>(WithoutFinalNewline(std::move(text)));
 }
 
+void AddConsoleArgs(CLI::App& app, ConsoleOptions& args) {
+  AddSwitch(app, {"-q,--quiet", "nothing on stderr but errors"}, args.verbosity, Verbosity::kQuiet)
+      ->group(kOutputGroup);
+  AddSwitch(app, {"--verbose", "say what is loaded and how it runs"}, args.verbosity,
+            Verbosity::kVerbose)
+      ->group(kOutputGroup);
+  AddChoice(app, {"--color", "colour and faint type (default auto)"}, args.color, kColorModes)
+      ->group(kOutputGroup);
+}
+
 void AddOutputArgs(CLI::App& app, OutputArgs& args) {
   AddSwitch(app, {"--json", "print one JSON object instead of text"}, args.form, OutputForm::kJson)
       ->group(kOutputGroup);
-  AddSwitch(app, {"-q,--quiet", "nothing on stderr but errors"}, args.console.verbosity,
-            Verbosity::kQuiet)
-      ->group(kOutputGroup);
-  AddSwitch(app, {"--verbose", "say what is loaded and how it runs"}, args.console.verbosity,
-            Verbosity::kVerbose)
-      ->group(kOutputGroup);
-  AddChoice(app, {"--color", "colour and faint type (default auto)"}, args.console.color,
-            kColorModes)
-      ->group(kOutputGroup);
+  AddConsoleArgs(app, args.console);
 }
 
 }  // namespace skald::cli

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,7 +77,10 @@ Result<std::optional<std::string>> ReadText(const TextArgs& args, const Terminal
 /// What form results take.
 enum class OutputForm : uint8_t { kText, kJson };
 
-/// --json, --quiet, --verbose, --color
+/// --quiet, --verbose, --color
+void AddConsoleArgs(CLI::App& app, ConsoleOptions& args);
+
+/// --json and those
 struct OutputArgs {
   OutputForm form = OutputForm::kText;
   ConsoleOptions console;

@@ -1,0 +1,65 @@
+# bash completion for skald; made by: skald completion bash
+_skald() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb='' word words
+  COMPREPLY=()
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in
+    run|tokenize|logits|show|ls|completion) verb=$word; break ;;
+    esac
+  done
+  case "$verb $prev" in
+    'run -p'|'run --prompt') return ;;
+    'run -f'|'run --file') return ;;
+    'run -m'|'run --model') return ;;
+    'run -n'|'run --n-predict') return ;;
+    'run --stop') return ;;
+    'run --temp'|'run --temperature') return ;;
+    'run --top-k') return ;;
+    'run --top-p') return ;;
+    'run --min-p') return ;;
+    'run --typical') return ;;
+    'run --repeat-penalty') return ;;
+    'run --presence-penalty') return ;;
+    'run --frequency-penalty') return ;;
+    'run --repeat-last-n') return ;;
+    'run --logit-bias') return ;;
+    'run --sampling-order') mapfile -t COMPREPLY < <(compgen -W 'standard llama.cpp' -- "$cur"); return ;;
+    'run --seed') return ;;
+    'run -c'|'run --ctx-size') return ;;
+    'run -t'|'run --threads') return ;;
+    'run --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512' -- "$cur"); return ;;
+    'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$cur"); return ;;
+    'run --chunk') return ;;
+    'run --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'tokenize -p'|'tokenize --prompt') return ;;
+    'tokenize -f'|'tokenize --file') return ;;
+    'tokenize --decode') return ;;
+    'tokenize -m'|'tokenize --model') return ;;
+    'tokenize --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'logits -m'|'logits --model') return ;;
+    'logits --tokens') return ;;
+    'logits --tokens-file') return ;;
+    'logits -o'|'logits --out') return ;;
+    'logits --chunks') return ;;
+    'logits -t'|'logits --threads') return ;;
+    'logits --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512' -- "$cur"); return ;;
+    'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$cur"); return ;;
+    'logits --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'show -m'|'show --model') return ;;
+    'show --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'ls --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+  esac
+  case $verb in
+    '') words='run tokenize logits show ls completion -h --help --version' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
+    tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
+    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --json -q --quiet --verbose --color' ;;
+    show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
+    ls) words='-h --help --json -q --quiet --verbose --color' ;;
+    completion) words='-h --help' ;;
+  esac
+  if [[ -z $verb || $cur == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  fi
+}
+complete -o bashdefault -o default -F _skald skald

@@ -1,0 +1,38 @@
+/// `skald bench`: how fast a model runs here, beside how fast this machine could run it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/bench_cases.h"
+#include "cli/options.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+/// Whether to measure single operations, too.
+enum class BenchDetail : uint8_t { kCases, kProfile };
+
+/// What `skald bench` was asked to do.
+struct BenchOptions {
+  ModelArgs model;
+  BenchLists lists;
+  int64_t repetitions = 5;
+  BenchDetail detail = BenchDetail::kCases;
+  std::optional<std::string> against;  ///< command of a peer
+  EngineArgs engine;
+  OutputArgs output;
+};
+
+/// Adds the verb; parsing it sets `chosen`.
+void AddBenchCommand(CLI::App& root, Action& chosen);
+
+/// Measures the ceilings, then each case: once to warm up, then `repetitions` times, in turn with
+/// the peer if there is one; then the ceilings again (the better ones count). Errors: those of
+/// lookup, loading and BenchSession; kInvalidArgument if the lists ask for nothing; kIo of the
+/// peer; kCancelled after Ctrl-C, when the cases that are complete are still printed.
+Status Bench(const BenchOptions& options, const Environment& environment, Console& console);
+
+}  // namespace skald::cli
