@@ -1,9 +1,10 @@
 /// Engine: runs a model. Tokens in, tokens out.
 ///
 ///     Result<Engine> engine = Engine::Create(model, {.context = 2048});
-///     Request request{.prompt = model.tokenizer().Encode("Once upon a time"), .sampling = {.seed =
-///     7}}; Result<Completion> done = engine->Generate(request, [&](const TokenEvent& event) { ...
-///     return true; });
+///     Request request{.prompt = model.tokenizer().Encode("Once upon a time"),
+///                     .sampling = {.seed = 7}};
+///     Result<Completion> done =
+///         engine->Generate(request, [&](const TokenEvent& event) { ... return true; });
 ///
 /// The answer to a request is a pure function of (model file, numerics version, prompt, sampling
 /// parameters, seed): the same bits for any number of threads, any chunk size and any instruction

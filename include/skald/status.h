@@ -61,11 +61,11 @@ inline Status Ok() { return Status(); }
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): return value;
+  Result(T value)  // NOLINT(google-explicit-constructor): return value;
+      : value_(std::move(value)) {}
   /// From an error. An OK status here is a bug; it is turned into an error rather than trusted.
-  Result(Status status)
-      : status_(std::move(status)) {  // NOLINT(google-explicit-constructor): return status;
+  Result(Status status)  // NOLINT(google-explicit-constructor): return status;
+      : status_(std::move(status)) {
     if (status_.ok())
       status_ = Status(ErrorCode::kNumeric, "internal: Result built from an OK status");
   }

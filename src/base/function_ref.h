@@ -16,8 +16,8 @@ template <typename R, typename... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <typename F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(
-      F&& function)  // NOLINT(google-explicit-constructor): a lambda is passed as an argument
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(  // NOLINT
+      F&& function)  // implicit: a lambda is passed as an argument
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);

@@ -4,11 +4,12 @@
 /// A step has R rows (tokens) of S sequences; the rows of a sequence are consecutive in the step
 /// and in its positions.
 ///
-/// | array            | shape | index      | value |
-/// |------------------|-------|------------|---------------------------------------------------------------------------|
-/// | tokens           | R     | row        | token id, 0 <= id < vocab | | sequences        | S |
-/// sequence   | row_count rows from the running sum of row_counts; first position; pages  | |
-/// logit_rows       | L     | logit row  | row whose logits are wanted; ascending |
+/// | array      | shape | index     | value                                                  |
+/// |------------|-------|-----------|--------------------------------------------------------|
+/// | tokens     | R     | row       | token id, 0 <= id < vocab                              |
+/// | sequences  | S     | sequence  | row_count rows from the running sum of row_counts;     |
+/// |            |       |           | first position; pages                                  |
+/// | logit_rows | L     | logit row | row whose logits are wanted; ascending                 |
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ namespace skald::model {
 /// The rows of one sequence in a step.
 struct SequenceRows {
   int64_t row_count = 0;  ///< > 0
-  int64_t first_position =
-      0;  ///< position of its first row; K and V of all earlier positions are in the pages
+  /// Position of its first row; K and V of all earlier positions are in the pages.
+  int64_t first_position = 0;
   std::span<const kv::PageId> pages;  ///< page of position p is pages[p / 32]; covers all its rows
 };
 

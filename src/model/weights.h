@@ -38,11 +38,12 @@ enum class WeightRole : uint8_t {
 /// A place for one tensor.
 struct WeightSlot {
   WeightRole role;
-  int64_t layer = -1;     ///< -1 for tensors outside the layers
-  int64_t rows = 1;       ///< output elements; 1 for vectors
-  int64_t cols = 0;       ///< input elements, or the length of a vector
-  bool vector = false;    ///< held as floats (norms, biases) rather than packed in panels
-  /// May be absent: kOutput (then tied to the embedding), kRopeFactors, biases a family can do without.
+  int64_t layer = -1;   ///< -1 for tensors outside the layers
+  int64_t rows = 1;     ///< output elements; 1 for vectors
+  int64_t cols = 0;     ///< input elements, or the length of a vector
+  bool vector = false;  ///< held as floats (norms, biases) rather than packed in panels
+  /// May be absent: kOutput (then tied to the embedding), kRopeFactors, biases that a family can do
+  /// without.
   bool optional = false;
 };
 
