@@ -252,10 +252,11 @@ def mutable_state(file: File) -> Iterator[Finding]:
     """No variable outlives its owner: nothing mutable in a namespace, no static locals."""
     if not file.is_cpp or file.matches(rules.MUTABLE_STATE_FILES):
         return
+    # In a test class a static member is GoogleTest's way to share a fixture within a suite.
+    static_scopes = ("function",) if file.is_test else ("function", "class")
     for statement in file.code.statements:
-        where = statement.scope
         static = re.match(r"(inline\s+)?static\s", statement.text)
-        if where == "namespace" or (static and where in ("function", "class")):
+        if statement.scope == "namespace" or (static and statement.scope in static_scopes):
             if _is_mutable_variable(statement.text):
                 yield Finding(file.path, statement.line, "mutable_state",
                               "a variable without owner: make it const, or a member passed along")

@@ -30,6 +30,7 @@ FACADE_ROOMS = {
     "skald/tokenizer.h": {"text", "load", "cli"},
     "skald/model.h": {"load", "engine", "cli"},
     "skald/engine.h": {"engine", "cli"},
+    "skald/bench.h": {"engine", "cli"},
 }
 
 # --- sizes -----------------------------------------------------------------------------------

@@ -190,6 +190,12 @@ class CodeTest(unittest.TestCase):
                      "inline constexpr char kText[] = {1};", "TEST(A, B) { int a = 0; }"):
             self.assertEqual(found(checks.mutable_state, "a.cc", text), [], text)
 
+    def test_only_a_test_class_shares_state(self):
+        member = "class A {\n  static std::unique_ptr<B> b_;\n};"
+        self.assertEqual(len(found(checks.mutable_state, "a.cc", member)), 1)
+        self.assertEqual(found(checks.mutable_state, "a_test.cc", member), [])
+        self.assertEqual(len(found(checks.mutable_state, "a_test.cc", "int a = 0;")), 1)
+
     def test_bool_parameter(self):
         for text in ("void F(bool a);", "void F(int a,\n       bool b = true);"):
             self.assertEqual(len(found(checks.bool_parameter, "a.h", text)), 1, text)
