@@ -1,0 +1,71 @@
+/// Peak: what this machine can do, so that a benchmark can say how much of it was used.
+///
+/// Three rates bound every operation of a forward pass, and each is measured by the shortest
+/// program that is limited by it alone:
+///
+///     int8 dot    the instruction (or sequence) that multiplies quantized weights with quantized
+///                 activations, operands in registers, enough independent chains to hide its
+///                 latency. No integer matmul built on that instruction can be faster: it issues
+///                 the same instruction for every product, and loads, unpacking and scales beside
+///                 it.
+///     fp32 fma    the same for the fused multiply-add of float weights and of attention.
+///     read        one pass over a buffer too large for the caches, all workers, each a stretch at
+///     a
+///                 time. A decode step reads every weight once and can be no faster than that.
+///
+/// The int8 ceiling is that of the dot-product instructions in use, not of the silicon: matrix
+/// extensions (AMX) which skald has no kernels for are not counted.
+///
+///     variant   int8 dot                                                     MACs an instruction
+///     avx512    vpdpbusd zmm                                                 64
+///     avx2      8 x vpmaddubsw, 7 x vpaddw, vpmaddwd, vpaddd: as the 4-bit   32 (of vpmaddubsw)
+///               kernels of matmul_avx2.cc, the densest sequence there is
+///     scalar    a plain loop as the compiler makes it: for orientation; portable code has no
+///               instruction of its own and so no ceiling in this sense
+///
+/// Rates are the best of several runs: a ceiling is what the machine can do, and everything that
+/// disturbs a run makes it slower. With more than one worker all work at once, so shared clocks,
+/// shared ports and shared memory channels count as they do in a step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "kernels/isa/isa.h"
+
+namespace skald::kernels {
+
+/// The programs of one instruction set. Any thread; allocate nothing.
+struct PeakKernels {
+  /// Runs `steps` >= 0 rounds of dot products and returns the multiply-accumulates done.
+  int64_t (*dot)(int64_t steps);
+  /// The same for fused multiply-adds of floats.
+  int64_t (*fma)(int64_t steps);
+  /// Reads `bytes` bytes, a multiple of 512, at a 64-byte aligned address, and returns something
+  /// that depends on all of them.
+  uint64_t (*read)(const std::byte* data, int64_t bytes);
+};
+
+/// The programs of `isa`. Calling them requires isa <= DetectIsa().
+PeakKernels PeakFor(Isa isa);
+
+/// Rates of a pool: all its workers together.
+struct Peaks {
+  double int8_macs_per_second = 0;
+  double float_macs_per_second = 0;
+  double read_bytes_per_second = 0;
+};
+
+/// Measures all three. Requires isa <= DetectIsa().
+///   buffer   what `read` passes over: a multiple of 4 KiB, 64-byte aligned, every page written
+///   once
+///            by the caller (a page that never was is the kernel's page of zeros, in the cache)
+/// Takes about 15 * kPeakRunSeconds, more where one pass over the buffer takes longer than that.
+Peaks MeasurePeaks(Isa isa, ThreadPool& pool, std::span<const std::byte> buffer);
+
+/// Least length of one run: a hundred times the wake-up of a sleeping worker and a change of clock.
+inline constexpr double kPeakRunSeconds = 0.05;
+
+}  // namespace skald::kernels

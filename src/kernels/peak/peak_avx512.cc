@@ -1,0 +1,59 @@
+// The AVX-512 peaks: assembly, so that exactly the instructions meant are issued, in registers.
+
+#include "kernels/isa/intrinsics.h"
+#include "kernels/peak/variants.h"
+
+// clang-format off: the region must open after everything else.
+#include "kernels/isa/target_avx512_begin.h"
+// clang-format on
+
+namespace skald::kernels::avx512 {
+namespace {
+
+// Independent chains: two instructions a cycle with a latency of 5 need 10.
+constexpr int kChains = 12;
+
+int64_t Dot(int64_t steps) {
+  __m512i sums[kChains];
+  for (__m512i& sum : sums) sum = _mm512_setzero_si512();
+  const __m512i w = _mm512_set1_epi8(1);
+  for (int64_t step = 0; step < steps; ++step) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) asm volatile("vpdpbusd %1, %1, %0" : "+v"(sums[j]) : "v"(w));
+  }
+  return steps * kChains * 64;
+}
+
+int64_t Fma(int64_t steps) {
+  __m512 sums[kChains];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  const __m512 w = _mm512_set1_ps(1);
+  for (int64_t step = 0; step < steps; ++step) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) {
+      asm volatile("vfmadd231ps %1, %1, %0" : "+v"(sums[j]) : "v"(w));
+    }
+  }
+  return steps * kChains * 16;
+}
+
+uint64_t Read(const std::byte* data, int64_t bytes) {
+  __m512i folded[8];
+  for (__m512i& part : folded) part = _mm512_setzero_si512();
+  for (int64_t at = 0; at < bytes; at += 512) {
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) {
+      folded[j] = _mm512_xor_si512(folded[j], _mm512_load_si512(data + at + 64 * j));
+    }
+  }
+  for (int j = 1; j < 8; ++j) folded[0] = _mm512_xor_si512(folded[0], folded[j]);
+  return static_cast<uint64_t>(_mm512_reduce_add_epi64(folded[0]));
+}
+
+}  // namespace
+
+PeakKernels Peak() { return {.dot = Dot, .fma = Fma, .read = Read}; }
+
+}  // namespace skald::kernels::avx512
+
+#include "kernels/isa/target_end.h"
