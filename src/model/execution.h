@@ -3,13 +3,15 @@
 
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
+#include "model/profile.h"
 
 namespace skald::model {
 
-/// Passed by reference down the blocks. Neither member changes any output bit.
+/// Passed by reference down the blocks. No member changes any output bit.
 struct Execution {
   const kernels::KernelTable& kernels;
   ThreadPool& pool;
+  StepProfile* profile = nullptr;  ///< where the time went, added to; nullptr = not measured
 };
 
 }  // namespace skald::model

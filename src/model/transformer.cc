@@ -14,6 +14,7 @@ namespace {
 
 // The residual stream starts as the embedding of each token (numerics 3.8).
 void Embed(const Weights& weights, const StepBatch& batch, const Transformer::Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kEmbed);
   context.execution.pool.Run(batch.row_count(), [&](int64_t row, int) {
     kernels::UnpackRow(weights.token_embedding, batch.tokens[static_cast<size_t>(row)],
                        context.workspace.residual.row(row));
@@ -75,7 +76,8 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
           .row_count = static_cast<int64_t>(batch.logit_rows.size()),
           .norm = weights_.output_norm.data(),
           .epsilon = config_.norm_epsilon,
-          .normed = space.normed},
+          .normed = space.normed,
+          .phase = Phase::kHead},
          head, space, context.execution);
 }
 

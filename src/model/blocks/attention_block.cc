@@ -67,6 +67,7 @@ void FinishHeads(const HeadArgs& args, int64_t position, const ModelConfig& conf
 // Finishes Q, K, V of every row and appends K and V to the row's pages.
 void FinishRows(const Transformer& transformer, int64_t layer, const StepBatch& batch,
                 const Transformer::Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRope);
   const ModelConfig& config = transformer.config();
   const LayerWeights& weights = transformer.weights().layers[static_cast<size_t>(layer)];
   const Workspace& space = context.workspace;
@@ -112,6 +113,7 @@ AttentionUnit FindUnit(const StepBatch& batch, int64_t kv_heads, int64_t unit) {
 
 void Attend(const Transformer& transformer, int64_t layer, const StepBatch& batch,
             const Transformer::Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kAttention);
   const ModelConfig& config = transformer.config();
   const Workspace& space = context.workspace;
   // sqrt is correctly rounded everywhere.
@@ -152,13 +154,14 @@ void AttentionBlock(const Transformer& transformer, int64_t layer, const StepBat
           .row_count = batch.row_count(),
           .norm = weights.attention_norm.data(),
           .epsilon = config.norm_epsilon,
-          .normed = space.normed},
+          .normed = space.normed,
+          .phase = Phase::kQkv},
          projections, space, context.execution);
   FinishRows(transformer, layer, batch, context);
   Attend(transformer, layer, batch, context);
   const std::array<Product, 1> output = {Product{&weights.attention_output, space.projected}};
-  Linear({.rows = space.attention, .row_count = batch.row_count()}, output, space,
-         context.execution);
+  Linear({.rows = space.attention, .row_count = batch.row_count(), .phase = Phase::kOutput}, output,
+         space, context.execution);
   AddToResidual(batch.row_count(), config.embedding, space, context.execution);
 }
 

@@ -19,14 +19,19 @@ void FeedForwardBlock(const Transformer& transformer, int64_t layer, int64_t row
           .row_count = row_count,
           .norm = weights.feed_forward_norm.data(),
           .epsilon = config.norm_epsilon,
-          .normed = space.normed},
+          .normed = space.normed,
+          .phase = Phase::kGateUp},
          expand, space, execution);
-  execution.pool.Run(row_count, [&](int64_t row, int) {
-    execution.kernels.swiglu(space.gate.row(row), space.up.row(row), space.gate.row(row),
-                             config.feed_forward);
-  });
+  {
+    const ScopedPhase phase(execution.profile, Phase::kSwiglu);
+    execution.pool.Run(row_count, [&](int64_t row, int) {
+      execution.kernels.swiglu(space.gate.row(row), space.up.row(row), space.gate.row(row),
+                               config.feed_forward);
+    });
+  }
   const std::array<Product, 1> contract = {Product{&weights.down, space.projected}};
-  Linear({.rows = space.gate, .row_count = row_count}, contract, space, execution);
+  Linear({.rows = space.gate, .row_count = row_count, .phase = Phase::kDown}, contract, space,
+         execution);
   AddToResidual(row_count, config.embedding, space, execution);
 }
 

@@ -55,6 +55,7 @@ void NormRows(const LinearInput& input, int64_t first, int64_t count, int64_t co
 // crosses units.
 void Prepare(const LinearInput& input, std::span<const Product> products,
              const Workspace& workspace, const Execution& execution) {
+  const ScopedPhase phase(execution.profile, Phase::kPrepare);
   const int64_t cols = products.front().weights->cols;
   const std::array<bool, 3> needed = FormatsOf(products);
   const Workspace::Rows source = input.norm == nullptr ? input.rows : input.normed;
@@ -110,6 +111,7 @@ void Linear(const LinearInput& input, std::span<const Product> products, const W
   constexpr size_t kMaxProducts = 3;
   CHECK(!products.empty() && products.size() <= kMaxProducts);
   Prepare(input, products, workspace, execution);
+  const ScopedPhase phase(execution.profile, input.phase);
   // The units of all products in one loop: no barrier between matrices that share an input.
   std::array<int64_t, kMaxProducts> panels_per_unit = {};
   std::array<int64_t, kMaxProducts + 1> first_unit = {};

@@ -24,6 +24,7 @@ struct LinearInput {
   const float* norm = nullptr;  ///< weight of the norm, or nullptr for none
   float epsilon = 0;
   Workspace::Rows normed = {};  ///< where the normed rows go; unused without a norm
+  Phase phase;                  ///< role of the products, for the profile
 };
 
 /// Computes all products of one input (numerics 3.1, 3.5, 3.6): norms the rows, prepares them once

@@ -1,0 +1,66 @@
+/// StepProfile: where the time of a step goes, operation by operation.
+///
+/// A step is a sequence of parallel loops with a barrier after each; the calling thread takes part
+/// in every loop and leaves it last. So the time that passes on the calling thread between two
+/// barriers is the time of the operation, waiting for the slowest worker included, and the times of
+/// all operations add up to the step.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/stopwatch.h"
+
+namespace skald::model {
+
+/// The operations of a forward pass, in the order of a layer. Matmuls are told apart by their role.
+enum class Phase : uint8_t {
+  kEmbed,      ///< rows of the embedding, dequantized
+  kPrepare,    ///< RMSNorm and quantization of the input of a matmul
+  kQkv,        ///< matmul: query, key and value
+  kRope,       ///< bias, head norm, RoPE; K and V into their pages
+  kAttention,  ///< attention over pages
+  kOutput,     ///< matmul: attention output
+  kResidual,   ///< the two additions to the residual stream
+  kGateUp,     ///< matmul: gate and up
+  kSwiglu,     ///< SwiGLU
+  kDown,       ///< matmul: down
+  kHead,       ///< matmul: LM head
+};
+inline constexpr size_t kPhaseCount = 11;
+
+/// What each phase is called in a report, by Phase.
+inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {
+    "embed",    "norm, quantize", "matmul qkv", "rope, append", "attention",  "matmul o",
+    "residual", "matmul gate up", "swiglu",     "matmul down",  "matmul head"};
+
+/// Seconds by phase, added up over as many steps as it is passed to.
+struct StepProfile {
+  std::array<double, kPhaseCount> seconds = {};
+
+  double& operator[](Phase phase) { return seconds[static_cast<size_t>(phase)]; }
+  double operator[](Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
+};
+
+/// Adds the time of its own life to a phase. Without a profile it does nothing.
+class ScopedPhase {
+ public:
+  ScopedPhase(StepProfile* profile, Phase phase) : profile_(profile), phase_(phase) {
+    if (profile_ != nullptr) watch_.emplace();
+  }
+  ~ScopedPhase() {
+    if (profile_ != nullptr) (*profile_)[phase_] += watch_->Seconds();
+  }
+  ScopedPhase(const ScopedPhase&) = delete;
+  ScopedPhase& operator=(const ScopedPhase&) = delete;
+
+ private:
+  StepProfile* profile_;
+  Phase phase_;
+  std::optional<Stopwatch> watch_;
+};
+
+}  // namespace skald::model
