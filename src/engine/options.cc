@@ -34,18 +34,26 @@ Result<kernels::Isa> ResolveIsa(InstructionSet wanted) {
 
 }  // namespace
 
+Result<Hardware> ResolveHardware(int threads, InstructionSet isa) {
+  Hardware hardware;
+  RETURN_IF_ERROR(InRange("threads", threads, 0, ThreadPool::kMaxThreads));
+  hardware.threads = threads > 0 ? threads : AvailableCores();
+  ASSIGN_OR_RETURN(hardware.isa, ResolveIsa(isa));
+  return hardware;
+}
+
 Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::ModelConfig& config) {
   ResolvedOptions resolved;
   RETURN_IF_ERROR(InRange("context", options.context, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("chunk", options.max_chunk, 1, kMaxChunk));
-  RETURN_IF_ERROR(InRange("threads", options.threads, 0, ThreadPool::kMaxThreads));
   resolved.context =
       options.context > 0 ? options.context : std::min(config.context, kDefaultContext);
   resolved.max_chunk = std::min(options.max_chunk, resolved.context);
   RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
   resolved.max_logit_rows = std::min(options.max_logit_rows, resolved.max_chunk);
-  resolved.threads = options.threads > 0 ? options.threads : AvailableCores();
-  ASSIGN_OR_RETURN(resolved.isa, ResolveIsa(options.isa));
+  ASSIGN_OR_RETURN(const Hardware hardware, ResolveHardware(options.threads, options.isa));
+  resolved.threads = hardware.threads;
+  resolved.isa = hardware.isa;
   resolved.kv_type =
       options.kv_type == KvCacheType::kF16 ? kernels::KvType::kF16 : kernels::KvType::kF32;
   return resolved;

@@ -28,6 +28,15 @@ struct ResolvedOptions {
   kernels::KvType kv_type = kernels::KvType::kF16;
 };
 
+/// Threads and instruction set alone: what a measurement without a model needs.
+struct Hardware {
+  int threads = 0;
+  kernels::Isa isa = kernels::Isa::kScalar;
+};
+
+/// 0 threads are all cores, kBest is the best set of this CPU. Errors: as Resolve.
+Result<Hardware> ResolveHardware(int threads, InstructionSet isa);
+
 /// Errors: kInvalidArgument naming the field, what was found and what is possible.
 Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::ModelConfig& config);
 

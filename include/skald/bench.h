@@ -1,0 +1,129 @@
+/// Bench: how fast a model runs on this machine, and how fast it could.
+///
+///     Result<Ceilings> ceilings = MeasureCeilings(2, InstructionSet::kBest);
+///     Result<BenchSession> session = BenchSession::Create(model, {.threads = 2}, {.positions =
+///     640}); Result<double> seconds = session->Measure({.prompt_tokens = 512}, go_on); double
+///     share = BoundOf(session->WorkOf({.prompt_tokens = 512}), *ceilings).seconds / *seconds;
+///
+/// What is timed is the forward pass alone, as in llama-bench: random tokens, no tokenizer, no
+/// sampling. Every figure has a ceiling beside it, from the roofline model (Williams, Waterman,
+/// Patterson 2009): the arithmetic of the matrices at the measured peak rate, or the bytes that
+/// must come from memory at the measured read bandwidth, whichever takes longer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "skald/engine.h"
+#include "skald/model.h"
+#include "skald/status.h"
+
+namespace skald {
+
+/// What all threads in use can do together, measured with registers full of nothing else
+/// (src/kernels/peak/peak.h says how).
+struct Ceilings {
+  /// Multiply-accumulates of int8 a second with the dot-product instructions in use. Matrix
+  /// extensions that skald has no kernels for (AMX) are not counted.
+  double int8_macs_per_second = 0;
+  double float_macs_per_second = 0;  ///< fused multiply-adds of float32 a second
+  double read_bytes_per_second = 0;  ///< from a buffer larger than the caches
+  int threads = 0;
+  std::string_view isa_name;  ///< "avx512"
+};
+
+/// Measures the ceilings: about a second, and memory of four times the last-level cache (256 MiB to
+/// 1 GiB). `threads` and `isa` as in EngineOptions. Errors: kInvalidArgument, kResourceExhausted.
+Result<Ceilings> MeasureCeilings(int threads, InstructionSet isa);
+
+/// The better of two measurements, figure by figure: what disturbs one only makes it slower.
+Ceilings BestOf(const Ceilings& a, const Ceilings& b);
+
+/// What one repetition computes: `batch` sequences that hold `depth` tokens each (not timed) are
+/// given `prompt_tokens` more, one sequence after the other, in steps of EngineOptions::max_chunk;
+/// then `decode_tokens` steps follow of one token for each sequence. Only the last row of a prompt
+/// and the decoded rows have logits.
+struct BenchCase {
+  int64_t prompt_tokens = 0;
+  int64_t decode_tokens = 0;
+  int64_t batch = 1;
+  int64_t depth = 0;
+};
+
+/// The arithmetic and the memory traffic that a piece of work cannot do without.
+struct BenchWork {
+  double int8_macs = 0;   ///< multiply-accumulates of matrices stored as integers
+  double float_macs = 0;  ///< of matrices stored as floats
+  double bytes = 0;       ///< weights once a step, and K and V once a step and sequence
+};
+
+/// Which ceiling is the lowest for a piece of work.
+enum class Resource : uint8_t { kInt8, kFloat, kMemory };
+/// "int8", "fp32", "read".
+std::string_view ResourceName(Resource resource);
+
+/// The least time that work can take under the ceilings, and what it is bound by: the larger of
+/// arithmetic (both kinds, one after the other) and memory. A model that fits the cache can be
+/// faster than its memory bound.
+struct Bound {
+  double seconds = 0;
+  Resource resource = Resource::kMemory;
+};
+Bound BoundOf(const BenchWork& work, const Ceilings& ceilings);
+
+/// One operation of a step.
+struct ProfileRow {
+  std::string_view operation;
+  double seconds = 0;
+  BenchWork work;  ///< arithmetic, and bytes of operands and results, each counted once
+};
+
+/// The largest case a session must have room for.
+struct BenchLimits {
+  int64_t batch = 1;
+  int64_t positions = 1;  ///< depth + prompt_tokens + decode_tokens of one sequence
+};
+
+/// Runs cases on one model. One thread at a time.
+class BenchSession {
+ public:
+  /// Reserves pages for limits.batch sequences of limits.positions; the context of `options` is not
+  /// used. Errors: as Engine::Create.
+  static Result<BenchSession> Create(const Model& model, const EngineOptions& options,
+                                     const BenchLimits& limits);
+  ~BenchSession();
+  BenchSession(BenchSession&&) noexcept;
+  BenchSession& operator=(BenchSession&&) noexcept;
+
+  /// Asked between steps; false ends the measurement.
+  using GoOn = std::function<bool()>;
+
+  /// Seconds of one repetition. The token at a position of a sequence is always the same, so a
+  /// depth once computed is kept for the next case. Nothing is allocated while the time runs.
+  /// Errors: kInvalidArgument (nothing to time, or beyond the limits), kCancelled.
+  Result<double> Measure(const BenchCase& wanted, const GoOn& go_on);
+
+  /// What `Measure` of that case computes.
+  BenchWork WorkOf(const BenchCase& wanted) const;
+
+  /// Where the time of the case goes, operation by operation: medians of `repetitions` repetitions
+  /// after one that warms up. The operations are measured between barriers and add up to the case.
+  /// Errors: as Measure.
+  Result<std::vector<ProfileRow>> Profile(const BenchCase& wanted, int repetitions,
+                                          const GoOn& go_on);
+
+  int threads() const;
+  std::string_view isa_name() const;
+
+  /// What stands behind a BenchSession. Defined by the engine room.
+  struct State;
+
+ private:
+  explicit BenchSession(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace skald

@@ -1,0 +1,329 @@
+#include "skald/bench.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/aligned_buffer.h"
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "base/rng.h"
+#include "base/status_macros.h"
+#include "base/stopwatch.h"
+#include "base/thread_pool.h"
+#include "engine/bench_work.h"
+#include "engine/options.h"
+#include "kernels/kernels.h"
+#include "kernels/peak/peak.h"
+#include "kv/kv_store.h"
+#include "kv/page_table.h"
+#include "model/transformer.h"
+
+namespace skald {
+namespace {
+
+using engine::StepShape;
+using engine::StepWork;
+
+// Four times the last-level cache: at most a quarter of a pass can be hits. At least 256 MiB, for
+// machines that do not say how large it is; at most 1 GiB, for those that share a huge one.
+constexpr int64_t kReadBytesMin = int64_t{256} << 20;
+constexpr int64_t kReadBytesMax = int64_t{1} << 30;
+constexpr int64_t kReadPerCache = 4;
+
+// The seed of the tokens. Which they are does not matter to the speed.
+constexpr uint64_t kTokenSeed = 1;
+
+int64_t ReadBufferBytes() {
+  const int64_t cache = std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
+  const int64_t wanted = std::clamp(kReadPerCache * cache, kReadBytesMin, kReadBytesMax);
+  return RoundUp<int64_t>(wanted, int64_t{1} << 20);
+}
+
+}  // namespace
+
+// What stands behind a session. Sequence s has its tokens in row s of `tokens`; computed[s] counts
+// the positions whose K and V are in its pages.
+struct BenchSession::State {
+  Model model;
+  engine::ResolvedOptions options;
+  BenchLimits limits;
+  kernels::KernelTable kernels;
+  std::unique_ptr<ThreadPool> pool;
+  model::RopeTable rope;
+  kv::KvStore store;
+  model::Workspace workspace;
+  std::unique_ptr<kv::PagePool> pages;  // the tables point to it
+  std::vector<kv::PageTable> tables;
+  std::vector<TokenId> tokens;
+  std::vector<int64_t> computed;
+  // Scratch of a decode step, by sequence.
+  std::vector<model::SequenceRows> sequences;
+  std::vector<TokenId> step_tokens;
+  std::vector<int32_t> logit_rows;
+  model::StepProfile* profile = nullptr;
+
+  const model::Transformer& network() const { return model.transformer(); }
+  Status Check(const BenchCase& wanted) const;
+  void Forward(const model::StepBatch& batch);
+  // Computes positions begin .. end of a sequence, in chunks.
+  Status Prefill(int64_t sequence, int64_t begin, int64_t end, const GoOn& go_on);
+  Status Decode(int64_t batch, int64_t position);
+  Status FillDepth(const BenchCase& wanted, const GoOn& go_on);
+  Status Run(const BenchCase& wanted, const GoOn& go_on);
+  StepWork WorkByPhase(const BenchCase& wanted) const;
+};
+
+Status BenchSession::State::Check(const BenchCase& wanted) const {
+  const bool nothing = wanted.prompt_tokens == 0 && wanted.decode_tokens == 0;
+  if (wanted.prompt_tokens < 0 || wanted.decode_tokens < 0 || wanted.depth < 0 || nothing) {
+    return Status(ErrorCode::kInvalidArgument, "a benchmark case without tokens to compute");
+  }
+  if (wanted.batch < 1 || wanted.batch > limits.batch) {
+    return Status(ErrorCode::kInvalidArgument, "batch is " + std::to_string(wanted.batch) +
+                                                   ", expected 1 to " +
+                                                   std::to_string(limits.batch));
+  }
+  const int64_t positions = wanted.depth + wanted.prompt_tokens + wanted.decode_tokens;
+  if (positions <= limits.positions) return Ok();
+  return Status(ErrorCode::kResourceExhausted, "a sequence needs " + std::to_string(positions) +
+                                                   " positions, the session has " +
+                                                   std::to_string(limits.positions));
+}
+
+void BenchSession::State::Forward(const model::StepBatch& batch) {
+  const model::Execution execution{kernels, *pool, profile};
+  network().Forward(batch,
+                    {.store = store, .workspace = workspace, .rope = rope, .execution = execution});
+}
+
+Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end,
+                                    const GoOn& go_on) {
+  const TokenId* row = tokens.data() + sequence * limits.positions;
+  for (int64_t position = begin; position < end;) {
+    if (!go_on()) return Status(ErrorCode::kCancelled, "interrupted");
+    const int64_t count = std::min(options.max_chunk, end - position);
+    const model::SequenceRows rows = {.row_count = count,
+                                      .first_position = position,
+                                      .pages = tables[static_cast<size_t>(sequence)].pages()};
+    const auto last = static_cast<int32_t>(count - 1);
+    const size_t logit_count = position + count == end ? 1 : 0;
+    Forward({.tokens = {row + position, static_cast<size_t>(count)},
+             .sequences = {&rows, 1},
+             .logit_rows = {&last, logit_count}});
+    position += count;
+  }
+  computed[static_cast<size_t>(sequence)] = std::max(computed[static_cast<size_t>(sequence)], end);
+  return Ok();
+}
+
+Status BenchSession::State::Decode(int64_t batch, int64_t position) {
+  const auto count = static_cast<size_t>(batch);
+  for (size_t s = 0; s < count; ++s) {
+    sequences[s] = {.row_count = 1, .first_position = position, .pages = tables[s].pages()};
+    step_tokens[s] =
+        tokens[s * static_cast<size_t>(limits.positions) + static_cast<size_t>(position)];
+    computed[s] = std::max(computed[s], position + 1);
+  }
+  Forward({.tokens = std::span(step_tokens).first(count),
+           .sequences = std::span(sequences).first(count),
+           .logit_rows = std::span(logit_rows).first(count)});
+  return Ok();
+}
+
+Status BenchSession::State::FillDepth(const BenchCase& wanted, const GoOn& go_on) {
+  for (int64_t s = 0; s < wanted.batch; ++s) {
+    const auto index = static_cast<size_t>(s);
+    CHECK(tables[index].Reserve(wanted.depth + wanted.prompt_tokens + wanted.decode_tokens));
+    if (computed[index] >= wanted.depth) continue;
+    RETURN_IF_ERROR(Prefill(s, computed[index], wanted.depth, go_on));
+  }
+  return Ok();
+}
+
+Status BenchSession::State::Run(const BenchCase& wanted, const GoOn& go_on) {
+  const int64_t prompt_end = wanted.depth + wanted.prompt_tokens;
+  for (int64_t s = 0; s < wanted.batch && wanted.prompt_tokens > 0; ++s) {
+    RETURN_IF_ERROR(Prefill(s, wanted.depth, prompt_end, go_on));
+  }
+  for (int64_t step = 0; step < wanted.decode_tokens; ++step) {
+    if (!go_on()) return Status(ErrorCode::kCancelled, "interrupted");
+    RETURN_IF_ERROR(Decode(wanted.batch, prompt_end + step));
+  }
+  return Ok();
+}
+
+StepWork BenchSession::State::WorkByPhase(const BenchCase& wanted) const {
+  StepWork work;
+  const kv::KvLayout& layout = store.layout();
+  const int64_t prompt_end = wanted.depth + wanted.prompt_tokens;
+  for (int64_t position = wanted.depth; position < prompt_end; position += options.max_chunk) {
+    const int64_t count = std::min(options.max_chunk, prompt_end - position);
+    const int64_t logits = position + count == prompt_end ? 1 : 0;
+    for (int64_t s = 0; s < wanted.batch; ++s) {
+      engine::AddStep(network(), layout,
+                      {.rows = count, .first_position = position, .logit_rows = logits}, work);
+    }
+  }
+  for (int64_t step = 0; step < wanted.decode_tokens; ++step) {
+    engine::AddStep(network(), layout,
+                    {.rows = wanted.batch,
+                     .sequences = wanted.batch,
+                     .first_position = prompt_end + step,
+                     .logit_rows = wanted.batch},
+                    work);
+  }
+  return work;
+}
+
+Result<Ceilings> MeasureCeilings(int threads, InstructionSet isa) {
+  ASSIGN_OR_RETURN(const engine::Hardware hardware, engine::ResolveHardware(threads, isa));
+  ASSIGN_OR_RETURN(AlignedBuffer buffer,
+                   AlignedBuffer::Create(static_cast<uint64_t>(ReadBufferBytes())));
+  ThreadPool pool(hardware.threads);
+  constexpr int64_t kFillBytes = int64_t{2} << 20;
+  const auto bytes = static_cast<int64_t>(buffer.size());
+  pool.Run(DivCeil(bytes, kFillBytes), [&](int64_t unit, int) {
+    const int64_t first = unit * kFillBytes;
+    std::memset(buffer.data() + first, 0x5a,
+                static_cast<size_t>(std::min(kFillBytes, bytes - first)));
+  });
+  const kernels::Peaks peaks =
+      kernels::MeasurePeaks(hardware.isa, pool, {buffer.data(), buffer.size()});
+  return Ceilings{.int8_macs_per_second = peaks.int8_macs_per_second,
+                  .float_macs_per_second = peaks.float_macs_per_second,
+                  .read_bytes_per_second = peaks.read_bytes_per_second,
+                  .threads = hardware.threads,
+                  .isa_name = kernels::IsaName(hardware.isa)};
+}
+
+Ceilings BestOf(const Ceilings& a, const Ceilings& b) {
+  Ceilings best = a;
+  best.int8_macs_per_second = std::max(a.int8_macs_per_second, b.int8_macs_per_second);
+  best.float_macs_per_second = std::max(a.float_macs_per_second, b.float_macs_per_second);
+  best.read_bytes_per_second = std::max(a.read_bytes_per_second, b.read_bytes_per_second);
+  return best;
+}
+
+std::string_view ResourceName(Resource resource) {
+  switch (resource) {
+    case Resource::kInt8: return "int8";
+    case Resource::kFloat: return "fp32";
+    case Resource::kMemory: return "read";
+  }
+  return "unknown";
+}
+
+Bound BoundOf(const BenchWork& work, const Ceilings& ceilings) {
+  const double int8 = work.int8_macs / ceilings.int8_macs_per_second;
+  const double floats = work.float_macs / ceilings.float_macs_per_second;
+  const double memory = work.bytes / ceilings.read_bytes_per_second;
+  if (memory >= int8 + floats) return {memory, Resource::kMemory};
+  return {int8 + floats, int8 >= floats ? Resource::kInt8 : Resource::kFloat};
+}
+
+BenchSession::BenchSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
+BenchSession::~BenchSession() = default;
+BenchSession::BenchSession(BenchSession&&) noexcept = default;
+BenchSession& BenchSession::operator=(BenchSession&&) noexcept = default;
+
+Result<BenchSession> BenchSession::Create(const Model& model, const EngineOptions& options,
+                                          const BenchLimits& limits) {
+  const model::Transformer& network = model.transformer();
+  const model::ModelConfig& config = network.config();
+  if (limits.batch < 1 || limits.batch > engine::kMaxChunk || limits.positions < 1) {
+    return Status(ErrorCode::kInvalidArgument, "a benchmark of " + std::to_string(limits.batch) +
+                                                   " sequences of " +
+                                                   std::to_string(limits.positions) + " positions");
+  }
+  EngineOptions sized = options;
+  sized.context = limits.positions;
+  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(sized, config));
+  const int64_t page_count =
+      limits.batch * DivCeil<int64_t>(limits.positions, kernels::kPageTokens);
+  ASSIGN_OR_RETURN(kv::KvStore store,
+                   kv::KvStore::Create(network.KvLayoutFor(resolved.kv_type), page_count));
+  ASSIGN_OR_RETURN(
+      model::Workspace workspace,
+      model::Workspace::Create(config, {.rows = std::max(resolved.max_chunk, limits.batch),
+                                        .logit_rows = limits.batch,
+                                        .threads = resolved.threads}));
+  auto pages = std::make_unique<kv::PagePool>(page_count);
+  std::vector<kv::PageTable> tables;
+  std::vector<TokenId> tokens;
+  const auto batch = static_cast<size_t>(limits.batch);
+  tokens.reserve(batch * static_cast<size_t>(limits.positions));
+  for (size_t s = 0; s < batch; ++s) {
+    tables.emplace_back(pages.get(), limits.positions);
+    for (int64_t position = 0; position < limits.positions; ++position) {
+      const double u = UniformDouble({.seed = kTokenSeed,
+                                      .sequence = static_cast<uint32_t>(s),
+                                      .position = static_cast<uint64_t>(position)},
+                                     0);
+      tokens.push_back(static_cast<TokenId>(u * static_cast<double>(config.vocab)));
+    }
+  }
+  std::vector<int32_t> logit_rows(batch);
+  std::iota(logit_rows.begin(), logit_rows.end(), 0);
+  return BenchSession(
+      std::make_unique<State>(State{.model = model,
+                                    .options = resolved,
+                                    .limits = limits,
+                                    .kernels = kernels::TableFor(resolved.isa),
+                                    .pool = std::make_unique<ThreadPool>(resolved.threads),
+                                    .rope = model::RopeTable(config.rope, resolved.context),
+                                    .store = std::move(store),
+                                    .workspace = std::move(workspace),
+                                    .pages = std::move(pages),
+                                    .tables = std::move(tables),
+                                    .tokens = std::move(tokens),
+                                    .computed = std::vector<int64_t>(batch, 0),
+                                    .sequences = std::vector<model::SequenceRows>(batch),
+                                    .step_tokens = std::vector<TokenId>(batch),
+                                    .logit_rows = std::move(logit_rows)}));
+}
+
+Result<double> BenchSession::Measure(const BenchCase& wanted, const GoOn& go_on) {
+  RETURN_IF_ERROR(state_->Check(wanted));
+  RETURN_IF_ERROR(state_->FillDepth(wanted, go_on));
+  const Stopwatch watch;
+  RETURN_IF_ERROR(state_->Run(wanted, go_on));
+  return watch.Seconds();
+}
+
+BenchWork BenchSession::WorkOf(const BenchCase& wanted) const {
+  return engine::Essential(state_->WorkByPhase(wanted));
+}
+
+Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, int repetitions,
+                                                      const GoOn& go_on) {
+  CHECK(repetitions > 0);
+  RETURN_IF_ERROR(Measure(wanted, go_on).status());
+  std::vector<model::StepProfile> profiles(static_cast<size_t>(repetitions));
+  for (model::StepProfile& profile : profiles) {
+    state_->profile = &profile;
+    const Status status = state_->Run(wanted, go_on);
+    state_->profile = nullptr;
+    RETURN_IF_ERROR(status);
+  }
+  const StepWork work = state_->WorkByPhase(wanted);
+  std::vector<ProfileRow> rows;
+  for (size_t phase = 0; phase < model::kPhaseCount; ++phase) {
+    std::vector<double> seconds;
+    for (const model::StepProfile& profile : profiles) seconds.push_back(profile.seconds[phase]);
+    const auto middle = seconds.begin() + static_cast<int64_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    rows.push_back(
+        {.operation = model::kPhaseNames[phase], .seconds = *middle, .work = work[phase]});
+  }
+  return rows;
+}
+
+int BenchSession::threads() const { return state_->options.threads; }
+std::string_view BenchSession::isa_name() const { return kernels::IsaName(state_->options.isa); }
+
+}  // namespace skald
