@@ -1,8 +1,11 @@
 #include "kernels/kernels.h"
 
+#include "base/check.h"
+
 namespace skald::kernels {
 
 KernelTable TableFor(Isa isa) {
+  CHECK(isa <= DetectIsa());
   KernelTable table;
   table.isa = isa;
   for (size_t i = 0; i < table.quantize.size(); ++i) {

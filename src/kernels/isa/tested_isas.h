@@ -11,7 +11,7 @@
 
 namespace skald::kernels {
 
-/// All levels up to DetectIsa(). Says on stdout which ones this CPU lacks: their tests do not exist
+/// All levels up to DetectIsa(). Says on stderr which ones this CPU lacks: their tests do not exist
 /// on this machine, and a reader of the log should know.
 inline std::vector<Isa> TestedIsas() {
   std::vector<Isa> isas;
@@ -19,7 +19,7 @@ inline std::vector<Isa> TestedIsas() {
     if (isa <= DetectIsa()) {
       isas.push_back(isa);
     } else {
-      std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());
+      std::fprintf(stderr, "not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());
     }
   }
   return isas;
