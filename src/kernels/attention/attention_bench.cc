@@ -16,39 +16,7 @@
 #include "base/check.h"
 #include "kernels/attention/attention.h"
 #include "kernels/isa/isa.h"
-#include "kernels/isa/vec_avx2.h"
-#include "kernels/isa/vec_avx512.h"
-
-// One loop per instruction set: 12 registers of independent chains. The regions must stay in order.
-// clang-format off
-#include "kernels/isa/target_avx2_begin.h"
-namespace skald::kernels::avx2 {
-void FmaChains(int64_t rounds, float* out) {
-  F32x16 acc[6];
-  for (F32x16& a : acc) a = F32x16::Zero();
-  const F32x16 x = F32x16::Load(out);
-  for (int64_t i = 0; i < rounds; ++i) {
-    for (int j = 0; j < 6; ++j) acc[j] = Fma(x, x, acc[j]);
-  }
-  for (const F32x16& a : acc) Store(Add(a, F32x16::Load(out)), out);
-}
-}  // namespace skald::kernels::avx2
-#include "kernels/isa/target_end.h"
-
-#include "kernels/isa/target_avx512_begin.h"
-namespace skald::kernels::avx512 {
-void FmaChains(int64_t rounds, float* out) {
-  F32x16 acc[12];
-  for (F32x16& a : acc) a = F32x16::Zero();
-  const F32x16 x = F32x16::Load(out);
-  for (int64_t i = 0; i < rounds; ++i) {
-    for (int j = 0; j < 12; ++j) acc[j] = Fma(x, x, acc[j]);
-  }
-  for (const F32x16& a : acc) Store(Add(a, F32x16::Load(out)), out);
-}
-}  // namespace skald::kernels::avx512
-#include "kernels/isa/target_end.h"
-// clang-format on
+#include "kernels/peak/peak.h"
 
 namespace skald::kernels {
 namespace {
@@ -58,20 +26,12 @@ double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 
 // Multiply-adds per second of one core with the registers of `isa`.
 double FmaPeak(Isa isa) {
-  constexpr int64_t kRounds = 4'000'000;
+  constexpr int64_t kSteps = 4'000'000;
   double best = 0;
   for (int repeat = 0; repeat < 7; ++repeat) {
-    float out[16] = {};
     const double start = CpuSeconds();
-    if (isa == Isa::kAvx512) {
-      avx512::FmaChains(kRounds, out);
-    } else {
-      avx2::FmaChains(kRounds, out);
-    }
-    const double seconds = CpuSeconds() - start;
-    benchmark::DoNotOptimize(out);
-    const int chains = isa == Isa::kAvx512 ? 12 : 6;
-    best = std::max(best, static_cast<double>(kRounds) * 16 * chains / seconds);
+    const int64_t macs = PeakFor(isa).fma(kSteps);
+    best = std::max(best, static_cast<double>(macs) / (CpuSeconds() - start));
   }
   return best;
 }
