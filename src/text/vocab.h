@@ -52,9 +52,9 @@ class Vocab {
   }
   TokenType Type(TokenId id) const { return tokens_[static_cast<size_t>(id)].type; }
   float Score(TokenId id) const { return tokens_[static_cast<size_t>(id)].score; }
-  /// True if plain text may become this token: a normal or unused one, or a user-defined one
-  /// spelled without a space in SentencePiece vocabularies (where text has none).
-  /// Control, unknown and byte tokens are never found by their text.
+  /// True if merging plain text may give this token: it is normal, unused or user-defined, not
+  /// empty, and in a SentencePiece vocabulary not spelled with a raw space (text is spelled with
+  /// U+2581 there). Control, unknown and byte tokens are never found by their text.
   bool Matchable(TokenId id) const { return tokens_[static_cast<size_t>(id)].matchable; }
   /// True if decoding hides it.
   bool Hidden(TokenId id) const {
