@@ -95,8 +95,9 @@ int64_t PanelBytes(PanelType type, int64_t cols);
 /// Packs up to 16 stored rows into one panel.
 ///   source     `row_count` rows of `cols` elements of `dtype`, consecutive, as in the file
 ///   row_count  1..16
-///   panel      PanelBytes(PanelTypeFor(dtype), cols) bytes, 64-byte aligned; rows past row_count
-///              become zero rows
+///   panel      PanelBytes(PanelTypeFor(dtype), cols) bytes; rows past row_count become zero rows.
+///              Consecutive panels of a 64-byte aligned matrix are 32-byte aligned at least, and
+///              no kernel asks for more
 /// Requires cols to be a multiple of the dtype's block. Any thread; one pass over the source. NaN
 /// or infinite scales are packed as they are.
 void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_count, int64_t cols,
