@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|tokenize|logits|show|ls|completion) verb=$word; break ;;
+    run|tokenize|logits|show|ls|bench|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -48,14 +48,27 @@ _skald() {
     'show -m'|'show --model') return ;;
     'show --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'ls --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'bench -m'|'bench --model') return ;;
+    'bench -p'|'bench --n-prompt') return ;;
+    'bench -n'|'bench --n-gen') return ;;
+    'bench -b'|'bench --batch') return ;;
+    'bench -d'|'bench --n-depth') return ;;
+    'bench -r'|'bench --repetitions') return ;;
+    'bench --against') return ;;
+    'bench -t'|'bench --threads') return ;;
+    'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512' -- "$cur"); return ;;
+    'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$cur"); return ;;
+    'bench --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run tokenize logits show ls completion -h --help --version' ;;
+    '') words='run tokenize logits show ls bench completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
-    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --json -q --quiet --verbose --color' ;;
+    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
+    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against -t --threads --isa --kv-type --json -q --quiet --verbose --color -o --output' ;;
     completion) words='-h --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then

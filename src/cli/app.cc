@@ -117,9 +117,9 @@ std::string CompilerName() {
 // What went wrong, on stderr, unless the user caused it knowingly.
 ExitCode Report(const Status& status, Console& console) {
   if (status.ok()) return ExitCode::kOk;
-  if (console.output_closed()) return ExitCode::kPipeClosed;
-  if (status.code() == ErrorCode::kCancelled && InterruptScope::Requested())
-    return ExitCode::kInterrupted;
+  // Two things cancel: Ctrl-C, and a reader of the output that has gone (WriteAll).
+  if (status.code() == ErrorCode::kCancelled)
+    return InterruptScope::Requested() ? ExitCode::kInterrupted : ExitCode::kPipeClosed;
   console.Error(status.message());
   return ExitCodeOf(status.code());
 }

@@ -40,12 +40,12 @@ TEST(ParseCommandLine, TakesPromptsThatLookLikeSomethingElse) {
 }
 
 TEST(ParseCommandLine, SaysWhatIsWrongAndWhereHelpIs) {
-  EXPECT_EQ(Problem({}),
-            "no verb; there are run, tokenize, logits, show, ls, completion (see skald --help)");
+  const std::string no_verb = Problem({});
+  EXPECT_TRUE(no_verb.starts_with("no verb; there are run, tokenize, ")) << no_verb;
+  EXPECT_TRUE(no_verb.ends_with(" (see skald --help)")) << no_verb;
   EXPECT_EQ(Problem({"rnu"}), "unknown verb 'rnu'; did you mean run? (see skald --help)");
-  EXPECT_EQ(Problem({"serve"}),
-            "unknown verb 'serve'; there are run, tokenize, logits, show, ls, completion "
-            "(see skald --help)");
+  const std::string unknown = Problem({"frobnicate"});
+  EXPECT_TRUE(unknown.starts_with("unknown verb 'frobnicate'; there are run, ")) << unknown;
   EXPECT_EQ(Problem({"run", "--tmp", "1"}),
             "unknown flag '--tmp'; did you mean --temp? (see skald run --help)");
   EXPECT_EQ(Problem({"run", "-n", "5x"}),

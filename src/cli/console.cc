@@ -54,9 +54,7 @@ Console::Console(const Terminals& terminals, ColorWish wish) : terminals_(termin
 void Console::Configure(const ConsoleOptions& options) { options_ = options; }
 
 Status Console::Write(std::string_view bytes) {
-  Status status = WriteAll(STDOUT_FILENO, bytes);
-  if (status.code() == ErrorCode::kCancelled) output_closed_ = true;
-  return std::move(status).WithContext("cannot write to stdout");
+  return WriteAll(STDOUT_FILENO, bytes).WithContext("cannot write to stdout");
 }
 
 Status Console::WriteText(std::string_view text) {

@@ -60,8 +60,6 @@ class Console {
 
   const Terminals& terminals() const { return terminals_; }
   Verbosity verbosity() const { return options_.verbosity; }
-  /// Whether the reader of stdout has gone.
-  bool output_closed() const { return output_closed_; }
 
  private:
   void Line(std::string_view line);
@@ -69,7 +67,6 @@ class Console {
   Terminals terminals_;
   ColorWish wish_;
   ConsoleOptions options_;
-  bool output_closed_ = false;
 };
 
 }  // namespace skald::cli

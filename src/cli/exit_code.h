@@ -17,7 +17,7 @@ enum class ExitCode : uint8_t {
   kBadModel = 5,           ///< The model file is malformed.
   kUnsupported = 6,        ///< The model file needs something this version lacks.
   kResourceExhausted = 7,  ///< Does not fit into memory or context.
-  kCancelled = 8,          ///< Stopped on request, but not by Ctrl-C.
+  kCancelled = 8,          ///< Reserved: stopped on request, but not by Ctrl-C.
   kNumeric = 9,            ///< The computation gave NaN or infinity.
   kInterrupted = 130,      ///< Ctrl-C: 128 + SIGINT, as shells report it.
   kPipeClosed = 141,       ///< The reader of stdout went away: 128 + SIGPIPE, as shells report it.

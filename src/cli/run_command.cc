@@ -249,9 +249,9 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
 Status Run(const RunOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
   RETURN_IF_ERROR(CheckFlags(options));
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
   Prompt prompt;
   ASSIGN_OR_RETURN(prompt.text, PromptText(options, console.terminals()));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
 
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));

@@ -9,7 +9,6 @@
 #include "base/status_macros.h"
 #include "cli/flags.h"
 #include "cli/json_writer.h"
-#include "cli/loading.h"
 #include "cli/parse_number.h"
 #include "cli/table.h"
 #include "skald/model.h"
@@ -112,9 +111,9 @@ Status Tokenize(const TokenizeOptions& options, const Environment& environment, 
     RETURN_IF_ERROR(ParseTokenIds(*options.decode).status().WithContext("--decode"));
   }
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, 0, console));
-  if (text.has_value()) return EncodeAndPrint(options, model.tokenizer(), *text, console);
-  return DecodeAndPrint(options, model.tokenizer(), console);
+  ASSIGN_OR_RETURN(const Tokenizer tokenizer, LoadTokenizer(path));
+  if (text.has_value()) return EncodeAndPrint(options, tokenizer, *text, console);
+  return DecodeAndPrint(options, tokenizer, console);
 }
 
 }  // namespace skald::cli

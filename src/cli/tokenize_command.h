@@ -29,8 +29,9 @@ struct TokenizeOptions {
 /// Adds the verb; parsing it sets `chosen`.
 void AddTokenizeCommand(CLI::App& root, Action& chosen);
 
-/// Loads the model's tokenizer, converts, prints. Errors: those of lookup and loading, of
-/// Tokenizer::Encode, and of Console::Write; kInvalidArgument for an id the vocabulary lacks.
+/// Reads the model's tokenizer (no weights), converts, prints. Errors: those of lookup, of
+/// LoadTokenizer and Tokenizer::Encode, and of Console::Write; kInvalidArgument for an id the
+/// vocabulary lacks.
 Status Tokenize(const TokenizeOptions& options, const Environment& environment, Console& console);
 
 }  // namespace skald::cli

@@ -561,6 +561,14 @@ class CliSharedData(CommandTest):
         self.assert_ok(done)
         self.assertEqual(done.stdout.decode(), expected.decode())
 
+    def test_a_file_with_nothing_but_a_vocabulary_tokenizes(self):
+        model = str(shared_model().parent.parent / "tokenizers/ggml-vocab-gpt-2.gguf")
+        done = run("tokenize", "-m", model, "--ids", "Hello world")
+        self.assert_ok(done)
+        self.assertEqual(done.stdout, b"15496,995\n")
+        self.assert_ok(run("show", "-m", model))
+        self.assertNotEqual(run("run", "-m", model, "a").returncode, 0)
+
 
 def main() -> None:
     if len(sys.argv) != 4:
