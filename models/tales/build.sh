@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds both tales models from nothing: packages, corpus, tokenizer, training, export, check.
+# Builds both tales models from nothing: packages, corpora, tokenizer, training, export, check.
 # Usage: models/tales/build.sh        (Debian 12; APT=no skips the installation of packages)
 set -eu
 cd "$(dirname "$0")"
@@ -13,16 +13,27 @@ python=/usr/bin/python3
 mkdir -p build
 
 $python generate.py --seed 1 --count 130000 --out build/corpus.jsonl
+$python generate.py --seed 2 --count 21000 --chats 0.85 --plots 0.78 --out build/chats.jsonl
 $python tokenizer.py --corpus build/corpus.jsonl --vocab 1536 --out build/tokenizer.json
 
-build_model() { # name, steps
-    $python train.py --model "$1" --steps "$2" --seed 1 --batch 4096 --lr 3e-3 --bf16 \
-        --corpus build/corpus.jsonl --tokenizer build/tokenizer.json --out "build/$1.pt"
+train() { # name, other arguments
+    $python train.py --model "$@" --seed 1 --batch 4096 --bf16 --tokenizer build/tokenizer.json
+}
+
+publish() { # name
     $python export.py --model "$1" --checkpoint "build/$1.pt" \
         --tokenizer build/tokenizer.json --out "$1.gguf"
     $python check.py --model "$1" --checkpoint "build/$1.pt" --gguf "$1.gguf" \
-        --corpus build/corpus.jsonl
+        --corpus build/chats.jsonl
 }
 
-build_model tales STEPS_MAIN
-build_model tales-draft STEPS_DRAFT
+train tales --corpus build/corpus.jsonl --steps 2800 --lr 4e-3 --out build/tales-stories.pt
+train tales --corpus build/chats.jsonl --steps 800 --lr 2e-3 \
+    --start build/tales-stories.pt --out build/tales.pt
+publish tales
+
+train tales-draft --corpus build/corpus.jsonl --steps 2400 --lr 4e-3 --threads 1 \
+    --out build/tales-draft-stories.pt
+train tales-draft --corpus build/chats.jsonl --steps 1500 --lr 4e-3 --threads 1 \
+    --start build/tales-draft-stories.pt --out build/tales-draft.pt
+publish tales-draft

@@ -3,7 +3,7 @@
 A document is a list of [role, text] pairs: [["story", text]] for a plain story, else alternating
 "user" and "assistant" turns.  The same seed and count always give the same documents.
 
-    python3 generate.py --seed 1 --count 100000 --out build/corpus.jsonl
+    python3 generate.py --seed 1 --count 130000 --out build/corpus.jsonl
 """
 import argparse
 import json
@@ -13,7 +13,6 @@ import re
 
 import lexicon
 
-CHAT_SHARE = 0.38
 SLOT = re.compile(r"\{(\w+)\}")
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
 PLOT_FILE = pathlib.Path(__file__).with_name("plots.txt")
@@ -31,8 +30,7 @@ class Plot:
 def load_plots(path):
     """Parse plots.txt into {name: Plot}; the syntax is described at the top of that file."""
     plots, plot = {}, None
-    for raw in path.read_text().splitlines():
-        line = raw.strip()
+    for line in re.sub(r"\n {4}", " ", path.read_text()).splitlines():
         if not line or line.startswith("#"):
             continue
         word, _, rest = line.partition(" ")
@@ -58,7 +56,7 @@ def load_plots(path):
         elif word == "|":
             plot.beats[-1].append(rest)
         else:
-            raise ValueError(f"plots.txt: {raw}")
+            raise ValueError(f"plots.txt: {line}")
     return plots
 
 
@@ -193,7 +191,8 @@ class Tale:
                       hcall=hero.called(), pcall=pal.called())
         values.update(ahero=hero.introduced(rng), apal=pal.introduced(rng))
         values["color"], values["obj"] = rng.choice(lexicon.COLORS), rng.choice(lexicon.THINGS)
-        values["aobj"] = f"a {rng.choice(lexicon.THING_ADJECTIVES)} {values['color']} {values['obj']}"
+        which = rng.choice(lexicon.THING_ADJECTIVES)
+        values["aobj"] = f"a {which} {values['color']} {values['obj']}"
         values["hobby"], values["hobby2"] = rng.sample(lexicon.HOBBIES, 2)
         values["trait"] = rng.choice("kind shy clever curious funny gentle brave cheerful".split())
         values["kid"] = rng.choice("lamb duckling kitten bird puppy rabbit child".split())
@@ -253,8 +252,11 @@ class Tale:
             text += (gap if text else "") + line
         return polish(text)
 
-    def subject(self):
-        """What a user would call this story: "a fox named Pip who is afraid of rain"."""
+    def subject(self, plot_share):
+        """What a user would call this story: "a fox named Pip who is afraid of rain".
+
+        plot_share is how often the user asks for the plot.
+        """
         rng, hero = self.rng, self.hero
         text = f"a {hero.kind}"
         if hero.adjective in self.text.split(hero.kind)[0] and rng.random() < 0.3:
@@ -262,13 +264,13 @@ class Tale:
         if hero.named and rng.random() < 0.4:
             text += f" {rng.choice(['named', 'called'])} {hero.name}"
         draw = rng.random()
-        if draw < 0.55:
+        if draw < plot_share:
             text += " " + self.fill(rng.choice(self.plot.asks))
-        elif draw < 0.62:
+        elif draw < plot_share + 0.07:
             text += " who lives " + self.values["openplace"]
-        elif draw < 0.68:
+        elif draw < plot_share + 0.13:
             text += " " + self.values["inplace"]
-        elif draw < 0.74:
+        elif draw < plot_share + 0.19:
             text += f" and a {self.pal.kind}"
         return text
 
@@ -338,9 +340,9 @@ THANKS = [("Thank you!", "You are welcome! Would you like another story?"),
 REPLIES = ["Yes, about {}.", "Yes please, a story about {}.", "About {}.", "A story about {}."]
 
 
-def ask_for(rng, tale, asks):
+def ask_for(rng, tale, asks, plot_share):
     """A user turn that asks for the tale."""
-    return polish_request(rng.choice(asks).format(tale.subject()))
+    return polish_request(rng.choice(asks).format(tale.subject(plot_share)))
 
 
 def polish_request(text):
@@ -350,7 +352,7 @@ def polish_request(text):
     return text[:1].lower() + text[1:] if lower else text
 
 
-def second_turns(rng, tale):
+def second_turns(rng, tale, plot_share):
     """What the user says after a story, and the replies."""
     draw = rng.random()
     if draw < 0.30:
@@ -368,10 +370,10 @@ def second_turns(rng, tale):
     if draw < 0.92:
         return [["user", rng.choice(MORE)], ["assistant", Tale(rng).text]]
     other = Tale(rng)
-    return [["user", ask_for(rng, other, MORE_ABOUT)], ["assistant", other.text]]
+    return [["user", ask_for(rng, other, MORE_ABOUT, plot_share)], ["assistant", other.text]]
 
 
-def chat(rng):
+def chat(rng, plot_share):
     """One conversation around a story."""
     turns, asks = [], ASKS
     tale = Tale(rng)
@@ -384,14 +386,16 @@ def chat(rng):
     if rng.random() < 0.06:
         turns.append(["user", rng.choice(ASKS_ANY)])
     else:
-        turns.append(["user", ask_for(rng, tale, asks)])
+        turns.append(["user", ask_for(rng, tale, asks, plot_share)])
     turns.append(["assistant", tale.text])
-    return turns + second_turns(rng, tale)
+    return turns + second_turns(rng, tale, plot_share)
 
 
-def document(rng):
+def document(rng, chat_share, plot_share):
     """One document of the corpus."""
-    return chat(rng) if rng.random() < CHAT_SHARE else [["story", Tale(rng).text]]
+    if rng.random() < chat_share:
+        return chat(rng, plot_share)
+    return [["story", Tale(rng).text]]
 
 
 def main():
@@ -399,13 +403,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100000)
+    parser.add_argument("--chats", type=float, default=0.38, help="share of conversations")
+    parser.add_argument("--plots", type=float, default=0.55,
+                        help="share of the requests that ask for a certain plot")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     rng = random.Random(args.seed)
     with args.out.open("w") as out:
         for _ in range(args.count):
-            out.write(json.dumps(document(rng)) + "\n")
+            out.write(json.dumps(document(rng, args.chats, args.plots)) + "\n")
 
 
 if __name__ == "__main__":

@@ -128,25 +128,44 @@ young""".split()
 
 # Places: domain, short name, with preposition, in an opening, two landmarks, a hiding place list.
 PLACES = table("domain place inplace openplace mark mark2 spots", """
-land;forest;in the forest;in a green forest;the old oak tree;the stream;under a bush/behind a tall tree/under a pile of leaves/inside a hollow log/beside the stream
-land;forest;in the forest;at the edge of a deep forest;the big rock;the berry bushes;under a bush/between two roots/under a pile of leaves/behind a rock/in the tall ferns
-land;meadow;in the meadow;in a wide meadow;the apple tree;the stream;in the tall grass/under a flower/behind a stone/next to the stream/beside the fence
-land;mountain;on the mountain;on a high mountain;the tall pine tree;the cold spring;behind a rock/under a pine tree/in a small cave/on a ledge/beside the path
-land;river;by the river;near a slow river;the wooden bridge;the willow tree;under the bridge/among the reeds/behind a rock/in the mud/beside the willow tree
-land;hill;on the hill;on a grassy hill;the lonely tree;the stone wall;in the tall grass/behind the stone wall/under a bush/beside the path/at the bottom of the hill
-land;jungle;in the jungle;in a warm jungle;the tallest tree;the waterfall;under a big leaf/behind the waterfall/between two roots/on a branch/in the mud
-land;lake;by the lake;beside a blue lake;the old boat;the willow tree;under the old boat/among the reeds/behind a stone/in the sand/under the willow tree
-land;valley;in the valley;in a sunny valley;the round hill;the little pond;behind a rock/in the tall grass/next to the pond/under a bush/beside the path
-home;village;in the village;in a small village;the well;the market;under a bench/behind the well/next to the bakery/under the bridge/in the tall grass
-home;town;in the town;in a busy town;the clock tower;the park;under a bench/behind the school/next to the fountain/in the park/under a cart
-home;farm;on the farm;on a quiet farm;the red barn;the pond;in the hay/behind the barn/under the fence/next to the pond/in the corn
-home;island;on the island;on a small island;the lighthouse;the harbor;in the sand/under an old boat/behind a rock/beside the lighthouse/under a palm tree
-home;beach;by the beach;in a house by the sea;the lighthouse;the rocks;in the sand/under an old boat/behind a rock/in a pool of water/beside a big shell
-home;garden;in the garden;in a house with a big garden;the apple tree;the gate;under a rose bush/behind the gate/in the flowers/under a leaf/next to the shed
-home;city;in the city;in a tall house in the city;the park;the train station;under a bench/behind a tree/next to the fountain/under the stairs/in the park
-sea;sea;in the sea;in the deep blue sea;the coral reef;the old ship;under a rock/in the seaweed/behind a shell/inside the old ship/in the sand
-sea;bay;in the bay;in a calm bay;the big rock;the seaweed;under a rock/in the seaweed/behind a shell/in a small cave/in the sand
-sea;reef;at the reef;at a bright coral reef;the tall coral;the sunken boat;under a rock/behind a coral/inside the sunken boat/in the sand/in the seaweed
+land;forest;in the forest;in a green forest;the old oak tree;the stream;\
+    under a bush/behind a tall tree/under a pile of leaves/inside a hollow log/beside the stream
+land;forest;in the forest;at the edge of a deep forest;the big rock;the berry bushes;\
+    under a bush/between two roots/under a pile of leaves/behind a rock/in the tall ferns
+land;meadow;in the meadow;in a wide meadow;the apple tree;the stream;\
+    in the tall grass/under a flower/behind a stone/next to the stream/beside the fence
+land;mountain;on the mountain;on a high mountain;the tall pine tree;the cold spring;\
+    behind a rock/under a pine tree/in a small cave/on a ledge/beside the path
+land;river;by the river;near a slow river;the wooden bridge;the willow tree;\
+    under the bridge/among the reeds/behind a rock/in the mud/beside the willow tree
+land;hill;on the hill;on a grassy hill;the lonely tree;the stone wall;\
+    in the tall grass/behind the stone wall/under a bush/beside the path/at the bottom of the hill
+land;jungle;in the jungle;in a warm jungle;the tallest tree;the waterfall;\
+    under a big leaf/behind the waterfall/between two roots/on a branch/in the mud
+land;lake;by the lake;beside a blue lake;the old boat;the willow tree;\
+    under the old boat/among the reeds/behind a stone/in the sand/under the willow tree
+land;valley;in the valley;in a sunny valley;the round hill;the little pond;\
+    behind a rock/in the tall grass/next to the pond/under a bush/beside the path
+home;village;in the village;in a small village;the well;the market;\
+    under a bench/behind the well/next to the bakery/under the bridge/in the tall grass
+home;town;in the town;in a busy town;the clock tower;the park;\
+    under a bench/behind the school/next to the fountain/in the park/under a cart
+home;farm;on the farm;on a quiet farm;the red barn;the pond;\
+    in the hay/behind the barn/under the fence/next to the pond/in the corn
+home;island;on the island;on a small island;the lighthouse;the harbor;\
+    in the sand/under an old boat/behind a rock/beside the lighthouse/under a palm tree
+home;beach;by the beach;in a house by the sea;the lighthouse;the rocks;\
+    in the sand/under an old boat/behind a rock/in a pool of water/beside a big shell
+home;garden;in the garden;in a house with a big garden;the apple tree;the gate;\
+    under a rose bush/behind the gate/in the flowers/under a leaf/next to the shed
+home;city;in the city;in a tall house in the city;the park;the train station;\
+    under a bench/behind a tree/next to the fountain/under the stairs/in the park
+sea;sea;in the sea;in the deep blue sea;the coral reef;the old ship;\
+    under a rock/in the seaweed/behind a shell/inside the old ship/in the sand
+sea;bay;in the bay;in a calm bay;the big rock;the seaweed;\
+    under a rock/in the seaweed/behind a shell/in a small cave/in the sand
+sea;reef;at the reef;at a bright coral reef;the tall coral;the sunken boat;\
+    under a rock/behind a coral/inside the sunken boat/in the sand/in the seaweed
 """)
 
 COLORS = "red blue green yellow golden silver purple white orange pink brown black".split()
@@ -187,8 +206,10 @@ climb trees;climbed trees;climbing trees;{he} slid right back down;{he} reached 
 juggle;juggled;juggling;the balls fell on {his} head;all three balls flew round and round
 skate;skated;skating;{he} slipped on the ice;{he} moved over the ice like the wind
 read;read;reading;the letters looked like little bugs;{he} read a whole page aloud
-play the drum;played the drum;playing the drum;it was only a lot of noise;it went boom, boom, boom, just right
-play the flute;played the flute;playing the flute;only a squeak came out;a soft tune floated in the air
+play the drum;played the drum;playing the drum;it was only a lot of noise;\
+    it went boom, boom, boom, just right
+play the flute;played the flute;playing the flute;only a squeak came out;\
+    a soft tune floated in the air
 jump rope;jumped rope;jumping rope;{he} got stuck in the rope;{he} jumped ten times in a row
 fly a kite;flew a kite;flying a kite;the kite fell on the ground;the kite danced high in the sky
 ride a bike;rode a bike;riding a bike;{he} fell into a bush;{he} rode all the way around the tree
@@ -196,35 +217,46 @@ tell jokes;told jokes;telling jokes;nobody laughed;everyone laughed until they c
 knit;knitted;knitting;the wool made one big knot;a long warm scarf grew day by day
 cook soup;cooked soup;cooking soup;the soup tasted like mud;the soup smelled wonderful
 catch a ball;caught a ball;catching a ball;the ball hit {his} nose;{he} caught it every single time
-count to one hundred;counted to one hundred;counting to one hundred;{he} forgot what came after twenty;{he} did not miss a single number
+count to one hundred;counted to one hundred;counting to one hundred;\
+    {he} forgot what came after twenty;{he} did not miss a single number
 """)
 
 FEAR = table("fear feartrigger fearshow fearless", """
-rain;dark clouds came and drops began to fall;hid under a big leaf;the rain was only cool water that made the flowers grow
+rain;dark clouds came and drops began to fall;hid under a big leaf;\
+    the rain was only cool water that made the flowers grow
 thunder;thunder rolled over the hills;covered {his} ears;thunder was only the sky being noisy
-the dark;the sun went down and everything turned black;pulled the blanket over {his} head;the dark was full of stars
+the dark;the sun went down and everything turned black;pulled the blanket over {his} head;\
+    the dark was full of stars
 water;everyone ran to play in the water;stayed far away from the edge;the water was cool and gentle
-heights;everyone climbed up to see the view;held on to the ground;the world was beautiful from up high
-spiders;a small spider came down on a thread;jumped back and screamed;the spider only wanted to make its web
+heights;everyone climbed up to see the view;held on to the ground;\
+    the world was beautiful from up high
+spiders;a small spider came down on a thread;jumped back and screamed;\
+    the spider only wanted to make its web
 loud noises;a loud bang came from far away;ran and hid in a corner;noises could not hurt anyone
 the wind;the wind began to blow and howl;held on to a tree;the wind only wanted to play
 snow;the first snow began to fall;would not come out;the snow was soft and good to play in
 shadows;a long shadow moved on the wall;closed {his} eyes;a shadow was only a friend of the light
-fire;someone lit a fire to keep warm;stayed far away and shook;a fire could keep friends warm if they were careful
+fire;someone lit a fire to keep warm;stayed far away and shook;\
+    a fire could keep friends warm if they were careful
 strangers;somebody new came to visit;hid and did not say a word;a stranger could become a friend
 """)
 
 MYSTERY = table("clue guess truth truthwhy", """
 a strange sound in the night;a ghost;{apal} who was snoring;I am sorry, I sleep very loudly
-a strange sound in the night;a monster;{apal} who was playing a little drum;I am practicing for a party
+a strange sound in the night;a monster;{apal} who was playing a little drum;\
+    I am practicing for a party
 small footprints in the mud;a thief;{apal} who was looking for a home;I have been walking for days
 a strange light behind the trees;a falling star;{apal} with a lantern;I am looking for my lost hat
 a soft voice singing far away;a fairy;{apal} who was all alone;I sing when I feel lonely
-a trail of crumbs on the path;a hungry giant;{apal} with a hole in {phis} bag;Oh no, I have lost my whole lunch
-a knocking sound under the floor;a monster;{apal} who was digging a tunnel;I think I took a wrong turn
-feathers all over the ground;a wild beast;{apal} who was making a pillow;I want to give it to my mother
+a trail of crumbs on the path;a hungry giant;{apal} with a hole in {phis} bag;\
+    Oh no, I have lost my whole lunch
+a knocking sound under the floor;a monster;{apal} who was digging a tunnel;\
+    I think I took a wrong turn
+feathers all over the ground;a wild beast;{apal} who was making a pillow;\
+    I want to give it to my mother
 a note with no name on it;a king;{apal} who was too shy to speak;I wanted to be your friend
-a pile of stones in front of the door;a troll;{apal} who was building a wall;I thought that nobody lived here
+a pile of stones in front of the door;a troll;{apal} who was building a wall;\
+    I thought that nobody lived here
 """)
 
 TROUBLE = table("trouble cry rescue", """
@@ -241,16 +273,21 @@ had a cart with a broken wheel;Oh dear, how will I get home?;fixed the wheel wit
 """)
 
 GOAL = table("goal goalwhy goalsee", """
-the top of the mountain;{he} wanted to see the whole world;{he} could see the rivers and the fields far below
+the top of the mountain;{he} wanted to see the whole world;\
+    {he} could see the rivers and the fields far below
 the sea;{he} had never seen so much water;the waves were as big as houses and the water was blue
-the end of the rainbow;{he} wanted to find the gold;there was no gold, but there was a garden full of flowers
+the end of the rainbow;{he} wanted to find the gold;\
+    there was no gold, but there was a garden full of flowers
 the moon;it looked so close and so bright;the moon shone on the lake as if it had come down
-the old castle;{he} wanted to know who lived there;a kind old queen opened the door and gave {him} tea
-the edge of the world;{he} wanted to know what was there;there was only another hill, and behind it another one
+the old castle;{he} wanted to know who lived there;\
+    a kind old queen opened the door and gave {him} tea
+the edge of the world;{he} wanted to know what was there;\
+    there was only another hill, and behind it another one
 the house of {his} grandma;it was her birthday;grandma opened the door and hugged {him}
 the big waterfall;{he} had heard its song in {his} dreams;the water fell like a silver curtain
 the land of snow;{he} had never seen snow;everything was white and quiet and lovely
-the hidden lake;an old story said that it was magic;the water was so clear that {he} could see every stone
+the hidden lake;an old story said that it was magic;\
+    the water was so clear that {he} could see every stone
 """)
 
 BROKEN = table("broke brokehow fixed", """

@@ -18,14 +18,16 @@ SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "
 STRING, ARRAY = 8, 9
 F32, Q8_0 = 0, 8
 CARD_PLAIN = ["Once upon a time"] * 10
-CARD_CHAT = ["Tell me a story about a fox.", "Tell me a story about a girl named Mira and a lost key.",
-             "Write a story about a dragon who is afraid of rain.", "tell me a story about two friends",
-             "Tell me a story about a robot who wants to learn to dance.",
-             "Can you tell me a story about a boy called Sam who broke the window?",
-             "Tell me a story about a rabbit and a storm.",
-             "I want to hear a story about a whale.",
-             "Tell me a bedtime story.",
-             "Please tell me a story about a princess and a treasure."]
+CARD_CHAT = """Tell me a story about a fox.
+Tell me a story about a girl named Mira and a lost key.
+Write a story about a dragon who is afraid of rain.
+tell me a story about a cat and a mouse
+Tell me a story about a robot who wants to learn to dance.
+Can you tell me a story about a boy called Sam who broke the window?
+Tell me a story about a rabbit and a storm.
+I want to hear a story about a whale.
+Tell me a bedtime story.
+Please tell me a story about a princess and a treasure.""".splitlines()
 
 
 class Reader:
@@ -97,7 +99,8 @@ class Model:
         self.meta, self.tensors = read_gguf(path)
         get = lambda key: self.meta["llama." + key]
         self.layers, self.heads = get("block_count"), get("attention.head_count")
-        self.kv_heads, self.eps = get("attention.head_count_kv"), get("attention.layer_norm_rms_epsilon")
+        self.kv_heads = get("attention.head_count_kv")
+        self.eps = get("attention.layer_norm_rms_epsilon")
         self.context = get("context_length")
         width = get("rope.dimension_count")
         self.frequency = get("rope.freq_base") ** (-np.arange(0, width, 2) / width)
