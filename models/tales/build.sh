@@ -34,6 +34,6 @@ publish tales
 
 train tales-draft --corpus build/corpus.jsonl --steps 2400 --lr 4e-3 --threads 1 \
     --out build/tales-draft-stories.pt
-train tales-draft --corpus build/chats.jsonl --steps 1500 --lr 4e-3 --threads 1 \
+train tales-draft --corpus build/chats.jsonl --steps 1200 --lr 4e-3 --threads 1 \
     --start build/tales-draft-stories.pt --out build/tales-draft.pt
 publish tales-draft
