@@ -39,14 +39,16 @@ configure() {
   }
 }
 
-# build PRESET: warnings and errors are shown, also when the build succeeds.
+# build PRESET [TARGET...]: warnings and errors are shown, also when the build succeeds.
 build() {
+  local preset=$1
+  shift
   # The build runs each test program once, to list its tests: hence the launcher.
-  "${launcher[@]}" ninja -C "$root/build/$1" -j "$jobs" >"$root/build/$1.log" 2>&1 || {
-    grep -vE '^\[[0-9]+/[0-9]+\]' "$root/build/$1.log" | head -n 200 >&2
+  "${launcher[@]}" ninja -C "$root/build/$preset" -j "$jobs" "$@" >"$root/build/$preset.log" 2>&1 || {
+    grep -vE '^\[[0-9]+/[0-9]+\]' "$root/build/$preset.log" | head -n 200 >&2
     return 1
   }
-  grep -A 5 'warning:' "$root/build/$1.log" >&2 || true
+  grep -A 5 'warning:' "$root/build/$preset.log" >&2 || true
 }
 
 # run_ctest PRESET [CTEST ARGUMENT...]: adds to the counts what ctest reports.
@@ -100,7 +102,7 @@ lane_tsan() {
 lane_fuzz() {
   local seconds=$1 target name corpus seeds dictionary each arguments
   ensure_packages build clang
-  configure fuzz && build fuzz || return 1
+  configure fuzz && build fuzz fuzzers || return 1
   local targets=("$root"/build/fuzz/*_fuzz)
   [ -x "${targets[0]}" ] || { say "no fuzz target was built"; return 1; }
   each=$((seconds / ${#targets[@]}))
