@@ -1,0 +1,117 @@
+"""skald bench from outside: that it measures, what it prints, and how it deals with a peer.
+
+Run by ctest (test Bench), and by hand:
+python3 tests/cli/bench_test.py build/release/skald .
+"""
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from command import Setup, bundled_model, catches_interrupt, environment, run, wait_until
+
+SMALL = ("-p", "16", "-n", "4", "-r", "1", "-t", "2")
+
+
+def bench(*arguments: str) -> list[dict]:
+    """The objects of `skald bench --json` on the bundled model."""
+    done = run("bench", "-m", str(bundled_model()), *arguments, "--json")
+    if done.returncode != 0:
+        raise AssertionError(done.stderr.decode())
+    return json.loads(done.stdout)
+
+
+class Bench(unittest.TestCase):
+    def test_json_has_a_result_for_each_case(self):
+        results = bench(*SMALL, "-b", "1,2", "-d", "0,40")
+        self.assertEqual(
+            [result["test"] for result in results],
+            ["pp16", "tg4", "tg4 b2", "pp16 @ d40", "tg4 @ d40", "tg4 b2 @ d40"],
+        )
+        for result in results:
+            self.assertEqual(len(result["samples_ts"]), 1)
+            self.assertGreater(result["median_ts"], 0)
+            self.assertGreater(result["ceiling_ts"], 0)
+            self.assertAlmostEqual(result["share"], result["median_ts"] / result["ceiling_ts"])
+            self.assertEqual(result["n_threads"], 2)
+        decode, two = results[1], results[2]
+        # Two sequences need the arithmetic of two and the weights of one.
+        self.assertEqual(two["int8_macs"] + two["float_macs"],
+                         2 * (decode["int8_macs"] + decode["float_macs"]))
+        self.assertLess(two["bytes"], 2 * decode["bytes"])
+        # A depth is more K and V to read.
+        self.assertGreater(results[4]["bytes"], decode["bytes"])
+
+    def test_profile_adds_up(self):
+        results = bench(*SMALL, "--profile")
+        profiles = [result for result in results if "profile" in result]
+        self.assertEqual([profile["test"] for profile in profiles], ["pp16", "tg1"])
+        for profile in profiles:
+            names = [row["operation"] for row in profile["profile"]]
+            self.assertIn("attention", names)
+            self.assertIn("matmul head", names)
+            total = sum(row["seconds"] for row in profile["profile"])
+            self.assertAlmostEqual(total, profile["seconds"])
+
+    def test_table_is_markdown_with_a_header(self):
+        done = run("bench", "-m", str(bundled_model()), *SMALL)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        lines = done.stdout.decode().splitlines()
+        self.assertTrue(lines[0].startswith("skald "), lines[0])
+        self.assertIn("ceilings: int8 ", lines[2])
+        self.assertTrue(lines[5].startswith("| model "), lines[5])
+        self.assertEqual([line.split("|")[6].strip() for line in lines[7:]], ["pp16", "tg4"])
+
+    def test_scalar_kernels_have_a_ceiling_of_their_own(self):
+        (result,) = bench("-p", "0", "-n", "1", "-r", "1", "-t", "1", "--isa", "scalar")
+        self.assertEqual((result["isa"], result["n_threads"]), ("scalar", 1))
+
+    def test_takes_turns_with_a_peer(self):
+        # It is its own peer: it takes and prints what llama-bench does.
+        peer = f"{shlex.quote(Setup.binary)} bench"
+        prefill, decode, batch = bench(*SMALL, "-b", "1,2", "--against", peer)
+        self.assertEqual(len(prefill["peer_samples_ts"]), 1)
+        self.assertGreater(decode["ratio"], 0)
+        self.assertNotIn("ratio", batch)
+
+    def test_a_broken_peer_is_an_error(self):
+        for peer, part in (
+            ("false", "exit code 1"),
+            ("no-such-program", "exit code 127"),
+            ("echo hello #", "found 'hello'"),
+            ("echo '[{}]' #", "no avg_ts"),
+        ):
+            with self.subTest(peer=peer):
+                done = run("bench", "-m", str(bundled_model()), *SMALL, "--against", peer)
+                self.assertEqual(done.returncode, 4)
+                self.assertIn("--against", done.stderr.decode())
+                self.assertIn(part, done.stderr.decode())
+
+    def test_wrong_lists_are_usage_errors(self):
+        for arguments in (["-p", "x"], ["-b", "0"], ["-p", "1,,2"], ["-r", "0"], ["-p", "-1"],
+                          ["-p", "0", "-n", "0"]):
+            with self.subTest(arguments=arguments):
+                done = run("bench", "-m", str(bundled_model()), *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr.decode())
+
+    def test_ctrl_c_ends_it_in_order(self):
+        command = [Setup.binary, "bench", "-m", str(bundled_model()), "-r", "10000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment()) as process:
+            try:
+                wait_until(lambda: catches_interrupt(process.pid), "it measures")
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+            finally:
+                process.kill()
+        self.assertEqual(process.returncode, 130, errors.decode())
+        self.assertEqual(errors, b"")
+
+
+if __name__ == "__main__":
+    Setup.binary, Setup.source = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,164 @@
+// A step allocates nothing: neither the forward pass of a prefill, a decode or a mixture, nor the
+// sampling of a token. This program replaces the global allocation functions by ones that count.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "kv/page_table.h"
+#include "sampling/sampler.h"
+#include "support/random_model.h"
+
+namespace {
+
+// Allocations of this process since its start. Constant initialization: the first come before main.
+std::atomic<int64_t> allocations{0};
+
+void* Allocate(size_t bytes, size_t alignment) {
+  ++allocations;
+  void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  CHECK(memory != nullptr);
+  return memory;
+}
+
+constexpr size_t kDefaultAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+}  // namespace
+
+void* operator new(size_t bytes) { return Allocate(bytes, kDefaultAlignment); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return Allocate(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace skald {
+namespace {
+
+// Allocations during `work`.
+template <typename Work>
+int64_t AllocationsOf(Work work) {
+  const int64_t before = allocations;
+  work();
+  return allocations - before;
+}
+
+TEST(Counting, CountsAllocationsOfEveryThread) {
+  ThreadPool pool(2);
+  const auto allocate = [] { std::make_unique<int>(1); };
+  EXPECT_EQ(AllocationsOf(allocate), 1);
+  EXPECT_EQ(AllocationsOf([&] { pool.Run(64, [&](int64_t, int) { allocate(); }); }), 64);
+  EXPECT_EQ(AllocationsOf([] { std::vector<double> over_aligned(1000); }), 1);
+}
+
+// A network with room for two sequences.
+class Steps {
+ public:
+  static constexpr int64_t kPositions = 320;
+  static constexpr int64_t kRows = 80;
+
+  Steps(const model::Transformer& network, kernels::Isa isa, int threads)
+      : network_(network),
+        kernels_(kernels::TableFor(isa)),
+        pool_(threads),
+        rope_(network.config().rope, kPositions),
+        store_(Value(kv::KvStore::Create(network.KvLayoutFor(kernels::KvType::kF16), 32))),
+        workspace_(Value(model::Workspace::Create(
+            network.config(), {.rows = kRows, .logit_rows = 2, .threads = threads}))),
+        pages_(32),
+        first_(&pages_, kPositions),
+        second_(&pages_, kPositions) {
+    CHECK(first_.Reserve(kPositions) && second_.Reserve(kPositions));
+  }
+
+  // `first` rows of one sequence and `second` of the other, after `depth` positions of both.
+  int64_t AllocationsOfStep(int64_t first, int64_t second, int64_t depth) {
+    const std::vector<TokenId> tokens(static_cast<size_t>(first + second), 7);
+    const std::vector<model::SequenceRows> rows = {
+        {.row_count = first, .first_position = depth, .pages = first_.pages()},
+        {.row_count = second, .first_position = depth, .pages = second_.pages()}};
+    const std::vector<int32_t> logit_rows = {static_cast<int32_t>(first - 1),
+                                             static_cast<int32_t>(first + second - 1)};
+    const model::StepBatch batch = {.tokens = tokens, .sequences = rows, .logit_rows = logit_rows};
+    const model::Execution execution{kernels_, pool_};
+    return AllocationsOf([&] {
+      network_.Forward(
+          batch, {.store = store_, .workspace = workspace_, .rope = rope_, .execution = execution});
+    });
+  }
+
+ private:
+  template <typename T>
+  static T Value(Result<T> result) {
+    CHECK(result.ok());
+    return *std::move(result);
+  }
+
+  const model::Transformer& network_;
+  kernels::KernelTable kernels_;
+  ThreadPool pool_;
+  model::RopeTable rope_;
+  kv::KvStore store_;
+  model::Workspace workspace_;
+  kv::PagePool pages_;
+  kv::PageTable first_;
+  kv::PageTable second_;
+};
+
+TEST(NoAllocation, StepsOfEveryKind) {
+  for (const tensor::DType dtype :
+       {tensor::DType::kQ4_K, tensor::DType::kQ8_0, tensor::DType::kF16}) {
+    const model::Transformer network = support::MakeRandomModel({.dtype = dtype});
+    for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {
+      for (const int threads : {1, 2, 3}) {
+        SCOPED_TRACE(testing::Message() << tensor::InfoOf(dtype).name << ", "
+                                        << kernels::IsaName(isa) << ", " << threads);
+        Steps steps(network, isa, threads);
+        EXPECT_EQ(steps.AllocationsOfStep(40, 40, 0), 0) << "prefill";
+        EXPECT_EQ(steps.AllocationsOfStep(1, 1, 300), 0) << "decode";
+        EXPECT_EQ(steps.AllocationsOfStep(17, 1, 301), 0) << "mixture";
+      }
+    }
+  }
+}
+
+TEST(NoAllocation, SamplingOfEveryKind) {
+  constexpr int64_t kVocab = 5000;
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  ASSERT_TRUE(sampler.ok());
+  std::vector<float> logits;
+  for (uint32_t i = 0; i < kVocab; ++i) {
+    logits.push_back(static_cast<float>(9 * UniformDouble({}, i)));
+  }
+  const std::vector<TokenId> history = {1, 2, 3};
+  std::vector<SamplingParams> settings(4);
+  settings[0].temperature = 0;
+  settings[1].top_logprobs = kMaxTopLogprobs;
+  settings[2].truncation = {.top_k = 0, .top_p = 0.9, .min_p = 0.1, .typical_p = 0.9};
+  settings[2].penalties = {.repetition = 1.1, .presence = 1, .frequency = 1};
+  settings[2].logit_bias = {{7, 1}, {8, -1}};
+  settings[3].truncation = {.top_k = 4000, .top_p = 1, .min_p = 0};
+  settings[3].order = SamplingOrder::kLlamaCpp;
+  bool all_ok = true;
+  EXPECT_EQ(AllocationsOf([&] {
+              for (const SamplingParams& params : settings) {
+                const sampling::SampleInput input = {
+                    .logits = logits, .prompt = history, .output = history, .key = {}};
+                all_ok &= sampler->Sample(input, params).ok();
+              }
+              all_ok &= sampler->TopLogprobs(logits, kVocab).ok();
+            }),
+            0);
+  EXPECT_TRUE(all_ok);
+}
+
+}  // namespace
+}  // namespace skald
