@@ -21,7 +21,9 @@ TEST(ProgressLine, NeverFillsAWideTerminalOrItsLastColumn) {
   for (int columns = 1; columns < 300; ++columns) {
     const std::string line = ProgressLine(1, 2, columns);
     const bool has_bar = line.find('[') != std::string::npos;
-    if (has_bar) EXPECT_LT(line.size(), static_cast<size_t>(columns));
+    if (has_bar) {
+      EXPECT_LT(line.size(), static_cast<size_t>(columns));
+    }
     EXPECT_LT(line.size(), 80u);
   }
 }
