@@ -44,7 +44,7 @@ build() {
   local preset=$1
   shift
   # The build runs each test program once, to list its tests: hence the launcher.
-  "${launcher[@]}" ninja -C "$root/build/$preset" -j "$jobs" "$@" >"$root/build/$preset.log" 2>&1 || {
+  "${launcher[@]}" ninja -k 0 -C "$root/build/$preset" -j "$jobs" "$@" >"$root/build/$preset.log" 2>&1 || {
     grep -vE '^\[[0-9]+/[0-9]+\]' "$root/build/$preset.log" | head -n 200 >&2
     return 1
   }
