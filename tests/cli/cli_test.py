@@ -27,6 +27,7 @@ from command import (
     run_json,
     shared_model,
     wait_until,
+    writer_is_stuck,
 )
 
 GREEDY = ("--temp", "0")
@@ -394,6 +395,7 @@ class CliInterrupt(CommandTest):
         )
         os.close(writer)
         wait_until(lambda: catches_interrupt(child.pid), "the run catches SIGINT")
+        wait_until(lambda: writer_is_stuck(reader, filler), "the run waits for its reader")
         return child, reader, filler
 
     def test_once_stops_cleanly(self):

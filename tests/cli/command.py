@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -80,6 +81,16 @@ def nearly_full_pipe(room: int) -> tuple[int, int, int]:
     drained = len(os.read(reader, page))
     os.write(writer, b"#" * (page - room))
     return reader, writer, filled - drained + page - room
+
+
+def writer_is_stuck(reader: int, filler: int) -> bool:
+    """Whether something was written behind `filler` bytes of a pipe, and now nothing more comes."""
+    def pending() -> int:
+        return int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), "little")
+
+    before = pending()
+    time.sleep(0.1)  # many tokens of the bundled model
+    return filler < before == pending()
 
 
 def drain(reader: int) -> bytes:
