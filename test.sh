@@ -14,8 +14,10 @@ Without a lane: the unit lane. Each lane builds into build/ with a preset of its
   --unit            gcc, release, warnings are errors; every test: unit tests, golden models,
                     malformed files, headers, style (tidy, format, shellcheck)
   --asan            the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-  --tsan            the unit tests under ThreadSanitizer
-  --clang           clang, release, warnings are errors; the tests again
+  --tsan            the tests that start threads, under ThreadSanitizer
+  --tsan-tests      all unit tests under ThreadSanitizer
+  --clang           clang, release, warnings are errors; its command gives gcc's bits
+  --clang-tests     clang, release, warnings are errors; all tests again
   --fuzz SECONDS    every fuzz target, SECONDS in total, with the sanitizers
   --clang-tidy      clang-tidy over all sources but tests (slow)
   --all             --unit --asan --tsan --clang --fuzz 60: what .ci/run runs
@@ -78,7 +80,25 @@ lane_unit() {
   configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release && run_ctest release
 }
 
+# Two compilers, no warnings, the same bits: the logits of clang's command and of gcc's are compared.
 lane_clang() {
+  ensure_packages build clang
+  configure clang -DSKALD_TESTS=OFF -DSKALD_WERROR=ON && build clang skald || return 1
+  configure release -DSKALD_WERROR=ON && build release skald || return 1
+  local compiler tokens
+  tokens=$(seq -s , 0 199)
+  for compiler in release clang; do
+    "$root/build/$compiler/skald" logits --tokens "$tokens" --out "$root/build/$compiler.logits" \
+      2>>"$root/build/clang.log" || return 1
+  done
+  if cmp "$root/build/release.logits" "$root/build/clang.logits" >&2; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
+lane_clang_tests() {
   ensure_packages build test clang
   configure clang -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build clang && run_ctest clang -LE house
 }
@@ -90,8 +110,16 @@ lane_asan() {
   configure asan -DSKALD_TESTS=ON && build asan && run_ctest asan -LE house
 }
 
-# Label process: runs the command many times, one thread at work each time.
+# The programs whose tests start threads. Label process runs the command, one thread at work.
 lane_tsan() {
+  ensure_packages build test
+  launcher=("${plain_addresses[@]}")
+  configure tsan -DSKALD_TESTS=ON &&
+    build tsan base_test load_test engine_test same_answer_test break_it_test golden_test &&
+    run_ctest tsan -LE 'house|process' -E NOT_BUILT
+}
+
+lane_tsan_tests() {
   ensure_packages build test
   launcher=("${plain_addresses[@]}")
   configure tsan -DSKALD_TESTS=ON && build tsan && run_ctest tsan -LE 'house|process'
@@ -157,7 +185,7 @@ lanes=()
 fuzz_seconds=60
 while [ $# -gt 0 ]; do
   case $1 in
-    --unit | --asan | --tsan | --clang | --clang-tidy) lanes+=("${1#--}") ;;
+    --unit | --asan | --tsan | --tsan-tests | --clang | --clang-tests | --clang-tidy) lanes+=("${1#--}") ;;
     --fuzz)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || {
         say "error: --fuzz needs a number of seconds, got '${2:-}'"
