@@ -1,9 +1,11 @@
 /// Bench: how fast a model runs on this machine, and how fast it could.
 ///
 ///     Result<Ceilings> ceilings = MeasureCeilings(2, InstructionSet::kBest);
-///     Result<BenchSession> session = BenchSession::Create(model, {.threads = 2}, {.positions =
-///     640}); Result<double> seconds = session->Measure({.prompt_tokens = 512}, go_on); double
-///     share = BoundOf(session->WorkOf({.prompt_tokens = 512}), *ceilings).seconds / *seconds;
+///     Result<BenchSession> session =
+///         BenchSession::Create(model, {.threads = 2}, {.positions = 640});
+///     const BenchCase prefill{.prompt_tokens = 512};
+///     Result<double> seconds = session->Measure(prefill, go_on);
+///     double share = BoundOf(session->WorkOf(prefill), *ceilings).seconds / *seconds;
 ///
 /// What is timed is the forward pass alone, as in llama-bench: random tokens, no tokenizer, no
 /// sampling. Every figure has a ceiling beside it, from the roofline model (Williams, Waterman,
