@@ -17,10 +17,10 @@
 
 #include "base/aligned_buffer.h"
 #include "base/check.h"
-#include "kernels/isa/intrinsics.h"
 #include "kernels/isa/isa.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/pack/panel.h"
+#include "kernels/peak/peak.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/test_data.h"
 
@@ -28,72 +28,12 @@ namespace skald::kernels {
 namespace {
 
 constexpr int64_t kPeakSteps = 4096;
-constexpr int kChains = 12;  // enough to cover a latency of 5 at two a cycle
 
-// clang-format off
-#include "kernels/isa/target_avx512_begin.h"
-// clang-format on
-
-int64_t DotPeak512() {
-  __m512i acc[kChains] = {};
-  const __m512i w = _mm512_set1_epi8(1);
-  for (int64_t i = 0; i < kPeakSteps; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < kChains; ++j) asm volatile("vpdpbusd %1, %1, %0" : "+v"(acc[j]) : "v"(w));
-  }
-  return kPeakSteps * kChains * 64;
-}
-
-int64_t FmaPeak512() {
-  __m512 acc[kChains] = {};
-  const __m512 w = _mm512_set1_ps(1);
-  for (int64_t i = 0; i < kPeakSteps; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < kChains; ++j) {
-      asm volatile("vfmadd231ps %1, %1, %0" : "+v"(acc[j]) : "v"(w));
-    }
-  }
-  return kPeakSteps * kChains * 16;
-}
-
-#include "kernels/isa/target_end.h"
-// clang-format off
-#include "kernels/isa/target_avx2_begin.h"
-// clang-format on
-
-int64_t DotPeak256() {
-  __m256i acc[kChains] = {};
-  const __m256i w = _mm256_set1_epi8(1);
-  for (int64_t i = 0; i < kPeakSteps; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < kChains; ++j) {
-      __m256i pairs;
-      asm volatile("vpmaddubsw %1, %1, %0" : "=x"(pairs) : "x"(w));
-      asm volatile("vpaddw %1, %0, %0" : "+x"(acc[j]) : "x"(pairs));
-    }
-  }
-  return kPeakSteps * kChains * 32;
-}
-
-int64_t FmaPeak256() {
-  __m256 acc[kChains] = {};
-  const __m256 w = _mm256_set1_ps(1);
-  for (int64_t i = 0; i < kPeakSteps; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < kChains; ++j) {
-      asm volatile("vfmadd231ps %1, %1, %0" : "+x"(acc[j]) : "x"(w));
-    }
-  }
-  return kPeakSteps * kChains * 8;
-}
-
-#include "kernels/isa/target_end.h"
-
-using PeakFn = int64_t (*)();
+using PeakFn = int64_t (*)(int64_t steps);
 
 void RunPeak(benchmark::State& state, PeakFn peak) {
   int64_t macs = 0;
-  for (auto _ : state) macs += peak();
+  for (auto _ : state) macs += peak(kPeakSteps);
   state.counters["GMAC/s"] =
       benchmark::Counter(static_cast<double>(macs) * 1e-9, benchmark::Counter::kIsRate);
 }
@@ -185,16 +125,11 @@ void RegisterQuantize(Isa isa) {
 
 void RegisterAll() {
   const Isa best = DetectIsa();
-  if (best >= Isa::kAvx512) {
-    benchmark::RegisterBenchmark("peak/avx512/dot", RunPeak, DotPeak512);
-    benchmark::RegisterBenchmark("peak/avx512/fma", RunPeak, FmaPeak512);
-  }
-  if (best >= Isa::kAvx2) {
-    benchmark::RegisterBenchmark("peak/avx2/dot", RunPeak, DotPeak256);
-    benchmark::RegisterBenchmark("peak/avx2/fma", RunPeak, FmaPeak256);
-  }
   for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kScalar}) {
     if (isa > best) continue;
+    const std::string name = "peak/" + std::string(IsaName(isa));
+    benchmark::RegisterBenchmark((name + "/dot").c_str(), RunPeak, PeakFor(isa).dot);
+    benchmark::RegisterBenchmark((name + "/fma").c_str(), RunPeak, PeakFor(isa).fma);
     RegisterMatmul(isa);
     RegisterQuantize(isa);
   }
