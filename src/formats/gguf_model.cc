@@ -132,6 +132,7 @@ Result<GgufModel> GgufModel::FromSources(Sources sources) {
 
 Result<GgufModel> GgufModel::Assemble(Sources sources, std::vector<GgufFile> files) {
   std::vector<TensorDirectory> directories;
+  directories.reserve(files.size());
   for (const GgufFile& file : files) directories.push_back(file.tensors);
   auto merged = TensorDirectory::Merge(directories);
   if (!merged.ok()) return std::move(merged).status().WithContext(sources.front()->name());

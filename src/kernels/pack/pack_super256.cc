@@ -159,17 +159,12 @@ void Put(const Ints256& ints, int row, UnitQ8K& unit) {
 
 template <typename Block, typename Unit>
 void PackRows(const RowSource& rows, std::byte* panel) {
-  const std::byte* source = rows.source;
-  for (int row = 0; row < rows.row_count; ++row) {
-    for (int64_t u = 0; u < rows.units; ++u, source += sizeof(Block)) {
-      Block block;
-      std::memcpy(&block, source, sizeof(Block));
-      Ints256 ints = {};
-      ints.d = block.d;
-      Decode(block, ints);
-      Put(ints, row, reinterpret_cast<Unit*>(panel)[u]);
-    }
-  }
+  ForEachBlock<Block>(rows, [panel](const Block& block, int row, int64_t unit) {
+    Ints256 ints = {};
+    ints.d = block.d;
+    Decode(block, ints);
+    Put(ints, row, reinterpret_cast<Unit*>(panel)[unit]);
+  });
 }
 
 }  // namespace

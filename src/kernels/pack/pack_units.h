@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/pack/unit_layout.h"
 #include "tensor/dtype.h"
@@ -41,6 +42,19 @@ struct RowSource {
 /// Fill the zeroed units of one panel from a dtype with blocks of 32, or of 256.
 void PackRows32(const RowSource& rows, std::byte* panel);
 void PackRows256(const RowSource& rows, std::byte* panel);
+
+/// Calls visit(block, row, unit index) for every stored block of `rows`, row by row.
+template <typename Block, typename Visit>
+void ForEachBlock(const RowSource& rows, Visit visit) {
+  const std::byte* source = rows.source;
+  for (int row = 0; row < rows.row_count; ++row) {
+    for (int64_t unit = 0; unit < rows.units; ++unit, source += sizeof(Block)) {
+      Block block;
+      std::memcpy(&block, source, sizeof(Block));
+      visit(block, row, unit);
+    }
+  }
+}
 
 /// Stores a nibble (0..15) of column 0..31 into zeroed nibbles.
 inline void PutNibble(uint8_t (&nibbles)[4][16][4], int row, int column, int value) {
