@@ -25,14 +25,6 @@ using model::WeightSlot;
 // share out.
 constexpr uint64_t kReadBytes = 1 << 20;
 
-std::string ShapeText(const TensorInfo& tensor) {
-  std::string text = std::to_string(tensor.dims[0]);
-  for (int i = 1; i < tensor.dim_count; ++i) {
-    text += " x " + std::to_string(tensor.dims[static_cast<size_t>(i)]);
-  }
-  return text;
-}
-
 bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
 
 Status CheckTensor(const WeightSlot& slot, const TensorInfo& tensor) {
@@ -163,6 +155,14 @@ int64_t MatrixBytes(const kernels::PackedMatrix& matrix) {
 }
 
 }  // namespace
+
+std::string ShapeText(const TensorInfo& tensor) {
+  std::string text = std::to_string(tensor.dims[0]);
+  for (int i = 1; i < tensor.dim_count; ++i) {
+    text += " x " + std::to_string(tensor.dims[static_cast<size_t>(i)]);
+  }
+  return text;
+}
 
 Result<std::vector<Binding>> BindTensors(const model::ModelConfig& config,
                                          const formats::TensorDirectory& tensors) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -11,6 +12,9 @@
 #include "skald/status.h"
 
 namespace skald::load {
+
+/// The dimensions of a tensor for people, in the order of the file: "4096 x 32000".
+std::string ShapeText(const formats::TensorInfo& tensor);
 
 /// A slot of the network and the tensor that fills it.
 struct Binding {

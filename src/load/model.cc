@@ -7,7 +7,6 @@
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "formats/gguf.h"
-#include "kv/kv_layout.h"
 #include "load/bind_weights.h"
 #include "load/config_from_gguf.h"
 #include "load/tokenizer_from_gguf.h"
@@ -102,23 +101,10 @@ void AddTables(const GgufModel& file, ModelDescription* description) {
         {std::string(entry.key), std::move(type), metadata.Describe(i, kShownBytes), 0});
   }
   for (const formats::TensorInfo& tensor : file.tensors().all()) {
-    std::string shape = std::to_string(tensor.dims[0]);
-    for (int dim = 1; dim < tensor.dim_count; ++dim) {
-      shape += " x " + std::to_string(tensor.dims[static_cast<size_t>(dim)]);
-    }
-    description->tensors.push_back({std::string(tensor.name),
-                                    std::string(tensor::InfoOf(tensor.dtype).name),
-                                    std::move(shape), static_cast<int64_t>(tensor.byte_count)});
+    description->tensors.push_back(
+        {std::string(tensor.name), std::string(tensor::InfoOf(tensor.dtype).name),
+         load::ShapeText(tensor), static_cast<int64_t>(tensor.byte_count)});
   }
-}
-
-int64_t PositionBytes(const model::ModelConfig& config, kernels::KvType type) {
-  return kv::KvLayout{.type = type,
-                      .layers = config.layers,
-                      .kv_heads = config.kv_heads,
-                      .key_dim = static_cast<int>(config.key_dim),
-                      .value_dim = static_cast<int>(config.value_dim)}
-      .position_bytes();
 }
 
 Result<ModelDescription> DescribeOpened(const GgufModel& file) {
@@ -133,8 +119,10 @@ Result<ModelDescription> DescribeOpened(const GgufModel& file) {
   ASSIGN_OR_RETURN(const model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
   AddNetwork(config, bindings, &description.info);
-  description.kv_bytes_per_token_f16 = PositionBytes(config, kernels::KvType::kF16);
-  description.kv_bytes_per_token_f32 = PositionBytes(config, kernels::KvType::kF32);
+  description.kv_bytes_per_token_f16 =
+      model::KvLayoutOf(config, kernels::KvType::kF16).position_bytes();
+  description.kv_bytes_per_token_f32 =
+      model::KvLayoutOf(config, kernels::KvType::kF32).position_bytes();
   return description;
 }
 

@@ -53,12 +53,16 @@ void CheckBatch(const StepBatch& batch, const Transformer::Context& context) {
 Transformer::Transformer(ModelConfig config, Weights weights)
     : config_(std::move(config)), weights_(std::move(weights)) {}
 
-kv::KvLayout Transformer::KvLayoutFor(kernels::KvType type) const {
+kv::KvLayout KvLayoutOf(const ModelConfig& config, kernels::KvType type) {
   return {.type = type,
-          .layers = config_.layers,
-          .kv_heads = config_.kv_heads,
-          .key_dim = static_cast<int>(config_.key_dim),
-          .value_dim = static_cast<int>(config_.value_dim)};
+          .layers = config.layers,
+          .kv_heads = config.kv_heads,
+          .key_dim = static_cast<int>(config.key_dim),
+          .value_dim = static_cast<int>(config.value_dim)};
+}
+
+kv::KvLayout Transformer::KvLayoutFor(kernels::KvType type) const {
+  return KvLayoutOf(config_, type);
 }
 
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {

@@ -20,6 +20,9 @@
 
 namespace skald::model {
 
+/// The KV layout a network of this shape needs.
+kv::KvLayout KvLayoutOf(const ModelConfig& config, kernels::KvType type);
+
 /// Constant after construction; any number of threads may call Forward at once, each with its own
 /// store, workspace and pool.
 class Transformer {
