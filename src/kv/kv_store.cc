@@ -37,6 +37,16 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const Page
   return view;
 }
 
+void KvStore::CopyPage(const PageCopy& copy) {
+  CHECK(copy.from >= 0 && copy.from < page_count_ && copy.to >= 0 && copy.to < page_count_);
+  CHECK(copy.from != copy.to);
+  for (int64_t layer = 0; layer < layout_.layers; ++layer) {
+    std::byte* start = arena_.data() + layer * page_count_ * layout_.page_stride();
+    std::memcpy(start + copy.to * layout_.page_stride(), start + copy.from * layout_.page_stride(),
+                static_cast<size_t>(layout_.page_stride()));
+  }
+}
+
 void KvStore::Poison(PageId page) {
   CHECK(page >= 0 && page < page_count_);
   for (int64_t layer = 0; layer < layout_.layers; ++layer) {

@@ -23,6 +23,11 @@ class KvStore {
   /// used.
   kernels::PagedKv View(int64_t layer, int64_t head, std::span<const PageId> pages);
 
+  /// Carries out a copy that PageTable::PrepareWrite asked for, in all layers. Moves whole pages:
+  /// the positions of a page are interleaved (K is transposed), and one block copy a layer costs
+  /// less than picking some out. Must not run while a step does.
+  void CopyPage(const PageCopy& copy);
+
   /// Fills a page, in all layers, with NaN. For tests: a read of a stale page shows at once.
   void Poison(PageId page);
 

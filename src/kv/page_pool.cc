@@ -8,7 +8,7 @@ namespace skald::kv {
 
 PagePool::PagePool(int64_t page_count) {
   CHECK(page_count >= 0 && page_count <= std::numeric_limits<PageId>::max());
-  references_.resize(static_cast<size_t>(page_count), 0);
+  holders_.resize(static_cast<size_t>(page_count));
   free_.reserve(static_cast<size_t>(page_count));
   // Lowest page first: early requests use the start of the arena, the rest stays untouched.
   for (int64_t page = page_count; page > 0; --page) {
@@ -20,25 +20,58 @@ std::optional<PageId> PagePool::Allocate() {
   if (free_.empty()) return std::nullopt;
   const PageId page = free_.back();
   free_.pop_back();
-  references_[static_cast<size_t>(page)] = 1;
+  holders_[static_cast<size_t>(page)].sequences = 1;
   return page;
 }
 
-void PagePool::AddReference(PageId page) {
-  CHECK(reference_count(page) > 0);
-  ++references_[static_cast<size_t>(page)];
-}
+void PagePool::AddReference(PageId page) { Change(page, {.sequences = 1}); }
+void PagePool::Release(PageId page) { Change(page, {.sequences = -1}); }
+void PagePool::AddCacheReference(PageId page) { Change(page, {.cache = 1}); }
+void PagePool::ReleaseCacheReference(PageId page) { Change(page, {.cache = -1}); }
+void PagePool::LockCached(PageId page) { Change(page, {.locked = 1}); }
+void PagePool::UnlockCached(PageId page) { Change(page, {.locked = -1}); }
 
-void PagePool::Release(PageId page) {
-  CHECK(reference_count(page) > 0);
-  if (--references_[static_cast<size_t>(page)] == 0) free_.push_back(page);
-}
+int32_t PagePool::reference_count(PageId page) const { return At(page).references(); }
 
-bool PagePool::IsWritable(PageId page) const { return reference_count(page) == 1; }
-
-int32_t PagePool::reference_count(PageId page) const {
+const PagePool::Holders& PagePool::At(PageId page) const {
   CHECK(page >= 0 && page < total_count());
-  return references_[static_cast<size_t>(page)];
+  return holders_[static_cast<size_t>(page)];
+}
+
+void PagePool::Change(PageId page, const Holders& difference) {
+  const Holders before = At(page);
+  CHECK(before.references() > 0);
+  const Holders after = {.sequences = before.sequences + difference.sequences,
+                         .cache = before.cache + difference.cache,
+                         .locked = before.locked + difference.locked};
+  CHECK(after.sequences >= 0 && after.locked >= 0 && after.cache >= after.locked);
+  holders_[static_cast<size_t>(page)] = after;
+  cached_ += int64_t{after.cached()} - int64_t{before.cached()};
+  evictable_ += int64_t{after.evictable()} - int64_t{before.evictable()};
+  if (after.references() > 0) return;
+  free_.push_back(page);
+  if (freed_ != nullptr) freed_->push_back(page);
+}
+
+std::string PagePool::CheckIntegrity() const {
+  int64_t unused = 0;
+  int64_t cached = 0;
+  int64_t evictable = 0;
+  for (const Holders& page : holders_) {
+    unused += int64_t{page.references() == 0};
+    cached += int64_t{page.cached()};
+    evictable += int64_t{page.evictable()};
+    if (page.sequences < 0 || page.locked < 0 || page.cache < page.locked) {
+      return "page pool: a page has a negative count";
+    }
+  }
+  for (const PageId page : free_) {
+    if (reference_count(page) != 0) return "page pool: a free page has a holder";
+  }
+  if (unused != free_count()) return "page pool: the free list does not match the counts";
+  if (cached != cached_) return "page pool: the number of cached pages is wrong";
+  if (evictable != evictable_) return "page pool: the number of evictable pages is wrong";
+  return {};
 }
 
 }  // namespace skald::kv

@@ -1,4 +1,27 @@
-/// PageTable: the pages of one sequence, in the order of its positions.
+/// PageTable: the pages of one sequence, in the order of its positions, and who may write them.
+///
+/// Pages are shared to the token, while they are still being filled. The rule:
+///
+///   1. A position that anybody else can see is never written again, by nobody. Others see the
+///      positions of a table that were forked or inserted into the prefix tree: its first
+///      shared_positions().
+///   2. The positions of a page behind those belong to one table, the page's owner: the one that
+///      took the page from the pool. It writes them in place, however many others read the front.
+///   3. Any other table that wants to write in that page copies its own front of it (1 to 31
+///      positions) into a page taken from the pool, and owns the copy. If it turns out to be the
+///      only holder left, it becomes the owner without a copy.
+///   4. An owner that lets its page go, or goes back behind what others see, is owner no more.
+///      Nobody writes that page again until it has a single holder.
+///
+///     position            0         20      27      31
+///     page 7          [ a a a a a a a b b b . . . . ]
+///     A, owner          sees all 27, writes 27 next, in place
+///     prefix tree       20 of page 7 (27 after A's next Insert)
+///     B                 matched 20: sees a, reads page 7, wants to write its own position 20
+///     page 9          [ a a a a a a a . . . . . . . ]   PageCopy{7, 9, 20}: B owns page 9
+///
+/// So a running sequence never copies because others join it, and a joiner copies one page at
+/// most. Readers and the owner touch different bytes of the page: no order between them matters.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +35,7 @@ namespace skald::kv {
 
 /// Positions 32 i .. 32 i + 31 of the sequence live in page i of the table. The table holds one
 /// reference of each of its pages, taken from and given back to the pool it was made for.
-/// Move-only: a copy would need references of its own.
+/// Move-only: a copy would need references of its own (Fork).
 class PageTable {
  public:
   /// An empty table of at most `max_positions` positions. The pool must outlive it.
@@ -23,18 +46,50 @@ class PageTable {
   PageTable(const PageTable&) = delete;
   PageTable& operator=(const PageTable&) = delete;
 
-  /// Takes pages until `positions` positions have room. Returns false, with the table as it was, if
-  /// the pool has too few. Requires positions <= max_positions. Allocates no memory.
+  /// Fills an empty table with the pages of the first `positions` positions of somebody else, with
+  /// a reference of its own for each: ceil(positions / 32) pages. O(pages), allocates nothing.
+  void Adopt(std::span<const PageId> pages, int64_t positions);
+
+  /// A second table that shares the first `positions` positions of this one, which must stand in
+  /// its pages. Both may go on writing at `positions`: this one in place, the other after a copy.
+  /// Takes memory for the new table's list, no pages.
+  PageTable Fork(int64_t positions);
+
+  /// Makes the positions [from, to) writable, and forgets whatever stood at `from` or later: pages
+  /// behind are given back, missing pages are taken, and if this table does not own the page that
+  /// holds both `from` - 1 and `from`, that page is replaced by a copy. The copy is appended to
+  /// `*copies` (at most one), and must be carried out, in the order of the list, before any page is
+  /// given back or poisoned and before the step writes.
+  /// Returns false, with table and list as they were, if the pool has too few pages.
+  /// Requires from <= to <= max_positions, and that the table's pages reach `from`. Allocates no
+  /// memory beyond `*copies`. O(pages taken and given back).
+  [[nodiscard]] bool PrepareWrite(int64_t from, int64_t to, std::vector<PageCopy>* copies);
+
+  /// The number of pages that PrepareWrite(from, to, ...) would take from the pool (the copy
+  /// included), less those it gives back to itself. O(1).
+  int64_t PagesToWrite(int64_t from, int64_t to) const;
+
+  /// As PrepareWrite(the table's pages, positions) without sharing: takes pages until `positions`
+  /// positions have room. Returns false, with the table as it was, if the pool has too few.
   [[nodiscard]] bool Reserve(int64_t positions);
 
   /// Gives back every page that holds no position below `positions`.
   void Truncate(int64_t positions);
 
+  /// Says that others can see the first `positions` positions from now on. For PrefixTree::Insert.
+  void MarkShared(int64_t positions);
+
   std::span<const PageId> pages() const { return pages_; }
+  /// How many leading positions others may see: these are immutable.
+  int64_t shared_positions() const { return shared_; }
+  /// True if this table may write later positions of its page `index` in place.
+  bool OwnsPage(int64_t index) const;
 
  private:
   PagePool* pool_;
   std::vector<PageId> pages_;
+  int64_t shared_ = 0;       // leading positions that others may see
+  int64_t first_owned_ = 0;  // pages_[i] is owned from this index on: ownership is a suffix
 };
 
 }  // namespace skald::kv

@@ -1,0 +1,175 @@
+#include "kv/prefix_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "kernels/attention/attention.h"
+
+namespace skald::kv {
+namespace {
+
+constexpr int64_t kPage = kernels::kPageTokens;
+
+}  // namespace
+
+PrefixTree::Pin::Pin(Pin&& other) noexcept
+    : tree_(std::exchange(other.tree_, nullptr)), node_(std::exchange(other.node_, kNoNode)) {}
+
+PrefixTree::Pin& PrefixTree::Pin::operator=(Pin&& other) noexcept {
+  std::swap(tree_, other.tree_);
+  std::swap(node_, other.node_);
+  return *this;
+}
+
+int64_t PrefixTree::Pin::tokens() const { return tree_ == nullptr ? 0 : tree_->At(node_).end; }
+
+PrefixTree::Pin PrefixTree::Pin::Fork() const {
+  return tree_ == nullptr ? Pin() : tree_->PinAt(node_);
+}
+
+void PrefixTree::Pin::Release() {
+  if (tree_ != nullptr) tree_->Unpin(node_);
+  tree_ = nullptr;
+  node_ = kNoNode;
+}
+
+PrefixTree::PrefixTree(PagePool* pool) : pool_(pool) {
+  const auto pages = static_cast<size_t>(pool->total_count());
+  tokens_.resize(pages * kPage);
+  path_.reserve(pages);
+  nodes_.reserve(2 * pages);
+  free_nodes_.reserve(2 * pages);
+}
+
+PrefixTree::~PrefixTree() {
+  Evict(pool_->total_count());
+  CHECK(node_count() == 0);
+}
+
+int64_t PrefixTree::Match(Namespace space, std::span<const TokenId> tokens) const {
+  NodeId node = index_.Find({.parent = kNoNode, .label = static_cast<uint64_t>(space)});
+  if (node == kNoNode) return 0;
+  size_t matched = 0;
+  while (matched < tokens.size()) {
+    const Step step = NextStep(node, tokens.subspan(matched));
+    matched += static_cast<size_t>(step.common);
+    if (step.child == kNoNode || At(step.child).end != static_cast<int64_t>(matched)) break;
+    node = step.child;
+  }
+  return static_cast<int64_t>(matched);
+}
+
+PrefixTree::Pin PrefixTree::Acquire(Namespace space, std::span<const TokenId> tokens,
+                                    PageTable* table) {
+  Pin pin = PinAt(RootOf(space));
+  Descend(&pin, tokens);
+  // Upwards, so that the deepest node of each 32 positions comes first.
+  path_.resize(static_cast<size_t>(DivCeil<int64_t>(pin.tokens(), kPage)));
+  size_t missing = path_.size();
+  for (NodeId node = pin.node_; missing > 0; node = At(node).parent) {
+    if (At(node).begin / kPage != static_cast<int64_t>(missing) - 1) continue;
+    path_[--missing] = At(node).page;
+  }
+  table->Adopt(path_, pin.tokens());
+  return pin;
+}
+
+void PrefixTree::Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table) {
+  CHECK(pin->tree_ == this);
+  table->MarkShared(pin->tokens() + static_cast<int64_t>(tokens.size()));
+  tokens = tokens.subspan(static_cast<size_t>(Descend(pin, tokens)));
+  while (!tokens.empty()) {
+    const PageId page = table->pages()[static_cast<size_t>(pin->tokens() / kPage)];
+    tokens = tokens.subspan(static_cast<size_t>(Append(pin, tokens, page)));
+  }
+}
+
+int64_t PrefixTree::Evict(int64_t wanted) {
+  const int64_t before = pool_->free_count();
+  while (oldest_ != kNoNode && pool_->free_count() - before < wanted) RemoveLeaf(oldest_);
+  return pool_->free_count() - before;
+}
+
+int64_t PrefixTree::node_count() const {
+  return static_cast<int64_t>(nodes_.size() - free_nodes_.size());
+}
+
+// The child that starts with tokens[0], if any. Requires tokens.
+PrefixTree::Step PrefixTree::NextStep(NodeId node, std::span<const TokenId> tokens) const {
+  const NodeId child =
+      index_.Find({.parent = node, .label = static_cast<uint64_t>(tokens.front())});
+  if (child == kNoNode) return {};
+  const std::span<const TokenId> run = RunOf(child);
+  const auto [end, unused] = std::mismatch(run.begin(), run.end(), tokens.begin(), tokens.end());
+  return {.child = child, .common = end - run.begin()};
+}
+
+// Moves the pin along tokens that the tree has, splitting where they end inside a node. Returns how
+// many.
+int64_t PrefixTree::Descend(Pin* pin, std::span<const TokenId> tokens) {
+  const size_t wanted = tokens.size();
+  while (!tokens.empty()) {
+    const Step step = NextStep(pin->node_, tokens);
+    if (step.child == kNoNode) break;
+    const bool whole = step.common == At(step.child).end - At(step.child).begin;
+    StepDown(pin, whole ? step.child : Split(step.child, step.common));
+    tokens = tokens.subspan(static_cast<size_t>(step.common));
+  }
+  return static_cast<int64_t>(wanted - tokens.size());
+}
+
+// Adds the tokens that fit into the page of the first of them, which the tree does not have.
+// Returns how many.
+int64_t PrefixTree::Append(Pin* pin, std::span<const TokenId> tokens, PageId page) {
+  const Node& node = At(pin->node_);
+  const auto room = static_cast<size_t>(kPage - node.end % kPage);
+  const std::span<const TokenId> run = tokens.first(std::min(room, tokens.size()));
+  // The leaf may grow if that moves nobody else's end, and if it ends inside the page.
+  const bool grows = node.first_child == kNoNode && node.pins == 1 && node.end % kPage != 0;
+  if (grows) {
+    GrowLeaf(pin->node_, run, page);
+  } else {
+    StepDown(pin, AddChild(pin->node_, run, page));
+  }
+  return static_cast<int64_t>(run.size());
+}
+
+void PrefixTree::StepDown(Pin* pin, NodeId child) {
+  const NodeId parent = std::exchange(pin->node_, child);
+  if (At(child).pins_below == 0) {
+    ListRemove(child);
+    pool_->LockCached(At(child).page);
+  }
+  ++At(child).pins_below;
+  ++At(child).pins;
+  --At(parent).pins;
+  MergeIntoOnlyChild(parent);
+}
+
+PrefixTree::Pin PrefixTree::PinAt(NodeId place) {
+  // Only a place that is pinned already, or a root: none of them is in the list.
+  CHECK(At(place).pins_below > 0 || IsRoot(place));
+  ++At(place).pins;
+  for (NodeId node = place; node != kNoNode; node = At(node).parent) ++At(node).pins_below;
+  Pin pin;
+  pin.tree_ = this;
+  pin.node_ = place;
+  return pin;
+}
+
+void PrefixTree::Unpin(NodeId place) {
+  --At(place).pins;
+  NodeId root = place;
+  for (NodeId node = place; node != kNoNode; node = At(node).parent) {
+    root = node;
+    if (--At(node).pins_below > 0 || IsRoot(node)) continue;
+    pool_->UnlockCached(At(node).page);
+    ListInsert(node, newest_);
+  }
+  MergeIntoOnlyChild(place);
+  RemoveRootIfUnused(root);
+}
+
+}  // namespace skald::kv

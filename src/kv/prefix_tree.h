@@ -1,0 +1,194 @@
+/// PrefixTree: which prefixes are computed, and in which pages they stand.
+///
+/// A radix tree. The path from a root to a node spells tokens at positions 0, 1, 2, ...; siblings
+/// differ in their first token; tokens are compared, never hashes of them. Each namespace has a
+/// root of its own, so nothing is ever found across namespaces.
+///
+/// Edges are cut at page borders: a node is a run of 1 to 32 positions [begin, end) of one page,
+/// and names the page where they stand. Splits fall anywhere:
+///
+///     "the cat sat" is in page 7; then "the cat ran" arrives, with "ran" in page 9
+///
+///     root --- [the cat] page 7 -+- [sat] page 7
+///                                +- [ran] page 9      page 9 holds a copy of "the cat" as well
+///
+///   - The page of a node also holds, at their places, all positions of the path before `begin`
+///     that fall into the same 32. So of the nodes of one path within the same 32 positions, the
+///     deepest names the page to read.
+///   - A match may end anywhere; the node where it ends is split there.
+///   - A node that branches no more and that nobody holds is merged into its only child. Where both
+///     named pages of the same 32 positions, the child's has it all and the other is given back:
+///     a conversation that grows by turns leaves no half-filled pages behind.
+///
+/// The tree holds cache references of its pages (kv/page_pool.h). Which later positions of a page
+/// may still be written, and by whom, is the rule in kv/page_table.h; the tree only ever sees
+/// positions that are computed.
+///
+/// A Pin protects a node and its ancestors from eviction. Everything else is in a list ordered by
+/// last use, children always before their parents, so that the oldest is a leaf: eviction takes it
+/// from the tail of a path, page by page.
+///
+/// Memory: 32 tokens a page of the pool, and nodes: at most two a page and one a pin and namespace.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kv/child_index.h"
+#include "kv/page_pool.h"
+#include "kv/page_table.h"
+#include "skald/ids.h"
+
+namespace skald::kv {
+
+/// Requests share prefixes within a namespace only. The caller derives the number.
+enum class Namespace : uint64_t {};
+
+/// Not thread-safe: the engine thread owns it. The pool must outlive the tree, and the tree its
+/// pins. Not movable, because pins point to it.
+class PrefixTree {
+ public:
+  /// A place in the tree: the end of the tokens that a sequence has matched or inserted. While it
+  /// lives, no node on the way there is evicted. Move-only; releases itself.
+  class Pin {
+   public:
+    Pin() = default;
+    ~Pin() { Release(); }
+    Pin(Pin&& other) noexcept;
+    Pin& operator=(Pin&& other) noexcept;
+    Pin(const Pin&) = delete;
+    Pin& operator=(const Pin&) = delete;
+
+    /// Number of tokens from the root to here; 0 for a pin of nothing.
+    int64_t tokens() const;
+    /// A second pin of the same place, for a sequence that forks. O(path).
+    Pin Fork() const;
+    /// Lets go; the place counts as used just now. The pin holds nothing then. O(path).
+    void Release();
+
+   private:
+    friend class PrefixTree;
+    PrefixTree* tree_ = nullptr;
+    NodeId node_ = kNoNode;
+  };
+
+  /// An empty tree for the pages of `pool`.
+  explicit PrefixTree(PagePool* pool);
+  /// Gives all pages back. No pin may be alive.
+  ~PrefixTree();
+  PrefixTree(const PrefixTree&) = delete;
+  PrefixTree& operator=(const PrefixTree&) = delete;
+
+  /// How many leading tokens are computed and cached. Only looks: for planning. The answer holds
+  /// until the next Insert or Evict. O(tokens).
+  int64_t Match(Namespace space, std::span<const TokenId> tokens) const;
+
+  /// Matches, pins the end of the match, and fills `*table`, which must be empty, with the pages
+  /// of the matched positions, one reference each. A caller that needs logits of the last token
+  /// passes all tokens but that one. Returns the pin, which stands for pin.tokens() tokens, perhaps
+  /// none. O(tokens).
+  Pin Acquire(Namespace space, std::span<const TokenId> tokens, PageTable* table);
+
+  /// Says that the tokens behind `*pin` are computed and stand in `table` at the positions
+  /// [pin->tokens(), pin->tokens() + tokens.size()); moves the pin to their end. Call it after each
+  /// step, with the tokens of the step that will stay. From then on others match them, up to the
+  /// last one, and `table` may not write them again (it does go on writing behind them in place).
+  /// Where the tree has some of the tokens already, it keeps its own pages, and `table` keeps
+  /// its own as well. May free a page that has become a duplicate. O(tokens.size()).
+  void Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table);
+
+  /// Removes unpinned nodes, least recently used first, leaves only, until `wanted` pages have
+  /// become free or none is left. Returns how many have: a page that a sequence refers to is not
+  /// freed and not counted. One more than `wanted` may be freed, where removing a branch
+  /// leaves a duplicate. At least min(wanted, pool.evictable_count()). Amortized O(1) a page.
+  int64_t Evict(int64_t wanted);
+
+  /// Nodes in use, roots included.
+  int64_t node_count() const;
+  /// Tokens that can be matched, all paths together; a shared prefix counts once.
+  int64_t token_count() const { return token_count_; }
+
+  /// Walks everything, the pool included. Empty if all is well, else one line that says what is
+  /// wrong. O(nodes + pages). For tests and debug builds.
+  std::string CheckIntegrity() const;
+
+ private:
+  struct Node {
+    NodeId parent = kNoNode;       // kNoNode: a root
+    NodeId first_child = kNoNode;  // children: a doubly linked list, in no order
+    NodeId next_sibling = kNoNode;
+    NodeId previous_sibling = kNoNode;
+    NodeId older = kNoNode;  // neighbours in the list by last use,
+    NodeId newer = kNoNode;  // which holds all nodes without pins below, but the roots
+    PageId page = 0;         // unused in a root
+    int32_t pins = 0;        // that end here
+    int32_t pins_below = 0;  // that end here or in a descendant
+    int64_t begin = 0;       // first position
+    int64_t end = 0;         // one past the last; a root has none: 0
+    Namespace space = {};    // of a root
+    bool used = false;       // false: on the free list
+  };
+  // The child behind a node that agrees with some tokens, and on how many.
+  struct Step {
+    NodeId child = kNoNode;
+    int64_t common = 0;
+  };
+
+  Node& At(NodeId node) { return nodes_[static_cast<size_t>(node)]; }
+  const Node& At(NodeId node) const { return nodes_[static_cast<size_t>(node)]; }
+  bool IsRoot(NodeId node) const { return At(node).parent == kNoNode; }
+  // The 32 tokens of a page; those at positions that no node covers are meaningless.
+  TokenId* TokensOf(PageId page);
+  const TokenId* TokensOf(PageId page) const;
+  // The tokens of a node.
+  std::span<const TokenId> RunOf(NodeId node) const;
+  // The key under which a node is found.
+  EdgeKey KeyOf(NodeId node) const;
+
+  // prefix_tree.cc: what callers ask for.
+  Step NextStep(NodeId node, std::span<const TokenId> tokens) const;
+  int64_t Descend(Pin* pin, std::span<const TokenId> tokens);
+  int64_t Append(Pin* pin, std::span<const TokenId> tokens, PageId page);
+  void StepDown(Pin* pin, NodeId child);
+  Pin PinAt(NodeId node);
+  void Unpin(NodeId node);
+
+  // prefix_tree_nodes.cc: changes of the shape. Each keeps links, index, list and references right.
+  NodeId NewNode();
+  void FreeNode(NodeId node);
+  NodeId RootOf(Namespace space);
+  void RemoveRootIfUnused(NodeId root);
+  NodeId AddChild(NodeId parent, std::span<const TokenId> run, PageId page);
+  void GrowLeaf(NodeId leaf, std::span<const TokenId> run, PageId page);
+  NodeId Split(NodeId node, int64_t length);
+  void MergeIntoOnlyChild(NodeId node);
+  void RemoveLeaf(NodeId leaf);
+  void WriteTokens(NodeId before, std::span<const TokenId> run, PageId page);
+  void TakePage(NodeId node, PageId page);
+  void DropPage(NodeId node);
+  void LinkChild(NodeId parent, NodeId child);
+  void UnlinkChild(NodeId child);
+  void TakePlaceOf(NodeId node, NodeId replaced);
+  void ListInsert(NodeId node, NodeId older_neighbour);
+  void ListRemove(NodeId node);
+
+  // prefix_tree_check.cc
+  std::string CheckNode(NodeId node) const;
+  std::string CheckChildren(NodeId node) const;
+  std::string CheckList() const;
+  std::string CheckPages() const;
+
+  PagePool* pool_;
+  std::vector<Node> nodes_;
+  std::vector<NodeId> free_nodes_;
+  ChildIndex index_;
+  std::vector<TokenId> tokens_;  // 32 a page: what stands at its positions
+  std::vector<PageId> path_;     // scratch of Acquire
+  NodeId oldest_ = kNoNode;
+  NodeId newest_ = kNoNode;
+  int64_t token_count_ = 0;
+};
+
+}  // namespace skald::kv
