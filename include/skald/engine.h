@@ -28,7 +28,7 @@ namespace skald {
 
 /// Version of the numerics specification this library implements; changes whenever any output bit
 /// may change.
-inline constexpr int kNumericsVersion = 1;
+inline constexpr int kNumericsVersion = 2;
 
 /// Which variants of the kernels to use. All give the same bits.
 enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512 };

@@ -224,17 +224,22 @@ void MatmulBlock32(const MatmulArgs& args) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Super256: integer scales within 256 columns. Each type below says how a block enters the integer
+// Super-blocks: integer scales within 256 columns. Each type below says how a block enters the integer
 // sums of a token (AddBlock, one call for all tokens) and what its minimum term is (Minimum).
 
-// The integer sums I of the 8 rows of a half for every token.
+// The integer sums I of 8 rows for every token.
 using Sums = __m256i[kTileTokens];
 
-// (dot << shift) * scale, added to sum.
-[[gnu::always_inline]] inline __m256i AddScaled(__m256i sum, __m256i dot, __m256i scale,
-                                                int32_t shift) {
-  const __m256i shifted = _mm256_sllv_epi32(dot, _mm256_set1_epi32(shift));
-  return _mm256_add_epi32(sum, _mm256_mullo_epi32(shifted, scale));
+// Which block: activations, block 0..7 of the unit, rows 8 * rows .. 8 * rows + 7 of the panel.
+struct BlockArgs {
+  const Block128Sections& a;
+  int b;
+  int rows;
+};
+
+// dot * scale, added to sum.
+[[gnu::always_inline]] inline __m256i AddScaled(__m256i sum, __m256i dot, __m256i scale) {
+  return _mm256_add_epi32(sum, _mm256_mullo_epi32(dot, scale));
 }
 
 // The 8 rows of one half of PackedScales6, pair j as int16 pairs.
@@ -261,15 +266,11 @@ struct WideScales {
 
   __m256i scales[4];
   __m256i mins[4];
-  const Super256Sections& a;
-  const int tokens;
 
-  [[gnu::always_inline]] WideScales(const Unit& unit, int half, const Super256Sections& sections,
-                                    int token_count)
-      : a(sections), tokens(token_count) {
+  [[gnu::always_inline]] WideScales(const Unit& unit, int rows) {
     for (int j = 0; j < 4; ++j) {
-      scales[j] = ScalePairs(unit.scales, j, half);
-      mins[j] = MinimumPairs(unit.scales, j, half);
+      scales[j] = ScalePairs(unit.scales, j, rows);
+      mins[j] = MinimumPairs(unit.scales, j, rows);
     }
   }
 
@@ -288,21 +289,22 @@ struct WideScales {
     return weights;
   }
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, int b, int half, Sums& sums) const {
-    const auto weights = Unpack(unit, b, half);
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const auto weights = Unpack(unit, b, rows);
     const __m256i pairs = scales[b / 2];
     const __m256i scale = b % 2 == 0 ? _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))
                                      : _mm256_srli_epi32(pairs, 16);
-    for (int m = 0; m < tokens; ++m) {
-      const __m256i dot = weights.template Dot<0, 8>(a.q + 32 * (b * tokens + m));
-      sums[m] = AddScaled(sums[m], dot, scale, a.shift[b * tokens + m]);
+    for (int m = 0; m < a.tokens; ++m) {
+      const __m256i dot = weights.template Dot<0, 8>(a.block(b % 4, m));
+      sums[m] = AddScaled(sums[m], dot, scale);
     }
   }
-  [[gnu::always_inline]] __m256i Minimum(int m) const {
+  [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
     __m256i sum = _mm256_setzero_si256();
-    for (int j = 0; j < 4; ++j) {
-      const __m256i pair = _mm256_set1_epi32(a.sum_pairs[j * tokens + m]);
-      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(mins[j], pair));
+    for (int j = 0; j < 2; ++j) {
+      const __m256i pair = _mm256_set1_epi32(a.sum_pairs[j * a.tokens + m]);
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(mins[2 * half + j], pair));
     }
     return sum;
   }
@@ -313,11 +315,7 @@ struct Q6K {
   using Unit = UnitQ6K;
   static constexpr bool kHasMin = false;
 
-  const Super256Sections& a;
-  const int tokens;
-
-  [[gnu::always_inline]] Q6K(const Unit&, int, const Super256Sections& sections, int token_count)
-      : a(sections), tokens(token_count) {}
+  [[gnu::always_inline]] Q6K(const Unit&, int) {}
 
   [[gnu::always_inline]] static UnsignedWeights<2> Unpack(const BlockQ6& block, int half) {
     UnsignedWeights<2> weights = UnpackNibbles<2>(block.low, half);
@@ -333,19 +331,19 @@ struct Q6K {
     }
     return weights;
   }
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, int b, int half, Sums& sums) const {
-    const UnsignedWeights<2> weights = Unpack(unit.blocks[b], half);
-    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * half);
-    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * half);
-    for (int m = 0; m < tokens; ++m) {
-      const int8_t* q = a.q + 32 * (b * tokens + m);
-      const int32_t shift = a.shift[b * tokens + m];
-      const __m256i low_start = _mm256_set1_epi32(a.corr32[2 * b * tokens + m]);
-      const __m256i high_start = _mm256_set1_epi32(a.corr32[(2 * b + 1) * tokens + m]);
-      const __m256i low = _mm256_add_epi32(low_start, weights.Dot<0, 4>(q));
-      const __m256i high = _mm256_add_epi32(high_start, weights.Dot<4, 4>(q));
-      sums[m] = AddScaled(sums[m], low, low_scale, shift);
-      sums[m] = AddScaled(sums[m], high, high_scale, shift);
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const UnsignedWeights<2> weights = Unpack(unit.blocks[b], rows);
+    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
+    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
+    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+    for (int m = 0; m < a.tokens; ++m) {
+      const int8_t* q = a.block(b % 4, m);
+      const __m256i low = _mm256_add_epi32(_mm256_set1_epi32(corr[m]), weights.Dot<0, 4>(q));
+      const __m256i high =
+          _mm256_add_epi32(_mm256_set1_epi32(corr[a.tokens + m]), weights.Dot<4, 4>(q));
+      sums[m] = AddScaled(sums[m], low, low_scale);
+      sums[m] = AddScaled(sums[m], high, high_scale);
     }
   }
 };
@@ -356,60 +354,60 @@ struct Q8K {
   static constexpr bool kHasMin = true;
 
   __m256i mins[16];
-  const Super256Sections& a;
-  const int tokens;
 
-  [[gnu::always_inline]] Q8K(const Unit& unit, int half, const Super256Sections& sections,
-                             int token_count)
-      : a(sections), tokens(token_count) {
-    for (int t = 0; t < 16; ++t) mins[t] = LoadBytes(unit.mins[t] + kHalfRows * half);
+  [[gnu::always_inline]] Q8K(const Unit& unit, int rows) {
+    for (int t = 0; t < 16; ++t) mins[t] = LoadBytes(unit.mins[t] + kHalfRows * rows);
   }
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, int b, int half, Sums& sums) const {
-    const SignedWeights weights = UnpackSigned(unit.q[b], half);
-    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * half);
-    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * half);
-    for (int m = 0; m < tokens; ++m) {
-      const int8_t* q = a.q + 32 * (b * tokens + m);
-      const int32_t shift = a.shift[b * tokens + m];
-      sums[m] = AddScaled(sums[m], weights.Dot<0, 4>(q), low_scale, shift);
-      sums[m] = AddScaled(sums[m], weights.Dot<4, 4>(q), high_scale, shift);
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const SignedWeights weights = UnpackSigned(unit.q[b], rows);
+    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
+    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
+    for (int m = 0; m < a.tokens; ++m) {
+      const int8_t* q = a.block(b % 4, m);
+      sums[m] = AddScaled(sums[m], weights.Dot<0, 4>(q), low_scale);
+      sums[m] = AddScaled(sums[m], weights.Dot<4, 4>(q), high_scale);
     }
   }
-  [[gnu::always_inline]] __m256i Minimum(int m) const {
+  [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
     __m256i sum = _mm256_setzero_si256();
-    for (int t = 0; t < 16; ++t) {
-      const int32_t asum = -a.corr32[t * tokens + m] >> 5;  // corr32 = -32 * asum, exactly
-      sum = AddScaled(sum, _mm256_set1_epi32(asum), mins[t], a.shift[t / 2 * tokens + m]);
+    for (int t = 0; t < 8; ++t) {
+      const int32_t asum = -a.corr32[t * a.tokens + m] >> 5;  // corr32 = -32 * asum, exactly
+      sum = AddScaled(sum, _mm256_set1_epi32(asum), mins[8 * half + t]);
     }
     return sum;
   }
 };
 
+// The rows 8 * rows .. 8 * rows + 7 of one unit; `tile` is its first unit of activations.
 template <typename Type>
-[[gnu::always_inline]] inline void AddSuperBlock(const typename Type::Unit& unit, int half,
-                                                 const Super256Sections& a, int tokens,
-                                                 Accumulators& acc) {
-  const Type type(unit, half, a, tokens);
-  Sums sums;
-  for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
-  for (int b = 0; b < kSuperBlocks; ++b) type.AddBlock(unit, b, half, sums);
-  const __m256 d = LoadHalves(unit.d + kHalfRows * half);
-  for (int m = 0; m < tokens; ++m) {
-    __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
-    if constexpr (Type::kHasMin) {
-      const __m256 dmin = LoadHalves(unit.dmin + kHalfRows * half);
-      t = _mm256_fnmadd_ps(_mm256_cvtepi32_ps(type.Minimum(m)), dmin, t);
+[[gnu::always_inline]] inline void AddSuperBlock(const typename Type::Unit& unit, int rows,
+                                                 std::byte* tile, int tokens, Accumulators& acc) {
+  const Type type(unit, rows);
+  const __m256 d = LoadHalves(unit.d + kHalfRows * rows);
+  for (int half = 0; half < 2; ++half) {
+    const Block128Sections a =
+        SectionsOfBlock128(tile + half * tokens * kBlock128TokenBytes, tokens);
+    Sums sums;
+    for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
+    for (int b = 4 * half; b < 4 * half + 4; ++b) type.AddBlock(unit, {a, b, rows}, sums);
+    for (int m = 0; m < tokens; ++m) {
+      __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
+      if constexpr (Type::kHasMin) {
+        const __m256 dmin = LoadHalves(unit.dmin + kHalfRows * rows);
+        t = _mm256_fnmadd_ps(_mm256_cvtepi32_ps(type.Minimum(a, half, m)), dmin, t);
+      }
+      acc.token[m] = _mm256_fmadd_ps(t, _mm256_set1_ps(a.da[m]), acc.token[m]);
     }
-    acc.token[m] = _mm256_fmadd_ps(t, _mm256_set1_ps(a.da[m]), acc.token[m]);
   }
 }
 
 template <typename Type>
-void MatmulSuper256(const MatmulArgs& args) {
+void MatmulSuper(const MatmulArgs& args) {
   using Unit = typename Type::Unit;
   const int64_t supers = args.cols / kSuperCols;
-  const int64_t tile_bytes = int64_t{args.tokens} * kSuper256TokenBytes;
+  const int64_t tile_bytes = int64_t{args.tokens} * 2 * kBlock128TokenBytes;
   std::byte* tile = const_cast<std::byte*>(args.tile);
   Accumulators acc[2];
   for (int64_t p = 0; p < args.panel_count; ++p) {
@@ -417,9 +415,8 @@ void MatmulSuper256(const MatmulArgs& args) {
     acc[0].Clear(args.tokens);
     acc[1].Clear(args.tokens);
     for (int64_t s = 0; s < supers; ++s) {
-      const Super256Sections a = SectionsOfSuper256(tile + s * tile_bytes, args.tokens);
-      for (int half = 0; half < 2; ++half) {
-        AddSuperBlock<Type>(units[s], half, a, args.tokens, acc[half]);
+      for (int rows = 0; rows < 2; ++rows) {
+        AddSuperBlock<Type>(units[s], rows, tile + s * tile_bytes, args.tokens, acc[rows]);
       }
     }
     acc[0].Store(args, args.out + p * kPanelRows);
@@ -520,10 +517,10 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ8M: return MatmulBlock32<Q8M>;
     case PanelType::kQ4: return MatmulBlock32<Q4>;
     case PanelType::kQ4M: return MatmulBlock32<Q4M>;
-    case PanelType::kQ4K: return MatmulSuper256<WideScales<UnitQ4K>>;
-    case PanelType::kQ5K: return MatmulSuper256<WideScales<UnitQ5K>>;
-    case PanelType::kQ6K: return MatmulSuper256<Q6K>;
-    case PanelType::kQ8K: return MatmulSuper256<Q8K>;
+    case PanelType::kQ4K: return MatmulSuper<WideScales<UnitQ4K>>;
+    case PanelType::kQ5K: return MatmulSuper<WideScales<UnitQ5K>>;
+    case PanelType::kQ6K: return MatmulSuper<Q6K>;
+    case PanelType::kQ8K: return MatmulSuper<Q8K>;
   }
   UNREACHABLE();
 }

@@ -111,27 +111,26 @@ inline constexpr int kChains = MR % 4 == 0   ? 4
 template <int MR>
 inline constexpr int kHalfChains = MR % 2 == 0 ? 2 : 1;
 
-// dots[j] += the 32 columns w times the activations of token first + j.
-template <int MR, int N>
-[[gnu::always_inline]] inline void AddDots(const Weights& w, const int8_t (&q)[MR][32], int first,
-                                           __m512i (&dots)[N]) {
+// dots[j] += the 32 columns w times the activations of token j, which start at q + j * kStride.
+template <int kStride, int N>
+[[gnu::always_inline]] inline void AddDots(const Weights& w, const int8_t* q, __m512i (&dots)[N]) {
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) {
 #pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) dots[j] = AddDot(dots[j], w[k], q[first + j] + 4 * k);
+    for (int j = 0; j < N; ++j) dots[j] = AddDot(dots[j], w[k], q + j * kStride + 4 * k);
   }
 }
 
 // The same for the columns 0..15 and 16..31 apart.
-template <int MR, int N>
-[[gnu::always_inline]] inline void AddHalfDots(const Weights& w, const int8_t (&q)[MR][32],
-                                               int first, __m512i (&low)[N], __m512i (&high)[N]) {
+template <int kStride, int N>
+[[gnu::always_inline]] inline void AddHalfDots(const Weights& w, const int8_t* q, __m512i (&low)[N],
+                                               __m512i (&high)[N]) {
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
 #pragma GCC unroll 4
     for (int j = 0; j < N; ++j) {
-      low[j] = AddDot(low[j], w[k], q[first + j] + 4 * k);
-      high[j] = AddDot(high[j], w[k + 4], q[first + j] + 16 + 4 * k);
+      low[j] = AddDot(low[j], w[k], q + j * kStride + 4 * k);
+      high[j] = AddDot(high[j], w[k + 4], q + j * kStride + 16 + 4 * k);
     }
   }
 }
@@ -192,7 +191,7 @@ struct Block32Kernel {
         __m512i dots[kChains<MR>];
 #pragma GCC unroll 4
         for (int j = 0; j < kChains<MR>; ++j) dots[j] = Start(a, m + j);
-        AddDots(w, a.q, m, dots);
+        AddDots<32>(w, a.q[m], dots);
 #pragma GCC unroll 4
         for (int j = 0; j < kChains<MR>; ++j) {
           const __m512 scale = _mm512_mul_ps(d, _mm512_set1_ps(a.da[m + j]));
@@ -225,30 +224,13 @@ template <int MR>
 using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
 
 // ---------------------------------------------------------------------------------------------
-// Super256: integer scales within 256 columns.
+// Super-blocks: integer scales within 256 columns, activations in units of 128.
 
-// scale << shift of the 16 rows for the tokens of a tile. The shift is one of 0..3, so from four
-// tokens on a table costs less than a shift instruction for each (and a variable shift has only one
-// of the two vector ports).
+// The bytes of token m in block b (0..3) of a unit of activations.
 template <int MR>
-struct ShiftedScales {
-  static constexpr bool kTable = MR >= 4;
-
-  [[gnu::always_inline]] explicit ShiftedScales(__m512i scale) {
-    by_shift[0] = scale;
-    if constexpr (kTable) {
-      by_shift[1] = _mm512_slli_epi32(scale, 1);
-      by_shift[2] = _mm512_slli_epi32(scale, 2);
-      by_shift[3] = _mm512_slli_epi32(scale, 3);
-    }
-  }
-  [[gnu::always_inline]] __m512i For(const int32_t& shift) const {
-    if constexpr (kTable) return by_shift[shift];
-    return _mm512_sllv_epi32(by_shift[0], Broadcast(&shift));
-  }
-
-  __m512i by_shift[kTable ? 4 : 1];
-};
+[[gnu::always_inline]] inline const int8_t* BlockOf(const Block128Tile<MR>& a, int b, int m) {
+  return a.q[b / 2][m] + 32 * (b % 2);
+}
 
 // The unpacked 6-bit scales and minimums: register j holds the int16 pairs (block 2 j, block
 // 2 j + 1) of each row.
@@ -284,8 +266,8 @@ struct Scales6 {
 };
 
 // A policy says, for one unit type, how a block enters the integer sums I of the tokens (AddBlock)
-// and what the minimum sum J of a token is (Minimums, where AnyMinimum). It is made anew for each
-// unit and holds what the blocks of the unit share.
+// and what the minimum sum J of a token over half a unit is (Minimums, where AnyMinimum). It is made
+// anew for each unit and holds what the blocks of the unit share.
 
 // What kQ4K and kQ5K have in common.
 template <int MR>
@@ -295,43 +277,39 @@ struct WideScales {
   [[gnu::always_inline]] explicit WideScales(const PackedScales6& packed) : scales(packed) {}
 
   [[gnu::always_inline]] static bool AnyMinimum() { return true; }
-  [[gnu::always_inline]] __m512i Minimums(const Super256Tile<MR>& a, int m) const {
-    __m512i sum = _mm512_setzero_si512();
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      sum = AddPairs(sum, scales.mins[j], &a.sum_pairs[j][m]);
-    }
-    return sum;
+  [[gnu::always_inline]] __m512i Minimums(const Block128Tile<MR>& a, int half, int m) const {
+    const __m512i first =
+        AddPairs(_mm512_setzero_si512(), scales.mins[2 * half], &a.sum_pairs[0][m]);
+    return AddPairs(first, scales.mins[2 * half + 1], &a.sum_pairs[1][m]);
   }
 
   Scales6 scales;
 };
 
-// kQ4K. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16, and so does
-// scale << shift, at most 63 << 3: vpdpwssd multiplies and adds both halves of the block without
-// the slow 32-bit multiplication. The high int16 of its operands meet zeros.
+// kQ4K. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16: vpdpwssd
+// multiplies it with the scale and adds, in place of a 32-bit multiplication, which takes two
+// instructions, and an addition. The high int16 of its operands meet zeros.
 template <int MR>
 struct Q4KPolicy : WideScales<MR> {
   using Unit = UnitQ4K;
-  using Tile = Super256Tile<MR>;
 
-  [[gnu::always_inline]] Q4KPolicy(const Unit& unit, const Tile&) : WideScales<MR>(unit.scales) {}
+  [[gnu::always_inline]] Q4KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        __m512i (&sums)[MR]) const {
+    constexpr int kChainTokens = kHalfChains<MR>;
     Weights w;
     UnpackNibbles(unit.nibbles[b], w);
-    const ShiftedScales<MR> shifted(this->scales.ScaleOf(b));
+    const __m512i scale = this->scales.ScaleOf(b);
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; m += kHalfChains<MR>) {
-      __m512i low[kHalfChains<MR>];
-      __m512i high[kHalfChains<MR>];
+    for (int m = 0; m < MR; m += kChainTokens) {
+      __m512i low[kChainTokens];
+      __m512i high[kChainTokens];
 #pragma GCC unroll 2
-      for (int j = 0; j < kHalfChains<MR>; ++j) low[j] = high[j] = _mm512_setzero_si512();
-      AddHalfDots(w, a.q[b], m, low, high);
+      for (int j = 0; j < kChainTokens; ++j) low[j] = high[j] = _mm512_setzero_si512();
+      AddHalfDots<64>(w, BlockOf(a, b % 4, m), low, high);
 #pragma GCC unroll 2
-      for (int j = 0; j < kHalfChains<MR>; ++j) {
-        const __m512i scale = shifted.For(a.shift[b][m + j]);
+      for (int j = 0; j < kChainTokens; ++j) {
         sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], low[j], scale);
         sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], high[j], scale);
       }
@@ -343,25 +321,24 @@ struct Q4KPolicy : WideScales<MR> {
 template <int MR>
 struct Q5KPolicy : WideScales<MR> {
   using Unit = UnitQ5K;
-  using Tile = Super256Tile<MR>;
 
-  [[gnu::always_inline]] Q5KPolicy(const Unit& unit, const Tile&) : WideScales<MR>(unit.scales) {}
+  [[gnu::always_inline]] Q5KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        __m512i (&sums)[MR]) const {
+    constexpr int kChainTokens = kChains<MR>;
     Weights w;
     UnpackFive(unit.blocks[b], w);
-    const ShiftedScales<MR> shifted(this->scales.ScaleOf(b));
+    const __m512i scale = this->scales.ScaleOf(b);
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; m += kChains<MR>) {
-      __m512i dots[kChains<MR>];
+    for (int m = 0; m < MR; m += kChainTokens) {
+      __m512i dots[kChainTokens];
 #pragma GCC unroll 4
-      for (int j = 0; j < kChains<MR>; ++j) dots[j] = _mm512_setzero_si512();
-      AddDots(w, a.q[b], m, dots);
+      for (int j = 0; j < kChainTokens; ++j) dots[j] = _mm512_setzero_si512();
+      AddDots<64>(w, BlockOf(a, b % 4, m), dots);
 #pragma GCC unroll 4
-      for (int j = 0; j < kChains<MR>; ++j) {
-        const __m512i scaled = _mm512_mullo_epi32(dots[j], shifted.For(a.shift[b][m + j]));
-        sums[m + j] = _mm512_add_epi32(sums[m + j], scaled);
+      for (int j = 0; j < kChainTokens; ++j) {
+        sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dots[j], scale));
       }
     }
   }
@@ -371,29 +348,30 @@ struct Q5KPolicy : WideScales<MR> {
 // 32 << kOffsetShift, and corr32 must be scaled to it.
 template <int MR, int kOffsetShift>
 [[gnu::always_inline]] inline void AddHalves(const Weights& w, const int8_t (&scales)[16][16],
-                                             const Super256Tile<MR>& a, int b,
+                                             const Block128Tile<MR>& a, int b,
                                              __m512i (&sums)[MR]) {
-  const ShiftedScales<MR> low_scale(LoadBytes(scales[2 * b]));
-  const ShiftedScales<MR> high_scale(LoadBytes(scales[2 * b + 1]));
+  constexpr int kChainTokens = kHalfChains<MR>;
+  const __m512i low_scale = LoadBytes(scales[2 * b]);
+  const __m512i high_scale = LoadBytes(scales[2 * b + 1]);
+  const int block = b % 4;
 #pragma GCC unroll 16
-  for (int m = 0; m < MR; m += kHalfChains<MR>) {
-    __m512i low[kHalfChains<MR>];
-    __m512i high[kHalfChains<MR>];
+  for (int m = 0; m < MR; m += kChainTokens) {
+    __m512i low[kChainTokens];
+    __m512i high[kChainTokens];
 #pragma GCC unroll 2
-    for (int j = 0; j < kHalfChains<MR>; ++j) {
-      low[j] = Broadcast(&a.corr32[2 * b][m + j]);
-      high[j] = Broadcast(&a.corr32[2 * b + 1][m + j]);
+    for (int j = 0; j < kChainTokens; ++j) {
+      low[j] = Broadcast(&a.corr32[2 * block][m + j]);
+      high[j] = Broadcast(&a.corr32[2 * block + 1][m + j]);
       if constexpr (kOffsetShift != 0) {
         low[j] = _mm512_slli_epi32(low[j], kOffsetShift);
         high[j] = _mm512_slli_epi32(high[j], kOffsetShift);
       }
     }
-    AddHalfDots(w, a.q[b], m, low, high);
+    AddHalfDots<64>(w, BlockOf(a, block, m), low, high);
 #pragma GCC unroll 2
-    for (int j = 0; j < kHalfChains<MR>; ++j) {
-      const int32_t& shift = a.shift[b][m + j];
-      const __m512i scaled_low = _mm512_mullo_epi32(low[j], low_scale.For(shift));
-      const __m512i scaled_high = _mm512_mullo_epi32(high[j], high_scale.For(shift));
+    for (int j = 0; j < kChainTokens; ++j) {
+      const __m512i scaled_low = _mm512_mullo_epi32(low[j], low_scale);
+      const __m512i scaled_high = _mm512_mullo_epi32(high[j], high_scale);
       sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_add_epi32(scaled_low, scaled_high));
     }
   }
@@ -402,12 +380,11 @@ template <int MR, int kOffsetShift>
 template <int MR>
 struct Q6KPolicy {
   using Unit = UnitQ6K;
-  using Tile = Super256Tile<MR>;
   static constexpr bool kHasMin = false;
 
-  [[gnu::always_inline]] Q6KPolicy(const Unit&, const Tile&) {}
+  [[gnu::always_inline]] Q6KPolicy(const Unit&) {}
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        __m512i (&sums)[MR]) const {
     Weights w;
     UnpackSix(unit.blocks[b], w);
@@ -418,9 +395,8 @@ struct Q6KPolicy {
 template <int MR>
 struct Q8KPolicy {
   using Unit = UnitQ8K;
-  using Tile = Super256Tile<MR>;
   static constexpr bool kHasMin = true;
-  [[gnu::always_inline]] Q8KPolicy(const Unit& unit, const Tile& a) {
+  [[gnu::always_inline]] Q8KPolicy(const Unit& unit) {
     __m512i any =
         _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(unit.dmin)));
     for (int b = 0; b < 8; ++b) {
@@ -429,18 +405,9 @@ struct Q8KPolicy {
       any = _mm512_or_si512(any, min_pairs[b]);
     }
     any_minimum = _mm512_test_epi32_mask(any, any) != 0;
-    if (!any_minimum) return;
-    for (int b = 0; b < 8; ++b) {
-      for (int m = 0; m < MR; ++m) {
-        // asum of 16 columns, shifted: at most 16 * 127 * 8 = 16256, an int16.
-        const int32_t low = -a.corr32[2 * b][m] >> 5 << a.shift[b][m];
-        const int32_t high = -a.corr32[2 * b + 1][m] >> 5 << a.shift[b][m];
-        sum_pairs[b][m] = high << 16 | (low & 0xffff);
-      }
-    }
   }
 
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Tile& a, int b,
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        __m512i (&sums)[MR]) const {
     Weights w;
     UnpackBytes(unit.q[b], w);
@@ -448,10 +415,16 @@ struct Q8KPolicy {
   }
 
   [[gnu::always_inline]] bool AnyMinimum() const { return any_minimum; }
-  [[gnu::always_inline]] __m512i Minimums(const Tile&, int m) const {
+  [[gnu::always_inline]] __m512i Minimums(const Block128Tile<MR>& a, int half, int m) const {
     __m512i sum = _mm512_setzero_si512();
-#pragma GCC unroll 8
-    for (int b = 0; b < 8; ++b) sum = AddPairs(sum, min_pairs[b], &sum_pairs[b][m]);
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) {
+      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
+      const int32_t low = -a.corr32[2 * b][m] >> 5;
+      const int32_t high = -a.corr32[2 * b + 1][m] >> 5;
+      const __m512i pair = _mm512_set1_epi32(high << 16 | (low & 0xffff));
+      sum = _mm512_dpwssd_epi32(sum, min_pairs[4 * half + b], pair);
+    }
     return sum;
   }
 
@@ -459,41 +432,45 @@ struct Q8KPolicy {
   // False where every minimum and dmin is zero bits, as for IQ4_XS: the term is then a zero that
   // changes no t, not even the sign of a zero (t - 0 * 0).
   bool any_minimum;
-  int32_t sum_pairs[8][MR];  // as Super256Tile::sum_pairs, for sub-blocks of 16
 };
 
 template <typename Policy, int MR>
-struct Super256Kernel {
+struct SuperKernel {
   using Unit = typename Policy::Unit;
-  using Tile = Super256Tile<MR>;
+  using Tile = Block128Tile<MR>;
 
   static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
                     int64_t out_stride) {
     // The float accumulators live in memory: the registers are for the integer sums.
     __m512 acc[MR];
     for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
-    for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile[s], acc);
+    for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, acc);
     for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
   }
 
-  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile& a,
+  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile,
                                                    __m512 (&acc)[MR]) {
-    const Policy policy(unit, a);
-    __m512i sums[MR];
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) sums[m] = _mm512_setzero_si512();
-#pragma GCC unroll 1
-    for (int b = 0; b < kSuperBlocks; ++b) policy.AddBlock(unit, a, b, sums);
+    const Policy policy(unit);
     const __m512 d = LoadHalves(unit.d);
+#pragma GCC unroll 1
+    for (int half = 0; half < 2; ++half) {
+      const Tile& a = tile[half];
+      __m512i sums[MR];
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) {
-      __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
-      if constexpr (Policy::kHasMin) {
-        if (policy.AnyMinimum()) {
-          t = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(policy.Minimums(a, m)), LoadHalves(unit.dmin), t);
+      for (int m = 0; m < MR; ++m) sums[m] = _mm512_setzero_si512();
+#pragma GCC unroll 1
+      for (int b = 4 * half; b < 4 * half + 4; ++b) policy.AddBlock(unit, a, b, sums);
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) {
+        __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
+        if constexpr (Policy::kHasMin) {
+          if (policy.AnyMinimum()) {
+            const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(a, half, m));
+            t = _mm512_fnmadd_ps(minimums, LoadHalves(unit.dmin), t);
+          }
         }
+        acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[m]), acc[m]);
       }
-      acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[m]), acc[m]);
     }
   }
 
@@ -508,13 +485,13 @@ struct Super256Kernel {
 };
 
 template <int MR>
-using Q4KKernel = Super256Kernel<Q4KPolicy<MR>, MR>;
+using Q4KKernel = SuperKernel<Q4KPolicy<MR>, MR>;
 template <int MR>
-using Q5KKernel = Super256Kernel<Q5KPolicy<MR>, MR>;
+using Q5KKernel = SuperKernel<Q5KPolicy<MR>, MR>;
 template <int MR>
-using Q6KKernel = Super256Kernel<Q6KPolicy<MR>, MR>;
+using Q6KKernel = SuperKernel<Q6KPolicy<MR>, MR>;
 template <int MR>
-using Q8KKernel = Super256Kernel<Q8KPolicy<MR>, MR>;
+using Q8KKernel = SuperKernel<Q8KPolicy<MR>, MR>;
 
 // ---------------------------------------------------------------------------------------------
 // Float weights: one fma chain per element.

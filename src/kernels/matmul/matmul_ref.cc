@@ -12,14 +12,12 @@
 namespace skald::kernels::scalar {
 namespace {
 
-// The integer dot product of columns begin..begin+n-1 of `row`; q are the activations of the block
-// or super-block column 0 belongs to, 32 to a block, blocks `block_stride` bytes apart.
+// The integer dot product of columns begin..begin+n-1 of `row` with the activations q of these
+// columns.
 template <typename Unit>
-int32_t Dot(const Unit& unit, int row, int begin, int n, const int8_t* q, int block_stride) {
+int32_t Dot(const Unit& unit, int row, int begin, int n, const int8_t* q) {
   int32_t dot = 0;
-  for (int i = begin; i < begin + n; ++i) {
-    dot += Weight(unit, row, i) * q[i / 32 * block_stride + i % 32];
-  }
+  for (int i = 0; i < n; ++i) dot += Weight(unit, row, begin + i) * q[i];
   return dot;
 }
 
@@ -45,7 +43,7 @@ float Block32Element(const Element& e) {
     const Block32Sections a =
         SectionsOfBlock32(e.tile + b * e.tokens * kBlock32TokenBytes, e.tokens);
     const float da = a.da[e.token];
-    const int32_t dot = Dot(unit, e.row, 0, 32, a.q + 32 * e.token, 0);
+    const int32_t dot = Dot(unit, e.row, 0, 32, a.q + 32 * e.token);
     acc = std::fma(static_cast<float>(dot), tensor::FloatFromHalf(unit.d[e.row]) * da, acc);
     if constexpr (UnitTraits<Unit>::kHasMin) {
       const int32_t sum = SumOf(a.corr8[e.token], 8);
@@ -55,33 +53,44 @@ float Block32Element(const Element& e) {
   return acc;
 }
 
+// I and J of half a unit.
+struct HalfSums {
+  int32_t scaled_dots = 0;
+  int32_t scaled_sums = 0;
+};
+
 template <typename Unit>
-float Super256Element(const Element& e) {
+HalfSums SumsOfHalf(const Unit& unit, int half, const Block128Sections& a, const Element& e) {
   constexpr int kSub = UnitTraits<Unit>::kSubBlockCols;
+  HalfSums sums;
+  for (int i = 0; i < 128; i += kSub) {
+    const int column = 128 * half + i;
+    const int8_t* q = a.block(i / 32, e.token) + i % 32;
+    sums.scaled_dots += Scale(unit, e.row, column / kSub) * Dot(unit, e.row, column, kSub, q);
+    if constexpr (UnitTraits<Unit>::kHasMin) {
+      int32_t sum = 0;
+      for (int t = i / 16; t < (i + kSub) / 16; ++t) {
+        sum += SumOf(a.corr32[t * e.tokens + e.token], 32);
+      }
+      sums.scaled_sums += Minimum(unit, e.row, column / kSub) * sum;
+    }
+  }
+  return sums;
+}
+
+template <typename Unit>
+float SuperElement(const Element& e) {
   const Unit* units = reinterpret_cast<const Unit*>(e.panel);
   float acc = 0;
-  for (int64_t s = 0; s < e.cols / 256; ++s) {
-    const Unit& unit = units[s];
-    const Super256Sections a =
-        SectionsOfSuper256(e.tile + s * e.tokens * kSuper256TokenBytes, e.tokens);
-    int32_t scaled_dots = 0;  // I
-    int32_t scaled_sums = 0;  // J
-    for (int i = 0; i < 256; i += kSub) {
-      const int32_t factor = 1 << a.shift[i / 32 * e.tokens + e.token];
-      const int32_t dot = Dot(unit, e.row, i, kSub, a.q + 32 * e.token, 32 * e.tokens);
-      scaled_dots += Scale(unit, e.row, i / kSub) * (dot * factor);
-      if constexpr (UnitTraits<Unit>::kHasMin) {
-        int32_t sum = 0;
-        for (int t = i / 16; t < (i + kSub) / 16; ++t) {
-          sum += SumOf(a.corr32[t * e.tokens + e.token], 32);
-        }
-        scaled_sums += Minimum(unit, e.row, i / kSub) * (sum * factor);
-      }
-    }
-    float t = static_cast<float>(scaled_dots) * tensor::FloatFromHalf(unit.d[e.row]);
+  for (int64_t h = 0; h < e.cols / 128; ++h) {
+    const Unit& unit = units[h / 2];
+    const Block128Sections a =
+        SectionsOfBlock128(e.tile + h * e.tokens * kBlock128TokenBytes, e.tokens);
+    const HalfSums sums = SumsOfHalf(unit, static_cast<int>(h % 2), a, e);
+    float t = static_cast<float>(sums.scaled_dots) * tensor::FloatFromHalf(unit.d[e.row]);
     if constexpr (UnitTraits<Unit>::kHasMin) {
       const float dmin = tensor::FloatFromHalf(unit.dmin[e.row]);
-      t = std::fma(-static_cast<float>(scaled_sums), dmin, t);
+      t = std::fma(-static_cast<float>(sums.scaled_sums), dmin, t);
     }
     acc = std::fma(t, a.da[e.token], acc);
   }
@@ -140,10 +149,10 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ8M: return Matmul<PanelType::kQ8M, Block32Element<UnitQ8M>>;
     case PanelType::kQ4: return Matmul<PanelType::kQ4, Block32Element<UnitQ4>>;
     case PanelType::kQ4M: return Matmul<PanelType::kQ4M, Block32Element<UnitQ4M>>;
-    case PanelType::kQ4K: return Matmul<PanelType::kQ4K, Super256Element<UnitQ4K>>;
-    case PanelType::kQ5K: return Matmul<PanelType::kQ5K, Super256Element<UnitQ5K>>;
-    case PanelType::kQ6K: return Matmul<PanelType::kQ6K, Super256Element<UnitQ6K>>;
-    case PanelType::kQ8K: return Matmul<PanelType::kQ8K, Super256Element<UnitQ8K>>;
+    case PanelType::kQ4K: return Matmul<PanelType::kQ4K, SuperElement<UnitQ4K>>;
+    case PanelType::kQ5K: return Matmul<PanelType::kQ5K, SuperElement<UnitQ5K>>;
+    case PanelType::kQ6K: return Matmul<PanelType::kQ6K, SuperElement<UnitQ6K>>;
+    case PanelType::kQ8K: return Matmul<PanelType::kQ8K, SuperElement<UnitQ8K>>;
   }
   UNREACHABLE();
 }

@@ -298,7 +298,7 @@ double BoundOf(const std::vector<float>& w, const float* x, ActivationFormat for
   const int64_t cols = static_cast<int64_t>(w.size());
   const bool quantized = format != ActivationFormat::kF32;
   const int64_t group = format == ActivationFormat::kBlock32    ? 32
-                        : format == ActivationFormat::kSuper256 ? 256
+                        : format == ActivationFormat::kBlock128 ? 128
                                                                 : 1;
   double peak = 0;
   for (const float value : w) peak = std::max(peak, std::fabs(double{value}));

@@ -18,10 +18,10 @@ constexpr std::array<PanelInfo, kPanelTypeCount> kTable = {{
     {PanelType::kQ8M, kBlock32, kBlockCols, sizeof(UnitQ8M)},
     {PanelType::kQ4, kBlock32, kBlockCols, sizeof(UnitQ4)},
     {PanelType::kQ4M, kBlock32, kBlockCols, sizeof(UnitQ4M)},
-    {PanelType::kQ4K, kSuper256, kSuperCols, sizeof(UnitQ4K)},
-    {PanelType::kQ5K, kSuper256, kSuperCols, sizeof(UnitQ5K)},
-    {PanelType::kQ6K, kSuper256, kSuperCols, sizeof(UnitQ6K)},
-    {PanelType::kQ8K, kSuper256, kSuperCols, sizeof(UnitQ8K)},
+    {PanelType::kQ4K, kBlock128, kSuperCols, sizeof(UnitQ4K)},
+    {PanelType::kQ5K, kBlock128, kSuperCols, sizeof(UnitQ5K)},
+    {PanelType::kQ6K, kBlock128, kSuperCols, sizeof(UnitQ6K)},
+    {PanelType::kQ8K, kBlock128, kSuperCols, sizeof(UnitQ8K)},
 }};
 
 }  // namespace

@@ -61,7 +61,7 @@ inline constexpr int kPanelTypeCount = 11;
 
 /// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
 /// quantize/quantize.h).
-enum class ActivationFormat : uint8_t { kF32, kBlock32, kSuper256 };
+enum class ActivationFormat : uint8_t { kF32, kBlock32, kBlock128 };
 
 struct PanelInfo {
   PanelType type;

@@ -18,9 +18,9 @@ void UnpackBlock32(const Unit& unit, int row, float* out) {
   }
 }
 
-// Columns 0..255 of a row of a Super256 unit.
+// Columns 0..255 of a row of a unit with integer scales.
 template <typename Unit>
-void UnpackSuper256(const Unit& unit, int row, float* out) {
+void UnpackSuper(const Unit& unit, int row, float* out) {
   constexpr int kSub = UnitTraits<Unit>::kSubBlockCols;
   const float d = tensor::FloatFromHalf(unit.d[row]);
   for (int s = 0; s < kSuperCols / kSub; ++s) {
@@ -42,7 +42,7 @@ void UnpackQuantized(const std::byte* panel, int64_t cols, int row, float* out) 
   const Unit* units = reinterpret_cast<const Unit*>(panel);
   if constexpr (requires(const Unit& unit) { Scale(unit, 0, 0); }) {
     for (int64_t u = 0; u < cols / kSuperCols; ++u) {
-      UnpackSuper256(units[u], row, out + u * kSuperCols);
+      UnpackSuper(units[u], row, out + u * kSuperCols);
     }
   } else {
     for (int64_t u = 0; u < cols / kBlockCols; ++u) {

@@ -18,9 +18,9 @@ int64_t ActivationBytes(ActivationFormat format, int64_t cols) {
   switch (format) {
     case ActivationFormat::kF32: return cols * 4;
     case ActivationFormat::kBlock32: CHECK(cols % 32 == 0); return cols / 32 * kBlock32TokenBytes;
-    case ActivationFormat::kSuper256:
-      CHECK(cols % 256 == 0);
-      return cols / 256 * kSuper256TokenBytes;
+    case ActivationFormat::kBlock128:
+      CHECK(cols % 128 == 0);
+      return cols / 128 * kBlock128TokenBytes;
   }
   UNREACHABLE();
 }
@@ -32,8 +32,8 @@ QuantizeFn QuantizeFor(Isa isa, ActivationFormat format) {
     case ActivationFormat::kF32: return scalar::QuantizeF32;
     case ActivationFormat::kBlock32:
       return vectors ? avx2::QuantizeBlock32 : scalar::QuantizeBlock32;
-    case ActivationFormat::kSuper256:
-      return vectors ? avx2::QuantizeSuper256 : scalar::QuantizeSuper256;
+    case ActivationFormat::kBlock128:
+      return vectors ? avx2::QuantizeBlock128 : scalar::QuantizeBlock128;
   }
   UNREACHABLE();
 }

@@ -7,17 +7,17 @@
 ///     kF32       for each column:         float x[MR]
 ///     kBlock32   for each 32 columns:     i8 q[MR][32]; float da[MR];
 ///                                         i32 corr8[MR]; i32 corr128[MR]
-///     kSuper256  for each 256 columns:    i8 q[8][MR][32]; i32 shift[8][MR]; i32 sum_pairs[4][MR];
-///                                         i32 corr32[16][MR]; float da[MR]
+///     kBlock128  for each 128 columns:    i8 q[2][MR][64]; i32 sum_pairs[2][MR];
+///                                         i32 corr32[8][MR]; float da[MR]
 ///
 /// corrN = -N * asum: the accumulator of an unsigned dot product starts there instead of at zero,
-/// which removes the weight offset N exactly and for free (kBlock32: asum over 32; kSuper256: over
-/// each 16, unshifted). sum_pairs[j] holds two int16: asum_{2j} << shift_{2j} in the low half and
-/// asum_{2j+1} << shift_{2j+1} in the high half, asum over 32; at most 32 * 127 * 8 = 32512, so it
-/// fits. Every section of a tile starts at a multiple of 4 bytes.
+/// which removes the weight offset N exactly and for free (kBlock32: asum over 32; kBlock128: over
+/// each 16). sum_pairs[j] holds two int16: asum_{2j} in the low half and asum_{2j+1} in the high
+/// half, asum over 32; at most 32 * 127 = 4064. Every section of a tile starts at a multiple of 4
+/// bytes.
 ///
-/// All bytes of a tile are specified: also where a scale is 0 or NaN (then q, the sums and the
-/// shifts of that group are 0, and the NaN is 0x7fc00000).
+/// All bytes of a tile are specified: also where a scale is 0 or NaN (then q and the sums of that
+/// group are 0, and the NaN is 0x7fc00000).
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ struct QuantizeArgs {
   const float* x = nullptr;
   int64_t x_stride = 0;
   int tokens = 0;    ///< one of kTileSizes
-  int64_t cols = 0;  ///< a multiple of 32 for kBlock32, of 256 for kSuper256
+  int64_t cols = 0;  ///< a multiple of 32 for kBlock32, of 128 for kBlock128
   std::byte* tile = nullptr;
 };
 using QuantizeFn = void (*)(const QuantizeArgs& args);

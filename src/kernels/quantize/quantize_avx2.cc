@@ -63,21 +63,18 @@ struct HalfSums {
           _mm_cvtsi128_si32(_mm256_extracti128_si256(pairs, 1)) - 16 * 128};
 }
 
-// rne(rn(x * inverse) * factor), clamped to -127..127, in the order of the columns.
-[[gnu::always_inline]] inline __m256i Round(const Block& block, float inverse, float factor) {
+// rne(rn(x * inverse)), in the order of the columns.
+[[gnu::always_inline]] inline __m256i Round(const Block& block, float inverse) {
   const __m256 i = _mm256_set1_ps(inverse);
-  const __m256 f = _mm256_set1_ps(factor);
   __m256i q[4];
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
-    q[j] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_mul_ps(block.x[j], i), f));
+    q[j] = _mm256_cvtps_epi32(_mm256_mul_ps(block.x[j], i));
   }
   const __m256i bytes =
       _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
   // The packs work within 128-bit lanes and leave groups of 4 in the order 0 2 4 6 1 3 5 7.
-  const __m256i ordered =
-      _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-  return _mm256_max_epi8(ordered, _mm256_set1_epi8(-127));
+  return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
 [[gnu::always_inline]] inline void QuantizeBlock(const float* x, int m,
@@ -85,7 +82,7 @@ struct HalfSums {
   const Block block = LoadBlock(x);
   const Scale scale = ScaleFor(MaxMagnitudeBits(block));
   __m256i q = _mm256_setzero_si256();
-  if (scale.inverse != 0) q = Round(block, scale.inverse, 1);
+  if (scale.inverse != 0) q = Round(block, scale.inverse);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.q + 32 * m), q);
   const HalfSums sums = SumsOf(q);
   out.da[m] = scale.step;
@@ -93,43 +90,28 @@ struct HalfSums {
   out.corr128[m] = -128 * (sums.low + sums.high);
 }
 
-// The largest k in 0..3 with block_maximum <= maximum * 2^-k.
-[[gnu::always_inline]] inline int BlockExponent(int32_t block_bits, float maximum) {
-  const float block_maximum = __builtin_bit_cast(float, block_bits);
-  return (block_maximum <= maximum * 0.5f) + (block_maximum <= maximum * 0.25f) +
-         (block_maximum <= maximum * 0.125f);
-}
-
-void QuantizeSuperBlock(const float* x, int m, int tokens, const Super256Sections& out) {
-  int32_t block_bits[8];
+void QuantizeWideBlock(const float* x, int m, const Block128Sections& out) {
   int32_t maximum_bits = 0;
-  for (int b = 0; b < 8; ++b) {
-    block_bits[b] = MaxMagnitudeBits(LoadBlock(x + 32 * b));
-    maximum_bits = block_bits[b] > maximum_bits ? block_bits[b] : maximum_bits;
+  for (int b = 0; b < 4; ++b) {
+    const int32_t bits = MaxMagnitudeBits(LoadBlock(x + 32 * b));
+    maximum_bits = bits > maximum_bits ? bits : maximum_bits;
   }
   const Scale scale = ScaleFor(maximum_bits);
-  const float maximum = __builtin_bit_cast(float, maximum_bits);
-  out.da[m] = scale.step * 0.125f;
-  int32_t shifted_sums[8];
-  for (int b = 0; b < 8; ++b) {
-    int shift = 0;
+  out.da[m] = scale.step;
+  int32_t sums[4];
+  for (int b = 0; b < 4; ++b) {
     __m256i q = _mm256_setzero_si256();
-    if (scale.inverse != 0) {
-      const int k = BlockExponent(block_bits[b], maximum);
-      q = Round(LoadBlock(x + 32 * b), scale.inverse, static_cast<float>(1 << k));
-      shift = 3 - k;
-    }
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.q + 32 * (b * tokens + m)), q);
-    const HalfSums sums = SumsOf(q);
-    out.shift[b * tokens + m] = shift;
-    out.corr32[2 * b * tokens + m] = -32 * sums.low;
-    out.corr32[(2 * b + 1) * tokens + m] = -32 * sums.high;
-    shifted_sums[b] = (sums.low + sums.high) * (1 << shift);
+    if (scale.inverse != 0) q = Round(LoadBlock(x + 32 * b), scale.inverse);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.block(b, m)), q);
+    const HalfSums halves = SumsOf(q);
+    out.corr32[2 * b * out.tokens + m] = -32 * halves.low;
+    out.corr32[(2 * b + 1) * out.tokens + m] = -32 * halves.high;
+    sums[b] = halves.low + halves.high;
   }
-  for (int j = 0; j < 4; ++j) {
-    const uint32_t low = static_cast<uint32_t>(shifted_sums[2 * j]) & 0xffffu;
-    const uint32_t high = static_cast<uint32_t>(shifted_sums[2 * j + 1]) << 16;
-    out.sum_pairs[j * tokens + m] = static_cast<int32_t>(high | low);
+  for (int j = 0; j < 2; ++j) {
+    const uint32_t low = static_cast<uint32_t>(sums[2 * j]) & 0xffffu;
+    const uint32_t high = static_cast<uint32_t>(sums[2 * j + 1]) << 16;
+    out.sum_pairs[j * out.tokens + m] = static_cast<int32_t>(high | low);
   }
 }
 
@@ -145,12 +127,12 @@ void QuantizeBlock32(const QuantizeArgs& args) {
   }
 }
 
-void QuantizeSuper256(const QuantizeArgs& args) {
-  const int64_t unit_bytes = int64_t{args.tokens} * kSuper256TokenBytes;
-  for (int64_t u = 0; u < args.cols / 256; ++u) {
-    const Super256Sections out = SectionsOfSuper256(args.tile + u * unit_bytes, args.tokens);
+void QuantizeBlock128(const QuantizeArgs& args) {
+  const int64_t unit_bytes = int64_t{args.tokens} * kBlock128TokenBytes;
+  for (int64_t u = 0; u < args.cols / 128; ++u) {
+    const Block128Sections out = SectionsOfBlock128(args.tile + u * unit_bytes, args.tokens);
     for (int m = 0; m < args.tokens; ++m) {
-      QuantizeSuperBlock(args.x + m * args.x_stride + 256 * u, m, args.tokens, out);
+      QuantizeWideBlock(args.x + m * args.x_stride + 128 * u, m, out);
     }
   }
 }

@@ -34,71 +34,54 @@ int Sum(const int8_t* q, int n) {
   return sum;
 }
 
-// 32 columns of token m.
-void QuantizeBlock(const float* x, int m, const Block32Sections& out) {
-  const float maximum = MaxMagnitude(x, 32);
-  float scale = 0;
+// What a scale group is multiplied by, and its step. Both 0, or 0 and NaN, where all q are 0.
+struct Scale {
   float inverse = 0;
-  if (!IsFinite(maximum)) {
-    scale = std::numeric_limits<float>::quiet_NaN();
-  } else if (maximum >= kSmallestScaledMaximum) {
-    scale = maximum / 127;
-    inverse = 127 / maximum;
-  }
-  int8_t* q = out.q + 32 * m;
-  for (int i = 0; i < 32; ++i) {
+  float step = 0;
+};
+
+Scale ScaleOf(const float* x, int n) {
+  const float maximum = MaxMagnitude(x, n);
+  if (!IsFinite(maximum)) return {0, std::numeric_limits<float>::quiet_NaN()};
+  if (maximum < kSmallestScaledMaximum) return {};
+  return {127 / maximum, maximum / 127};
+}
+
+void Round(const float* x, int n, float inverse, int8_t* q) {
+  for (int i = 0; i < n; ++i) {
     q[i] = inverse == 0 ? int8_t{0} : static_cast<int8_t>(RoundToEven(x[i] * inverse));
   }
+}
+
+// 32 columns of token m.
+void QuantizeBlock(const float* x, int m, const Block32Sections& out) {
+  const Scale scale = ScaleOf(x, 32);
+  int8_t* q = out.q + 32 * m;
+  Round(x, 32, scale.inverse, q);
   const int sum = Sum(q, 32);
-  out.da[m] = scale;
+  out.da[m] = scale.step;
   out.corr8[m] = -8 * sum;
   out.corr128[m] = -128 * sum;
 }
 
-// The largest k in 0..3 with block_maximum <= maximum * 2^-k.
-int BlockExponent(float block_maximum, float maximum) {
-  int k = 0;
-  while (k < 3 && block_maximum <= maximum / static_cast<float>(2 << k)) ++k;
-  return k;
-}
-
-// 256 columns of token m of a tile of `tokens`.
-void QuantizeSuperBlock(const float* x, int m, int tokens, const Super256Sections& out) {
-  const float maximum = MaxMagnitude(x, 256);
-  float scale = 0;
-  float inverse = 0;
-  if (!IsFinite(maximum)) {
-    scale = std::numeric_limits<float>::quiet_NaN();
-  } else if (maximum >= kSmallestScaledMaximum) {
-    scale = maximum / 127 * 0.125f;
-    inverse = 127 / maximum;
-  }
-  out.da[m] = scale;
-  int shifted_sums[8] = {};
-  for (int b = 0; b < 8; ++b) {
-    const float* block = x + 32 * b;
-    int8_t* q = out.q + 32 * (b * tokens + m);
-    int shift = 0;
-    for (int i = 0; i < 32; ++i) q[i] = 0;
-    if (inverse != 0) {
-      const int k = BlockExponent(MaxMagnitude(block, 32), maximum);
-      for (int i = 0; i < 32; ++i) {
-        const int rounded = RoundToEven(block[i] * inverse * static_cast<float>(1 << k));
-        q[i] = static_cast<int8_t>(rounded > 127 ? 127 : rounded < -127 ? -127 : rounded);
-      }
-      shift = 3 - k;
-    }
-    out.shift[b * tokens + m] = shift;
+// 128 columns of token m.
+void QuantizeWideBlock(const float* x, int m, const Block128Sections& out) {
+  const Scale scale = ScaleOf(x, 128);
+  out.da[m] = scale.step;
+  int sums[4] = {};
+  for (int b = 0; b < 4; ++b) {
+    int8_t* q = out.block(b, m);
+    Round(x + 32 * b, 32, scale.inverse, q);
     const int low = Sum(q, 16);
     const int high = Sum(q + 16, 16);
-    out.corr32[2 * b * tokens + m] = -32 * low;
-    out.corr32[(2 * b + 1) * tokens + m] = -32 * high;
-    shifted_sums[b] = (low + high) * (1 << shift);
+    out.corr32[2 * b * out.tokens + m] = -32 * low;
+    out.corr32[(2 * b + 1) * out.tokens + m] = -32 * high;
+    sums[b] = low + high;
   }
-  for (int j = 0; j < 4; ++j) {
-    const uint32_t low = static_cast<uint32_t>(shifted_sums[2 * j]) & 0xffffu;
-    const uint32_t high = static_cast<uint32_t>(shifted_sums[2 * j + 1]) << 16;
-    out.sum_pairs[j * tokens + m] = static_cast<int32_t>(high | low);
+  for (int j = 0; j < 2; ++j) {
+    const uint32_t low = static_cast<uint32_t>(sums[2 * j]) & 0xffffu;
+    const uint32_t high = static_cast<uint32_t>(sums[2 * j + 1]) << 16;
+    out.sum_pairs[j * out.tokens + m] = static_cast<int32_t>(high | low);
   }
 }
 
@@ -121,12 +104,12 @@ void QuantizeBlock32(const QuantizeArgs& args) {
   }
 }
 
-void QuantizeSuper256(const QuantizeArgs& args) {
-  const int64_t unit_bytes = int64_t{args.tokens} * kSuper256TokenBytes;
-  for (int64_t u = 0; u < args.cols / 256; ++u) {
-    const Super256Sections out = SectionsOfSuper256(args.tile + u * unit_bytes, args.tokens);
+void QuantizeBlock128(const QuantizeArgs& args) {
+  const int64_t unit_bytes = int64_t{args.tokens} * kBlock128TokenBytes;
+  for (int64_t u = 0; u < args.cols / 128; ++u) {
+    const Block128Sections out = SectionsOfBlock128(args.tile + u * unit_bytes, args.tokens);
     for (int m = 0; m < args.tokens; ++m) {
-      QuantizeSuperBlock(args.x + m * args.x_stride + 256 * u, m, args.tokens, out);
+      QuantizeWideBlock(args.x + m * args.x_stride + 128 * u, m, out);
     }
   }
 }

@@ -37,9 +37,9 @@ TEST(ActivationBytes, IsAMultipleOfTheUnit) {
   EXPECT_EQ(ActivationBytes(ActivationFormat::kF32, 7), 28);
   EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock32, 0), 0);
   EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock32, 96), 3 * 44);
-  EXPECT_EQ(ActivationBytes(ActivationFormat::kSuper256, 512), 2 * 372);
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock128, 512), 4 * 172);
   EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock32, 31), "CHECK failed");
-  EXPECT_DEATH(ActivationBytes(ActivationFormat::kSuper256, 128), "CHECK failed");
+  EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock128, 64), "CHECK failed");
 }
 
 // The variants of this machine, slowest first.
@@ -67,10 +67,10 @@ class EveryIsa : public testing::TestWithParam<Isa> {
     std::memcpy(&block, Tile(ActivationFormat::kBlock32, x, 1, GetParam()).data(), sizeof(block));
     return block;
   }
-  Super256Tile<1> Super(const std::vector<float>& x) const {
-    Super256Tile<1> super;
-    std::memcpy(&super, Tile(ActivationFormat::kSuper256, x, 1, GetParam()).data(), sizeof(super));
-    return super;
+  Block128Tile<1> Wide(const std::vector<float>& x) const {
+    Block128Tile<1> wide;
+    std::memcpy(&wide, Tile(ActivationFormat::kBlock128, x, 1, GetParam()).data(), sizeof(wide));
+    return wide;
   }
 };
 
@@ -122,16 +122,15 @@ TEST_P(EveryIsa, Block32OfTheLargestFloatsDoesNotOverflow) {
 
 TEST_P(EveryIsa, NotFiniteMakesTheScaleNaNAndTheIntegersZero) {
   for (const float bad : {kInfinity, -kInfinity, kNaN, -kNaN}) {
-    std::vector<float> x(256, 1.0f);
-    x[200] = bad;
-    const Super256Tile<1> super = Super(x);
-    EXPECT_EQ(std::bit_cast<uint32_t>(super.da[0]), 0x7fc00000u);
-    for (const auto& block : super.q) {
-      for (const int8_t q : block[0]) EXPECT_EQ(q, 0);
+    std::vector<float> x(128, 1.0f);
+    x[100] = bad;
+    const Block128Tile<1> wide = Wide(x);
+    EXPECT_EQ(std::bit_cast<uint32_t>(wide.da[0]), 0x7fc00000u);
+    for (const auto& blocks : wide.q) {
+      for (const int8_t q : blocks[0]) EXPECT_EQ(q, 0);
     }
-    for (const auto& shift : super.shift) EXPECT_EQ(shift[0], 0);
-    for (const auto& pair : super.sum_pairs) EXPECT_EQ(pair[0], 0);
-    for (const auto& corr : super.corr32) EXPECT_EQ(corr[0], 0);
+    for (const auto& pair : wide.sum_pairs) EXPECT_EQ(pair[0], 0);
+    for (const auto& corr : wide.corr32) EXPECT_EQ(corr[0], 0);
     x.resize(32);
     x[0] = bad;
     const Block32Tile<1> block = Block(x);
@@ -140,36 +139,34 @@ TEST_P(EveryIsa, NotFiniteMakesTheScaleNaNAndTheIntegersZero) {
   }
 }
 
-TEST_P(EveryIsa, SuperBlocksOfSmallerBlocksTakeFinerSteps) {
-  std::vector<float> x(256, 0.0f);
-  x[0] = 127;                            // block 0: the maximum, k = 0
-  x[32] = 63.5f;                         // exactly half: k = 1
-  x[64] = std::nextafter(63.5f, 64.0f);  // just above half: k = 0
-  x[96] = 31.75f;                        // a quarter: k = 2
-  x[128] = -15.875f;                     // an eighth: k = 3
-  x[160] = 1;                            // less than an eighth: still k = 3
-  const Super256Tile<1> super = Super(x);
-  const int32_t shifts[8] = {3, 2, 3, 1, 0, 0, 0, 0};
-  const int8_t first[8] = {127, 127, 64, 127, -127, 8, 0, 0};
-  for (int b = 0; b < 8; ++b) {
-    EXPECT_EQ(super.shift[b][0], shifts[b]) << "block " << b;
-    EXPECT_EQ(super.q[b][0][0], first[b]) << "block " << b;
-  }
-  EXPECT_EQ(super.da[0], 0.125f);
+TEST_P(EveryIsa, Block128HasOneScaleAndTwoBlocksSideBySide) {
+  std::vector<float> x(128, 0.0f);
+  x[0] = -127;  // the scale is 1
+  x[31] = 1;
+  x[32] = 2.5f;
+  x[64] = 63.5f;
+  x[127] = 0.5f;
+  const Block128Tile<1> wide = Wide(x);
+  EXPECT_EQ(wide.da[0], 1.0f);
+  EXPECT_EQ(wide.q[0][0][0], -127);
+  EXPECT_EQ(wide.q[0][0][31], 1);
+  EXPECT_EQ(wide.q[0][0][32], 2);
+  EXPECT_EQ(wide.q[1][0][0], 64);
+  EXPECT_EQ(wide.q[1][0][63], 0);
 }
 
-TEST_P(EveryIsa, SuperBlockSumsAreExact) {
-  std::vector<float> x(256, 127.0f);
+TEST_P(EveryIsa, Block128SumsAreExact) {
+  std::vector<float> x(128, 127.0f);
   for (int i = 32; i < 64; ++i) x[i] = -127.0f;
   for (int i = 64; i < 80; ++i) x[i] = -127.0f;  // the first half of block 2
-  const Super256Tile<1> super = Super(x);
-  EXPECT_EQ(super.corr32[0][0], -32 * 16 * 127);
-  EXPECT_EQ(super.corr32[2][0], 32 * 16 * 127);
-  EXPECT_EQ(super.corr32[4][0], 32 * 16 * 127);
-  EXPECT_EQ(super.corr32[5][0], -32 * 16 * 127);
-  EXPECT_EQ(static_cast<int16_t>(super.sum_pairs[0][0] & 0xffff), 32512);
-  EXPECT_EQ(super.sum_pairs[0][0] >> 16, -32512);
-  EXPECT_EQ(super.sum_pairs[1][0], 32512 << 16);
+  const Block128Tile<1> wide = Wide(x);
+  EXPECT_EQ(wide.corr32[0][0], -32 * 16 * 127);
+  EXPECT_EQ(wide.corr32[2][0], 32 * 16 * 127);
+  EXPECT_EQ(wide.corr32[4][0], 32 * 16 * 127);
+  EXPECT_EQ(wide.corr32[5][0], -32 * 16 * 127);
+  EXPECT_EQ(static_cast<int16_t>(wide.sum_pairs[0][0] & 0xffff), 4064);
+  EXPECT_EQ(wide.sum_pairs[0][0] >> 16, -4064);
+  EXPECT_EQ(wide.sum_pairs[1][0], 4064 << 16);
 }
 
 TEST_P(EveryIsa, F32InterleavesTheTokens) {
@@ -203,7 +200,7 @@ std::vector<float> HardRows(int tokens, int64_t cols, std::mt19937& random) {
 TEST_P(EveryIsa, WritesTheBytesOfTheScalarVariant) {
   std::mt19937 random(1);
   for (const ActivationFormat format :
-       {ActivationFormat::kF32, ActivationFormat::kBlock32, ActivationFormat::kSuper256}) {
+       {ActivationFormat::kF32, ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
     for (const int tokens : kTileSizes) {
       for (const int64_t cols : {256, 512, 768, 1792}) {
         const std::vector<float> x = HardRows(tokens, cols, random);
@@ -218,21 +215,20 @@ TEST_P(EveryIsa, ATokenDoesNotDependOnItsTile) {
   std::mt19937 random(2);
   const int64_t cols = 512;
   const std::vector<float> x = HardRows(kTileTokens, cols, random);
-  const std::vector<std::byte> tile = Tile(ActivationFormat::kSuper256, x, kTileTokens, GetParam());
-  Super256Tile<kTileTokens> units[2];
+  const std::vector<std::byte> tile = Tile(ActivationFormat::kBlock128, x, kTileTokens, GetParam());
+  Block128Tile<kTileTokens> units[4];
   std::memcpy(units, tile.data(), sizeof(units));
   for (int m = 0; m < kTileTokens; ++m) {
     const std::vector<float> row(x.begin() + m * cols, x.begin() + (m + 1) * cols);
-    const std::vector<std::byte> alone = Tile(ActivationFormat::kSuper256, row, 1, GetParam());
-    Super256Tile<1> expected[2];
+    const std::vector<std::byte> alone = Tile(ActivationFormat::kBlock128, row, 1, GetParam());
+    Block128Tile<1> expected[4];
     std::memcpy(expected, alone.data(), sizeof(expected));
-    for (int u = 0; u < 2; ++u) {
-      for (int b = 0; b < 8; ++b) {
-        EXPECT_EQ(std::memcmp(units[u].q[b][m], expected[u].q[b][0], 32), 0);
-        EXPECT_EQ(units[u].shift[b][m], expected[u].shift[b][0]);
+    for (int u = 0; u < 4; ++u) {
+      for (int b = 0; b < 2; ++b) {
+        EXPECT_EQ(std::memcmp(units[u].q[b][m], expected[u].q[b][0], 64), 0);
+        EXPECT_EQ(units[u].sum_pairs[b][m], expected[u].sum_pairs[b][0]);
       }
-      for (int j = 0; j < 4; ++j) EXPECT_EQ(units[u].sum_pairs[j][m], expected[u].sum_pairs[j][0]);
-      for (int t = 0; t < 16; ++t) EXPECT_EQ(units[u].corr32[t][m], expected[u].corr32[t][0]);
+      for (int t = 0; t < 8; ++t) EXPECT_EQ(units[u].corr32[t][m], expected[u].corr32[t][0]);
       EXPECT_EQ(std::bit_cast<uint32_t>(units[u].da[m]),
                 std::bit_cast<uint32_t>(expected[u].da[0]));
     }

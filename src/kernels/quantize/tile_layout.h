@@ -18,38 +18,42 @@ struct Block32Tile {
   int32_t corr128[MR];
 };
 
-/// 256 columns of MR tokens.
+/// 128 columns of MR tokens. Two blocks of 32 columns of a token stand side by side, so that 16
+/// tokens of 64 columns are a tile register of the AMX extension.
 template <int MR>
-struct Super256Tile {
-  int8_t q[8][MR][32];
-  int32_t shift[8][MR];
-  int32_t sum_pairs[4][MR];
-  int32_t corr32[16][MR];
+struct Block128Tile {
+  int8_t q[2][MR][64];
+  int32_t sum_pairs[2][MR];
+  int32_t corr32[8][MR];
   float da[MR];
 };
 
 /// Bytes of one token in a unit; the structs above have MR times as many.
 inline constexpr int kBlock32TokenBytes = 32 + 3 * 4;
-inline constexpr int kSuper256TokenBytes = 256 + (8 + 4 + 16 + 1) * 4;
+inline constexpr int kBlock128TokenBytes = 128 + (2 + 8 + 1) * 4;
 static_assert(sizeof(Block32Tile<1>) == kBlock32TokenBytes);
 static_assert(sizeof(Block32Tile<16>) == 16 * kBlock32TokenBytes);
-static_assert(sizeof(Super256Tile<1>) == kSuper256TokenBytes);
-static_assert(sizeof(Super256Tile<3>) == 3 * kSuper256TokenBytes);
+static_assert(sizeof(Block128Tile<1>) == kBlock128TokenBytes);
+static_assert(sizeof(Block128Tile<3>) == 3 * kBlock128TokenBytes);
 
 /// The sections of one unit of `tokens` tokens: entry [i][m] of a section of rows of tokens stands
-/// at i * tokens + m, and q of token m of block b at (b * tokens + m) * 32.
+/// at i * tokens + m; q of token m at 32 * m, and in units of 128 columns the q of block b at
+/// 64 * (b / 2 * tokens + m) + 32 * (b % 2).
 struct Block32Sections {
   int8_t* q;
   float* da;
   int32_t* corr8;
   int32_t* corr128;
 };
-struct Super256Sections {
+struct Block128Sections {
   int8_t* q;
-  int32_t* shift;
   int32_t* sum_pairs;
   int32_t* corr32;
   float* da;
+  int tokens;
+
+  /// The activations of block `b` (0..3) of token `m`.
+  int8_t* block(int b, int m) const { return q + 64 * (b / 2 * tokens + m) + 32 * (b % 2); }
 };
 
 inline Block32Sections SectionsOfBlock32(std::byte* unit, int tokens) {
@@ -60,13 +64,13 @@ inline Block32Sections SectionsOfBlock32(std::byte* unit, int tokens) {
           .corr128 = reinterpret_cast<int32_t*>(after_q + 8 * tokens)};
 }
 
-inline Super256Sections SectionsOfSuper256(std::byte* unit, int tokens) {
-  std::byte* after_q = unit + 256 * tokens;
+inline Block128Sections SectionsOfBlock128(std::byte* unit, int tokens) {
+  std::byte* after_q = unit + 128 * tokens;
   return {.q = reinterpret_cast<int8_t*>(unit),
-          .shift = reinterpret_cast<int32_t*>(after_q),
-          .sum_pairs = reinterpret_cast<int32_t*>(after_q + 8 * 4 * tokens),
-          .corr32 = reinterpret_cast<int32_t*>(after_q + 12 * 4 * tokens),
-          .da = reinterpret_cast<float*>(after_q + 28 * 4 * tokens)};
+          .sum_pairs = reinterpret_cast<int32_t*>(after_q),
+          .corr32 = reinterpret_cast<int32_t*>(after_q + 2 * 4 * tokens),
+          .da = reinterpret_cast<float*>(after_q + 10 * 4 * tokens),
+          .tokens = tokens};
 }
 
 }  // namespace skald::kernels

@@ -12,12 +12,12 @@ inline constexpr float kSmallestScaledMaximum = 0x1p-96f;
 namespace scalar {
 void QuantizeF32(const QuantizeArgs& args);
 void QuantizeBlock32(const QuantizeArgs& args);
-void QuantizeSuper256(const QuantizeArgs& args);
+void QuantizeBlock128(const QuantizeArgs& args);
 }  // namespace scalar
 
 namespace avx2 {
 void QuantizeBlock32(const QuantizeArgs& args);
-void QuantizeSuper256(const QuantizeArgs& args);
+void QuantizeBlock128(const QuantizeArgs& args);
 }  // namespace avx2
 
 }  // namespace skald::kernels
