@@ -45,5 +45,29 @@ TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
   EXPECT_EQ(ranges.back().second - ranges.front().first, store->bytes());
 }
 
+TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
+  const KvLayout layout{kernels::KvType::kF16, 2, 3, 8, 5};
+  Result<KvStore> store = KvStore::Create(layout, 3);
+  ASSERT_TRUE(store.ok());
+  const auto page_of = [&](int64_t layer, int64_t page) {
+    return store->View(layer, 0, {}).arena + page * layout.page_stride();
+  };
+  const auto size = static_cast<size_t>(layout.page_stride());
+  for (int64_t layer = 0; layer < 2; ++layer) {
+    for (int64_t page = 0; page < 3; ++page) {
+      std::fill_n(page_of(layer, page), size, static_cast<std::byte>(10 * layer + page + 1));
+    }
+  }
+  store->CopyPage({.from = 2, .to = 0, .positions = 31});
+  store->Poison(1);
+  for (int64_t layer = 0; layer < 2; ++layer) {
+    const std::vector<std::byte> old(size, static_cast<std::byte>(10 * layer + 3));
+    const std::vector<std::byte> poison(size, std::byte{0xff});
+    EXPECT_TRUE(std::equal(old.begin(), old.end(), page_of(layer, 0)));
+    EXPECT_TRUE(std::equal(poison.begin(), poison.end(), page_of(layer, 1)));
+    EXPECT_TRUE(std::equal(old.begin(), old.end(), page_of(layer, 2)));
+  }
+}
+
 }  // namespace
 }  // namespace skald::kv

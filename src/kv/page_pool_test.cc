@@ -41,6 +41,51 @@ TEST(PagePoolDeathTest, ReleasingAFreePageIsABug) {
   EXPECT_DEATH(pool.Release(7), "CHECK failed");
 }
 
+TEST(PagePool, AccountsForSequencesAndCacheApart) {
+  PagePool pool(3);
+  const PageId page = *pool.Allocate();
+  EXPECT_EQ(pool.held_count(), 1);
+  pool.AddCacheReference(page);
+  pool.AddCacheReference(page);
+  EXPECT_EQ(pool.reference_count(page), 3);
+  EXPECT_EQ(pool.cached_count(), 0);  // a sequence holds it
+  pool.Release(page);
+  EXPECT_EQ(pool.held_count(), 0);
+  EXPECT_EQ(pool.cached_count(), 1);
+  EXPECT_EQ(pool.evictable_count(), 1);
+  pool.LockCached(page);
+  EXPECT_EQ(pool.cached_count(), 1);
+  EXPECT_EQ(pool.evictable_count(), 0);
+  pool.UnlockCached(page);
+  pool.ReleaseCacheReference(page);
+  EXPECT_EQ(pool.free_count(), 2);
+  pool.ReleaseCacheReference(page);
+  EXPECT_EQ(pool.free_count(), 3);
+  EXPECT_EQ(pool.CheckIntegrity(), "");
+}
+
+TEST(PagePool, RecordsWhatBecomesFree) {
+  PagePool pool(2);
+  std::vector<PageId> freed;
+  pool.RecordFreed(&freed);
+  const PageId page = *pool.Allocate();
+  pool.AddCacheReference(page);
+  pool.Release(page);
+  EXPECT_TRUE(freed.empty());
+  pool.ReleaseCacheReference(page);
+  EXPECT_EQ(freed, std::vector<PageId>{page});
+}
+
+TEST(PagePoolDeathTest, KindsOfReferencesAreNotInterchangeable) {
+  PagePool pool(1);
+  const PageId page = *pool.Allocate();
+  EXPECT_DEATH(pool.ReleaseCacheReference(page), "CHECK failed");
+  EXPECT_DEATH(pool.LockCached(page), "CHECK failed");
+  pool.AddCacheReference(page);
+  pool.LockCached(page);
+  EXPECT_DEATH(pool.ReleaseCacheReference(page), "CHECK failed");
+}
+
 // Model-based: the real pool beside a map from page to count, random events to both.
 TEST(PagePool, AgreesWithAMapUnderRandomEvents) {
   constexpr int64_t kPages = 17;

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace skald::kv {
 namespace {
@@ -44,6 +46,124 @@ TEST(PageTable, MovedFromTableHoldsNothing) {
   EXPECT_EQ(pool.free_count(), 0);
   second.Truncate(0);
   EXPECT_EQ(pool.free_count(), 2);
+}
+
+// A table of `positions` positions of its own.
+PageTable Filled(PagePool* pool, int64_t positions) {
+  PageTable table(pool, 128);
+  std::vector<PageCopy> copies;
+  EXPECT_TRUE(table.PrepareWrite(0, positions, &copies));
+  EXPECT_TRUE(copies.empty());
+  return table;
+}
+
+TEST(PageTable, ForkCopiesTheSharedPartOfThePageItWritesAndNothingElse) {
+  for (const int64_t shared : {0, 1, 31, 32, 33, 63, 64}) {
+    PagePool pool(8);
+    PageTable parent = Filled(&pool, shared);
+    PageTable child = parent.Fork(shared);
+    const std::vector<PageId> before(parent.pages().begin(), parent.pages().end());
+    std::vector<PageCopy> copies;
+    ASSERT_TRUE(parent.PrepareWrite(shared, shared + 1, &copies));
+    EXPECT_TRUE(copies.empty()) << "the owner writes on in place";
+    ASSERT_TRUE(child.PrepareWrite(shared, shared + 1, &copies));
+    if (shared % 32 == 0) {
+      EXPECT_TRUE(copies.empty());
+    } else {
+      ASSERT_EQ(copies.size(), 1u);
+      EXPECT_EQ(copies[0],
+                (PageCopy{before.back(), child.pages().back(), static_cast<int>(shared % 32)}));
+    }
+    EXPECT_NE(child.pages().back(), parent.pages().back());
+    EXPECT_EQ(pool.held_count(), shared / 32 + 2);
+  }
+}
+
+TEST(PageTable, CopiesOnceAndOwnsTheCopy) {
+  PagePool pool(4);
+  PageTable parent = Filled(&pool, 10);
+  PageTable child = parent.Fork(10);
+  std::vector<PageCopy> copies;
+  EXPECT_FALSE(child.OwnsPage(0));
+  ASSERT_TRUE(child.PrepareWrite(10, 12, &copies));
+  EXPECT_TRUE(child.OwnsPage(0));
+  ASSERT_TRUE(child.PrepareWrite(12, 14, &copies));
+  EXPECT_EQ(copies.size(), 1u);
+}
+
+TEST(PageTable, LastHolderOwnsThePageWithoutACopy) {
+  PagePool pool(1);
+  auto parent = std::make_optional<PageTable>(Filled(&pool, 10));
+  PageTable child = parent->Fork(10);
+  parent.reset();
+  std::vector<PageCopy> copies;
+  EXPECT_EQ(child.PagesToWrite(10, 12), 0);
+  ASSERT_TRUE(child.PrepareWrite(10, 12, &copies));
+  EXPECT_TRUE(copies.empty());
+}
+
+TEST(PageTable, RejectedPositionsAreWrittenAgainInPlace) {
+  PagePool pool(4);
+  PageTable table = Filled(&pool, 30);
+  table.MarkShared(20);
+  std::vector<PageCopy> copies;
+  ASSERT_TRUE(table.PrepareWrite(30, 40, &copies));
+  ASSERT_TRUE(table.PrepareWrite(22, 24, &copies));  // 22 to 39 were not what the model says
+  EXPECT_TRUE(copies.empty());
+  EXPECT_EQ(table.pages().size(), 1u);
+}
+
+TEST(PageTable, GoingBackBehindWhatOthersSeeGivesThePageUp) {
+  PagePool pool(4);
+  PageTable table = Filled(&pool, 20);
+  const PageTable reader = table.Fork(20);
+  std::vector<PageCopy> copies;
+  EXPECT_EQ(table.PagesToWrite(12, 14), 1);
+  ASSERT_TRUE(table.PrepareWrite(12, 14, &copies));
+  ASSERT_EQ(copies.size(), 1u);
+  EXPECT_EQ(copies[0], (PageCopy{reader.pages()[0], table.pages()[0], 12}));
+}
+
+TEST(PageTable, OwnerThatGoesBackToAPageBorderOwnsNothingOfTheOldPage) {
+  PagePool pool(4);
+  PageTable table = Filled(&pool, 40);
+  const PageTable reader = table.Fork(40);
+  std::vector<PageCopy> copies;
+  ASSERT_TRUE(table.PrepareWrite(32, 33, &copies));
+  EXPECT_TRUE(copies.empty());
+  EXPECT_EQ(table.pages()[0], reader.pages()[0]);
+  EXPECT_NE(table.pages()[1], reader.pages()[1]);
+}
+
+TEST(PageTable, PrepareWriteChangesNothingWhenPagesAreMissing) {
+  PagePool pool(2);
+  PageTable parent = Filled(&pool, 10);
+  PageTable child = parent.Fork(10);
+  std::vector<PageCopy> copies;
+  EXPECT_EQ(child.PagesToWrite(10, 33), 2);
+  EXPECT_FALSE(child.PrepareWrite(10, 33, &copies));
+  EXPECT_TRUE(copies.empty());
+  EXPECT_EQ(child.pages()[0], parent.pages()[0]);
+  EXPECT_EQ(pool.free_count(), 1);
+  EXPECT_TRUE(child.PrepareWrite(10, 32, &copies));
+}
+
+TEST(PageTable, PagesItGivesBackCountForWhatItTakes) {
+  PagePool pool(3);
+  PageTable table = Filled(&pool, 96);
+  std::vector<PageCopy> copies;
+  EXPECT_EQ(table.PagesToWrite(1, 96), 0);
+  EXPECT_TRUE(table.PrepareWrite(1, 96, &copies));
+}
+
+TEST(PageTable, WritingNothingCopiesNothing) {
+  PagePool pool(2);
+  PageTable parent = Filled(&pool, 10);
+  PageTable child = parent.Fork(10);
+  std::vector<PageCopy> copies;
+  ASSERT_TRUE(child.PrepareWrite(10, 10, &copies));
+  EXPECT_TRUE(copies.empty());
+  EXPECT_FALSE(child.OwnsPage(0));
 }
 
 }  // namespace
