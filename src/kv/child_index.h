@@ -23,10 +23,11 @@ struct EdgeKey {
   friend bool operator==(const EdgeKey&, const EdgeKey&) = default;
 };
 
-/// Every function is O(1) expected. Memory grows with the largest number of entries, by doubling.
+/// Every function is O(1) expected. Memory grows, by doubling, only beyond the entries expected.
 class ChildIndex {
  public:
-  ChildIndex();
+  /// An empty index, with memory for `expected` >= 0 entries.
+  explicit ChildIndex(int64_t expected);
 
   /// The child at `key`, or kNoNode.
   NodeId Find(const EdgeKey& key) const;

@@ -10,7 +10,7 @@ namespace skald::kv {
 namespace {
 
 TEST(ChildIndex, KeysDifferByParentAndByLabel) {
-  ChildIndex index;
+  ChildIndex index(0);
   index.Insert({1, 5}, 10);
   EXPECT_EQ(index.Find({1, 5}), 10);
   EXPECT_EQ(index.Find({2, 5}), kNoNode);
@@ -19,7 +19,7 @@ TEST(ChildIndex, KeysDifferByParentAndByLabel) {
 }
 
 TEST(ChildIndexDeathTest, MissingAndDoubleEntriesAreBugs) {
-  ChildIndex index;
+  ChildIndex index(0);
   index.Insert({1, 5}, 10);
   EXPECT_DEATH(index.Insert({1, 5}, 11), "CHECK failed");
   EXPECT_DEATH(index.Erase({1, 6}), "CHECK failed");
@@ -30,7 +30,7 @@ TEST(ChildIndexDeathTest, MissingAndDoubleEntriesAreBugs) {
 // many, so that the table grows.
 TEST(ChildIndex, AgreesWithAMapUnderRandomEvents) {
   for (const unsigned keys : {40u, 5000u}) {
-    ChildIndex index;
+    ChildIndex index(0);
     std::map<std::pair<NodeId, uint64_t>, NodeId> model;
     std::mt19937 random(3);
     for (int event = 0; event < 100000; ++event) {

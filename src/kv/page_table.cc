@@ -107,7 +107,6 @@ void PageTable::Truncate(int64_t positions) {
     shared_ = positions;
     first_owned_ = static_cast<int64_t>(pages_.size());
   }
-  first_owned_ = std::min(first_owned_, static_cast<int64_t>(pages_.size()));
 }
 
 void PageTable::MarkShared(int64_t positions) {

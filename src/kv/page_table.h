@@ -20,8 +20,9 @@
 ///     B                 matched 20: sees a, reads page 7, wants to write its own position 20
 ///     page 9          [ a a a a a a a . . . . . . . ]   PageCopy{7, 9, 20}: B owns page 9
 ///
-/// So a running sequence never copies because others join it, and a joiner copies one page at
-/// most. Readers and the owner touch different bytes of the page: no order between them matters.
+/// So a running sequence never copies because others join it; a request that waits for a prefix
+/// which another one is still computing can join at any token of it, and copies one page at most.
+/// Readers and the owner touch different bytes of the page: no order between them matters.
 #pragma once
 
 #include <cstdint>

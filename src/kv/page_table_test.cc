@@ -48,6 +48,26 @@ TEST(PageTable, MovedFromTableHoldsNothing) {
   EXPECT_EQ(pool.free_count(), 2);
 }
 
+TEST(PageTable, MovesKeepOwnershipAndWhatOthersSee) {
+  PagePool pool(4);
+  std::vector<PageCopy> copies;
+  PageTable parent(&pool, 64);
+  ASSERT_TRUE(parent.PrepareWrite(0, 40, &copies));
+  PageTable child = parent.Fork(40);
+  EXPECT_EQ(parent.shared_positions(), 40);
+  EXPECT_EQ(child.shared_positions(), 40);
+  PageTable moved = std::move(child);
+  EXPECT_EQ(moved.shared_positions(), 40);
+  EXPECT_FALSE(moved.OwnsPage(1));
+  EXPECT_EQ(child.shared_positions(), 0);
+  std::swap(moved, parent);
+  EXPECT_TRUE(moved.OwnsPage(1));
+  EXPECT_FALSE(parent.OwnsPage(1));
+  PageTable empty(&pool, 64);
+  empty = std::move(moved);
+  EXPECT_EQ(empty.shared_positions(), 40);
+}
+
 // A table of `positions` positions of its own.
 PageTable Filled(PagePool* pool, int64_t positions) {
   PageTable table(pool, 128);
@@ -122,6 +142,11 @@ TEST(PageTable, GoingBackBehindWhatOthersSeeGivesThePageUp) {
   ASSERT_TRUE(table.PrepareWrite(12, 14, &copies));
   ASSERT_EQ(copies.size(), 1u);
   EXPECT_EQ(copies[0], (PageCopy{reader.pages()[0], table.pages()[0], 12}));
+  EXPECT_EQ(table.shared_positions(), 12);
+  table.MarkShared(14);
+  const PageTable second_reader = table.Fork(14);
+  ASSERT_TRUE(table.PrepareWrite(14, 15, &copies));
+  EXPECT_EQ(copies.size(), 1u) << "it owns the copy, and nothing of it is seen behind 14";
 }
 
 TEST(PageTable, OwnerThatGoesBackToAPageBorderOwnsNothingOfTheOldPage) {

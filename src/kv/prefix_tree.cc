@@ -35,7 +35,7 @@ void PrefixTree::Pin::Release() {
   node_ = kNoNode;
 }
 
-PrefixTree::PrefixTree(PagePool* pool) : pool_(pool) {
+PrefixTree::PrefixTree(PagePool* pool) : pool_(pool), index_(2 * pool->total_count()) {
   const auto pages = static_cast<size_t>(pool->total_count());
   tokens_.resize(pages * kPage);
   path_.reserve(pages);

@@ -28,7 +28,9 @@
 /// last use, children always before their parents, so that the oldest is a leaf: eviction takes it
 /// from the tail of a path, page by page.
 ///
-/// Memory: 32 tokens a page of the pool, and nodes: at most two a page and one a pin and namespace.
+/// Memory: 32 tokens and two nodes for each page of the pool, taken at construction, and one node
+/// for each pin and namespace beyond. There are never more: each leaf, and each node that ends at a
+/// page border, has a page to itself, and all others branch, or are pinned, or roots.
 #pragma once
 
 #include <cstdint>
@@ -183,7 +185,7 @@ class PrefixTree {
   PagePool* pool_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_nodes_;
-  ChildIndex index_;
+  ChildIndex index_;             // every node, by where it hangs and what it starts with
   std::vector<TokenId> tokens_;  // 32 a page: what stands at its positions
   std::vector<PageId> path_;     // scratch of Acquire
   NodeId oldest_ = kNoNode;

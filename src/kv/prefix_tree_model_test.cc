@@ -23,7 +23,7 @@ namespace skald::kv {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-constexpr int kEvents = 30'000;
+constexpr int kEvents = 100'000;
 #else
 constexpr int kEvents = 1'000'000;
 #endif

@@ -102,6 +102,7 @@ TEST_F(PrefixTreeTest, MatchedPagesAreTheOnesComputed) {
   const Sequence first = Run(Count(70));
   const Sequence second = Acquire(Count(40));
   ASSERT_EQ(second.table.pages().size(), 2u);
+  EXPECT_EQ(second.table.shared_positions(), 40);
   EXPECT_EQ(second.table.pages()[0], first.table.pages()[0]);
   EXPECT_EQ(second.table.pages()[1], first.table.pages()[1]);
   EXPECT_EQ(pool_.held_count(), 3);
@@ -112,6 +113,7 @@ TEST_F(PrefixTreeTest, EveryTokenIsVisibleAsSoonAsItIsInserted) {
   for (int64_t length = 1; length <= 100; ++length) {
     Extend(&sequence, {static_cast<TokenId>(length - 1)});
     EXPECT_EQ(Match(Count(100)), length);
+    EXPECT_EQ(sequence.table.shared_positions(), length);
     EXPECT_EQ(tree_.node_count(), 1 + (length + 31) / 32);  // the root, and one node a page
   }
   EXPECT_TRUE(sequence.copies.empty());
