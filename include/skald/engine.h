@@ -1,14 +1,22 @@
-/// Engine: runs a model. Tokens in, tokens out.
+/// Engine: runs a model. Tokens in, tokens out, for any number of requests at once.
 ///
 ///     Result<Engine> engine = Engine::Create(model, {.context = 2048});
 ///     Request request{.prompt = model.tokenizer().Encode("Once upon a time"),
 ///                     .sampling = {.seed = 7}};
-///     Result<Completion> done =
-///         engine->Generate(request, [&](const TokenEvent& event) { ... return true; });
+///     auto events = std::make_shared<EventQueue>();
+///     Result<RequestId> id = engine->Submit(std::move(request), events);
+///     for (Event event = events->Next(); event.kind != EventKind::kFinished;
+///          event = events->Next()) ...
 ///
 /// The answer to a request is a pure function of (model file, numerics version, prompt, sampling
 /// parameters, seed): the same bits for any number of threads, any chunk size and any instruction
-/// set (docs/numerics.md).
+/// set (docs/numerics.md), whatever runs beside it, whatever was cached, and however often it was
+/// preempted.
+///
+/// One thread of the engine computes: decode rows of all running sequences and chunks of prompts in
+/// one step. Prefixes that are computed are kept in a tree and shared to the token, also with
+/// requests still running. When pages run out, cached ones are evicted, then the youngest request
+/// is preempted; it resumes later with the tokens it had.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +27,10 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/engine_stats.h"
 #include "skald/ids.h"
 #include "skald/model.h"
+#include "skald/request.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
 
@@ -31,7 +41,7 @@ namespace skald {
 inline constexpr int kNumericsVersion = 2;
 
 /// Which variants of the kernels to use. All give the same bits.
-enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512 };
+enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512, kAmx };
 
 /// Element type of the KV cache.
 enum class KvCacheType : uint8_t { kF16, kF32 };
@@ -39,82 +49,60 @@ enum class KvCacheType : uint8_t { kF16, kF32 };
 /// Size and resources of an engine.
 struct EngineOptions {
   int64_t context = 0;         ///< positions of the longest request; 0 = the model's, at most 4096
-  int64_t max_chunk = 512;     ///< prompt tokens computed in one step
-  int64_t max_logit_rows = 1;  ///< rows per step that may ask for logits (1 is enough for Generate)
+  int64_t max_chunk = 512;     ///< most prompt tokens computed in one step
+  int64_t max_logit_rows = 1;  ///< rows of a step of ComputeLogits
   int threads = 0;             ///< 0 = all cores available to the process
   InstructionSet isa = InstructionSet::kBest;
   KvCacheType kv_type = KvCacheType::kF16;
+  int64_t kv_positions = 0;   ///< positions of all requests and the cache together; 0 = context
+  int64_t max_running = 16;   ///< sequences that compute at the same time
+  int64_t max_queued = 1024;  ///< requests that wait; more are refused
+  /// Seconds a step may take while streams run; prompts are cut to fit. 0 = twice what a step
+  /// without prompts takes.
+  double target_tbt_seconds = 0;
 };
 
-/// Why a request ended.
-enum class FinishReason : uint8_t {
-  kStop,       ///< the model ended the text, or a stop token came
-  kLength,     ///< max_tokens reached
-  kContext,    ///< the context is full
-  kCancelled,  ///< the caller's callback said so
-};
-
-/// "stop", "length", "context", "cancelled".
-std::string_view FinishReasonName(FinishReason reason);
-
-/// When to end. A stop string is the caller's business (StopMatcher in skald/tokenizer.h): the
-/// engine knows no text.
-struct StopRules {
-  int64_t max_tokens = -1;           ///< -1 = until the model stops or the context is full
-  bool ignore_eos = false;           ///< go on after an end-of-generation token
-  std::vector<TokenId> stop_tokens;  ///< further tokens that end the text, besides the model's own
-};
-
-/// What to compute.
-struct Request {
-  std::vector<TokenId> prompt;  ///< not empty; BOS included if the model wants one
-  SamplingParams sampling = {};
-  StopRules stop = {};
-};
-
-/// One generated token, as soon as it is known.
-struct TokenEvent {
-  TokenId token = kNoToken;
-  /// Natural log of its probability under the model's own distribution; set if the request's
-  /// SamplingParams::top_logprobs is.
-  std::optional<double> logprob;
-  int64_t index = 0;  ///< 0 for the first generated token
-};
-
-/// How a request went.
-struct Completion {
-  std::vector<TokenId> tokens;  ///< generated; a final end token included
-  FinishReason reason = FinishReason::kStop;
-  int64_t prompt_tokens = 0;
-  double prefill_seconds = 0;  ///< until the first token was known (TTFT without queueing)
-  double decode_seconds = 0;   ///< from then on
-};
-
-/// Runs requests on one model. Not thread-safe: one thread at a time (the engine thread).
+/// Runs requests on one model. Thread-safe, but for moving and destruction.
 class Engine {
  public:
-  /// Reserves everything a request can need: KV pages for `context` positions, activations for
-  /// `max_chunk` rows, threads. Errors: kInvalidArgument (a size out of range, an instruction set
-  /// this CPU lacks), kResourceExhausted with the numbers.
+  /// Reserves everything requests can need: KV pages, activations for a step, threads. Errors:
+  /// kInvalidArgument (a size out of range, an instruction set this CPU lacks), kResourceExhausted
+  /// with the numbers.
   static Result<Engine> Create(const Model& model, const EngineOptions& options);
+  /// Cancels what is left; their sinks hear it.
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
+  /// Queues a request; its events go to `sink`, which lives as long as the engine needs it. Returns
+  /// at once.
+  /// Errors: kInvalidArgument (empty prompt, token out of range, parameters, a sink too small),
+  /// kResourceExhausted: the prompt is longer than the context, the request can need more pages
+  /// than there are, or the queue is full; with the numbers.
+  Result<RequestId> Submit(Request request, std::shared_ptr<EventSink> sink);
+
+  /// Ends a request in whatever state it is, before the next step, and frees what it held. Its sink
+  /// hears kFinished with kCancelled, unless it has ended before. Returns at once.
+  void Cancel(RequestId id);
+
+  /// As of the last step.
+  EngineStats Stats() const;
+
   /// Called once per generated token; false ends the request with kCancelled. The prompt is checked
-  /// for cancellation between chunks by calling it with token kNoToken.
+  /// for cancellation between chunks by calling it with token kNoToken. Runs on the engine thread
+  /// while the caller of Generate waits: it must not call the engine, and what it does delays all
+  /// requests. Of a request with several sequences it sees the first.
   using OnToken = std::function<bool(const TokenEvent& event)>;
 
-  /// Computes the answer to one request.
-  /// Errors: kInvalidArgument (empty prompt, token out of range, sampling parameters),
-  /// kResourceExhausted (prompt longer than the context, with the numbers), kNumeric (the logits
-  /// are NaN: broken weights).
+  /// Submits one request and waits for its end. Errors: as Submit; kNumeric (the logits are NaN:
+  /// broken weights).
   Result<Completion> Generate(const Request& request, const OnToken& on_token);
 
   /// Computes the logits of every position of `tokens`, which are cut into steps of the given sizes
   /// (the last size repeats; empty = one step). Rows arrive in order; a row is vocabulary-sized and
-  /// valid during the call only. Requires max_logit_rows and max_chunk of at least the largest
-  /// chunk. Errors as Generate.
+  /// valid during the call only, which comes from the engine thread. Requires max_logit_rows and
+  /// max_chunk of at least the largest chunk. Other requests stand still meanwhile: for tools, not
+  /// for servers. Errors as Generate; kResourceExhausted also if running requests hold the pages.
   Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
                        const std::function<Status(std::span<const float> row)>& on_row);
 

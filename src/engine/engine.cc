@@ -7,152 +7,68 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/checked_math.h"
 #include "base/status_macros.h"
-#include "base/stopwatch.h"
-#include "base/thread_pool.h"
+#include "engine/completion_sink.h"
+#include "engine/core.h"
+#include "engine/engine_loop.h"
+#include "engine/model_network.h"
 #include "engine/options.h"
-#include "kernels/kernels.h"
-#include "kv/kv_store.h"
-#include "kv/page_table.h"
-#include "model/transformer.h"
-#include "sampling/sampler.h"
+#include "engine/request_check.h"
 
 namespace skald {
-
-// Everything a request can need, taken at Create.
-struct Engine::State {
-  Model model;
-  engine::ResolvedOptions options;
-  kernels::KernelTable kernels;
-  std::unique_ptr<ThreadPool> pool;
-  model::RopeTable rope;
-  kv::KvStore store;
-  model::Workspace workspace;
-  kv::PagePool pages;
-  sampling::Sampler sampler;
-  std::vector<int32_t> logit_rows;  // 0 .. max_logit_rows - 1
-
-  const model::ModelConfig& config() const { return model.transformer().config(); }
-  Status CheckPrompt(std::span<const TokenId> tokens) const;
-  void Step(std::span<const TokenId> tokens, const model::SequenceRows& rows,
-            std::span<const int32_t> logits_of);
-  std::span<const float> LogitRow(int64_t row) const;
-};
-
-Status Engine::State::CheckPrompt(std::span<const TokenId> tokens) const {
-  if (tokens.empty()) return Status(ErrorCode::kInvalidArgument, "the prompt is empty");
-  if (static_cast<int64_t>(tokens.size()) > options.context) {
-    return Status(ErrorCode::kResourceExhausted, "the prompt has " + std::to_string(tokens.size()) +
-                                                     " tokens, the context has room for " +
-                                                     std::to_string(options.context));
-  }
-  for (const TokenId token : tokens) {
-    if (token >= 0 && token < config().vocab) continue;
-    return Status(ErrorCode::kInvalidArgument, "token " + std::to_string(token) +
-                                                   " is not in the vocabulary of " +
-                                                   std::to_string(config().vocab));
-  }
-  return Ok();
-}
-
-// Computes consecutive rows of one sequence.
-void Engine::State::Step(std::span<const TokenId> tokens, const model::SequenceRows& rows,
-                         std::span<const int32_t> logits_of) {
-  const model::Execution execution{kernels, *pool};
-  model.transformer().Forward(
-      {.tokens = tokens, .sequences = {&rows, 1}, .logit_rows = logits_of},
-      {.store = store, .workspace = workspace, .rope = rope, .execution = execution});
-}
-
-std::span<const float> Engine::State::LogitRow(int64_t row) const {
-  return {workspace.logits.row(row), static_cast<size_t>(config().vocab)};
-}
-
 namespace {
 
-// One request on its way: its pages, and how far it has come.
-class Generation {
- public:
-  Generation(Engine::State* state, const Request& request)
-      : state_(*state), request_(request), table_(&state->pages, state->options.context) {}
+using engine::ModelNetwork;
 
-  // Computes the prompt; afterwards logit row 0 predicts the first token. False if cancelled.
-  bool Prefill(const Engine::OnToken& on_token) {
-    const std::span<const TokenId> prompt(request_.prompt);
-    CHECK(table_.Reserve(static_cast<int64_t>(prompt.size())));
-    while (position_ < static_cast<int64_t>(prompt.size())) {
-      if (position_ > 0 && !on_token({})) return false;
-      const int64_t left = static_cast<int64_t>(prompt.size()) - position_;
-      const int64_t count = std::min(left, state_.options.max_chunk);
-      ComputeRows(prompt.subspan(static_cast<size_t>(position_), static_cast<size_t>(count)),
-                  count == left);
-    }
-    return true;
-  }
+std::vector<TokenId> EndTokens(const Model& model) {
+  const auto ids = model.tokenizer().end_of_generation_ids();
+  return {ids.begin(), ids.end()};
+}
 
-  // Chooses the token after the last computed position.
-  Result<TokenEvent> Sample() {
-    ASSIGN_OR_RETURN(const sampling::Sampled sampled,
-                     state_.sampler.Sample({.logits = state_.LogitRow(0),
-                                            .prompt = request_.prompt,
-                                            .output = output_,
-                                            .key = {.seed = request_.sampling.seed,
-                                                    .sequence = 0,
-                                                    .position = static_cast<uint64_t>(position_)}},
-                                           request_.sampling));
-    output_.push_back(sampled.token);
-    return TokenEvent{.token = sampled.token,
-                      .logprob = sampled.logprob,
-                      .index = static_cast<int64_t>(output_.size()) - 1};
-  }
+}  // namespace
 
-  // Why the text ends with the token sampled last, if it does.
-  std::optional<FinishReason> Finished() const {
-    const StopRules& stop = request_.stop;
-    const TokenId token = output_.back();
-    if (std::find(stop.stop_tokens.begin(), stop.stop_tokens.end(), token) !=
-        stop.stop_tokens.end()) {
-      return FinishReason::kStop;
-    }
-    if (!stop.ignore_eos && state_.model.tokenizer().IsEndOfGeneration(token)) {
-      return FinishReason::kStop;
-    }
-    if (OutputIsFull()) return FinishReason::kLength;
-    if (position_ >= state_.options.context) return FinishReason::kContext;
-    return std::nullopt;
-  }
+// Everything behind an engine. The loop is last: it ends before what its thread works with.
+struct Engine::State {
+  State(const Model& model_of_engine, const engine::ResolvedOptions& resolved,
+        std::unique_ptr<ModelNetwork> its_network, sampling::Sampler sampler)
+      : model(model_of_engine),
+        options(resolved),
+        limits({.context = resolved.context,
+                .vocab = model.transformer().config().vocab,
+                .page_count = resolved.page_count,
+                .max_running = resolved.max_running}),
+        network(std::move(its_network)),
+        cache(resolved.page_count),
+        chooser(std::move(sampler), EndTokens(model), resolved.context),
+        core({.context = resolved.context,
+              .max_rows = resolved.max_rows,
+              .max_chunk = resolved.max_chunk,
+              .max_running = resolved.max_running,
+              .target_seconds = resolved.target_seconds},
+             {.network = *network,
+              .clock = clock,
+              .cache = cache,
+              .scheduler = scheduler,
+              .chooser = chooser}),
+        loop(&core, &clock, resolved.max_queued) {}
 
-  bool OutputIsFull() const {
-    return request_.stop.max_tokens >= 0 &&
-           static_cast<int64_t>(output_.size()) >= request_.stop.max_tokens;
-  }
+  Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
+                       const std::function<Status(std::span<const float> row)>& on_row);
+  Result<int64_t> ChunkAt(int64_t wanted, int64_t left) const;
 
-  // Computes the token sampled last, so that the next can be sampled.
-  void Decode() {
-    CHECK(table_.Reserve(position_ + 1));
-    ComputeRows({&output_.back(), 1}, true);
-  }
-
-  std::vector<TokenId> TakeOutput() { return std::move(output_); }
-
- private:
-  // Appends rows to the sequence. Only the last row of the prompt or of a decode needs logits.
-  void ComputeRows(std::span<const TokenId> tokens, bool want_logits) {
-    const auto count = static_cast<int64_t>(tokens.size());
-    const auto last = static_cast<int32_t>(count - 1);
-    const std::span<const int32_t> logits_of(&last, want_logits ? 1 : 0);
-    state_.Step(tokens, {.row_count = count, .first_position = position_, .pages = table_.pages()},
-                logits_of);
-    position_ += count;
-  }
-
-  Engine::State& state_;
-  const Request& request_;
-  kv::PageTable table_;
-  int64_t position_ = 0;  // positions computed so far
-  std::vector<TokenId> output_;
+  Model model;
+  engine::ResolvedOptions options;
+  engine::RequestLimits limits;
+  engine::RealClock clock;
+  std::unique_ptr<ModelNetwork> network;
+  engine::CacheManager cache;
+  engine::Scheduler scheduler;
+  engine::TokenChooser chooser;
+  engine::Core core;
+  engine::EngineLoop loop;
 };
+
+namespace {
 
 Status CheckLogits(std::span<const float> logits, int64_t position) {
   for (size_t token = 0; token < logits.size(); ++token) {
@@ -166,94 +82,87 @@ Status CheckLogits(std::span<const float> logits, int64_t position) {
 
 }  // namespace
 
-std::string_view FinishReasonName(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kContext: return "context";
-    case FinishReason::kCancelled: return "cancelled";
-  }
-  return "unknown";
-}
-
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) {
-  const model::Transformer& network = model.transformer();
-  const model::ModelConfig& config = network.config();
-  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(options, config));
-  const int64_t pages = DivCeil<int64_t>(resolved.context, kernels::kPageTokens);
-  ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(network.KvLayoutFor(resolved.kv_type), pages));
-  ASSIGN_OR_RETURN(model::Workspace workspace,
-                   model::Workspace::Create(config, {.rows = resolved.max_chunk,
-                                                     .logit_rows = resolved.max_logit_rows,
-                                                     .threads = resolved.threads}));
-  ASSIGN_OR_RETURN(sampling::Sampler sampler, sampling::Sampler::Create(config.vocab));
-  std::vector<int32_t> logit_rows(static_cast<size_t>(resolved.max_logit_rows));
-  std::iota(logit_rows.begin(), logit_rows.end(), 0);
-  return Engine(
-      std::make_unique<State>(State{.model = model,
-                                    .options = resolved,
-                                    .kernels = kernels::TableFor(resolved.isa),
-                                    .pool = std::make_unique<ThreadPool>(resolved.threads),
-                                    .rope = model::RopeTable(config.rope, resolved.context),
-                                    .store = std::move(store),
-                                    .workspace = std::move(workspace),
-                                    .pages = kv::PagePool(pages),
-                                    .sampler = std::move(sampler),
-                                    .logit_rows = std::move(logit_rows)}));
+  const model::Transformer& transformer = model.transformer();
+  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved,
+                   engine::Resolve(options, transformer.config()));
+  ASSIGN_OR_RETURN(auto network, ModelNetwork::Create(transformer, resolved));
+  ASSIGN_OR_RETURN(sampling::Sampler sampler,
+                   sampling::Sampler::Create(transformer.config().vocab));
+  return Engine(std::make_unique<State>(model, resolved, std::move(network), std::move(sampler)));
 }
 
-Result<Completion> Engine::Generate(const Request& request, const OnToken& on_token) {
-  RETURN_IF_ERROR(state_->CheckPrompt(request.prompt));
-  RETURN_IF_ERROR(Validate(request.sampling, state_->config().vocab));
-  const Stopwatch watch;
-  Generation generation(state_.get(), request);
-  Completion done;
-  done.prompt_tokens = static_cast<int64_t>(request.prompt.size());
-  std::optional<FinishReason> reason;
-  if (!generation.Prefill(on_token)) reason = FinishReason::kCancelled;
-  if (!reason && generation.OutputIsFull()) reason = FinishReason::kLength;
-  done.prefill_seconds = watch.Seconds();
-  while (!reason) {
-    ASSIGN_OR_RETURN(const TokenEvent event, generation.Sample());
-    if (event.index == 0) done.prefill_seconds = watch.Seconds();
-    reason = generation.Finished();
-    if (!on_token(event) && !reason) reason = FinishReason::kCancelled;
-    if (!reason) generation.Decode();
+Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sink) {
+  CHECK(sink != nullptr);
+  Status status = engine::CheckRequest(request, state_->limits);
+  const int64_t room = 2 * int64_t{request.sequence_count()} + 2;
+  if (status.ok() && !sink->HasRoom(room)) {
+    status = Status(ErrorCode::kInvalidArgument,
+                    "the event sink has no room for " + std::to_string(room) + " events");
   }
-  done.reason = *reason;
-  done.decode_seconds = watch.Seconds() - done.prefill_seconds;
-  done.tokens = generation.TakeOutput();
-  return done;
+  if (!status.ok()) {
+    state_->loop.CountRefusal();
+    return status;
+  }
+  return state_->loop.Submit(std::move(request), std::move(sink));
+}
+
+void Engine::Cancel(RequestId id) { state_->loop.Cancel(id); }
+
+EngineStats Engine::Stats() const { return state_->loop.Stats(); }
+
+Result<Completion> Engine::Generate(const Request& request, const OnToken& on_token) {
+  const auto sink = std::make_shared<engine::CompletionSink>(request, on_token);
+  RETURN_IF_ERROR(Submit(request, sink).status());
+  return sink->Wait();
 }
 
 Status Engine::ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
                              const std::function<Status(std::span<const float> row)>& on_row) {
-  RETURN_IF_ERROR(state_->CheckPrompt(tokens));
+  RETURN_IF_ERROR(engine::CheckPrompt(tokens, state_->limits));
+  Status status;
+  state_->loop.Run([&] { status = state_->ComputeLogits(tokens, chunks, on_row); });
+  return status;
+}
+
+Result<int64_t> Engine::State::ChunkAt(int64_t wanted, int64_t left) const {
+  const int64_t most = std::min(options.max_chunk, options.max_logit_rows);
+  if (wanted >= 1 && std::min(wanted, left) <= most) return std::min(wanted, left);
+  return Status(ErrorCode::kInvalidArgument, "a chunk has " + std::to_string(wanted) +
+                                                 " tokens, expected 1 to " + std::to_string(most));
+}
+
+Status Engine::State::ComputeLogits(
+    std::span<const TokenId> tokens, std::span<const int64_t> chunks,
+    const std::function<Status(std::span<const float> row)>& on_row) {
   const auto total = static_cast<int64_t>(tokens.size());
-  kv::PageTable table(&state_->pages, state_->options.context);
-  CHECK(table.Reserve(total));
+  kv::PageTable table(&cache.pool(), options.context);
+  cache.Evict(table.PagesToWrite(0, total) - cache.pool().free_count());
+  if (!table.Reserve(total)) {
+    return Status(ErrorCode::kResourceExhausted,
+                  "running requests hold the pages: " + std::to_string(cache.pool().free_count()) +
+                      " of " + std::to_string(options.page_count) + " are free");
+  }
+  std::vector<int32_t> logit_rows(static_cast<size_t>(options.max_logit_rows));
+  std::iota(logit_rows.begin(), logit_rows.end(), 0);
   size_t next_chunk = 0;
   for (int64_t position = 0; position < total;) {
     const int64_t wanted = chunks.empty() ? total : chunks[next_chunk];
     if (next_chunk + 1 < chunks.size()) ++next_chunk;
-    const int64_t most = std::min(state_->options.max_chunk, state_->options.max_logit_rows);
-    if (wanted < 1 || std::min(wanted, total - position) > most) {
-      return Status(ErrorCode::kInvalidArgument, "a chunk has " + std::to_string(wanted) +
-                                                     " tokens, expected 1 to " +
-                                                     std::to_string(most));
-    }
-    const int64_t count = std::min(wanted, total - position);
-    state_->Step(tokens.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
-                 {.row_count = count, .first_position = position, .pages = table.pages()},
-                 std::span(state_->logit_rows).first(static_cast<size_t>(count)));
+    ASSIGN_OR_RETURN(const int64_t count, ChunkAt(wanted, total - position));
+    const model::SequenceRows rows = {
+        .row_count = count, .first_position = position, .pages = table.pages()};
+    network->Forward(
+        {.tokens = tokens.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
+         .sequences = {&rows, 1},
+         .logit_rows = std::span(logit_rows).first(static_cast<size_t>(count))});
     for (int64_t row = 0; row < count; ++row) {
-      const std::span<const float> logits = state_->LogitRow(row);
+      const std::span<const float> logits = network->Logits(row);
       RETURN_IF_ERROR(CheckLogits(logits, position + row));
       RETURN_IF_ERROR(on_row(logits));
     }
@@ -265,6 +174,6 @@ Status Engine::ComputeLogits(std::span<const TokenId> tokens, std::span<const in
 int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
 std::string_view Engine::isa_name() const { return kernels::IsaName(state_->options.isa); }
-int64_t Engine::kv_bytes() const { return state_->store.bytes(); }
+int64_t Engine::kv_bytes() const { return state_->network->kv_bytes(); }
 
 }  // namespace skald

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 
@@ -25,6 +26,7 @@ Result<kernels::Isa> ResolveIsa(InstructionSet wanted) {
     case InstructionSet::kScalar: isa = kernels::Isa::kScalar; break;
     case InstructionSet::kAvx2: isa = kernels::Isa::kAvx2; break;
     case InstructionSet::kAvx512: isa = kernels::Isa::kAvx512; break;
+    case InstructionSet::kAmx: isa = kernels::Isa::kAmx; break;
   }
   if (isa <= best) return isa;
   return Status(ErrorCode::kInvalidArgument,
@@ -50,7 +52,20 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Model
       options.context > 0 ? options.context : std::min(config.context, kDefaultContext);
   resolved.max_chunk = std::min(options.max_chunk, resolved.context);
   RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
+  RETURN_IF_ERROR(InRange("running sequences", options.max_running, 1, kMaxChunk));
+  RETURN_IF_ERROR(InRange("queued requests", options.max_queued, 1, kMaxQueued));
+  RETURN_IF_ERROR(InRange("KV positions", options.kv_positions, 0, kMaxContext * kMaxChunk));
+  if (!(options.target_tbt_seconds >= 0)) {
+    return Status(ErrorCode::kInvalidArgument, "the target time between tokens is negative");
+  }
+  resolved.max_running = options.max_running;
+  resolved.max_queued = options.max_queued;
+  resolved.max_rows = std::max(resolved.max_chunk, resolved.max_running);
   resolved.max_logit_rows = std::min(options.max_logit_rows, resolved.max_chunk);
+  resolved.target_seconds = options.target_tbt_seconds;
+  // One page more than its positions: a sequence that fills the pool can still copy a shared page.
+  const int64_t positions = options.kv_positions > 0 ? options.kv_positions : resolved.context;
+  resolved.page_count = DivCeil<int64_t>(positions, kernels::kPageTokens) + 1;
   ASSIGN_OR_RETURN(const Hardware hardware, ResolveHardware(options.threads, options.isa));
   resolved.threads = hardware.threads;
   resolved.isa = hardware.isa;

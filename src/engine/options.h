@@ -18,11 +18,18 @@ inline constexpr int64_t kDefaultContext = 4096;
 inline constexpr int64_t kMaxContext = int64_t{1} << 23;
 /// Rows of one step: beyond some thousands a larger step is no faster, only larger.
 inline constexpr int64_t kMaxChunk = 1 << 16;
+/// Requests that wait cost their prompts; more than this is a mistake or an attack.
+inline constexpr int64_t kMaxQueued = 1 << 20;
 
 struct ResolvedOptions {
   int64_t context = 0;
-  int64_t max_chunk = 0;
-  int64_t max_logit_rows = 0;
+  int64_t max_chunk = 0;       ///< prompt rows of a step
+  int64_t max_rows = 0;        ///< rows of a step: a chunk, or one row of each running sequence
+  int64_t max_logit_rows = 0;  ///< of ComputeLogits
+  int64_t max_running = 0;
+  int64_t max_queued = 0;
+  int64_t page_count = 0;
+  double target_seconds = 0;  ///< 0 = follow the time of a step without prefill
   int threads = 0;
   kernels::Isa isa = kernels::Isa::kScalar;
   kernels::KvType kv_type = kernels::KvType::kF16;

@@ -30,6 +30,8 @@ FACADE_ROOMS = {
     "skald/tokenizer.h": {"text", "load", "cli"},
     "skald/model.h": {"load", "engine", "cli"},
     "skald/engine.h": {"engine", "cli"},
+    "skald/engine_stats.h": {"engine", "cli"},
+    "skald/request.h": {"engine", "cli"},
     "skald/bench.h": {"engine", "cli"},
 }
 
@@ -73,8 +75,8 @@ BANS = [
     Ban(r"\btime\s*\(|\bclock\s*\(|\bgettimeofday\b", "a clock given by the caller", TESTS),
     Ban(r"\b(system|steady|high_resolution)_clock\b", "a clock given by the caller",
         ("src/cli/*", "*_bench.cc", "src/base/stopwatch.*", *TESTS)),
-    Ban(r"\bstd::j?thread\b|\bstd::async\b", "base/thread_pool.h",
-        ("src/base/thread_pool.*", *TESTS)),
+    Ban(r"\bstd::j?thread\b|\bstd::async\b", "base/thread.h, base/thread_pool.h",
+        ("src/base/thread.h", "src/base/thread_pool.*", *TESTS)),
     Ban(r"\b[fsv]*n?printf\s*\(|\bputs\s*\(", "a Status, or fmt in cli",
         ("src/cli/*", "src/base/check.cc", *TESTS)),
     Ban(r"\bstd::(cout|cerr|clog)\b", "a Status, or output in cli", ("src/cli/*", *TESTS)),

@@ -1,0 +1,62 @@
+/// EngineStats: what an engine has done and how it stands, as plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "skald/request.h"
+
+namespace skald {
+
+/// Counts of durations in buckets that grow by a tenth of a decade: bucket i counts durations below
+/// UpperBound(i) that no smaller bucket counts, the last one everything longer.
+class Histogram {
+ public:
+  static constexpr int kBuckets = 81;  ///< from 10 us to 1000 s
+
+  void Add(double seconds);
+  int64_t count() const { return count_; }
+  double sum_seconds() const { return sum_seconds_; }
+  int64_t bucket(int index) const { return buckets_[static_cast<size_t>(index)]; }
+  /// Seconds.
+  static double UpperBound(int index);
+  /// The upper bound of the bucket in which the given share (0 to 1) of the durations ends; 0 if
+  /// there are none. At most 26 % above the true quantile.
+  double Quantile(double share) const;
+
+ private:
+  std::array<int64_t, kBuckets> buckets_ = {};
+  int64_t count_ = 0;
+  double sum_seconds_ = 0;
+};
+
+/// Since the engine was made, unless it says "now".
+struct EngineStats {
+  int64_t submitted = 0;                                  ///< requests accepted
+  int64_t refused = 0;                                    ///< requests that Submit did not take
+  std::array<int64_t, kFinishReasonCount> finished = {};  ///< requests, by FinishReason
+
+  int64_t prompt_tokens = 0;         ///< of admitted requests
+  int64_t prompt_tokens_cached = 0;  ///< of these, found in the prefix tree
+  int64_t prefill_rows = 0;          ///< rows of prompts computed, those of resumed requests too
+  int64_t output_tokens = 0;
+  int64_t steps = 0;
+  int64_t rows = 0;
+  int64_t preemptions = 0;
+  int64_t pages_copied = 0;   ///< partly filled pages, because they were shared
+  int64_t pages_evicted = 0;  ///< from the prefix tree
+
+  int64_t running = 0;  ///< sequences with pages, now
+  int64_t waiting = 0;  ///< sequences without, now; those preempted among them
+  int64_t pages_total = 0;
+  int64_t pages_free = 0;    ///< now
+  int64_t pages_held = 0;    ///< by running sequences, now
+  int64_t pages_cached = 0;  ///< by the prefix tree alone, now
+
+  Histogram queue_seconds;  ///< from Submit to the first admission
+  Histogram ttft_seconds;   ///< from Submit to a request's first token
+  Histogram tbt_seconds;    ///< between two tokens of a sequence
+  Histogram step_seconds;
+};
+
+}  // namespace skald

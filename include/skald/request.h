@@ -1,0 +1,176 @@
+/// Request: what a caller asks of an engine, and Event: what the engine says about it.
+///
+///     Submit -> queued -> admitted -> chunk ... -> token ... -> sequence finished -> finished
+///                            ^                       |
+///                            +------ resumed <-- preempted
+///
+/// Every accepted request ends with exactly one kFinished, which is its last event. Stop strings
+/// are not here: the engine knows no text. A caller that wants them puts a StreamDecoder and a
+/// StopMatcher (skald/tokenizer.h) behind the tokens and stops listening at the first match.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "skald/ids.h"
+#include "skald/sampling_params.h"
+#include "skald/status.h"
+
+namespace skald {
+
+/// Names a request of one engine. Never used twice.
+enum class RequestId : uint64_t {};
+
+/// Why a request or one of its sequences ended.
+enum class FinishReason : uint8_t {
+  kStop,       ///< the model ended the text, or a stop token came
+  kLength,     ///< max_tokens reached
+  kContext,    ///< the context is full
+  kCancelled,  ///< Cancel, a listener that has gone, or the end of the engine
+  kDeadline,   ///< the request's time is up
+  kError,      ///< see Event::status
+};
+inline constexpr int kFinishReasonCount = 6;
+
+/// "stop", "length", "context", "cancelled", "deadline", "error".
+std::string_view FinishReasonName(FinishReason reason);
+
+/// When to end.
+struct StopRules {
+  int64_t max_tokens = -1;                ///< -1 = until the model stops or the context is full
+  bool ignore_eos = false;                ///< go on after an end-of-generation token
+  std::vector<TokenId> stop_tokens = {};  ///< further tokens that end the text
+  /// Until so many tokens are out, tokens that would end the text are not chosen (bias -infinity).
+  int64_t min_tokens = 0;
+};
+
+/// What to compute.
+struct Request {
+  std::vector<TokenId> prompt;  ///< not empty; BOS included if the model wants one
+  SamplingParams sampling = {};
+  StopRules stop = {};
+  /// Prefixes are shared among requests of the same number only. Derive it from who asks: what is
+  /// cached can be felt in the time to the first token.
+  uint64_t cache_namespace = 0;
+  int32_t priority = 0;  ///< larger goes first; a flood of larger ones keeps smaller ones waiting
+  /// Seconds from Submit after which the request ends with kDeadline, whatever its state.
+  std::optional<double> deadline_seconds = std::nullopt;
+  /// Sequences wanted. They share the pages of the prompt; sequence i draws random numbers of its
+  /// own, RandomKey::sequence = i.
+  int32_t n = 1;
+  /// Sequences computed, at least n (0 = n): the n with the highest mean log probability are the
+  /// answer. Log probabilities are then computed whether or not `sampling` asks for them.
+  int32_t best_of = 0;
+
+  /// Sequences to compute.
+  int32_t sequence_count() const { return best_of > n ? best_of : n; }
+};
+
+/// Bound of Request::n and best_of: the largest fan-out the OpenAI API allows.
+inline constexpr int32_t kMaxSequences = 128;
+
+/// One generated token, as soon as it is known.
+struct TokenEvent {
+  TokenId token = kNoToken;
+  /// Natural log of its probability under the model's own distribution; set if the request's
+  /// SamplingParams::top_logprobs is, or best_of needs it.
+  std::optional<double> logprob = std::nullopt;
+  int64_t index = 0;  ///< 0 for the first generated token of its sequence
+};
+
+enum class EventKind : uint8_t {
+  kQueued,            ///< accepted
+  kAdmitted,          ///< has pages: `done` of `total` tokens were found in the cache
+  kChunk,             ///< `done` of `total` tokens are computed, the last not among them
+  kToken,             ///< `token`; the first token of a sequence has index 0
+  kPreempted,         ///< its pages went to others; its `total` tokens stay
+  kResumed,           ///< has pages again: `done` of `total` tokens were still in the cache
+  kSequenceFinished,  ///< one sequence has ended by itself: `reason`
+  kFinished,          ///< the request has ended, in its own way or cut off: `reason`, `status`
+};
+
+/// "queued", "admitted", "chunk", "token", "preempted", "resumed", "sequence finished", "finished".
+std::string_view EventKindName(EventKind kind);
+
+/// Something that happened to a request. Fields that `kind` does not name are meaningless.
+struct Event {
+  EventKind kind = EventKind::kQueued;
+  RequestId request = {};
+  int32_t sequence = 0;  ///< which of the request's sequences
+  double seconds = 0;    ///< time of the engine's clock
+  int64_t done = 0;
+  int64_t total = 0;
+  TokenEvent token = {};
+  FinishReason reason = FinishReason::kStop;
+  Status status = {};  ///< set with kError: what was wrong
+};
+
+/// What a listener answers.
+enum class Listening : uint8_t {
+  kGoOn,
+  kGone,  ///< nobody listens any more: the engine cancels the request within the step
+};
+
+/// Where the events of one request go. Called on the engine thread between two steps of all
+/// requests: it must return at once and must not call the engine.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  /// Takes an event. Tokens and ends are pushed only where HasRoom was true for them.
+  virtual Listening Push(const Event& event) = 0;
+  /// True if `events` more can be taken. While false for 2 * sequences + 1 events the request is
+  /// paused: it computes no further token, and gives its pages up if others wait for them. Events
+  /// that are neither tokens nor ends are left out rather than waited for.
+  virtual bool HasRoom(int64_t events) const = 0;
+};
+
+/// A bounded queue from the engine thread to one reader. A reader that is slow pauses its request
+/// and costs `capacity` events of memory. Thread-safe.
+class EventQueue : public EventSink {
+ public:
+  /// Enough for any request of `n` sequences is 2 n + 2; more lets the engine run ahead.
+  explicit EventQueue(int64_t capacity = 256);
+
+  Listening Push(const Event& event) override;
+  bool HasRoom(int64_t events) const override;
+
+  /// The oldest event; waits for one. Not to be called again after kFinished.
+  Event Next();
+  /// The oldest event, if there is one.
+  std::optional<Event> TryNext();
+  /// Nobody will read any more: the request is cancelled at its next event.
+  void Close();
+
+ private:
+  Event Take();
+
+  mutable std::mutex mutex_;
+  std::condition_variable filled_;
+  std::vector<Event> ring_;
+  size_t first_ = 0;
+  size_t count_ = 0;
+  bool closed_ = false;
+};
+
+/// One sequence of a finished request.
+struct Alternative {
+  std::vector<TokenId> tokens;
+  FinishReason reason = FinishReason::kStop;
+};
+
+/// How a request went.
+struct Completion {
+  std::vector<TokenId> tokens;  ///< generated; a final end token included
+  FinishReason reason = FinishReason::kStop;
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;             ///< of the prompt, found in the cache
+  double prefill_seconds = 0;            ///< until the first token was known (TTFT)
+  double decode_seconds = 0;             ///< from then on
+  std::vector<Alternative> others = {};  ///< the other n - 1 sequences; with best_of best first
+};
+
+}  // namespace skald

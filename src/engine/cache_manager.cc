@@ -1,0 +1,82 @@
+#include "engine/cache_manager.h"
+
+#include "base/check.h"
+
+namespace skald::engine {
+namespace {
+
+// All tokens but the last: its row must be computed, for its logits.
+std::span<const TokenId> Matchable(const Sequence& sequence) {
+  return std::span(sequence.tokens).first(sequence.tokens.size() - 1);
+}
+
+}  // namespace
+
+kv::Namespace NamespaceOf(const RequestState& request) {
+  return kv::Namespace{request.request.cache_namespace};
+}
+
+void CacheManager::Acquire(Sequence* sequence) {
+  sequence->pin =
+      tree_.Acquire(NamespaceOf(*sequence->request), Matchable(*sequence), &sequence->table);
+  sequence->computed = sequence->pin.tokens();
+}
+
+bool CacheManager::PrepareWrite(Sequence* sequence, int64_t count,
+                                std::vector<kv::PageCopy>* copies) {
+  if (!MakeRoom(*sequence, count)) {
+    Deduplicate(sequence);
+    MakeRoom(*sequence, count);
+  }
+  const int64_t from = sequence->computed;
+  return sequence->table.PrepareWrite(from, from + count, copies);
+}
+
+// Evicts until the pool has the pages to write `count` positions; false if it cannot.
+bool CacheManager::MakeRoom(const Sequence& sequence, int64_t count) {
+  const int64_t from = sequence.computed;
+  const int64_t missing = sequence.table.PagesToWrite(from, from + count) - pool_.free_count();
+  return missing <= 0 || Evict(missing) >= missing;
+}
+
+// Two sequences that compute the same tokens at the same time have pages of their own, of which the
+// tree knows one, and keeps it for the pins of both. Matching anew leaves only that one.
+void CacheManager::Deduplicate(Sequence* sequence) {
+  const int64_t computed = sequence->computed;
+  CacheManager::Release(sequence);
+  const auto tokens =
+      std::span<const TokenId>(sequence->tokens).first(static_cast<size_t>(computed));
+  sequence->pin = tree_.Acquire(NamespaceOf(*sequence->request), tokens, &sequence->table);
+  sequence->computed = sequence->pin.tokens();
+  CHECK(sequence->computed == computed);
+}
+
+void CacheManager::Publish(Sequence* sequence, int64_t count) {
+  const auto tokens =
+      std::span<const TokenId>(sequence->tokens)
+          .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
+  sequence->computed += count;
+  tree_.Insert(&sequence->pin, tokens, &sequence->table);
+}
+
+void CacheManager::Release(Sequence* sequence) {
+  sequence->pin.Release();
+  sequence->table.Truncate(0);
+  sequence->computed = 0;
+}
+
+std::unique_ptr<Sequence> CacheManager::Fork(Sequence* lead, int32_t index, int64_t context) {
+  return ForkSequence(lead, index, context);
+}
+
+int64_t CacheManager::Evict(int64_t wanted) {
+  const int64_t freed = tree_.Evict(wanted);
+  evicted_count_ += freed;
+  return freed;
+}
+
+int64_t CacheManager::Match(const Sequence& sequence) const {
+  return tree_.Match(NamespaceOf(*sequence.request), Matchable(sequence));
+}
+
+}  // namespace skald::engine

@@ -1,0 +1,74 @@
+/// CacheManager: the pages of all sequences, running and gone: pool, page tables and prefix tree
+/// behind the few verbs a step needs.
+///
+/// After each step the tokens computed in it are in the tree, so a sequence that ends or is
+/// preempted only lets go: what it computed stays cached until eviction needs the pages.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/request_state.h"
+#include "kv/page_pool.h"
+#include "kv/prefix_tree.h"
+
+namespace skald::engine {
+
+/// The verbs are virtual for the simulation, which plants faults.
+class CacheManager {
+ public:
+  explicit CacheManager(int64_t page_count) : pool_(page_count), tree_(&pool_) {}
+  virtual ~CacheManager() = default;
+  CacheManager(const CacheManager&) = delete;
+  CacheManager& operator=(const CacheManager&) = delete;
+
+  /// Gives a sequence without pages those of the longest cached prefix of its tokens but the last
+  /// one, whose logits are wanted.
+  virtual void Acquire(Sequence* sequence);
+
+  /// Makes the next `count` positions writable, evicting cached pages if need be. The table may be
+  /// given other pages with the same content. Copies that must
+  /// be carried out before anything else is asked are appended. False, with nothing changed but
+  /// what was evicted, if there are not enough pages.
+  [[nodiscard]] virtual bool PrepareWrite(Sequence* sequence, int64_t count,
+                                          std::vector<kv::PageCopy>* copies);
+
+  /// The next `count` tokens are computed: others can match them from now on.
+  virtual void Publish(Sequence* sequence, int64_t count);
+
+  /// Takes all pages from a sequence.
+  virtual void Release(Sequence* sequence);
+
+  /// Sequence `index` of the request of `lead`, with shared pages.
+  virtual std::unique_ptr<Sequence> Fork(Sequence* lead, int32_t index, int64_t context);
+
+  /// Frees at least `wanted` pages if so many are cached; returns how many.
+  int64_t Evict(int64_t wanted);
+
+  /// How many leading tokens are cached.
+  int64_t Match(const Sequence& sequence) const;
+
+  /// Pages that are free, or would be for the asking.
+  int64_t available_pages() const { return pool_.free_count() + pool_.evictable_count(); }
+  int64_t evicted_count() const { return evicted_count_; }
+
+  kv::PagePool& pool() { return pool_; }
+  const kv::PagePool& pool() const { return pool_; }
+  const kv::PrefixTree& tree() const { return tree_; }
+
+ protected:
+  kv::PagePool pool_;
+  kv::PrefixTree tree_;
+
+ private:
+  bool MakeRoom(const Sequence& sequence, int64_t count);
+  void Deduplicate(Sequence* sequence);
+
+  int64_t evicted_count_ = 0;
+};
+
+/// The namespace of a request's prefixes.
+kv::Namespace NamespaceOf(const RequestState& request);
+
+}  // namespace skald::engine

@@ -1,0 +1,50 @@
+/// CompletionSink: gathers the events of one request into a Completion while its caller waits.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "skald/engine.h"
+#include "skald/request.h"
+
+namespace skald::engine {
+
+/// Push is for the engine thread, Wait for one other.
+class CompletionSink : public EventSink {
+ public:
+  /// `on_token` must live until Wait returns.
+  CompletionSink(const Request& request, const Engine::OnToken& on_token);
+
+  Listening Push(const Event& event) override;
+  /// It keeps what it is given: there is always room.
+  bool HasRoom(int64_t) const override { return true; }
+
+  /// Waits for the end. Errors: what the request ended with.
+  Result<Completion> Wait();
+
+ private:
+  // A sequence so far.
+  struct Text {
+    Alternative alternative;
+    double logprob_sum = 0;
+  };
+
+  Listening TakeToken(const Event& event);
+  Completion Best();
+
+  const Engine::OnToken& on_token_;
+  const int32_t wanted_;
+  const bool ranked_;
+  std::vector<Text> texts_;  // by sequence
+  Completion done_;
+  double submitted_seconds_ = 0;
+  bool has_token_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  bool is_finished_ = false;
+  Status status_;
+};
+
+}  // namespace skald::engine

@@ -1,0 +1,197 @@
+#include "engine/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace skald::engine {
+namespace {
+
+void InsertInOrder(Sequence* sequence, std::vector<Sequence*>* list) {
+  const auto before = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
+  list->insert(std::upper_bound(list->begin(), list->end(), sequence, before), sequence);
+}
+
+void EraseFrom(const Sequence* sequence, std::vector<Sequence*>* list) {
+  const auto found = std::find(list->begin(), list->end(), sequence);
+  CHECK(found != list->end());
+  list->erase(found);
+}
+
+}  // namespace
+
+Core::Core(const CoreLimits& limits, const CoreParts& parts)
+    : limits_(limits),
+      network_(parts.network),
+      clock_(parts.clock),
+      cache_(parts.cache),
+      scheduler_(parts.scheduler),
+      chooser_(parts.chooser),
+      token_budget_(limits.max_chunk, limits.target_seconds) {
+  CHECK(limits.max_running <= limits.max_rows && limits.max_chunk <= limits.max_rows);
+}
+
+Core::~Core() = default;
+
+void Core::Submit(Arrival arrival) {
+  auto state =
+      MakeState(std::move(arrival), chooser_.end_tokens(), &cache_.pool(), limits_.context);
+  Sequence* lead = state->sequences.front().get();
+  requests_.push_back(std::move(state));
+  InsertInOrder(lead, &waiting_);
+  ++stats_.submitted;
+  EmitNote(*lead, EventKind::kQueued, 0, lead->length());
+}
+
+void Core::Cancel(RequestId id) {
+  for (const auto& state : requests_) {
+    if (state->id != id) continue;
+    FinishRequest(state.get(), FinishReason::kCancelled, Ok());
+    break;
+  }
+  RemoveFinished();
+}
+
+void Core::CancelAll() {
+  for (const auto& state : requests_) {
+    FinishRequest(state.get(), FinishReason::kCancelled, Ok());
+  }
+  RemoveFinished();
+}
+
+bool Core::Step() {
+  const double start_seconds = clock_.Seconds();
+  EndOverdue();
+  Park();
+  MakePlan();
+  Admit();
+  ReservePages();
+  const bool computes = !step_.empty();
+  if (computes) {
+    BuildBatch();
+    network_.Forward({.tokens = tokens_, .sequences = sequence_rows_, .logit_rows = logit_rows_});
+    Apply();
+    Measure(start_seconds);
+  }
+  RemoveFinished();
+  return computes;
+}
+
+// Requests whose time is up and those nobody listens to any more.
+void Core::EndOverdue() {
+  const double now = clock_.Seconds();
+  for (const auto& state : requests_) {
+    if (state->gone) {
+      FinishRequest(state.get(), FinishReason::kCancelled, Ok());
+    } else if (now >= state->deadline_seconds) {
+      FinishRequest(state.get(), FinishReason::kDeadline, Ok());
+    }
+  }
+  RemoveFinished();
+}
+
+// While others wait, a sequence whose reader is slow gives its place and pages up: what it has
+// computed stays cached as long as nobody needs the pages more.
+void Core::Park() {
+  const bool wanted = std::any_of(waiting_.begin(), waiting_.end(), [](const Sequence* waiting) {
+    return !waiting->request->paused();
+  });
+  if (!wanted) return;
+  for (size_t i = running_.size(); i > 0; --i) {
+    Sequence* sequence = running_[i - 1];
+    if (sequence->remaining() == 1 && sequence->request->paused()) Preempt(sequence);
+  }
+}
+
+// Moves the sequences that the plan admits to the running ones; the others give back the pages they
+// were matched with.
+void Core::Admit() {
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    Sequence* sequence = candidates_[i];
+    if (!std::binary_search(plan_.admitted.begin(), plan_.admitted.end(),
+                            static_cast<int32_t>(i))) {
+      if (!state_.waiting[i].waits_for_prefix) cache_.Release(sequence);
+      continue;
+    }
+    RequestState& request = *sequence->request;
+    const bool resumes = sequence->phase() == Phase::kPreempted;
+    EraseFrom(sequence, &waiting_);
+    sequence->MoveTo(Phase::kPrefill);
+    InsertInOrder(sequence, &running_);
+    if (!request.admitted) {
+      request.admitted = true;
+      stats_.prompt_tokens += sequence->length();
+      stats_.prompt_tokens_cached += sequence->computed;
+      stats_.queue_seconds.Add(clock_.Seconds() - request.submitted_seconds);
+    }
+    EmitNote(*sequence, resumes ? EventKind::kResumed : EventKind::kAdmitted, sequence->computed,
+             sequence->length());
+  }
+}
+
+void Core::Preempt(Sequence* sequence) {
+  EraseFrom(sequence, &running_);
+  cache_.Release(sequence);
+  sequence->MoveTo(Phase::kPreempted);
+  InsertInOrder(sequence, &waiting_);
+  ++stats_.preemptions;
+  EmitNote(*sequence, EventKind::kPreempted, 0, sequence->length());
+}
+
+void Core::FinishSequence(Sequence* sequence, FinishReason reason) {
+  RequestState* state = sequence->request;
+  sequence->end = reason;
+  Retire(sequence);
+  Emit(state,
+       {.kind = EventKind::kSequenceFinished, .sequence = sequence->index, .reason = reason});
+  if (--state->unfinished == 0) FinishRequest(state, reason, Ok());
+}
+
+void Core::FinishRequest(RequestState* state, FinishReason reason, Status status) {
+  state->unfinished = 0;
+  for (const auto& sequence : state->sequences) {
+    if (sequence->phase() != Phase::kFinished) Retire(sequence.get());
+  }
+  ++stats_.finished[static_cast<size_t>(reason)];
+  Emit(state, {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)});
+}
+
+// Takes a sequence from its list and its pages from it.
+void Core::Retire(Sequence* sequence) {
+  EraseFrom(sequence, sequence->running() ? &running_ : &waiting_);
+  cache_.Release(sequence);
+  sequence->MoveTo(Phase::kFinished);
+}
+
+void Core::RemoveFinished() {
+  std::erase_if(requests_, [](const auto& state) { return state->unfinished == 0; });
+}
+
+void Core::Emit(RequestState* state, Event event) {
+  event.request = state->id;
+  event.seconds = clock_.Seconds();
+  if (state->sink->Push(event) == Listening::kGone) state->gone = true;
+}
+
+// Events that nobody must have: left out where a slow reader has room only for tokens and ends.
+void Core::EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total) {
+  RequestState* state = sequence.request;
+  if (!state->sink->HasRoom(state->events_per_step() + 1)) return;
+  Emit(state, {.kind = kind, .sequence = sequence.index, .done = done, .total = total});
+}
+
+EngineStats Core::Stats() const {
+  EngineStats stats = stats_;
+  const kv::PagePool& pool = cache_.pool();
+  stats.pages_evicted = cache_.evicted_count();
+  stats.running = static_cast<int64_t>(running_.size());
+  stats.waiting = static_cast<int64_t>(waiting_.size());
+  stats.pages_total = pool.total_count();
+  stats.pages_free = pool.free_count();
+  stats.pages_held = pool.held_count();
+  stats.pages_cached = pool.cached_count();
+  return stats;
+}
+
+}  // namespace skald::engine

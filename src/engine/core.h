@@ -1,0 +1,136 @@
+/// Core: the engine without its thread. Requests in, steps, events out.
+///
+///     Step:  end what is over -> plan -> admit -> reserve pages -> forward -> sample -> publish
+///
+/// Everything happens on the caller's thread, and time is what the clock says, so the simulation
+/// (tests/sim) drives this very class. A step allocates nothing once its lists have grown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/cache_manager.h"
+#include "engine/clock.h"
+#include "engine/network.h"
+#include "engine/request_state.h"
+#include "engine/scheduler.h"
+#include "engine/token_budget.h"
+#include "engine/token_chooser.h"
+#include "skald/engine_stats.h"
+
+namespace skald::engine {
+
+struct CoreLimits {
+  int64_t context = 0;
+  int64_t max_rows = 0;       ///< of a step; at least max_running
+  int64_t max_chunk = 0;      ///< of these, prompt rows
+  int64_t max_running = 0;    ///< sequences
+  double target_seconds = 0;  ///< TokenBudget
+};
+
+/// What a core works with; all of it outlives the core.
+struct CoreParts {
+  Network& network;
+  const Clock& clock;
+  CacheManager& cache;
+  const Scheduler& scheduler;
+  TokenChooser& chooser;
+};
+
+/// One thread at a time.
+class Core {
+ public:
+  Core(const CoreLimits& limits, const CoreParts& parts);
+  /// Drops what is left without a word; CancelAll says it.
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  /// Queues a request that CheckRequest has accepted.
+  void Submit(Arrival arrival);
+  /// Ends a request, in whatever state, and frees all it had. Unknown ids are over already.
+  void Cancel(RequestId id);
+  void CancelAll();
+
+  /// One step. Returns false if there was nothing to compute: no request, or readers of all of
+  /// them are slow.
+  bool Step();
+
+  bool idle() const { return requests_.empty(); }
+  int64_t waiting_count() const { return static_cast<int64_t>(waiting_.size()); }
+  /// Counters, and the state of now.
+  EngineStats Stats() const;
+
+  /// For the invariants of the simulation.
+  const std::vector<std::unique_ptr<RequestState>>& requests() const { return requests_; }
+  const std::vector<Sequence*>& running() const { return running_; }
+  const std::vector<Sequence*>& waiting() const { return waiting_; }
+  const SchedulerState& scheduler_state() const { return state_; }
+  const StepPlan& plan() const { return plan_; }
+  const Budget& budget() const { return budget_; }
+
+ private:
+  // The rows of one sequence in the step being done.
+  struct StepRows {
+    Sequence* sequence;
+    int64_t count;
+    bool samples;
+  };
+
+  // core.cc: the life of requests.
+  void EndOverdue();
+  void Park();
+  void Admit();
+  void Preempt(Sequence* sequence);
+  void FinishSequence(Sequence* sequence, FinishReason reason);
+  void FinishRequest(RequestState* state, FinishReason reason, Status status);
+  void Retire(Sequence* sequence);
+  void RemoveFinished();
+  void Emit(RequestState* state, Event event);
+  void EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total);
+
+  // core_plan.cc: what the scheduler sees.
+  void MakePlan();
+  void LookAtRunning();
+  void LookAtWaiting();
+  bool WaitsForPrefix(const Sequence& sequence) const;
+  RunningView ViewOf(const Sequence& sequence) const;
+
+  // core_step.cc: the forward pass and what follows from it.
+  void ReservePages();
+  void Reserve(const StepRows& rows);
+  void BuildBatch();
+  void Apply();
+  void ApplyRows(const StepRows& rows, int64_t logit_index);
+  void Fork(Sequence* lead);
+  void Sample(Sequence* sequence, std::span<const float> logits);
+  void Measure(double start_seconds);
+
+  const CoreLimits limits_;
+  Network& network_;
+  const Clock& clock_;
+  CacheManager& cache_;
+  const Scheduler& scheduler_;
+  TokenChooser& chooser_;
+  TokenBudget token_budget_;
+
+  std::vector<std::unique_ptr<RequestState>> requests_;  // not over
+  std::vector<Sequence*> running_;                       // with pages, in the order of GoesBefore
+  std::vector<Sequence*> waiting_;                       // without, in the same order
+
+  // Of the step being done; members, so that their memory is used again.
+  Budget budget_;
+  SchedulerState state_;
+  std::vector<Sequence*> candidates_;  // of state_.waiting
+  StepPlan plan_;
+  std::vector<StepRows> step_;
+  std::vector<RunningView> victims_;
+  std::vector<kv::PageCopy> copies_;
+  std::vector<TokenId> tokens_;
+  std::vector<model::SequenceRows> sequence_rows_;
+  std::vector<int32_t> logit_rows_;
+  EngineStats stats_;
+};
+
+}  // namespace skald::engine

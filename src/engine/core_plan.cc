@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "engine/core.h"
+#include "kernels/attention/attention.h"
+
+namespace skald::engine {
+namespace {
+
+// Waiting sequences looked at in a step. More than are ever admitted together, few enough that
+// matching their prompts costs little beside a step.
+constexpr size_t kMaxCandidates = 16;
+
+// A wait that saves less than a page of prompt costs more than it saves.
+constexpr int64_t kLeastShared = kernels::kPageTokens;
+
+int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
+  if (NamespaceOf(*a.request) != NamespaceOf(*b.request)) return 0;
+  return std::mismatch(a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end()).first -
+         a.tokens.begin();
+}
+
+}  // namespace
+
+void Core::MakePlan() {
+  LookAtRunning();
+  LookAtWaiting();
+  int64_t decode_rows = 0;
+  for (const RunningView& view : state_.running) {
+    decode_rows += int64_t{view.length - view.computed == 1 && !view.paused};
+  }
+  budget_ = {.rows = limits_.max_rows,
+             .prefill_rows = token_budget_.PrefillRows(decode_rows),
+             .sequences = limits_.max_running};
+  scheduler_.Plan(state_, budget_, &plan_);
+  step_.clear();
+  for (const PlannedRows& planned : plan_.rows) {
+    const auto& list = planned.source == RowSource::kRunning ? running_ : candidates_;
+    step_.push_back({list[static_cast<size_t>(planned.index)], planned.count, planned.samples});
+  }
+}
+
+RunningView Core::ViewOf(const Sequence& sequence) const {
+  return {.computed = sequence.computed,
+          .length = sequence.length(),
+          .pages = sequence.table.PagesToWrite(sequence.computed, sequence.length()),
+          .unforked = sequence.request->unforked(),
+          .paused = sequence.request->paused()};
+}
+
+void Core::LookAtRunning() {
+  state_.running.clear();
+  for (const Sequence* sequence : running_) state_.running.push_back(ViewOf(*sequence));
+}
+
+// Candidates are matched with what is cached at once, which also keeps it from being evicted until
+// Admit.
+void Core::LookAtWaiting() {
+  state_.waiting.clear();
+  candidates_.clear();
+  state_.available_pages = cache_.available_pages();
+  if (static_cast<int64_t>(running_.size()) >= limits_.max_running) return;
+  for (Sequence* sequence : waiting_) {
+    if (candidates_.size() == kMaxCandidates) return;
+    if (sequence->request->paused()) continue;
+    WaitingView view = {.length = sequence->length(),
+                        .sequences = 1 + sequence->request->unforked(),
+                        .waits_for_prefix = WaitsForPrefix(*sequence)};
+    candidates_.push_back(sequence);
+    if (!view.waits_for_prefix) {
+      const int64_t before = cache_.available_pages();
+      cache_.Acquire(sequence);
+      view.computed = sequence->computed;
+      view.pages = before - cache_.available_pages() +
+                   sequence->table.PagesToWrite(sequence->computed, sequence->length());
+    }
+    state_.waiting.push_back(view);
+  }
+}
+
+// True if somebody ahead will compute more of this prefix than is cached now: running, or admitted
+// before it.
+bool Core::WaitsForPrefix(const Sequence& sequence) const {
+  const int64_t worth = cache_.Match(sequence) + kLeastShared;
+  const auto computes_more = [&](const Sequence* other) {
+    if (!GoesBefore(*other, sequence)) return false;
+    const int64_t common = std::min(CommonPrefix(*other, sequence), sequence.length() - 1);
+    return common >= worth && common > other->computed;
+  };
+  return std::any_of(running_.begin(), running_.end(), computes_more) ||
+         std::any_of(candidates_.begin(), candidates_.end(), computes_more);
+}
+
+}  // namespace skald::engine

@@ -1,0 +1,116 @@
+#include "engine/engine_loop.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace skald::engine {
+namespace {
+
+// How soon a request whose reader was slow goes on after the reader has caught up, and how exactly
+// deadlines hold while nothing computes.
+constexpr std::chrono::milliseconds kPoll(5);
+
+}  // namespace
+
+EngineLoop::EngineLoop(Core* core, const Clock* clock, int64_t max_queued)
+    : core_(*core), clock_(*clock), max_queued_(max_queued), stats_(core->Stats()) {
+  thread_.emplace([this] { Main(); });
+}
+
+EngineLoop::~EngineLoop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  news_.notify_one();
+  thread_.reset();
+}
+
+Result<RequestId> EngineLoop::Submit(Request request, std::shared_ptr<EventSink> sink) {
+  const std::lock_guard lock(mutex_);
+  const int64_t queued = stats_.waiting + static_cast<int64_t>(arrivals_.size());
+  if (queued >= max_queued_) {
+    ++refused_;
+    return Status(ErrorCode::kResourceExhausted, "the queue is full: " + std::to_string(queued) +
+                                                     " requests wait, at most " +
+                                                     std::to_string(max_queued_));
+  }
+  const RequestId id{next_id_++};
+  arrivals_.push_back({.id = id,
+                       .request = std::move(request),
+                       .sink = std::move(sink),
+                       .seconds = clock_.Seconds()});
+  news_.notify_one();
+  return id;
+}
+
+void EngineLoop::Cancel(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  cancels_.push_back(id);
+  news_.notify_one();
+}
+
+void EngineLoop::CountRefusal() {
+  const std::lock_guard lock(mutex_);
+  ++refused_;
+}
+
+EngineStats EngineLoop::Stats() const {
+  const std::lock_guard lock(mutex_);
+  EngineStats stats = stats_;
+  stats.refused = refused_;
+  return stats;
+}
+
+void EngineLoop::Run(FunctionRef<void()> work) {
+  Job job{.work = work};
+  std::unique_lock lock(mutex_);
+  jobs_.push_back(&job);
+  news_.notify_one();
+  job_done_.wait(lock, [&] { return job.done; });
+}
+
+bool EngineLoop::HasNews() const {
+  return stop_ || !arrivals_.empty() || !cancels_.empty() || !jobs_.empty();
+}
+
+// Waits until there is something to do and takes what clients asked. False: the end.
+bool EngineLoop::TakeNews() {
+  std::unique_lock lock(mutex_);
+  stats_ = core_.Stats();
+  const auto has_news = [this] { return HasNews(); };
+  if (core_.idle()) {
+    news_.wait(lock, has_news);
+  } else if (!computing_) {
+    news_.wait_for(lock, kPoll, has_news);
+  }
+  std::swap(arrivals_, new_arrivals_);
+  std::swap(cancels_, new_cancels_);
+  std::swap(jobs_, new_jobs_);
+  // Until the next time they wait, these count as queued.
+  stats_.waiting += static_cast<int64_t>(new_arrivals_.size());
+  return !stop_;
+}
+
+void EngineLoop::Main() {
+  bool going = true;
+  while (going) {
+    going = TakeNews();
+    for (Arrival& arrival : new_arrivals_) core_.Submit(std::move(arrival));
+    for (const RequestId id : new_cancels_) core_.Cancel(id);
+    for (Job* job : new_jobs_) {
+      job->work();
+      const std::lock_guard lock(mutex_);
+      job->done = true;
+      job_done_.notify_all();
+    }
+    new_arrivals_.clear();
+    new_cancels_.clear();
+    new_jobs_.clear();
+    computing_ = going && core_.Step();
+  }
+  core_.CancelAll();
+}
+
+}  // namespace skald::engine

@@ -1,0 +1,71 @@
+/// EngineLoop: the engine thread. Takes what clients ask through one mutex, and steps a Core that
+/// nobody else touches.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/thread.h"
+#include "engine/core.h"
+
+namespace skald::engine {
+
+/// Thread-safe. Sleeps while there is nothing to compute.
+class EngineLoop {
+ public:
+  /// Starts the thread. `core` and `clock` must outlive the loop, which owns them in effect.
+  EngineLoop(Core* core, const Clock* clock, int64_t max_queued);
+  /// Cancels what is left and ends the thread.
+  ~EngineLoop();
+
+  /// A request that CheckRequest has accepted. Errors: kResourceExhausted, the queue is full.
+  Result<RequestId> Submit(Request request, std::shared_ptr<EventSink> sink);
+  void Cancel(RequestId id);
+  /// Counts a request that was refused before it came here.
+  void CountRefusal();
+  EngineStats Stats() const;
+
+  /// Runs `work` on the engine thread between two steps and returns when it is done.
+  void Run(FunctionRef<void()> work);
+
+ private:
+  // Work of a client that waits for it.
+  struct Job {
+    FunctionRef<void()> work;
+    bool done = false;
+  };
+
+  void Main();
+  bool HasNews() const;
+  bool TakeNews();
+
+  Core& core_;
+  const Clock& clock_;
+  const int64_t max_queued_;
+  bool computing_ = false;  // of the engine thread: the last step computed something
+
+  mutable std::mutex mutex_;  // for everything below
+  std::condition_variable news_;
+  std::condition_variable job_done_;
+  std::vector<Arrival> arrivals_;
+  std::vector<RequestId> cancels_;
+  std::vector<Job*> jobs_;
+  bool stop_ = false;
+  uint64_t next_id_ = 1;
+  int64_t refused_ = 0;
+  EngineStats stats_;
+
+  // What TakeNews took, for the engine thread.
+  std::vector<Arrival> new_arrivals_;
+  std::vector<RequestId> new_cancels_;
+  std::vector<Job*> new_jobs_;
+
+  std::optional<Thread> thread_;  // last: starts when all else is there
+};
+
+}  // namespace skald::engine

@@ -1,0 +1,42 @@
+#include "engine/model_network.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace skald::engine {
+
+Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transformer& network,
+                                                           const ResolvedOptions& options) {
+  ASSIGN_OR_RETURN(kv::KvStore store,
+                   kv::KvStore::Create(network.KvLayoutFor(options.kv_type), options.page_count));
+  ASSIGN_OR_RETURN(
+      model::Workspace workspace,
+      model::Workspace::Create(network.config(),
+                               {.rows = options.max_rows,
+                                .logit_rows = std::max(options.max_logit_rows, options.max_running),
+                                .threads = options.threads}));
+  return std::make_unique<ModelNetwork>(network, options, std::move(store), std::move(workspace));
+}
+
+ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOptions& options,
+                           kv::KvStore store, model::Workspace workspace)
+    : network_(network),
+      kernels_(kernels::TableFor(options.isa)),
+      pool_(options.threads),
+      rope_(network.config().rope, options.context),
+      store_(std::move(store)),
+      workspace_(std::move(workspace)) {}
+
+void ModelNetwork::Forward(const model::StepBatch& batch) {
+  const model::Execution execution{kernels_, pool_};
+  network_.Forward(
+      batch, {.store = store_, .workspace = workspace_, .rope = rope_, .execution = execution});
+}
+
+std::span<const float> ModelNetwork::Logits(int64_t index) const {
+  return {workspace_.logits.row(index), static_cast<size_t>(network_.config().vocab)};
+}
+
+}  // namespace skald::engine

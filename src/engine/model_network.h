@@ -1,0 +1,40 @@
+/// ModelNetwork: the Network of a loaded model, with everything a forward pass works with.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "engine/network.h"
+#include "engine/options.h"
+#include "kernels/kernels.h"
+#include "kv/kv_store.h"
+#include "model/transformer.h"
+
+namespace skald::engine {
+
+class ModelNetwork : public Network {
+ public:
+  /// Takes all memory a step can need. `network` must outlive it. Errors: kResourceExhausted with
+  /// the number of bytes.
+  static Result<std::unique_ptr<ModelNetwork>> Create(const model::Transformer& network,
+                                                      const ResolvedOptions& options);
+  /// For Create: store and workspace are laid out for `network` and `options`.
+  ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, kv::KvStore store,
+               model::Workspace workspace);
+
+  void CopyPage(const kv::PageCopy& copy) override { store_.CopyPage(copy); }
+  void Forward(const model::StepBatch& batch) override;
+  std::span<const float> Logits(int64_t index) const override;
+
+  int64_t kv_bytes() const { return store_.bytes(); }
+
+ private:
+  const model::Transformer& network_;
+  kernels::KernelTable kernels_;
+  ThreadPool pool_;
+  model::RopeTable rope_;
+  kv::KvStore store_;
+  model::Workspace workspace_;
+};
+
+}  // namespace skald::engine

@@ -1,0 +1,30 @@
+/// Network: what the engine needs of a model. Tokens and pages in, logits out.
+///
+/// Two implementations: ModelNetwork (model_network.h) computes, the one of the simulation
+/// (tests/sim) hashes what stands in the pages.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kv/page_id.h"
+#include "model/step_batch.h"
+
+namespace skald::engine {
+
+/// Called by the engine thread only.
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  /// Copies the front of a page that a sequence shared and now writes.
+  virtual void CopyPage(const kv::PageCopy& copy) = 0;
+
+  /// One forward pass: writes K and V of every row, computes the logits of batch.logit_rows.
+  virtual void Forward(const model::StepBatch& batch) = 0;
+
+  /// Logits of batch.logit_rows[index] of the last Forward; valid until the next.
+  virtual std::span<const float> Logits(int64_t index) const = 0;
+};
+
+}  // namespace skald::engine

@@ -1,0 +1,87 @@
+#include "engine/request_check.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+#include "kernels/attention/attention.h"
+
+namespace skald::engine {
+namespace {
+
+Status Invalid(std::string message) {
+  return Status(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Status CheckTokens(std::string_view what, std::span<const TokenId> tokens, int64_t vocab) {
+  for (const TokenId token : tokens) {
+    if (token >= 0 && token < vocab) continue;
+    return Invalid(std::string(what) + std::to_string(token) + " is not in the vocabulary of " +
+                   std::to_string(vocab));
+  }
+  return Ok();
+}
+
+Status CheckSequences(const Request& request, int64_t max_running) {
+  const auto found = [](std::string_view field, int32_t value) {
+    return std::string(field) + " is " + std::to_string(value);
+  };
+  if (request.n < 1) return Invalid(found("n", request.n) + ", expected 1 or more");
+  if (request.best_of != 0 && request.best_of < request.n) {
+    return Invalid(found("best_of", request.best_of) +
+                   ", expected 0 or at least n = " + std::to_string(request.n));
+  }
+  const int64_t most = std::min<int64_t>(kMaxSequences, max_running);
+  if (request.sequence_count() <= most) return Ok();
+  return Invalid(found("the number of sequences", request.sequence_count()) +
+                 ", expected at most " + std::to_string(most));
+}
+
+Status CheckStop(const StopRules& stop, int64_t vocab) {
+  RETURN_IF_ERROR(CheckTokens("stop token ", stop.stop_tokens, vocab));
+  if (stop.min_tokens < 0 || (stop.max_tokens >= 0 && stop.min_tokens > stop.max_tokens)) {
+    return Invalid("min_tokens is " + std::to_string(stop.min_tokens) +
+                   ", expected 0 to max_tokens");
+  }
+  return Ok();
+}
+
+// A sequence alone must fit, with one page more to copy a shared one into.
+Status CheckPages(const Request& request, const RequestLimits& limits) {
+  const auto prompt = static_cast<int64_t>(request.prompt.size());
+  const int64_t output = request.stop.max_tokens;
+  const int64_t positions =
+      output < 0 || output > limits.context - prompt ? limits.context : prompt + output;
+  const int64_t pages = DivCeil<int64_t>(positions, kernels::kPageTokens) + 1;
+  if (pages <= limits.page_count) return Ok();
+  return Status(ErrorCode::kResourceExhausted,
+                "the request can need " + std::to_string(pages) + " pages of KV (" +
+                    std::to_string(positions) + " positions), there are " +
+                    std::to_string(limits.page_count) + ": ask for fewer tokens");
+}
+
+}  // namespace
+
+Status CheckPrompt(std::span<const TokenId> tokens, const RequestLimits& limits) {
+  if (tokens.empty()) return Invalid("the prompt is empty");
+  if (static_cast<int64_t>(tokens.size()) > limits.context) {
+    return Status(ErrorCode::kResourceExhausted, "the prompt has " + std::to_string(tokens.size()) +
+                                                     " tokens, the context has room for " +
+                                                     std::to_string(limits.context));
+  }
+  return CheckTokens("token ", tokens, limits.vocab);
+}
+
+Status CheckRequest(const Request& request, const RequestLimits& limits) {
+  RETURN_IF_ERROR(CheckPrompt(request.prompt, limits));
+  RETURN_IF_ERROR(Validate(request.sampling, limits.vocab));
+  RETURN_IF_ERROR(CheckSequences(request, limits.max_running));
+  RETURN_IF_ERROR(CheckStop(request.stop, limits.vocab));
+  if (request.deadline_seconds && !(*request.deadline_seconds >= 0)) {
+    return Invalid("the deadline is not a number of seconds from now");
+  }
+  return CheckPages(request, limits);
+}
+
+}  // namespace skald::engine

@@ -1,0 +1,29 @@
+/// CheckRequest: what Submit refuses.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "skald/request.h"
+#include "skald/status.h"
+
+namespace skald::engine {
+
+/// What bounds a request.
+struct RequestLimits {
+  int64_t context = 0;
+  int64_t vocab = 0;
+  int64_t page_count = 0;
+  int64_t max_running = 0;
+};
+
+/// OK if `tokens` can be computed at all. Errors: kInvalidArgument (none, or one that is not in the
+/// vocabulary), kResourceExhausted (longer than the context).
+Status CheckPrompt(std::span<const TokenId> tokens, const RequestLimits& limits);
+
+/// OK if the request makes sense and can be computed by an engine that has nothing else to do.
+/// Errors: as CheckPrompt; kInvalidArgument naming the field; kResourceExhausted with the pages it
+/// can need and those there are.
+Status CheckRequest(const Request& request, const RequestLimits& limits);
+
+}  // namespace skald::engine

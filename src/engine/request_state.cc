@@ -1,0 +1,104 @@
+#include "engine/request_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+
+namespace skald::engine {
+namespace {
+
+constexpr float kBanned = -std::numeric_limits<float>::infinity();
+
+// Room for every token the sequence can ever have: it never grows while steps run.
+void ReserveTokens(const Request& request, int64_t prompt_tokens, int64_t context,
+                   std::vector<TokenId>* tokens) {
+  const int64_t most = context + 1;
+  const int64_t output = request.stop.max_tokens;
+  const int64_t wanted = output < 0 ? most : std::min(most, prompt_tokens + output);
+  tokens->reserve(static_cast<size_t>(wanted));
+}
+
+// The model's end tokens, unless ignored, and the request's own are not chosen.
+SamplingParams EarlySampling(const Request& request, std::span<const TokenId> end_tokens) {
+  SamplingParams params = request.sampling;
+  const auto ban = [&](TokenId token) { params.logit_bias.push_back({token, kBanned}); };
+  if (!request.stop.ignore_eos) std::for_each(end_tokens.begin(), end_tokens.end(), ban);
+  std::for_each(request.stop.stop_tokens.begin(), request.stop.stop_tokens.end(), ban);
+  return params;
+}
+
+}  // namespace
+
+bool IsLegal(Phase from, Phase to) {
+  switch (from) {
+    case Phase::kQueued: return to == Phase::kPrefill || to == Phase::kFinished;
+    case Phase::kPrefill:
+      return to == Phase::kDecode || to == Phase::kPreempted || to == Phase::kFinished;
+    case Phase::kDecode: return to == Phase::kPreempted || to == Phase::kFinished;
+    case Phase::kPreempted: return to == Phase::kPrefill || to == Phase::kFinished;
+    case Phase::kFinished: return false;
+  }
+  return false;
+}
+
+void Sequence::MoveTo(Phase next) {
+  CHECK(IsLegal(phase_, next));
+  phase_ = next;
+}
+
+std::span<const TokenId> Sequence::prompt() const {
+  return std::span(tokens).first(static_cast<size_t>(request->prompt_tokens));
+}
+
+std::span<const TokenId> Sequence::output() const {
+  return std::span(tokens).subspan(static_cast<size_t>(request->prompt_tokens));
+}
+
+bool GoesBefore(const Sequence& a, const Sequence& b) {
+  // Ids are given in the order of Submit.
+  const auto key = [](const Sequence& sequence) {
+    return std::tuple(-int64_t{sequence.request->request.priority}, sequence.request->id,
+                      sequence.index);
+  };
+  return key(a) < key(b);
+}
+
+std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId> end_tokens,
+                                        kv::PagePool* pool, int64_t context) {
+  auto state = std::make_unique<RequestState>();
+  state->id = arrival.id;
+  state->request = std::move(arrival.request);
+  state->sink = std::move(arrival.sink);
+  Request& request = state->request;
+  state->prompt_tokens = static_cast<int64_t>(request.prompt.size());
+  state->submitted_seconds = arrival.seconds;
+  if (request.deadline_seconds) {
+    state->deadline_seconds = arrival.seconds + *request.deadline_seconds;
+  }
+  state->unfinished = request.sequence_count();
+  if (request.sequence_count() > request.n && !request.sampling.top_logprobs) {
+    request.sampling.top_logprobs = 0;
+  }
+  if (request.stop.min_tokens > 0) state->early_sampling = EarlySampling(request, end_tokens);
+  auto lead = std::make_unique<Sequence>(state.get(), 0, kv::PageTable(pool, context));
+  lead->tokens = std::exchange(request.prompt, {});
+  ReserveTokens(request, state->prompt_tokens, context, &lead->tokens);
+  state->sequences.reserve(static_cast<size_t>(request.sequence_count()));
+  state->sequences.push_back(std::move(lead));
+  return state;
+}
+
+std::unique_ptr<Sequence> ForkSequence(Sequence* lead, int32_t index, int64_t context) {
+  auto fork = std::make_unique<Sequence>(lead->request, index, lead->table.Fork(lead->computed));
+  ReserveTokens(lead->request->request, lead->request->prompt_tokens, context, &fork->tokens);
+  fork->tokens = lead->tokens;
+  fork->computed = lead->computed;
+  fork->pin = lead->pin.Fork();
+  fork->MoveTo(Phase::kPrefill);
+  return fork;
+}
+
+}  // namespace skald::engine

@@ -1,0 +1,107 @@
+/// RequestState and Sequence: one request on its way, as plain data with its legal transitions.
+///
+///     kQueued ----> kPrefill ----> kDecode ----> kFinished
+///                    ^    |           |
+///                    |    v           v
+///                    kPreempted <-----+           and from everywhere to kFinished
+///
+/// The sequence is what is scheduled. It has tokens (prompt, then output) of which the first
+/// `computed` stand in its pages; the row of the last token gives the logits of the next one. So
+/// decode is a remainder of one token, prefill a longer one, and a preempted sequence resumes by
+/// computing what is no longer cached: nothing else tells them apart.
+///
+/// A request has one sequence until its prompt is computed, then all of them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kv/page_table.h"
+#include "kv/prefix_tree.h"
+#include "skald/request.h"
+
+namespace skald::engine {
+
+enum class Phase : uint8_t { kQueued, kPrefill, kDecode, kPreempted, kFinished };
+
+/// True if a sequence may go from one phase to the other.
+bool IsLegal(Phase from, Phase to);
+
+struct RequestState;
+
+struct Sequence {
+  Sequence(RequestState* owner_request, int32_t sequence_index, kv::PageTable empty_table)
+      : request(owner_request), index(sequence_index), table(std::move(empty_table)) {}
+
+  RequestState* request;
+  int32_t index;                ///< in the request; RandomKey::sequence
+  std::vector<TokenId> tokens;  ///< prompt and output
+  int64_t computed = 0;         ///< leading tokens whose K and V stand in the pages
+  kv::PageTable table;
+  kv::PrefixTree::Pin pin;  ///< where in the tree the computed tokens end
+  double logprob_sum = 0;   ///< of the output, if log probabilities are computed
+  double last_token_seconds = 0;
+  std::optional<FinishReason> end;  ///< set when its last token was sampled
+
+  int64_t length() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t remaining() const { return length() - computed; }
+  std::span<const TokenId> prompt() const;
+  std::span<const TokenId> output() const;
+
+  Phase phase() const { return phase_; }
+  bool running() const { return phase_ == Phase::kPrefill || phase_ == Phase::kDecode; }
+  /// CHECKs that the transition is legal.
+  void MoveTo(Phase next);
+
+ private:
+  Phase phase_ = Phase::kQueued;
+};
+
+/// A request inside the engine.
+struct RequestState {
+  RequestId id = {};
+  Request request;  ///< its prompt has moved to the first sequence
+  std::shared_ptr<EventSink> sink;
+  int64_t prompt_tokens = 0;
+  /// The request's parameters until min_tokens are out: nothing that ends the text is chosen.
+  std::optional<SamplingParams> early_sampling;
+  double submitted_seconds = 0;
+  double deadline_seconds = std::numeric_limits<double>::infinity();
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  int32_t unfinished = 0;  ///< sequences that have not ended, those not forked yet included
+  bool admitted = false;   ///< at least once
+  bool gone = false;       ///< nobody listens: cancel
+
+  /// Sequences that will come when the prompt is computed.
+  int32_t unforked() const {
+    return request.sequence_count() - static_cast<int32_t>(sequences.size());
+  }
+  /// Events that must fit before another token is sampled: a token and an end of each sequence,
+  /// and the end of the request.
+  int64_t events_per_step() const { return 2 * int64_t{request.sequence_count()} + 1; }
+  /// Its reader is slow: no token may be sampled.
+  bool paused() const { return !sink->HasRoom(events_per_step()); }
+};
+
+/// True if `a` goes first: higher priority, then earlier Submit, then lower sequence.
+bool GoesBefore(const Sequence& a, const Sequence& b);
+
+/// A request that CheckRequest (request_check.h) has accepted, as it enters the engine. `pool` is
+/// for the page table of its first sequence; `end_tokens` are the model's own.
+struct Arrival {
+  RequestId id = {};
+  Request request;
+  std::shared_ptr<EventSink> sink;
+  double seconds = 0;  ///< when it was submitted
+};
+std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId> end_tokens,
+                                        kv::PagePool* pool, int64_t context);
+
+/// The sequence number `index` of the same request, which shares all computed positions of `lead`.
+std::unique_ptr<Sequence> ForkSequence(Sequence* lead, int32_t index, int64_t context);
+
+}  // namespace skald::engine

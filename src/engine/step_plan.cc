@@ -1,0 +1,23 @@
+#include "engine/step_plan.h"
+
+namespace skald::engine {
+
+int64_t StepPlan::row_count() const {
+  int64_t count = 0;
+  for (const PlannedRows& planned : rows) count += planned.count;
+  return count;
+}
+
+std::string StepPlan::ToString() const {
+  std::string text;
+  for (const PlannedRows& planned : rows) {
+    if (!text.empty()) text += "; ";
+    text += planned.source == RowSource::kRunning ? "running " : "waiting ";
+    text += std::to_string(planned.index) + " [" + std::to_string(planned.first) + ", " +
+            std::to_string(planned.first + planned.count) + ")";
+    if (planned.samples) text += " samples";
+  }
+  return text;
+}
+
+}  // namespace skald::engine

@@ -1,0 +1,50 @@
+/// TokenChooser: which token comes next in a sequence, and whether the text ends with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/request_state.h"
+#include "sampling/sampler.h"
+
+namespace skald::engine {
+
+struct ChosenToken {
+  TokenId token = kNoToken;
+  std::optional<double> logprob;
+};
+
+/// Both functions are pure in the sequence (the sampler keeps no state) and virtual for the
+/// simulation, which plants faults.
+class TokenChooser {
+ public:
+  /// `end_tokens` are the model's own, `context` the positions a sequence may have.
+  TokenChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context);
+  virtual ~TokenChooser() = default;
+
+  /// The token after the last of `sequence`, from the logits of its row. Errors: as
+  /// Sampler::Sample.
+  virtual Result<ChosenToken> Choose(const Sequence& sequence, std::span<const float> logits);
+
+  /// Why the text ends with the token sampled last, if it does. Requires an output token.
+  virtual std::optional<FinishReason> EndOf(const Sequence& sequence) const;
+
+  std::span<const TokenId> end_tokens() const { return end_tokens_; }
+
+ protected:
+  /// As Choose, with random numbers of the caller's choice.
+  Result<ChosenToken> ChooseWith(const Sequence& sequence, std::span<const float> logits,
+                                 const RandomKey& key);
+  /// The random numbers that belong to the next token of `sequence`.
+  static RandomKey KeyOf(const Sequence& sequence);
+
+ private:
+  sampling::Sampler sampler_;
+  std::vector<TokenId> end_tokens_;
+  int64_t context_;
+};
+
+}  // namespace skald::engine

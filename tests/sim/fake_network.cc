@@ -1,0 +1,120 @@
+#include "sim/fake_network.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "kernels/attention/attention.h"
+
+namespace skald::sim {
+namespace {
+
+constexpr uint64_t kPoison = ~uint64_t{0};
+constexpr int64_t kPage = kernels::kPageTokens;
+
+// The finalizer of splitmix64 (Steele, Lea, Flood 2014).
+uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+uint64_t Chain(uint64_t before, TokenId token, int64_t position, uint64_t cache_namespace) {
+  return Mix(before + Mix(static_cast<uint64_t>(token) + 1) +
+             Mix(static_cast<uint64_t>(position) << 20) + Mix(cache_namespace << 40));
+}
+
+uint64_t Take(uint64_t hash, uint64_t number) { return Mix(hash * 3 + number); }
+
+void FillLogits(uint64_t hash, std::span<float> logits) {
+  for (size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<float>(Mix(hash + i) % 1024) / 256.0f;
+  }
+}
+
+FakeNetwork::FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault)
+    : fault_(fault),
+      freed_(freed),
+      slots_(static_cast<size_t>(page_count * kPage), kPoison),
+      written_as_(static_cast<size_t>(page_count)) {
+  std::iota(written_as_.begin(), written_as_.end(), 0);
+}
+
+void FakeNetwork::PoisonFreed() {
+  for (const kv::PageId page : *freed_) {
+    std::fill_n(slots_.begin() + page * kPage, kPage, kPoison);
+    written_as_[static_cast<size_t>(page)] = page;
+  }
+  freed_->clear();
+}
+
+void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
+  PoisonFreed();
+  if (fault_ == Fault::kCopyForgotten) return;
+  if (fault_ == Fault::kSharedPageWritten) written_as_[static_cast<size_t>(copy.to)] = copy.from;
+  const auto last_page = static_cast<kv::PageId>(written_as_.size()) - 1;
+  const kv::PageId from =
+      fault_ == Fault::kCopyOfWrongPage ? std::min(copy.from + 1, last_page) : copy.from;
+  const int positions = copy.positions - int{fault_ == Fault::kCopyOneShort};
+  std::copy_n(slots_.begin() + from * kPage, positions, slots_.begin() + copy.to * kPage);
+}
+
+uint64_t& FakeNetwork::Slot(std::span<const kv::PageId> pages, int64_t position) {
+  return slots_[static_cast<size_t>(pages[static_cast<size_t>(position / kPage)] * kPage +
+                                    position % kPage)];
+}
+
+uint64_t FakeNetwork::ReadAll(std::span<const kv::PageId> pages, int64_t position) {
+  uint64_t hash = kStart;
+  const int64_t first = fault_ == Fault::kReadOneTooFew ? 1 : 0;
+  const bool one_more = fault_ == Fault::kReadOneTooMany && (position + 1) % kPage != 0;
+  for (int64_t p = first; p <= position + int64_t{one_more}; ++p) {
+    hash = Take(hash, Slot(pages, p));
+  }
+  return hash;
+}
+
+void FakeNetwork::WriteRow(const model::SequenceRows& rows, int64_t position, TokenId token) {
+  const uint64_t before = position == 0 ? kStart : Slot(rows.pages, position - 1);
+  const uint64_t number = Chain(before, token, position, namespace_of_(rows.pages.data()));
+  const bool shifted = fault_ == Fault::kWriteShifted && (position + 1) % kPage != 0;
+  std::array<kv::PageId, 1> page = {rows.pages[static_cast<size_t>(position / kPage)]};
+  if (fault_ == Fault::kSharedPageWritten) page[0] = written_as_[static_cast<size_t>(page[0])];
+  Slot(page, position % kPage + int64_t{shifted}) = number;
+}
+
+void FakeNetwork::Forward(const model::StepBatch& batch) {
+  PoisonFreed();
+  logits_.resize(batch.logit_rows.size() * kVocab);
+  logit_rows_ = static_cast<int64_t>(batch.logit_rows.size());
+  row_count_ += batch.row_count();
+  int32_t row = 0;
+  size_t logit_row = 0;
+  for (model::SequenceRows rows : batch.sequences) {
+    std::vector<kv::PageId> swapped;
+    if (fault_ == Fault::kPagesSwapped && rows.pages.size() > 2 && rows.row_count == 1) {
+      swapped.assign(rows.pages.begin(), rows.pages.end());
+      std::swap(swapped[0], swapped[1]);
+    }
+    for (int64_t i = 0; i < rows.row_count; ++i, ++row) {
+      const int64_t position = rows.first_position + i;
+      WriteRow(rows, position, batch.tokens[static_cast<size_t>(row)]);
+      if (logit_row == batch.logit_rows.size() || batch.logit_rows[logit_row] != row) continue;
+      const uint64_t hash = ReadAll(swapped.empty() ? rows.pages : swapped, position);
+      FillLogits(hash, std::span(logits_).subspan(logit_row * kVocab, kVocab));
+      ++logit_row;
+    }
+  }
+}
+
+std::span<const float> FakeNetwork::Logits(int64_t index) const {
+  const int64_t row = fault_ == Fault::kLogitsOfOtherRow ? (index + 1) % logit_rows_ : index;
+  return std::span(logits_).subspan(static_cast<size_t>(row * kVocab), kVocab);
+}
+
+int64_t FakeNetwork::TakeRowCount() { return std::exchange(row_count_, 0); }
+
+}  // namespace skald::sim

@@ -1,0 +1,68 @@
+/// FakeNetwork: a model without arithmetic, that notices every wrong byte of its cache.
+///
+/// A slot of a page holds one number: a hash of the token, its position, the namespace of its
+/// sequence, and the number that stands in the slot of the position before, read through the page
+/// table. The logits of a row are a hash of all slots up to its own, read through the page table.
+/// So a slot that is stale, shifted, shared while written, or of another namespace changes tokens.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/network.h"
+#include "sim/fault.h"
+
+namespace skald::sim {
+
+/// Small: prompts collide, and sampling costs little.
+inline constexpr int64_t kVocab = 12;
+/// The model's own end of text.
+inline constexpr TokenId kEnd = 0;
+
+/// The number of a position, given that of the position before (kStart for none).
+inline constexpr uint64_t kStart = 0x5ca1ab1e;
+uint64_t Chain(uint64_t before, TokenId token, int64_t position, uint64_t cache_namespace);
+
+/// A hash of the numbers of positions 0, 1, ...: start with kStart, take each in order.
+uint64_t Take(uint64_t hash, uint64_t number);
+
+/// Logits from such a hash.
+void FillLogits(uint64_t hash, std::span<float> logits);
+
+class FakeNetwork : public engine::Network {
+ public:
+  /// Given the list of pages of a sequence, tells its namespace.
+  using NamespaceOf = std::function<uint64_t(const kv::PageId* pages)>;
+
+  /// `freed` is the list that the pool fills (PagePool::RecordFreed): its pages are poisoned before
+  /// anything is written.
+  FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault);
+  void SetNamespaceOf(NamespaceOf namespace_of) { namespace_of_ = std::move(namespace_of); }
+
+  void CopyPage(const kv::PageCopy& copy) override;
+  void Forward(const model::StepBatch& batch) override;
+  std::span<const float> Logits(int64_t index) const override;
+
+  /// Fills freed pages with what no hash gives.
+  void PoisonFreed();
+  /// Rows computed since the last question.
+  int64_t TakeRowCount();
+
+ private:
+  uint64_t& Slot(std::span<const kv::PageId> pages, int64_t position);
+  uint64_t ReadAll(std::span<const kv::PageId> pages, int64_t position);
+  void WriteRow(const model::SequenceRows& rows, int64_t position, TokenId token);
+
+  Fault fault_;
+  NamespaceOf namespace_of_;
+  std::vector<kv::PageId>* freed_;
+  std::vector<uint64_t> slots_;         // 32 a page
+  std::vector<kv::PageId> written_as_;  // where writes to a page go: itself, but for a fault
+  std::vector<float> logits_;           // of all logit rows
+  int64_t logit_rows_ = 0;
+  int64_t row_count_ = 0;
+};
+
+}  // namespace skald::sim

@@ -1,0 +1,158 @@
+#include "sim/faulty_parts.h"
+
+#include <algorithm>
+
+#include "kernels/attention/attention.h"
+
+namespace skald::sim {
+
+using engine::Phase;
+using engine::Sequence;
+
+namespace {
+
+// One position beyond the computed ones lies in a page of the table, and is not the last token.
+bool HasRoomForOne(const Sequence& sequence) {
+  return sequence.computed % kernels::kPageTokens != 0 && sequence.remaining() > 1;
+}
+
+}  // namespace
+
+void FaultyCache::AcquireIn(kv::Namespace space, Sequence* sequence) {
+  const auto tokens = std::span(sequence->tokens).first(sequence->tokens.size() - 1);
+  sequence->pin = tree_.Acquire(space, tokens, &sequence->table);
+  sequence->computed = sequence->pin.tokens();
+}
+
+void FaultyCache::Acquire(Sequence* sequence) {
+  const kv::Namespace own = engine::NamespaceOf(*sequence->request);
+  if (fault_ == Fault::kNamespaceLost) return AcquireIn(kv::Namespace{0}, sequence);
+  CacheManager::Acquire(sequence);
+  if (fault_ == Fault::kNamespaceLostOnMiss && sequence->computed == 0 && own != kv::Namespace{0}) {
+    CacheManager::Release(sequence);
+    AcquireIn(kv::Namespace{0}, sequence);
+  }
+  const bool resumes = sequence->phase() == Phase::kPreempted;
+  const bool too_long =
+      fault_ == Fault::kMatchOneTooLong || (fault_ == Fault::kResumedAtWrongPosition && resumes);
+  if (too_long && HasRoomForOne(*sequence)) ++sequence->computed;
+  if (fault_ == Fault::kLookUpWithoutPin) {
+    for (const kv::PageId page : sequence->table.pages()) pool_.Release(page);
+  }
+}
+
+void FaultyCache::Publish(Sequence* sequence, int64_t count) {
+  if (fault_ == Fault::kPublishedWrongTokens && sequence->remaining() > count) {
+    const auto wrong =
+        std::span<const TokenId>(sequence->tokens)
+            .subspan(static_cast<size_t>(sequence->computed) + 1, static_cast<size_t>(count));
+    sequence->computed += count;
+    tree_.Insert(&sequence->pin, wrong, &sequence->table);
+    return;
+  }
+  CacheManager::Publish(sequence, count);
+  if (fault_ == Fault::kPublishedTooEarly && HasRoomForOne(*sequence)) {
+    const auto next = std::span<const TokenId>(sequence->tokens)
+                          .subspan(static_cast<size_t>(sequence->computed), 1);
+    kv::PrefixTree::Pin ahead = sequence->pin.Fork();
+    tree_.Insert(&ahead, next, &sequence->table);
+  }
+}
+
+void FaultyCache::Release(Sequence* sequence) {
+  const auto pages = sequence->table.pages();
+  if (fault_ == Fault::kPageFreedTwice && pages.size() > 1) pool_.Release(pages.back());
+  if (fault_ == Fault::kPageLeaked && pages.size() > 1) pool_.AddReference(pages.back());
+  if (fault_ == Fault::kFinishedKeepsPages) {
+    sequence->pin.Release();
+    sequence->computed = 0;
+    return;
+  }
+  if (fault_ == Fault::kSampledTokenLost && sequence->phase() == Phase::kDecode && !sequence->end &&
+      sequence->output().size() > 1) {
+    sequence->tokens.pop_back();
+  }
+  CacheManager::Release(sequence);
+}
+
+std::unique_ptr<Sequence> FaultyCache::Fork(Sequence* lead, int32_t index, int64_t context) {
+  auto fork = CacheManager::Fork(lead, index, context);
+  if (fault_ == Fault::kForkMissesTokens && fork->tokens.size() > 1) {
+    fork->tokens.back() = fork->tokens.front();
+  }
+  if (fault_ == Fault::kForkOneTooLong) fork->tokens.push_back(fork->tokens.back());
+  return fork;
+}
+
+Result<engine::ChosenToken> FaultyChooser::Choose(const Sequence& sequence,
+                                                  std::span<const float> logits) {
+  RandomKey key = KeyOf(sequence);
+  if (fault_ == Fault::kRandomShared) key.sequence = 0;
+  if (fault_ == Fault::kRandomByOrder) key.position = chosen_++;
+  // Cached positions that were published by others have no owner here: the mark of a resumption.
+  if (fault_ == Fault::kRandomAfterPreemption && !sequence.output().empty() &&
+      !sequence.table.OwnsPage(0)) {
+    key.position += 1;
+  }
+  return ChooseWith(sequence, logits, key);
+}
+
+std::optional<FinishReason> FaultyChooser::EndOf(const Sequence& sequence) const {
+  std::optional<FinishReason> end = TokenChooser::EndOf(sequence);
+  const StopRules& stop = sequence.request->request.stop;
+  const auto output = static_cast<int64_t>(sequence.output().size());
+  const bool room = sequence.length() <= context_;
+  if (fault_ == Fault::kStopTokenLate && end == FinishReason::kStop && room) {
+    const TokenId before = sequence.tokens[sequence.tokens.size() - 2];
+    if (output < 2 || before != sequence.tokens.back()) return std::nullopt;
+  }
+  if (fault_ == Fault::kStopTokenIgnored && end == FinishReason::kStop && room &&
+      sequence.index > 0) {
+    return std::nullopt;
+  }
+  if (fault_ == Fault::kLengthOffByOne && end == FinishReason::kLength && room &&
+      output == stop.max_tokens) {
+    return std::nullopt;
+  }
+  if (fault_ == Fault::kContextOffByOne && !end && sequence.length() == context_) {
+    return FinishReason::kContext;
+  }
+  return end;
+}
+
+void FaultyScheduler::Plan(const engine::SchedulerState& state, const engine::Budget& budget,
+                           engine::StepPlan* plan) const {
+  engine::Budget changed = budget;
+  if (fault_ == Fault::kPlanOverBudget) changed.prefill_rows += 1;
+  if (fault_ == Fault::kPlacesIgnored) changed.sequences += 1;
+  if (fault_ == Fault::kDecodeLast) changed.rows = std::min(changed.rows, changed.prefill_rows);
+  if (fault_ == Fault::kOvertaking && !state.waiting.empty() && !state.running.empty()) {
+    engine::SchedulerState without_first = state;
+    without_first.waiting.front().waits_for_prefix = true;
+    return Scheduler::Plan(without_first, changed, plan);
+  }
+  Scheduler::Plan(state, changed, plan);
+  const auto drop = [&](auto&& is_dropped) { std::erase_if(plan->rows, is_dropped); };
+  if (fault_ == Fault::kDecodeLast) {
+    const bool prompts = std::any_of(plan->rows.begin(), plan->rows.end(),
+                                     [](const auto& rows) { return rows.count > 1; });
+    if (prompts) drop([](const auto& rows) { return rows.count == 1; });
+  }
+  if (fault_ == Fault::kPreemptedForgotten) {
+    // A waiting sequence that is found to be computed but for a little was there before.
+    std::erase_if(plan->admitted, [&](int32_t index) {
+      const auto& waiting = state.waiting[static_cast<size_t>(index)];
+      return waiting.computed > 0 && waiting.length - waiting.computed == 1;
+    });
+    drop([&](const auto& rows) {
+      return rows.source == engine::RowSource::kWaiting &&
+             !std::binary_search(plan->admitted.begin(), plan->admitted.end(), rows.index);
+    });
+  }
+}
+
+int32_t FaultyScheduler::Victim(const std::vector<engine::RunningView>& running) const {
+  return fault_ == Fault::kOldestPreempted ? 0 : Scheduler::Victim(running);
+}
+
+}  // namespace skald::sim

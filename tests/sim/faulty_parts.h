@@ -1,0 +1,57 @@
+/// The engine's parts with a fault planted: each does what its base class does, but for one thing.
+#pragma once
+
+#include "engine/cache_manager.h"
+#include "engine/scheduler.h"
+#include "engine/token_chooser.h"
+#include "sim/fault.h"
+
+namespace skald::sim {
+
+class FaultyCache : public engine::CacheManager {
+ public:
+  FaultyCache(int64_t page_count, Fault fault) : CacheManager(page_count), fault_(fault) {}
+
+  void Acquire(engine::Sequence* sequence) override;
+  void Publish(engine::Sequence* sequence, int64_t count) override;
+  void Release(engine::Sequence* sequence) override;
+  std::unique_ptr<engine::Sequence> Fork(engine::Sequence* lead, int32_t index,
+                                         int64_t context) override;
+
+ private:
+  void AcquireIn(kv::Namespace space, engine::Sequence* sequence);
+
+  Fault fault_;
+};
+
+class FaultyChooser : public engine::TokenChooser {
+ public:
+  FaultyChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context,
+                Fault fault)
+      : TokenChooser(std::move(sampler), std::move(end_tokens), context),
+        context_(context),
+        fault_(fault) {}
+
+  Result<engine::ChosenToken> Choose(const engine::Sequence& sequence,
+                                     std::span<const float> logits) override;
+  std::optional<FinishReason> EndOf(const engine::Sequence& sequence) const override;
+
+ private:
+  int64_t context_;
+  Fault fault_;
+  uint64_t chosen_ = 0;  // tokens chosen so far, of all sequences
+};
+
+class FaultyScheduler : public engine::Scheduler {
+ public:
+  explicit FaultyScheduler(Fault fault) : fault_(fault) {}
+
+  void Plan(const engine::SchedulerState& state, const engine::Budget& budget,
+            engine::StepPlan* plan) const override;
+  int32_t Victim(const std::vector<engine::RunningView>& running) const override;
+
+ private:
+  Fault fault_;
+};
+
+}  // namespace skald::sim

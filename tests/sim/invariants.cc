@@ -1,0 +1,172 @@
+#include "sim/invariants.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/checked_math.h"
+#include "kernels/attention/attention.h"
+
+namespace skald::sim {
+namespace {
+
+using engine::Core;
+using engine::Phase;
+using engine::Sequence;
+
+// References of running sequences are exactly those that the pool counts; a page has one writer.
+std::string CheckPages(const Core& core, const engine::CacheManager& cache) {
+  std::vector<int32_t> references(static_cast<size_t>(cache.pool().total_count()));
+  std::vector<int32_t> writers(references.size());
+  for (const Sequence* sequence : core.running()) {
+    const auto pages = sequence->table.pages();
+    const int64_t needed = DivCeil<int64_t>(sequence->computed, kernels::kPageTokens);
+    if (static_cast<int64_t>(pages.size()) < needed) return "a table is shorter than its positions";
+    for (size_t i = 0; i < pages.size(); ++i) {
+      ++references[static_cast<size_t>(pages[i])];
+      if (sequence->table.OwnsPage(static_cast<int64_t>(i))) {
+        ++writers[static_cast<size_t>(pages[i])];
+      }
+    }
+  }
+  for (kv::PageId page = 0; page < cache.pool().total_count(); ++page) {
+    const int32_t held = cache.pool().reference_count(page) - cache.pool().cache_references(page);
+    if (held != references[static_cast<size_t>(page)]) {
+      return "page " + std::to_string(page) + " has " + std::to_string(held) + " references, but " +
+             std::to_string(references[static_cast<size_t>(page)]) + " sequences hold it";
+    }
+    if (writers[static_cast<size_t>(page)] > 1) {
+      return "page " + std::to_string(page) + " has two writers";
+    }
+  }
+  return {};
+}
+
+std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
+  if (static_cast<int64_t>(core.running().size()) > limits.max_running) {
+    return "too many sequences run";
+  }
+  const auto in_order = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
+  if (!std::is_sorted(core.running().begin(), core.running().end(), in_order) ||
+      !std::is_sorted(core.waiting().begin(), core.waiting().end(), in_order)) {
+    return "a list is out of order";
+  }
+  for (const Sequence* sequence : core.running()) {
+    if (!sequence->running()) return "a sequence is in the wrong list";
+    if (sequence->pin.tokens() != sequence->computed) return "a pin is not where its sequence is";
+    if (sequence->remaining() < 1) return "a sequence has nothing left to compute";
+  }
+  for (const Sequence* sequence : core.waiting()) {
+    if (sequence->phase() != Phase::kQueued && sequence->phase() != Phase::kPreempted) {
+      return "a sequence is in the wrong list";
+    }
+    if (!sequence->table.pages().empty() || sequence->computed != 0) {
+      return "a waiting sequence has pages";
+    }
+  }
+  size_t live = 0;
+  for (const auto& request : core.requests()) {
+    for (const auto& sequence : request->sequences) {
+      live += size_t{sequence->phase() != Phase::kFinished};
+      const bool has_pages = !sequence->table.pages().empty();
+      if (sequence->phase() == Phase::kFinished && has_pages) return "an ended sequence has pages";
+    }
+  }
+  if (live != core.running().size() + core.waiting().size()) return "a sequence is in no list";
+  return {};
+}
+
+// The plan keeps its budget, decode goes first, and nobody overtakes.
+std::string CheckPlan(const Core& core) {
+  const engine::StepPlan& plan = core.plan();
+  const engine::SchedulerState& state = core.scheduler_state();
+  int64_t prefill = 0;
+  std::vector<bool> has_rows(state.running.size());
+  for (const engine::PlannedRows& rows : plan.rows) {
+    const bool waiting = rows.source == engine::RowSource::kWaiting;
+    const auto index = static_cast<size_t>(rows.index);
+    if (!waiting) has_rows[index] = true;
+    const bool decodes = !waiting && state.running[index].length - rows.first == 1;
+    if (!decodes) prefill += rows.count;
+  }
+  if (plan.row_count() > core.budget().rows || prefill > core.budget().prefill_rows) {
+    return "the plan is over its budget: " + plan.ToString();
+  }
+  for (size_t i = 0; i < state.running.size(); ++i) {
+    const engine::RunningView& running = state.running[i];
+    if (running.length - running.computed == 1 && !running.paused && !has_rows[i]) {
+      return "a running stream gets no row: " + plan.ToString();
+    }
+  }
+  bool refused = false;
+  for (size_t i = 0; i < state.waiting.size(); ++i) {
+    if (state.waiting[i].waits_for_prefix) continue;
+    const bool admitted =
+        std::binary_search(plan.admitted.begin(), plan.admitted.end(), static_cast<int32_t>(i));
+    if (admitted && refused) return "a request overtakes another";
+    refused = refused || !admitted;
+  }
+  return {};
+}
+
+// Tokens and ends of one sequence as the events tell them.
+struct Told {
+  std::vector<TokenId> tokens;
+  std::optional<FinishReason> reason;
+};
+
+std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
+  for (const Event& event : sink.events()) {
+    Told& sequence = (*told)[event.sequence];
+    if (event.kind == EventKind::kToken) {
+      if (sequence.reason) return "a token after the end of its sequence";
+      if (event.token.index != static_cast<int64_t>(sequence.tokens.size())) {
+        return "a token is missing or out of order";
+      }
+      sequence.tokens.push_back(event.token.token);
+    }
+    if (event.kind == EventKind::kSequenceFinished) sequence.reason = event.reason;
+    if (event.kind == EventKind::kFinished && &event != &sink.events().back()) {
+      return "an event after the end";
+    }
+    const bool matched = event.kind == EventKind::kAdmitted || event.kind == EventKind::kResumed;
+    if (matched && event.done >= event.total) return "everything was matched";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string CheckStep(const Core& core, const engine::CacheManager& cache,
+                      const engine::CoreLimits& limits) {
+  if (std::string wrong = cache.pool().CheckIntegrity(); !wrong.empty()) return wrong;
+  if (std::string wrong = cache.tree().CheckIntegrity(); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
+  return CheckPlan(core);
+}
+
+std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t context,
+                        sampling::Sampler* sampler) {
+  if (sink.overrun()) return "a sink got more events than it had room for";
+  if (!sink.finished()) return "a request never ended";
+  std::map<int32_t, Told> told;
+  if (std::string wrong = Collect(sink, &told); !wrong.empty()) return wrong;
+  const FinishReason end = sink.events().back().reason;
+  const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline;
+  for (int32_t index = 0; index < client.request.sequence_count(); ++index) {
+    const Told& sequence = told[index];
+    const Answer alone = RunAlone(client.request, index, context, sampler);
+    const bool is_prefix =
+        sequence.tokens.size() <= alone.tokens.size() &&
+        std::equal(sequence.tokens.begin(), sequence.tokens.end(), alone.tokens.begin());
+    if (!is_prefix) return "tokens differ from those of the request alone";
+    if (sequence.reason && sequence.tokens.size() < alone.tokens.size()) return "a text ends early";
+    if (sequence.reason && *sequence.reason != alone.reason)
+      return "a text ends for a wrong reason";
+    if (!cut && sequence.tokens.size() < alone.tokens.size()) return "tokens are missing";
+  }
+  if (end == FinishReason::kError) return "a request failed";
+  return {};
+}
+
+}  // namespace skald::sim

@@ -1,0 +1,20 @@
+/// What a request must answer: computed alone, from its tokens, without pages, tree or schedule.
+#pragma once
+
+#include <vector>
+
+#include "engine/token_chooser.h"
+#include "sim/workload.h"
+
+namespace skald::sim {
+
+/// One sequence run alone.
+struct Answer {
+  std::vector<TokenId> tokens;
+  FinishReason reason = FinishReason::kStop;
+};
+
+/// The sequence number `index` of `request`. `sampler` is for kVocab tokens.
+Answer RunAlone(const Request& request, int32_t index, int64_t context, sampling::Sampler* sampler);
+
+}  // namespace skald::sim

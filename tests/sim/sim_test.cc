@@ -1,0 +1,93 @@
+// The engine under simulated traffic: every request's tokens are those of the request alone, and
+// nothing is lost, shared wrongly, or starved on the way (invariants.h). Then the proof that the
+// simulation can see: planted faults, each found.
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cctype>
+#include <cstdio>
+#include <string>
+
+#include "base/check.h"
+#include "sim/simulation.h"
+
+namespace skald::sim {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kSeeds = 300;
+#else
+constexpr uint64_t kSeeds = 5000;
+#endif
+constexpr uint64_t kFaultSeeds = 2000;
+
+TEST(Simulation, EveryRequestAnswersAsIfAlone) {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Outcome outcome = RunSeed(seed, Fault::kNone);
+    ASSERT_EQ(outcome.wrong, "") << "replay: skald_sim --seed " << seed << " --trace";
+  }
+}
+
+TEST(Simulation, TheSameSeedIsTheSameRun) {
+  std::string runs[2];
+  for (std::string& run : runs) {
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      RunSeed(seed, Fault::kNone, [&](const std::string& line) { run += line + '\n'; });
+    }
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+}
+
+// A simulation that never gets into trouble proves nothing.
+TEST(Simulation, MeetsWhatItIsFor) {
+  Outcome all;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const Outcome outcome = RunSeed(seed, Fault::kNone);
+    all.preemptions += outcome.preemptions;
+    all.pages_copied += outcome.pages_copied;
+    all.pages_evicted += outcome.pages_evicted;
+    all.prompt_tokens_cached += outcome.prompt_tokens_cached;
+  }
+  EXPECT_GT(all.preemptions, 100);
+  EXPECT_GT(all.pages_copied, 100);
+  EXPECT_GT(all.pages_evicted, 100);
+  EXPECT_GT(all.prompt_tokens_cached, 1000);
+}
+
+// Stops the process at the first seed that shows the fault; `*seed` says which it was.
+void RunUntilFound(Fault fault, uint64_t* seed) {
+  for (*seed = 0; *seed < kFaultSeeds; ++*seed) {
+    const Outcome outcome = RunSeed(*seed, fault);
+    if (!outcome.wrong.empty()) CheckFailed(outcome.wrong.c_str(), __FILE__, __LINE__);
+  }
+}
+
+class PlantedFault : public testing::TestWithParam<FaultName> {};
+
+// In a process of its own, because some faults end in a CHECK of the engine, which counts as found.
+TEST_P(PlantedFault, IsFound) {
+  void* shared =
+      mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* seed = static_cast<uint64_t*>(shared);
+  EXPECT_DEATH(RunUntilFound(GetParam().fault, seed), "CHECK failed");
+  std::printf("%s: found at seed %llu\n", std::string(GetParam().name).c_str(),
+              static_cast<unsigned long long>(*seed));
+  munmap(shared, sizeof(uint64_t));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, PlantedFault, testing::ValuesIn(kFaults),
+                         [](const auto& instance) {
+                           std::string name;
+                           for (const char c : instance.param.name) {
+                             name += c == ' ' || c == '_' ? '_' : c;
+                           }
+                           std::erase_if(name, [](char c) {
+                             return c != '_' && !std::isalnum(static_cast<unsigned char>(c));
+                           });
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace skald::sim

@@ -1,0 +1,225 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/check.h"
+#include "engine/core.h"
+#include "sim/fake_network.h"
+#include "sim/faulty_parts.h"
+#include "sim/invariants.h"
+#include "sim/recording_sink.h"
+
+namespace skald::sim {
+namespace {
+
+// Time that passes while nothing is computed.
+constexpr double kIdleSeconds = 2e-3;
+// Steps in a row that the first sequence in order may get no row: far more than those behind it can
+// need to end (a context of 256 positions, 8 sequences).
+constexpr int64_t kMaxStarvedSteps = 3000;
+constexpr int64_t kMaxTicks = 200000;
+
+class HandMovedClock : public engine::Clock {
+ public:
+  double Seconds() const override { return seconds_; }
+  void Advance(double seconds) { seconds_ += seconds; }
+
+ private:
+  double seconds_ = 0;
+};
+
+sampling::Sampler MakeSampler() {
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  CHECK(sampler.ok());
+  return *std::move(sampler);
+}
+
+// Forward takes time.
+class TimedNetwork : public FakeNetwork {
+ public:
+  TimedNetwork(const Workload& workload, std::vector<kv::PageId>* freed, Fault fault,
+               HandMovedClock* clock)
+      : FakeNetwork(workload.page_count, freed, fault), workload_(workload), clock_(*clock) {}
+
+  void Forward(const model::StepBatch& batch) override {
+    FakeNetwork::Forward(batch);
+    clock_.Advance(workload_.step_seconds +
+                   workload_.row_seconds * static_cast<double>(batch.row_count()));
+  }
+
+ private:
+  const Workload& workload_;
+  HandMovedClock& clock_;
+};
+
+bool Contains(const std::vector<engine::Sequence*>& list, const engine::Sequence* sequence) {
+  return std::find(list.begin(), list.end(), sequence) != list.end();
+}
+
+class Simulation {
+ public:
+  Simulation(const Workload& workload, Fault fault, const Trace& trace)
+      : workload_(workload),
+        trace_(trace),
+        network_(workload, &freed_, fault, &clock_),
+        cache_(workload.page_count, fault),
+        scheduler_(fault),
+        chooser_(MakeSampler(), {kEnd}, workload.core.context, fault),
+        core_(workload.core, {.network = network_,
+                              .clock = clock_,
+                              .cache = cache_,
+                              .scheduler = scheduler_,
+                              .chooser = chooser_}),
+        sampler_(MakeSampler()) {
+    cache_.pool().RecordFreed(&freed_);
+    network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
+  }
+
+  Outcome Run() {
+    Outcome outcome;
+    outcome.wrong = RunToEnd();
+    if (outcome.wrong.empty()) outcome.wrong = CheckEnd();
+    const EngineStats stats = core_.Stats();
+    outcome.steps = stats.steps;
+    outcome.tokens = stats.output_tokens;
+    outcome.preemptions = stats.preemptions;
+    outcome.pages_copied = stats.pages_copied;
+    outcome.pages_evicted = stats.pages_evicted;
+    outcome.prompt_tokens = stats.prompt_tokens;
+    outcome.prompt_tokens_cached = stats.prompt_tokens_cached;
+    return outcome;
+  }
+
+ private:
+  std::string RunToEnd() {
+    for (int64_t tick = 0; next_ < workload_.clients.size() || !core_.idle(); ++tick) {
+      if (tick == kMaxTicks) return "it does not end";
+      Arrive();
+      CancelDue();
+      for (const auto& sink : sinks_) sink->Tick(tick);
+      const bool someone_could = SomeoneCould();
+      const engine::Sequence* first = FirstInOrder();
+      const bool first_runs = first != nullptr && first->running();
+      const bool computed = core_.Step();
+      if (trace_) trace_(Describe(tick, computed));
+      if (!computed) clock_.Advance(kIdleSeconds);
+      if (someone_could && !computed && !core_.idle() && SomeoneCould()) {
+        return "nothing is computed, though somebody could go on";
+      }
+      network_.PoisonFreed();
+      std::string wrong = CheckStep(core_, cache_, workload_.core);
+      if (first_runs && Contains(core_.waiting(), first)) wrong = "the first in order is preempted";
+      if (wrong.empty()) wrong = CheckStarvation(computed);
+      if (!wrong.empty()) return "tick " + std::to_string(tick) + ": " + wrong;
+    }
+    return {};
+  }
+
+  void Arrive() {
+    while (next_ < workload_.clients.size() &&
+           workload_.clients[next_].arrives_seconds <= clock_.Seconds()) {
+      const Client& client = workload_.clients[next_];
+      sinks_.push_back(std::make_shared<RecordingSink>(client.reader));
+      core_.Submit({.id = RequestId{next_},
+                    .request = client.request,
+                    .sink = sinks_.back(),
+                    .seconds = clock_.Seconds()});
+      ++next_;
+    }
+  }
+
+  void CancelDue() {
+    for (size_t i = 0; i < next_; ++i) {
+      if (workload_.clients[i].cancelled_seconds > clock_.Seconds() || sinks_[i]->finished()) {
+        continue;
+      }
+      core_.Cancel(RequestId{i});
+    }
+  }
+
+  bool SomeoneCould() const {
+    return std::any_of(core_.requests().begin(), core_.requests().end(),
+                       [](const auto& request) { return !request->gone && !request->paused(); });
+  }
+
+  uint64_t NamespaceAt(const kv::PageId* pages) const {
+    for (const engine::Sequence* sequence : core_.running()) {
+      if (sequence->table.pages().data() == pages) {
+        return sequence->request->request.cache_namespace;
+      }
+    }
+    return ~uint64_t{0};
+  }
+
+  // Of the sequences whose readers are quick.
+  const engine::Sequence* FirstInOrder() const {
+    const engine::Sequence* first = nullptr;
+    for (const auto* list : {&core_.running(), &core_.waiting()}) {
+      for (const engine::Sequence* sequence : *list) {
+        if (sequence->request->paused()) continue;
+        if (first == nullptr || GoesBefore(*sequence, *first)) first = sequence;
+      }
+    }
+    return first;
+  }
+
+  // The first in order must not wait for ever.
+  std::string CheckStarvation(bool computed) {
+    const engine::Sequence* first = FirstInOrder();
+    const int64_t length = first == nullptr ? 0 : first->length() + first->computed;
+    if (first != starved_ || length != starved_length_ || !computed) starved_steps_ = 0;
+    starved_ = first;
+    starved_length_ = length;
+    return ++starved_steps_ > kMaxStarvedSteps ? "the first in order starves" : "";
+  }
+
+  std::string CheckEnd() {
+    for (size_t i = 0; i < sinks_.size(); ++i) {
+      std::string wrong =
+          CheckAnswer(workload_.clients[i], *sinks_[i], workload_.core.context, &sampler_);
+      if (!wrong.empty()) return "request " + std::to_string(i) + ": " + wrong;
+    }
+    cache_.Evict(workload_.page_count);
+    if (cache_.pool().free_count() != workload_.page_count) return "pages are left behind";
+    if (cache_.tree().node_count() != 0) return "nodes are left behind";
+    return {};
+  }
+
+  std::string Describe(int64_t tick, bool computed) const {
+    const kv::PagePool& pool = cache_.pool();
+    return std::to_string(tick) + " t=" + std::to_string(clock_.Seconds()) +
+           (computed ? " step" : " idle") + ", " + std::to_string(core_.running().size()) +
+           " run, " + std::to_string(core_.waiting().size()) + " wait, pages free " +
+           std::to_string(pool.free_count()) + " held " + std::to_string(pool.held_count()) +
+           " cached " + std::to_string(pool.cached_count()) + ": " + core_.plan().ToString();
+  }
+
+  const Workload& workload_;
+  const Trace& trace_;
+  HandMovedClock clock_;
+  std::vector<kv::PageId> freed_;
+  TimedNetwork network_;
+  FaultyCache cache_;
+  FaultyScheduler scheduler_;
+  FaultyChooser chooser_;
+  engine::Core core_;
+  sampling::Sampler sampler_;                          // of the oracle
+  std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client
+  size_t next_ = 0;                                    // client to arrive
+  const engine::Sequence* starved_ = nullptr;
+  int64_t starved_length_ = 0;
+  int64_t starved_steps_ = 0;
+};
+
+}  // namespace
+
+Outcome RunWorkload(const Workload& workload, Fault fault, const Trace& trace) {
+  return Simulation(workload, fault, trace).Run();
+}
+
+Outcome RunSeed(uint64_t seed, Fault fault, const Trace& trace) {
+  return RunWorkload(DrawWorkload(seed), fault, trace);
+}
+
+}  // namespace skald::sim

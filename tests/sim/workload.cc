@@ -1,0 +1,123 @@
+#include "sim/workload.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/attention/attention.h"
+#include "sim/fake_network.h"
+#include "sim/seeded.h"
+
+namespace skald::sim {
+namespace {
+
+constexpr std::array<int64_t, 12> kLengths = {1, 2, 5, 13, 31, 32, 33, 45, 63, 64, 65, 90};
+
+// Few words, so that prompts agree by chance too.
+TokenId DrawToken(Seeded& draw) { return static_cast<TokenId>(draw.Between(1, 4)); }
+
+void Append(Seeded& draw, int64_t count, std::vector<TokenId>* tokens) {
+  for (int64_t i = 0; i < count; ++i) tokens->push_back(DrawToken(draw));
+}
+
+// Texts that begin alike: each goes on from a cut of an earlier one.
+std::vector<std::vector<TokenId>> DrawTrunks(Seeded& draw) {
+  std::vector<std::vector<TokenId>> trunks(static_cast<size_t>(draw.Between(1, 4)));
+  for (size_t i = 0; i < trunks.size(); ++i) {
+    if (i > 0) {
+      trunks[i] = trunks[static_cast<size_t>(draw.Between(0, static_cast<int64_t>(i) - 1))];
+      trunks[i].resize(
+          static_cast<size_t>(draw.Between(0, static_cast<int64_t>(trunks[i].size()))));
+    }
+    Append(draw, draw.OneOf(kLengths), &trunks[i]);
+  }
+  return trunks;
+}
+
+SamplingParams DrawSampling(Seeded& draw) {
+  SamplingParams sampling;
+  sampling.seed = static_cast<uint64_t>(draw.Between(0, 3));
+  sampling.temperature = draw.OneIn(4) ? 0 : 1;
+  if (draw.OneIn(8)) sampling.penalties = {.repetition = 1.2, .presence = 0.5, .frequency = 0.5};
+  return sampling;
+}
+
+StopRules DrawStop(Seeded& draw) {
+  StopRules stop;
+  if (!draw.OneIn(8)) stop.max_tokens = draw.Between(0, 40);
+  stop.ignore_eos = draw.OneIn(2);
+  if (draw.OneIn(3)) stop.stop_tokens = {static_cast<TokenId>(draw.Between(1, kVocab - 1))};
+  if (draw.OneIn(4)) stop.min_tokens = std::max<int64_t>(0, std::min<int64_t>(stop.max_tokens, 5));
+  return stop;
+}
+
+Reader DrawReader(Seeded& draw, const Request& request) {
+  Reader reader;
+  if (draw.OneIn(5)) {
+    reader.capacity = 2 * request.sequence_count() + 2 + draw.Between(0, 6);
+    reader.reads_one_in = draw.Between(1, 12);
+    // Such a reader never comes back: something else must end the request.
+    if (request.deadline_seconds && draw.OneIn(3)) reader.reads_one_in = 0;
+  }
+  if (draw.OneIn(16)) reader.gone_at_event = draw.Between(0, 30);
+  return reader;
+}
+
+Request DrawRequest(Seeded& draw, const std::vector<std::vector<TokenId>>& trunks,
+                    int64_t most_namespaces) {
+  Request request;
+  const auto& trunk =
+      trunks[static_cast<size_t>(draw.Between(0, static_cast<int64_t>(trunks.size()) - 1))];
+  const auto length = static_cast<int64_t>(trunk.size());
+  const int64_t kept = draw.OneIn(2) ? length : draw.Between(0, length);
+  request.prompt.assign(trunk.begin(), trunk.begin() + kept);
+  Append(draw, draw.OneIn(2) ? draw.Between(1, 4) : draw.OneOf(kLengths), &request.prompt);
+  request.sampling = DrawSampling(draw);
+  request.stop = DrawStop(draw);
+  request.cache_namespace = static_cast<uint64_t>(draw.Between(0, most_namespaces - 1));
+  if (draw.OneIn(4)) request.priority = static_cast<int32_t>(draw.Between(-1, 1));
+  if (draw.OneIn(8)) request.deadline_seconds = draw.Uniform() * 3;
+  if (draw.OneIn(4)) request.n = static_cast<int32_t>(draw.Between(1, 4));
+  if (draw.OneIn(8)) request.best_of = request.n + static_cast<int32_t>(draw.Between(0, 2));
+  return request;
+}
+
+}  // namespace
+
+engine::RequestLimits Workload::request_limits() const {
+  return {.context = core.context,
+          .vocab = kVocab,
+          .page_count = page_count,
+          .max_running = core.max_running};
+}
+
+Workload DrawWorkload(uint64_t seed) {
+  Seeded draw(seed);
+  Workload workload;
+  engine::CoreLimits& core = workload.core;
+  core.context = draw.Between(16, 256);
+  core.max_running = draw.Between(1, 8);
+  core.max_chunk = draw.OneIn(2) ? draw.Between(1, 12) : draw.Between(1, 128);
+  core.max_rows = std::max(core.max_chunk, core.max_running);
+  core.target_seconds = draw.OneIn(3) ? draw.Uniform() * 0.05 : 0;
+  const int64_t least = core.context / kernels::kPageTokens + 2;
+  workload.page_count = draw.OneIn(2) ? draw.Between(least, least + 4) : draw.Between(least, 64);
+  workload.row_seconds = draw.Uniform() * 1e-3;
+  workload.step_seconds = 1e-3 + draw.Uniform() * 1e-2;
+  const auto trunks = DrawTrunks(draw);
+  const int64_t namespaces = draw.OneIn(2) ? 1 : draw.Between(1, 3);
+  const int64_t count = draw.OneIn(8) ? draw.Between(20, 40) : draw.Between(1, 12);
+  const double pause = draw.Uniform() * 0.1;
+  double now = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Client client{.request = DrawRequest(draw, trunks, namespaces)};
+    if (!draw.OneIn(3)) now += draw.Uniform() * pause;
+    client.arrives_seconds = now;
+    if (draw.OneIn(5)) client.cancelled_seconds = now + draw.Uniform() * 0.5;
+    client.reader = DrawReader(draw, client.request);
+    if (!engine::CheckRequest(client.request, workload.request_limits()).ok()) continue;
+    workload.clients.push_back(std::move(client));
+  }
+  return workload;
+}
+
+}  // namespace skald::sim

@@ -1,0 +1,43 @@
+/// Workload: an engine's size and the requests it gets, all drawn from one seed.
+///
+/// Sizes are drawn so that everything that can go wrong is near: few pages, prompts from small
+/// trees of common prefixes whose lengths lie around page borders, forks, slow readers, cancels.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "engine/core.h"
+#include "engine/request_check.h"
+
+namespace skald::sim {
+
+/// How the reader of a request behaves.
+struct Reader {
+  int64_t capacity = std::numeric_limits<int64_t>::max();  ///< events it holds unread
+  int64_t reads_one_in = 1;    ///< ticks between two times it reads everything; 0 = never
+  int64_t gone_at_event = -1;  ///< answers kGone from this event on
+};
+
+/// A request and what happens to it from outside.
+struct Client {
+  Request request;
+  double arrives_seconds = 0;
+  double cancelled_seconds = std::numeric_limits<double>::infinity();
+  Reader reader = {};
+};
+
+struct Workload {
+  engine::CoreLimits core;
+  int64_t page_count = 0;
+  double row_seconds = 0;       ///< time a row takes
+  double step_seconds = 0;      ///< time a step takes besides
+  std::vector<Client> clients;  ///< in the order of their arrival; all pass CheckRequest
+
+  engine::RequestLimits request_limits() const;
+};
+
+Workload DrawWorkload(uint64_t seed);
+
+}  // namespace skald::sim
