@@ -36,7 +36,7 @@ TEST(BenchText, GivesTheMedianItsSpreadAndTheShareOfTheCeiling) {
   // 512 GMAC at 100 GMAC/s take 5.12 s, so the ceiling is 100 tokens a second.
   EXPECT_EQ(
       BenchText(SmallReport()),
-      "skald 9.9.9, numerics 1, 2026-11-21 20:55 UTC\n"
+      "skald 9.9.9, numerics 2, 2026-11-21 20:55 UTC\n"
       "A CPU; 2 of 4 cores, avx2, KV f16\n"
       "ceilings: int8 100 GMAC/s, fp32 10 GMAC/s, read 20.0 GB/s\n"
       "medians of 3\n"

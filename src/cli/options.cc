@@ -24,11 +24,12 @@ constexpr const char* kOutputGroup = "Output";
 constexpr int kThreadsMax = 4096;
 constexpr int64_t kPositionsMax = std::numeric_limits<int32_t>::max();
 
-constexpr std::array<Choice<InstructionSet>, 4> kInstructionSets = {{
+constexpr std::array<Choice<InstructionSet>, 5> kInstructionSets = {{
     {"best", InstructionSet::kBest},
     {"scalar", InstructionSet::kScalar},
     {"avx2", InstructionSet::kAvx2},
     {"avx512", InstructionSet::kAvx512},
+    {"amx", InstructionSet::kAmx},
 }};
 constexpr std::array<Choice<KvCacheType>, 2> kKvTypes = {{
     {"f16", KvCacheType::kF16},

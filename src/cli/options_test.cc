@@ -145,7 +145,7 @@ TEST(EngineArgs, KnowTheirWords) {
   EXPECT_EQ(options.isa, InstructionSet::kScalar);
   EXPECT_EQ(options.kv_type, KvCacheType::kF32);
   EXPECT_EQ(Parse(AddEngineArgs, args, {"--isa", "sse"}),
-            "--isa: 'sse' is not one of best|scalar|avx2|avx512");
+            "--isa: 'sse' is not one of best|scalar|avx2|avx512|amx");
   EXPECT_NE(Parse(AddEngineArgs, args, {"-t", "-1"}), "");
   EXPECT_NE(Parse(AddEngineArgs, args, {"--chunk", "0"}), "");
 }

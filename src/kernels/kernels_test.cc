@@ -29,7 +29,7 @@ TEST_P(KernelTableTest, AFasterLevelHasItsOwnAttention) {
 }
 
 TEST(Isa, NamesRoundTrip) {
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kAllIsas) {
     EXPECT_EQ(ParseIsa(IsaName(isa)), isa);
   }
   EXPECT_FALSE(ParseIsa("").has_value());

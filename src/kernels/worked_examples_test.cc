@@ -58,8 +58,14 @@ class WorkedExample : public testing::TestWithParam<Isa> {
       table_.quantize[static_cast<size_t>(ActivationFormat::kF32)](
           {token.data(), cols, 1, cols, tile});
       float out[kPanelRows];
-      table_.matmul[static_cast<size_t>(PanelType::kF32)](
-          {panel->data(), 1, cols, tile, 1, out, kPanelRows});
+      table_.matmul[static_cast<size_t>(PanelType::kF32)]({.panels = panel->data(),
+                                                           .panel_count = 1,
+                                                           .cols = cols,
+                                                           .tiles = tile,
+                                                           .tokens = 1,
+                                                           .out = out,
+                                                           .out_stride = kPanelRows,
+                                                           .scratch = nullptr});
       y.emplace_back(out, out + rows);
     }
     return y;

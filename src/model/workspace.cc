@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "kernels/attention/attention.h"
+#include "kernels/matmul/matmul.h"
 
 namespace skald::model {
 namespace {
@@ -42,11 +43,11 @@ int64_t WidestInput(const ModelConfig& config) {
 Result<Workspace> Workspace::Create(const ModelConfig& config, const StepLimits& limits) {
   Workspace space;
   space.limits_ = limits;
-  space.scratch_floats_ =
-      RoundUp<int64_t>(kernels::AttentionScratchFloats(static_cast<int>(config.key_dim),
-                                                       static_cast<int>(config.value_dim),
-                                                       static_cast<int>(config.group())),
-                       16);
+  const int64_t attention_floats = kernels::AttentionScratchFloats(
+      static_cast<int>(config.key_dim), static_cast<int>(config.value_dim),
+      static_cast<int>(config.group()));
+  space.scratch_bytes_ = std::max(RoundUp<int64_t>(attention_floats * int64_t{sizeof(float)}, 64),
+                                  kernels::kMatmulScratchBytes);
   const auto carve = [&](std::byte* start) {
     Carver carver(start);
     space.residual = carver.Rows(limits.rows, config.embedding);
@@ -66,8 +67,7 @@ Result<Workspace> Workspace::Create(const ModelConfig& config, const StepLimits&
       const auto kind = static_cast<kernels::ActivationFormat>(format);
       space.tiles[format] = carver.Bytes(limits.rows * kernels::ActivationBytes(kind, cols));
     }
-    space.scratch_ = reinterpret_cast<float*>(
-        carver.Bytes(limits.threads * space.scratch_floats_ * int64_t{sizeof(float)}));
+    space.scratch_ = carver.Bytes(limits.threads * space.scratch_bytes_);
     return carver.used();
   };
   const int64_t bytes = carve(nullptr);

@@ -46,8 +46,11 @@ class Workspace {
 
   /// Prepared activations, by ActivationFormat: tiles of all rows.
   std::array<std::byte*, 3> tiles = {};
-  /// Attention scratch of one worker.
-  float* scratch(int worker) const { return scratch_ + worker * scratch_floats_; }
+  /// Scratch of one worker, for the one operation it is at: attention, or a matmul.
+  float* attention_scratch(int worker) const {
+    return reinterpret_cast<float*>(matmul_scratch(worker));
+  }
+  std::byte* matmul_scratch(int worker) const { return scratch_ + worker * scratch_bytes_; }
 
   const StepLimits& limits() const { return limits_; }
   int64_t bytes() const { return static_cast<int64_t>(buffer_.size()); }
@@ -56,8 +59,8 @@ class Workspace {
   Workspace() = default;
 
   StepLimits limits_;
-  float* scratch_ = nullptr;
-  int64_t scratch_floats_ = 0;
+  std::byte* scratch_ = nullptr;
+  int64_t scratch_bytes_ = 0;
   AlignedBuffer buffer_;
 };
 

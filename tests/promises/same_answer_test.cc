@@ -188,7 +188,7 @@ void ExpectFinite(const std::vector<Logits>& all) {
 
 std::vector<Isa> IsasOfThisCpu() {
   std::vector<Isa> isas;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kernels::kAllIsas) {
     if (isa <= kernels::DetectIsa()) {
       isas.push_back(isa);
     } else {

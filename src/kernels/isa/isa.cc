@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace skald::kernels {
@@ -19,6 +21,22 @@ bool CpuHasF16c() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
+// True if the CPU has int8 tiles and the kernel lets this process use them. The compiler's builtins
+// of gcc 12 and clang 14 do not ask the operating system.
+bool CanUseTiles() {
+  constexpr unsigned kTile = 1u << 24;  // CPUID 7.0 EDX: AMX-TILE, AMX-INT8
+  constexpr unsigned kInt8 = 1u << 25;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM, <asm/prctl.h>
+  constexpr long kTileData = 18;               // the state component of the tile registers
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if ((edx & kTile) == 0 || (edx & kInt8) == 0) return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
 }  // namespace
 #endif
 
@@ -27,12 +45,13 @@ std::string_view IsaName(Isa isa) {
     case Isa::kScalar: return "scalar";
     case Isa::kAvx2: return "avx2";
     case Isa::kAvx512: return "avx512";
+    case Isa::kAmx: return "amx";
   }
   return "unknown";
 }
 
 std::optional<Isa> ParseIsa(std::string_view name) {
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kAllIsas) {
     if (IsaName(isa) == name) return isa;
   }
   return std::nullopt;
@@ -47,7 +66,8 @@ Isa DetectIsa() {
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vnni");
-  return avx512 ? Isa::kAvx512 : Isa::kAvx2;
+  if (!avx512) return Isa::kAvx2;
+  return CanUseTiles() ? Isa::kAmx : Isa::kAvx512;
 #else
   return Isa::kScalar;
 #endif

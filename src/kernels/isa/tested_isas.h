@@ -15,7 +15,7 @@ namespace skald::kernels {
 /// on this machine, and a reader of the log should know.
 inline std::vector<Isa> TestedIsas() {
   std::vector<Isa> isas;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kAllIsas) {
     if (isa <= DetectIsa()) {
       isas.push_back(isa);
     } else {

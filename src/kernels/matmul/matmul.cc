@@ -15,6 +15,7 @@ MatmulFn MatmulFor(Isa isa, PanelType type) {
     case Isa::kScalar: return scalar::MatmulFor(type);
     case Isa::kAvx2: return avx2::MatmulFor(type);
     case Isa::kAvx512: return avx512::MatmulFor(type);
+    case Isa::kAmx: return amx::MatmulFor(type);
   }
   UNREACHABLE();
 }

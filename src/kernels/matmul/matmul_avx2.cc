@@ -174,7 +174,7 @@ struct Accumulators {
   [[gnu::always_inline]] void Clear(int tokens) {
     for (int m = 0; m < tokens; ++m) token[m] = _mm256_setzero_ps();
   }
-  [[gnu::always_inline]] void Store(const MatmulArgs& args, float* out) const {
+  [[gnu::always_inline]] void Store(const TileArgs& args, float* out) const {
     for (int m = 0; m < args.tokens; ++m) _mm256_storeu_ps(out + m * args.out_stride, token[m]);
   }
 };
@@ -203,7 +203,7 @@ template <typename Type>
 }
 
 template <typename Type>
-void MatmulBlock32(const MatmulArgs& args) {
+void MatmulBlock32(const TileArgs& args) {
   using Unit = typename Type::Unit;
   const int64_t blocks = args.cols / kBlockCols;
   const int64_t tile_bytes = int64_t{args.tokens} * kBlock32TokenBytes;
@@ -224,8 +224,9 @@ void MatmulBlock32(const MatmulArgs& args) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Super-blocks: integer scales within 256 columns. Each type below says how a block enters the integer
-// sums of a token (AddBlock, one call for all tokens) and what its minimum term is (Minimum).
+// Super-blocks: integer scales within 256 columns. Each type below says how a block enters the
+// integer sums of a token (AddBlock, one call for all tokens) and what its minimum term is
+// (Minimum).
 
 // The integer sums I of 8 rows for every token.
 using Sums = __m256i[kTileTokens];
@@ -404,7 +405,7 @@ template <typename Type>
 }
 
 template <typename Type>
-void MatmulSuper(const MatmulArgs& args) {
+void MatmulSuper(const TileArgs& args) {
   using Unit = typename Type::Unit;
   const int64_t supers = args.cols / kSuperCols;
   const int64_t tile_bytes = int64_t{args.tokens} * 2 * kBlock128TokenBytes;
@@ -449,7 +450,7 @@ struct BF16 {
 // kTokens tokens times kPanels panels: 2 * kTokens * kPanels accumulators, 8 of them to cover the
 // latency of the fma, which leaves registers for the weights and a broadcast.
 template <typename Type, int kTokens, int kPanels>
-void FloatPanels(const MatmulArgs& args, int64_t panel, int token) {
+void FloatPanels(const TileArgs& args, int64_t panel, int token) {
   const int64_t column_bytes = kPanelRows * Type::kBytes;
   const int64_t panel_bytes = args.cols * column_bytes;
   const std::byte* panels = args.panels + panel * panel_bytes;
@@ -484,7 +485,7 @@ void FloatPanels(const MatmulArgs& args, int64_t panel, int token) {
 
 // The next kPanels panels for all tokens: by fours, then two, then one.
 template <typename Type, int kPanels>
-void FloatTokens(const MatmulArgs& args, int64_t panel) {
+void FloatTokens(const TileArgs& args, int64_t panel) {
   int m = 0;
   if constexpr (kPanels == 1) {
     for (; m + 4 <= args.tokens; m += 4) FloatPanels<Type, 4, 1>(args, panel, m);
@@ -496,7 +497,7 @@ void FloatTokens(const MatmulArgs& args, int64_t panel) {
 }
 
 template <typename Type>
-void MatmulFloat(const MatmulArgs& args) {
+void MatmulFloat(const TileArgs& args) {
   int64_t p = 0;
   if (args.tokens == 1) {
     for (; p + 4 <= args.panel_count; p += 4) FloatTokens<Type, 4>(args, p);
@@ -510,17 +511,17 @@ void MatmulFloat(const MatmulArgs& args) {
 
 MatmulFn MatmulFor(PanelType type) {
   switch (type) {
-    case PanelType::kF32: return MatmulFloat<F32>;
-    case PanelType::kF16: return MatmulFloat<F16>;
-    case PanelType::kBF16: return MatmulFloat<BF16>;
-    case PanelType::kQ8: return MatmulBlock32<Q8>;
-    case PanelType::kQ8M: return MatmulBlock32<Q8M>;
-    case PanelType::kQ4: return MatmulBlock32<Q4>;
-    case PanelType::kQ4M: return MatmulBlock32<Q4M>;
-    case PanelType::kQ4K: return MatmulSuper<WideScales<UnitQ4K>>;
-    case PanelType::kQ5K: return MatmulSuper<WideScales<UnitQ5K>>;
-    case PanelType::kQ6K: return MatmulSuper<Q6K>;
-    case PanelType::kQ8K: return MatmulSuper<Q8K>;
+    case PanelType::kF32: return EveryTile<PanelType::kF32, MatmulFloat<F32>>;
+    case PanelType::kF16: return EveryTile<PanelType::kF16, MatmulFloat<F16>>;
+    case PanelType::kBF16: return EveryTile<PanelType::kBF16, MatmulFloat<BF16>>;
+    case PanelType::kQ8: return EveryTile<PanelType::kQ8, MatmulBlock32<Q8>>;
+    case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, MatmulBlock32<Q8M>>;
+    case PanelType::kQ4: return EveryTile<PanelType::kQ4, MatmulBlock32<Q4>>;
+    case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, MatmulBlock32<Q4M>>;
+    case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, MatmulSuper<WideScales<UnitQ4K>>>;
+    case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, MatmulSuper<WideScales<UnitQ5K>>>;
+    case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, MatmulSuper<Q6K>>;
+    case PanelType::kQ8K: return EveryTile<PanelType::kQ8K, MatmulSuper<Q8K>>;
   }
   UNREACHABLE();
 }

@@ -16,6 +16,7 @@
 // clang-format off: the region must open before the templates and after everything else.
 #include "kernels/isa/target_avx512_begin.h"
 #include "kernels/matmul/matmul_generic.h"
+#include "kernels/matmul/weights_avx512.h"
 // clang-format on
 
 namespace skald::kernels::avx512 {
@@ -30,75 +31,6 @@ using AliasedInt32 __attribute__((may_alias)) = int32_t;
       : "+v"(dot)
       : "v"(w), "m"(*reinterpret_cast<const AliasedInt32*>(q)));
   return dot;
-}
-
-// acc + (2 products of the int16 pairs of each lane of w with the pair at `pair`).
-[[gnu::always_inline]] inline __m512i AddPairs(__m512i acc, __m512i w, const int32_t* pair) {
-  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*pair));
-  return acc;
-}
-
-[[gnu::always_inline]] inline __m512i Load(const void* p) { return _mm512_loadu_si512(p); }
-[[gnu::always_inline]] inline __m512i Broadcast(const int32_t* p) { return _mm512_set1_epi32(*p); }
-[[gnu::always_inline]] inline __m512 LoadHalves(const uint16_t* p) {
-  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-}
-[[gnu::always_inline]] inline __m512i LoadBytes(const uint8_t* p) {
-  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-}
-[[gnu::always_inline]] inline __m512i LoadBytes(const int8_t* p) {
-  return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-}
-
-// The weights of a block of 32 columns: register k4 holds columns 4 k4 .. 4 k4 + 3 of all rows.
-// Each unpacker fills one from its part of a unit.
-using Weights = __m512i[8];
-
-[[gnu::always_inline]] inline void UnpackBytes(const uint8_t (&q)[8][16][4], Weights& w) {
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) w[k] = Load(q[k]);
-}
-
-[[gnu::always_inline]] inline void UnpackNibbles(const uint8_t (&nibbles)[4][16][4], Weights& w) {
-  const __m512i mask = _mm512_set1_epi8(15);
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
-    const __m512i both = Load(nibbles[k]);
-    w[k] = _mm512_and_si512(both, mask);
-    w[k + 4] = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
-  }
-}
-
-// x | (bits & mask), one instruction.
-[[gnu::always_inline]] inline __m512i OrMasked(__m512i x, __m512i bits, __m512i mask) {
-  return _mm512_ternarylogic_epi32(x, bits, mask, 0xf0 | (0xcc & 0xaa));
-}
-
-[[gnu::always_inline]] inline void UnpackFive(const BlockQ5& block, Weights& w) {
-  UnpackNibbles(block.nibbles, w);
-  const __m512i high = Load(block.high);
-  const __m512i mask = _mm512_set1_epi8(16);
-  // Bit k4 of each byte goes to bit 4; the 16-bit shifts carry nothing into the bit that is kept.
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
-    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, static_cast<unsigned>(4 - k)), mask);
-    w[k + 4] = OrMasked(w[k + 4], _mm512_srli_epi16(high, static_cast<unsigned>(k)), mask);
-  }
-}
-
-[[gnu::always_inline]] inline void UnpackSix(const BlockQ6& block, Weights& w) {
-  UnpackNibbles(block.low, w);
-  const __m512i mask = _mm512_set1_epi8(0x30);
-  static_assert(kHighShiftQ6[0] == 0 && kHighShiftQ6[2] == 4 && kHighShiftQ6[4] == 2 &&
-                kHighShiftQ6[6] == 6);
-#pragma GCC unroll 2
-  for (int k = 0; k < 2; ++k) {
-    const __m512i high = Load(block.high[k]);
-    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, 4), mask);
-    w[k + 2] = OrMasked(w[k + 2], high, mask);
-    w[k + 4] = OrMasked(w[k + 4], _mm512_slli_epi16(high, 2), mask);
-    w[k + 6] = OrMasked(w[k + 6], _mm512_srli_epi16(high, 2), mask);
-  }
 }
 
 // Tokens whose dot products are interleaved. A chain of 8 dots takes 40 cycles, and the scheduler
@@ -137,15 +69,6 @@ template <int kStride, int N>
 
 // ---------------------------------------------------------------------------------------------
 // Block32: a float scale for each 32 columns.
-
-[[gnu::always_inline]] inline void Unpack(const UnitQ8& u, Weights& w) { UnpackBytes(u.q, w); }
-[[gnu::always_inline]] inline void Unpack(const UnitQ8M& u, Weights& w) { UnpackBytes(u.q, w); }
-[[gnu::always_inline]] inline void Unpack(const UnitQ4& u, Weights& w) {
-  UnpackNibbles(u.nibbles, w);
-}
-[[gnu::always_inline]] inline void Unpack(const UnitQ4M& u, Weights& w) {
-  UnpackNibbles(u.nibbles, w);
-}
 
 template <typename Unit, int MR>
 struct Block32Kernel {
@@ -204,7 +127,7 @@ struct Block32Kernel {
     for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
   }
 
-  static void Run(const MatmulArgs& args) {
+  static void Run(const TileArgs& args) {
     const int64_t blocks = args.cols / kBlockCols;
     const Unit* units = reinterpret_cast<const Unit*>(args.panels);
     const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
@@ -232,42 +155,9 @@ template <int MR>
   return a.q[b / 2][m] + 32 * (b % 2);
 }
 
-// The unpacked 6-bit scales and minimums: register j holds the int16 pairs (block 2 j, block
-// 2 j + 1) of each row.
-struct Scales6 {
-  __m512i scales[4];
-  __m512i mins[4];
-
-  [[gnu::always_inline]] explicit Scales6(const PackedScales6& packed) {
-    const __m512i low0 = Load(packed.low);
-    const __m512i low1 = Load(packed.low + 64);
-    const __m512i high = Load(packed.high);
-    const __m512i low_mask = _mm512_set1_epi8(15);
-    const __m512i high_mask = _mm512_set1_epi8(0x30);
-    const __m512i s0 = _mm512_and_si512(low0, low_mask);
-    const __m512i s1 = _mm512_and_si512(low1, low_mask);
-    const __m512i m0 = _mm512_and_si512(_mm512_srli_epi16(low0, 4), low_mask);
-    const __m512i m1 = _mm512_and_si512(_mm512_srli_epi16(low1, 4), low_mask);
-    Widen(OrMasked(s0, _mm512_slli_epi16(high, 4), high_mask), scales[0], scales[1]);
-    Widen(OrMasked(s1, _mm512_slli_epi16(high, 2), high_mask), scales[2], scales[3]);
-    Widen(OrMasked(m0, high, high_mask), mins[0], mins[1]);
-    Widen(OrMasked(m1, _mm512_srli_epi16(high, 2), high_mask), mins[2], mins[3]);
-  }
-  // The bytes of two pairs as int16.
-  [[gnu::always_inline]] static void Widen(__m512i bytes, __m512i& first, __m512i& second) {
-    first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bytes));
-    second = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bytes, 1));
-  }
-  // The scales of a block, as int32: its half of the pairs.
-  [[gnu::always_inline]] __m512i ScaleOf(int block) const {
-    return block % 2 == 0 ? _mm512_and_si512(scales[block / 2], _mm512_set1_epi32(0xffff))
-                          : _mm512_srli_epi32(scales[block / 2], 16);
-  }
-};
-
 // A policy says, for one unit type, how a block enters the integer sums I of the tokens (AddBlock)
-// and what the minimum sum J of a token over half a unit is (Minimums, where AnyMinimum). It is made
-// anew for each unit and holds what the blocks of the unit share.
+// and what the minimum sum J of a token over half a unit is (Minimums, where AnyMinimum). It is
+// made anew for each unit and holds what the blocks of the unit share.
 
 // What kQ4K and kQ5K have in common.
 template <int MR>
@@ -474,7 +364,7 @@ struct SuperKernel {
     }
   }
 
-  static void Run(const MatmulArgs& args) {
+  static void Run(const TileArgs& args) {
     const int64_t supers = args.cols / kSuperCols;
     const Unit* units = reinterpret_cast<const Unit*>(args.panels);
     const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
@@ -523,7 +413,7 @@ struct FloatKernel {
   static constexpr int kPanels = MR == 1 ? 8 : MR <= 3 ? 4 : MR <= 12 ? 2 : 1;
 
   template <int NP>
-  static void Panels(const std::byte* panels, const MatmulArgs& args, float* out) {
+  static void Panels(const std::byte* panels, const TileArgs& args, float* out) {
     const int64_t panel_bytes = args.cols * kPanelRows * Element::kBytes;
     const float* x = reinterpret_cast<const float*>(args.tile);
     __m512 acc[MR][NP];
@@ -552,7 +442,7 @@ struct FloatKernel {
 
   // The panels from p on: by NP, the rest by half as many.
   template <int NP>
-  static void RunFrom(int64_t p, const MatmulArgs& args) {
+  static void RunFrom(int64_t p, const TileArgs& args) {
     const int64_t panel_bytes = args.cols * kPanelRows * Element::kBytes;
     for (; p + NP <= args.panel_count; p += NP) {
       Panels<NP>(args.panels + p * panel_bytes, args, args.out + p * kPanelRows);
@@ -560,7 +450,7 @@ struct FloatKernel {
     if constexpr (NP > 1) RunFrom<NP / 2>(p, args);
   }
 
-  static void Run(const MatmulArgs& args) { RunFrom<kPanels>(0, args); }
+  static void Run(const TileArgs& args) { RunFrom<kPanels>(0, args); }
 };
 
 template <int MR>
@@ -574,17 +464,17 @@ using BF16Kernel = FloatKernel<BF16Element, MR>;
 
 MatmulFn MatmulFor(PanelType type) {
   switch (type) {
-    case PanelType::kF32: return ForTileSize<F32Kernel>;
-    case PanelType::kF16: return ForTileSize<F16Kernel>;
-    case PanelType::kBF16: return ForTileSize<BF16Kernel>;
-    case PanelType::kQ8: return ForTileSize<Q8Kernel>;
-    case PanelType::kQ8M: return ForTileSize<Q8MKernel>;
-    case PanelType::kQ4: return ForTileSize<Q4Kernel>;
-    case PanelType::kQ4M: return ForTileSize<Q4MKernel>;
-    case PanelType::kQ4K: return ForTileSize<Q4KKernel>;
-    case PanelType::kQ5K: return ForTileSize<Q5KKernel>;
-    case PanelType::kQ6K: return ForTileSize<Q6KKernel>;
-    case PanelType::kQ8K: return ForTileSize<Q8KKernel>;
+    case PanelType::kF32: return EveryTile<PanelType::kF32, ForTileSize<F32Kernel>>;
+    case PanelType::kF16: return EveryTile<PanelType::kF16, ForTileSize<F16Kernel>>;
+    case PanelType::kBF16: return EveryTile<PanelType::kBF16, ForTileSize<BF16Kernel>>;
+    case PanelType::kQ8: return EveryTile<PanelType::kQ8, ForTileSize<Q8Kernel>>;
+    case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, ForTileSize<Q8MKernel>>;
+    case PanelType::kQ4: return EveryTile<PanelType::kQ4, ForTileSize<Q4Kernel>>;
+    case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, ForTileSize<Q4MKernel>>;
+    case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, ForTileSize<Q4KKernel>>;
+    case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, ForTileSize<Q5KKernel>>;
+    case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, ForTileSize<Q6KKernel>>;
+    case PanelType::kQ8K: return EveryTile<PanelType::kQ8K, ForTileSize<Q8KKernel>>;
   }
   UNREACHABLE();
 }

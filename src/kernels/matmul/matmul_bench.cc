@@ -50,26 +50,33 @@ void RunMatmul(benchmark::State& state, Isa isa, tensor::DType dtype, int tokens
   Result<AlignedBuffer> panels =
       AlignedBuffer::Create(static_cast<uint64_t>(kPanels * panel_bytes));
   const ActivationFormat format = InfoOf(type).activation;
-  Result<AlignedBuffer> tile =
-      AlignedBuffer::Create(static_cast<uint64_t>(tokens * ActivationBytes(format, kCols)));
-  CHECK(panels.ok() && tile.ok());
+  const int64_t token_bytes = ActivationBytes(format, kCols);
+  Result<AlignedBuffer> tiles = AlignedBuffer::Create(static_cast<uint64_t>(tokens * token_bytes));
+  Result<AlignedBuffer> scratch = AlignedBuffer::Create(kMatmulScratchBytes);
+  CHECK(panels.ok() && tiles.ok() && scratch.ok());
   for (int64_t p = 0; p < kPanels; ++p) {
     PackPanel(dtype, source, kPanelRows, kCols, panels->data() + p * panel_bytes);
   }
   std::vector<float> x(tokens * kCols);
   for (float& value : x) value = RandomFloat(random);
-  QuantizeFor(Isa::kScalar, format)(
-      {.x = x.data(), .x_stride = kCols, .tokens = tokens, .cols = kCols, .tile = tile->data()});
+  for (int first = 0; first < tokens; first += NextTileTokens(tokens - first)) {
+    QuantizeFor(Isa::kScalar, format)({.x = x.data() + first * kCols,
+                                       .x_stride = kCols,
+                                       .tokens = NextTileTokens(tokens - first),
+                                       .cols = kCols,
+                                       .tile = tiles->data() + first * token_bytes});
+  }
   std::vector<float> out(tokens * kPanels * kPanelRows);
   const MatmulFn matmul = MatmulFor(isa, type);
   for (auto _ : state) {
     matmul({.panels = panels->data(),
             .panel_count = kPanels,
             .cols = kCols,
-            .tile = tile->data(),
+            .tiles = tiles->data(),
             .tokens = tokens,
             .out = out.data(),
-            .out_stride = kPanels * kPanelRows});
+            .out_stride = kPanels * kPanelRows,
+            .scratch = scratch->data()});
     benchmark::DoNotOptimize(out.data());
     benchmark::ClobberMemory();
   }
@@ -106,7 +113,7 @@ void RegisterMatmul(Isa isa) {
   for (const DType dtype :
        {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0,
         DType::kQ4_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
-    for (const int tokens : {1, 2, 4, 8, 16}) {
+    for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
       const std::string name = "matmul/" + std::string(IsaName(isa)) + "/" +
                                std::string(tensor::InfoOf(dtype).name) + "/" +
                                std::to_string(tokens);
@@ -116,7 +123,7 @@ void RegisterMatmul(Isa isa) {
 }
 
 void RegisterQuantize(Isa isa) {
-  const std::array<const char*, 3> names = {"f32", "block32", "super256"};
+  const std::array<const char*, 3> names = {"f32", "block32", "block128"};
   for (size_t f = 0; f < names.size(); ++f) {
     const std::string name = "quantize/" + std::string(IsaName(isa)) + "/" + names[f];
     benchmark::RegisterBenchmark(name.c_str(), RunQuantize, isa, static_cast<ActivationFormat>(f));
@@ -125,7 +132,7 @@ void RegisterQuantize(Isa isa) {
 
 void RegisterAll() {
   const Isa best = DetectIsa();
-  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kScalar}) {
+  for (const Isa isa : {Isa::kAmx, Isa::kAvx512, Isa::kAvx2, Isa::kScalar}) {
     if (isa > best) continue;
     const std::string name = "peak/" + std::string(IsaName(isa));
     benchmark::RegisterBenchmark((name + "/dot").c_str(), RunPeak, PeakFor(isa).dot);

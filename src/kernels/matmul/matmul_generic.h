@@ -3,13 +3,13 @@
 #pragma once
 
 #include "base/check.h"
-#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/variants.h"
 
 namespace skald::kernels {
 
 /// Runs `Kernel<MR>::Run(args)` for MR = args.tokens: the tile sizes are constants of the kernels.
 template <template <int> typename Kernel>
-void ForTileSize(const MatmulArgs& args) {
+void ForTileSize(const TileArgs& args) {
   switch (args.tokens) {
     case 1: Kernel<1>::Run(args); return;
     case 2: Kernel<2>::Run(args); return;

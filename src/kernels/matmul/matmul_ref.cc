@@ -121,7 +121,7 @@ float FloatElement(const Element& e) {
 }
 
 template <PanelType kType, float (*kElement)(const Element&)>
-void Matmul(const MatmulArgs& args) {
+void Matmul(const TileArgs& args) {
   const int64_t panel_bytes = PanelBytes(kType, args.cols);
   for (int64_t p = 0; p < args.panel_count; ++p) {
     for (int m = 0; m < args.tokens; ++m) {
@@ -142,17 +142,28 @@ void Matmul(const MatmulArgs& args) {
 
 MatmulFn MatmulFor(PanelType type) {
   switch (type) {
-    case PanelType::kF32: return Matmul<PanelType::kF32, FloatElement<float>>;
-    case PanelType::kF16: return Matmul<PanelType::kF16, FloatElement<Half>>;
-    case PanelType::kBF16: return Matmul<PanelType::kBF16, FloatElement<BFloat16>>;
-    case PanelType::kQ8: return Matmul<PanelType::kQ8, Block32Element<UnitQ8>>;
-    case PanelType::kQ8M: return Matmul<PanelType::kQ8M, Block32Element<UnitQ8M>>;
-    case PanelType::kQ4: return Matmul<PanelType::kQ4, Block32Element<UnitQ4>>;
-    case PanelType::kQ4M: return Matmul<PanelType::kQ4M, Block32Element<UnitQ4M>>;
-    case PanelType::kQ4K: return Matmul<PanelType::kQ4K, SuperElement<UnitQ4K>>;
-    case PanelType::kQ5K: return Matmul<PanelType::kQ5K, SuperElement<UnitQ5K>>;
-    case PanelType::kQ6K: return Matmul<PanelType::kQ6K, SuperElement<UnitQ6K>>;
-    case PanelType::kQ8K: return Matmul<PanelType::kQ8K, SuperElement<UnitQ8K>>;
+    case PanelType::kF32:
+      return EveryTile<PanelType::kF32, Matmul<PanelType::kF32, FloatElement<float>>>;
+    case PanelType::kF16:
+      return EveryTile<PanelType::kF16, Matmul<PanelType::kF16, FloatElement<Half>>>;
+    case PanelType::kBF16:
+      return EveryTile<PanelType::kBF16, Matmul<PanelType::kBF16, FloatElement<BFloat16>>>;
+    case PanelType::kQ8:
+      return EveryTile<PanelType::kQ8, Matmul<PanelType::kQ8, Block32Element<UnitQ8>>>;
+    case PanelType::kQ8M:
+      return EveryTile<PanelType::kQ8M, Matmul<PanelType::kQ8M, Block32Element<UnitQ8M>>>;
+    case PanelType::kQ4:
+      return EveryTile<PanelType::kQ4, Matmul<PanelType::kQ4, Block32Element<UnitQ4>>>;
+    case PanelType::kQ4M:
+      return EveryTile<PanelType::kQ4M, Matmul<PanelType::kQ4M, Block32Element<UnitQ4M>>>;
+    case PanelType::kQ4K:
+      return EveryTile<PanelType::kQ4K, Matmul<PanelType::kQ4K, SuperElement<UnitQ4K>>>;
+    case PanelType::kQ5K:
+      return EveryTile<PanelType::kQ5K, Matmul<PanelType::kQ5K, SuperElement<UnitQ5K>>>;
+    case PanelType::kQ6K:
+      return EveryTile<PanelType::kQ6K, Matmul<PanelType::kQ6K, SuperElement<UnitQ6K>>>;
+    case PanelType::kQ8K:
+      return EveryTile<PanelType::kQ8K, Matmul<PanelType::kQ8K, SuperElement<UnitQ8K>>>;
   }
   UNREACHABLE();
 }

@@ -25,7 +25,7 @@ namespace {
 
 using tensor::DType;
 
-// A stored matrix, its packed form and a prepared tile of activations.
+// A stored matrix, its packed form and prepared activations.
 class Problem {
  public:
   Problem(DType dtype, std::vector<std::byte> source, std::vector<float> x, int tokens)
@@ -49,22 +49,33 @@ class Problem {
                 static_cast<int>(count), cols_, packed_.data() + p * panel_bytes);
     }
     const ActivationFormat format = InfoOf(type_).activation;
-    tile_.resize(tokens * ActivationBytes(format, cols_));
-    QuantizeFor(Isa::kScalar, format)(
-        {.x = x_.data(), .x_stride = cols_, .tokens = tokens, .cols = cols_, .tile = tile_.data()});
+    const int64_t token_bytes = ActivationBytes(format, cols_);
+    tiles_.resize(tokens * token_bytes);
+    for (int first = 0; first < tokens;) {
+      const int count = NextTileTokens(tokens - first);
+      QuantizeFor(Isa::kScalar, format)({.x = x_.data() + first * cols_,
+                                         .x_stride = cols_,
+                                         .tokens = count,
+                                         .cols = cols_,
+                                         .tile = tiles_.data() + first * token_bytes});
+      first += count;
+    }
   }
 
   // [token][panel][lane], the rows of two tokens `gap` floats apart more than needed.
   std::vector<float> Run(Isa isa, int64_t gap = 0) const {
     const int64_t stride = panels_ * kPanelRows + gap;
     std::vector<float> out(tokens_ * stride, kPoison);
+    AlignedBuffer scratch = *AlignedBuffer::Create(kMatmulScratchBytes);
+    std::memset(scratch.data(), 0xff, kMatmulScratchBytes);  // NaN: what is left from before
     MatmulFor(isa, type_)({.panels = packed_.data(),
                            .panel_count = panels_,
                            .cols = cols_,
-                           .tile = tile_.data(),
+                           .tiles = tiles_.data(),
                            .tokens = tokens_,
                            .out = out.data(),
-                           .out_stride = stride});
+                           .out_stride = stride,
+                           .scratch = scratch.data()});
     return out;
   }
 
@@ -91,7 +102,7 @@ class Problem {
   std::vector<std::byte> source_;
   std::vector<float> x_;
   std::vector<std::byte> packed_;
-  std::vector<std::byte> tile_;
+  std::vector<std::byte> tiles_;
 };
 
 std::vector<float> RandomActivations(int64_t count, std::mt19937& random) {
@@ -118,7 +129,7 @@ void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& 
 
 std::vector<Isa> PresentIsas() {
   std::vector<Isa> present;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kAllIsas) {
     if (isa <= DetectIsa()) present.push_back(isa);
   }
   return present;
@@ -150,6 +161,21 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariant) {
         ExpectSameBits(problem.Run(isa()), problem.Run(Isa::kScalar));
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+// More tokens than a tile: pairs of tiles, a single one behind them, a rest, and more than the
+// kernels hold at once.
+TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariantForManyTokens) {
+  const int64_t cols = unit_cols() == 1 ? 20 : 3 * unit_cols();
+  for (const int tokens : {17, 32, 33, 48, 63, 530}) {
+    for (const int64_t rows : {16, 40, 96}) {
+      if (tokens == 530 && rows != 40) continue;
+      SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " rows");
+      const Problem problem = RandomProblem(dtype(), tokens, cols, rows, 77);
+      ExpectSameBits(problem.Run(isa(), 5), problem.Run(Isa::kScalar, 5));
+      if (HasFatalFailure()) return;
     }
   }
 }
@@ -256,7 +282,7 @@ INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant,
                          });
 
 TEST(Matmul, EveryVariantOfThisMachineRan) {
-  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
     const bool ran = isa <= DetectIsa();
     RecordProperty(std::string(IsaName(isa)), ran ? "run" : "not run: the CPU lacks it");
     if (!ran) std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());

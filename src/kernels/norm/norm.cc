@@ -6,8 +6,8 @@ namespace skald::kernels {
 
 RmsNormFn RmsNormFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return avx512::RmsNorm;
-  if (isa == Isa::kAvx2) return avx2::RmsNorm;
+  if (isa >= Isa::kAvx512) return avx512::RmsNorm;
+  if (isa >= Isa::kAvx2) return avx2::RmsNorm;
 #endif
   return scalar::RmsNorm;
 }

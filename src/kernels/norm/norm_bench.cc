@@ -44,7 +44,7 @@ void RunCopy(benchmark::State& state, int64_t n) {
 
 void RegisterAll() {
   for (const int64_t n : {576, 2048, 4096}) {
-    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    for (const Isa isa : kAllIsas) {
       if (isa > DetectIsa()) continue;
       const std::string name = "rms_norm/" + std::string(IsaName(isa)) + "/" + std::to_string(n);
       benchmark::RegisterBenchmark(name.c_str(), RunRmsNorm, isa, n);

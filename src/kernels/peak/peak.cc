@@ -66,6 +66,7 @@ PeakKernels PeakFor(Isa isa) {
     case Isa::kScalar: return scalar::Peak();
     case Isa::kAvx2: return avx2::Peak();
     case Isa::kAvx512: return avx512::Peak();
+    case Isa::kAmx: return amx::Peak();
   }
   UNREACHABLE();
 }

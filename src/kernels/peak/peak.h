@@ -13,10 +13,10 @@
 ///     a
 ///                 time. A decode step reads every weight once and can be no faster than that.
 ///
-/// The int8 ceiling is that of the dot-product instructions in use, not of the silicon: matrix
-/// extensions (AMX) which skald has no kernels for are not counted.
+/// The int8 ceiling is that of the instructions in use.
 ///
 ///     variant   int8 dot                                                     MACs an instruction
+///     amx       tdpbssd of full tiles                                        16384
 ///     avx512    vpdpbusd zmm                                                 64
 ///     avx2      8 x vpmaddubsw, 7 x vpaddw, vpmaddwd, vpaddd: as the 4-bit   32 (of vpmaddubsw)
 ///               kernels of matmul_avx2.cc, the densest sequence there is

@@ -17,4 +17,8 @@ namespace avx512 {
 PeakKernels Peak();
 }  // namespace avx512
 
+namespace amx {
+PeakKernels Peak();
+}  // namespace amx
+
 }  // namespace skald::kernels

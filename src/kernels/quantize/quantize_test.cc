@@ -45,7 +45,7 @@ TEST(ActivationBytes, IsAMultipleOfTheUnit) {
 // The variants of this machine, slowest first.
 std::vector<Isa> PresentIsas() {
   std::vector<Isa> present;
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kAllIsas) {
     if (isa <= DetectIsa()) present.push_back(isa);
   }
   return present;
@@ -254,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(Quantize, EveryIsa, testing::ValuesIn(PresentIsas()),
                          });
 
 TEST(Quantize, EveryVariantOfThisMachineRan) {
-  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
     const bool ran = isa <= DetectIsa();
     RecordProperty(std::string(IsaName(isa)), ran ? "run" : "not run: the CPU lacks it");
     if (!ran) std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());

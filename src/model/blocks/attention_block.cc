@@ -136,7 +136,7 @@ void Attend(const Transformer& transformer, int64_t layer, const StepBatch& batc
          .group = static_cast<int>(group),
          .scale = scale,
          .window = config.window,
-         .scratch = space.scratch(worker)});
+         .scratch = space.attention_scratch(worker)});
   });
 }
 

@@ -85,23 +85,26 @@ int64_t PanelsPerUnit(const PackedMatrix& matrix, int threads) {
   return std::min(by_cache, by_share);
 }
 
-void MultiplyPanels(const Product& product, int64_t first_panel, int64_t panel_count,
-                    const LinearInput& input, const Workspace& workspace,
-                    const Execution& execution) {
+// Some panels of a matrix, and the worker that multiplies them.
+struct PanelRange {
+  int64_t first;
+  int64_t count;
+  int worker;
+};
+
+void MultiplyPanels(const Product& product, const PanelRange& panels, const LinearInput& input,
+                    const Workspace& workspace, const Execution& execution) {
   const PackedMatrix& matrix = *product.weights;
   const auto format = kernels::InfoOf(matrix.type).activation;
-  const std::byte* tiles = workspace.tiles[static_cast<size_t>(format)];
-  const int64_t bytes = kernels::ActivationBytes(format, matrix.cols);
   const kernels::MatmulFn multiply = execution.kernels.matmul[static_cast<size_t>(matrix.type)];
-  ForEachTile(0, input.row_count, [&](int64_t first, int tokens) {
-    multiply({.panels = matrix.panels + first_panel * matrix.panel_bytes(),
-              .panel_count = panel_count,
-              .cols = matrix.cols,
-              .tile = tiles + first * bytes,
-              .tokens = tokens,
-              .out = product.out.row(first) + first_panel * kernels::kPanelRows,
-              .out_stride = product.out.stride});
-  });
+  multiply({.panels = matrix.panels + panels.first * matrix.panel_bytes(),
+            .panel_count = panels.count,
+            .cols = matrix.cols,
+            .tiles = workspace.tiles[static_cast<size_t>(format)],
+            .tokens = input.row_count,
+            .out = product.out.row(0) + panels.first * kernels::kPanelRows,
+            .out_stride = product.out.stride,
+            .scratch = workspace.matmul_scratch(panels.worker)});
 }
 
 }  // namespace
@@ -120,13 +123,13 @@ void Linear(const LinearInput& input, std::span<const Product> products, const W
     panels_per_unit[i] = PanelsPerUnit(matrix, execution.pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
-  execution.pool.Run(first_unit[products.size()], [&](int64_t unit, int) {
+  execution.pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {
     size_t i = 0;
     while (unit >= first_unit[i + 1]) ++i;
     const int64_t first_panel = (unit - first_unit[i]) * panels_per_unit[i];
     const int64_t left = products[i].weights->panel_count() - first_panel;
-    MultiplyPanels(products[i], first_panel, std::min(panels_per_unit[i], left), input, workspace,
-                   execution);
+    MultiplyPanels(products[i], {first_panel, std::min(panels_per_unit[i], left), worker}, input,
+                   workspace, execution);
   });
 }
 

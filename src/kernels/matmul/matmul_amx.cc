@@ -1,0 +1,543 @@
+// The AMX matmul: tiles of 16 tokens times panels of 16 rows, 1024 multiply-accumulates a cycle and
+// core instead of the 128 of vpdpbusd.
+//
+// The tile unit multiplies bytes and adds up int32; scales and floats are the vector unit's work,
+// which is the narrower part. So what the vectors do to a sum of the tile unit is kept small:
+//
+//   K types    The integer scales are folded into the weights, once for all tokens: the product of
+//              a weight and its scale has up to 14 bits and is cut into a high and a low byte, each
+//              a tile of its own. Then 128 columns add up in the tile unit, I = 256 high + low.
+//
+//                tile unit    16 x 16 x 256: 4 steps of 64 columns x 2 bytes x 16 cycles = 128
+//                vector unit  2 halves x 16 tokens x 9 instructions / 2 ports            = 144
+//
+//   Block32    A float scale for each 32 columns, so a sum of 32 columns is converted and scaled:
+//              16 cycles of the tile unit, 16 tokens x 3 instructions / 2 ports = 24 of the vectors.
+//
+// A product of tiles occupies one of the two vector ports (measured: 32 fma beside each product
+// take 35 cycles, not 16), so the times above add up in part; and a tile goes to memory at a row a
+// cycle. Measured together, K types: 1.2 times the peak of vpdpbusd, 2 to 3 times the AVX-512
+// kernels. Products and sums are interleaved in small steps, because the core looks 512
+// instructions ahead at most: the products of one job beside the sums of the job before.
+//
+// The loop nest: kGroup panels, all tokens of a block, and the columns outside, 256 at a time:
+//
+//     for 256 columns:  unpack kGroup panels                       (kGroup x 8 KiB, L1 or L2)
+//       for two tiles:  their activations, read once from L2 or L3 (5.5 KiB)
+//         for panels:   products, sums, float accumulators         (kGroup x 4 KiB, L2)
+//
+// Every weight is unpacked once per kBlockTokens tokens and every activation read once per kGroup
+// panels. The order of the operations of an output element is that of the specification.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/variants.h"
+#include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
+
+// clang-format off: the region must open before the templates and after everything else.
+#include "kernels/isa/amx_tiles.h"
+#include "kernels/isa/target_amx_begin.h"
+#include "kernels/matmul/weights_avx512.h"
+// clang-format on
+
+namespace skald::kernels::avx512 {
+namespace {
+
+using amx::LoadTile;
+using amx::MultiplySigned;
+using amx::MultiplyUnsigned;
+using amx::StoreTile;
+using amx::TileConfig;
+using amx::TileSession;
+using amx::ZeroTile;
+
+// Tokens of a tile register.
+constexpr int kTile = 16;
+// Panels that share a pass over the activations: 32 KiB unpacked, and 4 x 512 x 64 bytes of
+// accumulators; twice as many would not fit L2 beside the activations.
+constexpr int kGroup = 4;
+// Tokens that share an unpacked weight.
+constexpr int kBlockTokens = 512;
+// Fewer tokens than this are as fast without tiles: folding a weight costs as much as 30 products.
+constexpr int64_t kMinTokens = 32;
+
+// The sums of one tile register: [token][row].
+using TileSums = int32_t[kTile][16];
+
+// Floats of an output block: [panel][token][row].
+using Accumulators = float[kBlockTokens][16];
+
+// ---------------------------------------------------------------------------------------------
+// K types.
+
+// One panel of a unit: scale times weight in two bytes, 64 columns a tile.
+struct alignas(64) FoldedUnit {
+  uint8_t low[4][16][64];  // [64 columns][k4][4 * row + c]
+  int8_t high[4][16][64];
+  __m512i minimums[8];  // int16 pairs, see MinimumPairs
+  __m512 d;
+  __m512 dmin;
+};
+
+// Both bytes of weight times scale. w: signed weights; scale: of each row, twice as int16.
+[[gnu::always_inline]] inline void Fold(__m512i w, __m512i scale, uint8_t* low, int8_t* high) {
+  constexpr __mmask64 kOdd = 0xaaaaaaaaaaaaaaaa;
+  const __m512i even = _mm512_mullo_epi16(_mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8), scale);
+  const __m512i odd = _mm512_mullo_epi16(_mm512_srai_epi16(w, 8), scale);
+  _mm512_store_si512(low, _mm512_mask_blend_epi8(kOdd, even, _mm512_slli_epi16(odd, 8)));
+  _mm512_store_si512(high, _mm512_mask_blend_epi8(kOdd, _mm512_srli_epi16(even, 8), odd));
+}
+
+// Block b of a unit, with the scales of its columns 0..15 and 16..31.
+[[gnu::always_inline]] inline void FoldBlock(const Weights& w, __m512i low_scale,
+                                             __m512i high_scale, int b, FoldedUnit& folded) {
+  const int first = 8 * (b % 2);
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) {
+    Fold(w[k], k < 4 ? low_scale : high_scale, folded.low[b / 2][first + k],
+         folded.high[b / 2][first + k]);
+  }
+}
+
+// An int32 of at most 15 bits in both halves.
+[[gnu::always_inline]] inline __m512i Twice(__m512i x) {
+  return _mm512_or_si512(_mm512_and_si512(x, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(x, 16));
+}
+
+[[gnu::always_inline]] inline void UnpackWide(const UnitQ4K& unit, int b, Weights& w) {
+  UnpackNibbles(unit.nibbles[b], w);
+}
+[[gnu::always_inline]] inline void UnpackWide(const UnitQ5K& unit, int b, Weights& w) {
+  UnpackFive(unit.blocks[b], w);
+}
+
+// A scale and a minimum for each 32 columns: minimums[j] are those of the blocks 2 j and 2 j + 1.
+template <typename Unit>
+[[gnu::always_inline]] inline void FoldWide(const Unit& unit, FoldedUnit& folded) {
+  const Scales6 scales(unit.scales);
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackWide(unit, b, w);
+    const __m512i scale = Twice(scales.ScaleOf(b));
+    FoldBlock(w, scale, scale, b, folded);
+  }
+  for (int j = 0; j < 4; ++j) folded.minimums[j] = scales.mins[j];
+  folded.dmin = LoadHalves(unit.dmin);
+}
+void FoldUnit(const UnitQ4K& unit, FoldedUnit& folded) { FoldWide(unit, folded); }
+void FoldUnit(const UnitQ5K& unit, FoldedUnit& folded) { FoldWide(unit, folded); }
+
+// |(q - 32) * scale| <= 32 * 128 = 4096.
+void FoldUnit(const UnitQ6K& unit, FoldedUnit& folded) {
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackSix(unit.blocks[b], w);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(32));
+    FoldBlock(w, Twice(LoadBytes(unit.scales[2 * b])), Twice(LoadBytes(unit.scales[2 * b + 1])), b,
+              folded);
+  }
+}
+
+// A scale and a minimum for each 16 columns: minimums[b] are those of the halves of block b.
+// |(q - 128) * scale| <= 128 * 128 = 16384, an int16.
+void FoldUnit(const UnitQ8K& unit, FoldedUnit& folded) {
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackBytes(unit.q[b], w);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) w[k] = _mm512_xor_si512(w[k], _mm512_set1_epi8(-128));
+    FoldBlock(w, Twice(LoadBytes(unit.scales[2 * b])), Twice(LoadBytes(unit.scales[2 * b + 1])), b,
+              folded);
+    const __m512i high = _mm512_slli_epi32(LoadBytes(unit.mins[2 * b + 1]), 16);
+    folded.minimums[b] = _mm512_or_si512(LoadBytes(unit.mins[2 * b]), high);
+  }
+  folded.dmin = LoadHalves(unit.dmin);
+}
+
+// What one turn of the pipeline computes: a part of the unpacked columns of one panel times one or
+// two tiles of tokens. Tile: activations of one unit, of 16 tokens.
+template <typename Unpacked, typename Tile>
+struct Job {
+  const Unpacked* weights;
+  const Tile* tiles[2];  // at the first of the unpacked columns
+  int tile_count;        // 1 or 2
+  int part;
+  int units;         // unpacked
+  float (*acc)[16];  // [token][row], from the first token of the first tile
+};
+
+// J of half a unit for one token.
+template <typename Unit>
+[[gnu::always_inline]] inline __m512i MinimumSum(const FoldedUnit& w, const Block128Tile<kTile>& a,
+                                                 int half, int m) {
+  __m512i sum = _mm512_setzero_si512();
+  if constexpr (requires(const Unit& unit) { unit.mins; }) {
+    for (int b = 0; b < 4; ++b) {
+      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
+      const int32_t low = -a.corr32[2 * b][m] >> 5;
+      const int32_t high = -a.corr32[2 * b + 1][m] >> 5;
+      const __m512i pair = _mm512_set1_epi32(high << 16 | (low & 0xffff));
+      sum = _mm512_dpwssd_epi32(sum, w.minimums[4 * half + b], pair);
+    }
+    return sum;
+  } else {
+    sum = AddPairs(sum, w.minimums[2 * half], &a.sum_pairs[0][m]);
+    return AddPairs(sum, w.minimums[2 * half + 1], &a.sum_pairs[1][m]);
+  }
+}
+
+// Policy of the K types. A part is half a unit; its sums are, for each tile, those of the low and
+// of the high bytes.
+template <typename WeightUnit>
+struct SuperPolicy {
+  using Unit = WeightUnit;
+  using Unpacked = FoldedUnit;
+  using Tile = Block128Tile<kTile>;
+  static constexpr bool kHasMin = requires(const Unit& unit) { unit.dmin; };
+  static constexpr int kUnitCols = kSuperCols;
+  static constexpr int kTileUnits = 2;  // units of activations to one of weights
+  static constexpr int kUnitsAtOnce = 1;
+  static constexpr int kTilesAtOnce = 2;
+  using PolicyJob = Job<Unpacked, Tile>;
+
+  static int PartsOf(int) { return 2; }
+
+  static TileConfig Config() {
+    TileConfig config;
+    std::fill_n(config.row_bytes, 8, uint16_t{64});
+    std::fill_n(config.rows, 8, uint8_t{16});
+    return config;
+  }
+
+  static void Unpack(const Unit* unit, int, FoldedUnit& folded) {
+    FoldUnit(*unit, folded);
+    folded.d = LoadHalves(unit->d);
+  }
+
+  // Sums: 0 and 1 the low and the high bytes of the first tile, 2 and 3 of the second. 4 and 5
+  // activations, 6 and 7 weights.
+  [[gnu::always_inline]] static void Clear() {
+    ZeroTile<0>();
+    ZeroTile<1>();
+    ZeroTile<2>();
+    ZeroTile<3>();
+  }
+  template <int kStep>
+  [[gnu::always_inline]] static void Multiply(const PolicyJob& job) {
+    constexpr int kColumns = kStep / 4;  // which 64 of the 128
+    const int group = 2 * job.part + kColumns;
+    if constexpr (kStep % 4 == 0) {
+      LoadTile<4>(job.tiles[0][job.part].q[kColumns], 64);
+      LoadTile<6>(job.weights->low[group], 64);
+      MultiplyUnsigned<0, 4, 6>();
+    } else if constexpr (kStep % 4 == 1) {
+      LoadTile<7>(job.weights->high[group], 64);
+      MultiplySigned<1, 4, 7>();
+    } else if (job.tile_count == 2) {
+      if constexpr (kStep % 4 == 2) {
+        LoadTile<5>(job.tiles[1][job.part].q[kColumns], 64);
+        MultiplyUnsigned<2, 5, 6>();
+      } else {
+        MultiplySigned<3, 5, 7>();
+      }
+    }
+  }
+
+  // Four tokens of one tile.
+  template <int kStep>
+  [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const TileSums* sums) {
+    constexpr int kTileIndex = kStep / 4;
+    constexpr int kFirst = kStep % 4 * 4;
+    if (kTileIndex >= job.tile_count) return;
+    const FoldedUnit& w = *job.weights;
+    const Tile& a = job.tiles[kTileIndex][job.part];
+    float(*acc)[16] = job.acc + kTileIndex * kTile;
+#pragma GCC unroll 4
+    for (int m = kFirst; m < kFirst + 4; ++m) {
+      const __m512i high = _mm512_slli_epi32(_mm512_load_si512(sums[2 * kTileIndex + 1][m]), 8);
+      const __m512i sum = _mm512_add_epi32(high, _mm512_load_si512(sums[2 * kTileIndex][m]));
+      __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), w.d);
+      if constexpr (kHasMin) {
+        const __m512 minimums = _mm512_cvtepi32_ps(MinimumSum<Unit>(w, a, job.part, m));
+        scaled = _mm512_fnmadd_ps(minimums, w.dmin, scaled);
+      }
+      const __m512 before = _mm512_load_ps(acc[m]);
+      _mm512_store_ps(acc[m], _mm512_fmadd_ps(scaled, _mm512_set1_ps(a.da[m]), before));
+    }
+  }
+};
+
+// ---------------------------------------------------------------------------------------------
+// Block32: a float scale for each 32 columns.
+
+constexpr int kBlocksAtOnce = 8;
+
+// One panel of up to 8 blocks, the offset of the weights removed.
+struct alignas(64) SignedBlocks {
+  int8_t q[kBlocksAtOnce][8][64];  // [block][k4][4 * row + c]
+  __m512 d[kBlocksAtOnce];
+  __m512 minimum[kBlocksAtOnce];
+};
+
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8&, __m512i w) {
+  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+}
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4&, __m512i w) {
+  return _mm512_sub_epi8(w, _mm512_set1_epi8(8));
+}
+// At most 31, so signed as they are.
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8M&, __m512i w) { return w; }
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4M&, __m512i w) { return w; }
+
+// Blocks of a part: as many as there are tiles for sums.
+constexpr int kBlocksOfPart = 4;
+
+// Policy of the 32-wide types. A job is one tile of tokens; its sums are those of the blocks.
+template <typename WeightUnit>
+struct Block32Policy {
+  using Unit = WeightUnit;
+  using Unpacked = SignedBlocks;
+  using Tile = Block32Tile<kTile>;
+  static constexpr bool kHasMin = requires(const Unit& unit) { unit.m; };
+  static constexpr int kUnitCols = kBlockCols;
+  static constexpr int kTileUnits = 1;
+  static constexpr int kUnitsAtOnce = kBlocksAtOnce;
+  static constexpr int kTilesAtOnce = 1;
+  using PolicyJob = Job<Unpacked, Tile>;
+
+  static int PartsOf(int units) { return (units + kBlocksOfPart - 1) / kBlocksOfPart; }
+
+  // Tiles 0..3 sums, 4 and 5 activations, 6 and 7 weights.
+  static TileConfig Config() {
+    TileConfig config;
+    std::fill_n(config.row_bytes, 8, uint16_t{64});
+    std::fill_n(config.rows, 8, uint8_t{16});
+    config.row_bytes[4] = config.row_bytes[5] = 32;
+    config.rows[6] = config.rows[7] = 8;
+    return config;
+  }
+
+  static void Unpack(const Unit* units, int count, SignedBlocks& blocks) {
+    for (int b = 0; b < count; ++b) {
+      Weights w;
+      avx512::Unpack(units[b], w);
+      for (int k = 0; k < 8; ++k) {
+        _mm512_store_si512(blocks.q[b][k], RemoveOffset(units[b], w[k]));
+      }
+      blocks.d[b] = LoadHalves(units[b].d);
+      if constexpr (kHasMin) blocks.minimum[b] = LoadHalves(units[b].m);
+    }
+  }
+
+  [[gnu::always_inline]] static void Clear() {
+    ZeroTile<0>();
+    ZeroTile<1>();
+    ZeroTile<2>();
+    ZeroTile<3>();
+  }
+  // Two steps a block; the first has the products.
+  template <int kStep>
+  [[gnu::always_inline]] static void Multiply(const PolicyJob& job) {
+    constexpr int kSum = kStep / 2;
+    constexpr int kA = 4 + kSum % 2;
+    constexpr int kB = 6 + kSum % 2;
+    const int b = kBlocksOfPart * job.part + kSum;
+    if (kStep % 2 == 1 || b >= job.units) return;
+    LoadTile<kA>(job.tiles[0][b].q, 32);
+    LoadTile<kB>(job.weights->q[b], 64);
+    MultiplySigned<kSum, kA, kB>();
+  }
+
+  // Two tokens, all blocks of the part.
+  template <int kStep>
+  [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const TileSums* sums) {
+    const int first = kBlocksOfPart * job.part;
+    const int blocks = std::min(kBlocksOfPart, job.units - first);
+    const Tile* a = job.tiles[0] + first;
+#pragma GCC unroll 2
+    for (int m = 2 * kStep; m < 2 * kStep + 2; ++m) {
+      __m512 acc = _mm512_load_ps(job.acc[m]);
+      if (blocks == kBlocksOfPart) {
+#pragma GCC unroll 4
+        for (int b = 0; b < kBlocksOfPart; ++b)
+          acc = AddBlock(job, a[b], first + b, sums[b][m], m, acc);
+      } else {
+        for (int b = 0; b < blocks; ++b) acc = AddBlock(job, a[b], first + b, sums[b][m], m, acc);
+      }
+      _mm512_store_ps(job.acc[m], acc);
+    }
+  }
+  [[gnu::always_inline]] static __m512 AddBlock(const PolicyJob& job, const Tile& a, int b,
+                                                const int32_t (&sums)[16], int m, __m512 acc) {
+    const __m512 scale = _mm512_mul_ps(job.weights->d[b], _mm512_set1_ps(a.da[m]));
+    acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums)), scale, acc);
+    if constexpr (!kHasMin) return acc;
+    // corr8 = -8 * asum; the shift is exact.
+    const float asum = static_cast<float>(-a.corr8[m] >> 3);
+    return _mm512_fmadd_ps(job.weights->minimum[b], _mm512_set1_ps(a.da[m] * asum), acc);
+  }
+};
+
+// ---------------------------------------------------------------------------------------------
+// The loop nest.
+
+template <PanelType kType, typename Policy>
+struct AmxMatmul {
+  using Unit = typename Policy::Unit;
+  using Tile = typename Policy::Tile;
+  using PolicyJob = typename Policy::PolicyJob;
+
+  // What stands in MatmulArgs::scratch.
+  struct Scratch {
+    typename Policy::Unpacked weights[kGroup];
+    TileSums sums[4];
+    Accumulators acc[kGroup];
+  };
+  static_assert(sizeof(Scratch) <= kMatmulScratchBytes);
+
+  // Up to kGroup panels and kBlockTokens tokens.
+  struct Block {
+    const Unit* units;  // of the first panel
+    const Tile* tiles;
+    int64_t units_of_panel;
+    int panels;
+    int tiles_count;
+  };
+
+  static void Run(const MatmulArgs& args) {
+    const int64_t tiled = args.tokens < kMinTokens ? 0 : args.tokens / kTile * kTile;
+    if (tiled > 0) RunTiles(args, tiled);
+    if (tiled == args.tokens) return;
+    MatmulArgs rest = args;
+    rest.tokens = args.tokens - tiled;
+    rest.tiles = args.tiles + tiled * TokenBytes(args.cols);
+    rest.out = args.out + tiled * args.out_stride;
+    avx512::MatmulFor(kType)(rest);
+  }
+
+ private:
+  static int64_t TokenBytes(int64_t cols) {
+    return cols / Policy::kUnitCols * Policy::kTileUnits * int64_t{sizeof(Tile)} / kTile;
+  }
+
+  static void RunTiles(const MatmulArgs& args, int64_t tokens) {
+    const TileSession session(Policy::Config());
+    auto& scratch = *reinterpret_cast<Scratch*>(args.scratch);
+    const int64_t units = args.cols / Policy::kUnitCols;
+    for (int64_t first = 0; first < tokens; first += kBlockTokens) {
+      const int64_t count = std::min<int64_t>(kBlockTokens, tokens - first);
+      for (int64_t p = 0; p < args.panel_count; p += kGroup) {
+        const Block block = {
+            .units = reinterpret_cast<const Unit*>(args.panels) + p * units,
+            .tiles = reinterpret_cast<const Tile*>(args.tiles + first * TokenBytes(args.cols)),
+            .units_of_panel = units,
+            .panels = static_cast<int>(std::min<int64_t>(kGroup, args.panel_count - p)),
+            .tiles_count = static_cast<int>(count / kTile)};
+        RunBlock(block, scratch);
+        Store(block, scratch, args.out + first * args.out_stride + p * kPanelRows, args.out_stride);
+      }
+    }
+  }
+
+  static void RunBlock(const Block& block, Scratch& scratch) {
+    for (int p = 0; p < block.panels; ++p) {
+      for (int m = 0; m < block.tiles_count * kTile; ++m) {
+        _mm512_store_ps(scratch.acc[p][m], _mm512_setzero_ps());
+      }
+    }
+    for (int64_t unit = 0; unit < block.units_of_panel; unit += Policy::kUnitsAtOnce) {
+      const int count =
+          static_cast<int>(std::min<int64_t>(Policy::kUnitsAtOnce, block.units_of_panel - unit));
+      for (int p = 0; p < block.panels; ++p) {
+        Policy::Unpack(block.units + p * block.units_of_panel + unit, count, scratch.weights[p]);
+      }
+      RunUnits(block, unit, count, scratch);
+    }
+  }
+
+  // The columns that are unpacked, for all tokens: the products of each job are issued before the
+  // sums of the job before it are taken up.
+  static void RunUnits(const Block& block, int64_t unit, int count, Scratch& scratch) {
+    const int64_t tile_units = block.units_of_panel * Policy::kTileUnits;
+    PolicyJob before = {};
+    for (int t = 0; t < block.tiles_count; t += Policy::kTilesAtOnce) {
+      const Tile* tile = block.tiles + t * tile_units + unit * Policy::kTileUnits;
+      for (int p = 0; p < block.panels; ++p) {
+        for (int part = 0; part < Policy::PartsOf(count); ++part) {
+          const PolicyJob job = {
+              .weights = &scratch.weights[p],
+              .tiles = {tile, tile + tile_units},
+              .tile_count = std::min(Policy::kTilesAtOnce, block.tiles_count - t),
+              .part = part,
+              .units = count,
+              .acc = scratch.acc[p] + t * kTile};
+          Turn(job, before, scratch.sums);
+          before = job;
+        }
+      }
+    }
+    Step<false, true>(before, before, scratch.sums);
+  }
+
+  // The products of `job` and, unless it is the first, the sums of the job before, step by step:
+  // neither unit waits for the other.
+  [[gnu::always_inline]] static void Turn(const PolicyJob& job, const PolicyJob& before,
+                                          TileSums* sums) {
+    Policy::Clear();
+    if (before.weights != nullptr) {
+      Step<true, true>(job, before, sums);
+    } else {
+      Step<true, false>(job, before, sums);
+    }
+    StoreTile<0>(sums[0], 64);
+    StoreTile<1>(sums[1], 64);
+    StoreTile<2>(sums[2], 64);
+    StoreTile<3>(sums[3], 64);
+  }
+  template <bool kMultiply, bool kAccumulate, int kStep = 0>
+  [[gnu::always_inline]] static void Step(const PolicyJob& job, const PolicyJob& before,
+                                          const TileSums* sums) {
+    if constexpr (kMultiply) Policy::template Multiply<kStep>(job);
+    if constexpr (kAccumulate) Policy::template Accumulate<kStep>(before, sums);
+    if constexpr (kStep < 7) Step<kMultiply, kAccumulate, kStep + 1>(job, before, sums);
+  }
+
+  static void Store(const Block& block, const Scratch& scratch, float* out, int64_t stride) {
+    for (int m = 0; m < block.tiles_count * kTile; ++m) {
+      for (int p = 0; p < block.panels; ++p) {
+        _mm512_storeu_ps(out + m * stride + p * kPanelRows, _mm512_load_ps(scratch.acc[p][m]));
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace skald::kernels::avx512
+
+namespace skald::kernels::amx {
+
+MatmulFn MatmulFor(PanelType type) {
+  using namespace avx512;  // NOLINT
+  switch (type) {
+    case PanelType::kF32:
+    case PanelType::kF16:
+    case PanelType::kBF16: return avx512::MatmulFor(type);
+    case PanelType::kQ8: return AmxMatmul<PanelType::kQ8, Block32Policy<UnitQ8>>::Run;
+    case PanelType::kQ8M: return AmxMatmul<PanelType::kQ8M, Block32Policy<UnitQ8M>>::Run;
+    case PanelType::kQ4: return AmxMatmul<PanelType::kQ4, Block32Policy<UnitQ4>>::Run;
+    case PanelType::kQ4M: return AmxMatmul<PanelType::kQ4M, Block32Policy<UnitQ4M>>::Run;
+    case PanelType::kQ4K: return AmxMatmul<PanelType::kQ4K, SuperPolicy<UnitQ4K>>::Run;
+    case PanelType::kQ5K: return AmxMatmul<PanelType::kQ5K, SuperPolicy<UnitQ5K>>::Run;
+    case PanelType::kQ6K: return AmxMatmul<PanelType::kQ6K, SuperPolicy<UnitQ6K>>::Run;
+    case PanelType::kQ8K: return AmxMatmul<PanelType::kQ8K, SuperPolicy<UnitQ8K>>::Run;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels::amx
+
+#include "kernels/isa/target_end.h"

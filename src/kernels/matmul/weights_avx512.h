@@ -1,0 +1,123 @@
+/// Weights in 512-bit registers: what the AVX-512 and the AMX matmul share. Functions that are
+/// always inlined, so they are compiled for the target region that is open where this is included.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/isa/intrinsics.h"
+#include "kernels/pack/unit_layout.h"
+
+namespace skald::kernels::avx512 {
+
+// acc + (2 products of the int16 pairs of each lane of w with the pair at `pair`).
+[[gnu::always_inline]] inline __m512i AddPairs(__m512i acc, __m512i w, const int32_t* pair) {
+  asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*pair));
+  return acc;
+}
+
+[[gnu::always_inline]] inline __m512i Load(const void* p) { return _mm512_loadu_si512(p); }
+[[gnu::always_inline]] inline __m512i Broadcast(const int32_t* p) { return _mm512_set1_epi32(*p); }
+[[gnu::always_inline]] inline __m512 LoadHalves(const uint16_t* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+[[gnu::always_inline]] inline __m512i LoadBytes(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+[[gnu::always_inline]] inline __m512i LoadBytes(const int8_t* p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+// The weights of a block of 32 columns: register k4 holds columns 4 k4 .. 4 k4 + 3 of all rows.
+// Each unpacker fills one from its part of a unit.
+using Weights = __m512i[8];
+
+[[gnu::always_inline]] inline void UnpackBytes(const uint8_t (&q)[8][16][4], Weights& w) {
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) w[k] = Load(q[k]);
+}
+
+[[gnu::always_inline]] inline void UnpackNibbles(const uint8_t (&nibbles)[4][16][4], Weights& w) {
+  const __m512i mask = _mm512_set1_epi8(15);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    const __m512i both = Load(nibbles[k]);
+    w[k] = _mm512_and_si512(both, mask);
+    w[k + 4] = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
+  }
+}
+
+// x | (bits & mask), one instruction.
+[[gnu::always_inline]] inline __m512i OrMasked(__m512i x, __m512i bits, __m512i mask) {
+  return _mm512_ternarylogic_epi32(x, bits, mask, 0xf0 | (0xcc & 0xaa));
+}
+
+[[gnu::always_inline]] inline void UnpackFive(const BlockQ5& block, Weights& w) {
+  UnpackNibbles(block.nibbles, w);
+  const __m512i high = Load(block.high);
+  const __m512i mask = _mm512_set1_epi8(16);
+  // Bit k4 of each byte goes to bit 4; the 16-bit shifts carry nothing into the bit that is kept.
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, static_cast<unsigned>(4 - k)), mask);
+    w[k + 4] = OrMasked(w[k + 4], _mm512_srli_epi16(high, static_cast<unsigned>(k)), mask);
+  }
+}
+
+[[gnu::always_inline]] inline void UnpackSix(const BlockQ6& block, Weights& w) {
+  UnpackNibbles(block.low, w);
+  const __m512i mask = _mm512_set1_epi8(0x30);
+  static_assert(kHighShiftQ6[0] == 0 && kHighShiftQ6[2] == 4 && kHighShiftQ6[4] == 2 &&
+                kHighShiftQ6[6] == 6);
+#pragma GCC unroll 2
+  for (int k = 0; k < 2; ++k) {
+    const __m512i high = Load(block.high[k]);
+    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, 4), mask);
+    w[k + 2] = OrMasked(w[k + 2], high, mask);
+    w[k + 4] = OrMasked(w[k + 4], _mm512_slli_epi16(high, 2), mask);
+    w[k + 6] = OrMasked(w[k + 6], _mm512_srli_epi16(high, 2), mask);
+  }
+}
+
+[[gnu::always_inline]] inline void Unpack(const UnitQ8& u, Weights& w) { UnpackBytes(u.q, w); }
+[[gnu::always_inline]] inline void Unpack(const UnitQ8M& u, Weights& w) { UnpackBytes(u.q, w); }
+[[gnu::always_inline]] inline void Unpack(const UnitQ4& u, Weights& w) {
+  UnpackNibbles(u.nibbles, w);
+}
+[[gnu::always_inline]] inline void Unpack(const UnitQ4M& u, Weights& w) {
+  UnpackNibbles(u.nibbles, w);
+}
+
+// The unpacked 6-bit scales and minimums: register j holds the int16 pairs (block 2 j, block
+// 2 j + 1) of each row.
+struct Scales6 {
+  __m512i scales[4];
+  __m512i mins[4];
+
+  [[gnu::always_inline]] explicit Scales6(const PackedScales6& packed) {
+    const __m512i low0 = Load(packed.low);
+    const __m512i low1 = Load(packed.low + 64);
+    const __m512i high = Load(packed.high);
+    const __m512i low_mask = _mm512_set1_epi8(15);
+    const __m512i high_mask = _mm512_set1_epi8(0x30);
+    const __m512i s0 = _mm512_and_si512(low0, low_mask);
+    const __m512i s1 = _mm512_and_si512(low1, low_mask);
+    const __m512i m0 = _mm512_and_si512(_mm512_srli_epi16(low0, 4), low_mask);
+    const __m512i m1 = _mm512_and_si512(_mm512_srli_epi16(low1, 4), low_mask);
+    Widen(OrMasked(s0, _mm512_slli_epi16(high, 4), high_mask), scales[0], scales[1]);
+    Widen(OrMasked(s1, _mm512_slli_epi16(high, 2), high_mask), scales[2], scales[3]);
+    Widen(OrMasked(m0, high, high_mask), mins[0], mins[1]);
+    Widen(OrMasked(m1, _mm512_srli_epi16(high, 2), high_mask), mins[2], mins[3]);
+  }
+  // The bytes of two pairs as int16.
+  [[gnu::always_inline]] static void Widen(__m512i bytes, __m512i& first, __m512i& second) {
+    first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(bytes));
+    second = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(bytes, 1));
+  }
+  // The scales of a block, as int32: its half of the pairs.
+  [[gnu::always_inline]] __m512i ScaleOf(int block) const {
+    return block % 2 == 0 ? _mm512_and_si512(scales[block / 2], _mm512_set1_epi32(0xffff))
+                          : _mm512_srli_epi32(scales[block / 2], 16);
+  }
+};
+
+}  // namespace skald::kernels::avx512
