@@ -12,7 +12,7 @@
 //                vector unit  2 halves x 16 tokens x 9 instructions / 2 ports            = 144
 //
 //   Block32    A float scale for each 32 columns, so a sum of 32 columns is converted and scaled:
-//              16 cycles of the tile unit, 16 tokens x 3 instructions / 2 ports = 24 of the vectors.
+//              16 cycles of the tile unit, 16 tokens x 3 instructions / 2 ports = 24 of vectors.
 //
 // A product of tiles occupies one of the two vector ports (measured: 32 fma beside each product
 // take 35 cycles, not 16), so the times above add up in part; and a tile goes to memory at a row a
