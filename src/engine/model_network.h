@@ -27,6 +27,8 @@ class ModelNetwork : public Network {
   std::span<const float> Logits(int64_t index) const override;
 
   int64_t kv_bytes() const { return store_.bytes(); }
+  /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.
+  void Poison(kv::PageId page) { store_.Poison(page); }
 
  private:
   const model::Transformer& network_;

@@ -28,8 +28,8 @@ struct WaitingView {
 
 /// Everything a plan depends on. Both lists in the order of GoesBefore.
 struct SchedulerState {
-  std::vector<RunningView> running;
-  std::vector<WaitingView> waiting;  ///< the first of the queue; paused requests left out
+  std::vector<RunningView> running = {};
+  std::vector<WaitingView> waiting = {};  ///< the first of the queue; paused requests left out
   int64_t available_pages = 0;       ///< free or evictable
 };
 

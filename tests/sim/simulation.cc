@@ -88,6 +88,7 @@ class Simulation {
     outcome.pages_evicted = stats.pages_evicted;
     outcome.prompt_tokens = stats.prompt_tokens;
     outcome.prompt_tokens_cached = stats.prompt_tokens_cached;
+    for (const auto& sink : sinks_) outcome.events.push_back(sink->events());
     return outcome;
   }
 
@@ -97,7 +98,7 @@ class Simulation {
       if (tick == kMaxTicks) return "it does not end";
       Arrive();
       CancelDue();
-      for (const auto& sink : sinks_) sink->Tick(tick);
+      for (const size_t client : open_) sinks_[client]->Tick(tick);
       const bool someone_could = SomeoneCould();
       const engine::Sequence* first = FirstInOrder();
       const bool first_runs = first != nullptr && first->running();
@@ -125,16 +126,16 @@ class Simulation {
                     .request = client.request,
                     .sink = sinks_.back(),
                     .seconds = clock_.Seconds()});
-      ++next_;
+      open_.push_back(next_++);
     }
   }
 
   void CancelDue() {
-    for (size_t i = 0; i < next_; ++i) {
-      if (workload_.clients[i].cancelled_seconds > clock_.Seconds() || sinks_[i]->finished()) {
-        continue;
+    std::erase_if(open_, [&](size_t client) { return sinks_[client]->finished(); });
+    for (const size_t client : open_) {
+      if (workload_.clients[client].cancelled_seconds <= clock_.Seconds()) {
+        core_.Cancel(RequestId{client});
       }
-      core_.Cancel(RequestId{i});
     }
   }
 
@@ -206,6 +207,7 @@ class Simulation {
   engine::Core core_;
   sampling::Sampler sampler_;                          // of the oracle
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client
+  std::vector<size_t> open_;                           // clients that have come and not ended
   size_t next_ = 0;                                    // client to arrive
   const engine::Sequence* starved_ = nullptr;
   int64_t starved_length_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "sim/fault.h"
 #include "sim/workload.h"
@@ -21,6 +22,7 @@ struct Outcome {
   int64_t pages_evicted = 0;
   int64_t prompt_tokens = 0;
   int64_t prompt_tokens_cached = 0;
+  std::vector<std::vector<Event>> events;  ///< by client
 };
 
 /// Takes the lines of a trace.

@@ -1,0 +1,269 @@
+// Many requests at once through the public engine: threads, events, cancels. That the answers are
+// right under any schedule is shown by tests/sim and tests/promises.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "skald/engine.h"
+#include "skald/model.h"
+
+namespace skald {
+namespace {
+
+class EngineTrafficTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    Result<Model> model =
+        LoadModel({.path = std::string(SKALD_SOURCE_DIR) + "/models/tales/tales.gguf"});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    model_ = std::make_unique<Model>(*std::move(model));
+  }
+  static void TearDownTestSuite() { model_.reset(); }
+
+  static Engine Make(EngineOptions options = {}) {
+    options.threads = 2;
+    Result<Engine> engine = Engine::Create(*model_, options);
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    return *std::move(engine);
+  }
+  static Request Ask(std::string_view text, int64_t max_tokens, uint64_t seed = 0) {
+    Request request{.prompt = *model_->tokenizer().Encode(text)};
+    request.sampling.seed = seed;
+    request.stop = {.max_tokens = max_tokens, .ignore_eos = true};
+    return request;
+  }
+  static Completion Generate(Engine& engine, const Request& request) {
+    Result<Completion> done = engine.Generate(request, [](const TokenEvent&) { return true; });
+    EXPECT_TRUE(done.ok()) << done.status().message();
+    return *std::move(done);
+  }
+
+  static std::unique_ptr<Model> model_;
+};
+std::unique_ptr<Model> EngineTrafficTest::model_;
+
+// Reads a request to its end.
+std::vector<Event> ReadAll(EventQueue& queue) {
+  std::vector<Event> events;
+  do {
+    events.push_back(queue.Next());
+  } while (events.back().kind != EventKind::kFinished);
+  return events;
+}
+
+std::vector<TokenId> TokensOf(const std::vector<Event>& events, int32_t sequence = 0) {
+  std::vector<TokenId> tokens;
+  for (const Event& event : events) {
+    if (event.kind == EventKind::kToken && event.sequence == sequence) {
+      tokens.push_back(event.token.token);
+    }
+  }
+  return tokens;
+}
+
+std::string_view EndOf(const std::vector<Event>& events) {
+  return FinishReasonName(events.back().reason);
+}
+
+TEST_F(EngineTrafficTest, ClientsOnManyThreadsGetTheAnswersOfRequestsAlone) {
+  Engine alone = Make({.context = 128, .max_running = 1});
+  Engine busy = Make({.context = 128, .max_chunk = 16, .kv_positions = 300, .max_running = 6});
+  constexpr uint64_t kClients = 8;
+  std::vector<std::vector<TokenId>> found(kClients);
+  std::vector<std::thread> clients;
+  for (uint64_t i = 0; i < kClients; ++i) {
+    clients.emplace_back([&busy, &found, i] {
+      const auto queue = std::make_shared<EventQueue>();
+      const auto id = busy.Submit(Ask("Once upon a time there was a fox", 40, i), queue);
+      ASSERT_TRUE(id.ok()) << id.status().message();
+      found[i] = TokensOf(ReadAll(*queue));
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  for (uint64_t i = 0; i < kClients; ++i) {
+    const Completion expected = Generate(alone, Ask("Once upon a time there was a fox", 40, i));
+    EXPECT_EQ(found[i], expected.tokens) << i;
+  }
+}
+
+TEST_F(EngineTrafficTest, EventsTellTheStoryOfARequest) {
+  Engine engine = Make({.max_chunk = 4});
+  const auto queue = std::make_shared<EventQueue>();
+  const Request request = Ask("Once upon a time there was a fox", 3);
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  ASSERT_GT(length, 4);
+  ASSERT_TRUE(engine.Submit(request, queue).ok());
+  std::string story;
+  double last_seconds = 0;
+  for (const Event& event : ReadAll(*queue)) {
+    EXPECT_GE(event.seconds, last_seconds);
+    last_seconds = event.seconds;
+    if (event.kind == EventKind::kChunk) {
+      EXPECT_LT(event.done, length);
+      EXPECT_EQ(event.total, length);
+      continue;
+    }
+    story += std::string(EventKindName(event.kind)) + "; ";
+  }
+  EXPECT_EQ(story, "queued; admitted; token; token; token; sequence finished; finished; ");
+}
+
+TEST_F(EngineTrafficTest, ASecondRequestFindsThePromptOfTheFirst) {
+  Engine engine = Make();
+  const Request request = Ask("Once upon a time there was a fox", 3);
+  EXPECT_EQ(Generate(engine, request).cached_tokens, 0);
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  EXPECT_EQ(Generate(engine, request).cached_tokens, length - 1);
+  Request other = request;
+  other.cache_namespace = 1;
+  EXPECT_EQ(Generate(engine, other).cached_tokens, 0);
+  const EngineStats stats = engine.Stats();
+  EXPECT_EQ(stats.submitted, 3);
+  EXPECT_EQ(stats.prompt_tokens, 3 * length);
+  EXPECT_EQ(stats.prompt_tokens_cached, length - 1);
+  EXPECT_EQ(stats.output_tokens, 9);
+}
+
+TEST_F(EngineTrafficTest, CancelEndsARequestAndFreesItsPages) {
+  Engine engine = Make({.context = 4096});
+  const auto queue = std::make_shared<EventQueue>(100000);
+  const auto id = engine.Submit(Ask("Once upon a time", 3000), queue);
+  ASSERT_TRUE(id.ok());
+  while (queue->Next().kind != EventKind::kToken) {
+  }
+  engine.Cancel(*id);
+  EXPECT_EQ(EndOf(ReadAll(*queue)), "cancelled");
+  engine.Cancel(*id);             // ended already
+  engine.Cancel(RequestId{999});  // never was
+  Generate(engine, Ask("Once", 1));
+  EXPECT_EQ(engine.Stats().pages_held, 0);
+}
+
+TEST_F(EngineTrafficTest, ACancelStormLeavesNoPageAndTheNextRequestRuns) {
+  Engine engine = Make({.context = 64, .kv_positions = 256, .max_running = 8});
+  std::vector<std::shared_ptr<EventQueue>> queues;
+  for (uint64_t i = 0; i < 300; ++i) {
+    queues.push_back(std::make_shared<EventQueue>());
+    Request request = Ask(i % 2 == 0 ? "Once upon a time" : "The fox", 20, i);
+    request.n = 1 + static_cast<int32_t>(i % 3);
+    const auto id = engine.Submit(std::move(request), queues.back());
+    ASSERT_TRUE(id.ok());
+    if (i % 4 != 0) engine.Cancel(*id);
+  }
+  for (size_t i = 0; i < queues.size(); ++i) {
+    EXPECT_EQ(EndOf(ReadAll(*queues[i])), i % 4 != 0 ? "cancelled" : "length");
+  }
+  Generate(engine, Ask("Once", 1));
+  const EngineStats stats = engine.Stats();
+  EXPECT_EQ(stats.pages_held, 0);
+  EXPECT_EQ(stats.pages_free + stats.pages_cached, stats.pages_total);
+  EXPECT_EQ(stats.running + stats.waiting, 0);
+}
+
+TEST_F(EngineTrafficTest, AFullQueueRefusesWithTheNumbers) {
+  Engine engine = Make({.max_running = 1, .max_queued = 2});
+  std::vector<std::shared_ptr<EventQueue>> queues;
+  Status refused;
+  for (int i = 0; i < 40 && refused.ok(); ++i) {
+    queues.push_back(std::make_shared<EventQueue>());
+    refused = engine.Submit(Ask("Once upon a time", 400), queues.back()).status();
+  }
+  EXPECT_EQ(ErrorCodeName(refused.code()), ErrorCodeName(ErrorCode::kResourceExhausted));
+  EXPECT_NE(refused.message().find("the queue is full: 2 requests wait, at most 2"),
+            std::string::npos)
+      << refused.message();
+  EXPECT_EQ(engine.Stats().refused, 1);
+}
+
+TEST_F(EngineTrafficTest, ASlowReaderLosesNothing) {
+  Engine engine = Make();
+  const auto small = std::make_shared<EventQueue>(4);
+  const Request request = Ask("Once upon a time", 30);
+  ASSERT_TRUE(engine.Submit(request, small).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::vector<TokenId> tokens = TokensOf(ReadAll(*small));
+  EXPECT_EQ(tokens, Generate(engine, request).tokens);
+  EXPECT_EQ(engine.Submit(request, std::make_shared<EventQueue>(3)).status().code(),
+            ErrorCode::kInvalidArgument);
+}
+
+TEST_F(EngineTrafficTest, AReaderThatClosesItsQueueCancels) {
+  Engine engine = Make({.context = 4096});
+  const auto queue = std::make_shared<EventQueue>(8);
+  ASSERT_TRUE(engine.Submit(Ask("Once upon a time", 3000), queue).ok());
+  queue->Next();
+  queue->Close();
+  while (engine.Stats().finished[static_cast<size_t>(FinishReason::kCancelled)] == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(engine.Stats().running, 0);
+}
+
+TEST_F(EngineTrafficTest, SequencesOfARequestAreThoseOfTheirNumbers) {
+  Engine engine = Make();
+  Request request = Ask("Once upon a time", 20, 7);
+  const Completion one = Generate(engine, request);
+  request.n = 4;
+  const Completion four = Generate(engine, request);
+  EXPECT_EQ(four.tokens, one.tokens);
+  ASSERT_EQ(four.others.size(), 3u);
+  for (const Alternative& other : four.others) {
+    EXPECT_EQ(other.tokens.size(), 20u);
+    EXPECT_NE(other.tokens, one.tokens);
+  }
+  EXPECT_NE(four.others[0].tokens, four.others[1].tokens);
+}
+
+TEST_F(EngineTrafficTest, BestOfChoosesTheLikeliest) {
+  Engine engine = Make();
+  Request request = Ask("Once upon a time", 12, 3);
+  request.sampling.temperature = 1.5;
+  request.best_of = 5;
+  const auto queue = std::make_shared<EventQueue>(1000);
+  ASSERT_TRUE(engine.Submit(request, queue).ok());
+  const std::vector<Event> events = ReadAll(*queue);
+  std::map<int32_t, double> sums;
+  for (const Event& event : events) {
+    if (event.kind == EventKind::kToken) sums[event.sequence] += event.token.logprob.value_or(1e9);
+  }
+  ASSERT_EQ(sums.size(), 5u);
+  int32_t best = 0;
+  for (const auto& [sequence, sum] : sums) best = sum > sums[best] ? sequence : best;
+  EXPECT_EQ(Generate(engine, request).tokens, TokensOf(events, best));
+}
+
+TEST_F(EngineTrafficTest, NothingEndsATextBeforeMinTokens) {
+  Engine engine = Make();
+  Request request = Ask("Once upon a time", 30);
+  request.sampling.logit_bias = {{model_->tokenizer().eos_id(), 1e6f}};
+  request.stop.ignore_eos = false;
+  EXPECT_EQ(Generate(engine, request).tokens.size(), 1u);
+  request.stop.min_tokens = 9;
+  EXPECT_EQ(Generate(engine, request).tokens.size(), 10u);
+}
+
+TEST_F(EngineTrafficTest, ADeadlineEndsARequest) {
+  Engine engine = Make({.context = 4096});
+  Request request = Ask("Once upon a time", 4000);
+  request.deadline_seconds = 0.02;
+  const Completion done = Generate(engine, request);
+  EXPECT_EQ(FinishReasonName(done.reason), "deadline");
+  EXPECT_LT(done.tokens.size(), 4000u);
+}
+
+TEST_F(EngineTrafficTest, TheEndOfAnEngineEndsItsRequests) {
+  const auto queue = std::make_shared<EventQueue>(100000);
+  {
+    Engine engine = Make({.context = 4096});
+    ASSERT_TRUE(engine.Submit(Ask("Once upon a time", 4000), queue).ok());
+  }
+  EXPECT_EQ(EndOf(ReadAll(*queue)), "cancelled");
+}
+
+}  // namespace
+}  // namespace skald

@@ -1,0 +1,74 @@
+#include "engine/request_check.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+
+namespace skald::engine {
+namespace {
+
+constexpr RequestLimits kLimits = {
+    .context = 320, .vocab = 100, .page_count = 11, .max_running = 8};
+
+// Checks a good request after a change, expects the error to contain `part`; "" = none.
+void Check(const std::function<void(Request&)>& change, std::string_view part,
+           ErrorCode code = ErrorCode::kInvalidArgument) {
+  Request request{.prompt = {1, 2, 3}};
+  request.stop.max_tokens = 10;
+  change(request);
+  const Status status = CheckRequest(request, kLimits);
+  EXPECT_EQ(ErrorCodeName(status.code()), ErrorCodeName(part.empty() ? ErrorCode::kOk : code));
+  EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+}
+
+TEST(RequestCheck, TakesWhatMakesSense) {
+  Check([](Request&) {}, "");
+  Check([](Request& r) { r.stop.max_tokens = -1; }, "");
+  Check([](Request& r) { r.n = 8; }, "");
+  Check([](Request& r) { r.best_of = 8; }, "");
+  Check([](Request& r) { r.stop.min_tokens = 10; }, "");
+  Check([](Request& r) { r.deadline_seconds = 0; }, "");
+}
+
+TEST(RequestCheck, SequencesAreAtLeastOneAndFitTheEngine) {
+  Check([](Request& r) { r.n = 0; }, "n is 0");
+  Check([](Request& r) { r.n = -1; }, "n is -1");
+  Check([](Request& r) { r.n = 9; }, "expected at most 8");
+  Check([](Request& r) { r.n = 3, r.best_of = 2; }, "best_of is 2");
+  Check([](Request& r) { r.best_of = 9; }, "expected at most 8");
+}
+
+TEST(RequestCheck, StopRulesAreConsistent) {
+  Check([](Request& r) { r.stop.min_tokens = -1; }, "min_tokens is -1");
+  Check([](Request& r) { r.stop.min_tokens = 11; }, "min_tokens is 11");
+  Check([](Request& r) { r.stop.stop_tokens = {100}; }, "stop token 100");
+  Check([](Request& r) { r.stop.stop_tokens = {-1}; }, "stop token -1");
+}
+
+TEST(RequestCheck, DeadlinesAreTimes) {
+  Check([](Request& r) { r.deadline_seconds = -1; }, "deadline");
+  Check([](Request& r) { r.deadline_seconds = std::numeric_limits<double>::quiet_NaN(); },
+        "deadline");
+}
+
+TEST(RequestCheck, WhatCannotEverFitIsRefusedWithTheNumbers) {
+  const auto ask = [](int64_t max_tokens) {
+    Request request{.prompt = std::vector<TokenId>(100, 1)};
+    request.stop.max_tokens = max_tokens;
+    RequestLimits limits = kLimits;
+    limits.page_count = 6;  // 5 pages of positions and one to copy a shared page into
+    return CheckRequest(request, limits);
+  };
+  EXPECT_TRUE(ask(60).ok());
+  const Status refused = ask(61);
+  EXPECT_EQ(ErrorCodeName(refused.code()), ErrorCodeName(ErrorCode::kResourceExhausted));
+  EXPECT_NE(refused.message().find("7 pages of KV (161 positions), there are 6"), std::string::npos)
+      << refused.message();
+  EXPECT_FALSE(ask(-1).ok());
+  EXPECT_FALSE(ask(std::numeric_limits<int64_t>::max()).ok());
+}
+
+}  // namespace
+}  // namespace skald::engine

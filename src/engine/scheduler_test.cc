@@ -1,0 +1,105 @@
+#include "engine/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace skald::engine {
+namespace {
+
+// A running sequence with `left` tokens to compute.
+RunningView Running(int64_t computed, int64_t left, int64_t pages = 0) {
+  return {.computed = computed, .length = computed + left, .pages = pages};
+}
+
+WaitingView Waiting(int64_t computed, int64_t left, int64_t pages = 0) {
+  return {.computed = computed, .length = computed + left, .pages = pages};
+}
+
+std::string Plan(const SchedulerState& state, const Budget& budget) {
+  StepPlan plan;
+  Scheduler().Plan(state, budget, &plan);
+  return plan.ToString();
+}
+
+constexpr Budget kAmple = {.rows = 1000, .prefill_rows = 1000, .sequences = 100};
+
+TEST(Scheduler, NothingToDoIsAnEmptyPlan) { EXPECT_EQ(Plan({}, kAmple), ""); }
+
+TEST(Scheduler, DecodeGoesFirstThenChunksThenAdmissions) {
+  const SchedulerState state = {.running = {Running(0, 40), Running(9, 1), Running(7, 1)},
+                                .waiting = {Waiting(32, 8, 1)},
+                                .available_pages = 10};
+  EXPECT_EQ(Plan(state, kAmple),
+            "running 1 [9, 10) samples; running 2 [7, 8) samples; running 0 [0, 40) samples; "
+            "waiting 0 [32, 40) samples");
+}
+
+TEST(Scheduler, PromptsAreCutToTheBudgetOldestFirst) {
+  const SchedulerState state = {.running = {Running(9, 1), Running(0, 40), Running(5, 40)}};
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 50, .sequences = 8}),
+            "running 0 [9, 10) samples; running 1 [0, 40) samples; running 2 [5, 15)");
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 0, .sequences = 8}),
+            "running 0 [9, 10) samples");
+  EXPECT_EQ(Plan(state, {.rows = 11, .prefill_rows = 50, .sequences = 8}),
+            "running 0 [9, 10) samples; running 1 [0, 10)");
+}
+
+TEST(Scheduler, TheFirstThatDoesNotFitEndsTheAdmission) {
+  const SchedulerState state = {.running = {Running(9, 1)},
+                                .waiting = {Waiting(0, 4, 1), Waiting(0, 90, 9), Waiting(0, 4, 1)},
+                                .available_pages = 8};
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 10) samples; waiting 0 [0, 4) samples");
+}
+
+TEST(Scheduler, RunningSequencesKeepThePagesTheyNeedAndOneMore) {
+  SchedulerState state = {.running = {Running(9, 60, 2)}, .waiting = {Waiting(0, 4, 1)}};
+  state.available_pages = 5;  // 2 + 1 for the running one, 1 + 1 for the other
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples; waiting 0 [0, 4) samples");
+  state.available_pages = 4;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples");
+}
+
+TEST(Scheduler, AloneTheFirstIsAdmittedWhateverItsPages) {
+  const SchedulerState state = {.waiting = {Waiting(0, 4, 9), Waiting(0, 4, 1)},
+                                .available_pages = 0};
+  EXPECT_EQ(Plan(state, kAmple), "waiting 0 [0, 4) samples");
+}
+
+TEST(Scheduler, WhoWaitsForAPrefixIsPassedOver) {
+  SchedulerState state = {.waiting = {Waiting(0, 90, 3), Waiting(0, 90, 3), Waiting(0, 7, 1)},
+                          .available_pages = 99};
+  state.waiting[1].waits_for_prefix = true;
+  EXPECT_EQ(Plan(state, kAmple), "waiting 0 [0, 90) samples; waiting 2 [0, 7) samples");
+}
+
+TEST(Scheduler, PlacesAreKeptForSequencesThatWillFork) {
+  SchedulerState state = {
+      .running = {Running(0, 9)}, .waiting = {Waiting(0, 9, 1)}, .available_pages = 99};
+  state.running[0].unforked = 2;
+  EXPECT_EQ(Plan(state, {.rows = 99, .prefill_rows = 99, .sequences = 3}),
+            "running 0 [0, 9) samples");
+  EXPECT_EQ(Plan(state, {.rows = 99, .prefill_rows = 99, .sequences = 4}),
+            "running 0 [0, 9) samples; waiting 0 [0, 9) samples");
+  state.waiting[0].sequences = 2;
+  EXPECT_EQ(Plan(state, {.rows = 99, .prefill_rows = 99, .sequences = 4}),
+            "running 0 [0, 9) samples");
+}
+
+TEST(Scheduler, APausedSequenceComputesItsPromptButSamplesNothing) {
+  SchedulerState state = {.running = {Running(0, 9), Running(5, 1)}};
+  state.running[0].paused = state.running[1].paused = true;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [0, 8)");
+}
+
+TEST(Scheduler, TheVictimIsTheLastPausedElseTheLast) {
+  std::vector<RunningView> running(3);
+  EXPECT_EQ(Scheduler().Victim(running), 2);
+  running[0].paused = true;
+  EXPECT_EQ(Scheduler().Victim(running), 0);
+  running[1].paused = true;
+  EXPECT_EQ(Scheduler().Victim(running), 1);
+}
+
+}  // namespace
+}  // namespace skald::engine

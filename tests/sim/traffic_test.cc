@@ -1,0 +1,252 @@
+// What the engine promises about many requests, on the virtual clock: sharing, famine, cancels,
+// deadlines, priorities, streams beside prompts.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/fake_network.h"
+#include "sim/seeded.h"
+#include "sim/simulation.h"
+
+namespace skald::sim {
+namespace {
+
+// An engine as a server would run it: long contexts, many pages.
+Workload Server(int64_t context, int64_t page_count) {
+  Workload workload;
+  workload.core = {.context = context,
+                   .max_rows = 512,
+                   .max_chunk = 512,
+                   .max_running = 16,
+                   .target_seconds = 0};
+  workload.page_count = page_count;
+  workload.step_seconds = 10e-3;
+  workload.row_seconds = 0.5e-3;
+  return workload;
+}
+
+std::vector<TokenId> Text(uint64_t seed, int64_t length) {
+  Seeded draw(seed);
+  std::vector<TokenId> tokens;
+  for (int64_t i = 0; i < length; ++i) {
+    tokens.push_back(static_cast<TokenId>(draw.Between(1, kVocab - 1)));
+  }
+  return tokens;
+}
+
+std::vector<TokenId> operator+(std::vector<TokenId> a, const std::vector<TokenId>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Client Ask(std::vector<TokenId> prompt, int64_t max_tokens, double arrives_seconds = 0) {
+  Client client;
+  client.request.prompt = std::move(prompt);
+  client.request.stop = {.max_tokens = max_tokens, .ignore_eos = true};
+  client.arrives_seconds = arrives_seconds;
+  return client;
+}
+
+// Times of the tokens of one client's first sequence.
+std::vector<double> TokenTimes(const Outcome& outcome, size_t client) {
+  std::vector<double> times;
+  for (const Event& event : outcome.events[client]) {
+    if (event.kind == EventKind::kToken && event.sequence == 0) times.push_back(event.seconds);
+  }
+  return times;
+}
+
+double EndOf(const Outcome& outcome, size_t client) {
+  return outcome.events[client].back().seconds;
+}
+
+// Requests that arrive together compute their common trunk once: 3,000 + 4 x 50 tokens.
+TEST(Traffic, RunningRequestsSharePrefixesToTheToken) {
+  Workload workload = Server(4096, 200);
+  const std::vector<TokenId> trunk = Text(1, 3000);
+  for (uint64_t i = 0; i < 4; ++i) {
+    workload.clients.push_back(Ask(trunk + Text(10 + i, 50), 8));
+    // The first own token differs: nothing more is shared by chance.
+    workload.clients.back().request.prompt[3000] = static_cast<TokenId>(i + 1);
+  }
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.prompt_tokens - outcome.prompt_tokens_cached, 3200);
+}
+
+// 16 requests of 15 pages each on 60 pages: four times what there is.
+TEST(Traffic, PageFamineDelaysButFailsNobody) {
+  Workload workload = Server(480, 60);
+  for (uint64_t i = 0; i < 16; ++i) workload.clients.push_back(Ask(Text(i, 240), 240));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.tokens, 16 * 240);
+  EXPECT_GT(outcome.preemptions, 0);
+}
+
+// The smallest pool that Submit accepts for one request serves them all.
+TEST(Traffic, TheSmallestPoolServesRequestsInTurn) {
+  Workload workload = Server(480, 16);
+  for (uint64_t i = 0; i < 6; ++i) workload.clients.push_back(Ask(Text(i % 2, 240), 240));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.tokens, 6 * 240);
+}
+
+// Eight answers to one prompt of 1,000 tokens: it is computed once, and each copies one page.
+TEST(Traffic, SequencesOfOneRequestShareThePrompt) {
+  Workload workload = Server(2048, 60);
+  workload.clients.push_back(Ask(Text(3, 1000), 20));
+  workload.clients.back().request.n = 8;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.tokens, 8 * 20);
+  EXPECT_EQ(outcome.pages_copied, 7);
+  EXPECT_EQ(outcome.preemptions, 0);
+}
+
+// A stream's time between tokens while a prompt of 4,096 tokens arrives: at most three times what
+// it is alone, at the 99th percentile.
+TEST(Traffic, LongPromptsDoNotStallStreams) {
+  Workload workload = Server(8192, 600);
+  workload.clients.push_back(Ask(Text(4, 20), 600));
+  workload.clients.push_back(Ask(Text(5, 4096), 4, 1.0));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  const std::vector<double> times = TokenTimes(outcome, 0);
+  std::vector<double> between;
+  for (size_t i = 1; i < times.size(); ++i) between.push_back(times[i] - times[i - 1]);
+  const double alone = workload.step_seconds + workload.row_seconds;
+  std::sort(between.begin(), between.end());
+  EXPECT_LE(between[between.size() * 99 / 100], 3 * alone);
+  // And the prompt gets on: it is not cut into single rows.
+  EXPECT_LT(EndOf(outcome, 1), EndOf(outcome, 0));
+}
+
+TEST(Traffic, HigherPriorityGoesFirst) {
+  Workload workload = Server(512, 100);
+  workload.core.max_running = 1;
+  for (uint64_t i = 0; i < 3; ++i) workload.clients.push_back(Ask(Text(i, 100), 20));
+  workload.clients[2].request.priority = 1;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_LT(EndOf(outcome, 2), EndOf(outcome, 0));
+  EXPECT_LT(EndOf(outcome, 0), EndOf(outcome, 1));
+}
+
+TEST(Traffic, DeadlinesEndRequestsThatRunAndThatWait) {
+  Workload workload = Server(512, 100);
+  workload.core.max_running = 1;
+  for (uint64_t i = 0; i < 2; ++i) {
+    workload.clients.push_back(Ask(Text(i, 100), 400));
+    workload.clients.back().request.deadline_seconds = 0.5;
+  }
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(FinishReasonName(outcome.events[i].back().reason), "deadline");
+    EXPECT_NEAR(EndOf(outcome, i), 0.5, 0.1);
+  }
+}
+
+// A reader that never reads holds neither pages nor a place.
+TEST(Traffic, AReaderThatSleepsStopsNobodyElse) {
+  Workload workload = Server(512, 18);
+  workload.core.max_running = 1;
+  workload.clients.push_back(Ask(Text(0, 300), 100));
+  workload.clients[0].reader = {.capacity = 4, .reads_one_in = 0};
+  workload.clients[0].request.deadline_seconds = 100;
+  workload.clients.push_back(Ask(Text(1, 300), 100, 0.1));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_LT(EndOf(outcome, 1), 10);
+  EXPECT_EQ(FinishReasonName(outcome.events[0].back().reason), "deadline");
+}
+
+// Every request ends, and Outcome::wrong says if a page or a node of the tree is left behind.
+TEST(Traffic, ACancelStormLeavesNothingBehind) {
+  constexpr int64_t kRequests = 100000;
+  constexpr int64_t kPerEngine = 2500;
+  int64_t ended = 0;
+  for (uint64_t round = 0; round < kRequests / kPerEngine; ++round) {
+    Seeded draw(round);
+    Workload workload = Server(256, 40);
+    for (int64_t i = 0; i < kPerEngine; ++i) {
+      const auto trunk = static_cast<uint64_t>(draw.Between(0, 5));
+      const double now = static_cast<double>(i) * 0.01;
+      Client client = Ask(Text(trunk, draw.Between(1, 60)) + Text(draw.Between(0, 9), 8),
+                          draw.Between(0, 12), now);
+      if (draw.OneIn(2)) client.cancelled_seconds = now + draw.Uniform() * 0.3;
+      if (draw.OneIn(10)) client.request.n = 3;
+      workload.clients.push_back(std::move(client));
+    }
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    ASSERT_EQ(outcome.wrong, "") << "round " << round;
+    ended += static_cast<int64_t>(outcome.events.size());
+  }
+  EXPECT_EQ(ended, kRequests);
+}
+
+// The number behind `key` in a line of JSON without nesting.
+int64_t Field(const std::string& line, const std::string& key) {
+  const size_t at = line.find("\"" + key + "\": ");
+  return at == std::string::npos ? -1
+                                 : std::strtoll(line.c_str() + at + key.size() + 4, nullptr, 10);
+}
+
+// A recorded trace with lengths and times a sixteenth: its blocks of 512 tokens become a page.
+struct Replay {
+  Workload workload;
+  int64_t repeated_tokens = 0;  // of blocks that an earlier request began with too
+};
+
+Replay ReplayOf(const std::string& path, size_t count) {
+  constexpr int64_t kScale = 16;
+  constexpr int64_t kBlock = 512 / kScale;
+  Replay replay{.workload = Server(8192, 8000)};
+  replay.workload.step_seconds = 1e-3;
+  replay.workload.row_seconds = 2e-5;
+  std::set<uint64_t> seen;
+  std::ifstream file(path);
+  std::string line;
+  while (replay.workload.clients.size() < count && std::getline(file, line)) {
+    std::vector<TokenId> prompt;
+    const int64_t length = Field(line, "input_length") / kScale;
+    int64_t repeated = 0;
+    // Equal ids are equal prefixes: the id says everything up to the end of its block.
+    for (size_t at = line.find('[') + 1; at < line.size() && line[at] != ']';) {
+      char* end = nullptr;
+      const uint64_t block = std::strtoull(line.c_str() + at, &end, 10);
+      at = static_cast<size_t>(end - line.c_str()) + (*end == ',' ? 2 : 0);
+      repeated += seen.insert(block).second ? 0 : kBlock;
+      prompt = std::move(prompt) + Text(1000 + block, kBlock);
+    }
+    prompt.resize(static_cast<size_t>(length), 1);
+    replay.repeated_tokens += std::min(repeated, length - 1);
+    replay.workload.clients.push_back(
+        Ask(std::move(prompt), Field(line, "output_length") / kScale,
+            static_cast<double>(Field(line, "timestamp")) / 1000 / kScale));
+  }
+  return replay;
+}
+
+// On recorded conversations, whatever an earlier request began with is computed once.
+TEST(TraceSharedData, ConversationsShareTheirHistory) {
+  const Replay replay = ReplayOf(
+      std::string(SKALD_SOURCE_DIR) + "/../shared/traces/mooncake-conversation.jsonl", 150);
+  ASSERT_EQ(replay.workload.clients.size(), 150u);
+  const Outcome outcome = RunWorkload(replay.workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_GT(replay.repeated_tokens, 0);
+  EXPECT_GE(outcome.prompt_tokens_cached, replay.repeated_tokens);
+}
+
+}  // namespace
+}  // namespace skald::sim
