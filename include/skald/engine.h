@@ -41,7 +41,7 @@ namespace skald {
 inline constexpr int kNumericsVersion = 2;
 
 /// Which variants of the kernels to use. All give the same bits.
-enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512 };
+enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512, kAmx };
 
 /// Element type of the KV cache.
 enum class KvCacheType : uint8_t { kF16, kF32 };

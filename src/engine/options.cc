@@ -26,6 +26,7 @@ Result<kernels::Isa> ResolveIsa(InstructionSet wanted) {
     case InstructionSet::kScalar: isa = kernels::Isa::kScalar; break;
     case InstructionSet::kAvx2: isa = kernels::Isa::kAvx2; break;
     case InstructionSet::kAvx512: isa = kernels::Isa::kAvx512; break;
+    case InstructionSet::kAmx: isa = kernels::Isa::kAmx; break;
   }
   if (isa <= best) return isa;
   return Status(ErrorCode::kInvalidArgument,
