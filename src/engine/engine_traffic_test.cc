@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +72,17 @@ std::string_view EndOf(const std::vector<Event>& events) {
   return FinishReasonName(events.back().reason);
 }
 
+// Statistics are those of the last step: waits for the step in which the last of `requests` ended.
+EngineStats StatsAfter(const Engine& engine, int64_t requests) {
+  for (;;) {
+    const EngineStats stats = engine.Stats();
+    if (std::accumulate(stats.finished.begin(), stats.finished.end(), int64_t{0}) == requests) {
+      return stats;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 TEST_F(EngineTrafficTest, ClientsOnManyThreadsGetTheAnswersOfRequestsAlone) {
   Engine alone = Make({.context = 128, .max_running = 1});
   Engine busy = Make({.context = 128, .max_chunk = 16, .kv_positions = 300, .max_running = 6});
@@ -122,7 +135,7 @@ TEST_F(EngineTrafficTest, ASecondRequestFindsThePromptOfTheFirst) {
   Request other = request;
   other.cache_namespace = 1;
   EXPECT_EQ(Generate(engine, other).cached_tokens, 0);
-  const EngineStats stats = engine.Stats();
+  const EngineStats stats = StatsAfter(engine, 3);
   EXPECT_EQ(stats.submitted, 3);
   EXPECT_EQ(stats.prompt_tokens, 3 * length);
   EXPECT_EQ(stats.prompt_tokens_cached, length - 1);
@@ -140,8 +153,7 @@ TEST_F(EngineTrafficTest, CancelEndsARequestAndFreesItsPages) {
   EXPECT_EQ(EndOf(ReadAll(*queue)), "cancelled");
   engine.Cancel(*id);             // ended already
   engine.Cancel(RequestId{999});  // never was
-  Generate(engine, Ask("Once", 1));
-  EXPECT_EQ(engine.Stats().pages_held, 0);
+  EXPECT_EQ(StatsAfter(engine, 1).pages_held, 0);
 }
 
 TEST_F(EngineTrafficTest, ACancelStormLeavesNoPageAndTheNextRequestRuns) {
@@ -159,7 +171,7 @@ TEST_F(EngineTrafficTest, ACancelStormLeavesNoPageAndTheNextRequestRuns) {
     EXPECT_EQ(EndOf(ReadAll(*queues[i])), i % 4 != 0 ? "cancelled" : "length");
   }
   Generate(engine, Ask("Once", 1));
-  const EngineStats stats = engine.Stats();
+  const EngineStats stats = StatsAfter(engine, 301);
   EXPECT_EQ(stats.pages_held, 0);
   EXPECT_EQ(stats.pages_free + stats.pages_cached, stats.pages_total);
   EXPECT_EQ(stats.running + stats.waiting, 0);
@@ -198,10 +210,9 @@ TEST_F(EngineTrafficTest, AReaderThatClosesItsQueueCancels) {
   ASSERT_TRUE(engine.Submit(Ask("Once upon a time", 3000), queue).ok());
   queue->Next();
   queue->Close();
-  while (engine.Stats().finished[static_cast<size_t>(FinishReason::kCancelled)] == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_EQ(engine.Stats().running, 0);
+  const EngineStats stats = StatsAfter(engine, 1);
+  EXPECT_EQ(stats.finished[static_cast<size_t>(FinishReason::kCancelled)], 1);
+  EXPECT_EQ(stats.running, 0);
 }
 
 TEST_F(EngineTrafficTest, SequencesOfARequestAreThoseOfTheirNumbers) {

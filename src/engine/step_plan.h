@@ -30,7 +30,7 @@ struct WaitingView {
 struct SchedulerState {
   std::vector<RunningView> running = {};
   std::vector<WaitingView> waiting = {};  ///< the first of the queue; paused requests left out
-  int64_t available_pages = 0;       ///< free or evictable
+  int64_t available_pages = 0;            ///< free or evictable
 };
 
 /// The limits of a step.

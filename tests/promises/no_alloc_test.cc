@@ -1,5 +1,6 @@
 // A step allocates nothing: neither the forward pass of a prefill, a decode or a mixture, nor the
-// sampling of a token. This program replaces the global allocation functions by ones that count.
+// sampling of a token, nor the engine around them once its lists have grown. This program replaces
+// the global allocation functions by ones that count.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "engine/core.h"
+#include "engine/model_network.h"
 #include "kv/page_table.h"
 #include "sampling/sampler.h"
 #include "support/random_model.h"
@@ -158,6 +161,50 @@ TEST(NoAllocation, SamplingOfEveryKind) {
             }),
             0);
   EXPECT_TRUE(all_ok);
+}
+
+// The engine around the forward pass: planning, pages, tree, sampling, events. Three sequences
+// decode across page borders, two of them forks that share a page.
+TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
+  const model::Transformer network = support::MakeRandomModel({});
+  const engine::ResolvedOptions options = {.context = 256,
+                                           .max_chunk = 64,
+                                           .max_rows = 64,
+                                           .max_logit_rows = 4,
+                                           .max_running = 4,
+                                           .page_count = 40,
+                                           .threads = 2};
+  auto forward = engine::ModelNetwork::Create(network, options);
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(network.config().vocab);
+  ASSERT_TRUE(forward.ok() && sampler.ok());
+  engine::CacheManager cache(options.page_count);
+  engine::TokenChooser chooser(*std::move(sampler), {}, options.context);
+  const engine::RealClock clock;
+  const engine::Scheduler scheduler;
+  engine::Core core({.context = options.context,
+                     .max_rows = options.max_rows,
+                     .max_chunk = options.max_chunk,
+                     .max_running = options.max_running},
+                    {.network = **forward,
+                     .clock = clock,
+                     .cache = cache,
+                     .scheduler = scheduler,
+                     .chooser = chooser});
+  for (uint64_t id = 1; id <= 2; ++id) {
+    Request request{.prompt = std::vector<TokenId>(10 * id, static_cast<TokenId>(id))};
+    request.n = static_cast<int32_t>(id);
+    core.Submit({.id = RequestId{id},
+                 .request = std::move(request),
+                 .sink = std::make_shared<EventQueue>(1000)});
+  }
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(core.Step());
+  ASSERT_EQ(core.running().size(), 3u);
+  EXPECT_EQ(AllocationsOf([&] {
+              for (int i = 0; i < 100; ++i) core.Step();
+            }),
+            0);
+  EXPECT_EQ(core.Stats().running, 3);
+  EXPECT_GT(core.Stats().output_tokens, 300);
 }
 
 }  // namespace
