@@ -21,17 +21,6 @@ void Embed(const Weights& weights, const StepBatch& batch, const Transformer::Co
   });
 }
 
-// Moves the rows whose logits are wanted to the front. They are ascending, so no row is overwritten
-// before it is read.
-void GatherLogitRows(const StepBatch& batch, int64_t width, const Workspace& workspace) {
-  for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
-    const int64_t from = batch.logit_rows[i];
-    const auto to = static_cast<int64_t>(i);
-    if (from == to) continue;
-    std::copy_n(workspace.residual.row(from), width, workspace.residual.row(to));
-  }
-}
-
 void CheckBatch(const StepBatch& batch, const Transformer::Context& context) {
   const StepLimits& limits = context.workspace.limits();
   CHECK(batch.row_count() <= limits.rows);
@@ -68,16 +57,18 @@ kv::KvLayout Transformer::KvLayoutFor(kernels::KvType type) const {
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
   CheckBatch(batch, context);
   Embed(weights_, batch, context);
+  int64_t rows = batch.row_count();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    AttentionBlock(*this, layer, batch, context);
-    FeedForwardBlock(*this, layer, batch.row_count(), context);
+    const bool last = layer + 1 == config_.layers;
+    rows = AttentionBlock(*this, {layer, batch}, last ? RowsKept::kLogitRows : RowsKept::kAll,
+                          context);
+    if (rows > 0) FeedForwardBlock(*this, layer, rows, context);
   }
-  if (batch.logit_rows.empty()) return;
+  if (rows == 0) return;
   const Workspace& space = context.workspace;
-  GatherLogitRows(batch, config_.embedding, space);
   const std::array<Product, 1> head = {Product{&weights_.output, space.logits}};
   Linear({.rows = space.residual,
-          .row_count = static_cast<int64_t>(batch.logit_rows.size()),
+          .row_count = rows,
           .norm = weights_.output_norm.data(),
           .epsilon = config_.norm_epsilon,
           .normed = space.normed,

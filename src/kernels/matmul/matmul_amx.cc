@@ -453,7 +453,9 @@ struct AmxMatmul {
       const int count =
           static_cast<int>(std::min<int64_t>(Policy::kUnitsAtOnce, block.units_of_panel - unit));
       for (int p = 0; p < block.panels; ++p) {
-        Policy::Unpack(block.units + p * block.units_of_panel + unit, count, scratch.weights[p]);
+        const Unit* units = block.units + p * block.units_of_panel + unit;
+        Policy::Unpack(units, count, scratch.weights[p]);
+        for (int u = 0; u < count; ++u) PrefetchUnit(units + count + u);
       }
       RunUnits(block, unit, count, scratch);
     }
@@ -504,6 +506,13 @@ struct AmxMatmul {
     if constexpr (kMultiply) Policy::template Multiply<kStep>(job);
     if constexpr (kAccumulate) Policy::template Accumulate<kStep>(before, sums);
     if constexpr (kStep < 7) Step<kMultiply, kAccumulate, kStep + 1>(job, before, sums);
+  }
+
+  // The next columns of a panel: they are needed after all tokens have passed over these.
+  static void PrefetchUnit(const Unit* unit) {
+    for (size_t line = 0; line < sizeof(Unit); line += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(unit) + line, _MM_HINT_T1);
+    }
   }
 
   static void Store(const Block& block, const Scratch& scratch, float* out, int64_t stride) {

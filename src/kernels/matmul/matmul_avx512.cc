@@ -106,6 +106,7 @@ struct Block32Kernel {
     for (int64_t b = 0; b < blocks; ++b) {
       const Unit& unit = units[b];
       const Tile& a = tile[b];
+      PrefetchAhead<sizeof(Unit)>(&unit);
       Weights w;
       Unpack(unit, w);
       const __m512 d = LoadHalves(unit.d);
@@ -349,7 +350,10 @@ struct SuperKernel {
 #pragma GCC unroll 16
       for (int m = 0; m < MR; ++m) sums[m] = _mm512_setzero_si512();
 #pragma GCC unroll 1
-      for (int b = 4 * half; b < 4 * half + 4; ++b) policy.AddBlock(unit, a, b, sums);
+      for (int b = 4 * half; b < 4 * half + 4; ++b) {
+        PrefetchAhead<sizeof(Unit) / 8>(&unit, b);
+        policy.AddBlock(unit, a, b, sums);
+      }
 #pragma GCC unroll 16
       for (int m = 0; m < MR; ++m) {
         __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
@@ -424,7 +428,9 @@ struct FloatKernel {
       __m512 w[NP];
 #pragma GCC unroll 8
       for (int p = 0; p < NP; ++p) {
-        w[p] = Element::Load16(panels + p * panel_bytes + k * kPanelRows * Element::kBytes);
+        const std::byte* column = panels + p * panel_bytes + k * kPanelRows * Element::kBytes;
+        PrefetchAhead<1>(column);
+        w[p] = Element::Load16(column);
       }
 #pragma GCC unroll 16
       for (int m = 0; m < MR; ++m) {

@@ -11,6 +11,7 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -38,23 +39,35 @@ void RunPeak(benchmark::State& state, PeakFn peak) {
       benchmark::Counter(static_cast<double>(macs) * 1e-9, benchmark::Counter::kIsRate);
 }
 
-// 1536 columns: 8 panels of the largest type (kF32, 96 KiB each) fit an L2 of 1 MiB.
+// Where the weights come from. 1536 columns: 8 panels of the largest type (kF32, 96 KiB each) fit
+// an L2 of 1 MiB; from memory, 512 MiB are more than any cache holds.
 constexpr int64_t kCols = 1536;
-constexpr int64_t kPanels = 8;
+constexpr int64_t kCachedPanels = 8;
+constexpr int64_t kMemoryBytes = int64_t{512} << 20;
+enum class Source { kCache, kMemory };
 
-void RunMatmul(benchmark::State& state, Isa isa, tensor::DType dtype, int tokens) {
+struct MatmulCase {
+  Isa isa;
+  tensor::DType dtype;
+  int tokens;
+  Source source;
+};
+
+void RunMatmul(benchmark::State& state, const MatmulCase& test) {
+  const auto [isa, dtype, tokens, from] = test;
   std::mt19937 random(1);
   const PanelType type = PanelTypeFor(dtype);
   const int64_t panel_bytes = PanelBytes(type, kCols);
+  const int64_t panel_count = from == Source::kCache ? kCachedPanels : kMemoryBytes / panel_bytes;
   const std::vector<std::byte> source = RandomBlocks(dtype, kPanelRows * kCols, random);
   Result<AlignedBuffer> panels =
-      AlignedBuffer::Create(static_cast<uint64_t>(kPanels * panel_bytes));
+      AlignedBuffer::Create(static_cast<uint64_t>(panel_count * panel_bytes));
   const ActivationFormat format = InfoOf(type).activation;
   const int64_t token_bytes = ActivationBytes(format, kCols);
   Result<AlignedBuffer> tiles = AlignedBuffer::Create(static_cast<uint64_t>(tokens * token_bytes));
   Result<AlignedBuffer> scratch = AlignedBuffer::Create(kMatmulScratchBytes);
   CHECK(panels.ok() && tiles.ok() && scratch.ok());
-  for (int64_t p = 0; p < kPanels; ++p) {
+  for (int64_t p = 0; p < panel_count; ++p) {
     PackPanel(dtype, source, kPanelRows, kCols, panels->data() + p * panel_bytes);
   }
   std::vector<float> x(tokens * kCols);
@@ -66,26 +79,38 @@ void RunMatmul(benchmark::State& state, Isa isa, tensor::DType dtype, int tokens
                                        .cols = kCols,
                                        .tile = tiles->data() + first * token_bytes});
   }
-  std::vector<float> out(tokens * kPanels * kPanelRows);
+  std::vector<float> out(tokens * panel_count * kPanelRows);
   const MatmulFn matmul = MatmulFor(isa, type);
   for (auto _ : state) {
     matmul({.panels = panels->data(),
-            .panel_count = kPanels,
+            .panel_count = panel_count,
             .cols = kCols,
             .tiles = tiles->data(),
             .tokens = tokens,
             .out = out.data(),
-            .out_stride = kPanels * kPanelRows,
+            .out_stride = panel_count * kPanelRows,
             .scratch = scratch->data()});
     benchmark::DoNotOptimize(out.data());
     benchmark::ClobberMemory();
   }
   const double macs =
-      static_cast<double>(state.iterations() * tokens * kPanels * kPanelRows * kCols);
+      static_cast<double>(state.iterations() * tokens * panel_count * kPanelRows * kCols);
   state.counters["GMAC/s"] = benchmark::Counter(macs * 1e-9, benchmark::Counter::kIsRate);
   state.counters["GB/s"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * kPanels * panel_bytes) * 1e-9,
+      benchmark::Counter(static_cast<double>(state.iterations() * panel_count * panel_bytes) * 1e-9,
                          benchmark::Counter::kIsRate);
+}
+
+// One pass over as much memory.
+void RunRead(benchmark::State& state, Isa isa) {
+  Result<AlignedBuffer> buffer = AlignedBuffer::Create(kMemoryBytes);
+  CHECK(buffer.ok());
+  std::memset(buffer->data(), 1, buffer->size());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(PeakFor(isa).read(buffer->data(), kMemoryBytes));
+  }
+  state.counters["GB/s"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * kMemoryBytes) * 1e-9, benchmark::Counter::kIsRate);
 }
 
 void RunQuantize(benchmark::State& state, Isa isa, ActivationFormat format) {
@@ -117,7 +142,11 @@ void RegisterMatmul(Isa isa) {
       const std::string name = "matmul/" + std::string(IsaName(isa)) + "/" +
                                std::string(tensor::InfoOf(dtype).name) + "/" +
                                std::to_string(tokens);
-      benchmark::RegisterBenchmark(name.c_str(), RunMatmul, isa, dtype, tokens);
+      benchmark::RegisterBenchmark(name.c_str(), RunMatmul,
+                                   MatmulCase{isa, dtype, tokens, Source::kCache});
+      if (tokens > 8) continue;
+      benchmark::RegisterBenchmark((name + "/memory").c_str(), RunMatmul,
+                                   MatmulCase{isa, dtype, tokens, Source::kMemory});
     }
   }
 }
@@ -137,6 +166,7 @@ void RegisterAll() {
     const std::string name = "peak/" + std::string(IsaName(isa));
     benchmark::RegisterBenchmark((name + "/dot").c_str(), RunPeak, PeakFor(isa).dot);
     benchmark::RegisterBenchmark((name + "/fma").c_str(), RunPeak, PeakFor(isa).fma);
+    benchmark::RegisterBenchmark((name + "/read").c_str(), RunRead, isa);
     RegisterMatmul(isa);
     RegisterQuantize(isa);
   }

@@ -92,18 +92,36 @@ void FinishRows(const Transformer& transformer, int64_t layer, const StepBatch& 
 // Attention of up to kUnitRows rows of one sequence and one KV head.
 struct AttentionUnit {
   const SequenceRows* sequence;
-  int64_t first_row;  // in the step
-  int64_t offset;     // of the first row of the unit in the sequence's rows
+  int64_t row;  // of its first row in the workspace
+  int64_t rows;
+  int64_t position;  // of its first row
   int64_t head;
 };
 
-AttentionUnit FindUnit(const StepBatch& batch, int64_t kv_heads, int64_t unit) {
+int64_t UnitCount(const StepBatch& batch, RowsKept kept, int64_t kv_heads) {
+  if (kept == RowsKept::kLogitRows) {
+    return static_cast<int64_t>(batch.logit_rows.size()) * kv_heads;
+  }
+  int64_t units = 0;
+  for (const SequenceRows& sequence : batch.sequences) {
+    units += DivCeil(sequence.row_count, kUnitRows) * kv_heads;
+  }
+  return units;
+}
+
+AttentionUnit FindUnit(const StepBatch& batch, RowsKept kept, int64_t kv_heads, int64_t unit) {
+  if (kept == RowsKept::kLogitRows) {
+    const int64_t index = unit / kv_heads;
+    const Row row = FindRow(batch, batch.logit_rows[static_cast<size_t>(index)]);
+    return {row.sequence, index, 1, row.position, unit % kv_heads};
+  }
   int64_t first_row = 0;
   for (const SequenceRows& sequence : batch.sequences) {
     const int64_t units = DivCeil(sequence.row_count, kUnitRows) * kv_heads;
     if (unit < units) {
       const int64_t offset = unit / kv_heads * kUnitRows;
-      return {&sequence, first_row + offset, offset, unit % kv_heads};
+      return {&sequence, first_row + offset, std::min(kUnitRows, sequence.row_count - offset),
+              sequence.first_position + offset, unit % kv_heads};
     }
     unit -= units;
     first_row += sequence.row_count;
@@ -111,28 +129,25 @@ AttentionUnit FindUnit(const StepBatch& batch, int64_t kv_heads, int64_t unit) {
   UNREACHABLE();
 }
 
-void Attend(const Transformer& transformer, int64_t layer, const StepBatch& batch,
+void Attend(const Transformer& transformer, const LayerStep& step, RowsKept kept,
             const Transformer::Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kAttention);
   const ModelConfig& config = transformer.config();
   const Workspace& space = context.workspace;
   // sqrt is correctly rounded everywhere.
   const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.key_dim)));
-  int64_t units = 0;
-  for (const SequenceRows& sequence : batch.sequences) {
-    units += DivCeil(sequence.row_count, kUnitRows) * config.kv_heads;
-  }
+  const int64_t units = UnitCount(step.batch, kept, config.kv_heads);
   context.execution.pool.Run(units, [&](int64_t index, int worker) {
-    const AttentionUnit unit = FindUnit(batch, config.kv_heads, index);
+    const AttentionUnit unit = FindUnit(step.batch, kept, config.kv_heads, index);
     const int64_t group = config.group();
     context.execution.kernels.attention(
-        {.kv = context.store.View(layer, unit.head, unit.sequence->pages),
-         .query = space.query.row(unit.first_row) + unit.head * group * config.key_dim,
+        {.kv = context.store.View(step.layer, unit.head, unit.sequence->pages),
+         .query = space.query.row(unit.row) + unit.head * group * config.key_dim,
          .query_stride = space.query.stride,
-         .out = space.attention.row(unit.first_row) + unit.head * group * config.value_dim,
+         .out = space.attention.row(unit.row) + unit.head * group * config.value_dim,
          .out_stride = space.attention.stride,
-         .tokens = std::min(kUnitRows, unit.sequence->row_count - unit.offset),
-         .first_position = unit.sequence->first_position + unit.offset,
+         .tokens = unit.rows,
+         .first_position = unit.position,
          .group = static_cast<int>(group),
          .scale = scale,
          .window = config.window,
@@ -140,13 +155,26 @@ void Attend(const Transformer& transformer, int64_t layer, const StepBatch& batc
   });
 }
 
+// Moves the rows whose logits are wanted to the front. They are ascending, so no row is overwritten
+// before it is read.
+void MoveLogitRows(const StepBatch& batch, const ModelConfig& config, const Workspace& space) {
+  for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
+    const int64_t from = batch.logit_rows[i];
+    const auto to = static_cast<int64_t>(i);
+    if (from == to) continue;
+    std::copy_n(space.residual.row(from), config.embedding, space.residual.row(to));
+    std::copy_n(space.query.row(from), config.query_width(), space.query.row(to));
+  }
+}
+
 }  // namespace
 
-void AttentionBlock(const Transformer& transformer, int64_t layer, const StepBatch& batch,
-                    const Transformer::Context& context) {
+int64_t AttentionBlock(const Transformer& transformer, const LayerStep& step, RowsKept kept,
+                       const Transformer::Context& context) {
   const ModelConfig& config = transformer.config();
-  const LayerWeights& weights = transformer.weights().layers[static_cast<size_t>(layer)];
+  const LayerWeights& weights = transformer.weights().layers[static_cast<size_t>(step.layer)];
   const Workspace& space = context.workspace;
+  const StepBatch& batch = step.batch;
   const std::array<Product, 3> projections = {Product{&weights.query, space.query},
                                               Product{&weights.key, space.key},
                                               Product{&weights.value, space.value}};
@@ -157,12 +185,19 @@ void AttentionBlock(const Transformer& transformer, int64_t layer, const StepBat
           .normed = space.normed,
           .phase = Phase::kQkv},
          projections, space, context.execution);
-  FinishRows(transformer, layer, batch, context);
-  Attend(transformer, layer, batch, context);
+  FinishRows(transformer, step.layer, batch, context);
+  int64_t rows = batch.row_count();
+  if (kept == RowsKept::kLogitRows) {
+    rows = static_cast<int64_t>(batch.logit_rows.size());
+    if (rows == 0) return 0;
+    MoveLogitRows(batch, config, space);
+  }
+  Attend(transformer, step, kept, context);
   const std::array<Product, 1> output = {Product{&weights.attention_output, space.projected}};
-  Linear({.rows = space.attention, .row_count = batch.row_count(), .phase = Phase::kOutput}, output,
-         space, context.execution);
-  AddToResidual(batch.row_count(), config.embedding, space, context.execution);
+  Linear({.rows = space.attention, .row_count = rows, .phase = Phase::kOutput}, output, space,
+         context.execution);
+  AddToResidual(rows, config.embedding, space, context.execution);
+  return rows;
 }
 
 }  // namespace skald::model

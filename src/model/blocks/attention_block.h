@@ -3,14 +3,26 @@
 ///     x += O * attention(rope(norm(Q * h)), rope(norm(K * h)), V * h),   h = RMSNorm(x)
 #pragma once
 
+#include <cstdint>
+
 #include "model/transformer.h"
 
 namespace skald::model {
 
-/// Applies the attention block of `layer` to every row of workspace.residual.
-/// The projections and the output product are computed for all rows; K and V of all rows are in the
-/// pages afterwards.
-void AttentionBlock(const Transformer& transformer, int64_t layer, const StepBatch& batch,
-                    const Transformer::Context& context);
+/// A layer, and the rows that pass through it.
+struct LayerStep {
+  int64_t layer;
+  const StepBatch& batch;
+};
+
+/// The rows that go on from a layer. Behind the last one only those whose logits are wanted matter:
+/// for all others it is enough that their K and V are in the pages.
+enum class RowsKept : uint8_t { kAll, kLogitRows };
+
+/// Applies the attention block of `step.layer` and returns how many rows go on, at the front of
+/// workspace.residual: all of them in their order, or row i for batch.logit_rows[i]. K and V of all
+/// rows are in the pages afterwards.
+int64_t AttentionBlock(const Transformer& transformer, const LayerStep& step, RowsKept kept,
+                       const Transformer::Context& context);
 
 }  // namespace skald::model
