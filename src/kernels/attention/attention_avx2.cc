@@ -6,6 +6,7 @@
 // The region opens after everything else and before the templates, so their order is fixed.
 // clang-format off
 #include "kernels/isa/target_avx2_begin.h"
+#include "kernels/attention/append_kv_generic.h"
 #include "kernels/attention/attention_generic.h"
 // clang-format on
 

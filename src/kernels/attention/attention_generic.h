@@ -1,271 +1,225 @@
-/// Attention and AppendKv over a vector type. Include inside a target region (isa/vec_avx512.h says
-/// how).
+/// Attention over a vector type. Include inside a target region (isa/vec_avx512.h says how).
 ///
-/// A block of rows (tokens x query heads of the group) walks over the partitions. In each, the rows
-/// are taken R at a time through four steps: ScoreTiles (lanes are tokens), SoftmaxRow, AddValues
-/// (lanes are value elements), MergeRow. Each loaded vector of K or V serves R rows, and each row's
-/// chains are exactly those of numerics 3.7: which rows stand beside it changes nothing.
+/// A block of rows (tokens x query heads of the group) walks over the partitions. In each, all rows
+/// go through four steps: scores (lanes are tokens), softmax, values (lanes are value elements),
+/// merge. The first and the third have two ways, with the same bits:
+///
+/// * Few rows (decode): K and V are read once, where they lie, and widened on the way.
+/// * Many rows (prefill): page by page, K or V is widened into the scratch, where it stays in L1
+///   while all rows use it; widening costs the FMA units a slot per vector, so it must be shared.
 #pragma once
 
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_layout.h"
-#include "kernels/isa/exp_generic.h"
+#include "kernels/attention/softmax_generic.h"
+#include "kernels/attention/tiles_generic.h"
 
 namespace skald::kernels {
 
-/// Vectors that a kernel of R rows handles at a time: a power of two, as many as there are
-/// accumulators for.
-template <typename V, int R>
-constexpr int VectorsFor() {
-  if (4 * R <= V::kAccumulators) return 4;
-  return 2 * R <= V::kAccumulators ? 2 : 1;
-}
-
-/// S of R rows against N tiles of 16 tokens.
-///   tiles     N tiles of [key_dim][16]
-///   query     [key_dim][R], scaled
-///   scores    row r, tile j at scores + r * kScoreStride + 16 * j
-template <typename V, typename T, int R, int N>
-inline void ScoreTiles(const std::byte* const* tiles, int key_dim, const float* query,
-                       float* scores) {
-  const T* tile[N];
-  V acc[R][N];
-  for (int j = 0; j < N; ++j) tile[j] = reinterpret_cast<const T*>(tiles[j]);
-  for (int r = 0; r < R; ++r) {
-    for (int j = 0; j < N; ++j) acc[r][j] = V::Zero();
-  }
-  for (int64_t d = 0; d < key_dim; ++d) {
-    V k[N];
-    for (int j = 0; j < N; ++j) k[j] = V::Load(tile[j] + d * kKeyTileTokens);
-    for (int r = 0; r < R; ++r) {
-      const V q = V::Broadcast(query[d * R + r]);
-      for (int j = 0; j < N; ++j) acc[r][j] = Fma(k[j], q, acc[r][j]);
-    }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int j = 0; j < N; ++j) Store(acc[r][j], scores + r * kScoreStride + 16 * j);
-  }
-}
-
-/// ScoreTiles for a range of tiles of a partition: N at a time, then the rest by halves.
-struct TileRange {
-  int first;
-  int end;
-};
-template <typename V, typename T, int R, int N>
-inline void ScoreRange(const PartitionView& view, TileRange tiles, int key_dim, const float* query,
-                       float* scores) {
-  for (; tiles.first + N <= tiles.end; tiles.first += N) {
-    ScoreTiles<V, T, R, N>(view.key_tiles + tiles.first, key_dim, query,
-                           scores + kKeyTileTokens * tiles.first);
-  }
-  if constexpr (N > 1) {
-    if (tiles.first < tiles.end) {
-      ScoreRange<V, T, R, N / 2>(view, tiles, key_dim, query, scores);
-    }
-  }
-}
-
-/// Turns S of one row into e and returns the row's maximum m_p and sum l_p. Scores of positions the
-/// row does not see are never used, whatever they are.
-///   visible   relative to the partition; not empty
-struct SoftmaxResult {
-  float maximum;
-  float sum;
-};
-template <typename V>
-inline SoftmaxResult SoftmaxRow(PositionRange visible, float* scores) {
-  const int64_t first = visible.begin / 16 * 16;
-  const V lowest = V::Broadcast(-__builtin_inff());
-  V maxima = lowest;
-  for (int64_t t = first; t < visible.end; t += 16) {
-    const auto seen = V::Lanes(visible.begin - t, visible.end - t);
-    // NaN scores lose against every maximum (Max returns its second operand), as in the scalar
-    // code.
-    maxima = Max(Select(seen, V::Load(scores + t), lowest), maxima);
-  }
-  const float maximum = ReduceMax(maxima);
-  V sums = V::Zero();
-  for (int64_t t = first; t < visible.end; t += 16) {
-    const auto seen = V::Lanes(visible.begin - t, visible.end - t);
-    const V e = Exp(Sub(V::Load(scores + t), V::Broadcast(maximum)));
-    const V visible_e = Select(seen, e, V::Zero());
-    sums = Add(sums, visible_e);  // adding +0 leaves a sum >= +0 as it is
-    Store(visible_e, scores + t);
-  }
-  return {maximum, FoldSum(sums)};
-}
-
-/// o_p += V * e for R rows that see all of block.range, N vectors of 16 value elements.
-///   e        row r at e + r * kScoreStride, indexed by position in the partition
-///   partial  row r at partial + r * block.padded, indexed by value element
-template <typename V, typename T, int R, int N>
-inline void AddValueColumns(const ValueBlock& block, const float* e, float* partial) {
-  V acc[R][N];
-  float* sums = partial + block.column;
-  for (int r = 0; r < R; ++r) {
-    for (int j = 0; j < N; ++j) acc[r][j] = V::Load(sums + r * block.padded + 16 * j);
-  }
-  for (int64_t t = block.range.begin; t < block.range.end;) {
-    const int64_t page = t / kPageTokens;
-    const int64_t page_end = (page + 1) * kPageTokens;
-    const int64_t stop = page_end < block.range.end ? page_end : block.range.end;
-    const T* row = reinterpret_cast<const T*>(block.view->value_pages[page]) +
-                   t % kPageTokens * block.padded + block.column;
-    for (; t < stop; ++t, row += block.padded) {
-      V v[N];
-      for (int j = 0; j < N; ++j) v[j] = V::Load(row + 16 * j);
-      for (int r = 0; r < R; ++r) {
-        const V weight = V::Broadcast(e[r * kScoreStride + t]);
-        for (int j = 0; j < N; ++j) acc[r][j] = Fma(v[j], weight, acc[r][j]);
-      }
-    }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int j = 0; j < N; ++j) Store(acc[r][j], sums + r * block.padded + 16 * j);
-  }
-}
-
-/// AddValueColumns for all columns from block.column on: N vectors at a time, then the rest by
-/// halves.
-template <typename V, typename T, int R, int N>
-inline void AddValues(ValueBlock block, const float* e, float* partial) {
-  for (; block.column + 16 * N <= block.padded; block.column += 16 * N) {
-    AddValueColumns<V, T, R, N>(block, e, partial);
-  }
-  if constexpr (N > 1) {
-    if (block.column < block.padded) AddValues<V, T, R, N / 2>(block, e, partial);
-  }
-}
-
-/// o_p of R rows. The positions that all of them see are taken together; what only some see, at the
-/// causal edge and at the far edge of the window, row by row: a V row that a query does not see
-/// must not enter its chain even with weight 0, because 0 * infinity is NaN.
-///   visible   of each row, relative to the partition; both ends ascend
-template <typename V, typename T, int R>
-inline void AddVisibleValues(ValueBlock block, const PositionRange* visible, const float* e,
-                             float* partial) {
-  for (int64_t i = 0; i < R * block.padded; i += 16) Store(V::Zero(), partial + i);
-  constexpr int kColumns1 = VectorsFor<V, 1>();
-  const PositionRange common = {visible[R - 1].begin, visible[0].end};
-  for (int r = 0; r < R; ++r) {
-    const int64_t stop = common.empty() ? visible[r].end : common.begin;
-    block.range = {visible[r].begin, stop};
-    if (block.range.empty()) continue;
-    AddValues<V, T, 1, kColumns1>(block, e + r * kScoreStride, partial + r * block.padded);
-  }
-  if (common.empty()) return;
-  block.range = common;
-  AddValues<V, T, R, VectorsFor<V, R>()>(block, e, partial);
-  for (int r = 0; r < R; ++r) {
-    block.range = {common.end, visible[r].end};
-    if (block.range.empty()) continue;
-    AddValues<V, T, 1, kColumns1>(block, e + r * kScoreStride, partial + r * block.padded);
-  }
-}
-
-/// Merges a partition into the running state of one row.
-///   maximum, sum, out   m, l, o of the row;   partial   o_p;   padded   floats of out and partial
-struct RunningRow {
-  float* maximum;
-  float* sum;
-  float* out;
-};
-template <typename V>
-inline void MergeRow(SoftmaxResult softmax, const float* partial, int64_t padded, RunningRow row) {
-  const V m = V::Broadcast(*row.maximum);
-  const V m_p = V::Broadcast(softmax.maximum);
-  const V maximum = Max(m_p, m);
-  const V a = Exp(Sub(m, maximum));
-  const V b = Exp(Sub(m_p, maximum));
-  const V l = Fma(V::Broadcast(*row.sum), a, Mul(V::Broadcast(softmax.sum), b));
-  *row.maximum = First(maximum);
-  *row.sum = First(l);
-  for (int64_t d = 0; d < padded; d += 16) {
-    Store(Fma(V::Load(row.out + d), a, Mul(V::Load(partial + d), b)), row.out + d);
-  }
-}
-
-/// Rows first_row .. first_row + R - 1 of a block in the partition that starts at `partition`.
-template <typename V, typename T, int R>
-inline void AttendRows(const AttentionBlock& block, const PartitionView& view, int64_t partition,
-                       int64_t first_row) {
-  PositionRange visible[R];
-  PositionRange any = {kPartitionTokens, 0};
-  for (int r = 0; r < R; ++r) {
-    const PositionRange cut = CutToPartition(block.Visible(first_row + r), partition);
-    visible[r] = {cut.begin - partition, cut.end - partition};
-    if (visible[r].empty()) continue;
-    any.begin = visible[r].begin < any.begin ? visible[r].begin : any.begin;
-    any.end = visible[r].end > any.end ? visible[r].end : any.end;
-  }
-  if (any.empty()) return;
-  const AttentionScratch& layout = block.layout;
-  float* scratch = block.args->scratch;
-  float* scores = scratch + layout.scores;
-  float* partial = scratch + layout.partial;
-  const int key_dim = block.args->kv.key_dim;
-  const TileRange tiles = {static_cast<int>(any.begin / kKeyTileTokens),
-                           static_cast<int>((any.end - 1) / kKeyTileTokens + 1)};
-  ScoreRange<V, T, R, VectorsFor<V, R>()>(view, tiles, key_dim,
-                                          scratch + layout.query + first_row * key_dim, scores);
-  SoftmaxResult softmax[R] = {};
-  for (int r = 0; r < R; ++r) {
-    if (!visible[r].empty()) softmax[r] = SoftmaxRow<V>(visible[r], scores + r * kScoreStride);
-  }
-  const ValueBlock values = {&view, layout.padded_values, 0, {}};
-  AddVisibleValues<V, T, R>(values, visible, scores, partial);
-  for (int r = 0; r < R; ++r) {
-    if (visible[r].empty()) continue;
-    const int64_t row = first_row + r;
-    MergeRow<V>(softmax[r], partial + r * layout.padded_values, layout.padded_values,
-                {scratch + layout.maximum + row, scratch + layout.sum + row,
-                 scratch + layout.out + row * layout.padded_values});
-  }
-}
-
-/// AttendRows with R = rows, 1 <= rows <= R.
-template <typename V, typename T, int R>
-inline void AttendSomeRows(const AttentionBlock& block, const PartitionView& view,
-                           int64_t partition, int64_t first_row, int64_t rows) {
-  if constexpr (R > 1) {
-    if (rows < R) {
-      return AttendSomeRows<V, T, R - 1>(block, view, partition, first_row, rows);
-    }
-  }
-  AttendRows<V, T, R>(block, view, partition, first_row);
-}
-
-/// Rows of the next inner kernel when `remaining` rows of a block are left: they are shared out
-/// evenly, so 9 rows become 5 + 4 and not 8 + 1.
-template <typename V>
-inline int64_t NextRows(int64_t remaining) {
-  const int64_t kernels = (remaining + V::kRows - 1) / V::kRows;
+/// Rows of the next inner kernel when `remaining` rows are left and a kernel takes kRows: they are
+/// shared out evenly, so 9 rows become 5 + 4 and not 8 + 1.
+template <int kRows>
+constexpr int NextRows(int remaining) {
+  const int kernels = (remaining + kRows - 1) / kRows;
   return (remaining + kernels - 1) / kernels;
 }
 
-/// Scales the queries of a block into the scratch, [key_dim][rows] for each inner kernel, and sets
-/// m, l and o to their start.
+/// step.Run<rows>(row), 1 <= rows <= R.
+template <int R, typename Step>
+inline void RunSomeRows(const Step& step, int row, int rows) {
+  if constexpr (R > 1) {
+    if (rows < R) return RunSomeRows<R - 1>(step, row, rows);
+  }
+  step.template Run<R>(row);
+}
+
+/// step.Run for all of `count` rows, R or fewer at a time.
+template <int R, typename Step>
+inline void RunAllRows(const Step& step, int count) {
+  for (int row = 0; row < count;) {
+    const int rows = NextRows<R>(count - row);
+    RunSomeRows<R>(step, row, rows);
+    row += rows;
+  }
+}
+
+/// The scores of R rows at the positions `stripe`, rounded out to tiles. T: what the view holds.
+template <typename V, typename T>
+struct ScoreStep {
+  const PartitionRows& rows;
+  PositionRange stripe;
+
+  template <int R>
+  void Run(int row) const {
+    const PositionRange seen = Intersect(rows.Any(row, R), stripe);
+    if (seen.empty()) return;
+    const AttentionScratch& layout = rows.block->layout;
+    const TileRange tiles = {static_cast<int>(seen.begin / kKeyTileTokens),
+                             static_cast<int>((seen.end - 1) / kKeyTileTokens + 1)};
+    const QueryRows query = {rows.block->args->scratch + layout.query + rows.first_row + row,
+                             layout.query_stride, rows.block->args->kv.key_dim};
+    ScoreRange<V, T, R, VectorsFor<V, R>()>(rows.view, tiles, query, rows.Scores(row));
+  }
+};
+
+/// o_p of R rows. The positions of the stripe that all of them see are taken together; what only
+/// some see, at the causal edge and at the far edge of the window, row by row: a V row that a query
+/// does not see must not enter its chain even with weight 0, because 0 * infinity is NaN.
+template <typename V, typename T>
+struct ValueStep {
+  const PartitionRows& rows;
+  PositionRange stripe;
+
+  template <int R>
+  void Run(int row) const {
+    const PositionRange any = Intersect(rows.Any(row, R), stripe);
+    const PositionRange common = Intersect(rows.Common(row, R), stripe);
+    if (any.begin == common.begin && any.end == common.end) return Add<R>(row, common);
+    if (common.empty()) {
+      for (int r = row; r < row + R; ++r) Add<1>(r, Intersect(rows.visible[r], stripe));
+      return;
+    }
+    for (int r = row; r < row + R; ++r) {
+      Add<1>(r, Intersect(rows.visible[r], {stripe.begin, common.begin}));
+    }
+    Add<R>(row, common);
+    for (int r = row; r < row + R; ++r) {
+      Add<1>(r, Intersect(rows.visible[r], {common.end, stripe.end}));
+    }
+  }
+
+  template <int R>
+  void Add(int row, PositionRange range) const {
+    if (range.empty()) return;
+    const ValueBlock values = {&rows.view, rows.block->layout.padded_values, 0, range};
+    AddValues<V, T, R, VectorsFor<V, R>()>(values, rows.Scores(row), rows.Partial(row));
+  }
+};
+
+/// `count` elements of the cache as floats: where they lie, or widened in `scratch`.
 template <typename V>
-inline void StartBlock(const AttentionBlock& block) {
+inline const std::byte* Widen(const float* elements, int64_t, float*) {
+  return reinterpret_cast<const std::byte*>(elements);
+}
+template <typename V>
+inline const std::byte* Widen(const uint16_t* elements, int64_t count, float* scratch) {
+  for (int64_t i = 0; i < count; i += 16) Store(V::Load(elements + i), scratch + i);
+  return reinterpret_cast<const std::byte*>(scratch);
+}
+
+/// Scores, softmax and values of many rows. The view is used up: its pages are replaced by where
+/// their floats lie.
+template <typename V, typename T>
+inline void AttendManyRows(PartitionRows& rows) {
+  const PositionRange any = rows.Any(0, rows.count);
+  const AttentionScratch& layout = rows.block->layout;
+  float* page_floats = rows.block->args->scratch + layout.page;
+  const int64_t key_dim = rows.block->args->kv.key_dim;
+  const int64_t first_page = any.begin / kPageTokens;
+  const int64_t end_page = (any.end - 1) / kPageTokens + 1;
+  for (int64_t page = first_page; page < end_page; ++page) {
+    const std::byte** tiles = rows.view.key_tiles + 2 * page;
+    tiles[0] = Widen<V>(reinterpret_cast<const T*>(tiles[0]), kPageTokens * key_dim, page_floats);
+    tiles[1] = tiles[0] + sizeof(float) * kKeyTileTokens * key_dim;
+    const PositionRange stripe = {page * kPageTokens, (page + 1) * kPageTokens};
+    RunAllRows<V::kRows>(ScoreStep<V, float>{rows, stripe}, rows.count);
+  }
+  SoftmaxRows<V>(rows);
+  for (int64_t page = first_page; page < end_page; ++page) {
+    const std::byte*& values = rows.view.value_pages[page];
+    values = Widen<V>(reinterpret_cast<const T*>(values),
+                      int64_t{kPageTokens} * layout.padded_values, page_floats);
+    const PositionRange stripe = {page * kPageTokens, (page + 1) * kPageTokens};
+    RunAllRows<V::kRows / 2>(ValueStep<V, float>{rows, stripe}, rows.count);
+  }
+}
+
+/// Scores, softmax and values of up to V::kRows rows.
+template <typename V, typename T>
+inline void AttendFewRows(const PartitionRows& rows) {
+  const PositionRange any = rows.Any(0, rows.count);
+  RunSomeRows<V::kRows>(ScoreStep<V, T>{rows, any}, 0, rows.count);
+  SoftmaxRows<V>(rows);
+  RunSomeRows<V::kRows>(ValueStep<V, T>{rows, any}, 0, rows.count);
+}
+
+/// Rows first_row .. first_row + rows.count - 1 of a block in the partition that starts at
+/// `partition`.
+template <typename V, typename T>
+inline void AttendRows(PartitionRows& rows, int64_t partition) {
+  const AttentionBlock& block = *rows.block;
+  for (int r = 0; r < rows.count; ++r) {
+    const PositionRange cut = CutToPartition(block.Visible(rows.first_row + r), partition);
+    rows.visible[r] = {cut.begin - partition, cut.end - partition};
+  }
+  const PositionRange any = rows.Any(0, rows.count);
+  LocatePartition(block.args->kv, partition, {any.begin + partition, any.end + partition},
+                  rows.view);
+  float* partial = rows.Partial(0);
+  const int64_t partial_size = int64_t{rows.count} * block.layout.padded_values;
+  for (int64_t i = 0; i < partial_size; i += 16) Store(V::Zero(), partial + i);
+  if (rows.count <= V::kRows) {
+    AttendFewRows<V, T>(rows);
+  } else {
+    AttendManyRows<V, T>(rows);
+  }
+  MergeRows<V>(rows);
+}
+
+/// V::LoadPartial, fast where n >= 16.
+template <typename V>
+inline V LoadUpTo16(const float* p, int64_t n) {
+  return n >= 16 ? V::Load(p) : V::LoadPartial(p, n);
+}
+
+/// Transposes x, 16 vectors of 16.
+template <typename V>
+inline void Transpose(V* x) {
+  // The 8 bits of an element's index, vector then lane, rotate left by one in each round: vectors
+  // i and i + 8 become the pairs of vectors 2 i and 2 i + 1.
+  for (int round = 0; round < 4; ++round) {
+    V y[16];
+    for (int i = 0; i < 8; ++i) Interleave(x[i], x[i + 8], y[2 * i], y[2 * i + 1]);
+    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  }
+}
+
+/// Writes the queries of the block, scaled and transposed, to the scratch: 16 rows x 16 elements at
+/// a time.
+template <typename V>
+inline void ScaleQueries(const AttentionBlock& block) {
   const AttentionArgs& args = *block.args;
   const int64_t key_dim = args.kv.key_dim;
-  for (int64_t first = 0; first < block.rows;) {
-    const int64_t rows = NextRows<V>(block.rows - first);
-    float* scaled = args.scratch + block.layout.query + first * key_dim;
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t token = block.first_token + (first + r) / args.group;
-      const int64_t head = (first + r) % args.group;
-      const float* query = args.query + token * args.query_stride + head * key_dim;
-      for (int64_t d = 0; d < key_dim; ++d) scaled[d * rows + r] = query[d] * args.scale;
+  const V scale = V::Broadcast(args.scale);
+  for (int64_t row = 0; row < block.rows; row += 16) {
+    const float* query[16] = {};
+    for (int64_t r = 0; r < 16 && row + r < block.rows; ++r) {
+      const int64_t token = block.first_token + (row + r) / args.group;
+      query[r] = args.query + token * args.query_stride + (row + r) % args.group * key_dim;
     }
-    first += rows;
+    float* out = args.scratch + block.layout.query + row;
+    for (int64_t d = 0; d < key_dim; d += 16) {
+      V x[16] = {};
+      for (int r = 0; r < 16; ++r) {
+        if (query[r] == nullptr) break;
+        x[r] = Mul(LoadUpTo16<V>(query[r] + d, key_dim - d), scale);
+      }
+      Transpose(x);
+      for (int i = 0; i < 16; ++i, out += block.layout.query_stride) Store(x[i], out);
+    }
   }
+}
+
+/// Prepares the queries of a block and sets m, l and o to their start.
+template <typename V>
+inline void StartBlock(const AttentionBlock& block) {
+  ScaleQueries<V>(block);
+  float* scratch = block.args->scratch;
   for (int64_t row = 0; row < block.rows; ++row) {
-    args.scratch[block.layout.maximum + row] = -__builtin_inff();
-    args.scratch[block.layout.sum + row] = 0;
+    scratch[block.layout.maximum + row] = -__builtin_inff();
+    scratch[block.layout.sum + row] = 0;
   }
-  float* out = args.scratch + block.layout.out;
+  float* out = scratch + block.layout.out;
   for (int64_t i = 0; i < block.rows * block.layout.padded_values; i += 16) {
     Store(V::Zero(), out + i);
   }
@@ -290,14 +244,18 @@ inline void FinishBlock(const AttentionBlock& block) {
 template <typename V, typename T>
 inline void AttendBlock(const AttentionBlock& block) {
   StartBlock<V>(block);
+  PartitionRows rows;
+  rows.block = &block;
   const PositionRange seen = block.Visible();
   for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
-    PartitionView view;
-    LocatePartition(block.args->kv, p, CutToPartition(seen, p), view);
-    for (int64_t row = 0; row < block.rows;) {
-      const int64_t rows = NextRows<V>(block.rows - row);
-      AttendSomeRows<V, T, V::kRows>(block, view, p, row, rows);
-      row += rows;
+    int64_t row = 0;
+    int64_t end = block.rows;
+    while (CutToPartition(block.Visible(row), p).empty()) ++row;      // end before it
+    while (CutToPartition(block.Visible(end - 1), p).empty()) --end;  // begin behind it
+    for (; row < end; row += rows.count) {
+      rows.first_row = row;
+      rows.count = static_cast<int>(end - row < kBlockRows ? end - row : kBlockRows);
+      AttendRows<V, T>(rows, p);
     }
   }
   FinishBlock<V>(block);
@@ -318,44 +276,6 @@ inline void AttentionGeneric(const AttentionArgs& args) {
     } else {
       AttendBlock<V, float>(block);
     }
-  }
-}
-
-/// Up to 16 floats as they are written to a cache of T (numerics 2.3): halves are clamped.
-template <typename V>
-inline void StoreForCache(V x, float* out) {
-  Store(x, out);
-}
-template <typename V>
-inline void StoreForCache(V x, uint16_t* out) {
-  // Both pass NaN on: they return their second operand.
-  const V above = Max(V::Broadcast(-65504.0f), x);
-  Store(Min(V::Broadcast(65504.0f), above), out);
-}
-
-template <typename V, typename T>
-inline void AppendKvOf(const PagedKv& kv, int64_t position, const float* key, const float* value) {
-  T* column = reinterpret_cast<T*>(KeyTileOf(kv, position)) + position % kKeyTileTokens;
-  for (int64_t d = 0; d < kv.key_dim; d += 16) {
-    alignas(64) T converted[16];
-    StoreForCache(V::LoadPartial(key + d, kv.key_dim - d), converted);
-    for (int64_t i = 0; i < 16 && d + i < kv.key_dim; ++i) {
-      column[(d + i) * kKeyTileTokens] = converted[i];
-    }
-  }
-  T* row = reinterpret_cast<T*>(ValueRowOf(kv, position));
-  for (int64_t d = 0; d < kv.value_dim; d += 16) {
-    StoreForCache(V::LoadPartial(value + d, kv.value_dim - d), row + d);  // zeros behind the end
-  }
-}
-
-template <typename V>
-inline void AppendKvGeneric(const PagedKv& kv, int64_t position, const float* key,
-                            const float* value) {
-  if (kv.type == KvType::kF16) {
-    AppendKvOf<V, uint16_t>(kv, position, key, value);
-  } else {
-    AppendKvOf<V, float>(kv, position, key, value);
   }
 }
 

@@ -24,9 +24,14 @@ inline PositionRange VisibleRange(int64_t position, int64_t window) {
   return {begin, position + 1};
 }
 
+/// The positions in both.
+inline PositionRange Intersect(PositionRange a, PositionRange b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
 /// The part of `range` that lies in the partition that starts at `partition`.
 inline PositionRange CutToPartition(PositionRange range, int64_t partition) {
-  return {std::max(range.begin, partition), std::min(range.end, partition + kPartitionTokens)};
+  return Intersect(range, {partition, partition + kPartitionTokens});
 }
 
 /// The start of the partition that holds `position`.
@@ -74,7 +79,8 @@ inline void LocatePartition(const PagedKv& kv, int64_t partition, PositionRange 
 }
 
 /// Rows of a block: their queries and running outputs stay in the scratch (and in L2) while the
-/// partitions pass by, so K and V of a partition are read from memory once for all of them.
+/// partitions pass by, so K and V of a partition are read from memory once for all of them. A token
+/// with more heads than this is a block of its own.
 inline constexpr int kBlockRows = 64;
 /// Rows that one inner kernel handles at a time: 8 rows x 2 vectors are 16 accumulators.
 inline constexpr int kMicroRows = 8;
@@ -85,13 +91,18 @@ inline constexpr int kScoreStride = kPartitionTokens + 16;
 /// How AttentionArgs::scratch is divided; offsets and sizes in floats, each a multiple of 16.
 struct AttentionScratch {
   int block_tokens = 0;   ///< tokens of a block: all heads of a token are in the same block
+  int query_stride = 0;   ///< floats from one element of the scaled queries to the next
   int padded_values = 0;  ///< floats from one row's output to the next
-  int64_t query = 0;      ///< scaled queries of the block
+  int64_t query = 0;      ///< scaled queries of the block: [key_dim padded][query_stride]
   int64_t out = 0;        ///< running o of the rows
   int64_t maximum = 0;    ///< running m of the rows
   int64_t sum = 0;        ///< running l of the rows
-  int64_t scores = 0;     ///< S, then e, of kMicroRows rows in one partition
-  int64_t partial = 0;    ///< o_p of kMicroRows rows
+  // For kBlockRows rows in one partition:
+  int64_t scores = 0;             ///< S, then e
+  int64_t partial = 0;            ///< o_p
+  int64_t partition_maximum = 0;  ///< m_p, then the factor a of the merge
+  int64_t partition_sum = 0;      ///< l_p, then the factor b of the merge
+  int64_t page = 0;               ///< K or V of a page, widened to floats
   int64_t size = 0;
 };
 
@@ -100,18 +111,24 @@ inline AttentionScratch LayOutScratch(int key_dim, int value_dim, int group) {
   layout.block_tokens = std::max(1, kBlockRows / group);
   layout.padded_values = PaddedValueDim(value_dim);
   const int64_t rows = int64_t{layout.block_tokens} * group;
+  // An odd number of cache lines, so that the elements of a query do not compete for a few sets.
+  layout.query_stride = static_cast<int>(((rows + 15) / 16 | 1) * 16);
+  const int64_t padded_keys = (key_dim + 15) / 16 * 16;
   int64_t next = 0;
   const auto take = [&next](int64_t floats) {
     const int64_t start = next;
     next += (floats + 15) / 16 * 16;
     return start;
   };
-  layout.query = take(rows * key_dim);
+  layout.query = take(padded_keys * layout.query_stride);
   layout.out = take(rows * layout.padded_values);
   layout.maximum = take(rows);
   layout.sum = take(rows);
-  layout.scores = take(int64_t{kMicroRows} * kScoreStride);
-  layout.partial = take(int64_t{kMicroRows} * layout.padded_values);
+  layout.scores = take(int64_t{kBlockRows} * kScoreStride);
+  layout.partial = take(int64_t{kBlockRows} * layout.padded_values);
+  layout.partition_maximum = take(kBlockRows);
+  layout.partition_sum = take(kBlockRows);
+  layout.page = take(kPageTokens * std::max<int64_t>(key_dim, layout.padded_values));
   layout.size = next;
   return layout;
 }
@@ -131,6 +148,30 @@ struct AttentionBlock {
   }
   /// What any row sees. Without gaps: the tokens are consecutive.
   PositionRange Visible() const { return {Visible(0).begin, Visible(rows - 1).end}; }
+};
+
+/// Up to kBlockRows rows of a block in one partition; each sees some of it. Rows are counted from
+/// 0, positions from the start of the partition.
+struct PartitionRows {
+  const AttentionBlock* block = nullptr;
+  PartitionView view;     ///< of what any of the rows sees
+  int64_t first_row = 0;  ///< row 0 in the block
+  int count = 0;
+  PositionRange visible[kBlockRows];  ///< of each row, not empty; both ends ascend
+
+  /// What any, and what each, of `rows` rows from `row` on sees.
+  PositionRange Any(int row, int rows) const {
+    return {visible[row].begin, visible[row + rows - 1].end};
+  }
+  PositionRange Common(int row, int rows) const {
+    return {visible[row + rows - 1].begin, visible[row].end};
+  }
+  float* Scores(int row) const {
+    return block->args->scratch + block->layout.scores + row * kScoreStride;
+  }
+  float* Partial(int row) const {
+    return block->args->scratch + block->layout.partial + row * block->layout.padded_values;
+  }
 };
 
 /// Value elements and positions for one pass of an inner kernel.

@@ -99,6 +99,7 @@ inline __m256 PowerOfTwo8(__m256 n) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
 }
 inline F32x16 PowerOfTwo(F32x16 n) { return {PowerOfTwo8(n.lo), PowerOfTwo8(n.hi)}; }
+inline F32x16 ScaleByPowerOfTwo(F32x16 y, F32x16 n) { return Mul(y, PowerOfTwo(n)); }
 
 inline F32x16::Mask LessThan(F32x16 a, F32x16 b) {
   return {_mm256_castps_si256(_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),

@@ -82,6 +82,8 @@ inline F32x16 PowerOfTwo(F32x16 n) {
   const __m512i biased = _mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(biased, 23))};
 }
+/// y * 2^n for integers n in -126..127; unspecified for other n, but NaN stays NaN.
+inline F32x16 ScaleByPowerOfTwo(F32x16 y, F32x16 n) { return {_mm512_scalef_ps(y.v, n.v)}; }
 
 /// a < b; false where either is NaN.
 inline F32x16::Mask LessThan(F32x16 a, F32x16 b) {
