@@ -57,22 +57,32 @@ Visible VisibleTo(int64_t first_position, int64_t rows, int64_t window) {
   return visible;
 }
 
+// Bytes of K and V of one position in one layer.
+double LayerPositionBytes(const kv::KvLayout& layout) {
+  return static_cast<double>(layout.position_bytes()) / static_cast<double>(layout.layers);
+}
+
+// Attention of the last `rows` rows of a step.
 void AddAttention(const model::ModelConfig& config, const kv::KvLayout& layout,
-                  const StepShape& shape, StepWork& work) {
-  const auto rows = static_cast<double>(shape.rows);
+                  const StepShape& shape, int64_t rows, StepWork& work) {
+  if (rows == 0) return;
   const auto sequences = static_cast<double>(shape.sequences);
-  const double layer_position_bytes =
-      static_cast<double>(layout.position_bytes()) / static_cast<double>(layout.layers);
-  const Visible visible =
-      VisibleTo(shape.first_position, shape.rows / shape.sequences, config.window);
+  const int64_t end = shape.first_position + shape.rows / shape.sequences;
+  const int64_t rows_each = std::max<int64_t>(1, rows / shape.sequences);
+  const Visible visible = VisibleTo(end - rows_each, rows_each, config.window);
   BenchWork& attention = Of(work, Phase::kAttention);
   attention.float_macs += sequences * visible.by_rows * static_cast<double>(config.heads) *
                           static_cast<double>(config.key_dim + config.value_dim);
-  attention.bytes += sequences * visible.by_sequence * layer_position_bytes;
+  attention.bytes += sequences * visible.by_sequence * LayerPositionBytes(layout);
+}
+
+void AddRope(const model::ModelConfig& config, const kv::KvLayout& layout, int64_t rows,
+             StepWork& work) {
   const auto heads_width = static_cast<double>(config.query_width() + config.key_width());
   Of(work, Phase::kRope).bytes +=
-      rows * (2 * kFloatBytes * heads_width +
-              kFloatBytes * static_cast<double>(config.value_width()) + layer_position_bytes);
+      static_cast<double>(rows) *
+      (2 * kFloatBytes * heads_width + kFloatBytes * static_cast<double>(config.value_width()) +
+       LayerPositionBytes(layout));
 }
 
 }  // namespace
@@ -92,17 +102,22 @@ void AddStep(const model::Transformer& network, const kv::KvLayout& layout, cons
     for (const PackedMatrix* matrix : {&layer.query, &layer.key, &layer.value}) {
       AddMatmul(*matrix, shape.rows, Of(work, Phase::kQkv));
     }
-    AddAttention(config, layout, shape, work);
-    AddPrepare({&layer.attention_output}, shape.rows, prepare);
-    AddMatmul(layer.attention_output, shape.rows, Of(work, Phase::kOutput));
-    AddPrepare({&layer.gate, &layer.up}, shape.rows, prepare);
-    AddMatmul(layer.gate, shape.rows, Of(work, Phase::kGateUp));
-    AddMatmul(layer.up, shape.rows, Of(work, Phase::kGateUp));
+    AddRope(config, layout, shape.rows, work);
+    // Behind K and V of the last layer only the rows whose logits are wanted go on.
+    const int64_t kept = &layer == &weights.layers.back() ? shape.logit_rows : shape.rows;
+    if (kept == 0) break;
+    const auto kept_rows = static_cast<double>(kept);
+    AddAttention(config, layout, shape, kept, work);
+    AddPrepare({&layer.attention_output}, kept, prepare);
+    AddMatmul(layer.attention_output, kept, Of(work, Phase::kOutput));
+    AddPrepare({&layer.gate, &layer.up}, kept, prepare);
+    AddMatmul(layer.gate, kept, Of(work, Phase::kGateUp));
+    AddMatmul(layer.up, kept, Of(work, Phase::kGateUp));
     Of(work, Phase::kSwiglu).bytes +=
-        rows * 3 * kFloatBytes * static_cast<double>(config.feed_forward);
-    AddPrepare({&layer.down}, shape.rows, prepare);
-    AddMatmul(layer.down, shape.rows, Of(work, Phase::kDown));
-    Of(work, Phase::kResidual).bytes += rows * 2 * 3 * kFloatBytes * width;
+        kept_rows * 3 * kFloatBytes * static_cast<double>(config.feed_forward);
+    AddPrepare({&layer.down}, kept, prepare);
+    AddMatmul(layer.down, kept, Of(work, Phase::kDown));
+    Of(work, Phase::kResidual).bytes += kept_rows * 2 * 3 * kFloatBytes * width;
   }
   if (shape.logit_rows == 0) return;
   AddPrepare({&weights.output}, shape.logit_rows, prepare);
