@@ -4,7 +4,7 @@
 /// go through four steps: scores (lanes are tokens), softmax, values (lanes are value elements),
 /// merge. The first and the third have two ways, with the same bits:
 ///
-/// * Few rows (decode): K and V are read once, where they lie, and widened on the way.
+/// * Few rows (decode): K and V are read where they lie, and widened on the way.
 /// * Many rows (prefill): page by page, K or V is widened into the scratch, where it stays in L1
 ///   while all rows use it; widening costs the FMA units a slot per vector, so it must be shared.
 #pragma once
@@ -134,17 +134,16 @@ inline void AttendManyRows(PartitionRows& rows) {
   }
 }
 
-/// Scores, softmax and values of up to V::kRows rows.
+/// Scores, softmax and values of few rows.
 template <typename V, typename T>
 inline void AttendFewRows(const PartitionRows& rows) {
   const PositionRange any = rows.Any(0, rows.count);
-  RunSomeRows<V::kRows>(ScoreStep<V, T>{rows, any}, 0, rows.count);
+  RunAllRows<V::kRows>(ScoreStep<V, T>{rows, any}, rows.count);
   SoftmaxRows<V>(rows);
-  RunSomeRows<V::kRows>(ValueStep<V, T>{rows, any}, 0, rows.count);
+  RunAllRows<V::kRows>(ValueStep<V, T>{rows, any}, rows.count);
 }
 
-/// Rows first_row .. first_row + rows.count - 1 of a block in the partition that starts at
-/// `partition`.
+/// The rows of a block that `rows` names, in the partition that starts at `partition`.
 template <typename V, typename T>
 inline void AttendRows(PartitionRows& rows, int64_t partition) {
   const AttentionBlock& block = *rows.block;
@@ -158,7 +157,8 @@ inline void AttendRows(PartitionRows& rows, int64_t partition) {
   float* partial = rows.Partial(0);
   const int64_t partial_size = int64_t{rows.count} * block.layout.padded_values;
   for (int64_t i = 0; i < partial_size; i += 16) Store(V::Zero(), partial + i);
-  if (rows.count <= V::kRows) {
+  // Widening twice on the way to the FMA costs what widening once into the scratch does.
+  if (rows.count <= 2 * V::kRows) {
     AttendFewRows<V, T>(rows);
   } else {
     AttendManyRows<V, T>(rows);
