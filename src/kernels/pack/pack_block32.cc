@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -17,8 +18,22 @@ void DecodeNibbles(const uint8_t (&qs)[16], int8_t (&out)[32]) {
   }
 }
 
+// What the 8 bits of a byte of fifth bits add to their columns: 16 in the byte of each bit set.
+constexpr std::array<uint64_t, 256> kFifthBits = [] {
+  std::array<uint64_t, 256> table{};
+  for (size_t bits = 0; bits < 256; ++bits) {
+    for (size_t i = 0; i < 8; ++i) table[bits] |= (bits >> i & 1) * 16 << 8 * i;
+  }
+  return table;
+}();
+
 void AddFifthBits(const uint8_t (&qh)[4], int8_t (&out)[32]) {
-  for (int i = 0; i < 32; ++i) out[i] = static_cast<int8_t>(out[i] + 16 * (qh[i / 8] >> i % 8 & 1));
+  for (int byte = 0; byte < 4; ++byte) {
+    uint64_t columns = 0;
+    std::memcpy(&columns, out + 8 * byte, 8);
+    columns |= kFifthBits[qh[byte]];
+    std::memcpy(out + 8 * byte, &columns, 8);
+  }
 }
 
 void Subtract(int offset, int8_t (&out)[32]) {
@@ -56,26 +71,24 @@ void Decode(const BlockIQ4_NL& block, Ints32& out) {
 
 void Put(const Ints32& ints, int row, UnitQ8& unit) {
   unit.d[row] = ints.d;
-  for (int i = 0; i < 32; ++i) {
-    unit.q[i / 4][row][i % 4] = static_cast<uint8_t>(ints.weight[i] + 128);
-  }
+  PutBytes(unit.q, row, Unsigned(ints.weight, 128).data());
 }
 
 void Put(const Ints32& ints, int row, UnitQ8M& unit) {
   unit.d[row] = ints.d;
   unit.m[row] = ints.m;
-  for (int i = 0; i < 32; ++i) unit.q[i / 4][row][i % 4] = static_cast<uint8_t>(ints.weight[i]);
+  PutBytes(unit.q, row, Unsigned(ints.weight, 0).data());
 }
 
 void Put(const Ints32& ints, int row, UnitQ4& unit) {
   unit.d[row] = ints.d;
-  for (int i = 0; i < 32; ++i) PutNibble(unit.nibbles, row, i, ints.weight[i] + 8);
+  PutNibbles(unit.nibbles, row, Unsigned(ints.weight, 8).data());
 }
 
 void Put(const Ints32& ints, int row, UnitQ4M& unit) {
   unit.d[row] = ints.d;
   unit.m[row] = ints.m;
-  for (int i = 0; i < 32; ++i) PutNibble(unit.nibbles, row, i, ints.weight[i]);
+  PutNibbles(unit.nibbles, row, Unsigned(ints.weight, 0).data());
 }
 
 template <typename Block, typename Unit>

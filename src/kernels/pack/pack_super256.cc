@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -10,10 +11,22 @@ namespace {
 
 using namespace skald::tensor;
 
-// The 2-bit field of column i = 128 h + 32 j + l: bits 2 j of byte 32 h + l (Q2_K, Q3_K, and the
-// high bits of Q6_K).
-int TwoBits(const uint8_t (&qs)[64], int i) {
-  return qs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+// The 2-bit fields of Q2_K, Q3_K and the high bits of Q6_K: column 128 h + 32 j + l has bits 2 j of
+// byte 32 h + l.
+void DecodeTwoBits(const uint8_t (&qs)[64], uint8_t (&out)[256]) {
+  for (int h = 0; h < 2; ++h) {
+    for (int j = 0; j < 4; ++j) {
+      uint8_t* columns = out + 128 * h + 32 * j;
+      for (int l = 0; l < 32; ++l) columns[l] = qs[32 * h + l] >> 2 * j & 3;
+    }
+  }
+}
+
+// Bit b of byte l belongs to column 32 b + l (Q3_K, Q5_K). Here it becomes 0 or 1 in that column.
+void DecodeBits(const uint8_t (&bits)[32], uint8_t (&out)[256]) {
+  for (int b = 0; b < 8; ++b) {
+    for (int l = 0; l < 32; ++l) out[32 * b + l] = bits[l] >> b & 1;
+  }
 }
 
 void Decode(const BlockQ2_K& block, Ints256& out) {
@@ -22,7 +35,9 @@ void Decode(const BlockQ2_K& block, Ints256& out) {
     out.scale[s] = static_cast<int8_t>(block.scales[s] & 15);
     out.minimum[s] = static_cast<uint8_t>(block.scales[s] >> 4);
   }
-  for (int i = 0; i < 256; ++i) out.weight[i] = static_cast<int8_t>(TwoBits(block.qs, i));
+  uint8_t q[256];
+  DecodeTwoBits(block.qs, q);
+  std::memcpy(out.weight, q, sizeof(q));
 }
 
 void Decode(const BlockQ3_K& block, Ints256& out) {
@@ -31,10 +46,11 @@ void Decode(const BlockQ3_K& block, Ints256& out) {
     const int high = block.scales[8 + s % 4] >> s / 4 * 2 & 3;
     out.scale[s] = static_cast<int8_t>((low | high << 4) - 32);
   }
-  for (int i = 0; i < 256; ++i) {
-    const int third_bit = block.hmask[i % 32] >> i / 32 & 1;
-    out.weight[i] = static_cast<int8_t>(TwoBits(block.qs, i) + 4 * third_bit - 4);
-  }
+  uint8_t low[256];
+  uint8_t high[256];
+  DecodeTwoBits(block.qs, low);
+  DecodeBits(block.hmask, high);
+  for (int i = 0; i < 256; ++i) out.weight[i] = static_cast<int8_t>(low[i] + 4 * high[i] - 4);
 }
 
 // The 6-bit scales and minimums of Q4_K and Q5_K: blocks 0-3 have a byte each; blocks 4-7 have a
@@ -57,10 +73,11 @@ void DecodeScales(const uint8_t (&bytes)[12], Ints256& out) {
 
 // Columns 64 c + 0..31 are the low and 64 c + 32..63 the high nibbles of bytes 32 c + 0..31.
 void DecodeNibbles(const uint8_t (&qs)[128], Ints256& out) {
-  for (int byte = 0; byte < 128; ++byte) {
-    const int i = byte / 32 * 64 + byte % 32;
-    out.weight[i] = static_cast<int8_t>(qs[byte] & 15);
-    out.weight[i + 32] = static_cast<int8_t>(qs[byte] >> 4);
+  for (int c = 0; c < 4; ++c) {
+    for (int l = 0; l < 32; ++l) {
+      out.weight[64 * c + l] = static_cast<int8_t>(qs[32 * c + l] & 15);
+      out.weight[64 * c + 32 + l] = static_cast<int8_t>(qs[32 * c + l] >> 4);
+    }
   }
 }
 
@@ -74,18 +91,24 @@ void Decode(const BlockQ5_K& block, Ints256& out) {
   out.dmin = block.dmin;
   DecodeScales(block.scales, out);
   DecodeNibbles(block.qs, out);
-  for (int i = 0; i < 256; ++i) {
-    out.weight[i] = static_cast<int8_t>(out.weight[i] + 16 * (block.qh[i % 32] >> i / 32 & 1));
-  }
+  uint8_t high[256];
+  DecodeBits(block.qh, high);
+  for (int i = 0; i < 256; ++i) out.weight[i] = static_cast<int8_t>(out.weight[i] + 16 * high[i]);
 }
 
 void Decode(const BlockQ6_K& block, Ints256& out) {
   std::memcpy(out.scale, block.scales, 16);
-  for (int i = 0; i < 256; ++i) {
-    // Columns 128 h + 0..63 are the low, 64..127 the high nibbles of bytes 64 h + 0..63.
-    const int low = block.ql[i / 128 * 64 + i % 64] >> i % 128 / 64 * 4 & 15;
-    out.weight[i] = static_cast<int8_t>((low | TwoBits(block.qh, i) << 4) - 32);
+  // Columns 128 h + 0..63 are the low, 64..127 the high nibbles of bytes 64 h + 0..63.
+  uint8_t low[256];
+  for (int h = 0; h < 2; ++h) {
+    for (int l = 0; l < 64; ++l) {
+      low[128 * h + l] = block.ql[64 * h + l] & 15;
+      low[128 * h + 64 + l] = block.ql[64 * h + l] >> 4;
+    }
   }
+  uint8_t high[256];
+  DecodeTwoBits(block.qh, high);
+  for (int i = 0; i < 256; ++i) out.weight[i] = static_cast<int8_t>(low[i] + 16 * high[i] - 32);
 }
 
 void Decode(const BlockIQ4_XS& block, Ints256& out) {
@@ -100,6 +123,19 @@ void Decode(const BlockIQ4_XS& block, Ints256& out) {
     out.weight[i] = kIQ4Values[block.qs[byte] & 15];
     out.weight[i + 16] = kIQ4Values[block.qs[byte] >> 4];
   }
+}
+
+// The 4 bytes of a column group as one number, so that a shift and a mask act on all of them.
+uint32_t LoadGroup(const uint8_t* bytes) {
+  uint32_t group = 0;
+  std::memcpy(&group, bytes, 4);
+  return group;
+}
+
+std::array<uint8_t, 256> LowNibbles(const std::array<uint8_t, 256>& q) {
+  std::array<uint8_t, 256> low;
+  for (size_t i = 0; i < q.size(); ++i) low[i] = q[i] & 15;
+  return low;
 }
 
 void PutScales(const Ints256& ints, int row, PackedScales6& scales) {
@@ -117,31 +153,46 @@ void Put(const Ints256& ints, int row, UnitQ4K& unit) {
   unit.d[row] = ints.d;
   unit.dmin[row] = ints.dmin;
   PutScales(ints, row, unit.scales);
-  for (int i = 0; i < 256; ++i) PutNibble(unit.nibbles[i / 32], row, i % 32, ints.weight[i]);
+  const auto q = Unsigned(ints.weight, 0);
+  for (int b = 0; b < kSuperBlocks; ++b) PutNibbles(unit.nibbles[b], row, q.data() + 32 * b);
+}
+
+// Stores the fifth bits of 32 columns: bit k4 of byte c is that of column 4 k4 + c.
+void PutFifthBits(uint8_t (&high)[16][4], int row, const uint8_t* q) {
+  uint32_t group = 0;
+  for (int k4 = 0; k4 < 8; ++k4) group |= (LoadGroup(q + 4 * k4) >> 4 & 0x01010101) << k4;
+  std::memcpy(high[row], &group, 4);
 }
 
 void Put(const Ints256& ints, int row, UnitQ5K& unit) {
   unit.d[row] = ints.d;
   unit.dmin[row] = ints.dmin;
   PutScales(ints, row, unit.scales);
-  for (int i = 0; i < 256; ++i) {
-    BlockQ5& block = unit.blocks[i / 32];
-    PutNibble(block.nibbles, row, i % 32, ints.weight[i] & 15);
-    uint8_t& high = block.high[row][i % 4];
-    high = static_cast<uint8_t>(high | ints.weight[i] >> 4 << i % 32 / 4);
+  const auto q = Unsigned(ints.weight, 0);
+  const auto low = LowNibbles(q);
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    PutNibbles(unit.blocks[b].nibbles, row, low.data() + 32 * b);
+    PutFifthBits(unit.blocks[b].high, row, q.data() + 32 * b);
   }
+}
+
+// Stores the high two bits of 32 columns at their places in a BlockQ6.
+void PutHighTwoBits(uint8_t (&high)[2][16][4], int row, const uint8_t* q) {
+  uint32_t groups[2] = {0, 0};
+  for (int k4 = 0; k4 < 8; ++k4) {
+    groups[k4 % 2] |= (LoadGroup(q + 4 * k4) >> 4 & 0x03030303) << kHighShiftQ6[k4];
+  }
+  for (int parity = 0; parity < 2; ++parity) std::memcpy(high[parity][row], &groups[parity], 4);
 }
 
 void Put(const Ints256& ints, int row, UnitQ6K& unit) {
   unit.d[row] = ints.d;
   for (int s = 0; s < kSuperSubBlocks; ++s) unit.scales[s][row] = ints.scale[s];
-  for (int i = 0; i < 256; ++i) {
-    const int q = ints.weight[i] + 32;
-    const int k4 = i % 32 / 4;
-    BlockQ6& block = unit.blocks[i / 32];
-    PutNibble(block.low, row, i % 32, q & 15);
-    uint8_t& high = block.high[k4 % 2][row][i % 4];
-    high = static_cast<uint8_t>(high | q >> 4 << kHighShiftQ6[k4]);
+  const auto q = Unsigned(ints.weight, 32);
+  const auto low = LowNibbles(q);
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    PutNibbles(unit.blocks[b].low, row, low.data() + 32 * b);
+    PutHighTwoBits(unit.blocks[b].high, row, q.data() + 32 * b);
   }
 }
 
@@ -152,9 +203,8 @@ void Put(const Ints256& ints, int row, UnitQ8K& unit) {
     unit.scales[s][row] = ints.scale[s];
     unit.mins[s][row] = ints.minimum[s];
   }
-  for (int i = 0; i < 256; ++i) {
-    unit.q[i / 32][i % 32 / 4][row][i % 4] = static_cast<uint8_t>(ints.weight[i] + 128);
-  }
+  const auto q = Unsigned(ints.weight, 128);
+  for (int b = 0; b < kSuperBlocks; ++b) PutBytes(unit.q[b], row, q.data() + 32 * b);
 }
 
 template <typename Block, typename Unit>

@@ -4,6 +4,7 @@
 /// Internal to pack/.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,24 +44,41 @@ struct RowSource {
 void PackRows32(const RowSource& rows, std::byte* panel);
 void PackRows256(const RowSource& rows, std::byte* panel);
 
-/// Calls visit(block, row, unit index) for every stored block of `rows`, row by row.
+/// Calls visit(block, row, unit index) for every stored block of `rows`, unit by unit, so that a
+/// unit is filled while it is in L1.
 template <typename Block, typename Visit>
 void ForEachBlock(const RowSource& rows, Visit visit) {
-  const std::byte* source = rows.source;
-  for (int row = 0; row < rows.row_count; ++row) {
-    for (int64_t unit = 0; unit < rows.units; ++unit, source += sizeof(Block)) {
+  for (int64_t unit = 0; unit < rows.units; ++unit) {
+    for (int row = 0; row < rows.row_count; ++row) {
       Block block;
-      std::memcpy(&block, source, sizeof(Block));
+      std::memcpy(&block, rows.source + (row * rows.units + unit) * int64_t{sizeof(Block)},
+                  sizeof(Block));
       visit(block, row, unit);
     }
   }
 }
 
-/// Stores a nibble (0..15) of column 0..31 into zeroed nibbles.
-inline void PutNibble(uint8_t (&nibbles)[4][16][4], int row, int column, int value) {
-  const int k4 = column / 4;
-  uint8_t& byte = nibbles[k4 % 4][row][column % 4];
-  byte = static_cast<uint8_t>(byte | value << (k4 < 4 ? 0 : 4));
+// The loops below, and those of the decoders, run over whole arrays of bytes with a constant count
+// and one operation in the body: compilers turn them into vector code of the base instruction set.
+
+/// Stores the bytes of 32 columns, by groups of 4.
+inline void PutBytes(uint8_t (&q)[8][16][4], int row, const uint8_t* bytes) {
+  for (int k4 = 0; k4 < 8; ++k4) std::memcpy(q[k4][row], bytes + 4 * k4, 4);
+}
+
+/// Stores the nibbles (0..15) of 32 columns.
+inline void PutNibbles(uint8_t (&nibbles)[4][16][4], int row, const uint8_t* values) {
+  uint8_t pairs[16];
+  for (int i = 0; i < 16; ++i) pairs[i] = static_cast<uint8_t>(values[i] | values[i + 16] << 4);
+  for (int k4 = 0; k4 < 4; ++k4) std::memcpy(nibbles[k4][row], pairs + 4 * k4, 4);
+}
+
+/// `weights` plus the offset of a unit: its unsigned integers.
+template <size_t N>
+std::array<uint8_t, N> Unsigned(const int8_t (&weights)[N], int offset) {
+  std::array<uint8_t, N> out;
+  for (size_t i = 0; i < N; ++i) out[i] = static_cast<uint8_t>(weights[i] + offset);
+  return out;
 }
 
 }  // namespace skald::kernels

@@ -1,0 +1,69 @@
+#include "kernels/pack/finite.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+#include "tensor/quant_blocks.h"
+
+namespace skald::kernels {
+namespace {
+
+using namespace skald::tensor;
+
+// Exponent bits of the formats: all set in infinity and NaN, and in nothing else.
+constexpr uint16_t kHalfExponent = 0x7c00;
+constexpr uint16_t kBf16Exponent = 0x7f80;
+constexpr uint32_t kF32Exponent = 0x7f800000;
+
+// The largest exponent decides; a maximum over all, without a branch, becomes vector code.
+template <typename Bits>
+bool FloatsAreFinite(std::span<const std::byte> source, Bits exponent) {
+  Bits largest = 0;
+  for (size_t at = 0; at < source.size(); at += sizeof(Bits)) {
+    Bits bits = 0;
+    std::memcpy(&bits, source.data() + at, sizeof(Bits));
+    largest = std::max<Bits>(largest, bits & exponent);
+  }
+  return largest != exponent;
+}
+
+template <typename Block>
+bool BlocksAreFinite(std::span<const std::byte> source) {
+  int largest = 0;
+  for (size_t at = 0; at < source.size(); at += sizeof(Block)) {
+    Block block;
+    std::memcpy(&block, source.data() + at, sizeof(Block));
+    largest = std::max(largest, block.d & kHalfExponent);
+    if constexpr (requires { block.m; }) largest = std::max(largest, block.m & kHalfExponent);
+    if constexpr (requires { block.dmin; }) largest = std::max(largest, block.dmin & kHalfExponent);
+  }
+  return largest != kHalfExponent;
+}
+
+}  // namespace
+
+bool AllFinite(DType dtype, std::span<const std::byte> source) {
+  CHECK(source.size() % InfoOf(dtype).block_bytes == 0);
+  switch (dtype) {
+    case DType::kF32: return FloatsAreFinite<uint32_t>(source, kF32Exponent);
+    case DType::kF16: return FloatsAreFinite<uint16_t>(source, kHalfExponent);
+    case DType::kBF16: return FloatsAreFinite<uint16_t>(source, kBf16Exponent);
+    case DType::kQ8_0: return BlocksAreFinite<BlockQ8_0>(source);
+    case DType::kQ4_0: return BlocksAreFinite<BlockQ4_0>(source);
+    case DType::kQ4_1: return BlocksAreFinite<BlockQ4_1>(source);
+    case DType::kQ5_0: return BlocksAreFinite<BlockQ5_0>(source);
+    case DType::kQ5_1: return BlocksAreFinite<BlockQ5_1>(source);
+    case DType::kQ2_K: return BlocksAreFinite<BlockQ2_K>(source);
+    case DType::kQ3_K: return BlocksAreFinite<BlockQ3_K>(source);
+    case DType::kQ4_K: return BlocksAreFinite<BlockQ4_K>(source);
+    case DType::kQ5_K: return BlocksAreFinite<BlockQ5_K>(source);
+    case DType::kQ6_K: return BlocksAreFinite<BlockQ6_K>(source);
+    case DType::kIQ4_NL: return BlocksAreFinite<BlockIQ4_NL>(source);
+    case DType::kIQ4_XS: return BlocksAreFinite<BlockIQ4_XS>(source);
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels
