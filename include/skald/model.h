@@ -35,6 +35,9 @@ struct ModelInfo {
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
   std::string chat_template;  ///< empty if the file has none
+  /// What a user should know about a file that could be loaded all the same: weights that are no
+  /// numbers. Whole sentences; filled by LoadModel only.
+  std::vector<std::string> warnings;
 };
 
 /// How to load. Aggregates with defaults: set what you need.

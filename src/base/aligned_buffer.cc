@@ -1,6 +1,7 @@
 #include "base/aligned_buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -54,6 +55,11 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   std::swap(mapping_, other.mapping_);
   std::swap(mapping_bytes_, other.mapping_bytes_);
   return *this;
+}
+
+uint64_t MachineMemoryBytes() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace skald

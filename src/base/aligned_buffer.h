@@ -46,4 +46,7 @@ class AlignedBuffer {
   uint64_t mapping_bytes_ = 0;
 };
 
+/// Bytes of main memory of the machine (not of the container, not what is free).
+uint64_t MachineMemoryBytes();
+
 }  // namespace skald

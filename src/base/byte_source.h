@@ -33,6 +33,10 @@ class ByteSource {
   /// and bytes got, if the range is not (or no longer) inside the source or the system refuses. The
   /// message does not hold name(); callers add it where they add what they were reading.
   virtual Status ReadAt(uint64_t offset, std::span<std::byte> out) const = 0;
+
+  /// Tells the system that `length` bytes from `offset` will not be read again: it need not keep a
+  /// copy of them. Advice, without effect on results; a source without such copies ignores it.
+  virtual void DropFromCache(uint64_t /*offset*/, uint64_t /*length*/) const {}
 };
 
 /// A ByteSource over bytes it owns.

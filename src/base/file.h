@@ -40,9 +40,9 @@ class File final : public ByteSource {
   /// See ByteSource. Retries interrupted and partial reads.
   Status ReadAt(uint64_t offset, std::span<std::byte> out) const override;
 
-  /// Tells the system that `length` bytes from `offset` will not be read again, so that loading a
-  /// model does not leave a second copy of it in the page cache. Advice: no effect on results.
-  void DropFromCache(uint64_t offset, uint64_t length) const;
+  /// See ByteSource. Whole pages of the page cache are given back; those at the ends of the range
+  /// stay, and so do pages that another process has mapped.
+  void DropFromCache(uint64_t offset, uint64_t length) const override;
 
  private:
   File(int descriptor, uint64_t size, std::string path);

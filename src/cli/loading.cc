@@ -56,6 +56,9 @@ Result<Model> LoadWithProgress(const std::string& path, int threads, Console& co
   if (drawn_at > 0) console.Decorate(kEraseLine);
   if (model.ok()) {
     const ModelInfo& info = model->info();
+    for (const std::string& warning : info.warnings) {
+      console.Note(fmt::format("skald: warning: {}: {}", info.path, warning));
+    }
     console.Detail(fmt::format("model: {} ({}, {} parameters, {}), {} in memory, loaded in {}",
                                info.name, info.architecture, Count(info.parameter_count),
                                info.weights_type, Bytes(info.weight_bytes),

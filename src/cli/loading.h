@@ -10,7 +10,7 @@
 namespace skald::cli {
 
 /// LoadModel with a bar on stderr (if that is a terminal) once it has taken a second; the bar is
-/// wiped away at the end. Errors: as LoadModel.
+/// wiped away at the end. Warnings about the file go to stderr. Errors: as LoadModel.
 Result<Model> LoadWithProgress(const std::string& path, int threads, Console& console);
 
 /// "loading [######......]  52%  1.2 GiB of 2.3 GiB", at most `columns` wide; without the bar where

@@ -94,6 +94,10 @@ class GgufModel {
   /// the file has shrunk since it was opened. Cost: a copy; blocks of 1 MiB reach memory speed.
   Status ReadTensor(const TensorInfo& tensor, uint64_t begin, std::span<std::byte> out) const;
 
+  /// Tells the system that `length` bytes of `tensor` from `begin` on will not be read again
+  /// (ByteSource::DropFromCache). Requires a range as ReadTensor does.
+  void DropTensor(const TensorInfo& tensor, uint64_t begin, uint64_t length) const;
+
  private:
   GgufModel() = default;
 

@@ -166,4 +166,9 @@ Status GgufModel::ReadTensor(const TensorInfo& tensor, uint64_t begin,
       fmt::format("{}: tensor {}", part.name(), Quote(tensor.name)));
 }
 
+void GgufModel::DropTensor(const TensorInfo& tensor, uint64_t begin, uint64_t length) const {
+  CHECK(begin <= tensor.byte_count && length <= tensor.byte_count - begin);
+  parts_[tensor.part]->DropFromCache(tensor.offset + begin, length);
+}
+
 }  // namespace skald::formats

@@ -12,6 +12,7 @@
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "kernels/pack/dequantize.h"
+#include "kernels/pack/finite.h"
 #include "load/gguf_names.h"
 
 namespace skald::load {
@@ -21,9 +22,9 @@ using formats::TensorInfo;
 using model::WeightRole;
 using model::WeightSlot;
 
-// File bytes that one unit of packing reads: large enough to reach memory speed, small enough to
-// share out.
-constexpr uint64_t kReadBytes = 1 << 20;
+// File bytes that one unit of packing reads: large enough that the system call costs nothing
+// beside the copy, small enough that they are still in L2 (1 MiB and more) when they are packed.
+constexpr uint64_t kReadBytes = 256 << 10;
 
 bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
 
@@ -70,10 +71,15 @@ Status CheckAllUsed(const formats::TensorDirectory& tensors, const std::vector<B
                 "the file has tensors that this version does not use: " + ListNames(unused));
 }
 
+// Tensors by their place in the directory, which is their order in the file.
+using TensorSet = std::set<const TensorInfo*>;
+
 // Reads a vector tensor as floats.
-Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const TensorInfo& tensor) {
+Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const TensorInfo& tensor,
+                                      TensorSet* not_finite) {
   std::vector<std::byte> bytes(tensor.byte_count);
   RETURN_IF_ERROR(file.ReadTensor(tensor, 0, bytes));
+  if (!kernels::AllFinite(tensor.dtype, bytes)) not_finite->insert(&tensor);
   std::vector<float> values(tensor.columns());
   kernels::DequantizeRow(tensor.dtype, bytes, static_cast<int64_t>(tensor.columns()),
                          values.data());
@@ -89,27 +95,36 @@ struct PackJob {
   int64_t first_unit = 0;
 };
 
+// What one thread has of its own.
+struct Worker {
+  std::vector<std::byte> buffer;
+  Status error;  // the first it met
+  TensorSet not_finite;
+};
+
 // Everything the units of one packing loop share.
 struct PackLoop {
   const formats::GgufModel& file;
-  std::vector<PackJob> jobs;
-  std::vector<std::vector<std::byte>> buffers;  // by worker
-  std::vector<Status> errors;                   // by worker: the first it met
+  PageCache page_cache;
+  std::vector<PackJob> jobs = {};
+  int64_t unit_count = 0;
+  int64_t total_bytes = 0;
   std::atomic<int64_t> done_bytes{0};
 };
 
-Status PackUnit(const PackJob& job, int64_t first_panel, PackLoop* loop,
-                std::vector<std::byte>* buffer) {
+Status PackUnit(const PackJob& job, int64_t first_panel, PackLoop* loop, Worker* worker) {
   const TensorInfo& tensor = *job.tensor;
   const int64_t rows = job.matrix.rows;
   const int64_t first_row = first_panel * kernels::kPanelRows;
   const int64_t end_row = std::min(rows, first_row + job.panels_per_unit * kernels::kPanelRows);
   const auto row_bytes = static_cast<int64_t>(tensor.row_bytes());
   const auto bytes = static_cast<size_t>((end_row - first_row) * row_bytes);
-  if (buffer->size() < bytes) buffer->resize(bytes);
-  const std::span<std::byte> source(buffer->data(), bytes);
-  RETURN_IF_ERROR(
-      loop->file.ReadTensor(tensor, static_cast<uint64_t>(first_row * row_bytes), source));
+  if (worker->buffer.size() < bytes) worker->buffer.resize(bytes);
+  const std::span<std::byte> source(worker->buffer.data(), bytes);
+  const auto begin = static_cast<uint64_t>(first_row * row_bytes);
+  RETURN_IF_ERROR(loop->file.ReadTensor(tensor, begin, source));
+  if (loop->page_cache == PageCache::kDrop) loop->file.DropTensor(tensor, begin, bytes);
+  if (!kernels::AllFinite(tensor.dtype, source)) worker->not_finite.insert(&tensor);
   for (int64_t row = first_row; row < end_row; row += kernels::kPanelRows) {
     const int64_t count = std::min<int64_t>(kernels::kPanelRows, end_row - row);
     const auto offset = static_cast<size_t>((row - first_row) * row_bytes);
@@ -128,19 +143,19 @@ const PackJob& JobOf(const PackLoop& loop, int64_t unit) {
   return *(after - 1);
 }
 
-Status RunPacking(PackLoop* loop, int64_t unit_count, int64_t total_bytes, ThreadPool& pool,
-                  const Progress& progress) {
-  loop->buffers.resize(static_cast<size_t>(pool.thread_count()));
-  loop->errors.resize(static_cast<size_t>(pool.thread_count()));
-  pool.Run(unit_count, [&](int64_t unit, int worker) {
-    Status& error = loop->errors[static_cast<size_t>(worker)];
-    if (!error.ok()) return;
+Status RunPacking(const PackOptions& options, PackLoop* loop, TensorSet* not_finite) {
+  std::vector<Worker> workers(static_cast<size_t>(options.pool.thread_count()));
+  options.pool.Run(loop->unit_count, [&](int64_t unit, int index) {
+    Worker& worker = workers[static_cast<size_t>(index)];
+    if (!worker.error.ok()) return;
     const PackJob& job = JobOf(*loop, unit);
-    error = PackUnit(job, (unit - job.first_unit) * job.panels_per_unit, loop,
-                     &loop->buffers[static_cast<size_t>(worker)]);
-    if (worker == 0 && progress) progress(loop->done_bytes.load(), total_bytes);
+    worker.error = PackUnit(job, (unit - job.first_unit) * job.panels_per_unit, loop, &worker);
+    if (index == 0 && options.progress) options.progress(loop->done_bytes, loop->total_bytes);
   });
-  for (Status& error : loop->errors) RETURN_IF_ERROR(std::move(error));
+  for (Worker& worker : workers) {
+    RETURN_IF_ERROR(std::move(worker.error));
+    not_finite->merge(worker.not_finite);
+  }
   return Ok();
 }
 
@@ -196,40 +211,45 @@ int64_t PackedBytes(const std::vector<Binding>& bindings) {
   return bytes;
 }
 
-Result<model::Weights> PackWeights(const formats::GgufModel& file,
-                                   const std::vector<Binding>& bindings, ThreadPool& pool,
-                                   const Progress& progress, model::ModelConfig* config) {
-  model::Weights weights;
-  weights.layers.resize(static_cast<size_t>(config->layers));
+PageCache PageCacheRule(uint64_t file_bytes, uint64_t memory_bytes) {
+  return file_bytes > memory_bytes / 4 ? PageCache::kDrop : PageCache::kKeep;
+}
+
+Result<PackedWeights> PackWeights(const formats::GgufModel& file,
+                                  const std::vector<Binding>& bindings, int64_t layers,
+                                  const PackOptions& options) {
+  PackedWeights packed;
+  model::Weights& weights = packed.weights;
+  weights.layers.resize(static_cast<size_t>(layers));
   auto storage = AlignedBuffer::Create(static_cast<uint64_t>(PackedBytes(bindings)));
   if (!storage.ok()) return std::move(storage).status().WithContext("weights");
   weights.storage = *std::move(storage);
-  PackLoop loop{.file = file, .jobs = {}, .buffers = {}, .errors = {}};
+  PackLoop loop{.file = file, .page_cache = options.page_cache};
+  TensorSet not_finite;
   std::byte* next = weights.storage.data();
-  int64_t units = 0;
-  int64_t total_bytes = 0;
-  for (const Binding& binding : bindings) {
-    if (binding.slot.role == WeightRole::kRopeFactors) {
-      ASSIGN_OR_RETURN(config->rope.factors, ReadVector(file, *binding.tensor));
-    } else if (binding.slot.vector) {
-      ASSIGN_OR_RETURN(weights.Vector(binding.slot), ReadVector(file, *binding.tensor));
-    } else {
-      PackJob job{.tensor = binding.tensor, .matrix = Describe(*binding.tensor), .panels = next};
-      const uint64_t panel_file_bytes = binding.tensor->row_bytes() * kernels::kPanelRows;
-      job.panels_per_unit =
-          static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
-      job.first_unit = units;
-      job.matrix.panels = next;
-      weights.Matrix(binding.slot) = job.matrix;
-      next += MatrixBytes(job.matrix);
-      units += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
-      total_bytes += static_cast<int64_t>(binding.tensor->byte_count);
-      loop.jobs.push_back(job);
+  for (const auto& [slot, tensor] : bindings) {
+    if (slot.vector) {
+      std::vector<float>& vector =
+          slot.role == WeightRole::kRopeFactors ? packed.rope_factors : weights.Vector(slot);
+      ASSIGN_OR_RETURN(vector, ReadVector(file, *tensor, &not_finite));
+      continue;
     }
+    PackJob job{.tensor = tensor, .matrix = Describe(*tensor), .panels = next};
+    const uint64_t panel_file_bytes = tensor->row_bytes() * kernels::kPanelRows;
+    job.panels_per_unit =
+        static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
+    job.first_unit = loop.unit_count;
+    job.matrix.panels = next;
+    weights.Matrix(slot) = job.matrix;
+    next += MatrixBytes(job.matrix);
+    loop.unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
+    loop.total_bytes += static_cast<int64_t>(tensor->byte_count);
+    loop.jobs.push_back(job);
   }
-  RETURN_IF_ERROR(RunPacking(&loop, units, total_bytes, pool, progress));
+  RETURN_IF_ERROR(RunPacking(options, &loop, &not_finite));
   if (weights.output.panels == nullptr) weights.output = weights.token_embedding;
-  return weights;
+  for (const TensorInfo* tensor : not_finite) packed.not_finite.emplace_back(tensor->name);
+  return packed;
 }
 
 }  // namespace skald::load

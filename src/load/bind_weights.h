@@ -34,11 +34,43 @@ int64_t PackedBytes(const std::vector<Binding>& bindings);
 /// Called from time to time, by the calling thread, with bytes of the file done and in all.
 using Progress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;
 
+/// What happens to the system's copy of the file, the page cache, as it is read.
+enum class PageCache {
+  kKeep,  ///< it stays, as long as the system has no better use for it
+  kDrop,  ///< it is given back behind the reader
+};
+
+/// What to do with the page cache of a model file of `file_bytes` on a machine with `memory_bytes`.
+///
+/// Packed weights are a second copy of what the page cache holds. It costs the process nothing (it
+/// is not its memory, and the system takes it back when it needs it), and the next load of the
+/// same file runs at memory speed instead of the disk's. So it is kept, unless both together are
+/// more than half of the machine: up to there they fit beside other programs, beyond, a file that
+/// is read once pushes out what others use.
+PageCache PageCacheRule(uint64_t file_bytes, uint64_t memory_bytes);
+
+/// How to pack.
+struct PackOptions {
+  ThreadPool& pool;
+  Progress progress = nullptr;
+  PageCache page_cache = PageCache::kKeep;
+};
+
+/// The tensors of a file as the network uses them.
+struct PackedWeights {
+  model::Weights weights;
+  std::vector<float> rope_factors;  ///< empty if the file has none
+  /// Tensors with a weight or a scale that is NaN or infinite, in the order of the file. They are
+  /// packed as they are.
+  std::vector<std::string> not_finite;
+};
+
 /// Reads every bound tensor and packs it. Matrices go to panels in one buffer, by all threads of
-/// the pool; vectors to floats. Rope factors are returned in `config->rope.factors`. Errors: kIo
-/// (also if the file shrank since it was opened), kResourceExhausted.
-Result<model::Weights> PackWeights(const formats::GgufModel& file,
-                                   const std::vector<Binding>& bindings, ThreadPool& pool,
-                                   const Progress& progress, model::ModelConfig* config);
+/// the pool; vectors to floats. `layers` is the network's number of layers. Errors: kIo (also if
+/// the file shrank since it was opened), kResourceExhausted. Memory: the packed weights and less
+/// than 1 MiB for each thread (for rows above 64 KiB, 16 of them).
+Result<PackedWeights> PackWeights(const formats::GgufModel& file,
+                                  const std::vector<Binding>& bindings, int64_t layers,
+                                  const PackOptions& options);
 
 }  // namespace skald::load

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/aligned_buffer.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "formats/gguf.h"
@@ -72,6 +73,14 @@ void AddNetwork(const model::ModelConfig& config, const std::vector<load::Bindin
   info->weight_bytes = load::PackedBytes(bindings);
 }
 
+std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
+  std::string warning = "tensor '" + tensors.front() + "'";
+  if (tensors.size() > 1) warning += " and " + std::to_string(tensors.size() - 1) + " more";
+  return warning +
+         ": found weights or scales that are NaN or infinite, expected numbers; the file is "
+         "damaged, and generation fails where they are used (fetch the file again)";
+}
+
 Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
   ASSIGN_OR_RETURN(model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
@@ -79,10 +88,16 @@ Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
   AddNetwork(config, bindings, &info);
   ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
-  ASSIGN_OR_RETURN(model::Weights weights,
-                   load::PackWeights(file, bindings, pool, options.progress, &config));
+  const load::PackOptions pack = {
+      .pool = pool,
+      .progress = options.progress,
+      .page_cache = load::PageCacheRule(file.file_bytes(), MachineMemoryBytes())};
+  ASSIGN_OR_RETURN(load::PackedWeights packed,
+                   load::PackWeights(file, bindings, config.layers, pack));
+  config.rope.factors = std::move(packed.rope_factors);
   RETURN_IF_ERROR(model::Validate(config));  // again: the rope factors came with the weights
-  model::Transformer transformer(std::move(config), std::move(weights));
+  if (!packed.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(packed.not_finite));
+  model::Transformer transformer(std::move(config), std::move(packed.weights));
   return Model(std::make_shared<const Model::State>(
       Model::State{std::move(info), std::move(tokenizer), std::move(transformer)}));
 }

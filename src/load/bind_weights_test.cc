@@ -1,0 +1,166 @@
+#include "load/bind_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "formats/gguf_builder.h"
+#include "load/config_from_gguf.h"
+#include "load/gguf_names.h"
+#include "tensor/half.h"
+
+namespace skald::load {
+namespace {
+
+using formats::BuiltTensor;
+using formats::GgufBuilder;
+using formats::GgufModel;
+
+// A network of one layer whose matrices take several units of packing.
+GgufBuilder Keys() {
+  return GgufBuilder()
+      .Key("general.architecture", "llama")
+      .Key("llama.block_count", uint32_t{1})
+      .Key("llama.embedding_length", uint32_t{512})
+      .Key("llama.attention.head_count", uint32_t{8})
+      .Key("llama.attention.head_count_kv", uint32_t{2})
+      .Key("llama.feed_forward_length", uint32_t{1536})
+      .Key("llama.context_length", uint32_t{64})
+      .Key("llama.attention.layer_norm_rms_epsilon", 1e-5f)
+      .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "c"});
+}
+
+model::ModelConfig Config() {
+  const auto file = formats::ParseGguf(Keys().BuildSource());
+  return *ConfigFromMetadata(file->metadata);
+}
+
+// A part of a tensor that a test changes, and to what.
+struct Patch {
+  std::string tensor;
+  size_t offset;
+  uint32_t bits;
+  size_t bytes;
+};
+
+// The file: vectors in F32, matrices in Q8_0, all zero but for the patches.
+GgufBuilder File(const std::vector<Patch>& patches = {}) {
+  GgufBuilder file = Keys();
+  for (const model::WeightSlot& slot : model::SlotsOf(Config())) {
+    if (slot.optional) continue;
+    const auto elements = static_cast<size_t>(slot.rows * slot.cols);
+    BuiltTensor tensor;
+    tensor.name = TensorName(slot);
+    tensor.dims = {static_cast<uint64_t>(slot.cols)};
+    if (!slot.vector) tensor.dims.push_back(static_cast<uint64_t>(slot.rows));
+    tensor.type_id = slot.vector ? 0 : 8;
+    tensor.data = std::vector<std::byte>(slot.vector ? elements * 4 : elements / 32 * 34);
+    for (const Patch& patch : patches) {
+      if (patch.tensor != tensor.name) continue;
+      std::memcpy(tensor.data->data() + patch.offset, &patch.bits, patch.bytes);
+    }
+    file.Tensor(std::move(tensor));
+  }
+  return file;
+}
+
+// A source that notes what it is told to drop.
+class DropRecorder final : public ByteSource {
+ public:
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+  DropRecorder(std::vector<std::byte> bytes, Ranges* dropped)
+      : source_(std::move(bytes)), dropped_(dropped) {}
+
+  uint64_t size() const override { return source_.size(); }
+  std::string_view name() const override { return source_.name(); }
+  Status ReadAt(uint64_t offset, std::span<std::byte> out) const override {
+    return source_.ReadAt(offset, out);
+  }
+  void DropFromCache(uint64_t offset, uint64_t length) const override {
+    const std::lock_guard lock(mutex_);
+    dropped_->emplace_back(offset, length);
+  }
+
+ private:
+  MemorySource source_;
+  Ranges* dropped_;
+  mutable std::mutex mutex_;
+};
+
+struct Outcome {
+  PackedWeights packed;
+  DropRecorder::Ranges dropped;
+  uint64_t matrix_bytes = 0;
+};
+
+Outcome Pack(const GgufBuilder& builder, PageCache page_cache, int threads) {
+  Outcome outcome;
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.push_back(std::make_unique<DropRecorder>(builder.Build(), &outcome.dropped));
+  const Result<GgufModel> file = GgufModel::FromSources(std::move(sources));
+  EXPECT_TRUE(file.ok()) << file.status().message();
+  const auto bindings = BindTensors(Config(), file->tensors());
+  EXPECT_TRUE(bindings.ok()) << bindings.status().message();
+  for (const Binding& binding : *bindings) {
+    if (!binding.slot.vector) outcome.matrix_bytes += binding.tensor->byte_count;
+  }
+  ThreadPool pool(threads);
+  Result<PackedWeights> packed =
+      PackWeights(*file, *bindings, 1, {.pool = pool, .page_cache = page_cache});
+  EXPECT_TRUE(packed.ok()) << packed.status().message();
+  outcome.packed = *std::move(packed);
+  return outcome;
+}
+
+TEST(PackWeights, EveryTensorOfNumbersIsSilent) {
+  EXPECT_EQ(Pack(File(), PageCache::kKeep, 2).packed.not_finite, std::vector<std::string>());
+}
+
+TEST(PackWeights, NamesTensorsThatAreNoNumbersInTheOrderOfTheFile) {
+  constexpr uint32_t kHalfInfinity = 0x7c00;
+  constexpr uint32_t kNan = 0x7fc00000;
+  // The last block of the last row; the first block; an element of a vector.
+  const std::vector<Patch> patches = {
+      {"blk.0.ffn_down.weight", (512 * 1536 / 32 - 1) * 34, kHalfInfinity, 2},
+      {"blk.0.ffn_gate.weight", 0, kHalfInfinity, 2},
+      {"blk.0.attn_norm.weight", 4 * 511, kNan, 4},
+  };
+  for (const int threads : {1, 2, 5}) {
+    const PackedWeights packed = Pack(File(patches), PageCache::kKeep, threads).packed;
+    ASSERT_EQ(packed.not_finite.size(), 3u);
+    const formats::GgufFile file = *formats::ParseGguf(File(patches).BuildSource());
+    std::vector<std::string> in_order;
+    for (const formats::TensorInfo& tensor : file.tensors.all()) {
+      for (const Patch& patch : patches) {
+        if (tensor.name == patch.tensor) in_order.push_back(patch.tensor);
+      }
+    }
+    EXPECT_EQ(packed.not_finite, in_order) << threads << " threads";
+  }
+}
+
+TEST(PackWeights, GivesBackEveryByteOfTheMatricesWhenAsked) {
+  EXPECT_TRUE(Pack(File(), PageCache::kKeep, 2).dropped.empty());
+  for (const int threads : {1, 2}) {
+    const Outcome outcome = Pack(File(), PageCache::kDrop, threads);
+    uint64_t bytes = 0;
+    for (const auto& [offset, length] : outcome.dropped) bytes += length;
+    EXPECT_EQ(bytes, outcome.matrix_bytes);
+  }
+}
+
+TEST(PageCacheRule, DropsWhatWouldFillHalfOfTheMachineTogetherWithTheWeights) {
+  constexpr uint64_t kGiB = uint64_t{1} << 30;
+  EXPECT_EQ(PageCacheRule(0, 16 * kGiB), PageCache::kKeep);
+  EXPECT_EQ(PageCacheRule(4 * kGiB, 16 * kGiB), PageCache::kKeep);
+  EXPECT_EQ(PageCacheRule(4 * kGiB + 1, 16 * kGiB), PageCache::kDrop);
+  EXPECT_EQ(PageCacheRule(UINT64_MAX, 16 * kGiB), PageCache::kDrop);
+}
+
+}  // namespace
+}  // namespace skald::load
