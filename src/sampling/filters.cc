@@ -126,6 +126,32 @@ std::span<Candidate> KeepNearestWithMass(std::span<Candidate> candidates, uint64
   return candidates.first(static_cast<size_t>(middle - begin) + rest.size());
 }
 
+// Scanning: loops with one operation and a constant count, which compilers turn into SIMD code. A
+// maximum of floats as a running value would stay scalar, because its order could matter.
+
+/// The largest of kLogitBlock numbers, by halving them to 16.
+float LargestOfBlock(const float* logits) {
+  constexpr int kHalf = kLogitBlock / 2;
+  std::array<float, kHalf> largest;
+  for (int i = 0; i < kHalf; ++i) {
+    largest[i] = logits[i] > logits[i + kHalf] ? logits[i] : logits[i + kHalf];
+  }
+  for (int i = 0; i < 64; ++i) largest[i] = std::max(largest[i], largest[i + 64]);
+  for (int i = 0; i < 32; ++i) largest[i] = std::max(largest[i], largest[i + 32]);
+  for (int i = 0; i < 16; ++i) largest[i] = std::max(largest[i], largest[i + 16]);
+  return *std::max_element(largest.begin(), largest.begin() + 16);
+}
+
+bool BlockHasNan(const float* logits) {
+  constexpr int32_t kInfinityBits = 0x7f800000;
+  int32_t nan = 0;
+  for (int i = 0; i < kLogitBlock; ++i) {
+    const int32_t magnitude = std::bit_cast<int32_t>(logits[i]) & 0x7fffffff;
+    nan |= magnitude > kInfinityBits ? 1 : 0;
+  }
+  return nan != 0;
+}
+
 /// `value` in float32; beyond its range the largest finite number, so that penalties and biases
 /// neither create nor remove an infinity.
 float RoundToLogit(double value) {
@@ -187,32 +213,21 @@ void ApplyLogitBias(std::span<const LogitBias> biases, std::span<float> logits) 
 }
 
 LogitScan ScanLogits(std::span<const float> logits, std::span<float> block_max) {
-  constexpr size_t kLanes = 16;  // independent maxima, so that the loop becomes SIMD code
+  constexpr auto kBlock = static_cast<size_t>(kLogitBlock);
   LogitScan scan = {.max = -kInfinity};
-  uint32_t any_nan = 0;
+  std::array<float, kBlock> last;  // the short block at the end, filled up
   for (size_t block = 0; block < block_max.size(); ++block) {
-    const size_t start = block * kLogitBlock;
-    const auto part = logits.subspan(start, std::min<size_t>(kLogitBlock, logits.size() - start));
-    std::array<float, kLanes> lane_max;
-    lane_max.fill(-kInfinity);
-    std::array<uint32_t, kLanes> lane_nan{};
-    size_t i = 0;
-    for (; i + kLanes <= part.size(); i += kLanes) {
-      for (size_t lane = 0; lane < kLanes; ++lane) {
-        const float x = part[i + lane];
-        lane_max[lane] = x > lane_max[lane] ? x : lane_max[lane];
-        lane_nan[lane] |= x != x ? 1U : 0U;
-      }
+    const auto rest = logits.subspan(block * kBlock);
+    const float* part = rest.data();
+    if (rest.size() < kBlock) {
+      last.fill(-kInfinity);
+      std::copy(rest.begin(), rest.end(), last.begin());
+      part = last.data();
     }
-    for (; i < part.size(); ++i) {
-      lane_max[0] = std::max(lane_max[0], part[i]);
-      any_nan |= part[i] != part[i] ? 1U : 0U;
-    }
-    for (const uint32_t nan : lane_nan) any_nan |= nan;
-    block_max[block] = *std::max_element(lane_max.begin(), lane_max.end());
+    block_max[block] = LargestOfBlock(part);
     scan.max = std::max(scan.max, block_max[block]);
+    scan.has_nan |= BlockHasNan(part);
   }
-  scan.has_nan = any_nan != 0;
   return scan;
 }
 
