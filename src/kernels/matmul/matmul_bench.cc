@@ -10,7 +10,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <array>
 #include <cstring>
 #include <random>
 #include <string>
@@ -113,25 +112,6 @@ void RunRead(benchmark::State& state, Isa isa) {
       static_cast<double>(state.iterations() * kMemoryBytes) * 1e-9, benchmark::Counter::kIsRate);
 }
 
-void RunQuantize(benchmark::State& state, Isa isa, ActivationFormat format) {
-  std::mt19937 random(1);
-  std::vector<float> x(kTileTokens * kCols);
-  for (float& value : x) value = RandomFloat(random);
-  std::vector<std::byte> tile(kTileTokens * ActivationBytes(format, kCols));
-  const QuantizeFn quantize = QuantizeFor(isa, format);
-  for (auto _ : state) {
-    quantize({.x = x.data(),
-              .x_stride = kCols,
-              .tokens = kTileTokens,
-              .cols = kCols,
-              .tile = tile.data()});
-    benchmark::ClobberMemory();
-  }
-  state.counters["Gelements/s"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kTileTokens * kCols * 1e-9,
-                         benchmark::Counter::kIsRate);
-}
-
 void RegisterMatmul(Isa isa) {
   // One stored type for each panel type.
   using tensor::DType;
@@ -151,14 +131,6 @@ void RegisterMatmul(Isa isa) {
   }
 }
 
-void RegisterQuantize(Isa isa) {
-  const std::array<const char*, 3> names = {"f32", "block32", "block128"};
-  for (size_t f = 0; f < names.size(); ++f) {
-    const std::string name = "quantize/" + std::string(IsaName(isa)) + "/" + names[f];
-    benchmark::RegisterBenchmark(name.c_str(), RunQuantize, isa, static_cast<ActivationFormat>(f));
-  }
-}
-
 void RegisterAll() {
   const Isa best = DetectIsa();
   for (const Isa isa : {Isa::kAmx, Isa::kAvx512, Isa::kAvx2, Isa::kScalar}) {
@@ -168,7 +140,6 @@ void RegisterAll() {
     benchmark::RegisterBenchmark((name + "/fma").c_str(), RunPeak, PeakFor(isa).fma);
     benchmark::RegisterBenchmark((name + "/read").c_str(), RunRead, isa);
     RegisterMatmul(isa);
-    RegisterQuantize(isa);
   }
 }
 
