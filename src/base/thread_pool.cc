@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "base/check.h"
 
@@ -41,7 +42,7 @@ int AvailableCores() {
   return std::clamp(std::min(cores, CgroupQuota(cores)), 1, ThreadPool::kMaxThreads);
 }
 
-ThreadPool::ThreadPool(int thread_count) {
+ThreadPool::ThreadPool(int thread_count) : ranges_(static_cast<size_t>(std::max(thread_count, 0))) {
   CHECK(thread_count >= 1 && thread_count <= kMaxThreads);
   workers_.reserve(static_cast<size_t>(thread_count - 1));
   for (int worker = 1; worker < thread_count; ++worker) {
@@ -61,9 +62,15 @@ void ThreadPool::Run(int64_t unit_count, Body body) {
     for (int64_t unit = 0; unit < unit_count; ++unit) body(unit, 0);
     return;
   }
+  CHECK(unit_count <= std::numeric_limits<uint32_t>::max());
   body_ = &body;
-  unit_count_ = unit_count;
-  next_unit_.store(0, std::memory_order_relaxed);
+  const auto workers = static_cast<uint64_t>(thread_count());
+  const auto units = static_cast<uint64_t>(unit_count);
+  for (uint64_t worker = 0; worker < workers; ++worker) {
+    const uint64_t begin = worker * units / workers;
+    const uint64_t end = (worker + 1) * units / workers;
+    ranges_[worker].bounds.store(end << 32 | begin, std::memory_order_relaxed);
+  }
   busy_workers_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
   loop_.fetch_add(1, std::memory_order_release);
   loop_.notify_all();
@@ -79,10 +86,26 @@ void ThreadPool::Run(int64_t unit_count, Body body) {
 }
 
 void ThreadPool::RunUnits(int worker) {
+  RunRange(ranges_[static_cast<size_t>(worker)], worker, End::kFront);
+  for (int other = 1; other < thread_count(); ++other) {
+    const int victim = (worker + other) % thread_count();
+    RunRange(ranges_[static_cast<size_t>(victim)], worker, End::kBack);
+  }
+}
+
+void ThreadPool::RunRange(UnitRange& range, int worker, End end) {
+  constexpr uint64_t kOneAtBack = uint64_t{1} << 32;
+  uint64_t bounds = range.bounds.load(std::memory_order_relaxed);
   for (;;) {
-    const int64_t unit = next_unit_.fetch_add(1, std::memory_order_relaxed);
-    if (unit >= unit_count_) return;
-    (*body_)(unit, worker);
+    const uint64_t first = bounds & 0xffffffffu;
+    const uint64_t past = bounds >> 32;
+    if (first >= past) return;
+    const bool front = end == End::kFront;
+    const uint64_t rest = front ? bounds + 1 : bounds - kOneAtBack;
+    // Relaxed: what the body reads was published with loop_, and no unit depends on another.
+    if (!range.bounds.compare_exchange_weak(bounds, rest, std::memory_order_relaxed)) continue;
+    (*body_)(static_cast<int64_t>(front ? first : past - 1), worker);
+    bounds = range.bounds.load(std::memory_order_relaxed);
   }
 }
 

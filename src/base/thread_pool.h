@@ -35,20 +35,28 @@ class ThreadPool {
 
   int thread_count() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Runs body(unit, worker) once for every unit and returns when all have finished. Units are
-  /// handed out one by one in ascending order. Allocates nothing. What the body wrote is visible to
-  /// the caller afterwards.
+  /// Runs body(unit, worker) once for every unit and returns when all have finished. Each worker
+  /// starts with a range of consecutive units of its own, in ascending order, so that memory which
+  /// follows the units streams; who is done takes from the end of another's range. Requires
+  /// unit_count < 2^32. Allocates nothing. What the body wrote is visible to the caller afterwards.
   void Run(int64_t unit_count, Body body);
 
  private:
+  // The units of a worker that nobody has taken: the next in the low, the end in the high 32 bits.
+  // Within a loop the next only grows and the end only shrinks, so a value never comes back.
+  struct alignas(64) UnitRange {
+    std::atomic<uint64_t> bounds{0};
+  };
+
   void WorkerMain(int worker);
   void RunUnits(int worker);
+  enum class End { kFront, kBack };
+  void RunRange(UnitRange& range, int worker, End end);
   uint64_t AwaitLoop(uint64_t seen);
 
   std::vector<std::thread> workers_;
   const Body* body_ = nullptr;
-  int64_t unit_count_ = 0;
-  alignas(64) std::atomic<int64_t> next_unit_{0};
+  std::vector<UnitRange> ranges_;  // by worker
   alignas(64) std::atomic<int> busy_workers_{0};
   alignas(64) std::atomic<uint64_t> loop_{
       0};  // number of loops started; a change is the start signal
