@@ -28,7 +28,7 @@ _skald() {
     'run -c'|'run --ctx-size') return ;;
     'run -t'|'run --threads') return ;;
     'run --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
-    'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$cur"); return ;;
+    'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'run --chunk') return ;;
     'run --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'tokenize -p'|'tokenize --prompt') return ;;
@@ -43,7 +43,7 @@ _skald() {
     'logits --chunks') return ;;
     'logits -t'|'logits --threads') return ;;
     'logits --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
-    'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$cur"); return ;;
+    'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'logits --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'show -m'|'show --model') return ;;
     'show --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
@@ -57,7 +57,7 @@ _skald() {
     'bench --against') return ;;
     'bench -t'|'bench --threads') return ;;
     'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
-    'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 f32' -- "$cur"); return ;;
+    'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'bench --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac

@@ -44,7 +44,7 @@ inline constexpr int kNumericsVersion = 2;
 enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512, kAmx };
 
 /// Element type of the KV cache.
-enum class KvCacheType : uint8_t { kF16, kF32 };
+enum class KvCacheType : uint8_t { kF16, kBF16, kF32 };
 
 /// Size and resources of an engine.
 struct EngineOptions {

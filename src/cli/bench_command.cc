@@ -208,7 +208,7 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
   report.header = {.model = model.info(),
                    .cpu = CpuNameHere(),
                    .cores = AvailableCores(),
-                   .kv_type = options.engine.kv_type == KvCacheType::kF16 ? "f16" : "f32",
+                   .kv_type = std::string(KvTypeName(options.engine.kv_type)),
                    .date = DateNow(),
                    .version = SKALD_VERSION,
                    .repetitions = options.repetitions,

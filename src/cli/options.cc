@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "cli/flags.h"
 #include "cli/input.h"
@@ -31,8 +32,9 @@ constexpr std::array<Choice<InstructionSet>, 5> kInstructionSets = {{
     {"avx512", InstructionSet::kAvx512},
     {"amx", InstructionSet::kAmx},
 }};
-constexpr std::array<Choice<KvCacheType>, 2> kKvTypes = {{
+constexpr std::array<Choice<KvCacheType>, 3> kKvTypes = {{
     {"f16", KvCacheType::kF16},
+    {"bf16", KvCacheType::kBF16},
     {"f32", KvCacheType::kF32},
 }};
 constexpr std::array<Choice<ColorMode>, 3> kColorModes = {{
@@ -115,6 +117,13 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
   AddInt<int64_t>(app, {"--chunk", "prompt tokens computed in one step (default 512)"}, args.chunk,
                   {1, kPositionsMax})
       ->group(kEngineGroup);
+}
+
+std::string_view KvTypeName(KvCacheType type) {
+  for (const auto& choice : kKvTypes) {
+    if (choice.value == type) return choice.name;
+  }
+  UNREACHABLE();
 }
 
 EngineOptions ToEngineOptions(const EngineArgs& args) {

@@ -42,6 +42,9 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args);
 /// Only -t, --isa and --kv-type, for a verb that sizes its engine itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);
 
+/// "f16": what --kv-type calls it.
+std::string_view KvTypeName(KvCacheType type);
+
 /// EngineOptions with these values and one logit row.
 EngineOptions ToEngineOptions(const EngineArgs& args);
 

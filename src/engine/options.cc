@@ -34,6 +34,15 @@ Result<kernels::Isa> ResolveIsa(InstructionSet wanted) {
                     " (its best variant is " + std::string(kernels::IsaName(best)) + ")");
 }
 
+kernels::KvType KvTypeOf(KvCacheType type) {
+  switch (type) {
+    case KvCacheType::kF16: return kernels::KvType::kF16;
+    case KvCacheType::kBF16: return kernels::KvType::kBF16;
+    case KvCacheType::kF32: return kernels::KvType::kF32;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 Result<Hardware> ResolveHardware(int threads, InstructionSet isa) {
@@ -69,8 +78,7 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Model
   ASSIGN_OR_RETURN(const Hardware hardware, ResolveHardware(options.threads, options.isa));
   resolved.threads = hardware.threads;
   resolved.isa = hardware.isa;
-  resolved.kv_type =
-      options.kv_type == KvCacheType::kF16 ? kernels::KvType::kF16 : kernels::KvType::kF32;
+  resolved.kv_type = KvTypeOf(options.kv_type);
   return resolved;
 }
 

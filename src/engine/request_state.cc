@@ -17,7 +17,9 @@ void ReserveTokens(const Request& request, int64_t prompt_tokens, int64_t contex
                    std::vector<TokenId>* tokens) {
   const int64_t most = context + 1;
   const int64_t output = request.stop.max_tokens;
-  const int64_t wanted = output < 0 ? most : std::min(most, prompt_tokens + output);
+  // Compared before it is added: any number of tokens may be asked for.
+  const int64_t wanted =
+      output < 0 || output > most - prompt_tokens ? most : prompt_tokens + output;
   tokens->reserve(static_cast<size_t>(wanted));
 }
 

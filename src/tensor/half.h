@@ -11,6 +11,13 @@ constexpr float FloatFromBf16(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
+/// The nearest bfloat16, ties to even: overflow gives infinity, NaN stays NaN (quieted).
+constexpr uint16_t Bf16FromFloat(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 /// The float an IEEE half stands for. Exact, subnormals included; NaN payloads are kept, quieted.
 constexpr float FloatFromHalf(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;

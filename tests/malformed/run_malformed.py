@@ -33,6 +33,7 @@ import time
 
 CATALOGUE = {0: "ok", 2: "usage", 3: "not found", 4: "io", 5: "bad model", 6: "unsupported",
              7: "resource exhausted", 9: "numeric"}
+NOTE = "skald: warning: "  # what a note on stderr starts with
 TIMEOUT_S = 5.0
 CPU_S_MAX = 0.1
 WALL_S_MAX = 1.0
@@ -105,7 +106,8 @@ class Judge:
         faults = []
         if run.code not in entry["codes"]:
             faults.append("exit code %d (%s), expected one of %s" % (run.code, CATALOGUE[run.code], entry["codes"]))
-        lines = run.stderr.strip().split("\n")
+        # A note about weights that are no numbers may come before the refusal.
+        lines = [line for line in run.stderr.strip().split("\n") if not line.startswith(NOTE)]
         if len(lines) != 1 or not lines[0]:
             faults.append("expected one line on stderr, found %d" % len(run.stderr.splitlines()))
         named = os.path.join(self.folder, entry["id"]) in run.stderr  # of a split model, any part

@@ -3,19 +3,27 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_layout.h"
+#include "kernels/isa/bfloat16.h"
 
 namespace skald::kernels {
 
-/// Up to 16 floats as they are written to a cache of T (numerics 2.3): halves are clamped.
+/// Up to 16 floats as they are written to a cache of T (numerics 2.3): 16-bit types are clamped.
 template <typename V>
 inline void StoreForCache(V x, float* out) {
   Store(x, out);
 }
 template <typename V>
-inline void StoreForCache(V x, uint16_t* out) {
+inline V Clamp(V x, float largest) {
   // Both pass NaN on: they return their second operand.
-  const V above = Max(V::Broadcast(-65504.0f), x);
-  Store(Min(V::Broadcast(65504.0f), above), out);
+  return Min(V::Broadcast(largest), Max(V::Broadcast(-largest), x));
+}
+template <typename V>
+inline void StoreForCache(V x, uint16_t* out) {
+  Store(Clamp(x, 65504.0f), out);
+}
+template <typename V>
+inline void StoreForCache(V x, BFloat16* out) {
+  Store(Clamp(x, kLargestBFloat16), out);
 }
 
 template <typename V, typename T>
@@ -37,10 +45,10 @@ inline void AppendKvOf(const PagedKv& kv, int64_t position, const float* key, co
 template <typename V>
 inline void AppendKvGeneric(const PagedKv& kv, int64_t position, const float* key,
                             const float* value) {
-  if (kv.type == KvType::kF16) {
-    AppendKvOf<V, uint16_t>(kv, position, key, value);
-  } else {
-    AppendKvOf<V, float>(kv, position, key, value);
+  switch (kv.type) {
+    case KvType::kF16: return AppendKvOf<V, uint16_t>(kv, position, key, value);
+    case KvType::kBF16: return AppendKvOf<V, BFloat16>(kv, position, key, value);
+    case KvType::kF32: return AppendKvOf<V, float>(kv, position, key, value);
   }
 }
 

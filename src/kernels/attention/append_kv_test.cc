@@ -30,11 +30,11 @@ float ElementAt(const PagedKv& kv, int64_t position, int64_t offset, int64_t ind
   }
   uint16_t bits;
   std::memcpy(&bits, page + 2 * index, 2);
-  return tensor::FloatFromHalf(bits);
+  return kv.type == KvType::kF16 ? tensor::FloatFromHalf(bits) : tensor::FloatFromBf16(bits);
 }
 
 TEST_P(AppendKvTest, KeysAreTransposedByTilesOfSixteenAndValuesAreRows) {
-  for (const KvType type : {KvType::kF16, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32}) {
     PagedCacheForTest cache(type, 3, 2, 100);
     const PagedKv& kv = cache.kv();
     cache.Append(GetParam(), 32 + 21, {1.0f, 2.0f, 3.0f}, {4.0f, 5.0f});
@@ -61,9 +61,24 @@ TEST_P(AppendKvTest, HalvesAreClampedSoThatNoneIsInfinite) {
   EXPECT_EQ(ElementAt(kv, 0, kv.value_offset, 0), -65504.0f);
 }
 
+TEST_P(AppendKvTest, BFloat16RoundsToEvenAndIsClamped) {
+  PagedCacheForTest cache(KvType::kBF16, 6, 2, 1);
+  const PagedKv& kv = cache.kv();
+  // Eight bits of mantissa: 257 lies between 256 and 258, 259 between 258 and 260.
+  cache.Append(GetParam(), 0, {257.0f, 259.0f, 3.4e38f, -kInfinity, kNaN, 1e-40f}, {-257.0f, 7e4f});
+  EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, 0 * 16), 256.0f);
+  EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, 1 * 16), 260.0f);
+  EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, 2 * 16), 0x1.fep+127f);
+  EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, 3 * 16), -0x1.fep+127f);
+  EXPECT_TRUE(std::isnan(ElementAt(kv, 0, kv.key_offset, 4 * 16)));
+  EXPECT_EQ(ElementAt(kv, 0, kv.key_offset, 5 * 16), 0x1p-133f) << "the smallest subnormal";
+  EXPECT_EQ(ElementAt(kv, 0, kv.value_offset, 0), -256.0f);
+  EXPECT_EQ(ElementAt(kv, 0, kv.value_offset, 1), 70144.0f);
+}
+
 TEST_P(AppendKvTest, WritesTheBytesOfTheSpecification) {
   std::mt19937 random(5);
-  for (const KvType type : {KvType::kF16, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32}) {
     for (const int dim : {1, 7, 15, 16, 17, 31, 33, 64, 80, 128}) {
       PagedCacheForTest expected(type, dim, dim + 1, 64);
       PagedCacheForTest got(type, dim, dim + 1, 64);

@@ -31,8 +31,9 @@ inline constexpr int kPartitionTokens = 256;
 
 /// Element type of the cache.
 enum class KvType : uint8_t {
-  kF16,  ///< the default: 11 bits of mantissa
-  kF32,  ///< twice the memory; for comparing engines and for tests
+  kF16,   ///< the default: 11 bits of mantissa
+  kBF16,  ///< 8 bits of mantissa, the range of a float: nothing is ever clamped that matters
+  kF32,   ///< twice the memory; for comparing engines and for tests
 };
 
 /// Where the K and V of one KV head of one layer and one sequence lie.
@@ -47,12 +48,12 @@ struct PagedKv {
   int value_dim = 0;               ///< elements of a value and an output
 };
 
-/// Floats (or halves) of one V row: value_dim padded to whole vectors. The padding is never read
+/// Elements of one V row: value_dim padded to whole vectors. The padding is never read
 /// into a result.
 constexpr int PaddedValueDim(int value_dim) { return (value_dim + 15) / 16 * 16; }
 
 /// Bytes of one element.
-constexpr int KvElementBytes(KvType type) { return type == KvType::kF16 ? 2 : 4; }
+constexpr int KvElementBytes(KvType type) { return type == KvType::kF32 ? 4 : 2; }
 
 /// Bytes of K, and of V, of one page of one head.
 constexpr int64_t KeyPageBytes(KvType type, int key_dim) {

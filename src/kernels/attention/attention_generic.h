@@ -13,6 +13,7 @@
 #include "kernels/attention/attention_layout.h"
 #include "kernels/attention/softmax_generic.h"
 #include "kernels/attention/tiles_generic.h"
+#include "kernels/isa/bfloat16.h"
 
 namespace skald::kernels {
 
@@ -101,8 +102,8 @@ template <typename V>
 inline const std::byte* Widen(const float* elements, int64_t, float*) {
   return reinterpret_cast<const std::byte*>(elements);
 }
-template <typename V>
-inline const std::byte* Widen(const uint16_t* elements, int64_t count, float* scratch) {
+template <typename V, typename T>
+inline const std::byte* Widen(const T* elements, int64_t count, float* scratch) {
   for (int64_t i = 0; i < count; i += 16) Store(V::Load(elements + i), scratch + i);
   return reinterpret_cast<const std::byte*>(scratch);
 }
@@ -271,10 +272,10 @@ inline void AttentionGeneric(const AttentionArgs& args) {
     const int64_t left = args.tokens - token;
     block.first_token = token;
     block.rows = (left < block.layout.block_tokens ? left : block.layout.block_tokens) * args.group;
-    if (args.kv.type == KvType::kF16) {
-      AttendBlock<V, uint16_t>(block);
-    } else {
-      AttendBlock<V, float>(block);
+    switch (args.kv.type) {
+      case KvType::kF16: AttendBlock<V, uint16_t>(block); break;
+      case KvType::kBF16: AttendBlock<V, BFloat16>(block); break;
+      case KvType::kF32: AttendBlock<V, float>(block); break;
     }
   }
 }

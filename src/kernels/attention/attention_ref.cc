@@ -4,6 +4,7 @@
 
 #include "kernels/attention/attention_layout.h"
 #include "kernels/attention/variants.h"
+#include "kernels/isa/bfloat16.h"
 #include "kernels/isa/exp_ref.h"
 #include "kernels/isa/strided_sum_ref.h"
 #include "tensor/half.h"
@@ -14,10 +15,10 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 float ReadElement(KvType type, const std::byte* base, int64_t index) {
-  if (type == KvType::kF16) {
+  if (type != KvType::kF32) {
     uint16_t bits;
     std::memcpy(&bits, base + 2 * index, sizeof(bits));
-    return tensor::FloatFromHalf(bits);
+    return type == KvType::kF16 ? tensor::FloatFromHalf(bits) : tensor::FloatFromBf16(bits);
   }
   float value;
   std::memcpy(&value, base + 4 * index, sizeof(value));
@@ -25,11 +26,12 @@ float ReadElement(KvType type, const std::byte* base, int64_t index) {
 }
 
 void WriteElement(KvType type, float value, std::byte* base, int64_t index) {
-  if (type == KvType::kF16) {
-    constexpr float kLargestHalf = 65504.0f;
-    if (value > kLargestHalf) value = kLargestHalf;  // neither comparison holds for a NaN
-    if (value < -kLargestHalf) value = -kLargestHalf;
-    const uint16_t bits = tensor::HalfFromFloat(value);
+  if (type != KvType::kF32) {
+    const float largest = type == KvType::kF16 ? 65504.0f : kLargestBFloat16;
+    if (value > largest) value = largest;  // neither comparison holds for a NaN
+    if (value < -largest) value = -largest;
+    const uint16_t bits =
+        type == KvType::kF16 ? tensor::HalfFromFloat(value) : tensor::Bf16FromFloat(value);
     std::memcpy(base + 2 * index, &bits, sizeof(bits));
   } else {
     std::memcpy(base + 4 * index, &value, sizeof(value));

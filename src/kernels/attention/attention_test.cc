@@ -33,10 +33,12 @@ struct Shape {
 };
 
 std::string Describe(const Shape& s) {
-  return std::string(s.type == KvType::kF16 ? "f16" : "f32") + " key " + std::to_string(s.key_dim) +
-         " value " + std::to_string(s.value_dim) + " group " + std::to_string(s.group) +
-         " tokens " + std::to_string(s.tokens) + " first " + std::to_string(s.first_position) +
-         " window " + std::to_string(s.window);
+  return std::string(s.type == KvType::kF16    ? "f16"
+                     : s.type == KvType::kBF16 ? "bf16"
+                                               : "f32") +
+         " key " + std::to_string(s.key_dim) + " value " + std::to_string(s.value_dim) + " group " +
+         std::to_string(s.group) + " tokens " + std::to_string(s.tokens) + " first " +
+         std::to_string(s.first_position) + " window " + std::to_string(s.window);
 }
 
 std::vector<float> RandomFloats(int64_t n, float magnitude, std::mt19937& random) {
@@ -130,10 +132,10 @@ class AttentionTest : public testing::TestWithParam<Isa> {
 };
 INSTANTIATE_TEST_SUITE_P(Isas, AttentionTest, testing::ValuesIn(TestedIsas()), IsaTestName);
 
-constexpr KvType kBothTypes[] = {KvType::kF16, KvType::kF32};
+constexpr KvType kAllTypes[] = {KvType::kF16, KvType::kBF16, KvType::kF32};
 
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryHeadSize) {
-  for (const KvType type : kBothTypes) {
+  for (const KvType type : kAllTypes) {
     for (const int dim : {1, 2, 8, 15, 16, 17, 48, 64, 80, 96, 112, 128, 256}) {
       ExpectSpecified({type, dim, dim, 2, 5, 270, 0});
       ExpectSpecified({type, dim, 16, 3, 3, 30, 0});
@@ -143,7 +145,7 @@ TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryHeadSize) {
 }
 
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryGroup) {
-  for (const KvType type : kBothTypes) {
+  for (const KvType type : kAllTypes) {
     for (int group = 1; group <= 17; ++group) {
       ExpectSpecified({type, 8, 24, group, 1, 261, 0});
       ExpectSpecified({type, 8, 24, group, 11, 250, 0});
@@ -164,6 +166,7 @@ TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationAtEveryLength) {
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForWholePrompts) {
   ExpectSpecified({KvType::kF16, 16, 16, 1, 300, 0, 0});
   ExpectSpecified({KvType::kF16, 16, 16, 4, 100, 0, 0});
+  ExpectSpecified({KvType::kBF16, 16, 16, 4, 100, 0, 0});
   ExpectSpecified({KvType::kF32, 16, 32, 3, 90, 200, 0});
 }
 
@@ -266,6 +269,9 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
   const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
   const auto stored = [&shape](float x) {
     if (shape.type == KvType::kF32) return double{x};
+    if (shape.type == KvType::kBF16) {
+      return double{tensor::FloatFromBf16(tensor::Bf16FromFloat(x))};
+    }
     return double{tensor::FloatFromHalf(tensor::HalfFromFloat(x))};
   };
   const float* query = sequence.Query(token, head);
@@ -301,7 +307,7 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
 }
 
 TEST_P(AttentionTest, IsCloseToDoublePrecision) {
-  for (const KvType type : kBothTypes) {
+  for (const KvType type : kAllTypes) {
     for (const int64_t length : {1, 2, 255, 256, 257, 511, 512, 513, 1000}) {
       for (const int64_t window : {0, 1, 2, 31, 32, 33, 255, 256, 257}) {
         const int64_t tokens = std::min<int64_t>(length, 2);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/isa/bfloat16.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/isa/target_avx2_begin.h"
 
@@ -25,6 +26,13 @@ struct F32x16 {
   static F32x16 Load(const uint16_t* p) {
     const auto* halves = reinterpret_cast<const __m128i*>(p);
     return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
+  }
+  static F32x16 Load(const BFloat16* p) {
+    const auto* bits = reinterpret_cast<const __m128i*>(p);
+    return {Widen(_mm_loadu_si128(bits)), Widen(_mm_loadu_si128(bits + 1))};
+  }
+  static __m256 Widen(__m128i bfloats) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bfloats), 16));
   }
   static F32x16 LoadPartial(const float* p, int64_t n) {
     const Mask mask = Lanes(0, n);
@@ -58,6 +66,21 @@ inline void Store(F32x16 a, uint16_t* p) {
   auto* halves = reinterpret_cast<__m128i*>(p);
   _mm_storeu_si128(halves, _mm256_cvtps_ph(a.lo, kRounding));
   _mm_storeu_si128(halves + 1, _mm256_cvtps_ph(a.hi, kRounding));
+}
+inline __m256i RoundToBFloat16(__m256 x) {
+  const __m256i bits = _mm256_castps_si256(x);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+  const __m256 nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const __m256 rounded = _mm256_blendv_ps(_mm256_castsi256_ps(_mm256_add_epi32(bits, bias)),
+                                          _mm256_castsi256_ps(quiet), nan);
+  return _mm256_srli_epi32(_mm256_castps_si256(rounded), 16);
+}
+inline void Store(F32x16 a, BFloat16* p) {
+  // The pack works within 128-bit lanes: the middle quarters change places.
+  const __m256i packed = _mm256_packus_epi32(RoundToBFloat16(a.lo), RoundToBFloat16(a.hi));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(packed, 0xd8));
 }
 inline void StorePartial(F32x16 a, float* p, int64_t n) {
   const F32x16::Mask mask = F32x16::Lanes(0, n);

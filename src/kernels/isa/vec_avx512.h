@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "kernels/isa/bfloat16.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/isa/target_avx512_begin.h"
 
@@ -34,6 +35,11 @@ struct F32x16 {
   /// Sixteen halves, widened exactly.
   static F32x16 Load(const uint16_t* p) {
     return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+  }
+  /// Sixteen bfloat16, widened exactly.
+  static F32x16 Load(const BFloat16* p) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
   }
   /// The first n floats, zeros behind them; nothing past them is read. n outside 0..16 is cut.
   static F32x16 LoadPartial(const float* p, int64_t n) {
@@ -55,6 +61,17 @@ inline void Store(F32x16 a, float* p) { _mm512_storeu_ps(p, a.v); }
 inline void Store(F32x16 a, uint16_t* p) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                       _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+/// Rounds to bfloat16, ties to even; NaN stays NaN (quieted).
+inline void Store(F32x16 a, BFloat16* p) {
+  const __m512i bits = _mm512_castps_si512(a.v);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i bias = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
+  const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+  const __m512i rounded =
+      _mm512_mask_or_epi32(_mm512_add_epi32(bits, bias), nan, bits, _mm512_set1_epi32(0x400000));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
 }
 /// Writes the first n lanes and nothing else. n outside 0..16 is cut.
 inline void StorePartial(F32x16 a, float* p, int64_t n) {

@@ -10,13 +10,13 @@
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/matmul/variants.h"
+#include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"
 #include "kernels/quantize/tile_layout.h"
 
 // clang-format off: the region must open before the templates and after everything else.
 #include "kernels/isa/target_avx512_begin.h"
 #include "kernels/matmul/matmul_generic.h"
-#include "kernels/matmul/weights_avx512.h"
 // clang-format on
 
 namespace skald::kernels::avx512 {

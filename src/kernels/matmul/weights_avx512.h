@@ -1,11 +1,15 @@
-/// Weights in 512-bit registers: what the AVX-512 and the AMX matmul share. Functions that are
-/// always inlined, so they are compiled for the target region that is open where this is included.
+/// Weights in 512-bit registers: what the AVX-512 and the AMX matmul share. Opens the target region
+/// for its own functions (isa/vec_avx512.h) and is included like any other header.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/isa/intrinsics.h"
 #include "kernels/pack/unit_layout.h"
+
+// clang-format off: the region must open after everything else.
+#include "kernels/isa/target_avx512_begin.h"
+// clang-format on
 
 namespace skald::kernels::avx512 {
 
@@ -135,3 +139,5 @@ struct Scales6 {
 };
 
 }  // namespace skald::kernels::avx512
+
+#include "kernels/isa/target_end.h"
