@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/json_writer.h"
 #include "cli/format.h"
-#include "cli/json_writer.h"
 #include "cli/utf8.h"
 
 namespace skald::cli {

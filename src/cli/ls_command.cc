@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
-#include "cli/json_writer.h"
 #include "cli/model_lookup.h"
 #include "cli/table.h"
 #include "skald/model.h"

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/interrupt.h"
-#include "cli/json_writer.h"
 #include "cli/loading.h"
 #include "cli/text_stream.h"
 #include "cli/utf8.h"

@@ -7,10 +7,10 @@
 #include <memory>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "cli/flags.h"
 #include "cli/format.h"
-#include "cli/json_writer.h"
 #include "cli/table.h"
 
 namespace skald::cli {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "cli/flags.h"
-#include "cli/json_writer.h"
 #include "cli/parse_number.h"
 #include "cli/table.h"
 #include "skald/model.h"

@@ -10,24 +10,8 @@
 
 namespace skald::cli {
 
-/// U+FFFD, REPLACEMENT CHARACTER.
-inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// One step through a text.
-struct Utf8Step {
-  size_t length = 1;   ///< bytes of the character, or of the maximal ill-formed sequence
-  bool valid = false;  ///< whether they are a character
-};
-
-/// Looks at the front of `text`, which must not be empty. An ill-formed sequence is as long as the
-/// Unicode standard's "maximal subpart" (section 3.9, what web browsers replace by one U+FFFD).
-Utf8Step NextUtf8(std::string_view text);
-
 /// `text` with each ill-formed sequence replaced by U+FFFD.
 std::string ValidUtf8(std::string_view text);
-
-/// True if all of `text` is well-formed.
-bool IsValidUtf8(std::string_view text);
 
 /// `text` for a terminal: newline and tab stay, every other control character (C0, DEL, C1) and
 /// every ill-formed byte becomes \xHH. No text can move the cursor or change colours.

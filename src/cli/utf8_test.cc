@@ -16,7 +16,6 @@ TEST(ValidUtf8, KeepsEachLengthAtBothEnds) {
       "\xED\x9F\xBF\xEE\x80\x80",
       26);
   EXPECT_EQ(ValidUtf8(text), text);
-  EXPECT_TRUE(IsValidUtf8(text));
 }
 
 TEST(ValidUtf8, ReplacesOverlongFormsSurrogatesAndTooLargeOnes) {
@@ -38,8 +37,6 @@ TEST(ValidUtf8, ReplacesACutSequenceOnce) {
   EXPECT_EQ(ValidUtf8("\xF0\x9F\x98"), kFffd);
   EXPECT_EQ(ValidUtf8("\xF0\x9F\x98x"), std::string(kFffd) + "x");
   EXPECT_EQ(ValidUtf8("\xE2\x82\xE2\x82\xAC"), std::string(kFffd) + "\xE2\x82\xAC");
-  EXPECT_FALSE(IsValidUtf8("a\xE2"));
-  EXPECT_TRUE(IsValidUtf8(""));
 }
 
 TEST(TerminalText, ShowsControlCharactersButNewlineAndTab) {

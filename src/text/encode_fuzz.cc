@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "skald/tokenizer.h"
 #include "text/pre_tokenizer.h"
 #include "text/test_vocabs.h"
-#include "text/utf8.h"
 
 namespace {
 
@@ -86,8 +86,8 @@ std::vector<TokenId> Naive(const Family& family, std::string_view text) {
   }
   std::vector<std::string> characters;
   while (!text.empty()) {
-    const skald::text::Utf8Sequence sequence = skald::text::ReadUtf8(text);
-    const bool whole = sequence.kind == skald::text::Utf8Sequence::Kind::kWellFormed;
+    const skald::Utf8Sequence sequence = skald::ReadUtf8(text);
+    const bool whole = sequence.kind == skald::Utf8Sequence::Kind::kWellFormed;
     characters.emplace_back(text.substr(0, whole ? static_cast<size_t>(sequence.length) : 1));
     text.remove_prefix(characters.back().size());
   }

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace skald::text {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status_macros.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace skald::text {
 

@@ -1,9 +1,9 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "skald/tokenizer.h"
 #include "text/byte_automaton.h"
-#include "text/utf8.h"
 
 namespace skald {
 
@@ -29,7 +29,7 @@ Result<StopMatcher> StopMatcher::Create(std::span<const std::string> stops) {
                     name + " is too long: at most " + std::to_string(kMaxStopBytes) +
                         " bytes, found " + std::to_string(stops[i].size()));
     }
-    if (text::WellFormedPrefix(stops[i]) != stops[i].size()) {
+    if (WellFormedPrefix(stops[i]) != stops[i].size()) {
       return Status(ErrorCode::kInvalidArgument, name + " is not valid UTF-8");
     }
   }

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "skald/tokenizer.h"
 #include "text/fuzz_input.h"
 #include "text/test_vocabs.h"
-#include "text/utf8.h"
 
 namespace {
 
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string joined;
   for (const TokenId id : ids) {
     pieces.push_back(decoder.Push(id));
-    CHECK(skald::text::WellFormedPrefix(pieces.back()) == pieces.back().size());
+    CHECK(skald::WellFormedPrefix(pieces.back()) == pieces.back().size());
     joined += pieces.back();
   }
   pieces.push_back(decoder.Flush());

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "text/bpe_encoder.h"
 #include "text/merge.h"
 #include "text/pre_tokenizer.h"
 #include "text/special_matcher.h"
 #include "text/spm_encoder.h"
 #include "text/tokenizer_spec.h"
-#include "text/utf8.h"
 #include "text/vocab.h"
 
 namespace skald {
@@ -274,8 +274,8 @@ std::string Tokenizer::DecodeBytes(std::span<const TokenId> ids,
 
 std::string Tokenizer::Decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
   std::string repaired;
-  if (text::AppendRepaired(DecodeBytes(ids, options), &repaired) > 0) {
-    repaired += text::kReplacementCharacter;
+  if (AppendRepaired(DecodeBytes(ids, options), &repaired) > 0) {
+    repaired += kReplacementCharacter;
   }
   return repaired;
 }
@@ -291,10 +291,10 @@ std::string Tokenizer::EscapedToken(TokenId id) const {
   std::string escaped;
   std::string_view bytes = TokenBytes(id);
   while (!bytes.empty()) {
-    const text::Utf8Sequence sequence = text::ReadUtf8(bytes);
+    const Utf8Sequence sequence = ReadUtf8(bytes);
     const auto length = static_cast<size_t>(sequence.length);
     const char first = bytes[0];
-    if (sequence.kind == text::Utf8Sequence::Kind::kWellFormed && sequence.code_point >= 0xA0) {
+    if (sequence.kind == Utf8Sequence::Kind::kWellFormed && sequence.code_point >= 0xA0) {
       escaped += bytes.substr(0, length);
     } else if (length == 1 && first == '\\') {
       escaped += "\\\\";
@@ -353,13 +353,13 @@ std::string StreamDecoder::Push(TokenId id) {
   pending_ += DecodedBytes(*tokenizer_, id, options_.control, tokenizer_->impl_->add_space_prefix,
                            &at_start_);
   std::string text;
-  const size_t incomplete = text::AppendRepaired(pending_, &text);
+  const size_t incomplete = AppendRepaired(pending_, &text);
   pending_.erase(0, pending_.size() - incomplete);
   return text;
 }
 
 std::string StreamDecoder::Flush() {
-  std::string text(pending_.empty() ? std::string_view() : text::kReplacementCharacter);
+  std::string text(pending_.empty() ? std::string_view() : kReplacementCharacter);
   pending_.clear();
   at_start_ = options_.from == DecodeFrom::kStart;
   return text;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/pre_tokenizer.h"
 #include "text/test_vocabs.h"
-#include "text/utf8.h"
 
 namespace skald {
 namespace {
@@ -82,10 +82,9 @@ class RandomText {
 std::vector<std::string> Characters(std::string_view bytes) {
   std::vector<std::string> characters;
   while (!bytes.empty()) {
-    const text::Utf8Sequence sequence = text::ReadUtf8(bytes);
-    const size_t length = sequence.kind == text::Utf8Sequence::Kind::kWellFormed
-                              ? static_cast<size_t>(sequence.length)
-                              : 1;
+    const Utf8Sequence sequence = ReadUtf8(bytes);
+    const size_t length =
+        sequence.kind == Utf8Sequence::Kind::kWellFormed ? static_cast<size_t>(sequence.length) : 1;
     characters.emplace_back(bytes.substr(0, length));
     bytes.remove_prefix(length);
   }
@@ -382,7 +381,7 @@ TEST(StreamDecoderTest, PiecesTogetherAreTheDecodedWhole) {
         std::string joined;
         for (const TokenId id : ids) {
           const std::string delta = decoder.Push(id);
-          ASSERT_EQ(text::WellFormedPrefix(delta), delta.size());
+          ASSERT_EQ(WellFormedPrefix(delta), delta.size());
           joined += delta;
         }
         joined += decoder.Flush();

@@ -1,6 +1,6 @@
-#include "text/utf8.h"
+#include "base/utf8.h"
 
-namespace skald::text {
+namespace skald {
 
 namespace {
 
@@ -76,4 +76,4 @@ size_t AppendRepaired(std::string_view bytes, std::string* out) {
   return 0;
 }
 
-}  // namespace skald::text
+}  // namespace skald

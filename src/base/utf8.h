@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace skald::text {
+namespace skald {
 
 /// What stands at the beginning of some bytes.
 struct Utf8Sequence {
@@ -39,4 +39,4 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 /// bytes are not appended. Source: WHATWG Encoding Standard, "UTF-8 decoder".
 size_t AppendRepaired(std::string_view bytes, std::string* out);
 
-}  // namespace skald::text
+}  // namespace skald

@@ -1,11 +1,11 @@
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace skald::text {
+namespace skald {
 namespace {
 
 using Kind = Utf8Sequence::Kind;
@@ -75,4 +75,4 @@ TEST(WellFormedPrefixTest, EndsBeforeTheFirstDefect) {
 }
 
 }  // namespace
-}  // namespace skald::text
+}  // namespace skald

@@ -17,7 +17,11 @@
 #include <string_view>
 #include <vector>
 
-namespace skald::cli {
+namespace skald {
+
+/// Appends `text` as it stands between the quotes of a JSON string: escaped, and with each
+/// ill-formed sequence replaced by U+FFFD. For documents whose frame is known beforehand.
+void AppendJsonText(std::string_view text, std::string* out);
 
 /// See above. Not thread-safe. Every call appends to one string.
 class JsonWriter {
@@ -60,4 +64,4 @@ class JsonWriter {
   std::vector<Open> open_;
 };
 
-}  // namespace skald::cli
+}  // namespace skald

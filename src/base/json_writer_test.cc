@@ -1,4 +1,4 @@
-#include "cli/json_writer.h"
+#include "base/json_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace skald::cli {
+namespace skald {
 namespace {
 
 std::string QuotedForm(std::string_view text) { return JsonWriter().String(text).Take(); }
@@ -80,4 +80,4 @@ TEST(JsonWriterDeathTest, StopsAtCallsThatHaveNoJsonForm) {
 }
 
 }  // namespace
-}  // namespace skald::cli
+}  // namespace skald
