@@ -4,14 +4,13 @@
 ///                            ^                       |
 ///                            +------ resumed <-- preempted
 ///
-/// Every accepted request ends with exactly one kFinished, which is its last event. Stop strings
-/// are not here: the engine knows no text. A caller that wants them puts a StreamDecoder and a
-/// StopMatcher (skald/tokenizer.h) behind the tokens and stops listening at the first match.
+/// Each sequence of an accepted request ends with exactly one kSequenceFinished, the request with
+/// exactly one kFinished, which is its last event. Stop strings are not here: the engine knows no
+/// text. TextSink (skald/text_sink.h) turns tokens into text and ends a sequence at a stop string.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -27,7 +26,7 @@ enum class RequestId : uint64_t {};
 
 /// Why a request or one of its sequences ended.
 enum class FinishReason : uint8_t {
-  kStop,       ///< the model ended the text, or a stop token came
+  kStop,       ///< the model ended the text, or a stop token came, or the listener ended it
   kLength,     ///< max_tokens reached
   kContext,    ///< the context is full
   kCancelled,  ///< Cancel, a listener that has gone, or the end of the engine
@@ -80,6 +79,8 @@ struct TokenEvent {
   /// SamplingParams::top_logprobs is, or best_of needs it.
   std::optional<double> logprob = std::nullopt;
   int64_t index = 0;  ///< 0 for the first generated token of its sequence
+  /// The SamplingParams::top_logprobs most likely tokens, likeliest first, ties by token id.
+  std::vector<TokenLogprob> top = {};
 };
 
 enum class EventKind : uint8_t {
@@ -89,7 +90,7 @@ enum class EventKind : uint8_t {
   kToken,             ///< `token`; the first token of a sequence has index 0
   kPreempted,         ///< its pages went to others; its `total` tokens stay
   kResumed,           ///< has pages again: `done` of `total` tokens were still in the cache
-  kSequenceFinished,  ///< one sequence has ended by itself: `reason`
+  kSequenceFinished,  ///< one sequence has ended, by itself or with its request: `reason`
   kFinished,          ///< the request has ended, in its own way or cut off: `reason`, `status`
 };
 
@@ -112,6 +113,9 @@ struct Event {
 /// What a listener answers.
 enum class Listening : uint8_t {
   kGoOn,
+  /// To a token: it is the last of its sequence, which ends with kStop. No further one is computed;
+  /// other sequences of the request go on. To any other event: as kGoOn.
+  kEndSequence,
   kGone,  ///< nobody listens any more: the engine cancels the request within the step
 };
 
@@ -134,6 +138,7 @@ class EventQueue : public EventSink {
  public:
   /// Enough for any request of `n` sequences is 2 n + 2; more lets the engine run ahead.
   explicit EventQueue(int64_t capacity = 256);
+  ~EventQueue() override;
 
   Listening Push(const Event& event) override;
   bool HasRoom(int64_t events) const override;
@@ -146,14 +151,8 @@ class EventQueue : public EventSink {
   void Close();
 
  private:
-  Event Take();
-
-  mutable std::mutex mutex_;
-  std::condition_variable filled_;
-  std::vector<Event> ring_;
-  size_t first_ = 0;
-  size_t count_ = 0;
-  bool closed_ = false;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// One sequence of a finished request.

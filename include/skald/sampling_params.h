@@ -77,8 +77,16 @@ struct SamplingParams {
   std::optional<int32_t> top_logprobs = std::nullopt;
 };
 
-/// Bound of SamplingParams::top_logprobs; the OpenAI API allows 20.
-inline constexpr int32_t kMaxTopLogprobs = 100;
+/// Bound of SamplingParams::top_logprobs: what the OpenAI API allows.
+inline constexpr int32_t kMaxTopLogprobs = 20;
+
+/// A token with the natural logarithm of its probability under the model's own distribution.
+struct TokenLogprob {
+  TokenId token = kNoToken;
+  double logprob = 0;
+
+  friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
+};
 
 /// OK if every field of `params` is in the range written beside it and every biased token is in a
 /// vocabulary of `vocab_size` tokens; else kInvalidArgument naming the field, what was found and

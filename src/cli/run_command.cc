@@ -16,10 +16,10 @@
 #include "cli/format.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
-#include "cli/text_stream.h"
 #include "cli/utf8.h"
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/text_sink.h"
 
 namespace skald::cli {
 
@@ -42,12 +42,15 @@ struct Prompt {
   std::vector<TokenId> ids;
 };
 
-// A finished run.
+// A finished run. Times are those of the engine's clock.
 struct Outcome {
-  Completion completion;
-  std::string text;           // without the prompt
-  std::string finish_reason;  // of the text: a stop string counts as "stop"
+  std::vector<TokenId> tokens;  // generated; a final end token included
+  std::string text;             // of them
+  FinishReason reason = FinishReason::kStop;
   const std::string* stop_string = nullptr;
+  int64_t prompt_tokens = 0;
+  double prefill_seconds = 0;  // until the first token was known
+  double decode_seconds = 0;   // from then on
   uint64_t seed = 0;
   double load_seconds = 0;
 };
@@ -76,12 +79,11 @@ Result<std::vector<TokenId>> EncodePrompt(const Tokenizer& tokenizer, const std:
   return ids;
 }
 
-// The decoder of the continuation. SentencePiece's leading space is dropped only if no text of the
+// The text continues the prompt. SentencePiece's leading space is dropped only if no text of the
 // prompt stands before it.
-StreamDecoder ContinuationDecoder(const Tokenizer& tokenizer, const Prompt& prompt) {
+DecodeOptions ContinuationOf(const Tokenizer& tokenizer, const Prompt& prompt) {
   const bool at_start = tokenizer.DecodeBytes(prompt.ids).empty();
-  return StreamDecoder(tokenizer,
-                       {.from = at_start ? DecodeFrom::kStart : DecodeFrom::kContinuation});
+  return {.from = at_start ? DecodeFrom::kStart : DecodeFrom::kContinuation};
 }
 
 // Shows text as it comes, or keeps it for the JSON object.
@@ -122,77 +124,110 @@ class Display {
   char last_ = '\n';
 };
 
+// Reads a request to its end. Ctrl-C and a text that cannot be written cancel it.
+class RunReader {
+ public:
+  RunReader(Engine& engine, RequestId id, Display& display)
+      : engine_(engine), id_(id), display_(display) {}
+
+  Result<Outcome> ReadAll(TextSink& sink, const std::vector<std::string>& stop_strings) {
+    TextEvent next;
+    do {
+      next = sink.Next();
+      Take(next.event);
+      if (next.stop_index >= 0) {
+        outcome_.stop_string = &stop_strings[static_cast<size_t>(next.stop_index)];
+      }
+      if (write_status_.ok()) write_status_ = display_.Add(next.text);
+      if (!write_status_.ok() || InterruptScope::Requested()) engine_.Cancel(id_);
+    } while (next.event.kind != EventKind::kFinished);
+    RETURN_IF_ERROR(std::move(write_status_));
+    RETURN_IF_ERROR(std::move(next.event.status));
+    return std::move(outcome_);
+  }
+
+ private:
+  void Take(const Event& event) {
+    if (event.kind == EventKind::kQueued) queued_seconds_ = event.seconds;
+    if (event.kind == EventKind::kToken) {
+      if (outcome_.tokens.empty()) outcome_.prefill_seconds = event.seconds - queued_seconds_;
+      outcome_.tokens.push_back(event.token.token);
+    }
+    if (event.kind == EventKind::kFinished) {
+      const double seconds = event.seconds - queued_seconds_;
+      if (outcome_.tokens.empty()) outcome_.prefill_seconds = seconds;
+      outcome_.decode_seconds = seconds - outcome_.prefill_seconds;
+      outcome_.reason = event.reason;
+    }
+  }
+
+  Engine& engine_;
+  const RequestId id_;
+  Display& display_;
+  Status write_status_;
+  double queued_seconds_ = 0;
+  Outcome outcome_;
+};
+
 Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
                          const Tokenizer& tokenizer, Engine& engine, Console& console) {
-  Outcome outcome;
-  outcome.seed = options.sampling.seed.has_value() ? *options.sampling.seed : DrawSeed();
-  ASSIGN_OR_RETURN(StopMatcher matcher, StopMatcher::Create(options.stop.stop));
-  TextStream stream(ContinuationDecoder(tokenizer, prompt), std::move(matcher));
-
   Request request{.prompt = prompt.ids, .sampling = options.sampling.params, .stop = {}};
-  request.sampling.seed = outcome.seed;
+  request.sampling.seed = options.sampling.seed.has_value() ? *options.sampling.seed : DrawSeed();
   request.stop.max_tokens = options.stop.max_tokens;
   request.stop.ignore_eos = options.stop.ignore_eos;
+  ASSIGN_OR_RETURN(const std::shared_ptr<TextSink> sink,
+                   TextSink::Create(tokenizer, request,
+                                    {.stop_strings = options.stop.stop,
+                                     .decode = ContinuationOf(tokenizer, prompt)}));
 
   const InterruptScope interrupt;
   Display display(options, console);
-  Status write_status = display.Begin(prompt.text);
-  RETURN_IF_ERROR(std::move(write_status));
-  write_status = Ok();
-  const auto on_token = [&](const TokenEvent& event) {
-    if (event.token != kNoToken) write_status = display.Add(stream.Push(event.token));
-    return write_status.ok() && stream.stop_index() < 0 && !InterruptScope::Requested();
-  };
-  ASSIGN_OR_RETURN(outcome.completion, engine.Generate(request, on_token));
-  RETURN_IF_ERROR(std::move(write_status));
-  RETURN_IF_ERROR(display.Add(stream.Finish()));
+  RETURN_IF_ERROR(display.Begin(prompt.text));
+  ASSIGN_OR_RETURN(const RequestId id, engine.Submit(request, sink));
+  RunReader reader(engine, id, display);
+  ASSIGN_OR_RETURN(Outcome outcome, reader.ReadAll(*sink, options.stop.stop));
   RETURN_IF_ERROR(display.End());
-
   outcome.text = display.text();
-  outcome.finish_reason = FinishReasonName(outcome.completion.reason);
-  if (stream.stop_index() >= 0) {
-    outcome.finish_reason = FinishReasonName(FinishReason::kStop);
-    outcome.stop_string = &options.stop.stop[static_cast<size_t>(stream.stop_index())];
-  }
+  outcome.seed = request.sampling.seed;
+  outcome.prompt_tokens = static_cast<int64_t>(prompt.ids.size());
   return outcome;
 }
 
 void WriteTimings(const Outcome& outcome, JsonWriter& json) {
-  const Completion& done = outcome.completion;
   const auto rate = [](int64_t count, double seconds) {
     // No measurement is null, not 0.
     return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds
                                     : std::numeric_limits<double>::quiet_NaN();
   };
-  const auto generated = static_cast<int64_t>(done.tokens.size());
+  const auto generated = static_cast<int64_t>(outcome.tokens.size());
   json.Key("timings").BeginObject();
   json.Key("load_seconds").Double(outcome.load_seconds);
-  json.Key("prefill_seconds").Double(done.prefill_seconds);
-  json.Key("decode_seconds").Double(done.decode_seconds);
-  json.Key("prefill_tokens_per_second").Double(rate(done.prompt_tokens, done.prefill_seconds));
-  json.Key("decode_tokens_per_second").Double(rate(generated - 1, done.decode_seconds));
+  json.Key("prefill_seconds").Double(outcome.prefill_seconds);
+  json.Key("decode_seconds").Double(outcome.decode_seconds);
+  json.Key("prefill_tokens_per_second")
+      .Double(rate(outcome.prompt_tokens, outcome.prefill_seconds));
+  json.Key("decode_tokens_per_second").Double(rate(generated - 1, outcome.decode_seconds));
   json.EndObject();
 }
 
 std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo& info,
                    const Engine& engine) {
-  const Completion& done = outcome.completion;
-  const auto generated = static_cast<int64_t>(done.tokens.size());
+  const auto generated = static_cast<int64_t>(outcome.tokens.size());
   JsonWriter json;
   json.BeginObject();
   json.Key("prompt").String(prompt.text);
   json.Key("text").String(outcome.text);
   json.Key("tokens").BeginArray();
-  for (const TokenId token : done.tokens) json.Int(token);
+  for (const TokenId token : outcome.tokens) json.Int(token);
   json.EndArray();
-  json.Key("finish_reason").String(outcome.finish_reason);
+  json.Key("finish_reason").String(FinishReasonName(outcome.reason));
   json.Key("stop_string");
   outcome.stop_string != nullptr ? json.String(*outcome.stop_string) : json.Null();
   json.Key("seed").Uint(outcome.seed);
   json.Key("usage").BeginObject();
-  json.Key("prompt_tokens").Int(done.prompt_tokens);
+  json.Key("prompt_tokens").Int(outcome.prompt_tokens);
   json.Key("completion_tokens").Int(generated);
-  json.Key("total_tokens").Int(done.prompt_tokens + generated);
+  json.Key("total_tokens").Int(outcome.prompt_tokens + generated);
   json.EndObject();
   WriteTimings(outcome, json);
   json.Key("model").BeginObject();
@@ -210,12 +245,11 @@ std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo
 }
 
 RunStats StatsOf(const Outcome& outcome) {
-  const Completion& done = outcome.completion;
-  return {.prompt_tokens = done.prompt_tokens,
-          .completion_tokens = static_cast<int64_t>(done.tokens.size()),
-          .prefill_seconds = done.prefill_seconds,
-          .decode_seconds = done.decode_seconds,
-          .finish_reason = outcome.finish_reason,
+  return {.prompt_tokens = outcome.prompt_tokens,
+          .completion_tokens = static_cast<int64_t>(outcome.tokens.size()),
+          .prefill_seconds = outcome.prefill_seconds,
+          .decode_seconds = outcome.decode_seconds,
+          .finish_reason = std::string(FinishReasonName(outcome.reason)),
           .seed = outcome.seed};
 }
 

@@ -143,18 +143,24 @@ void Core::FinishSequence(Sequence* sequence, FinishReason reason) {
   RequestState* state = sequence->request;
   sequence->end = reason;
   Retire(sequence);
-  Emit(state,
-       {.kind = EventKind::kSequenceFinished, .sequence = sequence->index, .reason = reason});
+  EmitEnd(state, sequence->index, reason);
   if (--state->unfinished == 0) FinishRequest(state, reason, Ok());
 }
 
 void Core::FinishRequest(RequestState* state, FinishReason reason, Status status) {
   state->unfinished = 0;
   for (const auto& sequence : state->sequences) {
-    if (sequence->phase() != Phase::kFinished) Retire(sequence.get());
+    if (sequence->phase() == Phase::kFinished) continue;
+    Retire(sequence.get());
+    EmitEnd(state, sequence->index, reason);
+  }
+  const int32_t unforked = state->unforked();
+  for (int32_t i = 0; i < unforked; ++i) {
+    EmitEnd(state, state->request.sequence_count() - unforked + i, reason);
   }
   ++stats_.finished[static_cast<size_t>(reason)];
-  Emit(state, {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)});
+  Event event = {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)};
+  Emit(state, &event);
 }
 
 // Takes a sequence from its list and its pages from it.
@@ -168,17 +174,25 @@ void Core::RemoveFinished() {
   std::erase_if(requests_, [](const auto& state) { return state->unfinished == 0; });
 }
 
-void Core::Emit(RequestState* state, Event event) {
-  event.request = state->id;
-  event.seconds = clock_.Seconds();
-  if (state->sink->Push(event) == Listening::kGone) state->gone = true;
+void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason) {
+  Event event = {.kind = EventKind::kSequenceFinished, .sequence = sequence, .reason = reason};
+  Emit(state, &event);
+}
+
+Listening Core::Emit(RequestState* state, Event* event) {
+  event->request = state->id;
+  event->seconds = clock_.Seconds();
+  const Listening answer = state->sink->Push(*event);
+  if (answer == Listening::kGone) state->gone = true;
+  return answer;
 }
 
 // Events that nobody must have: left out where a slow reader has room only for tokens and ends.
 void Core::EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total) {
   RequestState* state = sequence.request;
   if (!state->sink->HasRoom(state->events_per_step() + 1)) return;
-  Emit(state, {.kind = kind, .sequence = sequence.index, .done = done, .total = total});
+  Event event = {.kind = kind, .sequence = sequence.index, .done = done, .total = total};
+  Emit(state, &event);
 }
 
 EngineStats Core::Stats() const {

@@ -87,7 +87,8 @@ class Core {
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
   void Retire(Sequence* sequence);
   void RemoveFinished();
-  void Emit(RequestState* state, Event event);
+  void EmitEnd(RequestState* state, int32_t sequence, FinishReason reason);
+  Listening Emit(RequestState* state, Event* event);
   void EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total);
 
   // core_plan.cc: what the scheduler sees.
@@ -130,6 +131,7 @@ class Core {
   std::vector<TokenId> tokens_;
   std::vector<model::SequenceRows> sequence_rows_;
   std::vector<int32_t> logit_rows_;
+  Event token_event_ = {.kind = EventKind::kToken};
   EngineStats stats_;
 };
 

@@ -100,10 +100,14 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
   sequence->logprob_sum += chosen->logprob.value_or(0);
   sequence->last_token_seconds = now;
   ++stats_.output_tokens;
-  Emit(state, {.kind = EventKind::kToken,
-               .sequence = sequence->index,
-               .token = {.token = chosen->token, .logprob = chosen->logprob, .index = index}});
-  const std::optional<FinishReason> end = chooser_.EndOf(*sequence);
+  token_event_.sequence = sequence->index;
+  token_event_.token.token = chosen->token;
+  token_event_.token.logprob = chosen->logprob;
+  token_event_.token.index = index;
+  token_event_.token.top.assign(chosen->top.begin(), chosen->top.end());
+  const Listening answer = Emit(state, &token_event_);
+  std::optional<FinishReason> end = chooser_.EndOf(*sequence);
+  if (answer == Listening::kEndSequence) end = FinishReason::kStop;
   if (end) return FinishSequence(sequence, *end);
   if (state->gone) FinishRequest(state, FinishReason::kCancelled, Ok());
 }

@@ -1,6 +1,4 @@
-#include <utility>
-
-#include "base/check.h"
+#include "engine/bounded_queue.h"
 #include "skald/request.h"
 
 namespace skald {
@@ -31,45 +29,22 @@ std::string_view EventKindName(EventKind kind) {
   return "unknown";
 }
 
-EventQueue::EventQueue(int64_t capacity) : ring_(static_cast<size_t>(capacity)) {}
+struct EventQueue::State {
+  explicit State(int64_t capacity) : queue(capacity) {}
+  engine::BoundedQueue<Event> queue;
+};
+
+EventQueue::EventQueue(int64_t capacity) : state_(std::make_unique<State>(capacity)) {}
+EventQueue::~EventQueue() = default;
 
 Listening EventQueue::Push(const Event& event) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return Listening::kGone;
-  CHECK(count_ < ring_.size());
-  ring_[(first_ + count_) % ring_.size()] = event;
-  ++count_;
-  filled_.notify_one();
-  return Listening::kGoOn;
+  const auto pushed = state_->queue.Push([&](Event* slot) { *slot = event; });
+  return pushed == engine::Pushed::kClosed ? Listening::kGone : Listening::kGoOn;
 }
 
-bool EventQueue::HasRoom(int64_t events) const {
-  const std::lock_guard lock(mutex_);
-  return closed_ || static_cast<int64_t>(ring_.size() - count_) >= events;
-}
-
-Event EventQueue::Take() {
-  Event event = std::move(ring_[first_]);
-  first_ = (first_ + 1) % ring_.size();
-  --count_;
-  return event;
-}
-
-Event EventQueue::Next() {
-  std::unique_lock lock(mutex_);
-  filled_.wait(lock, [&] { return count_ > 0; });
-  return Take();
-}
-
-std::optional<Event> EventQueue::TryNext() {
-  const std::lock_guard lock(mutex_);
-  if (count_ == 0) return std::nullopt;
-  return Take();
-}
-
-void EventQueue::Close() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-}
+bool EventQueue::HasRoom(int64_t events) const { return state_->queue.HasRoom(events); }
+Event EventQueue::Next() { return state_->queue.Next(); }
+std::optional<Event> EventQueue::TryNext() { return state_->queue.TryNext(); }
+void EventQueue::Close() { state_->queue.Close(); }
 
 }  // namespace skald

@@ -38,7 +38,7 @@ Result<ChosenToken> TokenChooser::ChooseWith(const Sequence& sequence,
   const sampling::SampleInput input = {
       .logits = logits, .prompt = sequence.prompt(), .output = sequence.output(), .key = key};
   ASSIGN_OR_RETURN(const sampling::Sampled sampled, sampler_.Sample(input, ParamsFor(sequence)));
-  return ChosenToken{.token = sampled.token, .logprob = sampled.logprob};
+  return ChosenToken{.token = sampled.token, .logprob = sampled.logprob, .top = sampled.top};
 }
 
 std::optional<FinishReason> TokenChooser::EndOf(const Sequence& sequence) const {

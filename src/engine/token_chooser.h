@@ -15,6 +15,7 @@ namespace skald::engine {
 struct ChosenToken {
   TokenId token = kNoToken;
   std::optional<double> logprob;
+  std::span<const TokenLogprob> top;  ///< valid until the next choice
 };
 
 /// Both functions are pure in the sequence (the sampler keeps no state) and virtual for the

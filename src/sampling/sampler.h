@@ -18,12 +18,6 @@
 
 namespace skald::sampling {
 
-/// A token with the natural logarithm of its probability under the model's own distribution.
-struct TokenLogprob {
-  TokenId token = kNoToken;
-  double logprob = 0;
-};
-
 /// What one token is sampled from. Spans are read during the call only.
 struct SampleInput {
   std::span<const float> logits;    ///< [vocab_size], of the row that predicts the next token

@@ -89,9 +89,9 @@ TEST(ValidateSamplingParams, SaysWhichFieldIsWrongWhatWasFoundAndWhatIsExpected)
   ExpectRefused([](auto& p) { p.penalties.last_n = -2; },
                 "penalty window (last_n): found -2; expected a number of tokens, 0 for off or -1 "
                 "for everything");
-  ExpectRefused([](auto& p) { p.top_logprobs = -1; }, "top_logprobs: found -1; expected 0 to 100");
+  ExpectRefused([](auto& p) { p.top_logprobs = -1; }, "top_logprobs: found -1; expected 0 to 20");
   ExpectRefused([](auto& p) { p.top_logprobs = kMaxTopLogprobs + 1; },
-                "top_logprobs: found 101; expected 0 to 100");
+                "top_logprobs: found 21; expected 0 to 20");
 }
 
 TEST(ValidateSamplingParams, ChecksEveryLogitBias) {

@@ -1,6 +1,7 @@
 #include "sim/invariants.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/checked_math.h"
@@ -124,7 +125,10 @@ std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
       }
       sequence.tokens.push_back(event.token.token);
     }
-    if (event.kind == EventKind::kSequenceFinished) sequence.reason = event.reason;
+    if (event.kind == EventKind::kSequenceFinished) {
+      if (sequence.reason) return "a sequence ends twice";
+      sequence.reason = event.reason;
+    }
     if (event.kind == EventKind::kFinished && &event != &sink.events().back()) {
       return "an event after the end";
     }
@@ -153,17 +157,20 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
   if (std::string wrong = Collect(sink, &told); !wrong.empty()) return wrong;
   const FinishReason end = sink.events().back().reason;
   const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline;
+  const bool someone_cancels =
+      client.reader.gone_at_event >= 0 || std::isfinite(client.cancelled_seconds);
+  if (end == FinishReason::kCancelled && !someone_cancels) return "nobody cancelled the request";
   for (int32_t index = 0; index < client.request.sequence_count(); ++index) {
     const Told& sequence = told[index];
-    const Answer alone = RunAlone(client.request, index, context, sampler);
+    const Answer alone = RunAlone(client, index, context, sampler);
     const bool is_prefix =
         sequence.tokens.size() <= alone.tokens.size() &&
         std::equal(sequence.tokens.begin(), sequence.tokens.end(), alone.tokens.begin());
     if (!is_prefix) return "tokens differ from those of the request alone";
-    if (sequence.reason && sequence.tokens.size() < alone.tokens.size()) return "a text ends early";
-    if (sequence.reason && *sequence.reason != alone.reason)
-      return "a text ends for a wrong reason";
-    if (!cut && sequence.tokens.size() < alone.tokens.size()) return "tokens are missing";
+    if (!sequence.reason) return "a sequence has no end";
+    if (cut && *sequence.reason == end) continue;
+    if (sequence.tokens.size() < alone.tokens.size()) return "a text ends early";
+    if (*sequence.reason != alone.reason) return "a text ends for a wrong reason";
   }
   if (end == FinishReason::kError) return "a request failed";
   return {};

@@ -16,6 +16,11 @@ bool EndsText(const StopRules& stop, TokenId token) {
              stop.stop_tokens.end();
 }
 
+bool EndsWith(const std::vector<TokenId>& tokens, const std::vector<TokenId>& stop) {
+  return !stop.empty() && tokens.size() >= stop.size() &&
+         std::equal(stop.begin(), stop.end(), tokens.end() - static_cast<int64_t>(stop.size()));
+}
+
 SamplingParams ParamsAt(const Request& request, int64_t output) {
   SamplingParams params = request.sampling;
   if (output >= request.stop.min_tokens) return params;
@@ -29,8 +34,8 @@ SamplingParams ParamsAt(const Request& request, int64_t output) {
 
 }  // namespace
 
-Answer RunAlone(const Request& request, int32_t index, int64_t context,
-                sampling::Sampler* sampler) {
+Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::Sampler* sampler) {
+  const Request& request = client.request;
   Answer answer;
   if (request.stop.max_tokens == 0) return {.tokens = {}, .reason = FinishReason::kLength};
   uint64_t number = kStart;
@@ -57,7 +62,7 @@ Answer RunAlone(const Request& request, int32_t index, int64_t context,
     const TokenId token = sampled->token;
     answer.tokens.push_back(token);
     answer.reason = FinishReason::kStop;
-    if (EndsText(request.stop, token)) return answer;
+    if (EndsText(request.stop, token) || EndsWith(answer.tokens, client.reader.stop)) return answer;
     answer.reason = FinishReason::kLength;
     if (output + 1 == request.stop.max_tokens) return answer;
     answer.reason = FinishReason::kContext;

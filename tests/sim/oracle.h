@@ -14,7 +14,7 @@ struct Answer {
   FinishReason reason = FinishReason::kStop;
 };
 
-/// The sequence number `index` of `request`. `sampler` is for kVocab tokens.
-Answer RunAlone(const Request& request, int32_t index, int64_t context, sampling::Sampler* sampler);
+/// The sequence number `index` of a client's request. `sampler` is for kVocab tokens.
+Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::Sampler* sampler);
 
 }  // namespace skald::sim

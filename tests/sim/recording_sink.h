@@ -1,8 +1,11 @@
 /// RecordingSink: keeps every event of a request, and reads as slowly as it is told.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
+#include "sim/fault.h"
 #include "sim/workload.h"
 #include "skald/request.h"
 
@@ -10,15 +13,16 @@ namespace skald::sim {
 
 class RecordingSink : public EventSink {
  public:
-  explicit RecordingSink(const Reader& reader) : reader_(reader) {}
+  RecordingSink(const Reader& reader, Fault fault) : reader_(reader), fault_(fault) {}
 
   Listening Push(const Event& event) override {
     events_.push_back(event);
     ++unread_;
     overrun_ = overrun_ || unread_ > reader_.capacity;
     const auto count = static_cast<int64_t>(events_.size());
-    const bool gone = reader_.gone_at_event >= 0 && count > reader_.gone_at_event;
-    return gone ? Listening::kGone : Listening::kGoOn;
+    if (reader_.gone_at_event >= 0 && count > reader_.gone_at_event) return Listening::kGone;
+    if (event.kind != EventKind::kToken || !Stops(event)) return Listening::kGoOn;
+    return fault_ == Fault::kStopEndsSiblings ? Listening::kGone : Listening::kEndSequence;
   }
   bool HasRoom(int64_t events) const override { return reader_.capacity - unread_ >= events; }
 
@@ -32,8 +36,23 @@ class RecordingSink : public EventSink {
   bool overrun() const { return overrun_; }
 
  private:
+  // True if the last tokens of the sequence are those of Reader::stop.
+  bool Stops(const Event& event) {
+    std::vector<TokenId>& tokens = tokens_[event.sequence];
+    const bool stopped_before = EndsWithStop(tokens);
+    tokens.push_back(event.token.token);
+    return fault_ == Fault::kStopStringLate ? stopped_before : EndsWithStop(tokens);
+  }
+
+  bool EndsWithStop(const std::vector<TokenId>& tokens) const {
+    return !reader_.stop.empty() && tokens.size() >= reader_.stop.size() &&
+           std::equal(reader_.stop.rbegin(), reader_.stop.rend(), tokens.rbegin());
+  }
+
   Reader reader_;
+  Fault fault_;
   std::vector<Event> events_;
+  std::map<int32_t, std::vector<TokenId>> tokens_;  // by sequence
   int64_t unread_ = 0;
   bool overrun_ = false;
 };

@@ -62,6 +62,7 @@ class Simulation {
   Simulation(const Workload& workload, Fault fault, const Trace& trace)
       : workload_(workload),
         trace_(trace),
+        fault_(fault),
         network_(workload, &freed_, fault, &clock_),
         cache_(workload.page_count, fault),
         scheduler_(fault),
@@ -121,7 +122,7 @@ class Simulation {
     while (next_ < workload_.clients.size() &&
            workload_.clients[next_].arrives_seconds <= clock_.Seconds()) {
       const Client& client = workload_.clients[next_];
-      sinks_.push_back(std::make_shared<RecordingSink>(client.reader));
+      sinks_.push_back(std::make_shared<RecordingSink>(client.reader, fault_));
       core_.Submit({.id = RequestId{next_},
                     .request = client.request,
                     .sink = sinks_.back(),
@@ -198,6 +199,7 @@ class Simulation {
 
   const Workload& workload_;
   const Trace& trace_;
+  const Fault fault_;
   HandMovedClock clock_;
   std::vector<kv::PageId> freed_;
   TimedNetwork network_;

@@ -18,6 +18,8 @@ struct Reader {
   int64_t capacity = std::numeric_limits<int64_t>::max();  ///< events it holds unread
   int64_t reads_one_in = 1;    ///< ticks between two times it reads everything; 0 = never
   int64_t gone_at_event = -1;  ///< answers kGone from this event on
+  /// Ends each sequence with kEndSequence where its last tokens are these, as a stop string does.
+  std::vector<TokenId> stop = {};
 };
 
 /// A request and what happens to it from outside.

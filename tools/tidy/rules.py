@@ -32,6 +32,7 @@ FACADE_ROOMS = {
     "skald/engine.h": {"engine", "cli"},
     "skald/engine_stats.h": {"engine", "cli"},
     "skald/request.h": {"engine", "cli"},
+    "skald/text_sink.h": {"engine", "cli"},
     "skald/bench.h": {"engine", "cli"},
 }
 
