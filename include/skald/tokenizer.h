@@ -44,6 +44,14 @@ struct EncodeOptions {
   BoundaryTokens boundary = BoundaryTokens::kAsModel;
 };
 
+/// Bytes `begin` to `end` (not included) of a text.
+struct TextRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  friend bool operator==(const TextRange&, const TextRange&) = default;
+};
+
 /// Whether decoded text shows control and unknown tokens ("<s>", "<|eot_id|>").
 enum class ControlTokens : uint8_t { kHide, kShow };
 
@@ -94,6 +102,15 @@ class Tokenizer {
   /// kMaxTextBytes.
   Result<std::vector<TokenId>> Encode(std::string_view text,
                                       const EncodeOptions& options = {}) const;
+
+  /// Encode of a text that several hands wrote. A control token is parsed where its whole spelling
+  /// lies inside one of `control_ranges` (ascending, disjoint, not adjacent, inside the text); all
+  /// other bytes are text, as with kAsText, and form tokens over the borders of ranges as if the
+  /// text between two control tokens were encoded whole. One range of everything is kParse, none at
+  /// all is kAsText. Errors as Encode.
+  Result<std::vector<TokenId>> EncodeMixed(std::string_view text,
+                                           std::span<const TextRange> control_ranges,
+                                           BoundaryTokens boundary) const;
 
   /// Longest text Encode takes: positions are 32-bit numbers inside, and no context is this long.
   static constexpr int64_t kMaxTextBytes = int64_t{1} << 30;

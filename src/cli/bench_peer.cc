@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <boost/json/src.hpp>  // the library itself, compiled here and nowhere else in the command
+#include <boost/json.hpp>
 
 #include "base/status_macros.h"
 #include "cli/subprocess.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace skald::text {
 
@@ -25,7 +26,7 @@ SpecialMatcher::SpecialMatcher(const Vocab& vocab, SpecialSet set) {
   automaton_ = ByteAutomaton(patterns);
 }
 
-std::vector<SpecialMatch> SpecialMatcher::Find(std::string_view text) const {
+std::vector<SpecialMatch> SpecialMatcher::Candidates(std::string_view text) const {
   std::vector<SpecialMatch> matches;
   if (ids_.empty()) return matches;
   ByteAutomaton::State state = ByteAutomaton::kRoot;
@@ -37,7 +38,14 @@ std::vector<SpecialMatch> SpecialMatcher::Find(std::string_view text) const {
                        ids_[static_cast<size_t>(match)]});
   }
   std::reverse(matches.begin(), matches.end());
-  // Of the candidates, at most one for each place, keep those that begin where no other runs.
+  return matches;
+}
+
+std::vector<SpecialMatch> SpecialMatcher::Find(std::string_view text) const {
+  return Leftmost(Candidates(text));
+}
+
+std::vector<SpecialMatch> Leftmost(std::vector<SpecialMatch> matches) {
   size_t free_from = 0;
   std::erase_if(matches, [&free_from](const SpecialMatch& match) {
     if (match.begin < free_from) return true;
@@ -45,6 +53,24 @@ std::vector<SpecialMatch> SpecialMatcher::Find(std::string_view text) const {
     return false;
   });
   return matches;
+}
+
+std::vector<SpecialMatch> FindMixed(const SpecialMatcher& user_defined, const SpecialMatcher& all,
+                                    std::string_view text,
+                                    std::span<const TextRange> control_ranges) {
+  std::vector<SpecialMatch> matches = user_defined.Candidates(text);
+  for (const TextRange range : control_ranges) {
+    // Each range is searched as a text of its own: what begins inside and ends outside is not seen,
+    // and cannot hide a shorter token that lies inside.
+    for (SpecialMatch match : all.Candidates(text.substr(range.begin, range.end - range.begin))) {
+      match.begin += range.begin;
+      matches.push_back(match);
+    }
+  }
+  std::sort(matches.begin(), matches.end(), [](const SpecialMatch& a, const SpecialMatch& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.length > b.length;
+  });
+  return Leftmost(std::move(matches));
 }
 
 }  // namespace skald::text

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
 #include "text/bpe_encoder.h"
@@ -66,6 +67,13 @@ Status CheckId(std::string_view name, std::optional<int64_t> id, TokenId size, T
   return Ok();
 }
 
+Status CheckLength(std::string_view text) {
+  if (text.size() <= static_cast<size_t>(Tokenizer::kMaxTextBytes)) return Ok();
+  return Status(ErrorCode::kInvalidArgument, "text is too long to tokenize: at most " +
+                                                 std::to_string(Tokenizer::kMaxTextBytes) +
+                                                 " bytes, found " + std::to_string(text.size()));
+}
+
 // Spaces for U+2581, which SentencePiece text uses in their place: both mean the same to it.
 void AppendSentencePieceText(std::string_view text, std::string* out) {
   constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
@@ -91,6 +99,10 @@ struct Tokenizer::Impl {
 
   Status EncodeFragment(std::string_view fragment, text::MergeScratch* scratch,
                         std::vector<TokenId>* out) const;
+  // The tokens of a text in which `matches` were found.
+  Result<std::vector<TokenId>> EncodeBetween(std::string_view text,
+                                             const std::vector<SpecialMatch>& matches,
+                                             BoundaryTokens boundary) const;
 
   Vocab vocab;
   TokenSpelling spelling;
@@ -169,6 +181,24 @@ void Tokenizer::Impl::FindEndOfGeneration() {
   }
 }
 
+Result<std::vector<TokenId>> Tokenizer::Impl::EncodeBetween(
+    std::string_view text, const std::vector<SpecialMatch>& matches,
+    BoundaryTokens boundary) const {
+  const bool boundaries = boundary == BoundaryTokens::kAsModel;
+  std::vector<TokenId> ids;
+  text::MergeScratch scratch;
+  if (boundaries && add_bos) ids.push_back(bos);
+  size_t at = 0;
+  for (const SpecialMatch& match : matches) {
+    RETURN_IF_ERROR(EncodeFragment(text.substr(at, match.begin - at), &scratch, &ids));
+    ids.push_back(match.id);
+    at = match.begin + match.length;
+  }
+  RETURN_IF_ERROR(EncodeFragment(text.substr(at), &scratch, &ids));
+  if (boundaries && add_eos) ids.push_back(eos);
+  return ids;
+}
+
 Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
   if (spec.model != "llama" && spec.model != "gpt2") {
     return Status(ErrorCode::kUnsupported,
@@ -223,26 +253,24 @@ Status Tokenizer::Impl::EncodeFragment(std::string_view fragment, text::MergeScr
 
 Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text,
                                                const EncodeOptions& options) const {
-  if (text.size() > static_cast<size_t>(kMaxTextBytes)) {
-    return Status(ErrorCode::kInvalidArgument, "text is too long to tokenize: at most " +
-                                                   std::to_string(kMaxTextBytes) +
-                                                   " bytes, found " + std::to_string(text.size()));
-  }
-  const bool boundaries = options.boundary == BoundaryTokens::kAsModel;
+  RETURN_IF_ERROR(CheckLength(text));
   const SpecialMatcher& special =
       options.special == SpecialTokens::kParse ? *impl_->all_special : *impl_->user_defined;
-  std::vector<TokenId> ids;
-  text::MergeScratch scratch;
-  if (boundaries && impl_->add_bos) ids.push_back(impl_->bos);
+  return impl_->EncodeBetween(text, special.Find(text), options.boundary);
+}
+
+Result<std::vector<TokenId>> Tokenizer::EncodeMixed(std::string_view text,
+                                                    std::span<const TextRange> control_ranges,
+                                                    BoundaryTokens boundary) const {
+  RETURN_IF_ERROR(CheckLength(text));
   size_t at = 0;
-  for (const SpecialMatch& match : special.Find(text)) {
-    RETURN_IF_ERROR(impl_->EncodeFragment(text.substr(at, match.begin - at), &scratch, &ids));
-    ids.push_back(match.id);
-    at = match.begin + match.length;
+  for (const TextRange range : control_ranges) {
+    CHECK(at <= range.begin && range.begin <= range.end && range.end <= text.size());
+    at = range.end;
   }
-  RETURN_IF_ERROR(impl_->EncodeFragment(text.substr(at), &scratch, &ids));
-  if (boundaries && impl_->add_eos) ids.push_back(impl_->eos);
-  return ids;
+  return impl_->EncodeBetween(
+      text, text::FindMixed(*impl_->user_defined, *impl_->all_special, text, control_ranges),
+      boundary);
 }
 
 namespace {

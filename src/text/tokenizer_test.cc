@@ -267,6 +267,73 @@ TEST(SpecialTokensTest, UserDefinedTokensAreAlwaysMatchedLongestFirst) {
   EXPECT_EQ(Tokens(tokenizer, "     a"), "[    ][ a]");
 }
 
+std::string MixedTokens(const Tokenizer& tokenizer, std::string_view text,
+                        const std::vector<TextRange>& ranges) {
+  const auto ids = tokenizer.EncodeMixed(text, ranges, BoundaryTokens::kNone);
+  EXPECT_TRUE(ids.ok()) << ids.status().message();
+  std::string shown;
+  for (const TokenId id : *ids) shown += "[" + tokenizer.EscapedToken(id) + "]";
+  return shown;
+}
+
+TEST(MixedTextTest, ControlTokensAreParsedInsideTheRangesOnly) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  const std::string marker = "<|endoftext|>";  // 13 bytes
+  const std::string text = marker + "ab" + marker;
+  const std::string spelled = Tokens(tokenizer, marker);
+  ASSERT_NE(spelled, "[<|endoftext|>]");
+  EXPECT_EQ(MixedTokens(tokenizer, text, {}), Tokens(tokenizer, text));
+  EXPECT_EQ(MixedTokens(tokenizer, text, {{0, 28}}), "[<|endoftext|>][ab][<|endoftext|>]");
+  EXPECT_EQ(MixedTokens(tokenizer, text, {{0, 13}}),
+            "[<|endoftext|>]" + Tokens(tokenizer, "ab" + marker));
+  EXPECT_EQ(MixedTokens(tokenizer, text, {{0, 1}, {15, 28}}),
+            Tokens(tokenizer, marker + "ab") + "[<|endoftext|>]");
+}
+
+TEST(MixedTextTest, AMarkerOfWhichOneByteIsOutsideIsText) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  const std::string marker = "<|endoftext|>";
+  const std::string spelled = Tokens(tokenizer, marker);
+  for (size_t cut = 1; cut < marker.size(); ++cut) {
+    EXPECT_EQ(MixedTokens(tokenizer, marker, {{0, cut}}), spelled) << cut;
+    EXPECT_EQ(MixedTokens(tokenizer, marker, {{cut, marker.size()}}), spelled) << cut;
+  }
+}
+
+TEST(MixedTextTest, ALongerMarkerThatReachesOutsideDoesNotHideAShorterOne) {
+  OwnedSpec owned = SmallByteLevel("gpt-2");
+  owned.tokens.push_back("<|endoftext|>b");
+  owned.fields.types.push_back(3);
+  const Tokenizer tokenizer = Create(owned);
+  const std::string text = "<|endoftext|>b";
+  EXPECT_EQ(MixedTokens(tokenizer, text, {{0, 14}}), "[<|endoftext|>b]");
+  EXPECT_EQ(MixedTokens(tokenizer, text, {{0, 13}}), "[<|endoftext|>][b]");
+}
+
+TEST(MixedTextTest, TextMergesOverTheBordersOfRanges) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  EXPECT_EQ(Tokens(tokenizer, "abc"), "[abc]");
+  EXPECT_EQ(MixedTokens(tokenizer, "abc", {{0, 1}, {2, 3}}), "[abc]");
+}
+
+TEST(MixedTextTest, UserDefinedTokensAreMatchedEverywhere) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  EXPECT_EQ(MixedTokens(tokenizer, "a<tool>b", {}), "[a][<tool>][b]");
+  EXPECT_EQ(MixedTokens(tokenizer, "a<tool>b", {{0, 4}}), "[a][<tool>][b]");
+}
+
+TEST(MixedTextTest, OneRangeOfAllEqualsParsingAll) {
+  for (const OwnedSpec& owned : {SmallByteLevel("gpt-2"), SmallSentencePiece()}) {
+    const Tokenizer tokenizer = Create(owned);
+    RandomText random;
+    for (int i = 0; i < 500; ++i) {
+      const std::string text = random.Next(30) + "<|im_end|>" + random.Next(3) + "<|endoftext|>";
+      EXPECT_EQ(MixedTokens(tokenizer, text, {{0, text.size()}}), Tokens(tokenizer, text, kParse));
+      EXPECT_EQ(MixedTokens(tokenizer, text, {}), Tokens(tokenizer, text));
+    }
+  }
+}
+
 TEST(SpecialTokensTest, BoundaryTokensAreAddedAsTheModelSays) {
   OwnedSpec owned = SmallSentencePiece();
   EXPECT_EQ(Tokens(Create(owned), "a", {}), "[<s>][ a]");

@@ -1,7 +1,7 @@
 #include "golden/golden_case.h"
 
 #include <algorithm>
-#include <boost/json/src.hpp>
+#include <boost/json.hpp>
 #include <cmath>
 #include <cstring>
 #include <fstream>
