@@ -43,6 +43,7 @@ struct EngineStats {
   int64_t steps = 0;
   int64_t rows = 0;
   int64_t preemptions = 0;
+  int64_t displacements = 0;  ///< of these, for a request of higher priority
   int64_t pages_copied = 0;   ///< partly filled pages, because they were shared
   int64_t pages_evicted = 0;  ///< from the prefix tree
 

@@ -55,7 +55,10 @@ struct Request {
   /// Prefixes are shared among requests of the same number only. Derive it from who asks: what is
   /// cached can be felt in the time to the first token.
   uint64_t cache_namespace = 0;
-  int32_t priority = 0;  ///< larger goes first; a flood of larger ones keeps smaller ones waiting
+  /// Larger goes first, and takes the place and the pages of running smaller ones if there are no
+  /// others: these resume later, each gives way four times at most. A request that 64 later ones
+  /// have overtaken goes before all.
+  int32_t priority = 0;
   /// Seconds from Submit after which the request ends with kDeadline, whatever its state.
   std::optional<double> deadline_seconds = std::nullopt;
   /// Sequences wanted. They share the pages of the prompt; sequence i draws random numbers of its

@@ -1,5 +1,7 @@
 #include "engine/cache_manager.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace skald::engine {
@@ -24,23 +26,16 @@ void CacheManager::Acquire(Sequence* sequence) {
 
 bool CacheManager::PrepareWrite(Sequence* sequence, int64_t count,
                                 std::vector<kv::PageCopy>* copies) {
-  if (!MakeRoom(*sequence, count)) {
-    Deduplicate(sequence);
-    MakeRoom(*sequence, count);
-  }
   const int64_t from = sequence->computed;
+  Evict(PagesToWrite(*sequence, count) - pool_.free_count());
   return sequence->table.PrepareWrite(from, from + count, copies);
 }
 
-// Evicts until the pool has the pages to write `count` positions; false if it cannot.
-bool CacheManager::MakeRoom(const Sequence& sequence, int64_t count) {
-  const int64_t from = sequence.computed;
-  const int64_t missing = sequence.table.PagesToWrite(from, from + count) - pool_.free_count();
-  return missing <= 0 || Evict(missing) >= missing;
+int64_t CacheManager::PagesToWrite(const Sequence& sequence, int64_t count) const {
+  return sequence.table.PagesToWrite(sequence.computed, sequence.computed + count);
 }
 
-// Two sequences that compute the same tokens at the same time have pages of their own, of which the
-// tree knows one, and keeps it for the pins of both. Matching anew leaves only that one.
+// The tree knows one page of several with the same tokens, and keeps it for the pins of all.
 void CacheManager::Deduplicate(Sequence* sequence) {
   const int64_t computed = sequence->computed;
   CacheManager::Release(sequence);
@@ -73,6 +68,13 @@ int64_t CacheManager::Evict(int64_t wanted) {
   const int64_t freed = tree_.Evict(wanted);
   evicted_count_ += freed;
   return freed;
+}
+
+int64_t CacheManager::PagesOnlyOf(const Sequence& sequence) const {
+  const auto pages = sequence.table.pages();
+  return std::count_if(pages.begin(), pages.end(), [this](kv::PageId page) {
+    return pool_.reference_count(page) - pool_.cache_references(page) == 1;
+  });
 }
 
 int64_t CacheManager::Match(const Sequence& sequence) const {

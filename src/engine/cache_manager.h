@@ -27,12 +27,18 @@ class CacheManager {
   /// one, whose logits are wanted.
   virtual void Acquire(Sequence* sequence);
 
-  /// Makes the next `count` positions writable, evicting cached pages if need be. The table may be
-  /// given other pages with the same content. Copies that must
+  /// Makes the next `count` positions writable, evicting cached pages if need be. Copies that must
   /// be carried out before anything else is asked are appended. False, with nothing changed but
   /// what was evicted, if there are not enough pages.
   [[nodiscard]] virtual bool PrepareWrite(Sequence* sequence, int64_t count,
                                           std::vector<kv::PageCopy>* copies);
+
+  /// Pages that PrepareWrite would take.
+  int64_t PagesToWrite(const Sequence& sequence, int64_t count) const;
+
+  /// Two sequences that compute the same tokens side by side have pages of their own: this gives
+  /// back those whose tokens stand in another's, and what PrepareWrite prepared. O(tokens).
+  void Deduplicate(Sequence* sequence);
 
   /// The next `count` tokens are computed: others can match them from now on.
   virtual void Publish(Sequence* sequence, int64_t count);
@@ -49,6 +55,9 @@ class CacheManager {
   /// How many leading tokens are cached.
   int64_t Match(const Sequence& sequence) const;
 
+  /// Pages that nobody else holds: available once it lets go.
+  int64_t PagesOnlyOf(const Sequence& sequence) const;
+
   /// Pages that are free, or would be for the asking.
   int64_t available_pages() const { return pool_.free_count() + pool_.evictable_count(); }
   int64_t evicted_count() const { return evicted_count_; }
@@ -62,9 +71,6 @@ class CacheManager {
   kv::PrefixTree tree_;
 
  private:
-  bool MakeRoom(const Sequence& sequence, int64_t count);
-  void Deduplicate(Sequence* sequence);
-
   int64_t evicted_count_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/core.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -65,6 +66,7 @@ bool Core::Step() {
   EndOverdue();
   Park();
   MakePlan();
+  Displace();
   Admit();
   ReservePages();
   const bool computes = !step_.empty();
@@ -104,6 +106,15 @@ void Core::Park() {
   }
 }
 
+void Core::Displace() {
+  for (const int32_t index : plan_.displaced) {
+    Sequence* sequence = running_[static_cast<size_t>(index)];
+    ++sequence->displaced;
+    ++stats_.displacements;
+    Preempt(sequence);
+  }
+}
+
 // Moves the sequences that the plan admits to the running ones; the others give back the pages they
 // were matched with.
 void Core::Admit() {
@@ -124,10 +135,28 @@ void Core::Admit() {
       stats_.prompt_tokens += sequence->length();
       stats_.prompt_tokens_cached += sequence->computed;
       stats_.queue_seconds.Add(clock_.Seconds() - request.submitted_seconds);
+      CountOvertaken(request);
     }
     EmitNote(*sequence, resumes ? EventKind::kResumed : EventKind::kAdmitted, sequence->computed,
              sequence->length());
   }
+}
+
+// Whoever came earlier and still waits has been overtaken by `admitted`.
+void Core::CountOvertaken(const RequestState& admitted) {
+  constexpr int32_t kBeforeAll = std::numeric_limits<int32_t>::max();
+  bool reorder = false;
+  for (const auto& state : requests_) {
+    if (state->id >= admitted.id) break;
+    if (!state->waits() || state->paused()) continue;
+    if (++state->overtaken != limits_.max_overtaken) continue;
+    state->priority = kBeforeAll;
+    reorder = true;
+  }
+  if (!reorder) return;
+  const auto before = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
+  std::sort(running_.begin(), running_.end(), before);
+  std::sort(waiting_.begin(), waiting_.end(), before);
 }
 
 void Core::Preempt(Sequence* sequence) {

@@ -27,6 +27,10 @@ struct CoreLimits {
   int64_t max_chunk = 0;      ///< of these, prompt rows
   int64_t max_running = 0;    ///< sequences
   double target_seconds = 0;  ///< TokenBudget
+  /// Later requests of higher priority that a waiting one lets pass, give or take those admitted in
+  /// one step; then it goes before all others. So no flood of requests, whatever their priority,
+  /// keeps it waiting for ever.
+  int32_t max_overtaken = 64;
 };
 
 /// What a core works with; all of it outlives the core.
@@ -81,7 +85,9 @@ class Core {
   // core.cc: the life of requests.
   void EndOverdue();
   void Park();
+  void Displace();
   void Admit();
+  void CountOvertaken(const RequestState& admitted);
   void Preempt(Sequence* sequence);
   void FinishSequence(Sequence* sequence, FinishReason reason);
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
@@ -95,6 +101,7 @@ class Core {
   void MakePlan();
   void LookAtRunning();
   void LookAtWaiting();
+  bool CouldDisplace(const Sequence& waiting) const;
   bool WaitsForPrefix(const Sequence& sequence) const;
   RunningView ViewOf(const Sequence& sequence) const;
 

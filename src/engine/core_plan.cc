@@ -44,12 +44,26 @@ RunningView Core::ViewOf(const Sequence& sequence) const {
           .length = sequence.length(),
           .pages = sequence.table.PagesToWrite(sequence.computed, sequence.length()),
           .unforked = sequence.request->unforked(),
-          .paused = sequence.request->paused()};
+          .paused = sequence.request->paused(),
+          .priority = sequence.request->priority,
+          .displaceable = sequence.displaced < kMaxDisplaced};
 }
 
 void Core::LookAtRunning() {
   state_.running.clear();
-  for (const Sequence* sequence : running_) state_.running.push_back(ViewOf(*sequence));
+  for (const Sequence* sequence : running_) {
+    state_.running.push_back(ViewOf(*sequence));
+    // Only a waiting one asks for it.
+    if (!waiting_.empty()) state_.running.back().freed = cache_.PagesOnlyOf(*sequence);
+  }
+}
+
+// True if a running sequence has to give way to `waiting`.
+bool Core::CouldDisplace(const Sequence& waiting) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const Sequence* running) {
+    return running->request->priority < waiting.request->request.priority &&
+           running->displaced < kMaxDisplaced;
+  });
 }
 
 // Candidates are matched with what is cached at once, which also keeps it from being evicted until
@@ -58,13 +72,15 @@ void Core::LookAtWaiting() {
   state_.waiting.clear();
   candidates_.clear();
   state_.available_pages = cache_.available_pages();
-  if (static_cast<int64_t>(running_.size()) >= limits_.max_running) return;
+  const bool full = static_cast<int64_t>(running_.size()) >= limits_.max_running;
   for (Sequence* sequence : waiting_) {
     if (candidates_.size() == kMaxCandidates) return;
     if (sequence->request->paused()) continue;
+    if (full && !CouldDisplace(*sequence)) return;
     WaitingView view = {.length = sequence->length(),
                         .sequences = 1 + sequence->request->unforked(),
-                        .waits_for_prefix = WaitsForPrefix(*sequence)};
+                        .waits_for_prefix = WaitsForPrefix(*sequence),
+                        .priority = sequence->request->request.priority};
     candidates_.push_back(sequence);
     if (!view.waits_for_prefix) {
       const int64_t before = cache_.available_pages();

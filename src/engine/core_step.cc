@@ -7,6 +7,11 @@ namespace skald::engine {
 
 // Makes the pages of every row writable; whoever loses its pages on the way leaves the step.
 void Core::ReservePages() {
+  int64_t wanted = 0;
+  for (const StepRows& rows : step_) wanted += cache_.PagesToWrite(*rows.sequence, rows.count);
+  if (wanted > cache_.available_pages()) {
+    for (Sequence* sequence : running_) cache_.Deduplicate(sequence);
+  }
   for (const StepRows& rows : step_) {
     if (rows.sequence->running()) Reserve(rows);
   }

@@ -59,11 +59,16 @@ std::span<const TokenId> Sequence::output() const {
   return std::span(tokens).subspan(static_cast<size_t>(request->prompt_tokens));
 }
 
+bool RequestState::waits() const {
+  return std::any_of(sequences.begin(), sequences.end(), [](const auto& sequence) {
+    return !sequence->running() && sequence->phase() != Phase::kFinished;
+  });
+}
+
 bool GoesBefore(const Sequence& a, const Sequence& b) {
   // Ids are given in the order of Submit.
   const auto key = [](const Sequence& sequence) {
-    return std::tuple(-int64_t{sequence.request->request.priority}, sequence.request->id,
-                      sequence.index);
+    return std::tuple(-int64_t{sequence.request->priority}, sequence.request->id, sequence.index);
   };
   return key(a) < key(b);
 }
@@ -77,6 +82,7 @@ std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId
   Request& request = state->request;
   state->prompt_tokens = static_cast<int64_t>(request.prompt.size());
   state->submitted_seconds = arrival.seconds;
+  state->priority = request.priority;
   if (request.deadline_seconds) {
     state->deadline_seconds = arrival.seconds + *request.deadline_seconds;
   }

@@ -26,6 +26,10 @@
 
 namespace skald::engine {
 
+/// How often a running sequence may be displaced by others of higher priority. Each time costs at
+/// most what it has computed.
+inline constexpr int32_t kMaxDisplaced = 4;
+
 enum class Phase : uint8_t { kQueued, kPrefill, kDecode, kPreempted, kFinished };
 
 /// True if a sequence may go from one phase to the other.
@@ -45,6 +49,7 @@ struct Sequence {
   kv::PrefixTree::Pin pin;  ///< where in the tree the computed tokens end
   double logprob_sum = 0;   ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
+  int32_t displaced = 0;            ///< how often it gave way to a higher priority
   std::optional<FinishReason> end;  ///< set when its last token was sampled
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
@@ -74,12 +79,16 @@ struct RequestState {
   std::vector<std::unique_ptr<Sequence>> sequences;
   int32_t unfinished = 0;  ///< sequences that have not ended, those not forked yet included
   bool admitted = false;   ///< at least once
+  int32_t priority = 0;    ///< the request's, until it has been overtaken too often
+  int32_t overtaken = 0;   ///< later requests that were admitted while it waited
   bool gone = false;       ///< nobody listens: cancel
 
   /// Sequences that will come when the prompt is computed.
   int32_t unforked() const {
     return request.sequence_count() - static_cast<int32_t>(sequences.size());
   }
+  /// True if one of its sequences has no pages.
+  bool waits() const;
   /// Events that must fit before another token is sampled: a token and an end of each sequence,
   /// and the end of the request.
   int64_t events_per_step() const { return 2 * int64_t{request.sequence_count()} + 1; }

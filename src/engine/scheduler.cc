@@ -16,12 +16,14 @@ class PlanBuilder {
         rows_(budget.rows),
         prefill_rows_(budget.prefill_rows),
         places_(budget.sequences),
-        pages_(state.available_pages) {
+        pages_(state.available_pages),
+        kept_(state.running.size()) {
+    plan_.displaced.clear();
     plan_.admitted.clear();
     plan_.rows.clear();
     for (const RunningView& running : state.running) {
-      places_ -= 1 + running.unforked;
-      pages_ -= running.pages + 1;
+      places_ -= SequencesOf(running);
+      pages_ -= running.pages + SequencesOf(running);
     }
   }
 
@@ -48,11 +50,10 @@ class PlanBuilder {
     for (size_t i = 0; i < state_.waiting.size(); ++i) {
       const WaitingView& waiting = state_.waiting[i];
       if (waiting.waits_for_prefix) continue;
-      const bool alone = state_.running.empty() && plan_.admitted.empty();
-      if (std::min(rows_, prefill_rows_) < 1 || places_ < waiting.sequences) return;
-      if (!alone && waiting.pages + 1 > pages_) return;
+      if (prefill_rows_ < 1) return;
+      if (!Fits(waiting) && !Displace(waiting)) return;
       places_ -= waiting.sequences;
-      pages_ -= waiting.pages + 1;
+      pages_ -= waiting.pages + waiting.sequences;
       plan_.admitted.push_back(static_cast<int32_t>(i));
       const int64_t left = waiting.length - waiting.computed;
       AddChunk(RowSource::kWaiting, i, waiting.computed, left, left);
@@ -60,6 +61,48 @@ class PlanBuilder {
   }
 
  private:
+  static int32_t SequencesOf(const RunningView& running) { return 1 + running.unforked; }
+
+  bool Fits(const WaitingView& waiting) const {
+    const bool alone = plan_.displaced.size() == state_.running.size() && plan_.admitted.empty();
+    return places_ >= waiting.sequences && (alone || waiting.pages + waiting.sequences <= pages_);
+  }
+
+  // Makes room for `waiting` by displacing running sequences of lower priority, the last first.
+  // False, with nothing changed that matters to what follows, if they are not enough.
+  bool Displace(const WaitingView& waiting) {
+    const size_t displaced_before = plan_.displaced.size();
+    for (; kept_ > 0 && !Fits(waiting); --kept_) {
+      const RunningView& running = state_.running[kept_ - 1];
+      if (running.priority >= waiting.priority) break;
+      if (!running.displaceable) continue;
+      plan_.displaced.push_back(static_cast<int32_t>(kept_ - 1));
+      places_ += SequencesOf(running);
+      pages_ += running.pages + SequencesOf(running) + running.freed;
+    }
+    if (!Fits(waiting)) {
+      // The end of all admission: places_ and pages_ are not looked at again.
+      plan_.displaced.resize(displaced_before);
+      return false;
+    }
+    TakeRowsBack();
+    return true;
+  }
+
+  // The rows of displaced sequences go to others.
+  void TakeRowsBack() {
+    std::erase_if(plan_.rows, [this](const PlannedRows& rows) {
+      const bool displaced = rows.source == RowSource::kRunning &&
+                             std::find(plan_.displaced.begin(), plan_.displaced.end(),
+                                       rows.index) != plan_.displaced.end();
+      if (!displaced) return false;
+      const RunningView& running = state_.running[static_cast<size_t>(rows.index)];
+      rows_ += rows.count;
+      if (running.length - running.computed > 1) prefill_rows_ += rows.count;
+      return true;
+    });
+  }
+
   void AddChunk(RowSource source, size_t index, int64_t first, int64_t left, int64_t allowed) {
     const int64_t count = std::min({allowed, rows_, prefill_rows_});
     if (count < 1) return;
@@ -78,6 +121,7 @@ class PlanBuilder {
   int64_t prefill_rows_;
   int64_t places_;
   int64_t pages_;
+  size_t kept_;  // running sequences from here on are displaced or cannot be
 };
 
 }  // namespace

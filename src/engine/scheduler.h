@@ -5,9 +5,15 @@
 ///   1. One row of every running sequence that has one row left: decode goes first.
 ///   2. Chunks of running sequences with more rows left, first come first served.
 ///   3. Waiting sequences are admitted in their order, as long as there is a place and their pages
-///      fit beside what the running ones still need and one page more for each of these. The first
+///      fit beside what the running ones still need and one page more for each sequence: the one
+///      it fills next, or the copy a fork makes of the page where the prompt ends. The first
 ///      that does not fit ends the admission: nobody overtakes it. One whose prefix is being
 ///      computed by somebody ahead is passed over: it will share.
+///   4. Where one does not fit, but would if running ones of lower priority were gone, as many of
+///      these as needed are displaced, the last in order first.
+///
+/// No displacing to and fro: it takes a lower priority, and a sequence is displaced at most
+/// kMaxDisplaced times (request_state.h), so its tokens are computed at most so many times more.
 ///
 /// If nothing runs, the first waiting sequence is admitted whatever its pages: Submit made sure
 /// that a sequence alone fits the pool.

@@ -52,6 +52,70 @@ TEST(Scheduler, TheFirstThatDoesNotFitEndsTheAdmission) {
   EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 10) samples; waiting 0 [0, 4) samples");
 }
 
+// A sequence of the request that has pages, those of the others not yet forked, and what else.
+TEST(Scheduler, RequestsThatForkNeedAPageForEachSequence) {
+  SchedulerState state = {.running = {Running(9, 60, 2)}, .waiting = {Waiting(0, 4, 1)}};
+  state.waiting[0].sequences = 4;
+  state.available_pages = 8;  // 2 + 1, and 1 + 4
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples; waiting 0 [0, 4) samples");
+  state.available_pages = 7;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples");
+  state.available_pages = 8;
+  state.running[0].unforked = 1;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples");
+}
+
+// Three that run in a full engine, and one of priority 1 that waits.
+SchedulerState FullHouse() {
+  SchedulerState state = {.running = {Running(9, 1), Running(9, 1), Running(9, 1)},
+                          .waiting = {Waiting(0, 4, 1)},
+                          .available_pages = 100};
+  state.waiting[0].priority = 1;
+  return state;
+}
+constexpr Budget kThreePlaces = {.rows = 3, .prefill_rows = 3, .sequences = 3};
+
+TEST(Scheduler, AHigherPriorityTakesThePlaceOfTheLastOfALowerOne) {
+  SchedulerState state = FullHouse();
+  EXPECT_EQ(Plan(state, kThreePlaces),
+            "displaced 2; running 0 [9, 10) samples; running 1 [9, 10) samples; waiting 0 [0, 1)");
+  state.running[2].displaceable = false;
+  EXPECT_EQ(Plan(state, kThreePlaces),
+            "displaced 1; running 0 [9, 10) samples; running 2 [9, 10) samples; waiting 0 [0, 1)");
+  state.waiting[0].sequences = 2;
+  EXPECT_EQ(Plan(state, kThreePlaces),
+            "displaced 1; displaced 0; running 2 [9, 10) samples; waiting 0 [0, 2)");
+  state.waiting[0].sequences = 3;
+  EXPECT_EQ(Plan(state, kThreePlaces),
+            "running 0 [9, 10) samples; running 1 [9, 10) samples; running 2 [9, 10) samples");
+}
+
+TEST(Scheduler, EqualsAndHigherOnesAreNotDisplaced) {
+  SchedulerState state = FullHouse();
+  for (RunningView& running : state.running) running.priority = 1;
+  const std::string nothing =
+      "running 0 [9, 10) samples; running 1 [9, 10) samples; running 2 [9, 10) samples";
+  EXPECT_EQ(Plan(state, kThreePlaces), nothing);
+  state.running[2].priority = 0;
+  EXPECT_NE(Plan(state, kThreePlaces), nothing);
+}
+
+TEST(Scheduler, AsManyAreDisplacedAsThePagesNeed) {
+  SchedulerState state = FullHouse();
+  state.waiting[0].pages = 6;
+  state.available_pages = 3;  // what the three reserve
+  state.running[1].freed = 4;
+  state.running[2].freed = 1;
+  // 6 + 1 wanted; 1 + 1 from the last, 4 + 1 from the one before.
+  EXPECT_EQ(Plan(state, kAmple),
+            "displaced 2; displaced 1; running 0 [9, 10) samples; waiting 0 [0, 4) samples");
+  state.waiting[0].pages = 7;
+  EXPECT_EQ(Plan(state, kAmple), "displaced 2; displaced 1; displaced 0; waiting 0 [0, 4) samples");
+  state.running[0].displaceable = false;
+  EXPECT_EQ(Plan(state, kAmple),
+            "running 0 [9, 10) samples; running 1 [9, 10) samples; running 2 [9, 10) samples");
+}
+
 TEST(Scheduler, RunningSequencesKeepThePagesTheyNeedAndOneMore) {
   SchedulerState state = {.running = {Running(9, 60, 2)}, .waiting = {Waiting(0, 4, 1)}};
   state.available_pages = 5;  // 2 + 1 for the running one, 1 + 1 for the other

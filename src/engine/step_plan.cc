@@ -10,6 +10,10 @@ int64_t StepPlan::row_count() const {
 
 std::string StepPlan::ToString() const {
   std::string text;
+  for (const int32_t index : displaced) {
+    if (!text.empty()) text += "; ";
+    text += "displaced " + std::to_string(index);
+  }
   for (const PlannedRows& planned : rows) {
     if (!text.empty()) text += "; ";
     text += planned.source == RowSource::kRunning ? "running " : "waiting ";

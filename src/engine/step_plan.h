@@ -15,6 +15,9 @@ struct RunningView {
   int64_t pages = 0;     ///< pages it will take to compute the rest
   int32_t unforked = 0;  ///< further sequences that come when its prompt is computed
   bool paused = false;   ///< no token may be sampled
+  int32_t priority = 0;
+  int64_t freed = 0;         ///< pages that others could have if it were preempted
+  bool displaceable = true;  ///< it has not been displaced kMaxDisplaced times
 };
 
 /// A waiting sequence as the scheduler sees it.
@@ -24,6 +27,7 @@ struct WaitingView {
   int64_t pages = 0;      ///< pages that are free or evictable now and would not be afterwards
   int32_t sequences = 1;  ///< running sequences it will become
   bool waits_for_prefix = false;  ///< somebody ahead is computing more of its prefix
+  int32_t priority = 0;
 };
 
 /// Everything a plan depends on. Both lists in the order of GoesBefore.
@@ -54,11 +58,15 @@ struct PlannedRows {
 };
 
 struct StepPlan {
+  /// Indices of running sequences that are preempted for admitted ones of higher priority,
+  /// descending.
+  std::vector<int32_t> displaced;
   std::vector<int32_t> admitted;  ///< indices of waiting sequences that get pages, ascending
   std::vector<PlannedRows> rows;  ///< decode rows, then prefill chunks of running, then of admitted
 
   int64_t row_count() const;
-  /// "running 0 [12, 13) samples; waiting 2 [96, 128)": for people, tests and the simulation.
+  /// "displaced 3; running 0 [12, 13) samples; waiting 2 [96, 128)": for people, tests and the
+  /// simulation.
   std::string ToString() const;
 };
 

@@ -47,6 +47,8 @@ enum class Fault : uint8_t {
   kPlacesIgnored,
   kOvertaking,
   kPreemptedForgotten,
+  kEqualDisplaced,
+  kDisplacedWithoutEnd,
 };
 
 struct FaultName {
@@ -93,6 +95,8 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kPlacesIgnored, "more sequences run than allowed"},
     FaultName{Fault::kOvertaking, "small requests overtake one that does not fit"},
     FaultName{Fault::kPreemptedForgotten, "a preempted sequence is never resumed"},
+    FaultName{Fault::kEqualDisplaced, "an equal priority displaces"},
+    FaultName{Fault::kDisplacedWithoutEnd, "a sequence is displaced without end"},
 };
 
 }  // namespace skald::sim

@@ -131,6 +131,14 @@ void FaultyScheduler::Plan(const engine::SchedulerState& state, const engine::Bu
     without_first.waiting.front().waits_for_prefix = true;
     return Scheduler::Plan(without_first, changed, plan);
   }
+  if (fault_ == Fault::kEqualDisplaced || fault_ == Fault::kDisplacedWithoutEnd) {
+    engine::SchedulerState mistaken = state;
+    for (engine::RunningView& running : mistaken.running) {
+      if (fault_ == Fault::kEqualDisplaced) running.priority -= 1;
+      if (fault_ == Fault::kDisplacedWithoutEnd) running.displaceable = true;
+    }
+    return Scheduler::Plan(mistaken, changed, plan);
+  }
   Scheduler::Plan(state, changed, plan);
   const auto drop = [&](auto&& is_dropped) { std::erase_if(plan->rows, is_dropped); };
   if (fault_ == Fault::kDecodeLast) {

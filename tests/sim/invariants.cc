@@ -14,6 +14,9 @@ using engine::Core;
 using engine::Phase;
 using engine::Sequence;
 
+// No more are admitted in one step.
+constexpr int32_t kMaxAdmitted = 16;
+
 // References of running sequences are exactly those that the pool counts; a page has one writer.
 std::string CheckPages(const Core& core, const engine::CacheManager& cache) {
   std::vector<int32_t> references(static_cast<size_t>(cache.pool().total_count()));
@@ -55,6 +58,7 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
     if (!sequence->running()) return "a sequence is in the wrong list";
     if (sequence->pin.tokens() != sequence->computed) return "a pin is not where its sequence is";
     if (sequence->remaining() < 1) return "a sequence has nothing left to compute";
+    if (sequence->displaced > engine::kMaxDisplaced) return "a sequence is displaced too often";
   }
   for (const Sequence* sequence : core.waiting()) {
     if (sequence->phase() != Phase::kQueued && sequence->phase() != Phase::kPreempted) {
@@ -66,6 +70,9 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
   }
   size_t live = 0;
   for (const auto& request : core.requests()) {
+    if (request->overtaken > limits.max_overtaken + kMaxAdmitted) {
+      return "a request is overtaken too often";
+    }
     for (const auto& sequence : request->sequences) {
       live += size_t{sequence->phase() != Phase::kFinished};
       const bool has_pages = !sequence->table.pages().empty();
@@ -91,6 +98,15 @@ std::string CheckPlan(const Core& core) {
   }
   if (plan.row_count() > core.budget().rows || prefill > core.budget().prefill_rows) {
     return "the plan is over its budget: " + plan.ToString();
+  }
+  for (const int32_t index : plan.displaced) {
+    const engine::RunningView& displaced = state.running[static_cast<size_t>(index)];
+    const bool justified =
+        std::any_of(plan.admitted.begin(), plan.admitted.end(), [&](int32_t admitted) {
+          return state.waiting[static_cast<size_t>(admitted)].priority > displaced.priority;
+        });
+    if (!justified) return "displaced for nothing: " + plan.ToString();
+    has_rows[static_cast<size_t>(index)] = true;  // needs none
   }
   for (size_t i = 0; i < state.running.size(); ++i) {
     const engine::RunningView& running = state.running[i];

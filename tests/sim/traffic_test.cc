@@ -141,6 +141,59 @@ TEST(Traffic, HigherPriorityGoesFirst) {
   EXPECT_LT(EndOf(outcome, 0), EndOf(outcome, 1));
 }
 
+// It does not wait for what runs, and what runs resumes with the tokens it had.
+TEST(Traffic, HigherPriorityTakesThePlaceOfWhatRuns) {
+  Workload workload = Server(512, 100);
+  workload.core.max_running = 2;
+  for (uint64_t i = 0; i < 2; ++i) workload.clients.push_back(Ask(Text(i, 100), 300));
+  workload.clients.push_back(Ask(Text(2, 100), 20, 1.0));
+  workload.clients[2].request.priority = 1;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_LT(EndOf(outcome, 2), 1.5);
+  EXPECT_EQ(outcome.preemptions, 1);
+  EXPECT_LT(EndOf(outcome, 0), EndOf(outcome, 1));
+}
+
+TEST(Traffic, HigherPriorityTakesThePagesOfWhatRuns) {
+  Workload workload = Server(512, 22);
+  for (uint64_t i = 0; i < 2; ++i) workload.clients.push_back(Ask(Text(i, 150), 130));
+  workload.clients.push_back(Ask(Text(2, 300), 20, 1.0));
+  workload.clients[2].request.priority = 1;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_LT(EndOf(outcome, 2), 2);
+  EXPECT_LT(EndOf(outcome, 0), EndOf(outcome, 1));
+}
+
+// A flood of requests of higher priority, always one more than can run.
+TEST(Traffic, NoFloodOfHigherPriorityKeepsARequestWaitingForEver) {
+  Workload workload = Server(512, 100);
+  workload.core.max_running = 1;
+  workload.core.max_overtaken = 10;
+  workload.clients.push_back(Ask(Text(0, 100), 100));
+  for (uint64_t i = 1; i < 200; ++i) {
+    workload.clients.push_back(Ask(Text(i, 10), 20, 0.1 * static_cast<double>(i)));
+    workload.clients.back().request.priority = 5;
+  }
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  int before = 0;
+  for (size_t i = 1; i < 200; ++i) before += int{EndOf(outcome, i) < EndOf(outcome, 0)};
+  EXPECT_GE(before, 10);
+  EXPECT_LE(before, 11);
+}
+
+// Twins that arrive together have the pages of one, once pages are short.
+TEST(Traffic, RequestsThatComputeTheSameTokensShareTheirPages) {
+  Workload workload = Server(512, 20);
+  for (int i = 0; i < 4; ++i) workload.clients.push_back(Ask(Text(7, 300), 200));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.preemptions, 0);
+  EXPECT_EQ(outcome.prompt_tokens - outcome.prompt_tokens_cached, 300 + 3);
+}
+
 TEST(Traffic, DeadlinesEndRequestsThatRunAndThatWait) {
   Workload workload = Server(512, 100);
   workload.core.max_running = 1;

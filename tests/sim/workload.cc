@@ -103,6 +103,7 @@ Workload DrawWorkload(uint64_t seed) {
   core.max_running = draw.Between(1, 8);
   core.max_chunk = draw.OneIn(2) ? draw.Between(1, 12) : draw.Between(1, 128);
   core.max_rows = std::max(core.max_chunk, core.max_running);
+  if (draw.OneIn(2)) core.max_overtaken = static_cast<int32_t>(draw.Between(1, 6));
   core.target_seconds = draw.OneIn(3) ? draw.Uniform() * 0.05 : 0;
   const int64_t least = core.context / kernels::kPageTokens + 2;
   workload.page_count = draw.OneIn(2) ? draw.Between(least, least + 4) : draw.Between(least, 64);
