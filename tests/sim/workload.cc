@@ -59,7 +59,8 @@ Reader DrawReader(Seeded& draw, const Request& request) {
     if (request.deadline_seconds && draw.OneIn(3)) reader.reads_one_in = 0;
   }
   if (draw.OneIn(16)) reader.gone_at_event = draw.Between(0, 30);
-  if (draw.OneIn(4)) {
+  // Who has gone cannot answer that the text ends.
+  if (reader.gone_at_event < 0 && draw.OneIn(4)) {
     for (int64_t i = draw.Between(1, 2); i > 0; --i) {
       reader.stop.push_back(static_cast<TokenId>(draw.Between(0, kVocab - 1)));
     }
