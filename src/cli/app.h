@@ -1,11 +1,11 @@
 /// The command line as a whole: the tree of verbs, and what a given line asks for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_forward.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "skald/status.h"

@@ -1,12 +1,12 @@
 /// `skald bench`: how fast a model runs here, beside how fast this machine could run it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "cli/bench_cases.h"
+#include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/status.h"
 

@@ -5,10 +5,10 @@
 /// separated by '|' are the choices, FILE and MODEL are file names, all else is nothing.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
+#include "cli/cli11_forward.h"
 #include "cli/options.h"
 
 namespace skald::cli {

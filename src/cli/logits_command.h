@@ -4,12 +4,12 @@
 /// what comparisons with other engines and between runs want.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/status.h"
 

@@ -4,13 +4,13 @@
 /// flags to one. The struct must outlive the parse.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_forward.h"
 #include "cli/console.h"
 #include "cli/environment.h"
 #include "skald/engine.h"

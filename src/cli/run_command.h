@@ -1,9 +1,9 @@
 /// `skald run`: text from a prompt, streamed to stdout.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 
+#include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/status.h"
 

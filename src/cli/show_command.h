@@ -1,11 +1,11 @@
 /// `skald show`: what is in a model file and what it will need.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/model.h"
 #include "skald/status.h"

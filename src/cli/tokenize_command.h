@@ -1,11 +1,11 @@
 /// `skald tokenize`: text to token ids and back, as the engine sees them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/status.h"
 
