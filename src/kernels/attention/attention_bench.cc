@@ -51,8 +51,10 @@ struct Load {
   int group = 4;
   int64_t tokens = 1;
   int64_t length = 512;  // positions in the cache, the tokens included
-  int64_t unit = 16;     // tokens of one call
   int64_t caches = 1;    // sequences that the calls go round over
+
+  // Tokens of one call, as the model makes them.
+  int64_t Unit() const { return std::max(16, 64 / group); }
 };
 
 int64_t VisiblePositions(const Load& load) {
@@ -139,7 +141,7 @@ void RunAttention(benchmark::State& state, Isa isa, const Load& load) {
   const AttentionFn attention = AttentionFor(isa);
   const int64_t macs = VisiblePositions(load) * load.group * 2 * load.head_dim;
   const int64_t calls = std::max<int64_t>(1, 5'000'000 / macs);  // at least 100 microseconds
-  const int64_t units = (load.tokens + load.unit - 1) / load.unit;
+  const int64_t units = (load.tokens + load.Unit() - 1) / load.Unit();
   double peak = 0;
   std::vector<double> least(static_cast<size_t>(units), std::numeric_limits<double>::infinity());
   int64_t cache = 0;
@@ -149,7 +151,7 @@ void RunAttention(benchmark::State& state, Isa isa, const Load& load) {
     for (int64_t unit = 0; unit < units; ++unit) {
       const double start = CpuSeconds();
       for (int64_t call = 0; call < calls; ++call) {
-        attention(sequences.Args(cache, unit * load.unit, load.unit));
+        attention(sequences.Args(cache, unit * load.Unit(), load.Unit()));
         cache = (cache + 1) % load.caches;
       }
       benchmark::ClobberMemory();
@@ -172,10 +174,10 @@ void RunAttention(benchmark::State& state, Isa isa, const Load& load) {
 }
 
 void Register(Isa isa, const std::string& what, const Load& load) {
-  const std::string name =
-      std::string(IsaName(isa)) + "/" + what + "/head " + std::to_string(load.head_dim) +
-      "/group " + std::to_string(load.group) + "/unit " + std::to_string(load.unit) +
-      "/positions " + std::to_string(load.length) + (load.type == KvType::kF16 ? "/f16" : "/f32");
+  const std::string name = std::string(IsaName(isa)) + "/" + what + "/head " +
+                           std::to_string(load.head_dim) + "/group " + std::to_string(load.group) +
+                           "/positions " + std::to_string(load.length) +
+                           (load.type == KvType::kF16 ? "/f16" : "/f32");
   benchmark::RegisterBenchmark(name.c_str(), RunAttention, isa, load)->UseManualTime();
 }
 
@@ -189,11 +191,11 @@ void RegisterAll(Isa isa) {
           Register(isa, "prefill " + std::to_string(tokens),
                    {type, head_dim, group, tokens, length});
         }
-        // Units of 64 rows where the model's 16 tokens are fewer.
-        if (group == 1) Register(isa, "prefill 512", {type, head_dim, group, 512, 512, 64});
-        Load memory = {type, head_dim, group, 1, 512};
-        memory.caches = (int64_t{256} << 20) / KvBytes(memory);
-        Register(isa, "decode from memory", memory);
+        for (const int64_t length : {512, 3072}) {
+          Load memory = {type, head_dim, group, 1, length};
+          memory.caches = (int64_t{256} << 20) / KvBytes(memory);
+          Register(isa, "decode from memory", memory);
+        }
       }
     }
   }

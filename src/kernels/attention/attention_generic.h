@@ -1,12 +1,12 @@
 /// Attention over a vector type. Include inside a target region (isa/vec_avx512.h says how).
 ///
-/// A block of rows (tokens x query heads of the group) walks over the partitions. In each, all rows
-/// go through four steps: scores (lanes are tokens), softmax, values (lanes are value elements),
-/// merge. The first and the third have two ways, with the same bits:
+/// A block of rows (tokens x query heads of the group) walks over the partitions. In each, the rows
+/// go through four steps, a group of kGroupRows at a time: scores (lanes are tokens), softmax,
+/// values (lanes are value elements), merge. K and V are
 ///
-/// * Few rows (decode): K and V are read where they lie, and widened on the way.
-/// * Many rows (prefill): page by page, K or V is widened into the scratch, where it stays in L1
-///   while all rows use it; widening costs the FMA units a slot per vector, so it must be shared.
+/// * for one group (decode) read where they lie, and widened on the way;
+/// * for several (prefill) widened into the scratch first, where they stay in L2 while all groups
+///   use them: widening costs the FMA units a slot per vector, so it must be shared.
 #pragma once
 
 #include "kernels/attention/attention.h"
@@ -44,8 +44,9 @@ inline void RunAllRows(const Step& step, int count) {
   }
 }
 
-/// The scores of R rows at the positions `stripe`, rounded out to tiles. T: what the view holds.
-template <typename V, typename T>
+/// The scores of R rows at the positions `stripe`, rounded out to pages in front and to tiles
+/// behind. T: what the view holds.
+template <typename V, typename T, Source kSource>
 struct ScoreStep {
   const PartitionRows& rows;
   PositionRange stripe;
@@ -55,18 +56,18 @@ struct ScoreStep {
     const PositionRange seen = Intersect(rows.Any(row, R), stripe);
     if (seen.empty()) return;
     const AttentionScratch& layout = rows.block->layout;
-    const TileRange tiles = {static_cast<int>(seen.begin / kKeyTileTokens),
+    const TileRange tiles = {static_cast<int>(seen.begin / kPageTokens * kPageTiles),
                              static_cast<int>((seen.end - 1) / kKeyTileTokens + 1)};
     const QueryRows query = {rows.block->args->scratch + layout.query + rows.first_row + row,
                              layout.query_stride, rows.block->args->kv.key_dim};
-    ScoreRange<V, T, R, VectorsFor<V, R>()>(rows.view, tiles, query, rows.Scores(row));
+    ScoreRange<V, T, kSource, R, VectorsFor<V, R>()>(*rows.view, tiles, query, rows.Scores(row));
   }
 };
 
 /// o_p of R rows. The positions of the stripe that all of them see are taken together; what only
 /// some see, at the causal edge and at the far edge of the window, row by row: a V row that a query
 /// does not see must not enter its chain even with weight 0, because 0 * infinity is NaN.
-template <typename V, typename T>
+template <typename V, typename T, Source kSource>
 struct ValueStep {
   const PartitionRows& rows;
   PositionRange stripe;
@@ -92,10 +93,38 @@ struct ValueStep {
   template <int R>
   void Add(int row, PositionRange range) const {
     if (range.empty()) return;
-    const ValueBlock values = {&rows.view, rows.block->layout.padded_values, 0, range};
-    AddValues<V, T, R, VectorsFor<V, R>()>(values, rows.Scores(row), rows.Partial(row));
+    const ValueBlock values = {rows.view, rows.block->layout.padded_values, 0, range};
+    AddValues<V, T, kSource, R, VectorsFor<V, R>()>(values, rows.Scores(row), rows.Partial(row));
   }
 };
+
+/// Positions that all rows of a group take before the next: their K or V stays in L1 meanwhile, and
+/// the widest kernel has its 8 tiles.
+inline constexpr int64_t kStripeTokens = 8 * kKeyTileTokens;
+
+/// The four steps for one group of rows, whose first row and count are set.
+template <typename V, typename T, Source kSource>
+inline void AttendRows(PartitionRows& rows, int64_t partition) {
+  const AttentionBlock& block = *rows.block;
+  for (int r = 0; r < rows.count; ++r) {
+    const PositionRange cut = CutToPartition(block.Visible(rows.first_row + r), partition);
+    rows.visible[r] = {cut.begin - partition, cut.end - partition};
+  }
+  float* partial = rows.Partial(0);
+  const int64_t partial_size = int64_t{rows.count} * block.layout.padded_values;
+  for (int64_t i = 0; i < partial_size; i += 16) Store(V::Zero(), partial + i);
+  const PositionRange any = rows.Any(0, rows.count);
+  const int64_t begin = any.begin / kStripeTokens * kStripeTokens;
+  for (int64_t t = begin; t < any.end; t += kStripeTokens) {
+    RunAllRows<V::kRows>(ScoreStep<V, T, kSource>{rows, {t, t + kStripeTokens}}, rows.count);
+  }
+  SoftmaxRows<V>(rows);
+  constexpr int kValueRows = kSource == Source::kCache ? V::kRows : V::kRows / 2;
+  for (int64_t t = begin; t < any.end; t += kStripeTokens) {
+    RunAllRows<kValueRows>(ValueStep<V, T, kSource>{rows, {t, t + kStripeTokens}}, rows.count);
+  }
+  MergeRows<V>(rows);
+}
 
 /// `count` elements of the cache as floats: where they lie, or widened in `scratch`.
 template <typename V>
@@ -108,63 +137,45 @@ inline const std::byte* Widen(const T* elements, int64_t count, float* scratch) 
   return reinterpret_cast<const std::byte*>(scratch);
 }
 
-/// Scores, softmax and values of many rows. The view is used up: its pages are replaced by where
-/// their floats lie.
+/// Widens the pages of `view` that hold a position of `range`, relative to the partition, and
+/// replaces them by where their floats lie.
 template <typename V, typename T>
-inline void AttendManyRows(PartitionRows& rows) {
-  const PositionRange any = rows.Any(0, rows.count);
-  const AttentionScratch& layout = rows.block->layout;
-  float* page_floats = rows.block->args->scratch + layout.page;
-  const int64_t key_dim = rows.block->args->kv.key_dim;
-  const int64_t first_page = any.begin / kPageTokens;
-  const int64_t end_page = (any.end - 1) / kPageTokens + 1;
-  for (int64_t page = first_page; page < end_page; ++page) {
-    const std::byte** tiles = rows.view.key_tiles + 2 * page;
-    tiles[0] = Widen<V>(reinterpret_cast<const T*>(tiles[0]), kPageTokens * key_dim, page_floats);
-    tiles[1] = tiles[0] + sizeof(float) * kKeyTileTokens * key_dim;
-    const PositionRange stripe = {page * kPageTokens, (page + 1) * kPageTokens};
-    RunAllRows<V::kRows>(ScoreStep<V, float>{rows, stripe}, rows.count);
-  }
-  SoftmaxRows<V>(rows);
-  for (int64_t page = first_page; page < end_page; ++page) {
-    const std::byte*& values = rows.view.value_pages[page];
-    values = Widen<V>(reinterpret_cast<const T*>(values),
-                      int64_t{kPageTokens} * layout.padded_values, page_floats);
-    const PositionRange stripe = {page * kPageTokens, (page + 1) * kPageTokens};
-    RunAllRows<V::kRows / 2>(ValueStep<V, float>{rows, stripe}, rows.count);
+inline void WidenPartition(const AttentionBlock& block, PositionRange range, PartitionView& view) {
+  const int64_t key_page = int64_t{kPageTokens} * block.args->kv.key_dim;
+  const int64_t value_page = int64_t{kPageTokens} * block.layout.padded_values;
+  float* keys = block.args->scratch + block.layout.keys;
+  float* values = block.args->scratch + block.layout.values;
+  for (int64_t page = range.begin / kPageTokens; page * kPageTokens < range.end; ++page) {
+    const std::byte** tiles = view.key_tiles + kPageTiles * page;
+    tiles[0] = Widen<V>(reinterpret_cast<const T*>(tiles[0]), key_page, keys + page * key_page);
+    tiles[1] = tiles[0] + sizeof(float) * key_page / kPageTiles;
+    view.value_pages[page] = Widen<V>(reinterpret_cast<const T*>(view.value_pages[page]),
+                                      value_page, values + page * value_page);
   }
 }
 
-/// Scores, softmax and values of few rows.
+/// The rows `row` to `end` - 1 of a block, all of which see something of the partition that starts
+/// at `partition`.
 template <typename V, typename T>
-inline void AttendFewRows(const PartitionRows& rows) {
-  const PositionRange any = rows.Any(0, rows.count);
-  RunAllRows<V::kRows>(ScoreStep<V, T>{rows, any}, rows.count);
-  SoftmaxRows<V>(rows);
-  RunAllRows<V::kRows>(ValueStep<V, T>{rows, any}, rows.count);
-}
-
-/// The rows of a block that `rows` names, in the partition that starts at `partition`.
-template <typename V, typename T>
-inline void AttendRows(PartitionRows& rows, int64_t partition) {
-  const AttentionBlock& block = *rows.block;
-  for (int r = 0; r < rows.count; ++r) {
-    const PositionRange cut = CutToPartition(block.Visible(rows.first_row + r), partition);
-    rows.visible[r] = {cut.begin - partition, cut.end - partition};
+inline void AttendPartition(const AttentionBlock& block, int64_t partition, int64_t row,
+                            int64_t end) {
+  const PositionRange seen =
+      CutToPartition({block.Visible(row).begin, block.Visible(end - 1).end}, partition);
+  PartitionView view;
+  LocatePartition(block.args->kv, partition, seen, block.Visible().end, view);
+  PartitionRows rows;
+  rows.block = &block;
+  rows.view = &view;
+  rows.first_row = row;
+  if (end - row <= kGroupRows) {
+    rows.count = static_cast<int>(end - row);
+    return AttendRows<V, T, Source::kCache>(rows, partition);
   }
-  const PositionRange any = rows.Any(0, rows.count);
-  LocatePartition(block.args->kv, partition, {any.begin + partition, any.end + partition},
-                  rows.view);
-  float* partial = rows.Partial(0);
-  const int64_t partial_size = int64_t{rows.count} * block.layout.padded_values;
-  for (int64_t i = 0; i < partial_size; i += 16) Store(V::Zero(), partial + i);
-  // Widening twice on the way to the FMA costs what widening once into the scratch does.
-  if (rows.count <= 2 * V::kRows) {
-    AttendFewRows<V, T>(rows);
-  } else {
-    AttendManyRows<V, T>(rows);
+  WidenPartition<V, T>(block, {seen.begin - partition, seen.end - partition}, view);
+  for (; rows.first_row < end; rows.first_row += kGroupRows) {
+    rows.count = static_cast<int>(std::min<int64_t>(end - rows.first_row, kGroupRows));
+    AttendRows<V, float, Source::kScratch>(rows, partition);
   }
-  MergeRows<V>(rows);
 }
 
 /// V::LoadPartial, fast where n >= 16.
@@ -245,19 +256,13 @@ inline void FinishBlock(const AttentionBlock& block) {
 template <typename V, typename T>
 inline void AttendBlock(const AttentionBlock& block) {
   StartBlock<V>(block);
-  PartitionRows rows;
-  rows.block = &block;
   const PositionRange seen = block.Visible();
   for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
     int64_t row = 0;
     int64_t end = block.rows;
     while (CutToPartition(block.Visible(row), p).empty()) ++row;      // end before it
     while (CutToPartition(block.Visible(end - 1), p).empty()) --end;  // begin behind it
-    for (; row < end; row += rows.count) {
-      rows.first_row = row;
-      rows.count = static_cast<int>(end - row < kBlockRows ? end - row : kBlockRows);
-      AttendRows<V, T>(rows, p);
-    }
+    AttendPartition<V, T>(block, p, row, end);
   }
   FinishBlock<V>(block);
 }

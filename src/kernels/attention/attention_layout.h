@@ -58,30 +58,40 @@ inline std::byte* ValueRowOf(const PagedKv& kv, int64_t position) {
          position % kPageTokens * PaddedValueDim(kv.value_dim) * KvElementBytes(kv.type);
 }
 
-/// Where K and V of one partition lie. Only the entries that hold a position of the range asked for
-/// are set: the page table is not read elsewhere.
+/// Where K and V of one partition lie, and what to ask memory for meanwhile. Only the entries of
+/// pages that hold a position of the range asked for are set: the page table is not read elsewhere.
 struct PartitionView {
   const std::byte* key_tiles[kPartitionTokens / kKeyTileTokens];
   const std::byte* value_pages[kPartitionTokens / kPageTokens];  ///< V row 0 of each page
+  /// While K of a page is at work, V of the same page is asked for; while its V is, K of the page
+  /// one partition further on (or, at the end, what is there already).
+  const std::byte* after_keys[kPartitionTokens / kPageTokens];
+  const std::byte* after_values[kPartitionTokens / kPageTokens];
 };
 
 /// Fills `view` for the positions of `range`, which lie in the partition that starts at
-/// `partition`.
-inline void LocatePartition(const PagedKv& kv, int64_t partition, PositionRange range,
+/// `partition`. Pages from position `end` on are not looked at.
+inline void LocatePartition(const PagedKv& kv, int64_t partition, PositionRange range, int64_t end,
                             PartitionView& view) {
   const int64_t first_page = range.begin / kPageTokens * kPageTokens;
-  for (int64_t page = first_page; page < range.end; page += kPageTokens) {
-    const int64_t offset = page - partition;
-    view.value_pages[offset / kPageTokens] = ValueRowOf(kv, page);
-    view.key_tiles[offset / kKeyTileTokens] = KeyTileOf(kv, page);
-    view.key_tiles[offset / kKeyTileTokens + 1] = KeyTileOf(kv, page + kKeyTileTokens);
+  for (int64_t position = first_page; position < range.end; position += kPageTokens) {
+    const int64_t page = (position - partition) / kPageTokens;
+    const int64_t next = position + kPartitionTokens;
+    view.value_pages[page] = ValueRowOf(kv, position);
+    view.key_tiles[2 * page] = KeyTileOf(kv, position);
+    view.key_tiles[2 * page + 1] = KeyTileOf(kv, position + kKeyTileTokens);
+    view.after_keys[page] = view.value_pages[page];
+    view.after_values[page] = KeyTileOf(kv, next < end ? next : position);
   }
 }
 
 /// Rows of a block: their queries and running outputs stay in the scratch (and in L2) while the
-/// partitions pass by, so K and V of a partition are read from memory once for all of them. A token
-/// with more heads than this is a block of its own.
-inline constexpr int kBlockRows = 64;
+/// partitions pass by, so K and V of a partition are read from memory, and widened, once for all of
+/// them. A token with more heads than this is a block of its own.
+inline constexpr int kBlockRows = 128;
+/// Rows that take the four steps of a partition together: few enough that their scores (17 KiB) and
+/// a stripe of K or V stay in L1.
+inline constexpr int kGroupRows = 16;
 /// Rows that one inner kernel handles at a time: 8 rows x 2 vectors are 16 accumulators.
 inline constexpr int kMicroRows = 8;
 /// Floats from the scores of one row to those of the next: not a power of two, so that 8 rows do
@@ -97,12 +107,14 @@ struct AttentionScratch {
   int64_t out = 0;        ///< running o of the rows
   int64_t maximum = 0;    ///< running m of the rows
   int64_t sum = 0;        ///< running l of the rows
-  // For kBlockRows rows in one partition:
+  // For kGroupRows rows in one partition:
   int64_t scores = 0;             ///< S, then e
   int64_t partial = 0;            ///< o_p
   int64_t partition_maximum = 0;  ///< m_p, then the factor a of the merge
   int64_t partition_sum = 0;      ///< l_p, then the factor b of the merge
-  int64_t page = 0;               ///< K or V of a page, widened to floats
+  // For all rows in one partition:
+  int64_t keys = 0;    ///< K, widened to floats: by tiles, as in the cache
+  int64_t values = 0;  ///< V, widened to floats
   int64_t size = 0;
 };
 
@@ -124,11 +136,12 @@ inline AttentionScratch LayOutScratch(int key_dim, int value_dim, int group) {
   layout.out = take(rows * layout.padded_values);
   layout.maximum = take(rows);
   layout.sum = take(rows);
-  layout.scores = take(int64_t{kBlockRows} * kScoreStride);
-  layout.partial = take(int64_t{kBlockRows} * layout.padded_values);
-  layout.partition_maximum = take(kBlockRows);
-  layout.partition_sum = take(kBlockRows);
-  layout.page = take(kPageTokens * std::max<int64_t>(key_dim, layout.padded_values));
+  layout.scores = take(int64_t{kGroupRows} * kScoreStride);
+  layout.partial = take(int64_t{kGroupRows} * layout.padded_values);
+  layout.partition_maximum = take(kGroupRows);
+  layout.partition_sum = take(kGroupRows);
+  layout.keys = take(int64_t{kPartitionTokens} * key_dim);
+  layout.values = take(int64_t{kPartitionTokens} * layout.padded_values);
   layout.size = next;
   return layout;
 }
@@ -150,14 +163,14 @@ struct AttentionBlock {
   PositionRange Visible() const { return {Visible(0).begin, Visible(rows - 1).end}; }
 };
 
-/// Up to kBlockRows rows of a block in one partition; each sees some of it. Rows are counted from
+/// Up to kGroupRows rows of a block in one partition; each sees some of it. Rows are counted from
 /// 0, positions from the start of the partition.
 struct PartitionRows {
   const AttentionBlock* block = nullptr;
-  PartitionView view;     ///< of what any of the rows sees
-  int64_t first_row = 0;  ///< row 0 in the block
+  const PartitionView* view = nullptr;  ///< of what any of the rows sees, or more
+  int64_t first_row = 0;                ///< row 0 in the block
   int count = 0;
-  PositionRange visible[kBlockRows];  ///< of each row, not empty; both ends ascend
+  PositionRange visible[kGroupRows];  ///< of each row, not empty; both ends ascend
 
   /// What any, and what each, of `rows` rows from `row` on sees.
   PositionRange Any(int row, int rows) const {

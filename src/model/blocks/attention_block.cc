@@ -13,9 +13,9 @@
 namespace skald::model {
 namespace {
 
-// Query rows of one attention unit: enough to share each K and V that is read, few enough to spread
-// over threads.
-constexpr int64_t kUnitRows = 16;
+// Rows (of the workspace) of one attention unit. With all heads of a group they are at least 64 query
+// rows, enough to share the widening of K and V; but few enough to spread over threads.
+int64_t UnitRows(const ModelConfig& config) { return std::max<int64_t>(16, 64 / config.group()); }
 
 struct Row {
   const SequenceRows* sequence;
@@ -89,7 +89,7 @@ void FinishRows(const Transformer& transformer, int64_t layer, const StepBatch& 
   });
 }
 
-// Attention of up to kUnitRows rows of one sequence and one KV head.
+// Attention of up to UnitRows rows of one sequence and one KV head.
 struct AttentionUnit {
   const SequenceRows* sequence;
   int64_t row;  // of its first row in the workspace
@@ -98,29 +98,32 @@ struct AttentionUnit {
   int64_t head;
 };
 
-int64_t UnitCount(const StepBatch& batch, RowsKept kept, int64_t kv_heads) {
+int64_t UnitCount(const StepBatch& batch, RowsKept kept, const ModelConfig& config) {
   if (kept == RowsKept::kLogitRows) {
-    return static_cast<int64_t>(batch.logit_rows.size()) * kv_heads;
+    return static_cast<int64_t>(batch.logit_rows.size()) * config.kv_heads;
   }
   int64_t units = 0;
   for (const SequenceRows& sequence : batch.sequences) {
-    units += DivCeil(sequence.row_count, kUnitRows) * kv_heads;
+    units += DivCeil(sequence.row_count, UnitRows(config)) * config.kv_heads;
   }
   return units;
 }
 
-AttentionUnit FindUnit(const StepBatch& batch, RowsKept kept, int64_t kv_heads, int64_t unit) {
+AttentionUnit FindUnit(const StepBatch& batch, RowsKept kept, const ModelConfig& config,
+                       int64_t unit) {
+  const int64_t kv_heads = config.kv_heads;
   if (kept == RowsKept::kLogitRows) {
     const int64_t index = unit / kv_heads;
     const Row row = FindRow(batch, batch.logit_rows[static_cast<size_t>(index)]);
     return {row.sequence, index, 1, row.position, unit % kv_heads};
   }
+  const int64_t unit_rows = UnitRows(config);
   int64_t first_row = 0;
   for (const SequenceRows& sequence : batch.sequences) {
-    const int64_t units = DivCeil(sequence.row_count, kUnitRows) * kv_heads;
+    const int64_t units = DivCeil(sequence.row_count, unit_rows) * kv_heads;
     if (unit < units) {
-      const int64_t offset = unit / kv_heads * kUnitRows;
-      return {&sequence, first_row + offset, std::min(kUnitRows, sequence.row_count - offset),
+      const int64_t offset = unit / kv_heads * unit_rows;
+      return {&sequence, first_row + offset, std::min(unit_rows, sequence.row_count - offset),
               sequence.first_position + offset, unit % kv_heads};
     }
     unit -= units;
@@ -136,9 +139,9 @@ void Attend(const Transformer& transformer, const LayerStep& step, RowsKept kept
   const Workspace& space = context.workspace;
   // sqrt is correctly rounded everywhere.
   const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.key_dim)));
-  const int64_t units = UnitCount(step.batch, kept, config.kv_heads);
+  const int64_t units = UnitCount(step.batch, kept, config);
   context.execution.pool.Run(units, [&](int64_t index, int worker) {
-    const AttentionUnit unit = FindUnit(step.batch, kept, config.kv_heads, index);
+    const AttentionUnit unit = FindUnit(step.batch, kept, config, index);
     const int64_t group = config.group();
     context.execution.kernels.attention(
         {.kv = context.store.View(step.layer, unit.head, unit.sequence->pages),
