@@ -13,8 +13,8 @@
 namespace skald::model {
 namespace {
 
-// Rows (of the workspace) of one attention unit. With all heads of a group they are at least 64 query
-// rows, enough to share the widening of K and V; but few enough to spread over threads.
+// Rows (of the workspace) of one attention unit. With all heads of a group they are at least 64
+// query rows, enough to share the widening of K and V; but few enough to spread over threads.
 int64_t UnitRows(const ModelConfig& config) { return std::max<int64_t>(16, 64 / config.group()); }
 
 struct Row {
