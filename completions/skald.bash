@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|tokenize|logits|show|ls|bench|completion) verb=$word; break ;;
+    run|serve|tokenize|logits|show|ls|bench|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -31,6 +31,23 @@ _skald() {
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'run --chunk') return ;;
     'run --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'serve -m'|'serve --model') return ;;
+    'serve --host') return ;;
+    'serve --port') return ;;
+    'serve --api-key-file') return ;;
+    'serve -a'|'serve --alias'|'serve --served-model-name') return ;;
+    'serve --allowed-host') return ;;
+    'serve -j'|'serve --parallel'|'serve --max-running') return ;;
+    'serve --max-queued') return ;;
+    'serve --kv-positions') return ;;
+    'serve --max-connections') return ;;
+    'serve --drain') return ;;
+    'serve -c'|'serve --ctx-size') return ;;
+    'serve -t'|'serve --threads') return ;;
+    'serve --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
+    'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'serve --chunk') return ;;
+    'serve --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'tokenize -p'|'tokenize --prompt') return ;;
     'tokenize -f'|'tokenize --file') return ;;
     'tokenize --decode') return ;;
@@ -62,8 +79,9 @@ _skald() {
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run tokenize logits show ls bench completion -h --help --version' ;;
+    '') words='run serve tokenize logits show ls bench completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host -j --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;

@@ -16,6 +16,7 @@
 #include "cli/logits_command.h"
 #include "cli/ls_command.h"
 #include "cli/run_command.h"
+#include "cli/serve_command.h"
 #include "cli/show_command.h"
 #include "cli/suggest.h"
 #include "cli/tokenize_command.h"
@@ -137,6 +138,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
       ->disable_flag_override();
   app->require_subcommand(0, 1);
   AddRunCommand(*app, chosen);
+  AddServeCommand(*app, chosen);
   AddTokenizeCommand(*app, chosen);
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);

@@ -1,0 +1,95 @@
+/// Server: an engine behind HTTP, with the API of OpenAI.
+///
+///     Result<Server> server = Server::Create(model, std::move(engine), {.port = 8080});
+///     if (!server.ok()) ...
+///     Status status = server->Run();  // until SIGTERM or SIGINT, or Stop()
+///
+/// One thread does all input and output and never computes; requests become tokens there (long ones
+/// on a second thread) and the engine has its own. Secure by default: it listens on this machine
+/// only, refuses any other address without keys, checks Host and Origin, bounds everything a client
+/// can send, and writes down no prompt (docs/server.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skald/engine.h"
+#include "skald/model.h"
+#include "skald/status.h"
+
+namespace skald {
+
+/// One answered request, for a log. Nothing of prompt or answer.
+struct AccessRecord {
+  std::string client;  ///< address
+  std::string method;
+  std::string path;   ///< without query
+  int status = 0;     ///< 499: the client went away first
+  std::string id;     ///< x-request-id; empty if there is none
+  int64_t bytes = 0;  ///< of the answer
+  double seconds = 0;
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;
+  int64_t output_tokens = 0;
+};
+
+/// How to serve.
+struct ServerOptions {
+  std::string host = "127.0.0.1";  ///< a numeric address
+  uint16_t port = 8080;            ///< 0: any that is free
+  std::string model_name = {};     ///< what clients call the model
+  std::string version = {};        ///< of the program, for /version
+  /// Content of a key file: one a line. Empty: no keys, and then only loopback addresses.
+  std::string api_keys = {};
+  /// Names that Host may give beside those of this machine. With an address that is not loopback,
+  /// none at all means any.
+  std::vector<std::string> allowed_hosts = {};
+  /// Random bytes, at least 16, that nobody else knows: seeds, ids and the namespaces of the cache
+  /// come from them.
+  std::string secret = {};
+  /// The time of day in seconds since 1970.
+  std::function<int64_t()> unix_seconds = nullptr;
+  int64_t max_connections = 1024;
+  size_t max_body_bytes = size_t{8} << 20;
+  double head_seconds = 10;   ///< for a request's head to come
+  double body_seconds = 30;   ///< for its body
+  double idle_seconds = 30;   ///< between two requests
+  double stall_seconds = 30;  ///< without a byte of the answer taken by the client
+  double drain_seconds = 30;  ///< for streams to end after SIGTERM
+  /// Called on the I/O thread: it must return at once.
+  std::function<void(const AccessRecord& record)> on_access = nullptr;
+};
+
+/// See above.
+class Server {
+ public:
+  /// Binds and listens. Errors: kInvalidArgument (an address that is none, or is not of this
+  /// machine and there are no keys; keys that are none; no secret, no clock), kIo (the system
+  /// refuses the port).
+  static Result<Server> Create(const Model& model, Engine engine, ServerOptions options);
+  ~Server();
+  Server(Server&&) noexcept;
+  Server& operator=(Server&&) noexcept;
+
+  /// The port it listens on.
+  uint16_t port() const;
+
+  /// Serves until SIGTERM, SIGINT or Stop: then takes no more connections and requests, lets what
+  /// runs end for drain_seconds, and cuts off the rest with an error. A second signal cuts at once.
+  Status Run();
+  /// Any thread: as the first signal.
+  void Stop();
+
+  /// What stands behind a Server. Defined by the server room.
+  struct State;
+
+ private:
+  explicit Server(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace skald

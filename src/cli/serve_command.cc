@@ -1,0 +1,184 @@
+#include "cli/serve_command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "base/status_macros.h"
+#include "base/stopwatch.h"
+#include "cli/flags.h"
+#include "cli/input.h"
+#include "cli/loading.h"
+#include "cli/utf8.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kServerGroup = "Server";
+constexpr const char* kExamples = R"(Examples:
+  skald serve                                        the bundled model on http://127.0.0.1:8080/v1
+  skald serve -m model.gguf --port 9000 -np 32
+  skald serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt
+  curl http://127.0.0.1:8080/v1/completions -H 'Content-Type: application/json' \
+    -d '{"prompt": "The fox", "max_tokens": 32}'
+
+Routes, fields, errors, security: docs/server.md.
+)";
+
+// A line of this size is written to a pipe whole or not at all (POSIX: PIPE_BUF is at least 512;
+// Linux: 4096).
+constexpr size_t kLineMax = 4096;
+
+// One line on stderr, unless that would make the server wait: a full pipe or a stopped terminal
+// loses lines rather than requests.
+void LogLine(std::string line) {
+  if (line.size() >= kLineMax) line.resize(kLineMax - 1);
+  line += '\n';
+  pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+EngineOptions MakeEngineOptions(const ServeOptions& options, const ModelInfo& info) {
+  EngineOptions engine = ToEngineOptions(options.engine);
+  engine.max_running = options.max_running;
+  engine.max_queued = options.max_queued;
+  // As Engine::Create resolves a context of 0.
+  const int64_t context =
+      engine.context > 0 ? engine.context : std::min<int64_t>(info.context_length, 4096);
+  engine.kv_positions = options.kv_positions > 0 ? options.kv_positions : 4 * context;
+  return engine;
+}
+
+std::string DrawSecret() {
+  std::random_device device;
+  std::string secret(32, '\0');
+  for (char& c : secret) c = static_cast<char>(device());
+  return secret;
+}
+
+int64_t UnixSeconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+// "tales" for ".../tales.gguf": what people call it.
+std::string NameOf(const ServeOptions& options, const std::string& path) {
+  if (options.alias) return *options.alias;
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  constexpr std::string_view kSuffix = ".gguf";
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return name;
+}
+
+void AddServerArgs(CLI::App& app, ServeOptions& options) {
+  const auto group = [](CLI::Option* option) { option->group(kServerGroup); };
+  group(AddValue(app, {"--host", "numeric address to listen on (default 127.0.0.1)"}, "ADDRESS",
+                 [&options](const std::string& value) {
+                   options.host = value == "localhost" ? "127.0.0.1" : value;
+                   return Ok();
+                 }));
+  group(AddInt<uint16_t>(app, {"--port", "port; 0 = any that is free (default 8080)"}, options.port,
+                         {0, 65535}));
+  group(AddText(app, {"--api-key-file", "file with the keys that are let in, one a line"},
+                kFileType, options.api_key_file));
+  group(AddText(app, {"-a,--alias,--served-model-name", "what clients call the model"}, kTextType,
+                options.alias));
+  group(AddTexts(app, {"--allowed-host", "name that requests may give as Host; repeatable"},
+                 kTextType, options.allowed_hosts));
+  group(AddInt<int64_t>(app,
+                        {"-j,--parallel,--max-running", "sequences computed together (default 16)"},
+                        options.max_running, {1, 1024}));
+  group(AddInt<int64_t>(app, {"--max-queued", "requests that may wait (default 256)"},
+                        options.max_queued, {1, 1'000'000}));
+  group(AddInt<int64_t>(app, {"--kv-positions", "tokens of KV cache in all; 0 = four contexts"},
+                        options.kv_positions, {0, int64_t{1} << 40}));
+  group(AddInt<int64_t>(app, {"--max-connections", "open connections (default 1024)"},
+                        options.max_connections, {1, 1'000'000}));
+  group(AddInt<int64_t>(app, {"--drain", "seconds for answers to end after SIGTERM (default 30)"},
+                        options.drain_seconds, {0, 86'400}));
+}
+
+}  // namespace
+
+std::string AccessLine(const AccessRecord& record, OutputForm form) {
+  if (form == OutputForm::kText) {
+    return fmt::format(
+        "{} {} {} {} {} bytes {:.3f} s{}", record.client, TerminalLine(record.method),
+        TerminalLine(record.path), record.status, record.bytes, record.seconds,
+        record.id.empty()
+            ? std::string()
+            : fmt::format(" {} prompt {} cached {} output {}", record.id, record.prompt_tokens,
+                          record.cached_tokens, record.output_tokens));
+  }
+  JsonWriter json;
+  json.BeginObject().Key("client").String(record.client);
+  json.Key("method").String(record.method).Key("path").String(record.path);
+  json.Key("status").Int(record.status).Key("id").String(record.id);
+  json.Key("bytes").Int(record.bytes).Key("seconds").Double(record.seconds);
+  json.Key("prompt_tokens").Int(record.prompt_tokens);
+  json.Key("cached_tokens").Int(record.cached_tokens);
+  json.Key("output_tokens").Int(record.output_tokens).EndObject();
+  return json.Take();
+}
+
+void AddServeCommand(CLI::App& root, Action& chosen) {
+  CLI::App* verb = root.add_subcommand("serve", "Serve a model over HTTP, as OpenAI's API");
+  verb->footer(kExamples);
+  const auto options = std::make_shared<ServeOptions>();
+  AddModelArgs(*verb, options->model);
+  AddServerArgs(*verb, *options);
+  AddEngineArgs(*verb, options->engine);
+  AddOutputArgs(*verb, options->output);
+  verb->callback([options, &chosen] {
+    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
+      return Serve(parsed, environment, console);
+    };
+  });
+}
+
+Status Serve(const ServeOptions& options, const Environment& environment, Console& console) {
+  console.Configure(options.output.console);
+  ServerOptions server_options = {.host = options.host,
+                                  .port = options.port,
+                                  .version = SKALD_VERSION,
+                                  .allowed_hosts = options.allowed_hosts,
+                                  .secret = DrawSecret(),
+                                  .unix_seconds = UnixSeconds,
+                                  .max_connections = options.max_connections,
+                                  .drain_seconds = static_cast<double>(options.drain_seconds)};
+  if (options.api_key_file) {
+    ASSIGN_OR_RETURN(server_options.api_keys, ReadInput(*options.api_key_file));
+    if (server_options.api_keys.empty())
+      return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
+  }
+  if (console.verbosity() != Verbosity::kQuiet)
+    server_options.on_access = [form = options.output.form](const AccessRecord& record) {
+      LogLine(AccessLine(record, form));
+    };
+
+  const Stopwatch watch;
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, MakeEngineOptions(options, model.info())));
+  server_options.model_name = NameOf(options, path);
+  const std::string name = server_options.model_name;
+  ASSIGN_OR_RETURN(Server server,
+                   Server::Create(model, std::move(engine), std::move(server_options)));
+  console.Note(fmt::format("serving {} on http://{}:{}/v1, ready after {:.2f} s", name,
+                           options.host.find(':') == std::string::npos
+                               ? options.host
+                               : fmt::format("[{}]", options.host),
+                           server.port(), watch.Seconds()));
+  return server.Run();
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,87 @@
+#include "server/access_rules.h"
+
+#include <algorithm>
+
+namespace skald::server {
+
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+// "localhost:8080" -> "localhost", "[::1]:8080" -> "[::1]"
+std::string_view WithoutPort(std::string_view authority) {
+  const size_t bracket = authority.rfind(']');
+  const size_t colon = authority.rfind(':');
+  if (colon == std::string_view::npos) return authority;
+  if (bracket != std::string_view::npos && colon < bracket) return authority;
+  return authority.substr(0, colon);
+}
+
+bool IsOneOf(const std::vector<std::string>& hosts, std::string_view authority) {
+  return std::find(hosts.begin(), hosts.end(), Lower(WithoutPort(authority))) != hosts.end();
+}
+
+bool IsPublic(const HttpRequest& request) {
+  return request.Path() == "/livez" || request.Path() == "/readyz";
+}
+
+// "http://localhost:3000" -> "localhost:3000"
+std::string_view OriginAuthority(std::string_view origin) {
+  const size_t slashes = origin.find("://");
+  return slashes == std::string_view::npos ? std::string_view() : origin.substr(slashes + 3);
+}
+
+std::string_view KeyOf(const HttpRequest& request) {
+  const auto count = std::count_if(request.fields.begin(), request.fields.end(),
+                                   [](const auto& f) { return f.name == "authorization"; });
+  if (count > 1) return {};
+  if (const auto field = request.Field("authorization")) {
+    constexpr std::string_view kScheme = "bearer ";
+    if (Lower(field->substr(0, kScheme.size())) != kScheme) return {};
+    return field->substr(kScheme.size());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> LoopbackHosts() { return {"localhost", "127.0.0.1", "[::1]"}; }
+
+OrError<TenantId> CheckAccess(const AccessRules& rules, const HttpRequest& request) {
+  const std::string_view host = request.Field("host").value_or("");
+  if (!rules.hosts.empty() && !IsOneOf(rules.hosts, host)) {
+    return ApiError{.status = 421, .message = "this server is not what the Host field names"};
+  }
+  if (const auto origin = request.Field("origin")) {
+    // A page that this server (or a server beside it) delivered names it as Host does.
+    if (rules.hosts.empty() || !IsOneOf(rules.hosts, OriginAuthority(*origin)))
+      return ApiError{.status = 403, .message = "web pages of other sites are not served"};
+  }
+  if (IsPublic(request)) return kEveryone;
+  if (const auto tenant = rules.keys.Find(KeyOf(request))) return *tenant;
+  return ApiError{.status = 401,
+                  .message = "this server needs an API key: Authorization: Bearer KEY",
+                  .code = "invalid_api_key"};
+}
+
+std::optional<ApiError> CheckContentType(const HttpRequest& request) {
+  const std::string encoding = Lower(request.Field("content-encoding").value_or("identity"));
+  if (encoding != "identity")
+    return ApiError{.status = 415, .message = "the body must not be encoded"};
+  const std::string type = Lower(request.Field("content-type").value_or(""));
+  std::string_view media = std::string_view(type).substr(0, type.find(';'));
+  while (media.ends_with(' ')) media.remove_suffix(1);
+  const size_t charset = type.find("charset=");
+  const bool is_utf8 =
+      charset == std::string::npos || type.find("utf-8", charset) != std::string::npos;
+  if (media == "application/json" && is_utf8) return std::nullopt;
+  return ApiError{.status = 415, .message = "the body must be application/json, in UTF-8"};
+}
+
+}  // namespace skald::server

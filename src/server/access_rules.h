@@ -1,0 +1,36 @@
+/// AccessRules: who may speak to this server, decided from the head of a request alone.
+///
+/// Deny by default: every route needs a key (if there are keys) but /livez and /readyz. A server
+/// that listens on the machine itself answers only requests that name it so (Host), and none that a
+/// web page of somebody else's made (Origin): a browser on this machine must not be a way in (DNS
+/// rebinding). There are no CORS headers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/api_keys.h"
+#include "server/http_message.h"
+
+namespace skald::server {
+
+/// See above.
+struct AccessRules {
+  ApiKeys keys;
+  /// Names that Host may give, without port. Empty: any.
+  std::vector<std::string> hosts;
+};
+
+/// "localhost", "127.0.0.1", "[::1]": the names of this machine for itself.
+std::vector<std::string> LoopbackHosts();
+
+/// The tenant that asks, or why it is not served: 401, 403 (Origin), 421 (Host).
+OrError<TenantId> CheckAccess(const AccessRules& rules, const HttpRequest& request);
+
+/// What must hold of a request with a body of ours: JSON, not encoded. 415 if not.
+std::optional<ApiError> CheckContentType(const HttpRequest& request);
+
+}  // namespace skald::server

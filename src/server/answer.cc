@@ -1,0 +1,191 @@
+#include "server/answer.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/json_writer.h"
+
+namespace skald::server {
+
+namespace {
+
+std::string_view ObjectName(GenerationKind kind, std::string_view suffix) {
+  if (kind == GenerationKind::kCompletion) return "text_completion";
+  return suffix.empty() ? "chat.completion" : "chat.completion.chunk";
+}
+
+int64_t CharactersIn(std::string_view text) {
+  int64_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
+  return count;
+}
+
+void WriteHead(const AnswerFrame& frame, std::string_view suffix, JsonWriter& json) {
+  json.Key("id").String(frame.id);
+  json.Key("object").String(ObjectName(frame.kind, suffix));
+  json.Key("created").Int(frame.created);
+  json.Key("model").String(frame.model);
+}
+
+void WriteUsage(const Usage& usage, JsonWriter& json) {
+  json.Key("usage").BeginObject();
+  json.Key("prompt_tokens").Int(usage.prompt_tokens);
+  json.Key("completion_tokens").Int(usage.completion_tokens);
+  json.Key("total_tokens").Int(usage.prompt_tokens + usage.completion_tokens);
+  json.Key("prompt_tokens_details").BeginObject();
+  json.Key("cached_tokens").Int(usage.cached_tokens);
+  json.EndObject().EndObject();
+}
+
+void WriteChatToken(const TokenText& token, JsonWriter& json) {
+  json.Key("token").String(token.bytes);
+  json.Key("logprob").Double(token.logprob);
+  json.Key("bytes").BeginArray();
+  for (const char c : token.bytes) json.Int(static_cast<unsigned char>(c));
+  json.EndArray();
+}
+
+void WriteChatLogprobs(const Choice& choice, JsonWriter& json) {
+  json.BeginObject().Key("content").BeginArray();
+  for (const ScoredToken& scored : choice.scored) {
+    json.BeginObject();
+    WriteChatToken(scored.token, json);
+    json.Key("top_logprobs").BeginArray();
+    for (const TokenText& top : scored.top) {
+      json.BeginObject();
+      WriteChatToken(top, json);
+      json.EndObject();
+    }
+    json.EndArray().EndObject();
+  }
+  json.EndArray().Key("refusal").Null().EndObject();
+}
+
+void WriteCompletionLogprobs(const Choice& choice, JsonWriter& json) {
+  json.BeginObject().Key("tokens").BeginArray();
+  for (const ScoredToken& scored : choice.scored) json.String(scored.token.bytes);
+  json.EndArray().Key("token_logprobs").BeginArray();
+  for (const ScoredToken& scored : choice.scored) json.Double(scored.token.logprob);
+  json.EndArray().Key("top_logprobs").BeginArray();
+  for (const ScoredToken& scored : choice.scored) {
+    json.BeginObject();
+    for (const TokenText& top : scored.top) json.Key(top.bytes).Double(top.logprob);
+    json.EndObject();
+  }
+  json.EndArray().Key("text_offset").BeginArray();
+  int64_t offset = choice.text_offset;
+  for (const ScoredToken& scored : choice.scored) {
+    json.Int(offset);
+    offset += CharactersIn(scored.token.bytes);
+  }
+  json.EndArray().EndObject();
+}
+
+void WriteLogprobs(const AnswerFrame& frame, const Choice& choice, JsonWriter& json) {
+  json.Key("logprobs");
+  if (!frame.with_logprobs) {
+    json.Null();
+  } else if (frame.kind == GenerationKind::kChat) {
+    WriteChatLogprobs(choice, json);
+  } else {
+    WriteCompletionLogprobs(choice, json);
+  }
+}
+
+void WriteReason(const Choice& choice, JsonWriter& json) {
+  json.Key("finish_reason");
+  choice.reason ? json.String(OpenAiFinishReason(*choice.reason)) : json.Null();
+  if (!choice.reason) return;
+  json.Key("stop_reason");
+  choice.stop_string ? json.String(*choice.stop_string) : json.Null();
+}
+
+}  // namespace
+
+std::string_view OpenAiFinishReason(FinishReason reason) {
+  return reason == FinishReason::kStop ? "stop" : "length";
+}
+
+Answer::Answer(AnswerFrame frame) : frame_(std::move(frame)) {
+  JsonWriter json;
+  json.BeginObject();
+  WriteHead(frame_, "chunk", json);
+  json.EndObject();
+  chunk_head_ = "data: " + json.Take();
+  chunk_head_.back() = ',';  // the object goes on
+}
+
+std::string Answer::Whole(const std::vector<Choice>& choices, const Usage& usage) const {
+  JsonWriter json;
+  json.BeginObject();
+  WriteHead(frame_, {}, json);
+  json.Key("choices").BeginArray();
+  for (size_t i = 0; i < choices.size(); ++i) {
+    json.BeginObject().Key("index").Uint(i);
+    if (frame_.kind == GenerationKind::kChat) {
+      json.Key("message").BeginObject().Key("role").String("assistant");
+      json.Key("content").String(choices[i].text).Key("refusal").Null().EndObject();
+    } else {
+      json.Key("text").String(choices[i].text);
+    }
+    WriteLogprobs(frame_, choices[i], json);
+    WriteReason(choices[i], json);
+    json.EndObject();
+  }
+  json.EndArray();
+  WriteUsage(usage, json);
+  json.EndObject();
+  return json.Take();
+}
+
+// `rest`: a JSON object whose members follow those of the head.
+std::string Answer::Event(const std::string& rest) const {
+  CHECK(rest.size() > 2 && rest.front() == '{');
+  std::string event = chunk_head_;
+  event.append(rest, 1);
+  return event += "\n\n";
+}
+
+std::string Answer::Chunk(int64_t index, const Choice& choice, Position position) const {
+  JsonWriter json;
+  json.BeginObject().Key("choices").BeginArray().BeginObject().Key("index").Int(index);
+  if (frame_.kind == GenerationKind::kChat) {
+    json.Key("delta").BeginObject();
+    if (position == Position::kFirst) json.Key("role").String("assistant");
+    json.Key("content").String(choice.text).EndObject();
+  } else {
+    json.Key("text").String(choice.text);
+  }
+  WriteLogprobs(frame_, choice, json);
+  json.Key("finish_reason").Null();
+  json.EndObject().EndArray().EndObject();
+  return Event(json.Take());
+}
+
+std::string Answer::End(int64_t index, const Choice& choice) const {
+  JsonWriter json;
+  json.BeginObject().Key("choices").BeginArray().BeginObject().Key("index").Int(index);
+  if (frame_.kind == GenerationKind::kChat) {
+    json.Key("delta").BeginObject().EndObject();
+  } else {
+    json.Key("text").String("");
+  }
+  json.Key("logprobs").Null();
+  WriteReason(choice, json);
+  json.EndObject().EndArray().EndObject();
+  return Event(json.Take());
+}
+
+std::string Answer::UsageChunk(const Usage& usage) const {
+  JsonWriter json;
+  json.BeginObject().Key("choices").BeginArray().EndArray();
+  WriteUsage(usage, json);
+  json.EndObject();
+  return Event(json.Take());
+}
+
+std::string ErrorEvent(const ApiError& error) { return "data: " + ToJson(error) + "\n\n"; }
+
+std::string_view DoneEvent() { return "data: [DONE]\n\n"; }
+
+}  // namespace skald::server

@@ -1,0 +1,90 @@
+/// Answer: the JSON of completions and chat completions, whole and in pieces.
+///
+/// Pure. The frame of a stream's chunk (id, object, created, model) is written once; a chunk is
+/// that frame with its choice in it. Order and form as in docs/server.md: every chunk has
+/// `choices`, a choice always has its `index`, the role comes with the first text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/generation_request.h"
+#include "skald/request.h"
+
+namespace skald::server {
+
+/// A token by its bytes, with its log probability.
+struct TokenText {
+  std::string bytes;
+  double logprob = 0;
+};
+
+/// A token that was generated, with the likeliest in its place.
+struct ScoredToken {
+  TokenText token;
+  std::vector<TokenText> top = {};
+};
+
+/// What one choice has, or what has been added to it.
+struct Choice {
+  std::string text;
+  std::vector<ScoredToken> scored = {};         ///< if log probabilities were asked for
+  int64_t text_offset = 0;                      ///< characters before `scored`, for completions
+  std::optional<FinishReason> reason = {};      ///< set when it has ended
+  std::optional<std::string> stop_string = {};  ///< that ended it
+};
+
+/// Tokens counted.
+struct Usage {
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;
+  int64_t completion_tokens = 0;
+};
+
+/// What is the same in all chunks of an answer.
+struct AnswerFrame {
+  GenerationKind kind = GenerationKind::kCompletion;
+  std::string id;
+  int64_t created = 0;  ///< seconds since 1970
+  std::string model;
+  bool with_logprobs = false;
+};
+
+/// "stop" or "length": the finish reasons of OpenAI's enum. Requires a reason that is an end, not a
+/// failure.
+std::string_view OpenAiFinishReason(FinishReason reason);
+
+/// See above.
+class Answer {
+ public:
+  explicit Answer(AnswerFrame frame);
+
+  /// The complete answer: choices in order of their index.
+  std::string Whole(const std::vector<Choice>& choices, const Usage& usage) const;
+
+  /// Chunks of a stream, as SSE events "data: ...\n\n". A chunk with what `choice` has got: text,
+  /// scored tokens. `is_first`: the role comes with it.
+  enum class Position : uint8_t { kFirst, kLater };
+  std::string Chunk(int64_t index, const Choice& choice, Position position) const;
+  /// The last chunk of a choice: its finish reason.
+  std::string End(int64_t index, const Choice& choice) const;
+  /// The chunk behind all choices that was asked for by stream_options.include_usage.
+  std::string UsageChunk(const Usage& usage) const;
+
+ private:
+  std::string Event(const std::string& choices_and_more) const;
+
+  AnswerFrame frame_;
+  std::string chunk_head_;
+};
+
+/// An error in the middle of a stream.
+std::string ErrorEvent(const ApiError& error);
+/// The end of a stream: "data: [DONE]\n\n".
+std::string_view DoneEvent();
+
+}  // namespace skald::server

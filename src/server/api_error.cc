@@ -1,0 +1,67 @@
+#include "server/api_error.h"
+
+#include <utility>
+
+#include "base/json_writer.h"
+
+namespace skald::server {
+
+ApiError BadRequest(std::string param, std::string message) {
+  return {.status = 400, .message = std::move(message), .param = std::move(param)};
+}
+
+ApiError Unsupported(std::string param, std::string message) {
+  return {.status = 400,
+          .message = std::move(message),
+          .param = std::move(param),
+          .code = "unsupported_parameter"};
+}
+
+ApiError Overloaded(std::string message) {
+  return {.status = 503, .message = std::move(message), .code = "overloaded"};
+}
+
+ApiError FromEngine(const Status& status) {
+  switch (status.code()) {
+    case ErrorCode::kInvalidArgument: return BadRequest({}, status.message());
+    // The engine says so of a full queue and of a request that can never fit.
+    case ErrorCode::kResourceExhausted:
+      if (status.message().find("queue") != std::string::npos) return Overloaded(status.message());
+      return {.status = 400, .message = status.message(), .code = "context_length_exceeded"};
+    default: return {.status = 500, .message = "the engine could not run the request"};
+  }
+}
+
+std::string ErrorType(const ApiError& error) {
+  if (error.status == 429) return "rate_limit_error";
+  return error.status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+std::string ToJson(const ApiError& error) {
+  const auto text_or_null = [](JsonWriter& json, const std::string& text) {
+    text.empty() ? json.Null() : json.String(text);
+  };
+  JsonWriter json;
+  json.BeginObject().Key("error").BeginObject();
+  json.Key("message").String(error.message);
+  json.Key("type").String(ErrorType(error));
+  json.Key("param");
+  text_or_null(json, error.param);
+  json.Key("code");
+  text_or_null(json, error.code);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+HttpResponse ToResponse(const ApiError& error) {
+  HttpResponse response = {.status = error.status, .body = ToJson(error)};
+  if (error.status == 503) {
+    response.fields.push_back({"retry-after", "1"});
+  } else {
+    response.fields.push_back({"x-should-retry", "false"});
+  }
+  if (error.status == 401) response.fields.push_back({"www-authenticate", "Bearer"});
+  return response;
+}
+
+}  // namespace skald::server

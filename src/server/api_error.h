@@ -1,0 +1,47 @@
+/// ApiError: an answer that is a refusal, in the form of the OpenAI API.
+///
+/// The message is made from a fixed catalogue of sentences and the request's own words: never a
+/// path, an address, or what a library says (docs/server.md lists status and code).
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "server/http_message.h"
+#include "skald/status.h"
+
+namespace skald::server {
+
+/// {"error": {"message", "type", "param", "code"}} and the status that goes with it.
+struct ApiError {
+  int status = 400;
+  std::string message;
+  std::string param = {};  ///< the field at fault; empty = null
+  std::string code = {};   ///< "context_length_exceeded"; empty = null
+};
+
+/// What was asked for, or the refusal.
+template <typename T>
+using OrError = std::variant<T, ApiError>;
+
+/// 400: the request makes no sense as written.
+ApiError BadRequest(std::string param, std::string message);
+/// 400: a field that would change the answer, which this server does not have.
+ApiError Unsupported(std::string param, std::string message);
+/// 503 with Retry-After: not now.
+ApiError Overloaded(std::string message);
+
+/// What the engine's refusal of a request is for the client: 400 for what is wrong with the
+/// request, 503 for a full queue.
+ApiError FromEngine(const Status& status);
+
+/// "invalid_request_error", "server_error", "rate_limit_error": by status.
+std::string ErrorType(const ApiError& error);
+
+/// The error object as JSON.
+std::string ToJson(const ApiError& error);
+
+/// As an answer: with Retry-After where trying again can help, x-should-retry: false where not.
+HttpResponse ToResponse(const ApiError& error);
+
+}  // namespace skald::server

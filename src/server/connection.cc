@@ -1,0 +1,345 @@
+#include "server/connection.h"
+
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace skald::server {
+
+namespace {
+
+namespace asio = boost::asio;
+
+// Below it an exchange that stopped for a slow client goes on.
+constexpr size_t kLowWater = size_t{32} << 10;
+// What a client may send of its next requests while one is answered.
+constexpr size_t kPipelinedMax = size_t{64} << 10;
+// How long the rest of a refused request is thrown away, so that the refusal is read.
+constexpr double kLingerSeconds = 2;
+constexpr int kSendBuffer = 256 << 10;
+
+// RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string HttpDate(std::time_t now) {
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 40> text;
+  const size_t length =
+      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return std::string(text.data(), length);
+}
+
+}  // namespace
+
+Connection::Connection(Socket socket, uint64_t number, ConnectionContext context)
+    : socket_(std::move(socket)),
+      number_(number),
+      context_(std::move(context)),
+      reader_({.body_bytes = context_.options.max_body_bytes}),
+      phase_since_(context_.clock.Now()),
+      last_write_progress_(phase_since_) {}
+
+void Connection::Start() {
+  boost::system::error_code error;
+  const auto peer = socket_.remote_endpoint(error);
+  if (!error) client_ = peer.address().to_string();
+  socket_.non_blocking(true, error);
+  socket_.set_option(asio::ip::tcp::no_delay(true), error);
+  socket_.set_option(asio::socket_base::send_buffer_size(kSendBuffer), error);
+  const auto timeout = static_cast<unsigned>(context_.options.stall_seconds * 1000);
+  setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof(timeout));
+  WaitForBytes();
+}
+
+void Connection::WaitForBytes() {
+  if (reading_ || client_ended_ || phase_ == Phase::kClosed) return;
+  reading_ = true;
+  socket_.async_wait(Socket::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->reading_ = false;
+                       if (self->phase_ == Phase::kClosed) return;
+                       if (error) return self->Gone();
+                       self->OnReadable();
+                     });
+}
+
+void Connection::OnReadable() {
+  boost::system::error_code error;
+  std::vector<char>& buffer = context_.read_buffer;
+  const size_t count = socket_.read_some(asio::buffer(buffer), error);
+  if (error == asio::error::would_block) return WaitForBytes();
+  if (error == asio::error::eof) return OnClientEnd();
+  if (error) return Gone();
+  if (phase_ == Phase::kLingering) return WaitForBytes();
+  if (reader_.idle()) phase_since_ = context_.clock.Now();
+  reader_.Feed({buffer.data(), count});
+  OnBytes();
+}
+
+void Connection::OnClientEnd() {
+  client_ended_ = true;
+  if (phase_ != Phase::kAnswering) return Gone();
+  WaitForReset();
+  if (!answer_begun_ && !is_http_1_0_)
+    Send(HeadBytes(102, {}));
+  else if (answer_begun_ && !answered_)
+    Write(":\n\n");
+}
+
+void Connection::WaitForReset() {
+  socket_.async_wait(Socket::wait_error,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       if (!error && self->phase_ != Phase::kClosed) self->Gone();
+                     });
+}
+
+void Connection::OnBytes() {
+  if (phase_ == Phase::kReading) {
+    const RequestReader::State state = reader_.state();
+    if (state == RequestReader::State::kRefused) return RefuseAndClose(reader_.error());
+    if (state != RequestReader::State::kHead && !head_checked_ && !CheckHead()) return;
+    if (state == RequestReader::State::kComplete) Handle();
+  }
+  if (phase_ == Phase::kAnswering && reader_.waiting_bytes() > kPipelinedMax) return;
+  WaitForBytes();
+}
+
+// False if the head was refused.
+bool Connection::CheckHead() {
+  head_checked_ = true;
+  const HttpRequest& request = reader_.request();
+  method_ = request.method;
+  path_ = request.Path();
+  if (const auto error = context_.service.CheckHead(request)) {
+    RefuseAndClose(*error);
+    return false;
+  }
+  if (request.expects_continue && reader_.state() == RequestReader::State::kBody)
+    Send(HeadBytes(100, {}));
+  return true;
+}
+
+void Connection::Handle() {
+  HttpRequest request = reader_.Take();
+  head_checked_ = false;
+  method_ = request.method;
+  path_ = request.Path();
+  is_http_1_0_ = request.is_http_1_0;
+  keep_alive_ = request.keep_alive && !draining_;
+  phase_ = Phase::kAnswering;
+  answer_begun_ = answered_ = chunked_ = false;
+  status_ = 0;
+  bytes_ = 0;
+  began_ = context_.clock.Now();
+  in_handle_ = true;
+  std::shared_ptr<Exchange> exchange = context_.service.Handle(std::move(request), *this);
+  in_handle_ = false;
+  exchange_ = std::move(exchange);
+  if (answered_) AnswerDone();
+}
+
+void Connection::RefuseAndClose(const ApiError& error) {
+  phase_ = Phase::kAnswering;
+  keep_alive_ = false;
+  began_ = context_.clock.Now();
+  answer_begun_ = answered_ = false;
+  bytes_ = 0;
+  in_handle_ = true;
+  Respond(ToResponse(error));
+  in_handle_ = false;
+  AnswerDone();
+}
+
+std::vector<HttpField> Connection::CommonFields() const {
+  return {{"date", HttpDate(context_.clock.UnixSeconds())},
+          {"cache-control", "no-store"},
+          {"x-content-type-options", "nosniff"},
+          {"connection", keep_alive_ ? "keep-alive" : "close"}};
+}
+
+void Connection::Respond(HttpResponse response) {
+  std::vector<HttpField> fields = CommonFields();
+  fields.push_back({"content-type", response.content_type});
+  fields.push_back({"content-length", std::to_string(response.body.size())});
+  fields.insert(fields.end(), response.fields.begin(), response.fields.end());
+  answer_begun_ = true;
+  status_ = response.status;
+  bytes_ = static_cast<int64_t>(response.body.size());
+  std::string message = HeadBytes(response.status, fields);
+  if (method_ != "HEAD") message += response.body;
+  Send(std::move(message));
+  answered_ = true;
+  if (!in_handle_) AnswerDone();
+}
+
+void Connection::BeginStream(std::vector<HttpField> more) {
+  chunked_ = !is_http_1_0_;
+  if (!chunked_) keep_alive_ = false;
+  std::vector<HttpField> fields = CommonFields();
+  fields.push_back({"content-type", "text/event-stream"});
+  fields.push_back({"x-accel-buffering", "no"});
+  if (chunked_) fields.push_back({"transfer-encoding", "chunked"});
+  fields.insert(fields.end(), more.begin(), more.end());
+  answer_begun_ = true;
+  status_ = 200;
+  Send(HeadBytes(200, fields));
+}
+
+void Connection::Write(std::string_view bytes) {
+  bytes_ += static_cast<int64_t>(bytes.size());
+  if (!chunked_) return Send(std::string(bytes));
+  std::string chunk = fmt::format("{:x}\r\n", bytes.size());
+  chunk += bytes;
+  chunk += "\r\n";
+  Send(std::move(chunk));
+}
+
+void Connection::EndStream() {
+  if (chunked_) Send("0\r\n\r\n");
+  answered_ = true;
+  if (!in_handle_) AnswerDone();
+}
+
+void Connection::LogAnswer(int status) {
+  ++context_.service.answered;
+  if (!context_.options.on_access) return;
+  const ExchangeSummary summary = exchange_ ? exchange_->Summary() : ExchangeSummary();
+  context_.options.on_access({.client = client_,
+                              .method = method_,
+                              .path = path_,
+                              .status = status,
+                              .id = summary.id,
+                              .bytes = bytes_,
+                              .seconds = context_.clock.Now() - began_,
+                              .prompt_tokens = summary.prompt_tokens,
+                              .cached_tokens = summary.cached_tokens,
+                              .output_tokens = summary.output_tokens});
+}
+
+void Connection::AnswerDone() {
+  LogAnswer(status_);
+  exchange_.reset();
+  if (!keep_alive_ || draining_ || client_ended_) {
+    phase_ = Phase::kLingering;
+    phase_since_ = context_.clock.Now();
+    close_when_written_ = true;
+    if (!write_active_) Linger();
+    return;
+  }
+  phase_ = Phase::kReading;
+  phase_since_ = context_.clock.Now();
+  // Not from here: the answer may have come from deep inside the exchange.
+  boost::asio::post(socket_.get_executor(), [self = shared_from_this()] { self->NextRequest(); });
+}
+
+void Connection::NextRequest() {
+  if (phase_ == Phase::kReading) OnBytes();
+}
+
+void Connection::Gone() {
+  if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kAnswering) {
+    if (exchange_) exchange_->OnGone();
+    LogAnswer(499);
+  }
+  Close();
+}
+
+void Connection::Close() {
+  if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kAnswering && exchange_) exchange_->OnGone();
+  phase_ = Phase::kClosed;
+  exchange_.reset();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  context_.on_closed(number_);
+}
+
+void Connection::Drain() {
+  draining_ = true;
+  if (phase_ == Phase::kReading) Close();
+}
+
+void Connection::Send(std::string bytes) {
+  if (phase_ == Phase::kClosed) return;
+  if (pending_.empty())
+    pending_ = std::move(bytes);
+  else
+    pending_ += bytes;
+  if (!write_active_) StartWrite();
+}
+
+void Connection::StartWrite() {
+  if (written_ == writing_.size()) {
+    writing_ = std::exchange(pending_, {});
+    written_ = 0;
+    last_write_progress_ = context_.clock.Now();
+  }
+  write_active_ = true;
+  socket_.async_write_some(
+      asio::buffer(writing_.data() + written_, writing_.size() - written_),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t count) {
+        self->OnWritten(error, count);
+      });
+}
+
+void Connection::OnWritten(const boost::system::error_code& error, size_t count) {
+  write_active_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (error) return Gone();
+  written_ += count;
+  last_write_progress_ = context_.clock.Now();
+  if (backlog() > 0) {
+    StartWrite();
+  } else if (close_when_written_) {
+    return Linger();
+  }
+  if (backlog() < kLowWater && exchange_) {
+    const std::shared_ptr<Exchange> exchange = exchange_;
+    exchange->OnWritable();
+  }
+}
+
+// The last answer is out. A close while bytes of the client are unread would be a reset, which can
+// overtake the answer.
+void Connection::Linger() {
+  boost::system::error_code error;
+  socket_.shutdown(Socket::shutdown_send, error);
+  if (error || client_ended_) return Close();
+  WaitForBytes();
+}
+
+bool Connection::IsOver(double since, double seconds) const {
+  return context_.clock.Now() - since > seconds;
+}
+
+void Connection::OnTick() {
+  const ServerOptions& options = context_.options;
+  if (backlog() > 0 && IsOver(last_write_progress_, options.stall_seconds)) return Gone();
+  switch (phase_) {
+    case Phase::kReading: {
+      const bool idle = reader_.idle();
+      const bool in_body = reader_.state() == RequestReader::State::kBody;
+      const double limit = idle      ? options.idle_seconds
+                           : in_body ? options.body_seconds
+                                     : options.head_seconds;
+      if (!IsOver(phase_since_, limit)) return;
+      if (idle) return Close();
+      return RefuseAndClose({.status = 408, .message = "the request did not come in time"});
+    }
+    case Phase::kAnswering:
+      if (exchange_) exchange_->OnTick();
+      return;
+    case Phase::kLingering:
+      if (IsOver(phase_since_, kLingerSeconds)) Close();
+      return;
+    case Phase::kClosed: return;
+  }
+}
+
+}  // namespace skald::server

@@ -1,0 +1,120 @@
+/// Connection: one socket. Reads requests, writes answers, notices when the client goes; knows no
+/// routes.
+///
+/// While a request is being answered a read stays pending, so that a client that goes is noticed
+/// whatever the state. The end of what a client sends (FIN) is not yet its end: it may have closed
+/// one direction only. It is asked: an interim response (102), or a comment in a stream, which the
+/// system of a client that has really gone answers with a reset. Bytes that come meanwhile are the
+/// next request; when there are too many of them, reading stops.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/clock.h"
+#include "server/exchange.h"
+#include "server/request_reader.h"
+#include "server/service.h"
+#include "skald/server.h"
+
+namespace skald::server {
+
+/// What all connections of a server share. Outlives them.
+struct ConnectionContext {
+  Service& service;
+  const ServerOptions& options;
+  const Clock& clock;
+  /// Scratch for reads: one is in use at a time.
+  std::vector<char>& read_buffer;
+  /// The connection is closed: who holds it lets it go.
+  std::function<void(uint64_t number)> on_closed;
+};
+
+/// See above. I/O thread only.
+class Connection final : public AnswerChannel, public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+
+  Connection(Socket socket, uint64_t number, ConnectionContext context);
+
+  void Start();
+  /// About once a second: deadlines, heartbeats.
+  void OnTick();
+  /// After the answer at hand no more requests; at once if there is none.
+  void Drain();
+  /// Closes now, whatever the state.
+  void Close();
+  /// Whether a request is being answered.
+  bool busy() const { return phase_ == Phase::kAnswering; }
+
+  void Respond(HttpResponse response) override;
+  void BeginStream(std::vector<HttpField> fields) override;
+  void Write(std::string_view bytes) override;
+  void EndStream() override;
+  size_t backlog() const override { return pending_.size() + writing_.size() - written_; }
+
+ private:
+  enum class Phase : uint8_t {
+    kReading,    ///< a request is awaited or coming
+    kAnswering,  ///< it is being answered
+    kLingering,  ///< the last answer is out; the rest of what the client sends is thrown away
+    kClosed,
+  };
+
+  void WaitForBytes();
+  void OnReadable();
+  void OnClientEnd();
+  void WaitForReset();
+  void OnBytes();
+  bool CheckHead();
+  void Handle();
+  void RefuseAndClose(const ApiError& error);
+  void AnswerDone();
+  void NextRequest();
+  void Gone();
+  void Send(std::string bytes);
+  void StartWrite();
+  void OnWritten(const boost::system::error_code& error, size_t count);
+  void Linger();
+  void LogAnswer(int status);
+  bool IsOver(double since, double seconds) const;
+  std::vector<HttpField> CommonFields() const;
+
+  Socket socket_;
+  const uint64_t number_;
+  ConnectionContext context_;
+  std::string client_;
+  RequestReader reader_;
+  Phase phase_ = Phase::kReading;
+  bool head_checked_ = false;
+  bool reading_ = false;       // a read is pending
+  bool client_ended_ = false;  // it has closed its direction
+  bool draining_ = false;
+  bool keep_alive_ = false;
+  bool in_handle_ = false;
+  bool answer_begun_ = false;  // its head is written
+  bool answered_ = false;      // it is complete
+  bool chunked_ = false;       // the stream at hand
+  bool close_when_written_ = false;
+  std::shared_ptr<Exchange> exchange_;
+  // Of the request at hand, for the log.
+  std::string method_;
+  std::string path_;
+  bool is_http_1_0_ = false;
+  int status_ = 0;
+  int64_t bytes_ = 0;
+  double began_ = 0;
+
+  std::string pending_;  // to be written after writing_
+  std::string writing_;
+  size_t written_ = 0;  // of writing_
+  bool write_active_ = false;
+  double phase_since_;  // of reading: the first byte or the end of the last answer
+  double last_write_progress_;
+};
+
+}  // namespace skald::server

@@ -1,0 +1,51 @@
+/// Exchange and AnswerChannel: the two ends between a connection and what answers a request.
+///
+/// Everything here happens on the I/O thread. A connection has at most one exchange at a time; it
+/// tells it when the client has gone and when there is room to write again. The exchange answers
+/// once: either Respond, or BeginStream, any number of Write, and EndStream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/http_message.h"
+
+namespace skald::server {
+
+/// Where an answer goes. Implemented by the connection (and by tests).
+class AnswerChannel {
+ public:
+  virtual ~AnswerChannel() = default;
+  /// The whole answer.
+  virtual void Respond(HttpResponse response) = 0;
+  /// The head of a stream of events.
+  virtual void BeginStream(std::vector<HttpField> fields) = 0;
+  virtual void Write(std::string_view bytes) = 0;
+  virtual void EndStream() = 0;
+  /// Bytes that the client has not taken yet.
+  virtual size_t backlog() const = 0;
+};
+
+/// What an exchange tells the access log. No content of prompts or answers.
+struct ExchangeSummary {
+  std::string id;  ///< x-request-id; empty if it has none
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;
+  int64_t output_tokens = 0;
+};
+
+/// One request being answered.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  /// The client has gone: let everything go that works for it. The channel is not to be used again.
+  virtual void OnGone() = 0;
+  /// The backlog has become small.
+  virtual void OnWritable() = 0;
+  /// About once a second.
+  virtual void OnTick() = 0;
+  virtual ExchangeSummary Summary() const = 0;
+};
+
+}  // namespace skald::server

@@ -1,0 +1,67 @@
+/// Fields: takes the members of a JSON object one by one, each with its type and range.
+///
+///     Fields fields(object);
+///     const std::optional<int64_t> n = fields.Int("n", {1, kMaxChoices});
+///     ...
+///     if (fields.error()) return *fields.error();
+///
+/// A member that is missing or null is std::nullopt. One that is wrong is an error that names it,
+/// what was found and what was expected; the first error stays. So the reader of a request is a
+/// list of what a request may hold, and what nobody asked for is left over.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/api_error.h"
+
+namespace skald::server {
+
+/// Both ends included.
+template <typename T>
+struct Between {
+  T min;
+  T max;
+};
+
+/// "true", "4.5", "'yes'", "an array": what stands there, short enough for a message.
+std::string Shown(const boost::json::value& value);
+
+/// See above. The object must outlive it.
+class Fields {
+ public:
+  explicit Fields(const boost::json::object& object) : object_(object) {}
+
+  std::optional<int64_t> Int(std::string_view name, Between<int64_t> range);
+  std::optional<double> Number(std::string_view name, Between<double> range);
+  std::optional<bool> Bool(std::string_view name);
+  /// A string of at most `max_bytes`.
+  std::optional<std::string> Text(std::string_view name, size_t max_bytes);
+  /// The member as it is, or nullptr.
+  const boost::json::value* Any(std::string_view name);
+  /// Known, and of no consequence.
+  void Ignore(std::string_view name) { asked_.push_back(name); }
+  /// Known, and not to be had: an error if it is there, unless it says no (null, false, "", [],
+  /// {}).
+  void Refuse(std::string_view name);
+
+  void Fail(ApiError error);
+  const std::optional<ApiError>& error() const { return error_; }
+
+  /// The names nobody asked for, in their order.
+  std::vector<std::string> Left() const;
+
+ private:
+  void Mismatch(std::string_view name, const boost::json::value& found, std::string expected);
+
+  const boost::json::object& object_;
+  std::vector<std::string_view> asked_;
+  std::optional<ApiError> error_;
+};
+
+}  // namespace skald::server

@@ -1,0 +1,311 @@
+#include "server/generation.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace skald::server {
+
+namespace {
+
+// A stream whose client is behind by so much takes no more events; it goes on at an eighth of that
+// (Connection calls OnWritable).
+constexpr size_t kBacklogMax = size_t{256} << 10;
+// So often at least something is sent: proxies and clients give up on silence.
+constexpr double kHeartbeatSeconds = 15;
+
+bool IsEnd(FinishReason reason) {
+  return reason == FinishReason::kStop || reason == FinishReason::kLength ||
+         reason == FinishReason::kContext;
+}
+
+int64_t CharactersIn(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+// Names of fields that nobody knows, as one field value.
+std::string IgnoredNames(const std::vector<std::string>& names) {
+  constexpr size_t kBytesMax = 400;
+  std::string list;
+  for (const std::string& name : names) {
+    if (list.size() + name.size() > kBytesMax) return list + ", ...";
+    if (!list.empty()) list += ", ";
+    for (const char c : name) list += c > 0x20 && c < 0x7F && c != ',' ? c : '?';
+  }
+  return list;
+}
+
+std::vector<HttpField> AnswerFields(const std::string& id, const GenerationRequest& request) {
+  std::vector<HttpField> fields = {{"x-request-id", id}};
+  if (!request.ignored.empty())
+    fields.push_back({"x-skald-ignored-params", IgnoredNames(request.ignored)});
+  return fields;
+}
+
+}  // namespace
+
+Generation::Generation(GenerationContext context, AnswerChannel& channel, GenerationName name)
+    : context_(std::move(context)), channel_(&channel), name_(std::move(name)) {}
+
+Generation::~Generation() { CancelParts(); }
+
+ExchangeSummary Generation::Summary() const {
+  return {.id = name_.id,
+          .prompt_tokens = usage_.prompt_tokens,
+          .cached_tokens = usage_.cached_tokens,
+          .output_tokens = usage_.completion_tokens};
+}
+
+void Generation::WaitForEngine() {
+  if (!waiting_) context_.activity.Begin(context_.clock.Now());
+  waiting_ = true;
+}
+
+void Generation::StopWaiting() {
+  if (waiting_) context_.activity.End();
+  waiting_ = false;
+}
+
+void Generation::CancelParts() {
+  for (Part& part : parts_) {
+    if (part.finished) continue;
+    part.finished = true;
+    part.sink->Close();
+    context_.engine.Cancel(part.id);
+  }
+  StopWaiting();
+}
+
+void Generation::OnGone() {
+  channel_ = nullptr;
+  CancelParts();
+}
+
+void Generation::OnWritable() {
+  if (channel_ != nullptr && !parts_.empty()) ReadEvents();
+}
+
+void Generation::OnTick() {
+  if (channel_ != nullptr && streaming_ && context_.clock.Now() - last_write_ > kHeartbeatSeconds)
+    WriteOut(":\n\n");
+}
+
+void Generation::WriteOut(std::string_view bytes) {
+  last_write_ = context_.clock.Now();
+  channel_->Write(bytes);
+}
+
+void Generation::Fail(const ApiError& error) {
+  CancelParts();
+  if (channel_ == nullptr) return;
+  AnswerChannel& channel = *std::exchange(channel_, nullptr);
+  if (streaming_) {
+    channel.Write(ErrorEvent(error));
+    channel.EndStream();
+    return;
+  }
+  HttpResponse response = ToResponse(error);
+  const std::vector<HttpField> fields = AnswerFields(name_.id, request_);
+  response.fields.insert(response.fields.end(), fields.begin(), fields.end());
+  channel.Respond(std::move(response));
+}
+
+void Generation::Start(PreparedGeneration prepared) {
+  if (channel_ == nullptr) return;
+  request_ = std::move(prepared.request);
+  const uint64_t seed = request_.has_seed ? request_.request.sampling.seed : name_.drawn_seed;
+  answer_.emplace(AnswerFrame{.kind = request_.kind,
+                              .id = name_.id,
+                              .created = context_.clock.UnixSeconds(),
+                              .model = context_.served.name,
+                              .with_logprobs = request_.request.sampling.top_logprobs.has_value()});
+  const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
+  sequences_.resize(per_prompt * prepared.engine_requests.size());
+  for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
+    for (size_t s = 0; request_.echo && s < per_prompt; ++s) {
+      sequences_[i * per_prompt + s].choice.text = prepared.prompt_texts[i];
+      sequences_[i * per_prompt + s].characters = CharactersIn(prepared.prompt_texts[i]);
+    }
+    Request& request = prepared.engine_requests[i];
+    request.sampling.seed = seed;
+    usage_.prompt_tokens += static_cast<int64_t>(request.prompt.size());
+    if (!Submit(i, std::move(request))) return;
+  }
+  WaitForEngine();
+  streaming_ = request_.stream;
+  if (!streaming_) return;
+  last_write_ = context_.clock.Now();
+  channel_->BeginStream(AnswerFields(name_.id, request_));
+}
+
+// False if it was refused, and that was the answer.
+bool Generation::Submit(size_t index, Request request) {
+  const std::weak_ptr<Generation> self = weak_from_this();
+  TextOptions options = {
+      .stop_strings = request_.stop_strings,
+      .decode = {.from = request_.kind == GenerationKind::kChat ? DecodeFrom::kStart
+                                                                : DecodeFrom::kContinuation},
+      .on_ready = [self, post = context_.post] {
+        post([self] {
+          if (const auto generation = self.lock()) generation->ReadEvents();
+        });
+      }};
+  const auto first = static_cast<int64_t>(index) * request.sequence_count();
+  auto sink = TextSink::Create(context_.served.model.tokenizer(), request, std::move(options));
+  if (!sink.ok()) {
+    Fail(FromEngine(sink.status()));
+    return false;
+  }
+  const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
+  if (!id.ok()) {
+    Fail(FromEngine(id.status()));
+    return false;
+  }
+  parts_.push_back({.sink = *sink, .id = *id, .first_choice = first});
+  return true;
+}
+
+void Generation::ReadEvents() {
+  if (channel_ == nullptr) return;
+  const std::shared_ptr<Generation> alive = shared_from_this();
+  context_.activity.Progress(context_.clock.Now());
+  for (Part& part : parts_) {
+    if (streaming_ && channel_->backlog() > kBacklogMax) return StopWaiting();
+    ReadPart(part);
+    if (channel_ == nullptr) return;
+    if (streaming_) SendPieces();
+  }
+  WaitForEngine();
+  if (std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.finished; }))
+    Finish();
+}
+
+void Generation::ReadPart(Part& part) {
+  while (!part.finished) {
+    const std::optional<TextEvent> event = part.sink->TryNext();
+    if (!event) return;
+    Take(part, *event);
+    if (channel_ == nullptr) return;
+  }
+}
+
+void Generation::Take(Part& part, const TextEvent& event) {
+  Sequence& sequence = sequences_[static_cast<size_t>(part.first_choice + event.event.sequence)];
+  switch (event.event.kind) {
+    case EventKind::kAdmitted:
+      if (event.event.sequence == 0) usage_.cached_tokens += event.event.done;
+      break;
+    case EventKind::kToken: TakeToken(sequence, event); break;
+    case EventKind::kSequenceFinished: TakeEnd(sequence, event); break;
+    case EventKind::kFinished:
+      part.finished = true;
+      FailWith(event.event);
+      break;
+    case EventKind::kQueued:
+    case EventKind::kChunk:
+    case EventKind::kPreempted:
+    case EventKind::kResumed: break;
+  }
+}
+
+void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
+  const TokenEvent& token = event.event.token;
+  ++sequence.tokens;
+  ++usage_.completion_tokens;
+  sequence.logprob_sum += token.logprob.value_or(0);
+  sequence.choice.text += event.text;
+  const Tokenizer& tokenizer = context_.served.model.tokenizer();
+  if (!request_.request.sampling.top_logprobs || tokenizer.IsEndOfGeneration(token.token)) return;
+  if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
+  sequence.choice.scored.push_back(Scored(token));
+  sequence.characters += CharactersIn(sequence.choice.scored.back().token.bytes);
+}
+
+ScoredToken Generation::Scored(const TokenEvent& token) const {
+  const Tokenizer& tokenizer = context_.served.model.tokenizer();
+  const auto text = [&](TokenId id, double logprob) {
+    return TokenText{std::string(tokenizer.TokenBytes(id)), logprob};
+  };
+  ScoredToken scored = {.token = text(token.token, token.logprob.value_or(0))};
+  for (const TokenLogprob& top : token.top) scored.top.push_back(text(top.token, top.logprob));
+  return scored;
+}
+
+void Generation::TakeEnd(Sequence& sequence, const TextEvent& event) {
+  sequence.choice.text += event.text;
+  if (!IsEnd(event.event.reason)) return;
+  sequence.choice.reason = event.event.reason;
+  if (event.stop_index >= 0)
+    sequence.choice.stop_string = request_.stop_strings[static_cast<size_t>(event.stop_index)];
+}
+
+// What remains to be said if a request was cut off.
+void Generation::FailWith(const Event& finished) {
+  switch (finished.reason) {
+    case FinishReason::kStop:
+    case FinishReason::kLength:
+    case FinishReason::kContext: return;
+    case FinishReason::kCancelled:
+      return Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
+    case FinishReason::kDeadline:
+      return Fail({.status = 503, .message = "the time of the request is up", .code = "deadline"});
+    case FinishReason::kError:
+      return Fail({.status = 500, .message = "the model could not compute an answer"});
+  }
+}
+
+void Generation::SendPieces() {
+  for (size_t i = 0; i < sequences_.size(); ++i)
+    SendSequence(static_cast<int64_t>(i), sequences_[i]);
+}
+
+void Generation::SendSequence(int64_t index, Sequence& sequence) {
+  Choice& choice = sequence.choice;
+  const bool is_first = !sequence.started;
+  const bool has_news = !choice.text.empty() || !choice.scored.empty();
+  if (has_news || (is_first && choice.reason)) {
+    sequence.started = true;
+    WriteOut(answer_->Chunk(index, choice,
+                            is_first ? Answer::Position::kFirst : Answer::Position::kLater));
+    choice.text.clear();
+    choice.scored.clear();
+  }
+  if (!choice.reason || sequence.ended) return;
+  sequence.ended = true;
+  WriteOut(answer_->End(index, choice));
+}
+
+// The choices wanted, of each prompt the best first if there are more than were asked for.
+std::vector<Choice> Generation::Best() {
+  const auto wanted = static_cast<size_t>(request_.request.n);
+  const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
+  const auto mean = [](const Sequence& sequence) {
+    return sequence.logprob_sum / static_cast<double>(std::max<int64_t>(1, sequence.tokens));
+  };
+  std::vector<Choice> best;
+  for (size_t first = 0; first < sequences_.size(); first += per_prompt) {
+    const auto begin = sequences_.begin() + static_cast<int64_t>(first);
+    if (per_prompt > wanted) {
+      std::stable_sort(begin, begin + static_cast<int64_t>(per_prompt),
+                       [&](const Sequence& a, const Sequence& b) { return mean(a) > mean(b); });
+    }
+    for (size_t i = 0; i < wanted; ++i) best.push_back(std::move(sequences_[first + i].choice));
+  }
+  return best;
+}
+
+void Generation::Finish() {
+  StopWaiting();
+  AnswerChannel& channel = *std::exchange(channel_, nullptr);
+  if (!streaming_) {
+    channel.Respond(
+        {.fields = AnswerFields(name_.id, request_), .body = answer_->Whole(Best(), usage_)});
+    return;
+  }
+  if (request_.include_usage) channel.Write(answer_->UsageChunk(usage_));
+  channel.Write(DoneEvent());
+  channel.EndStream();
+}
+
+}  // namespace skald::server

@@ -1,0 +1,107 @@
+/// Generation: one completion or chat completion on its way from the engine to the client.
+///
+/// It submits a request for each prompt, reads the text events when the engine thread says that
+/// there are some, and writes them to the channel: as they come (a stream), or all at the end. A
+/// client that reads slowly pauses it: it takes no more events, and the engine computes no further
+/// tokens for it (EventSink::HasRoom). A client that goes cancels it. I/O thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/activity.h"
+#include "server/answer.h"
+#include "server/clock.h"
+#include "server/exchange.h"
+#include "server/served_model.h"
+#include "skald/text_sink.h"
+
+namespace skald::server {
+
+/// Runs a function on the I/O thread, soon. May be called by any thread.
+using Post = std::function<void(std::function<void()>)>;
+
+/// What all generations of a server share. References outlive every generation.
+struct GenerationContext {
+  const ServedModel& served;
+  Engine& engine;
+  Activity& activity;
+  const Clock& clock;
+  Post post;
+};
+
+/// What is a generation's own from the start.
+struct GenerationName {
+  std::string id;           ///< of the answer, and x-request-id
+  uint64_t drawn_seed = 0;  ///< for a request that gives none
+};
+
+/// See above.
+class Generation final : public Exchange, public std::enable_shared_from_this<Generation> {
+ public:
+  Generation(GenerationContext context, AnswerChannel& channel, GenerationName name);
+  ~Generation() override;
+
+  /// Submits. Answers at once if the engine refuses.
+  void Start(PreparedGeneration prepared);
+  /// Answers with an error, if nothing has been answered.
+  void Fail(const ApiError& error);
+
+  void OnGone() override;
+  void OnWritable() override;
+  void OnTick() override;
+  ExchangeSummary Summary() const override;
+
+ private:
+  /// One prompt: a request of the engine, with its choices.
+  struct Part {
+    std::shared_ptr<TextSink> sink;
+    RequestId id = {};
+    int64_t first_choice = 0;  // index of its first sequence in choices_
+    bool finished = false;
+  };
+  /// One sequence.
+  struct Sequence {
+    Choice choice;         // of a stream: what was not sent yet
+    bool started = false;  // of a stream: a chunk of it was sent
+    bool ended = false;    // of a stream: its last chunk was sent
+    int64_t tokens = 0;
+    int64_t characters = 0;  // of the tokens' texts, for text_offset
+    double logprob_sum = 0;
+  };
+
+  bool Submit(size_t index, Request request);
+  void ReadEvents();
+  void ReadPart(Part& part);
+  void Take(Part& part, const TextEvent& event);
+  void TakeToken(Sequence& sequence, const TextEvent& event);
+  void TakeEnd(Sequence& sequence, const TextEvent& event);
+  ScoredToken Scored(const TokenEvent& token) const;
+  void SendPieces();
+  void SendSequence(int64_t index, Sequence& sequence);
+  void Finish();
+  std::vector<Choice> Best();
+  void FailWith(const Event& finished);
+  void CancelParts();
+  void WaitForEngine();
+  void StopWaiting();
+  void WriteOut(std::string_view bytes);
+
+  GenerationContext context_;
+  AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
+  GenerationName name_;
+  GenerationRequest request_;
+  std::optional<Answer> answer_;
+  std::vector<Part> parts_;
+  std::vector<Sequence> sequences_;
+  Usage usage_;
+  bool streaming_ = false;
+  bool waiting_ = false;  // for the engine, as Activity counts
+  double last_write_ = 0;
+};
+
+}  // namespace skald::server

@@ -1,0 +1,67 @@
+/// GenerationRequest: the body of /v1/completions or /v1/chat/completions as a typed value.
+///
+/// The one place that knows the fields: their names, types, ranges and defaults (docs/server.md has
+/// the table). Everything is checked here before anything is done; what only a model can check
+/// (token ids, lengths in tokens) remains. Pure, without input or output.
+///
+/// Defaults are OpenAI's: temperature 1, no filters. Fields that cannot change the answer are
+/// ignored; unknown ones too, and reported. Fields that would change it and are not there: 400.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/api_error.h"
+#include "skald/request.h"
+
+namespace skald::server {
+
+/// Bounds of a request. They keep the work of one request near its size.
+inline constexpr int64_t kMaxChoices = 16;  ///< n, best_of
+inline constexpr size_t kMaxPrompts = 64;   ///< of one request
+inline constexpr size_t kMaxMessages = 4096;
+inline constexpr size_t kMaxStopStrings = 16;
+inline constexpr size_t kMaxStopStringBytes = 256;
+inline constexpr size_t kMaxLogitBiases = 1024;
+inline constexpr size_t kMaxStopTokens = 64;
+inline constexpr size_t kMaxSaltBytes = 1024;       ///< as vLLM
+inline constexpr int64_t kMaxPriority = 1'000'000;  ///< either way
+
+/// A prompt: text, or tokens.
+using PromptInput = std::variant<std::string, std::vector<TokenId>>;
+
+/// Which of the two, and so the form of the answer.
+enum class GenerationKind : uint8_t { kCompletion, kChat };
+
+/// See above.
+struct GenerationRequest {
+  GenerationKind kind = GenerationKind::kCompletion;
+  std::string model;                 ///< as asked; empty if not
+  std::vector<PromptInput> prompts;  ///< of a completion: 1 to kMaxPrompts
+  boost::json::object chat;          ///< of a chat: the variables of the template
+  /// What to compute: all but the prompt and the cache namespace. The seed is drawn if has_seed is
+  /// not set.
+  Request request;
+  bool has_seed = false;
+  std::vector<std::string> stop_strings;
+  std::string cache_salt;
+  bool stream = false;
+  bool include_usage = false;        ///< of a stream: a last chunk with the usage
+  bool echo = false;                 ///< the text of a completion begins with its prompt
+  std::vector<std::string> ignored;  ///< names of fields that nobody knows
+};
+
+OrError<GenerationRequest> ReadCompletionRequest(const boost::json::value& body);
+OrError<GenerationRequest> ReadChatRequest(const boost::json::value& body);
+
+/// A token id or an array of them, a string or an array of strings: what `prompt` may be, for other
+/// routes, too.
+OrError<std::vector<PromptInput>> ReadPrompts(std::string_view name,
+                                              const boost::json::value& value);
+
+}  // namespace skald::server

@@ -1,0 +1,161 @@
+#include "server/metrics.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace skald::server {
+
+namespace {
+
+// A value of a label: what Prometheus's text format escapes is escaped.
+std::string LabelValue(std::string_view text) {
+  std::string value;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') value += '\\';
+    if (c == '\n')
+      value += "\\n";
+    else
+      value += c;
+  }
+  return value;
+}
+
+// Writes one family after the other: the lines of a family must stand together.
+class Writer {
+ public:
+  explicit Writer(std::string_view model_name)
+      : model_(fmt::format("model_name=\"{}\"", LabelValue(model_name))) {}
+
+  void Gauge(std::string_view name, std::string_view help, double value) {
+    Head(name, help, "gauge");
+    Sample(name, {}, value);
+  }
+  void Counter(std::string_view name, std::string_view help, int64_t value) {
+    Head(name, help, "counter");
+    Sample(name, {}, static_cast<double>(value));
+  }
+  void Head(std::string_view name, std::string_view help, std::string_view type) {
+    out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  }
+  void Sample(std::string_view name, std::string_view labels, double value) {
+    out_ +=
+        fmt::format("{}{{{}{}{}}} {}\n", name, model_, labels.empty() ? "" : ",", labels, value);
+  }
+  void Times(std::string_view name, std::string_view help, const Histogram& histogram);
+
+  std::string Take() { return std::move(out_); }
+
+ private:
+  std::string model_;
+  std::string out_;
+};
+
+void Writer::Times(std::string_view name, std::string_view help, const Histogram& histogram) {
+  Head(name, help, "histogram");
+  const std::string bucket = fmt::format("{}_bucket", name);
+  int64_t below = 0;
+  for (int i = 0; i + 1 < Histogram::kBuckets; ++i) {
+    below += histogram.bucket(i);
+    // Every other bound: a factor of 1.58 is fine enough for a dashboard.
+    if (i % 2 == 0)
+      Sample(bucket, fmt::format("le=\"{:.6g}\"", Histogram::UpperBound(i)),
+             static_cast<double>(below));
+  }
+  Sample(bucket, "le=\"+Inf\"", static_cast<double>(histogram.count()));
+  Sample(fmt::format("{}_sum", name), {}, histogram.sum_seconds());
+  Sample(fmt::format("{}_count", name), {}, static_cast<double>(histogram.count()));
+}
+
+void WriteFinished(std::string_view name, std::string_view label, const EngineStats& stats,
+                   Writer& out) {
+  out.Head(name, "Requests that have ended, by reason.", "counter");
+  for (int i = 0; i < kFinishReasonCount; ++i) {
+    const auto reason = static_cast<FinishReason>(i);
+    out.Sample(name, fmt::format("{}=\"{}\"", label, FinishReasonName(reason)),
+               static_cast<double>(stats.finished[static_cast<size_t>(i)]));
+  }
+}
+
+double Share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+void WriteOwn(const MetricsInput& input, Writer& out) {
+  const EngineStats& stats = input.stats;
+  const auto gauge = [&](std::string_view name, std::string_view help, int64_t value) {
+    out.Gauge(name, help, static_cast<double>(value));
+  };
+  out.Counter("skald_requests_submitted_total", "Requests the engine took.", stats.submitted);
+  out.Counter("skald_requests_refused_total", "Requests the engine refused.", stats.refused);
+  WriteFinished("skald_requests_finished_total", "reason", stats, out);
+  out.Counter("skald_prompt_tokens_total", "Tokens of admitted prompts.", stats.prompt_tokens);
+  out.Counter("skald_prompt_tokens_cached_total", "Of these, found in the prefix tree.",
+              stats.prompt_tokens_cached);
+  out.Counter("skald_prefill_rows_total", "Prompt rows computed.", stats.prefill_rows);
+  out.Counter("skald_output_tokens_total", "Tokens generated.", stats.output_tokens);
+  out.Counter("skald_steps_total", "Steps of the engine.", stats.steps);
+  out.Counter("skald_rows_total", "Rows of all steps.", stats.rows);
+  out.Counter("skald_preemptions_total", "Sequences that lost their pages.", stats.preemptions);
+  out.Counter("skald_pages_copied_total", "Shared pages copied to be written.", stats.pages_copied);
+  out.Counter("skald_pages_evicted_total", "Pages evicted from the prefix tree.",
+              stats.pages_evicted);
+  gauge("skald_sequences_running", "Sequences with pages.", stats.running);
+  gauge("skald_sequences_waiting", "Sequences without.", stats.waiting);
+  gauge("skald_pages", "Pages of KV in all.", stats.pages_total);
+  gauge("skald_pages_free", "Pages that nothing uses.", stats.pages_free);
+  gauge("skald_pages_held", "Pages of running sequences.", stats.pages_held);
+  gauge("skald_pages_cached", "Pages of the prefix tree alone.", stats.pages_cached);
+  gauge("skald_connections", "Open connections.", input.connections);
+  out.Counter("skald_http_requests_total", "Requests answered.", input.requests);
+  out.Times("skald_queue_seconds", "From submission to admission.", stats.queue_seconds);
+  out.Times("skald_time_to_first_token_seconds", "From submission to the first token.",
+            stats.ttft_seconds);
+  out.Times("skald_time_between_tokens_seconds", "Between two tokens of a sequence.",
+            stats.tbt_seconds);
+  out.Times("skald_step_seconds", "Time of a step.", stats.step_seconds);
+}
+
+void WriteVllm(const MetricsInput& input, Writer& out) {
+  const EngineStats& stats = input.stats;
+  const double usage = Share(stats.pages_held, stats.pages_total);
+  out.Gauge("vllm:num_requests_running", "Sequences with pages.",
+            static_cast<double>(stats.running));
+  out.Gauge("vllm:num_requests_waiting", "Sequences without pages.",
+            static_cast<double>(stats.waiting));
+  for (const std::string_view name : {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"})
+    out.Gauge(name, "Share of the pages that running sequences hold, 0 to 1.", usage);
+  for (const std::string_view prefix : {"vllm:prefix_cache", "vllm:gpu_prefix_cache"}) {
+    out.Counter(fmt::format("{}_queries_total", prefix), "Tokens of admitted prompts.",
+                stats.prompt_tokens);
+    out.Counter(fmt::format("{}_hits_total", prefix), "Of these, found in the prefix tree.",
+                stats.prompt_tokens_cached);
+  }
+  out.Head("vllm:cache_config_info", "Size of the cache.", "gauge");
+  out.Sample("vllm:cache_config_info",
+             fmt::format("block_size=\"32\",num_gpu_blocks=\"{}\"", stats.pages_total), 1);
+  out.Counter("vllm:prompt_tokens_total", "Tokens of admitted prompts.", stats.prompt_tokens);
+  out.Counter("vllm:generation_tokens_total", "Tokens generated.", stats.output_tokens);
+  out.Counter("vllm:num_preemptions_total", "Sequences that lost their pages.", stats.preemptions);
+  WriteFinished("vllm:request_success_total", "finished_reason", stats, out);
+  out.Times("vllm:time_to_first_token_seconds", "From submission to the first token.",
+            stats.ttft_seconds);
+  for (const std::string_view name :
+       {"vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"})
+    out.Times(name, "Between two tokens of a sequence.", stats.tbt_seconds);
+  out.Times("vllm:request_queue_time_seconds", "From submission to admission.",
+            stats.queue_seconds);
+}
+
+}  // namespace
+
+std::string MetricsText(const MetricsInput& input) {
+  Writer out(input.model_name);
+  WriteOwn(input, out);
+  WriteVllm(input, out);
+  return out.Take();
+}
+
+}  // namespace skald::server

@@ -1,0 +1,40 @@
+/// Router: method and path to a route. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "server/api_error.h"
+
+namespace skald::server {
+
+/// What this server has.
+enum class Route : uint8_t {
+  kChatCompletions,
+  kCompletions,
+  kEmbeddings,
+  kModels,
+  kModel,  ///< /v1/models/{id}
+  kTokenize,
+  kDetokenize,
+  kHealth,
+  kLive,
+  kReady,
+  kMetrics,
+  kVersion,
+  kProps,
+  kSlots,
+};
+
+/// True if the route takes a body: POST. All others take GET and HEAD.
+bool TakesBody(Route route);
+
+/// The route. Paths are compared as they are: nothing is decoded or normalised, so nothing can be
+/// smuggled past a proxy's rules. Errors: 404; 405 for another method.
+OrError<Route> FindRoute(std::string_view method, std::string_view path);
+
+/// Of a kModel path: the id.
+std::string_view ModelIdOf(std::string_view path);
+
+}  // namespace skald::server

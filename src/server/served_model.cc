@@ -1,0 +1,81 @@
+#include "server/served_model.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <utility>
+
+namespace skald::server {
+
+namespace {
+
+namespace json = boost::json;
+
+OrError<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer, const PromptInput& prompt) {
+  if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
+  Result<std::vector<TokenId>> tokens = tokenizer.Encode(std::get<std::string>(prompt));
+  if (!tokens.ok()) return BadRequest("prompt", tokens.status().message());
+  return *std::move(tokens);
+}
+
+// Until the room `chat` renders the model's template: the contents, one after the other.
+OrError<std::vector<TokenId>> ChatTokens(const Tokenizer& tokenizer, const json::object& chat) {
+  std::string text;
+  for (const json::value& message : chat.at("messages").as_array())
+    text += std::string(message.at("content").as_string()) + "\n";
+  return Tokens(tokenizer, text);
+}
+
+std::optional<ApiError> CheckLength(size_t tokens, int64_t context) {
+  if (tokens == 0) return BadRequest("prompt", "the prompt is empty");
+  if (static_cast<int64_t>(tokens) < context) return std::nullopt;
+  return ApiError{.status = 400,
+                  .message = fmt::format("the prompt has {} tokens, the context has room for {} "
+                                         "and at least one more",
+                                         tokens, context - 1),
+                  .param = "prompt",
+                  .code = "context_length_exceeded"};
+}
+
+OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
+                                                     const GenerationRequest& request) {
+  const Tokenizer& tokenizer = served.model.tokenizer();
+  std::vector<std::vector<TokenId>> all;
+  const auto add = [&](OrError<std::vector<TokenId>> tokens) -> std::optional<ApiError> {
+    if (const auto* error = std::get_if<ApiError>(&tokens)) return *error;
+    all.push_back(std::get<std::vector<TokenId>>(std::move(tokens)));
+    return CheckLength(all.back().size(), served.engine.context());
+  };
+  if (request.kind == GenerationKind::kChat) {
+    if (auto error = add(ChatTokens(tokenizer, request.chat))) return *error;
+  }
+  for (const PromptInput& prompt : request.prompts) {
+    if (auto error = add(Tokens(tokenizer, prompt))) return *error;
+  }
+  return all;
+}
+
+}  // namespace
+
+OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
+                                    uint64_t cache_namespace) {
+  if (!request.model.empty() && request.model != served.name) {
+    return ApiError{.status = 404,
+                    .message = "there is no model of this name; see /v1/models",
+                    .param = "model",
+                    .code = "model_not_found"};
+  }
+  auto all = AllTokens(served, request);
+  if (const auto* error = std::get_if<ApiError>(&all)) return *error;
+  PreparedGeneration prepared;
+  request.request.cache_namespace = cache_namespace;
+  for (std::vector<TokenId>& tokens : std::get<std::vector<std::vector<TokenId>>>(all)) {
+    if (request.echo) prepared.prompt_texts.push_back(served.model.tokenizer().Decode(tokens));
+    prepared.engine_requests.push_back(request.request);
+    prepared.engine_requests.back().prompt = std::move(tokens);
+  }
+  prepared.request = std::move(request);
+  return prepared;
+}
+
+}  // namespace skald::server

@@ -1,0 +1,275 @@
+#include "skald/server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <csignal>
+#include <unordered_map>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "server/connection.h"
+#include "server/service.h"
+
+namespace skald {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using server::AccessRules;
+using server::ApiKeys;
+using server::Connection;
+using server::Service;
+
+namespace {
+
+// What waits in the system's queue before it is accepted.
+constexpr int kListenBacklog = 511;
+// How often deadlines are looked at while there are connections.
+constexpr std::chrono::seconds kTick{1};
+// After the system refused a connection (no descriptors left): a pause, not a busy loop.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr size_t kReadBuffer = size_t{64} << 10;
+
+Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::address& address) {
+  AccessRules rules = {.keys = ApiKeys(options.secret), .hosts = options.allowed_hosts};
+  if (!options.api_keys.empty()) {
+    ASSIGN_OR_RETURN(rules.keys, ApiKeys::Parse(options.api_keys, options.secret));
+  }
+  if (!address.is_loopback() && rules.keys.empty()) {
+    return Status(ErrorCode::kInvalidArgument,
+                  options.host +
+                      " can be reached from other machines: serving there needs keys "
+                      "(--api-key-file)");
+  }
+  if (address.is_loopback()) {
+    const std::vector<std::string> own = server::LoopbackHosts();
+    rules.hosts.insert(rules.hosts.end(), own.begin(), own.end());
+  }
+  return rules;
+}
+
+// The first bytes of the secret.
+uint64_t ReadNumber(std::string_view secret) {
+  uint64_t number = 0;
+  for (const char c : secret.substr(0, sizeof(number)))
+    number = number << 8 | static_cast<unsigned char>(c);
+  return number;
+}
+
+Status SystemError(const ServerOptions& options, const error_code& error) {
+  return Status(ErrorCode::kIo, "cannot listen on " + options.host + ":" +
+                                    std::to_string(options.port) + ": " + error.message());
+}
+
+}  // namespace
+
+// Destroyed from the bottom up: connections and service end before the engine, the engine before
+// the I/O context that its events are posted to.
+struct Server::State {
+  State(const Model& served_model, Engine its_engine, ServerOptions its_options, AccessRules rules)
+      : options(std::move(its_options)),
+        model(served_model),
+        clock{options.unix_seconds},
+        acceptor(io),
+        signals(io),
+        ticker(io),
+        accept_pause(io),
+        drain_deadline(io),
+        read_buffer(kReadBuffer),
+        engine(std::move(its_engine)),
+        service({.model = model,
+                 .engine = engine,
+                 .model_name = options.model_name,
+                 .version = options.version,
+                 .rules = std::move(rules),
+                 .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
+                 .clock = clock,
+                 .entropy = ReadNumber(options.secret)}) {}
+
+  Status Listen(const asio::ip::address& address);
+  void Accept();
+  void OnAccepted(const error_code& error, tcp::socket socket);
+  void PauseAccepting();
+  void WaitForSignal();
+  void Tick();
+  void StartTicking();
+  void OnClosed(uint64_t number);
+  void Drain();
+  void CutOff();
+  void Finish();
+
+  ServerOptions options;
+  Model model;
+  server::Clock clock;
+  asio::io_context io{1};
+  tcp::acceptor acceptor;
+  asio::signal_set signals;
+  asio::steady_timer ticker;
+  asio::steady_timer accept_pause;
+  asio::steady_timer drain_deadline;
+  std::vector<char> read_buffer;
+  Engine engine;
+  Service service;
+  std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
+  uint64_t next_number = 0;
+  bool ticking = false;
+  bool draining = false;
+  bool accepting = false;
+};
+
+Status Server::State::Listen(const asio::ip::address& address) {
+  const tcp::endpoint endpoint(address, options.port);
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(kListenBacklog, error);
+  return error ? SystemError(options, error) : Ok();
+}
+
+void Server::State::Accept() {
+  const bool full = static_cast<int64_t>(connections.size()) >= options.max_connections;
+  if (accepting || draining || full) return;
+  accepting = true;
+  acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
+    accepting = false;
+    OnAccepted(error, std::move(socket));
+  });
+}
+
+void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
+  if (error == asio::error::operation_aborted) return;
+  if (error) return PauseAccepting();
+  const uint64_t number = next_number++;
+  auto connection = std::make_shared<Connection>(
+      std::move(socket), number,
+      server::ConnectionContext{.service = service,
+                                .options = options,
+                                .clock = clock,
+                                .read_buffer = read_buffer,
+                                .on_closed = [this](uint64_t closed) { OnClosed(closed); }});
+  connections.emplace(number, connection);
+  service.connections = static_cast<int64_t>(connections.size());
+  connection->Start();
+  StartTicking();
+  Accept();
+}
+
+void Server::State::PauseAccepting() {
+  accept_pause.expires_after(kAcceptPause);
+  accept_pause.async_wait([this](const error_code& error) {
+    if (!error) Accept();
+  });
+}
+
+void Server::State::OnClosed(uint64_t number) {
+  // Later: a connection may be closing itself deep inside a call of its own.
+  asio::post(io, [this, number] {
+    connections.erase(number);
+    service.connections = static_cast<int64_t>(connections.size());
+    if (draining && connections.empty()) return Finish();
+    Accept();
+  });
+}
+
+void Server::State::StartTicking() {
+  if (ticking) return;
+  ticking = true;
+  ticker.expires_after(kTick);
+  ticker.async_wait([this](const error_code& error) {
+    ticking = false;
+    if (!error) Tick();
+  });
+}
+
+void Server::State::Tick() {
+  // A tick may close connections; these leave the map later (OnClosed).
+  for (const auto& [number, connection] : connections) connection->OnTick();
+  if (!connections.empty()) StartTicking();
+}
+
+void Server::State::WaitForSignal() {
+  signals.async_wait([this](const error_code& error, int) {
+    if (error) return;
+    if (draining) return CutOff();
+    Drain();
+    WaitForSignal();
+  });
+}
+
+void Server::State::Drain() {
+  if (draining) return;
+  draining = true;
+  error_code ignored;
+  acceptor.close(ignored);
+  service.Drain();
+  for (const auto& [number, connection] : connections) connection->Drain();
+  if (connections.empty()) return Finish();
+  drain_deadline.expires_after(
+      std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000)));
+  drain_deadline.async_wait([this](const error_code& error) {
+    if (!error) CutOff();
+  });
+}
+
+void Server::State::CutOff() {
+  for (const auto& [number, connection] : connections) connection->Close();
+  Finish();
+}
+
+void Server::State::Finish() {
+  error_code ignored;
+  signals.cancel(ignored);
+  ticker.cancel();
+  drain_deadline.cancel();
+  accept_pause.cancel();
+  io.stop();
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() = default;
+Server::Server(Server&&) noexcept = default;
+Server& Server::operator=(Server&&) noexcept = default;
+
+Result<Server> Server::Create(const Model& model, Engine engine, ServerOptions options) {
+  error_code error;
+  const asio::ip::address address = asio::ip::make_address(options.host, error);
+  if (error) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "'" + options.host + "' is not a numeric address such as 127.0.0.1 or ::1");
+  }
+  if (options.secret.size() < 16 || !options.unix_seconds)
+    return Status(ErrorCode::kInvalidArgument, "a server needs a secret and a clock");
+  ASSIGN_OR_RETURN(AccessRules rules, MakeRules(options, address));
+  auto state =
+      std::make_unique<State>(model, std::move(engine), std::move(options), std::move(rules));
+  RETURN_IF_ERROR(state->Listen(address));
+  return Server(std::move(state));
+}
+
+uint16_t Server::port() const {
+  error_code error;
+  const tcp::endpoint endpoint = state_->acceptor.local_endpoint(error);
+  return error ? uint16_t{0} : endpoint.port();
+}
+
+Status Server::Run() {
+  error_code error;
+  state_->signals.add(SIGTERM, error);
+  if (!error) state_->signals.add(SIGINT, error);
+  if (error) return Status(ErrorCode::kIo, "cannot wait for signals: " + error.message());
+  state_->WaitForSignal();
+  state_->Accept();
+  state_->io.run();
+  return Ok();
+}
+
+void Server::Stop() {
+  asio::post(state_->io, [state = state_.get()] { state->Drain(); });
+}
+
+}  // namespace skald

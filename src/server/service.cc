@@ -1,0 +1,271 @@
+#include "server/service.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "base/rng.h"
+#include "server/json_reader.h"
+#include "server/metrics.h"
+#include "server/tokenize.h"
+
+namespace skald::server {
+
+namespace {
+
+// Bodies up to this size are read on the I/O thread: about 1 ms at the tokenizer's slowest. The
+// worker takes the others.
+constexpr size_t kInlineBytes = 4096;
+
+HttpResponse Json(JsonWriter& json) { return {.body = json.Take()}; }
+
+OrError<PreparedGeneration> PrepareBody(const ServedModel& served, GenerationKind kind,
+                                        std::string_view body, TenantId tenant,
+                                        const ApiKeys& keys) {
+  const OrError<boost::json::value> value = ReadJson(body);
+  if (const auto* error = std::get_if<ApiError>(&value)) return *error;
+  const auto& json = std::get<boost::json::value>(value);
+  OrError<GenerationRequest> request =
+      kind == GenerationKind::kChat ? ReadChatRequest(json) : ReadCompletionRequest(json);
+  if (const auto* error = std::get_if<ApiError>(&request)) return *error;
+  auto& good = std::get<GenerationRequest>(request);
+  const uint64_t cache_namespace = keys.CacheNamespace(tenant, good.cache_salt);
+  return Prepare(served, std::move(good), cache_namespace);
+}
+
+// What a route makes of its body.
+HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view body) {
+  const OrError<boost::json::value> value = ReadJson(body);
+  if (const auto* error = std::get_if<ApiError>(&value)) return ToResponse(*error);
+  const auto& json = std::get<boost::json::value>(value);
+  OrError<std::string> answer =
+      route == Route::kTokenize ? AnswerTokenize(served, json) : AnswerDetokenize(served, json);
+  if (const auto* error = std::get_if<ApiError>(&answer)) return ToResponse(*error);
+  return {.body = std::get<std::string>(std::move(answer))};
+}
+
+// An answer that the worker computes.
+class Computed final : public Exchange {
+ public:
+  explicit Computed(AnswerChannel& channel) : channel_(&channel) {}
+  void Respond(HttpResponse response) {
+    if (channel_ != nullptr) std::exchange(channel_, nullptr)->Respond(std::move(response));
+  }
+  void OnGone() override { channel_ = nullptr; }
+  void OnWritable() override {}
+  void OnTick() override {}
+  ExchangeSummary Summary() const override { return {}; }
+
+ private:
+  AnswerChannel* channel_;
+};
+
+}  // namespace
+
+Service::Service(ServiceSetup setup)
+    : setup_(std::move(setup)),
+      served_{.model = setup_.model, .engine = setup_.engine, .name = setup_.model_name},
+      created_(setup_.clock.UnixSeconds()) {}
+
+GenerationName Service::NextName(GenerationKind kind) {
+  const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
+  const uint64_t number = next_number_++;
+  const std::array<uint32_t, 4> drawn = Philox4x32(
+      {low(number), low(number >> 32), 0, 0}, {low(setup_.entropy), low(setup_.entropy >> 32)});
+  return {.id = fmt::format("{}-{:08x}{:08x}", kind == GenerationKind::kChat ? "chatcmpl" : "cmpl",
+                            drawn[0], drawn[1]),
+          // 32 bits: a person can type it again.
+          .drawn_seed = drawn[2]};
+}
+
+std::optional<ApiError> Service::CheckHead(const HttpRequest& request) const {
+  const OrError<TenantId> tenant = CheckAccess(setup_.rules, request);
+  if (const auto* error = std::get_if<ApiError>(&tenant)) return *error;
+  const OrError<Route> route = FindRoute(request.method, request.Path());
+  if (const auto* error = std::get_if<ApiError>(&route)) return *error;
+  if (TakesBody(std::get<Route>(route))) return CheckContentType(request);
+  return std::nullopt;
+}
+
+std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& channel) {
+  const OrError<Route> found = FindRoute(request.method, request.Path());
+  const Route route = std::get<Route>(found);
+  if (!TakesBody(route)) {
+    channel.Respond(Get(route, request));
+    return nullptr;
+  }
+  if (route == Route::kEmbeddings) {
+    channel.Respond(ToResponse(
+        Unsupported({}, "embeddings are not supported: this engine has no pooled hidden states")));
+    return nullptr;
+  }
+  if (route == Route::kChatCompletions)
+    return Generate(GenerationKind::kChat, std::move(request), channel);
+  if (route == Route::kCompletions)
+    return Generate(GenerationKind::kCompletion, std::move(request), channel);
+  if (request.body.size() <= kInlineBytes) {
+    channel.Respond(AnswerBody(served_, route, request.body));
+    return nullptr;
+  }
+  if (preparing_ >= setup_.max_prepared) {
+    channel.Respond(ToResponse(Overloaded("too many long requests wait to be read")));
+    return nullptr;
+  }
+  auto computed = std::make_shared<Computed>(channel);
+  ++preparing_;
+  worker_.Run([this, route, body = std::move(request.body), computed] {
+    HttpResponse response = AnswerBody(served_, route, body);
+    setup_.post([this, computed, response = std::move(response)] {
+      --preparing_;
+      computed->Respond(response);
+    });
+  });
+  return computed;
+}
+
+std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest request,
+                                            AnswerChannel& channel) {
+  auto generation = std::make_shared<Generation>(GenerationContext{.served = served_,
+                                                                   .engine = setup_.engine,
+                                                                   .activity = activity_,
+                                                                   .clock = setup_.clock,
+                                                                   .post = setup_.post},
+                                                 channel, NextName(kind));
+  const TenantId tenant = std::get<TenantId>(CheckAccess(setup_.rules, request));
+  const auto start = [](Generation& target, OrError<PreparedGeneration>& prepared) {
+    if (const auto* error = std::get_if<ApiError>(&prepared))
+      target.Fail(*error);
+    else
+      target.Start(std::get<PreparedGeneration>(std::move(prepared)));
+  };
+  if (draining_) {
+    generation->Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
+    return generation;
+  }
+  if (request.body.size() <= kInlineBytes) {
+    auto prepared = PrepareBody(served_, kind, request.body, tenant, setup_.rules.keys);
+    start(*generation, prepared);
+    return generation;
+  }
+  if (preparing_ >= setup_.max_prepared) {
+    generation->Fail(Overloaded("too many long requests wait to be read"));
+    return generation;
+  }
+  ++preparing_;
+  worker_.Run([this, kind, tenant, start, body = std::move(request.body), generation] {
+    // shared_ptr: a std::function must be copyable.
+    auto prepared = std::make_shared<OrError<PreparedGeneration>>(
+        PrepareBody(served_, kind, body, tenant, setup_.rules.keys));
+    setup_.post([this, start, generation, prepared] {
+      --preparing_;
+      start(*generation, *prepared);
+    });
+  });
+  return generation;
+}
+
+HttpResponse Service::Get(Route route, const HttpRequest& request) const {
+  switch (route) {
+    case Route::kModels: return Models();
+    case Route::kModel: return OneModel(ModelIdOf(request.Path()));
+    case Route::kMetrics: return Metrics();
+    case Route::kVersion: return Version();
+    case Route::kProps: return Props();
+    case Route::kSlots: return Slots();
+    default: return Health(route);
+  }
+}
+
+HttpResponse Service::Health(Route route) const {
+  const bool stalled = activity_.EngineStalled(setup_.clock.Now());
+  std::string_view state = "ok";
+  if (stalled) state = "engine stalled";
+  if (draining_ && route != Route::kLive) state = "draining";
+  JsonWriter json;
+  json.BeginObject().Key("status").String(state).EndObject();
+  HttpResponse response = Json(json);
+  if (state == "ok") return response;
+  response.status = 503;
+  response.fields.push_back({"retry-after", "1"});
+  return response;
+}
+
+namespace {
+
+void WriteModel(std::string_view name, int64_t created, int64_t context, JsonWriter& json) {
+  json.BeginObject().Key("id").String(name).Key("object").String("model");
+  json.Key("created").Int(created).Key("owned_by").String("skald");
+  json.Key("root").String(name).Key("parent").Null();
+  json.Key("max_model_len").Int(context).EndObject();
+}
+
+}  // namespace
+
+HttpResponse Service::Models() const {
+  JsonWriter json;
+  json.BeginObject().Key("object").String("list").Key("data").BeginArray();
+  WriteModel(served_.name, created_, setup_.engine.context(), json);
+  json.EndArray().EndObject();
+  return Json(json);
+}
+
+HttpResponse Service::OneModel(std::string_view id) const {
+  if (id != served_.name) {
+    return ToResponse({.status = 404,
+                       .message = "there is no model of this name; see /v1/models",
+                       .param = "model",
+                       .code = "model_not_found"});
+  }
+  JsonWriter json;
+  WriteModel(served_.name, created_, setup_.engine.context(), json);
+  return Json(json);
+}
+
+HttpResponse Service::Metrics() const {
+  HttpResponse response = {.content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  response.body = MetricsText({.stats = setup_.engine.Stats(),
+                               .model_name = served_.name,
+                               .connections = connections,
+                               .requests = answered});
+  return response;
+}
+
+HttpResponse Service::Version() const {
+  JsonWriter json;
+  json.BeginObject().Key("version").String(setup_.version);
+  json.Key("numerics").Int(kNumericsVersion).EndObject();
+  return Json(json);
+}
+
+HttpResponse Service::Props() const {
+  const ModelInfo& info = setup_.model.info();
+  JsonWriter json;
+  json.BeginObject().Key("model_alias").String(served_.name);
+  json.Key("model").BeginObject().Key("name").String(info.name);
+  json.Key("architecture").String(info.architecture).Key("type").String(info.weights_type);
+  json.Key("parameters").Int(info.parameter_count);
+  json.Key("context_length").Int(info.context_length).Key("vocabulary").Int(info.vocab_size);
+  json.EndObject();
+  json.Key("n_ctx").Int(setup_.engine.context());
+  json.Key("isa").String(setup_.engine.isa_name()).Key("threads").Int(setup_.engine.threads());
+  json.Key("kv_bytes").Int(setup_.engine.kv_bytes());
+  json.Key("chat_template").String(info.chat_template);
+  json.Key("version").String(setup_.version).Key("numerics").Int(kNumericsVersion);
+  json.EndObject();
+  return Json(json);
+}
+
+HttpResponse Service::Slots() const {
+  const EngineStats stats = setup_.engine.Stats();
+  JsonWriter json;
+  json.BeginObject().Key("running").Int(stats.running).Key("waiting").Int(stats.waiting);
+  json.Key("pages").BeginObject().Key("total").Int(stats.pages_total);
+  json.Key("free").Int(stats.pages_free).Key("held").Int(stats.pages_held);
+  json.Key("cached").Int(stats.pages_cached).EndObject();
+  json.Key("steps").Int(stats.steps).EndObject();
+  return Json(json);
+}
+
+}  // namespace skald::server

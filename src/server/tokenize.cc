@@ -1,0 +1,89 @@
+#include "server/tokenize.h"
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "server/fields.h"
+
+namespace skald::server {
+
+namespace {
+
+namespace json = boost::json;
+
+// Bodies are bounded, so texts are.
+constexpr size_t kAnyLength = static_cast<size_t>(Tokenizer::kMaxTextBytes);
+
+ApiError NotAnObject(const json::value& body) {
+  return BadRequest({}, "the body is " + Shown(body) + ", expected an object");
+}
+
+void WriteTokens(const std::vector<TokenId>& tokens, JsonWriter& out) {
+  out.BeginArray();
+  for (const TokenId token : tokens) out.Int(token);
+  out.EndArray();
+}
+
+}  // namespace
+
+OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value& body) {
+  const json::object* object = body.if_object();
+  if (object == nullptr) return NotAnObject(body);
+  Fields fields(*object);
+  auto text = fields.Text("content", kAnyLength);
+  if (!text) text = fields.Text("prompt", kAnyLength);
+  const bool special = fields.Bool("add_special").value_or(false) ||
+                       fields.Bool("add_special_tokens").value_or(false);
+  const bool with_pieces = fields.Bool("with_pieces").value_or(false);
+  const bool with_strings = fields.Bool("return_token_strs").value_or(false);
+  fields.Refuse("messages");
+  if (fields.error()) return *fields.error();
+  if (!text) return BadRequest("content", "content (or prompt) is missing");
+  const Tokenizer& tokenizer = served.model.tokenizer();
+  const Result<std::vector<TokenId>> tokens = tokenizer.Encode(
+      *text, {.boundary = special ? BoundaryTokens::kAsModel : BoundaryTokens::kNone});
+  if (!tokens.ok()) return BadRequest("content", tokens.status().message());
+  JsonWriter out;
+  out.BeginObject().Key("tokens");
+  if (with_pieces) {
+    out.BeginArray();
+    for (const TokenId token : *tokens) {
+      out.BeginObject().Key("id").Int(token);
+      out.Key("piece").String(tokenizer.TokenBytes(token)).EndObject();
+    }
+    out.EndArray();
+  } else {
+    WriteTokens(*tokens, out);
+  }
+  out.Key("count").Uint(tokens->size());
+  out.Key("max_model_len").Int(served.engine.context());
+  if (with_strings) {
+    out.Key("token_strs").BeginArray();
+    for (const TokenId token : *tokens) out.String(tokenizer.TokenBytes(token));
+    out.EndArray();
+  }
+  out.EndObject();
+  return out.Take();
+}
+
+OrError<std::string> AnswerDetokenize(const ServedModel& served, const json::value& body) {
+  const json::object* object = body.if_object();
+  if (object == nullptr) return NotAnObject(body);
+  const json::value* found = object->if_contains("tokens");
+  const json::array* list = found == nullptr ? nullptr : found->if_array();
+  if (list == nullptr) return BadRequest("tokens", "tokens is not an array of token ids");
+  const Tokenizer& tokenizer = served.model.tokenizer();
+  std::vector<TokenId> tokens;
+  for (const json::value& id : *list) {
+    if (!id.is_int64() || id.get_int64() < 0 || id.get_int64() >= tokenizer.vocab_size())
+      return BadRequest("tokens", "tokens holds " + Shown(id) + ", expected a token id below " +
+                                      std::to_string(tokenizer.vocab_size()));
+    tokens.push_back(static_cast<TokenId>(id.get_int64()));
+  }
+  const std::string text = tokenizer.Decode(tokens, {.control = ControlTokens::kShow});
+  JsonWriter out;
+  out.BeginObject().Key("content").String(text).Key("prompt").String(text).EndObject();
+  return out.Take();
+}
+
+}  // namespace skald::server
