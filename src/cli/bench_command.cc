@@ -31,6 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   skald bench -m model.gguf -b 1,4,16      decode with several sequences at once
   skald bench -m model.gguf -d 0,3072      behind an empty and behind a long context
   skald bench -m model.gguf --profile      where the time goes
+  skald bench -m model.gguf --traffic shared    32 requests, 16 at a time, a common prefix
   skald bench -m model.gguf --against "llama-bench -fa 1"    in turn with another program
 
 The ceiling of a figure is what the machine could do: the multiply-accumulates of the matrices at
@@ -189,6 +190,7 @@ void AddBenchCommand(CLI::App& root, Action& chosen) {
             BenchDetail::kProfile);
   AddText(*verb, {"--against", "run this llama-bench in turn and print the ratio"}, kTextType,
           options->against);
+  AddTrafficArgs(*verb, options->traffic);
   AddComputeArgs(*verb, options->engine);
   AddOutputArgs(*verb, options->output);
   AddChoice(*verb, {"-o,--output", "form of the results, as llama-bench (default md)"},
@@ -214,6 +216,10 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
                    .repetitions = options.repetitions,
                    .peer = options.against.value_or(""),
                    .ceilings = {}};
+  if (options.traffic.wanted) {
+    return BenchTraffic(options.traffic, options.engine, options.output.form, model, report.header,
+                        console);
+  }
   const InterruptScope interrupt;
   const Status status = Benchmark(options, model, console).Run(report);
   if (status.ok() || !report.results.empty()) {

@@ -8,6 +8,7 @@
 #include "cli/bench_cases.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/traffic_command.h"
 #include "skald/status.h"
 
 namespace skald::cli {
@@ -22,6 +23,7 @@ struct BenchOptions {
   int64_t repetitions = 5;
   BenchDetail detail = BenchDetail::kCases;
   std::optional<std::string> against;  ///< command of a peer
+  TrafficOptions traffic;
   EngineArgs engine;
   OutputArgs output;
 };

@@ -26,20 +26,6 @@ double CeilingRate(const BenchResult& result, const Bound& bound) {
   return static_cast<double>(TokensOf(result.bench_case)) / bound.seconds;
 }
 
-std::string HeaderText(const BenchHeader& header) {
-  const Ceilings& c = header.ceilings;
-  std::string text = fmt::format(
-      "skald {}, numerics {}, {}\n"
-      "{}; {} of {} cores, {}, KV {}\n"
-      "ceilings: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, read {:.1f} GB/s\n"
-      "medians of {}",
-      header.version, kNumericsVersion, header.date, header.cpu, c.threads, header.cores,
-      c.isa_name, header.kv_type, c.int8_macs_per_second / kGiga, c.float_macs_per_second / kGiga,
-      c.read_bytes_per_second / kGiga, header.repetitions);
-  if (!header.peer.empty()) text += fmt::format("; in turn with: {}", TerminalLine(header.peer));
-  return text + "\n\n";
-}
-
 std::string ResultTable(const BenchReport& report) {
   const BenchHeader& header = report.header;
   const bool has_peer = !header.peer.empty();
@@ -105,21 +91,6 @@ std::string ProfileTable(const BenchProfile& profile, const Ceilings& ceilings) 
                      MarkdownTable(rows, {1, 2, 3, 4, 5, 6, 8}));
 }
 
-void WriteHeader(const BenchHeader& header, JsonWriter& json) {
-  json.Key("skald_version").String(header.version).Key("numerics").Int(kNumericsVersion);
-  json.Key("test_time").String(header.date).Key("cpu_info").String(header.cpu);
-  json.Key("cores").Int(header.cores).Key("isa").String(header.ceilings.isa_name);
-  json.Key("model_filename").String(header.model.path).Key("model_name").String(header.model.name);
-  json.Key("model_type")
-      .String(fmt::format("{} {}", header.model.architecture, header.model.weights_type));
-  json.Key("model_size").Int(header.model.file_bytes);
-  json.Key("model_n_params").Int(header.model.parameter_count);
-  json.Key("n_threads").Int(header.ceilings.threads).Key("type_kv").String(header.kv_type);
-  json.Key("int8_macs_per_second").Double(header.ceilings.int8_macs_per_second);
-  json.Key("float_macs_per_second").Double(header.ceilings.float_macs_per_second);
-  json.Key("read_bytes_per_second").Double(header.ceilings.read_bytes_per_second);
-}
-
 void WriteCase(const BenchCase& bench_case, JsonWriter& json) {
   json.Key("test").String(CaseName(bench_case));
   json.Key("n_prompt").Int(bench_case.prompt_tokens).Key("n_gen").Int(bench_case.decode_tokens);
@@ -180,6 +151,36 @@ std::string EscapePipes(const std::string& cell) {
 
 }  // namespace
 
+std::string BenchHeaderText(const BenchHeader& header) {
+  const Ceilings& c = header.ceilings;
+  std::string text = fmt::format(
+      "skald {}, numerics {}, {}\n"
+      "{}; {} of {} cores, {}, KV {}\n"
+      "ceilings: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, read {:.1f} GB/s\n",
+      header.version, kNumericsVersion, header.date, header.cpu, c.threads, header.cores,
+      c.isa_name, header.kv_type, c.int8_macs_per_second / kGiga, c.float_macs_per_second / kGiga,
+      c.read_bytes_per_second / kGiga);
+  if (header.repetitions == 0) return text + "\n";
+  text += fmt::format("medians of {}", header.repetitions);
+  if (!header.peer.empty()) text += fmt::format("; in turn with: {}", TerminalLine(header.peer));
+  return text + "\n\n";
+}
+
+void WriteBenchHeader(const BenchHeader& header, JsonWriter& json) {
+  json.Key("skald_version").String(header.version).Key("numerics").Int(kNumericsVersion);
+  json.Key("test_time").String(header.date).Key("cpu_info").String(header.cpu);
+  json.Key("cores").Int(header.cores).Key("isa").String(header.ceilings.isa_name);
+  json.Key("model_filename").String(header.model.path).Key("model_name").String(header.model.name);
+  json.Key("model_type")
+      .String(fmt::format("{} {}", header.model.architecture, header.model.weights_type));
+  json.Key("model_size").Int(header.model.file_bytes);
+  json.Key("model_n_params").Int(header.model.parameter_count);
+  json.Key("n_threads").Int(header.ceilings.threads).Key("type_kv").String(header.kv_type);
+  json.Key("int8_macs_per_second").Double(header.ceilings.int8_macs_per_second);
+  json.Key("float_macs_per_second").Double(header.ceilings.float_macs_per_second);
+  json.Key("read_bytes_per_second").Double(header.ceilings.read_bytes_per_second);
+}
+
 std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<size_t>& right) {
   const size_t columns = rows.front().size();
@@ -210,7 +211,7 @@ std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows,
 }
 
 std::string BenchText(const BenchReport& report) {
-  std::string text = HeaderText(report.header) + ResultTable(report);
+  std::string text = BenchHeaderText(report.header) + ResultTable(report);
   for (const BenchProfile& profile : report.profiles)
     text += ProfileTable(profile, report.header.ceilings);
   return text;
@@ -221,14 +222,14 @@ std::string BenchJson(const BenchReport& report) {
   json.BeginArray();
   for (const BenchResult& result : report.results) {
     json.BeginObject();
-    WriteHeader(report.header, json);
+    WriteBenchHeader(report.header, json);
     WriteCase(result.bench_case, json);
     WriteResult(result, report.header.ceilings, json);
     json.EndObject();
   }
   for (const BenchProfile& profile : report.profiles) {
     json.BeginObject();
-    WriteHeader(report.header, json);
+    WriteBenchHeader(report.header, json);
     WriteCase(profile.bench_case, json);
     WriteProfile(profile, report.header.ceilings, json);
     json.EndObject();

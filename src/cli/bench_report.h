@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "cli/bench_cases.h"
 #include "skald/bench.h"
 #include "skald/model.h"
@@ -30,13 +31,13 @@ struct BenchProfile {
 /// Under which circumstances it was measured.
 struct BenchHeader {
   ModelInfo model;
-  std::string cpu;      ///< "AMD EPYC 9R14", as the system names it
-  int cores = 0;        ///< available to the process
-  std::string kv_type;  ///< "f16"
-  std::string date;     ///< "2026-11-21 20:55 UTC"
-  std::string version;  ///< of skald
-  int64_t repetitions = 0;
-  std::string peer;  ///< the command compared with; empty if none
+  std::string cpu;          ///< "AMD EPYC 9R14", as the system names it
+  int cores = 0;            ///< available to the process
+  std::string kv_type;      ///< "f16"
+  std::string date;         ///< "2026-11-21 20:55 UTC"
+  std::string version;      ///< of skald
+  int64_t repetitions = 0;  ///< 0: nothing is repeated
+  std::string peer;         ///< the command compared with; empty if none
   Ceilings ceilings;
 };
 
@@ -46,6 +47,11 @@ struct BenchReport {
   std::vector<BenchResult> results;
   std::vector<BenchProfile> profiles;
 };
+
+/// The lines that head every report for people, with a blank line behind.
+std::string BenchHeaderText(const BenchHeader& header);
+/// The same as fields of the object that `json` is writing.
+void WriteBenchHeader(const BenchHeader& header, JsonWriter& json);
 
 /// The report for people: header lines, the table, a table for each profile.
 std::string BenchText(const BenchReport& report);

@@ -1,0 +1,156 @@
+#include "cli/traffic_command.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/traffic_report.h"
+#include "cli/traffic_run.h"
+#include "skald/bench.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kGroup = "Traffic";
+constexpr Range<int64_t> kCountRange = {1, 1 << 20};
+constexpr Range<int64_t> kTokensRange = {1, 1 << 20};
+
+bool GoOn() { return !InterruptScope::Requested(); }
+
+// The longest request, and what they hold together if nothing is shared. Requests of a trace beyond
+// the model's context are left out, for the engine will refuse them; who asks for a length by name
+// gets it.
+struct Sizes {
+  int64_t longest = 0;
+  int64_t together = 0;
+};
+
+Sizes SizesOf(const std::vector<TrafficRequest>& requests, int64_t context_max) {
+  Sizes sizes;
+  for (const TrafficRequest& request : requests) {
+    const int64_t length = static_cast<int64_t>(request.prompt.size()) + request.output_tokens;
+    if (length > context_max) continue;  // will be refused
+    sizes.longest = std::max(sizes.longest, length);
+    sizes.together += length;
+  }
+  return sizes;
+}
+
+// Everything computed of prompts in one go, then the answers with all places taken, each under its
+// ceiling.
+Result<double> BoundSeconds(const Model& model, const EngineArgs& args, const TrafficShape& shape,
+                            const TrafficOutcome& outcome, const Ceilings& ceilings) {
+  if (outcome.records.empty()) return 0.0;
+  const auto count = static_cast<int64_t>(outcome.records.size());
+  int64_t computed = 0;
+  int64_t longest_answer = 1;
+  int64_t answers = 0;
+  for (const TrafficRecord& record : outcome.records) {
+    const auto answer = static_cast<int64_t>(record.token_seconds.size());
+    computed += record.prompt_tokens - record.cached_tokens;
+    answers += answer;
+    longest_answer = std::max(longest_answer, answer);
+  }
+  const int64_t batch = std::min(shape.max_concurrency, count);
+  ASSIGN_OR_RETURN(BenchSession session, BenchSession::Create(model, ToEngineOptions(args),
+                                                              {.batch = 1, .positions = 32}));
+  const BenchWork prefill =
+      session.WorkOf({.prompt_tokens = std::max<int64_t>(1, computed / count)});
+  const BenchWork decode = session.WorkOf({.decode_tokens = 1, .batch = batch});
+  const double steps = static_cast<double>(answers) / static_cast<double>(batch);
+  // The weights of a prompt's pass are read once for many prompts: arithmetic alone counts.
+  const BenchWork arithmetic = {.int8_macs = prefill.int8_macs * static_cast<double>(count),
+                                .float_macs = prefill.float_macs * static_cast<double>(count)};
+  return BoundOf(arithmetic, ceilings).seconds + steps * BoundOf(decode, ceilings).seconds;
+}
+
+Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+                          BenchHeader header) {
+  const TrafficShape& shape = options.shape;
+  ASSIGN_OR_RETURN(const std::vector<TrafficRequest> requests,
+                   MakeTraffic(shape, model.tokenizer().vocab_size()));
+  header.repetitions = 0;
+  ASSIGN_OR_RETURN(header.ceilings, MeasureCeilings(args.threads, args.isa));
+  const Sizes sizes =
+      SizesOf(requests, shape.kind == TrafficKind::kTrace ? model.info().context_length
+                                                          : std::numeric_limits<int64_t>::max());
+  EngineOptions engine_options = ToEngineOptions(args);
+  engine_options.context = std::max<int64_t>(1, sizes.longest);
+  engine_options.max_running = std::min<int64_t>(shape.max_concurrency, 256);
+  engine_options.max_queued = std::max<int64_t>(1, static_cast<int64_t>(requests.size()));
+  engine_options.kv_positions =
+      std::max(engine_options.context,
+               options.cache_tokens > 0
+                   ? options.cache_tokens
+                   : std::min(sizes.together, sizes.longest * 2 * engine_options.max_running));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  TrafficReport report{.header = std::move(header), .shape = shape, .outcome = {}};
+  if (shape.kind == TrafficKind::kIntruder) {
+    ASSIGN_OR_RETURN(IntruderOutcome outcome, RunIntruder(engine, requests, GoOn));
+    report.gaps_alone = GapsOf(outcome.alone.records.at(0));
+    report.gaps_during = std::move(outcome.gaps_during);
+    report.outcome = std::move(outcome.disturbed);
+  } else {
+    ASSIGN_OR_RETURN(report.outcome, RunTraffic(engine, requests, shape.max_concurrency, GoOn));
+  }
+  ASSIGN_OR_RETURN(const Ceilings again, MeasureCeilings(args.threads, args.isa));
+  report.header.ceilings = BestOf(report.header.ceilings, again);
+  if (shape.kind != TrafficKind::kIntruder) {
+    ASSIGN_OR_RETURN(report.bound_seconds,
+                     BoundSeconds(model, args, shape, report.outcome, report.header.ceilings));
+  }
+  return report;
+}
+
+}  // namespace
+
+void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
+  AddValue(app,
+           {"--traffic",
+            "run requests through the engine: shared|random|intruder, or the file of a trace"},
+           "KIND",
+           [&options](const std::string& value) {
+             options.wanted = true;
+             TrafficShape& shape = options.shape;
+             shape.trace_path = value;
+             shape.kind = value == "shared"     ? TrafficKind::kShared
+                          : value == "random"   ? TrafficKind::kRandom
+                          : value == "intruder" ? TrafficKind::kIntruder
+                                                : TrafficKind::kTrace;
+             return Ok();
+           })
+      ->group(kGroup);
+  TrafficShape& shape = options.shape;
+  const auto add = [&app](const FlagText& text, int64_t& target, Range<int64_t> range) {
+    AddInt<int64_t>(app, text, target, range)->group(kGroup);
+  };
+  add({"--num-prompts", "requests (default 32)"}, shape.num_prompts, kCountRange);
+  add({"--prefix-len", "tokens that all prompts of 'shared' begin with (default 400)"},
+      shape.prefix_len, {0, 1 << 20});
+  add({"--input-len", "tokens of each prompt's own (default 48)"}, shape.input_len, kTokensRange);
+  add({"--output-len", "tokens of each answer (default 48)"}, shape.output_len, kTokensRange);
+  add({"--max-concurrency", "requests under way at once (default 16)"}, shape.max_concurrency,
+      {1, 256});
+  add({"--trace-scale", "divide the lengths and times of a trace (default 1)"}, shape.trace_scale,
+      {1, 512});
+  add({"--cache-tokens", "positions of the KV cache (default: enough)"}, options.cache_tokens,
+      {1, int64_t{1} << 30});
+  AddDouble(app, {"--request-rate", "arrivals a second, at random (default 0: all at once)"},
+            shape.request_rate)
+      ->group(kGroup);
+}
+
+Status BenchTraffic(const TrafficOptions& options, const EngineArgs& engine, OutputForm form,
+                    const Model& model, BenchHeader header, Console& console) {
+  if (options.shape.request_rate < 0)
+    return Status(ErrorCode::kInvalidArgument, "--request-rate is below 0");
+  const InterruptScope interrupt;
+  ASSIGN_OR_RETURN(const TrafficReport report, Run(options, engine, model, std::move(header)));
+  return console.Write(form == OutputForm::kJson ? TrafficJson(report) : TrafficText(report));
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,163 @@
+#include "cli/traffic_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/json_writer.h"
+#include "cli/format.h"
+
+namespace skald::cli {
+
+namespace {
+
+std::string KindName(const TrafficShape& shape) {
+  switch (shape.kind) {
+    case TrafficKind::kShared:
+      return fmt::format("shared: {} requests of {} + {} tokens, {} out, {} at a time",
+                         shape.num_prompts, shape.prefix_len, shape.input_len, shape.output_len,
+                         shape.max_concurrency);
+    case TrafficKind::kRandom:
+      return fmt::format("random: {} requests of about {} tokens, {} out, {} at a time",
+                         shape.num_prompts, shape.input_len, shape.output_len,
+                         shape.max_concurrency);
+    case TrafficKind::kIntruder:
+      return fmt::format("intruder: a stream of {} tokens, a prompt of {} arrives",
+                         shape.output_len, shape.input_len);
+    case TrafficKind::kTrace: break;
+  }
+  return fmt::format("trace {}: first {} requests, lengths / {}, {} at a time", shape.trace_path,
+                     shape.num_prompts, shape.trace_scale, shape.max_concurrency);
+}
+
+// Sums and samples over the requests.
+struct Totals {
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;
+  int64_t output_tokens = 0;
+  std::vector<double> ttft;
+  std::vector<double> gaps;
+  std::vector<double> whole;
+};
+
+Totals TotalsOf(const TrafficOutcome& outcome) {
+  Totals totals;
+  for (const TrafficRecord& record : outcome.records) {
+    totals.prompt_tokens += record.prompt_tokens;
+    totals.cached_tokens += record.cached_tokens;
+    totals.output_tokens += static_cast<int64_t>(record.token_seconds.size());
+    if (!record.token_seconds.empty()) totals.ttft.push_back(record.token_seconds.front());
+    totals.whole.push_back(record.finished_seconds);
+    const std::vector<double> gaps = GapsOf(record);
+    totals.gaps.insert(totals.gaps.end(), gaps.begin(), gaps.end());
+  }
+  return totals;
+}
+
+std::vector<std::string> QuantileRow(const std::string& name, const std::vector<double>& samples) {
+  std::vector<std::string> row = {name, fmt::format("{}", samples.size())};
+  for (const double share : {0.5, 0.9, 0.99, 1.0})
+    row.push_back(samples.empty() ? "-" : Duration(Quantile(samples, share)));
+  return row;
+}
+
+std::string QuantileTable(const TrafficReport& report, const Totals& totals) {
+  std::vector<std::vector<std::string>> rows = {{"seconds", "samples", "p50", "p90", "p99", "max"}};
+  if (report.shape.kind == TrafficKind::kIntruder) {
+    rows.push_back(QuantileRow("TBT, stream alone", report.gaps_alone));
+    rows.push_back(QuantileRow("TBT, prompt arriving", report.gaps_during));
+    rows.push_back(QuantileRow("TTFT of the prompt", {totals.ttft.back()}));
+  } else {
+    rows.push_back(QuantileRow("TTFT", totals.ttft));
+    rows.push_back(QuantileRow("TBT", totals.gaps));
+    rows.push_back(QuantileRow("end to end", totals.whole));
+  }
+  return MarkdownTable(rows, {1, 2, 3, 4, 5});
+}
+
+double Ratio(double a, double b) { return b > 0 ? a / b : 0; }
+
+std::string Throughput(const TrafficReport& report, const Totals& totals) {
+  const TrafficOutcome& outcome = report.outcome;
+  const double seconds = outcome.seconds;
+  return fmt::format(
+      "\n{} requests in {}, {} refused; {:.1f} output tokens/s, {:.1f} prompt tokens/s\n"
+      "prompt tokens: {}, of these {:.1f} % from the cache; ceiling {}: {:.0f} %\n"
+      "pages: {}, most held at once {}, cached at the end {}, evicted {}; preemptions {}\n",
+      outcome.records.size(), Duration(seconds), outcome.refused,
+      Ratio(static_cast<double>(totals.output_tokens), seconds),
+      Ratio(static_cast<double>(totals.prompt_tokens), seconds), totals.prompt_tokens,
+      100 * Ratio(static_cast<double>(totals.cached_tokens),
+                  static_cast<double>(totals.prompt_tokens)),
+      Duration(report.bound_seconds), 100 * Ratio(report.bound_seconds, seconds),
+      outcome.stats.pages_total, outcome.most_pages_held, outcome.stats.pages_cached,
+      outcome.stats.pages_evicted, outcome.stats.preemptions);
+}
+
+std::string Slowdown(const TrafficReport& report) {
+  if (report.gaps_alone.empty() || report.gaps_during.empty()) return "";
+  return fmt::format(
+      "\np99 of the time between tokens while the prompt is computed: {:.2f} x its time alone\n",
+      Quantile(report.gaps_during, 0.99) / Quantile(report.gaps_alone, 0.99));
+}
+
+void WriteQuantiles(std::string_view name, const std::vector<double>& samples, JsonWriter& json) {
+  json.Key(name).BeginObject().Key("count").Int(static_cast<int64_t>(samples.size()));
+  if (!samples.empty()) {
+    json.Key("p50").Double(Quantile(samples, 0.5)).Key("p90").Double(Quantile(samples, 0.9));
+    json.Key("p99").Double(Quantile(samples, 0.99)).Key("max").Double(Quantile(samples, 1));
+  }
+  json.EndObject();
+}
+
+}  // namespace
+
+double Quantile(std::vector<double> samples, double share) {
+  CHECK(!samples.empty());
+  std::sort(samples.begin(), samples.end());
+  const auto count = static_cast<double>(samples.size());
+  const double rank = std::max(1.0, std::ceil(share * count));
+  return samples[static_cast<size_t>(rank) - 1];
+}
+
+std::string TrafficText(const TrafficReport& report) {
+  const Totals totals = TotalsOf(report.outcome);
+  std::string text = BenchHeaderText(report.header);
+  text += KindName(report.shape) + "\n\n" + QuantileTable(report, totals);
+  text +=
+      report.shape.kind == TrafficKind::kIntruder ? Slowdown(report) : Throughput(report, totals);
+  return text;
+}
+
+std::string TrafficJson(const TrafficReport& report) {
+  const Totals totals = TotalsOf(report.outcome);
+  const TrafficOutcome& outcome = report.outcome;
+  JsonWriter json;
+  json.BeginObject();
+  WriteBenchHeader(report.header, json);
+  json.Key("traffic").String(KindName(report.shape)).Key("seconds").Double(outcome.seconds);
+  json.Key("requests").Int(static_cast<int64_t>(outcome.records.size()));
+  json.Key("refused").Int(outcome.refused).Key("prompt_tokens").Int(totals.prompt_tokens);
+  json.Key("cached_tokens").Int(totals.cached_tokens);
+  json.Key("output_tokens").Int(totals.output_tokens);
+  json.Key("output_tokens_per_second")
+      .Double(Ratio(static_cast<double>(totals.output_tokens), outcome.seconds));
+  json.Key("ceiling_seconds").Double(report.bound_seconds);
+  WriteQuantiles("ttft_seconds", totals.ttft, json);
+  WriteQuantiles("tbt_seconds", totals.gaps, json);
+  WriteQuantiles("request_seconds", totals.whole, json);
+  if (report.shape.kind == TrafficKind::kIntruder) {
+    WriteQuantiles("tbt_alone_seconds", report.gaps_alone, json);
+    WriteQuantiles("tbt_during_seconds", report.gaps_during, json);
+  }
+  json.Key("pages_total").Int(outcome.stats.pages_total);
+  json.Key("most_pages_held").Int(outcome.most_pages_held);
+  json.Key("pages_cached").Int(outcome.stats.pages_cached);
+  json.Key("pages_evicted").Int(outcome.stats.pages_evicted);
+  json.Key("preemptions").Int(outcome.stats.preemptions).EndObject();
+  return json.Take() + "\n";
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,54 @@
+#include "cli/traffic_report.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace skald::cli {
+namespace {
+
+TEST(Quantile, IsTheNearestRank) {
+  EXPECT_EQ(Quantile({3}, 0.5), 3);
+  EXPECT_EQ(Quantile({3, 1, 2, 4}, 0.5), 2);
+  EXPECT_EQ(Quantile({3, 1, 2, 4}, 0.51), 3);
+  EXPECT_EQ(Quantile({3, 1, 2, 4}, 0), 1);
+  EXPECT_EQ(Quantile({3, 1, 2, 4}, 1), 4);
+}
+
+TrafficReport TwoRequests() {
+  TrafficReport report;
+  report.outcome.seconds = 2;
+  report.outcome.records = {
+      {.prompt_tokens = 100,
+       .cached_tokens = 0,
+       .token_seconds = {0.5, 0.6, 0.8},
+       .finished_seconds = 0.8},
+      {.prompt_tokens = 100, .cached_tokens = 60, .token_seconds = {0.1}, .finished_seconds = 0.1}};
+  report.bound_seconds = 1;
+  return report;
+}
+
+TEST(TrafficReport, CountsTokensAndCacheHits) {
+  const std::string text = TrafficText(TwoRequests());
+  EXPECT_NE(text.find("2.0 output tokens/s, 100.0 prompt tokens/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("prompt tokens: 200, of these 30.0 % from the cache"), std::string::npos);
+  EXPECT_NE(text.find("ceiling 1.00 s: 50 %"), std::string::npos) << text;
+}
+
+TEST(TrafficReport, JsonHasTheQuantiles) {
+  const std::string json = TrafficJson(TwoRequests());
+  EXPECT_NE(json.find("\"output_tokens_per_second\":2"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"ttft_seconds\":{\"count\":2,\"p50\":0.1,\"p90\":0.5"), std::string::npos);
+  EXPECT_NE(json.find("\"tbt_seconds\":{\"count\":2"), std::string::npos);
+}
+
+TEST(TrafficReport, TheIntrudedStreamIsComparedWithItself) {
+  TrafficReport report = TwoRequests();
+  report.shape.kind = TrafficKind::kIntruder;
+  report.gaps_alone = {0.1, 0.1};
+  report.gaps_during = {0.1, 0.25};
+  EXPECT_NE(TrafficText(report).find("2.50 x its time alone"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace skald::cli

@@ -1,0 +1,198 @@
+#include "cli/traffic_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/stopwatch.h"
+
+namespace skald::cli {
+
+namespace {
+
+// How long to sleep before looking at the clock, Ctrl-C and the pages again.
+constexpr std::chrono::milliseconds kTick(2);
+
+// Rung by the engine thread when something happened that the runner waits for.
+class Bell {
+ public:
+  void Ring() { condition_.notify_one(); }
+  void WaitTick() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    condition_.wait_for(lock, kTick);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+};
+
+// Keeps the times of one request. Written by the engine thread, read by the runner.
+class Recorder : public EventSink {
+ public:
+  Recorder(const TrafficRequest& request, Bell* bell) : bell_(bell) {
+    record_.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+    record_.token_seconds.reserve(static_cast<size_t>(request.output_tokens));
+  }
+
+  Listening Push(const Event& event) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const double seconds = event.seconds - submitted_;
+    if (event.kind == EventKind::kQueued) submitted_ = event.seconds;
+    if (event.kind == EventKind::kAdmitted) record_.cached_tokens = event.done;
+    if (event.kind == EventKind::kToken) record_.token_seconds.push_back(seconds);
+    if (event.kind != EventKind::kFinished) return Listening::kGoOn;
+    record_.finished_seconds = seconds;
+    record_.reason = event.reason;
+    status_ = event.status;
+    over_ = true;
+    bell_->Ring();
+    return Listening::kGoOn;
+  }
+  bool HasRoom(int64_t /*events*/) const override { return true; }
+
+  bool over() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return over_;
+  }
+  int64_t token_count() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<int64_t>(record_.token_seconds.size());
+  }
+  double submitted() const { return submitted_; }            // once over
+  const Status& status() const { return status_; }           // once over
+  TrafficRecord TakeRecord() { return std::move(record_); }  // once over
+
+ private:
+  Bell* bell_;
+  mutable std::mutex mutex_;
+  TrafficRecord record_;
+  double submitted_ = 0;
+  Status status_;
+  bool over_ = false;
+};
+
+// The requests under way, and what became of the others.
+class Run {
+ public:
+  Run(Engine& engine, const TrafficGoOn& go_on) : engine_(engine), go_on_(go_on) {}
+  // Nobody may ring the bell after it has gone.
+  ~Run() {
+    for (const RequestId id : ids_) engine_.Cancel(id);
+    while (UnderWay() > 0) bell_.WaitTick();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  int64_t UnderWay() {
+    while (first_open_ < recorders_.size() && recorders_[first_open_]->over()) ++first_open_;
+    return std::count_if(recorders_.begin() + static_cast<int64_t>(first_open_), recorders_.end(),
+                         [](const auto& recorder) { return !recorder->over(); });
+  }
+
+  // A refusal is counted, not an error: a trace may have requests longer than the context.
+  void Submit(const TrafficRequest& request) {
+    auto recorder = std::make_shared<Recorder>(request, &bell_);
+    Result<RequestId> id =
+        engine_.Submit({.prompt = request.prompt,
+                        .sampling = {.temperature = 0},
+                        .stop = {.max_tokens = request.output_tokens, .ignore_eos = true}},
+                       recorder);
+    if (!id.ok()) {
+      ++outcome_.refused;
+      return;
+    }
+    ids_.push_back(*id);
+    recorders_.push_back(std::move(recorder));
+  }
+
+  Status WaitTick() {
+    if (!go_on_()) return Status(ErrorCode::kCancelled, "interrupted");
+    bell_.WaitTick();
+    outcome_.most_pages_held = std::max(outcome_.most_pages_held, engine_.Stats().pages_held);
+    return Ok();
+  }
+
+  const Recorder& recorder(size_t index) const { return *recorders_[index]; }
+  size_t accepted() const { return recorders_.size(); }
+  double seconds() const { return watch_.Seconds(); }
+
+  // Once nothing is under way.
+  Result<TrafficOutcome> Finish() {
+    outcome_.seconds = watch_.Seconds();
+    outcome_.stats = engine_.Stats();
+    for (const auto& recorder : recorders_) {
+      RETURN_IF_ERROR(recorder->status());
+      outcome_.records.push_back(recorder->TakeRecord());
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  Engine& engine_;
+  const TrafficGoOn& go_on_;
+  Bell bell_;
+  Stopwatch watch_;
+  std::vector<RequestId> ids_;
+  std::vector<std::shared_ptr<Recorder>> recorders_;
+  size_t first_open_ = 0;  // all before are over
+  TrafficOutcome outcome_;
+};
+
+}  // namespace
+
+Result<TrafficOutcome> RunTraffic(Engine& engine, const std::vector<TrafficRequest>& requests,
+                                  int64_t max_concurrency, const TrafficGoOn& go_on) {
+  Run run(engine, go_on);
+  size_t next = 0;
+  while (next < requests.size() || run.UnderWay() > 0) {
+    while (next < requests.size() && requests[next].arrival_seconds <= run.seconds() &&
+           run.UnderWay() < max_concurrency) {
+      run.Submit(requests[next]);
+      ++next;
+    }
+    RETURN_IF_ERROR(run.WaitTick());
+  }
+  return run.Finish();
+}
+
+Result<IntruderOutcome> RunIntruder(Engine& engine, const std::vector<TrafficRequest>& requests,
+                                    const TrafficGoOn& go_on) {
+  IntruderOutcome outcome;
+  ASSIGN_OR_RETURN(outcome.alone, RunTraffic(engine, {requests[0]}, 1, go_on));
+  Run run(engine, go_on);
+  run.Submit(requests[0]);
+  const double started = run.seconds();
+  while (run.accepted() == 1 && !run.recorder(0).over() &&
+         run.recorder(0).token_count() < requests[0].output_tokens / 4) {
+    RETURN_IF_ERROR(run.WaitTick());
+  }
+  const double arrived = run.seconds() - started;
+  run.Submit(requests[1]);
+  while (run.UnderWay() > 0) RETURN_IF_ERROR(run.WaitTick());
+  ASSIGN_OR_RETURN(outcome.disturbed, run.Finish());
+  if (outcome.alone.refused + outcome.disturbed.refused > 0) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "the stream or the prompt is longer than the context");
+  }
+  const TrafficRecord& stream = outcome.disturbed.records[0];
+  const double first_token = arrived + outcome.disturbed.records[1].token_seconds.at(0);
+  for (size_t i = 1; i < stream.token_seconds.size(); ++i) {
+    if (stream.token_seconds[i] < arrived || stream.token_seconds[i - 1] > first_token) continue;
+    outcome.gaps_during.push_back(stream.token_seconds[i] - stream.token_seconds[i - 1]);
+  }
+  return outcome;
+}
+
+std::vector<double> GapsOf(const TrafficRecord& record) {
+  std::vector<double> gaps;
+  for (size_t i = 1; i < record.token_seconds.size(); ++i)
+    gaps.push_back(record.token_seconds[i] - record.token_seconds[i - 1]);
+  return gaps;
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,56 @@
+/// Runs traffic against an engine in this process and keeps the times of every token.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "cli/traffic_workload.h"
+#include "skald/engine.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+/// What one request saw. Seconds of the engine's clock, from Submit.
+struct TrafficRecord {
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;               ///< of the prompt, at its first admission
+  std::vector<double> token_seconds = {};  ///< when each token came; empty if none did
+  double finished_seconds = 0;
+  FinishReason reason = FinishReason::kStop;
+};
+
+/// What happened.
+struct TrafficOutcome {
+  std::vector<TrafficRecord> records = {};  ///< of the requests that were accepted
+  int64_t refused = 0;                      ///< longer than the context or the pool
+  double seconds = 0;                       ///< from the first Submit to the last end
+  int64_t most_pages_held = 0;  ///< by running requests, looked at every few milliseconds
+  EngineStats stats = {};       ///< at the end
+};
+
+/// Asked every few milliseconds; false ends the run.
+using TrafficGoOn = std::function<bool()>;
+
+/// Submits each request when its time has come and fewer than `max_concurrency` are under way, and
+/// waits for all. The engine must be idle. Errors: kCancelled; that of a request that failed.
+Result<TrafficOutcome> RunTraffic(Engine& engine, const std::vector<TrafficRequest>& requests,
+                                  int64_t max_concurrency, const TrafficGoOn& go_on);
+
+/// A stream alone, then the same stream with a long prompt arriving while it runs.
+struct IntruderOutcome {
+  TrafficOutcome alone;
+  TrafficOutcome disturbed;  ///< records[0] is the stream
+  /// Times between tokens of the stream that overlap the computation of the long prompt.
+  std::vector<double> gaps_during;
+};
+
+/// `requests`: the stream, then the prompt, which is submitted when a quarter of the stream's
+/// tokens are out. Errors: as RunTraffic.
+Result<IntruderOutcome> RunIntruder(Engine& engine, const std::vector<TrafficRequest>& requests,
+                                    const TrafficGoOn& go_on);
+
+/// Times between the tokens of one request.
+std::vector<double> GapsOf(const TrafficRecord& record);
+
+}  // namespace skald::cli

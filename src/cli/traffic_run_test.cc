@@ -1,0 +1,92 @@
+#include "cli/traffic_run.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skald/model.h"
+
+namespace skald::cli {
+namespace {
+
+class TrafficRun : public ::testing::Test {
+ protected:
+  TrafficRun() {
+    Result<Model> model =
+        LoadModel({.path = std::string(SKALD_SOURCE_DIR) + "/models/tales/tales.gguf"});
+    EXPECT_TRUE(model.ok());
+    model_.emplace(std::move(*model));
+  }
+
+  Engine MakeEngine(const EngineOptions& options) const {
+    Result<Engine> engine = Engine::Create(*model_, options);
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    return std::move(*engine);
+  }
+
+  std::vector<TrafficRequest> Requests(const TrafficShape& shape) const {
+    return *MakeTraffic(shape, model_->tokenizer().vocab_size());
+  }
+
+  std::optional<Model> model_;
+  const TrafficGoOn go_on_ = [] { return true; };
+};
+
+TEST_F(TrafficRun, EveryRequestGetsItsTokensAndTheSharedPrefixIsComputedOnce) {
+  Engine engine = MakeEngine({.context = 128, .threads = 1, .kv_positions = 1024});
+  const auto requests =
+      Requests({.num_prompts = 6, .prefix_len = 64, .input_len = 8, .output_len = 5});
+  const auto outcome = RunTraffic(engine, requests, 2, go_on_);
+  ASSERT_TRUE(outcome.ok());
+  ASSERT_EQ(outcome->records.size(), 6u);
+  EXPECT_EQ(outcome->refused, 0);
+  int64_t cached = 0;
+  for (const TrafficRecord& record : outcome->records) {
+    EXPECT_EQ(record.prompt_tokens, 72);
+    EXPECT_EQ(record.token_seconds.size(), 5u);
+    EXPECT_EQ(record.reason, FinishReason::kLength);
+    EXPECT_GE(record.finished_seconds, record.token_seconds.back());
+    EXPECT_EQ(GapsOf(record).size(), 4u);
+    cached += record.cached_tokens;
+  }
+  EXPECT_GE(cached, 5 * 64);
+  EXPECT_EQ(outcome->stats.output_tokens, 30);
+}
+
+TEST_F(TrafficRun, ARequestThatCannotFitIsCountedAsRefused) {
+  Engine engine = MakeEngine({.context = 64, .threads = 1});
+  const auto requests =
+      Requests({.num_prompts = 2, .prefix_len = 0, .input_len = 65, .output_len = 1});
+  const auto outcome = RunTraffic(engine, requests, 2, go_on_);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->refused, 2);
+  EXPECT_TRUE(outcome->records.empty());
+}
+
+TEST_F(TrafficRun, WhoGivesUpLeavesAnEmptyEngine) {
+  Engine engine = MakeEngine({.context = 128, .threads = 1});
+  const auto requests = Requests({.num_prompts = 4, .prefix_len = 0, .output_len = 60});
+  const auto outcome = RunTraffic(engine, requests, 4, [] { return false; });
+  EXPECT_EQ(outcome.status().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(engine.Stats().running, 0);
+  EXPECT_EQ(engine.Stats().pages_held, 0);
+}
+
+TEST_F(TrafficRun, TheIntruderArrivesWhileTheStreamRuns) {
+  Engine engine = MakeEngine({.context = 256, .threads = 1, .kv_positions = 1024});
+  const auto requests =
+      Requests({.kind = TrafficKind::kIntruder, .input_len = 200, .output_len = 100});
+  const auto outcome = RunIntruder(engine, requests, go_on_);
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_EQ(GapsOf(outcome->alone.records.at(0)).size(), 99u);
+  ASSERT_EQ(outcome->disturbed.records.size(), 2u);
+  EXPECT_EQ(outcome->disturbed.records[0].token_seconds.size(), 100u);
+  EXPECT_FALSE(outcome->gaps_during.empty());
+  EXPECT_LT(outcome->gaps_during.size(), 99u);
+}
+
+}  // namespace
+}  // namespace skald::cli
