@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace skald::engine {
 namespace {
 
@@ -18,10 +20,53 @@ TEST(TokenBudget, WithoutStreamsAPromptMayHaveAllRows) {
   EXPECT_EQ(budget.PrefillRows(0), 512);
 }
 
-TEST(TokenBudget, BeforeItKnowsAnythingItIsCareful) {
-  const TokenBudget budget(512, 0);
+TEST(TokenBudget, MeasuresDecodeAloneThenIsCareful) {
+  TokenBudget budget(512, 0);
+  EXPECT_EQ(budget.PrefillRows(1), 0);
+  budget.Observe(1, 0, 0.1);
   EXPECT_EQ(budget.PrefillRows(1), TokenBudget::kLeastRows);
-  EXPECT_EQ(TokenBudget(5, 0).PrefillRows(1), 5);
+  TokenBudget tiny(3, 0);
+  tiny.Observe(1, 0, 0.1);
+  EXPECT_EQ(tiny.PrefillRows(1), 3);
+}
+
+TEST(TokenBudget, MeasuresAgainWhenManyMoreOrFewerDecode) {
+  TokenBudget budget(512, 0);
+  budget.Observe(8, 0, 0.1);
+  EXPECT_NE(budget.PrefillRows(10), 0);
+  EXPECT_EQ(budget.PrefillRows(11), 0);
+  EXPECT_NE(budget.PrefillRows(6), 0);
+  EXPECT_EQ(budget.PrefillRows(5), 0);
+}
+
+TEST(TokenBudget, MeasuresAgainNowAndThen) {
+  TokenBudget budget(512, 0);
+  budget.Observe(1, 0, 0.1);
+  for (int i = 0; i < TokenBudget::kStepsBetweenMeasures; ++i) {
+    ASSERT_NE(budget.PrefillRows(1), 0);
+    budget.Observe(1, 10, 0.2);
+  }
+  EXPECT_EQ(budget.PrefillRows(1), 0);
+  budget.Observe(1, 0, 0.1);
+  EXPECT_NE(budget.PrefillRows(1), 0);
+}
+
+// Found with a prompt of 4,096 tokens beside a stream: its time between tokens grew fifteenfold.
+TEST(TokenBudget, RowsThatBecomeDearerDoNotPassForSlowerDecode) {
+  TokenBudget budget(512, 0);
+  budget.Observe(1, 0, 0.03);
+  double longest = 0;
+  for (int64_t computed = 0; computed < 4096;) {
+    const int64_t rows = budget.PrefillRows(1);
+    // A row costs 2 ms, and 4 ms more behind each thousand tokens.
+    const double row = 0.002 + 4e-6 * static_cast<double>(computed);
+    const double seconds = 0.03 + row * static_cast<double>(rows);
+    budget.Observe(1, rows, seconds);
+    longest = std::max(longest, seconds);
+    computed += rows;
+  }
+  // Four rows at the end: 0.03 + 4 x 0.0184.
+  EXPECT_LT(longest, 0.11);
 }
 
 TEST(TokenBudget, AStepTakesTwiceItsTimeWithoutPrompts) {
@@ -56,7 +101,7 @@ TEST(TokenBudget, LearnsWhenPromptsNeverPause) {
     const int64_t prefill = budget.PrefillRows(4);
     budget.Observe(4, prefill, 0.1 + 0.001 * static_cast<double>(prefill));
   }
-  EXPECT_NEAR(static_cast<double>(budget.PrefillRows(4)), 100, 20);
+  EXPECT_NEAR(static_cast<double>(budget.PrefillRows(4)), 100, 3);
 }
 
 }  // namespace
