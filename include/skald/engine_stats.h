@@ -40,6 +40,10 @@ struct EngineStats {
   int64_t prompt_tokens_cached = 0;  ///< of these, found in the prefix tree
   int64_t prefill_rows = 0;          ///< rows of prompts computed, those of resumed requests too
   int64_t output_tokens = 0;
+  int64_t passes = 0;        ///< sequences that a step brought tokens, of all steps: as many as
+                             ///< output_tokens without speculation, fewer with it
+  int64_t draft_tokens = 0;  ///< guessed and checked
+  int64_t draft_tokens_accepted = 0;  ///< of these, right
   int64_t steps = 0;
   int64_t rows = 0;
   int64_t preemptions = 0;

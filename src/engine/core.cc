@@ -29,8 +29,14 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
       cache_(parts.cache),
       scheduler_(parts.scheduler),
       chooser_(parts.chooser),
-      token_budget_(limits.max_chunk, limits.target_seconds) {
+      proposer_(parts.proposer),
+      token_budget_(limits.max_chunk, limits.target_seconds),
+      draft_length_(limits.least_draft, limits.most_draft,
+                    limits.max_running + limits.max_draft_rows) {
   CHECK(limits.max_running <= limits.max_rows && limits.max_chunk <= limits.max_rows);
+  tokens_.reserve(static_cast<size_t>(limits.max_rows));
+  logit_rows_.reserve(static_cast<size_t>(limits.max_running + limits.max_draft_rows));
+  wishes_.reserve(static_cast<size_t>(limits.max_running));
 }
 
 Core::~Core() = default;
@@ -69,6 +75,7 @@ bool Core::Step() {
   Displace();
   Admit();
   ReservePages();
+  Propose();
   const bool computes = !step_.empty();
   if (computes) {
     BuildBatch();
@@ -161,6 +168,7 @@ void Core::CountOvertaken(const RequestState& admitted) {
 
 void Core::Preempt(Sequence* sequence) {
   EraseFrom(sequence, &running_);
+  if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Release(sequence);
   sequence->MoveTo(Phase::kPreempted);
   InsertInOrder(sequence, &waiting_);
@@ -195,6 +203,7 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
 // Takes a sequence from its list and its pages from it.
 void Core::Retire(Sequence* sequence) {
   EraseFrom(sequence, sequence->running() ? &running_ : &waiting_);
+  if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Release(sequence);
   sequence->MoveTo(Phase::kFinished);
 }

@@ -1,6 +1,7 @@
 /// Core: the engine without its thread. Requests in, steps, events out.
 ///
-///     Step:  end what is over -> plan -> admit -> reserve pages -> forward -> sample -> publish
+///     Step:  end what is over -> plan -> admit -> reserve pages -> draft -> forward -> sample and
+///            verify -> publish
 ///
 /// Everything happens on the caller's thread, and time is what the clock says, so the simulation
 /// (tests/sim) drives this very class. A step allocates nothing once its lists have grown.
@@ -13,6 +14,7 @@
 #include "engine/cache_manager.h"
 #include "engine/clock.h"
 #include "engine/network.h"
+#include "engine/proposer.h"
 #include "engine/request_state.h"
 #include "engine/scheduler.h"
 #include "engine/token_budget.h"
@@ -31,6 +33,9 @@ struct CoreLimits {
   /// one step; then it goes before all others. So no flood of requests, whatever their priority,
   /// keeps it waiting for ever.
   int32_t max_overtaken = 64;
+  int64_t least_draft = 0;     ///< DraftLength
+  int64_t most_draft = 0;      ///< DraftLength
+  int64_t max_draft_rows = 0;  ///< of a step; the network has logits for these and max_running
 };
 
 /// What a core works with; all of it outlives the core.
@@ -40,6 +45,7 @@ struct CoreParts {
   CacheManager& cache;
   const Scheduler& scheduler;
   TokenChooser& chooser;
+  Proposer* proposer = nullptr;  ///< none: no speculation
 };
 
 /// One thread at a time.
@@ -78,8 +84,9 @@ class Core {
   // The rows of one sequence in the step being done.
   struct StepRows {
     Sequence* sequence;
-    int64_t count;
+    int64_t count;  // without drafts
     bool samples;
+    int64_t drafts;
   };
 
   // core.cc: the life of requests.
@@ -104,15 +111,20 @@ class Core {
   bool CouldDisplace(const Sequence& waiting) const;
   bool WaitsForPrefix(const Sequence& sequence) const;
   RunningView ViewOf(const Sequence& sequence) const;
+  void WishDrafts(int64_t decode_rows);
+  int64_t AllowedDrafts(const Sequence& sequence) const;
 
   // core_step.cc: the forward pass and what follows from it.
   void ReservePages();
-  void Reserve(const StepRows& rows);
+  void Reserve(StepRows* rows);
+  bool PrepareWrite(Sequence* sequence, int64_t count);
+  void Propose();
   void BuildBatch();
   void Apply();
   void ApplyRows(const StepRows& rows, int64_t logit_index);
   void Fork(Sequence* lead);
   void Sample(Sequence* sequence, std::span<const float> logits);
+  void Verify(Sequence* sequence, int64_t logit_index);
   void Measure(double start_seconds);
 
   const CoreLimits limits_;
@@ -121,7 +133,9 @@ class Core {
   CacheManager& cache_;
   const Scheduler& scheduler_;
   TokenChooser& chooser_;
+  Proposer* const proposer_;
   TokenBudget token_budget_;
+  DraftLength draft_length_;
 
   std::vector<std::unique_ptr<RequestState>> requests_;  // not over
   std::vector<Sequence*> running_;                       // with pages, in the order of GoesBefore
@@ -135,6 +149,7 @@ class Core {
   std::vector<StepRows> step_;
   std::vector<RunningView> victims_;
   std::vector<kv::PageCopy> copies_;
+  std::vector<DraftWish> wishes_;
   std::vector<TokenId> tokens_;
   std::vector<model::SequenceRows> sequence_rows_;
   std::vector<int32_t> logit_rows_;

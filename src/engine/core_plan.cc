@@ -30,13 +30,41 @@ void Core::MakePlan() {
   }
   budget_ = {.rows = limits_.max_rows,
              .prefill_rows = token_budget_.PrefillRows(decode_rows),
-             .sequences = limits_.max_running};
+             .sequences = limits_.max_running,
+             .draft_rows = limits_.max_draft_rows};
+  if (proposer_ != nullptr) WishDrafts(decode_rows);
   scheduler_.Plan(state_, budget_, &plan_);
   step_.clear();
   for (const PlannedRows& planned : plan_.rows) {
     const auto& list = planned.source == RowSource::kRunning ? running_ : candidates_;
-    step_.push_back({list[static_cast<size_t>(planned.index)], planned.count, planned.samples});
+    step_.push_back({.sequence = list[static_cast<size_t>(planned.index)],
+                     .count = planned.count - planned.drafts,
+                     .samples = planned.samples,
+                     .drafts = planned.drafts});
   }
+}
+
+void Core::WishDrafts(int64_t decode_rows) {
+  draft_length_.Begin(decode_rows);
+  for (size_t i = 0; i < running_.size(); ++i) {
+    const RunningView& view = state_.running[i];
+    if (view.length - view.computed != 1 || view.paused || view.unforked > 0) continue;
+    running_[i]->draft.reserve(static_cast<size_t>(limits_.most_draft));
+    state_.running[i].drafts =
+        draft_length_.Next(&running_[i]->draft_record, AllowedDrafts(*running_[i]));
+  }
+}
+
+// More tokens than this cannot be accepted, or have no row.
+int64_t Core::AllowedDrafts(const Sequence& sequence) const {
+  const Request& request = sequence.request->request;
+  int64_t allowed = limits_.context - sequence.length();
+  if (request.max_draft >= 0) allowed = std::min(allowed, request.max_draft);
+  if (request.stop.max_tokens >= 0) {
+    const auto output = static_cast<int64_t>(sequence.output().size());
+    allowed = std::min(allowed, request.stop.max_tokens - output - 1);
+  }
+  return allowed;
 }
 
 RunningView Core::ViewOf(const Sequence& sequence) const {

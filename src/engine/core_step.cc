@@ -12,26 +12,47 @@ void Core::ReservePages() {
   if (wanted > cache_.available_pages()) {
     for (Sequence* sequence : running_) cache_.Deduplicate(sequence);
   }
-  for (const StepRows& rows : step_) {
-    if (rows.sequence->running()) Reserve(rows);
+  for (StepRows& rows : step_) {
+    if (rows.sequence->running()) Reserve(&rows);
   }
   std::erase_if(step_, [](const StepRows& rows) { return !rows.sequence->running(); });
 }
 
-void Core::Reserve(const StepRows& rows) {
-  while (!cache_.PrepareWrite(rows.sequence, rows.count, &copies_)) {
+void Core::Reserve(StepRows* rows) {
+  Sequence* sequence = rows->sequence;
+  // Nobody loses pages for a guess, cached ones neither.
+  const int64_t wanted = cache_.PagesToWrite(*sequence, rows->count + rows->drafts);
+  if (wanted > cache_.pool().free_count()) rows->drafts = 0;
+  while (!PrepareWrite(sequence, rows->count + rows->drafts)) {
     victims_.clear();
-    for (const Sequence* sequence : running_) victims_.push_back(ViewOf(*sequence));
+    for (const Sequence* running : running_) victims_.push_back(ViewOf(*running));
     Sequence* victim = running_[static_cast<size_t>(scheduler_.Victim(victims_))];
     // Submit refuses what does not fit alone.
     CHECK(running_.size() > 1);
     Preempt(victim);
-    if (victim == rows.sequence) return;
+    if (victim == sequence) return;
   }
+}
+
+bool Core::PrepareWrite(Sequence* sequence, int64_t count) {
+  if (!cache_.PrepareWrite(sequence, count, &copies_)) return false;
   // At once: what is copied could be evicted by the next.
   for (const kv::PageCopy& copy : copies_) network_.CopyPage(copy);
   stats_.pages_copied += static_cast<int64_t>(copies_.size());
   copies_.clear();
+  return true;
+}
+
+void Core::Propose() {
+  wishes_.clear();
+  for (const StepRows& rows : step_) {
+    rows.sequence->draft.clear();
+    rows.sequence->draft_accepted = 0;
+    if (rows.drafts == 0) continue;
+    wishes_.push_back(
+        {.sequence = rows.sequence, .most = rows.drafts, .tokens = &rows.sequence->draft});
+  }
+  if (!wishes_.empty()) proposer_->Propose(wishes_);
 }
 
 void Core::BuildBatch() {
@@ -42,19 +63,23 @@ void Core::BuildBatch() {
     const Sequence& sequence = *rows.sequence;
     const auto first = sequence.tokens.begin() + sequence.computed;
     tokens_.insert(tokens_.end(), first, first + rows.count);
-    sequence_rows_.push_back({.row_count = rows.count,
+    const auto last_row = static_cast<int32_t>(tokens_.size()) - 1;
+    tokens_.insert(tokens_.end(), sequence.draft.begin(), sequence.draft.end());
+    const auto drafts = static_cast<int64_t>(sequence.draft.size());
+    sequence_rows_.push_back({.row_count = rows.count + drafts,
                               .first_position = sequence.computed,
                               .pages = sequence.table.pages()});
-    if (rows.samples) logit_rows_.push_back(static_cast<int32_t>(tokens_.size()) - 1);
+    for (int32_t i = 0; rows.samples && i <= drafts; ++i) logit_rows_.push_back(last_row + i);
   }
 }
 
 void Core::Apply() {
   int64_t logit_index = 0;
   for (const StepRows& rows : step_) {
+    const auto drafts = static_cast<int64_t>(rows.sequence->draft.size());
     // An error of one sequence ends its siblings.
     if (rows.sequence->running()) ApplyRows(rows, logit_index);
-    logit_index += int64_t{rows.samples};
+    logit_index += rows.samples ? 1 + drafts : 0;
   }
 }
 
@@ -69,11 +94,13 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
     return FinishRequest(state, FinishReason::kLength, Ok());
   }
   if (sequence->phase() == Phase::kPrefill) sequence->MoveTo(Phase::kDecode);
+  if (state->unforked() == 0) return Verify(sequence, logit_index);
   const std::span<const float> logits = network_.Logits(logit_index);
-  if (state->unforked() == 0) return Sample(sequence, logits);
   Fork(sequence);
   for (const auto& each : state->sequences) {
-    if (each->running()) Sample(each.get(), logits);
+    if (!each->running()) continue;
+    ++stats_.passes;
+    Sample(each.get(), logits);
   }
 }
 
@@ -86,6 +113,30 @@ void Core::Fork(Sequence* lead) {
     fork->MoveTo(Phase::kDecode);
     running_.insert(std::find(running_.begin(), running_.end(), lead) + index, fork);
   }
+}
+
+// Samples the next token, and those behind it as long as the draft knew them: their rows are those
+// that would have come next. A guess that was wrong leaves its row behind the computed ones, where
+// the next step writes again.
+void Core::Verify(Sequence* sequence, int64_t logit_index) {
+  RequestState* state = sequence->request;
+  const auto drafts = static_cast<int64_t>(sequence->draft.size());
+  int64_t tried = 0;
+  for (;;) {
+    Sample(sequence, network_.Logits(logit_index + tried));
+    if (tried == drafts) break;
+    ++tried;
+    const TokenId guess = sequence->draft[static_cast<size_t>(tried) - 1];
+    if (sequence->tokens.back() != guess) break;
+    ++sequence->draft_accepted;
+    // The events of all sequences of the step still fit behind one token more.
+    if (!sequence->running() || !state->sink->HasRoom(state->events_per_step() + 1)) break;
+    cache_.Publish(sequence, 1);
+  }
+  ++stats_.passes;
+  stats_.draft_tokens += drafts;
+  stats_.draft_tokens_accepted += sequence->draft_accepted;
+  DraftLength::Learn(tried, sequence->draft_accepted, &sequence->draft_record);
 }
 
 void Core::Sample(Sequence* sequence, std::span<const float> logits) {
@@ -120,13 +171,19 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
 void Core::Measure(double start_seconds) {
   const double seconds = clock_.Seconds() - start_seconds;
   int64_t decode_rows = 0;
-  for (const StepRows& rows : step_) decode_rows += int64_t{rows.samples && rows.count == 1};
+  int64_t draft_rows = 0;
+  for (const StepRows& rows : step_) {
+    decode_rows += int64_t{rows.samples && rows.count == 1};
+    draft_rows += static_cast<int64_t>(rows.sequence->draft.size());
+  }
   const auto rows = static_cast<int64_t>(tokens_.size());
-  token_budget_.Observe(decode_rows, rows - decode_rows, seconds);
+  const int64_t prefill_rows = rows - decode_rows - draft_rows;
+  token_budget_.Observe(decode_rows, prefill_rows, seconds);
+  if (prefill_rows == 0) draft_length_.Observe(rows, seconds);
   stats_.step_seconds.Add(seconds);
   ++stats_.steps;
   stats_.rows += rows;
-  stats_.prefill_rows += rows - decode_rows;
+  stats_.prefill_rows += prefill_rows;
 }
 
 }  // namespace skald::engine

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/draft_length.h"
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
 #include "skald/request.h"
@@ -49,7 +50,10 @@ struct Sequence {
   kv::PrefixTree::Pin pin;  ///< where in the tree the computed tokens end
   double logprob_sum = 0;   ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
-  int32_t displaced = 0;            ///< how often it gave way to a higher priority
+  int32_t displaced = 0;       ///< how often it gave way to a higher priority
+  std::vector<TokenId> draft;  ///< guessed in this step, behind `tokens` as they were at its start
+  int64_t draft_accepted = 0;  ///< of these, leading tokens that were sampled
+  DraftRecord draft_record;
   std::optional<FinishReason> end;  ///< set when its last token was sampled
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }

@@ -15,6 +15,7 @@ class PlanBuilder {
         plan_(*plan),
         rows_(budget.rows),
         prefill_rows_(budget.prefill_rows),
+        budget_draft_rows_(budget.draft_rows),
         places_(budget.sequences),
         pages_(state.available_pages),
         kept_(state.running.size()) {
@@ -57,6 +58,17 @@ class PlanBuilder {
       plan_.admitted.push_back(static_cast<int32_t>(i));
       const int64_t left = waiting.length - waiting.computed;
       AddChunk(RowSource::kWaiting, i, waiting.computed, left, left);
+    }
+  }
+
+  void AddDrafts() {
+    int64_t left = std::min(rows_, budget_draft_rows_);
+    for (PlannedRows& rows : plan_.rows) {
+      if (rows.source != RowSource::kRunning || !rows.samples) continue;
+      const RunningView& running = state_.running[static_cast<size_t>(rows.index)];
+      rows.drafts = std::min(running.drafts, left);
+      rows.count += rows.drafts;
+      left -= rows.drafts;
     }
   }
 
@@ -119,6 +131,7 @@ class PlanBuilder {
   StepPlan& plan_;
   int64_t rows_;
   int64_t prefill_rows_;
+  const int64_t budget_draft_rows_;
   int64_t places_;
   int64_t pages_;
   size_t kept_;  // running sequences from here on are displaced or cannot be
@@ -131,6 +144,7 @@ void Scheduler::Plan(const SchedulerState& state, const Budget& budget, StepPlan
   builder.AddDecodes();
   builder.AddChunks();
   builder.AddAdmissions();
+  builder.AddDrafts();
 }
 
 int32_t Scheduler::Victim(const std::vector<RunningView>& running) const {

@@ -12,6 +12,9 @@
 ///   4. Where one does not fit, but would if running ones of lower priority were gone, as many of
 ///      these as needed are displaced, the last in order first.
 ///
+///   5. What rows are left go to guessed tokens of the sequences that decode (proposer.h), first
+///      come first served.
+///
 /// No displacing to and fro: it takes a lower priority, and a sequence is displaced at most
 /// kMaxDisplaced times (request_state.h), so its tokens are computed at most so many times more.
 ///

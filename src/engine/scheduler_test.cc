@@ -65,6 +65,23 @@ TEST(Scheduler, RequestsThatForkNeedAPageForEachSequence) {
   EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples");
 }
 
+TEST(Scheduler, GuessesTakeWhatRowsAreLeft) {
+  SchedulerState state = {.running = {Running(9, 1), Running(0, 4), Running(7, 1)}};
+  for (RunningView& running : state.running) running.drafts = 3;
+  state.running[1].drafts = 0;
+  Budget budget = kAmple;
+  EXPECT_EQ(Plan(state, budget),
+            "running 0 [9, 10) samples; running 2 [7, 8) samples; running 1 [0, 4) samples");
+  budget.draft_rows = 5;
+  EXPECT_EQ(Plan(state, budget),
+            "running 0 [9, 13) samples and 3 drafts; running 2 [7, 10) samples and 2 drafts; "
+            "running 1 [0, 4) samples");
+  budget.rows = 7;
+  EXPECT_EQ(Plan(state, budget),
+            "running 0 [9, 11) samples and 1 drafts; running 2 [7, 8) samples; "
+            "running 1 [0, 4) samples");
+}
+
 // Three that run in a full engine, and one of priority 1 that waits.
 SchedulerState FullHouse() {
   SchedulerState state = {.running = {Running(9, 1), Running(9, 1), Running(9, 1)},

@@ -20,6 +20,7 @@ std::string StepPlan::ToString() const {
     text += std::to_string(planned.index) + " [" + std::to_string(planned.first) + ", " +
             std::to_string(planned.first + planned.count) + ")";
     if (planned.samples) text += " samples";
+    if (planned.drafts > 0) text += " and " + std::to_string(planned.drafts) + " drafts";
   }
   return text;
 }

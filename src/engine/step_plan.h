@@ -18,6 +18,7 @@ struct RunningView {
   int32_t priority = 0;
   int64_t freed = 0;         ///< pages that others could have if it were preempted
   bool displaceable = true;  ///< it has not been displaced kMaxDisplaced times
+  int64_t drafts = 0;        ///< tokens it would have guessed, in a step that decodes it
 };
 
 /// A waiting sequence as the scheduler sees it.
@@ -42,6 +43,7 @@ struct Budget {
   int64_t rows = 0;          ///< rows of the step
   int64_t prefill_rows = 0;  ///< of these, rows of sequences with more than one row to compute
   int64_t sequences = 0;     ///< running sequences
+  int64_t draft_rows = 0;    ///< rows of guessed tokens
 };
 
 enum class RowSource : uint8_t { kRunning, kWaiting };
@@ -52,7 +54,8 @@ struct PlannedRows {
   int32_t index = 0;  ///< in that list of the SchedulerState
   int64_t first = 0;  ///< position of the first row
   int64_t count = 0;
-  bool samples = false;  ///< the last row is the last token: its logits are wanted
+  bool samples = false;  ///< the row of the last token is among them: its logits are wanted
+  int64_t drafts = 0;    ///< of `count`: at most so many rows of guessed tokens follow it
 
   friend bool operator==(const PlannedRows&, const PlannedRows&) = default;
 };

@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "engine/core.h"
 #include "engine/model_network.h"
+#include "engine/ngram_proposer.h"
 #include "kv/page_table.h"
 #include "sampling/sampler.h"
 #include "support/random_model.h"
@@ -164,13 +165,13 @@ TEST(NoAllocation, SamplingOfEveryKind) {
 }
 
 // The engine around the forward pass: planning, pages, tree, sampling, events. Three sequences
-// decode across page borders, two of them forks that share a page.
+// decode across page borders, two of them forks that share a page, and guess tokens ahead.
 TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
   const model::Transformer network = support::MakeRandomModel({});
   const engine::ResolvedOptions options = {.context = 256,
                                            .max_chunk = 64,
                                            .max_rows = 64,
-                                           .max_logit_rows = 4,
+                                           .max_logit_rows = 12,
                                            .max_running = 4,
                                            .page_count = 40,
                                            .threads = 2};
@@ -181,15 +182,20 @@ TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
   engine::TokenChooser chooser(*std::move(sampler), {}, options.context);
   const engine::RealClock clock;
   const engine::Scheduler scheduler;
+  engine::NgramProposer proposer;
   engine::Core core({.context = options.context,
                      .max_rows = options.max_rows,
                      .max_chunk = options.max_chunk,
-                     .max_running = options.max_running},
+                     .max_running = options.max_running,
+                     .least_draft = 2,
+                     .most_draft = 2,
+                     .max_draft_rows = 8},
                     {.network = **forward,
                      .clock = clock,
                      .cache = cache,
                      .scheduler = scheduler,
-                     .chooser = chooser});
+                     .chooser = chooser,
+                     .proposer = &proposer});
   for (uint64_t id = 1; id <= 2; ++id) {
     Request request{.prompt = std::vector<TokenId>(10 * id, static_cast<TokenId>(id))};
     request.n = static_cast<int32_t>(id);

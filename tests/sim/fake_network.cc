@@ -83,7 +83,9 @@ void FakeNetwork::WriteRow(const model::SequenceRows& rows, int64_t position, To
   const bool shifted = fault_ == Fault::kWriteShifted && (position + 1) % kPage != 0;
   std::array<kv::PageId, 1> page = {rows.pages[static_cast<size_t>(position / kPage)]};
   if (fault_ == Fault::kSharedPageWritten) page[0] = written_as_[static_cast<size_t>(page[0])];
-  Slot(page, position % kPage + int64_t{shifted}) = number;
+  uint64_t& slot = Slot(page, position % kPage + int64_t{shifted});
+  if (fault_ == Fault::kStaleAfterRejection && slot != kPoison) return;
+  slot = number;
 }
 
 void FakeNetwork::Forward(const model::StepBatch& batch) {

@@ -47,6 +47,9 @@ enum class Fault : uint8_t {
   kPlacesIgnored,
   kOvertaking,
   kPreemptedForgotten,
+  kStaleAfterRejection,
+  kDraftBelieved,
+  kDraftRowsOverBudget,
   kEqualDisplaced,
   kDisplacedWithoutEnd,
 };
@@ -95,6 +98,9 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kPlacesIgnored, "more sequences run than allowed"},
     FaultName{Fault::kOvertaking, "small requests overtake one that does not fit"},
     FaultName{Fault::kPreemptedForgotten, "a preempted sequence is never resumed"},
+    FaultName{Fault::kStaleAfterRejection, "the position of a rejected draft stays as it was"},
+    FaultName{Fault::kDraftBelieved, "a draft is believed unchecked"},
+    FaultName{Fault::kDraftRowsOverBudget, "guesses take rows that are not there"},
     FaultName{Fault::kEqualDisplaced, "an equal priority displaces"},
     FaultName{Fault::kDisplacedWithoutEnd, "a sequence is displaced without end"},
 };

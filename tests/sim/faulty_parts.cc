@@ -86,6 +86,10 @@ std::unique_ptr<Sequence> FaultyCache::Fork(Sequence* lead, int32_t index, int64
 
 Result<engine::ChosenToken> FaultyChooser::Choose(const Sequence& sequence,
                                                   std::span<const float> logits) {
+  const auto guess = static_cast<size_t>(sequence.draft_accepted);
+  if (fault_ == Fault::kDraftBelieved && guess < sequence.draft.size()) {
+    return engine::ChosenToken{.token = sequence.draft[guess], .logprob = {}, .top = {}};
+  }
   RandomKey key = KeyOf(sequence);
   if (fault_ == Fault::kRandomShared) key.sequence = 0;
   if (fault_ == Fault::kRandomByOrder) key.position = chosen_++;
@@ -124,6 +128,7 @@ void FaultyScheduler::Plan(const engine::SchedulerState& state, const engine::Bu
                            engine::StepPlan* plan) const {
   engine::Budget changed = budget;
   if (fault_ == Fault::kPlanOverBudget) changed.prefill_rows += 1;
+  if (fault_ == Fault::kDraftRowsOverBudget) changed.rows += changed.draft_rows;
   if (fault_ == Fault::kPlacesIgnored) changed.sequences += 1;
   if (fault_ == Fault::kDecodeLast) changed.rows = std::min(changed.rows, changed.prefill_rows);
   if (fault_ == Fault::kOvertaking && !state.waiting.empty() && !state.running.empty()) {

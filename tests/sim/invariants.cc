@@ -88,6 +88,7 @@ std::string CheckPlan(const Core& core) {
   const engine::StepPlan& plan = core.plan();
   const engine::SchedulerState& state = core.scheduler_state();
   int64_t prefill = 0;
+  int64_t drafts = 0;
   std::vector<bool> has_rows(state.running.size());
   for (const engine::PlannedRows& rows : plan.rows) {
     const bool waiting = rows.source == engine::RowSource::kWaiting;
@@ -95,7 +96,12 @@ std::string CheckPlan(const Core& core) {
     if (!waiting) has_rows[index] = true;
     const bool decodes = !waiting && state.running[index].length - rows.first == 1;
     if (!decodes) prefill += rows.count;
+    drafts += rows.drafts;
+    if (rows.drafts > 0 && (!decodes || rows.drafts > state.running[index].drafts)) {
+      return "guesses that nobody wants: " + plan.ToString();
+    }
   }
+  if (drafts > core.budget().draft_rows) return "too many guesses: " + plan.ToString();
   if (plan.row_count() > core.budget().rows || prefill > core.budget().prefill_rows) {
     return "the plan is over its budget: " + plan.ToString();
   }

@@ -48,11 +48,15 @@ TEST(Simulation, MeetsWhatItIsFor) {
     all.pages_copied += outcome.pages_copied;
     all.pages_evicted += outcome.pages_evicted;
     all.prompt_tokens_cached += outcome.prompt_tokens_cached;
+    all.draft_tokens += outcome.draft_tokens;
+    all.draft_tokens_accepted += outcome.draft_tokens_accepted;
   }
   EXPECT_GT(all.preemptions, 100);
   EXPECT_GT(all.pages_copied, 100);
   EXPECT_GT(all.pages_evicted, 100);
   EXPECT_GT(all.prompt_tokens_cached, 1000);
+  EXPECT_GT(all.draft_tokens_accepted, 500);
+  EXPECT_GT(all.draft_tokens - all.draft_tokens_accepted, 500);
 }
 
 // Stops the process at the first seed that shows the fault; `*seed` says which it was.

@@ -5,10 +5,12 @@
 
 #include "base/check.h"
 #include "engine/core.h"
+#include "engine/ngram_proposer.h"
 #include "sim/fake_network.h"
 #include "sim/faulty_parts.h"
 #include "sim/invariants.h"
 #include "sim/recording_sink.h"
+#include "sim/scripted_proposer.h"
 
 namespace skald::sim {
 namespace {
@@ -57,6 +59,23 @@ bool Contains(const std::vector<engine::Sequence*>& list, const engine::Sequence
   return std::find(list.begin(), list.end(), sequence) != list.end();
 }
 
+// One guess in three is wrong.
+std::unique_ptr<engine::Proposer> MakeProposer(const Workload& workload,
+                                               sampling::Sampler* sampler) {
+  const auto scripted = [&] { return std::make_unique<ScriptedProposer>(workload, 3, sampler); };
+  std::vector<std::unique_ptr<engine::Proposer>> links;
+  switch (workload.guessing) {
+    case Guessing::kNone: return nullptr;
+    case Guessing::kNgram: return std::make_unique<engine::NgramProposer>();
+    case Guessing::kScripted: return scripted();
+    case Guessing::kChain:
+      links.push_back(std::make_unique<engine::NgramProposer>());
+      links.push_back(scripted());
+      return std::make_unique<engine::ChainProposer>(std::move(links));
+  }
+  return nullptr;
+}
+
 class Simulation {
  public:
   Simulation(const Workload& workload, Fault fault, const Trace& trace)
@@ -67,12 +86,14 @@ class Simulation {
         cache_(workload.page_count, fault),
         scheduler_(fault),
         chooser_(MakeSampler(), {kEnd}, workload.core.context, fault),
+        sampler_(MakeSampler()),
+        proposer_(MakeProposer(workload, &sampler_)),
         core_(workload.core, {.network = network_,
                               .clock = clock_,
                               .cache = cache_,
                               .scheduler = scheduler_,
-                              .chooser = chooser_}),
-        sampler_(MakeSampler()) {
+                              .chooser = chooser_,
+                              .proposer = proposer_.get()}) {
     cache_.pool().RecordFreed(&freed_);
     network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
   }
@@ -89,6 +110,8 @@ class Simulation {
     outcome.pages_evicted = stats.pages_evicted;
     outcome.prompt_tokens = stats.prompt_tokens;
     outcome.prompt_tokens_cached = stats.prompt_tokens_cached;
+    outcome.draft_tokens = stats.draft_tokens;
+    outcome.draft_tokens_accepted = stats.draft_tokens_accepted;
     for (const auto& sink : sinks_) outcome.events.push_back(sink->events());
     return outcome;
   }
@@ -206,8 +229,9 @@ class Simulation {
   FaultyCache cache_;
   FaultyScheduler scheduler_;
   FaultyChooser chooser_;
+  sampling::Sampler sampler_;  // of the oracle
+  std::unique_ptr<engine::Proposer> proposer_;
   engine::Core core_;
-  sampling::Sampler sampler_;                          // of the oracle
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client
   std::vector<size_t> open_;                           // clients that have come and not ended
   size_t next_ = 0;                                    // client to arrive

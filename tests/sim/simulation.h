@@ -22,6 +22,8 @@ struct Outcome {
   int64_t pages_evicted = 0;
   int64_t prompt_tokens = 0;
   int64_t prompt_tokens_cached = 0;
+  int64_t draft_tokens = 0;
+  int64_t draft_tokens_accepted = 0;
   std::vector<std::vector<Event>> events;  ///< by client
 };
 

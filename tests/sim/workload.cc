@@ -83,8 +83,18 @@ Request DrawRequest(Seeded& draw, const std::vector<std::vector<TokenId>>& trunk
   if (draw.OneIn(4)) request.priority = static_cast<int32_t>(draw.Between(-1, 1));
   if (draw.OneIn(8)) request.deadline_seconds = draw.Uniform() * 3;
   if (draw.OneIn(4)) request.n = static_cast<int32_t>(draw.Between(1, 4));
+  if (draw.OneIn(8)) request.max_draft = draw.Between(0, 3);
   if (draw.OneIn(8)) request.best_of = request.n + static_cast<int32_t>(draw.Between(0, 2));
   return request;
+}
+
+// CoreLimits of speculation, fixed lengths among them.
+void DrawGuessing(Seeded& draw, Workload* workload) {
+  if (draw.OneIn(3)) return;
+  workload->guessing = static_cast<Guessing>(draw.Between(1, 3));
+  workload->core.most_draft = draw.Between(1, 6);
+  if (draw.OneIn(2)) workload->core.least_draft = draw.Between(0, workload->core.most_draft);
+  workload->core.max_draft_rows = draw.Between(1, 12);
 }
 
 }  // namespace
@@ -124,6 +134,7 @@ Workload DrawWorkload(uint64_t seed) {
     if (!engine::CheckRequest(client.request, workload.request_limits()).ok()) continue;
     workload.clients.push_back(std::move(client));
   }
+  DrawGuessing(draw, &workload);
   return workload;
 }
 

@@ -30,9 +30,18 @@ struct Client {
   Reader reader = {};
 };
 
+/// Who guesses tokens ahead.
+enum class Guessing : uint8_t {
+  kNone,
+  kNgram,
+  kScripted,  ///< the true tokens, some of them changed
+  kChain,     ///< n-grams, then the script
+};
+
 struct Workload {
   engine::CoreLimits core;
   int64_t page_count = 0;
+  Guessing guessing = Guessing::kNone;
   double row_seconds = 0;       ///< time a row takes
   double step_seconds = 0;      ///< time a step takes besides
   std::vector<Client> clients;  ///< in the order of their arrival; all pass CheckRequest

@@ -1,0 +1,60 @@
+/// Proposer: guesses the next tokens of a sequence, which the model then checks all in one pass.
+///
+///     tokens    The cat sat on the   ...   The cat sat
+///     draft                                             on  the  mat
+///     rows                                        sat   on  the  mat      one step
+///     sampled                                     on    the  rug          "rug" ends it
+///     kept                                        on    the  rug          three tokens, one pass
+///
+/// Each row of a draft is sampled with the random numbers of its position, exactly as without a
+/// draft, and the first token that differs from the draft ends it: what comes out does not depend
+/// on what was proposed, only how soon it comes (docs/numerics.md).
+///
+/// A new kind of proposer is a subclass; the engine knows no other word of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/request_state.h"
+
+namespace skald::engine {
+
+/// What one sequence wants: its first `most` tokens behind the last, guessed.
+struct DraftWish {
+  const Sequence* sequence = nullptr;
+  int64_t most = 0;                        ///< at least 1
+  std::vector<TokenId>* tokens = nullptr;  ///< empty; takes the guess
+};
+
+/// Called by the engine thread only.
+class Proposer {
+ public:
+  virtual ~Proposer() = default;
+
+  /// Appends up to `most` tokens of the vocabulary to each wish; none where it has no guess. Called
+  /// once a step for all sequences together. Allocates nothing in steady state.
+  virtual void Propose(std::span<const DraftWish> wishes) = 0;
+
+  /// Drops what is kept for a sequence, which gives its pages up: it has ended, or may come back.
+  virtual void Forget(const Sequence& sequence) = 0;
+};
+
+/// Asks one proposer after the other: the next one for those that have no guess yet.
+class ChainProposer : public Proposer {
+ public:
+  /// None of them is null.
+  explicit ChainProposer(std::vector<std::unique_ptr<Proposer>> links) : links_(std::move(links)) {}
+
+  void Propose(std::span<const DraftWish> wishes) override;
+  void Forget(const Sequence& sequence) override;
+
+ private:
+  std::vector<std::unique_ptr<Proposer>> links_;
+  std::vector<DraftWish> left_;  // of the step; a member, so that its memory is used again
+};
+
+}  // namespace skald::engine
