@@ -72,6 +72,15 @@ _skald() {
     'bench -d'|'bench --n-depth') return ;;
     'bench -r'|'bench --repetitions') return ;;
     'bench --against') return ;;
+    'bench --traffic') return ;;
+    'bench --num-prompts') return ;;
+    'bench --prefix-len') return ;;
+    'bench --input-len') return ;;
+    'bench --output-len') return ;;
+    'bench --max-concurrency') return ;;
+    'bench --trace-scale') return ;;
+    'bench --cache-tokens') return ;;
+    'bench --request-rate') return ;;
     'bench -t'|'bench --threads') return ;;
     'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
@@ -86,7 +95,7 @@ _skald() {
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
-    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against -t --threads --isa --kv-type --json -q --quiet --verbose --color -o --output' ;;
+    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate -t --threads --isa --kv-type --json -q --quiet --verbose --color -o --output' ;;
     completion) words='-h --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then

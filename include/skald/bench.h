@@ -28,8 +28,7 @@ namespace skald {
 /// What all threads in use can do together, measured with registers full of nothing else
 /// (src/kernels/peak/peak.h says how).
 struct Ceilings {
-  /// Multiply-accumulates of int8 a second with the dot-product instructions in use. Matrix
-  /// extensions that skald has no kernels for (AMX) are not counted.
+  /// Multiply-accumulates of int8 a second with the instructions in use: tiles or dot products.
   double int8_macs_per_second = 0;
   double float_macs_per_second = 0;  ///< fused multiply-adds of float32 a second
   double read_bytes_per_second = 0;  ///< from a buffer larger than the caches

@@ -3,9 +3,9 @@
 ///
 /// Takes a step's time as decode time + prefill rows x time of a row. The decode time is measured
 /// with steps that have no prompt rows, which it asks for now and then: told apart from mixed steps
-/// alone, a prompt whose rows become dearer with its length would pass for slower decode, the target
-/// would follow, and streams would slow down without bound. The result shapes steps; answers do not
-/// depend on it (docs/numerics.md).
+/// alone, a prompt whose rows become dearer with its length would pass for slower decode, the
+/// target would follow, and streams would slow down without bound. The result shapes steps; answers
+/// do not depend on it (docs/numerics.md).
 #pragma once
 
 #include <cstdint>
