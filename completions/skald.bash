@@ -37,7 +37,7 @@ _skald() {
     'serve --api-key-file') return ;;
     'serve -a'|'serve --alias'|'serve --served-model-name') return ;;
     'serve --allowed-host') return ;;
-    'serve -j'|'serve --parallel'|'serve --max-running') return ;;
+    'serve --parallel'|'serve --max-running') return ;;
     'serve --max-queued') return ;;
     'serve --kv-positions') return ;;
     'serve --max-connections') return ;;
@@ -90,7 +90,7 @@ _skald() {
   case $verb in
     '') words='run serve tokenize logits show ls bench completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host -j --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;

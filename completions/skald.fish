@@ -41,7 +41,7 @@ complete -c skald -n '__fish_seen_subcommand_from serve' -l port -x -d 'port; 0 
 complete -c skald -n '__fish_seen_subcommand_from serve' -l api-key-file -r -F -d 'file with the keys that are let in, one a line'
 complete -c skald -n '__fish_seen_subcommand_from serve' -s a -l alias -l served-model-name -x -d 'what clients call the model'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l allowed-host -x -d 'name that requests may give as Host; repeatable'
-complete -c skald -n '__fish_seen_subcommand_from serve' -s j -l parallel -l max-running -x -d 'sequences computed together (default 16)'
+complete -c skald -n '__fish_seen_subcommand_from serve' -l parallel -l max-running -x -d 'sequences computed together (default 16)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l max-queued -x -d 'requests that may wait (default 256)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l kv-positions -x -d 'tokens of KV cache in all; 0 = four contexts'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l max-connections -x -d 'open connections (default 1024)'

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kServerGroup = "Server";
 constexpr const char* kExamples = R"(Examples:
   skald serve                                        the bundled model on http://127.0.0.1:8080/v1
-  skald serve -m model.gguf --port 9000 -np 32
+  skald serve -m model.gguf --port 9000 --parallel 32
   skald serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt
   curl http://127.0.0.1:8080/v1/completions -H 'Content-Type: application/json' \
     -d '{"prompt": "The fox", "max_tokens": 32}'
@@ -95,7 +95,7 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
   group(AddTexts(app, {"--allowed-host", "name that requests may give as Host; repeatable"},
                  kTextType, options.allowed_hosts));
   group(AddInt<int64_t>(app,
-                        {"-j,--parallel,--max-running", "sequences computed together (default 16)"},
+                        {"--parallel,--max-running", "sequences computed together (default 16)"},
                         options.max_running, {1, 1024}));
   group(AddInt<int64_t>(app, {"--max-queued", "requests that may wait (default 256)"},
                         options.max_queued, {1, 1'000'000}));

@@ -92,6 +92,7 @@ void Connection::OnClientEnd() {
 }
 
 void Connection::WaitForReset() {
+  if (std::exchange(reset_awaited_, true)) return;
   socket_.async_wait(Socket::wait_error,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        if (!error && self->phase_ != Phase::kClosed) self->Gone();
@@ -105,7 +106,7 @@ void Connection::OnBytes() {
     if (state != RequestReader::State::kHead && !head_checked_ && !CheckHead()) return;
     if (state == RequestReader::State::kComplete) Handle();
   }
-  if (phase_ == Phase::kAnswering && reader_.waiting_bytes() > kPipelinedMax) return;
+  if (phase_ == Phase::kAnswering && reader_.waiting_bytes() > kPipelinedMax) return WaitForReset();
   WaitForBytes();
 }
 
@@ -144,6 +145,7 @@ void Connection::Handle() {
 }
 
 void Connection::RefuseAndClose(const ApiError& error) {
+  if (!head_checked_) method_ = path_ = {};  // those of the request before
   phase_ = Phase::kAnswering;
   keep_alive_ = false;
   began_ = context_.clock.Now();
@@ -260,9 +262,11 @@ void Connection::Close() {
   context_.on_closed(number_);
 }
 
-void Connection::Drain() {
-  draining_ = true;
-  if (phase_ == Phase::kReading) Close();
+void Connection::CutOff() {
+  if (phase_ == Phase::kAnswering && exchange_) {
+    const std::shared_ptr<Exchange> exchange = exchange_;
+    exchange->OnShutdown();
+  }
 }
 
 void Connection::Send(std::string bytes) {

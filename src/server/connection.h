@@ -44,12 +44,14 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void Start();
   /// About once a second: deadlines, heartbeats.
   void OnTick();
-  /// After the answer at hand no more requests; at once if there is none.
-  void Drain();
+  /// No further request after the one at hand, or the next if there is none.
+  void Drain() { draining_ = true; }
+  /// Whether a request is being answered, or its answer is not yet with the system.
+  bool busy() const { return phase_ == Phase::kAnswering || backlog() > 0; }
+  /// Ends the answer at hand with an error.
+  void CutOff();
   /// Closes now, whatever the state.
   void Close();
-  /// Whether a request is being answered.
-  bool busy() const { return phase_ == Phase::kAnswering; }
 
   void Respond(HttpResponse response) override;
   void BeginStream(std::vector<HttpField> fields) override;
@@ -93,6 +95,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool head_checked_ = false;
   bool reading_ = false;       // a read is pending
   bool client_ended_ = false;  // it has closed its direction
+  bool reset_awaited_ = false;
   bool draining_ = false;
   bool keep_alive_ = false;
   bool in_handle_ = false;

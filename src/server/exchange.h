@@ -43,6 +43,8 @@ class Exchange {
   virtual void OnGone() = 0;
   /// The backlog has become small.
   virtual void OnWritable() = 0;
+  /// The server stops now: say so as the answer, or at the end of what has been said.
+  virtual void OnShutdown() = 0;
   /// About once a second.
   virtual void OnTick() = 0;
   virtual ExchangeSummary Summary() const = 0;

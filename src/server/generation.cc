@@ -83,7 +83,11 @@ void Generation::OnGone() {
 }
 
 void Generation::OnWritable() {
-  if (channel_ != nullptr && !parts_.empty()) ReadEvents();
+  if (!waiting_ && !parts_.empty()) ReadEvents();
+}
+
+void Generation::OnShutdown() {
+  Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
 }
 
 void Generation::OnTick() {
@@ -246,8 +250,7 @@ void Generation::FailWith(const Event& finished) {
     case FinishReason::kStop:
     case FinishReason::kLength:
     case FinishReason::kContext: return;
-    case FinishReason::kCancelled:
-      return Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
+    case FinishReason::kCancelled: return OnShutdown();
     case FinishReason::kDeadline:
       return Fail({.status = 503, .message = "the time of the request is up", .code = "deadline"});
     case FinishReason::kError:

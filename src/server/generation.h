@@ -53,6 +53,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
 
   void OnGone() override;
   void OnWritable() override;
+  void OnShutdown() override;
   void OnTick() override;
   ExchangeSummary Summary() const override;
 

@@ -1,5 +1,6 @@
 #include "skald/server.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -32,6 +33,8 @@ constexpr int kListenBacklog = 511;
 constexpr std::chrono::seconds kTick{1};
 // After the system refused a connection (no descriptors left): a pause, not a busy loop.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+// For clients to take the error that ends their answer.
+constexpr std::chrono::milliseconds kLastWords{500};
 constexpr size_t kReadBuffer = size_t{64} << 10;
 
 Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::address& address) {
@@ -99,6 +102,7 @@ struct Server::State {
   void StartTicking();
   void OnClosed(uint64_t number);
   void Drain();
+  void FinishIfDrained();
   void CutOff();
   void Finish();
 
@@ -133,7 +137,7 @@ Status Server::State::Listen(const asio::ip::address& address) {
 
 void Server::State::Accept() {
   const bool full = static_cast<int64_t>(connections.size()) >= options.max_connections;
-  if (accepting || draining || full) return;
+  if (accepting || full) return;
   accepting = true;
   acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
     accepting = false;
@@ -152,6 +156,7 @@ void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
                                 .clock = clock,
                                 .read_buffer = read_buffer,
                                 .on_closed = [this](uint64_t closed) { OnClosed(closed); }});
+  if (draining) connection->Drain();
   connections.emplace(number, connection);
   service.connections = static_cast<int64_t>(connections.size());
   connection->Start();
@@ -171,7 +176,7 @@ void Server::State::OnClosed(uint64_t number) {
   asio::post(io, [this, number] {
     connections.erase(number);
     service.connections = static_cast<int64_t>(connections.size());
-    if (draining && connections.empty()) return Finish();
+    FinishIfDrained();
     Accept();
   });
 }
@@ -190,6 +195,13 @@ void Server::State::Tick() {
   // A tick may close connections; these leave the map later (OnClosed).
   for (const auto& [number, connection] : connections) connection->OnTick();
   if (!connections.empty()) StartTicking();
+  FinishIfDrained();
+}
+
+void Server::State::FinishIfDrained() {
+  const bool busy = std::any_of(connections.begin(), connections.end(),
+                                [](const auto& entry) { return entry.second->busy(); });
+  if (draining && !busy) Finish();
 }
 
 void Server::State::WaitForSignal() {
@@ -204,11 +216,10 @@ void Server::State::WaitForSignal() {
 void Server::State::Drain() {
   if (draining) return;
   draining = true;
-  error_code ignored;
-  acceptor.close(ignored);
+  // Connections are taken as before: /readyz is to say that the server is going, not vanish.
   service.Drain();
   for (const auto& [number, connection] : connections) connection->Drain();
-  if (connections.empty()) return Finish();
+  FinishIfDrained();
   drain_deadline.expires_after(
       std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000)));
   drain_deadline.async_wait([this](const error_code& error) {
@@ -217,14 +228,20 @@ void Server::State::Drain() {
 }
 
 void Server::State::CutOff() {
-  for (const auto& [number, connection] : connections) connection->Close();
-  Finish();
+  for (const auto& [number, connection] : connections) connection->CutOff();
+  drain_deadline.expires_after(kLastWords);
+  drain_deadline.async_wait([this](const error_code& error) {
+    if (error) return;
+    for (const auto& [number, connection] : connections) connection->Close();
+    Finish();
+  });
 }
 
 void Server::State::Finish() {
   error_code ignored;
   signals.cancel(ignored);
   ticker.cancel();
+  acceptor.close(ignored);
   drain_deadline.cancel();
   accept_pause.cancel();
   io.stop();

@@ -55,6 +55,9 @@ class Computed final : public Exchange {
   }
   void OnGone() override { channel_ = nullptr; }
   void OnWritable() override {}
+  void OnShutdown() override {
+    Respond(ToResponse({.status = 503, .message = "the server is stopping"}));
+  }
   void OnTick() override {}
   ExchangeSummary Summary() const override { return {}; }
 
@@ -115,9 +118,10 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& ch
   }
   auto computed = std::make_shared<Computed>(channel);
   ++preparing_;
-  worker_.Run([this, route, body = std::move(request.body), computed] {
+  // What is answered is let go by the I/O thread: hence the moves.
+  worker_.Run([this, route, body = std::move(request.body), computed]() mutable {
     HttpResponse response = AnswerBody(served_, route, body);
-    setup_.post([this, computed, response = std::move(response)] {
+    setup_.post([this, computed = std::move(computed), response = std::move(response)] {
       --preparing_;
       computed->Respond(response);
     });
@@ -141,7 +145,7 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
       target.Start(std::get<PreparedGeneration>(std::move(prepared)));
   };
   if (draining_) {
-    generation->Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
+    generation->OnShutdown();
     return generation;
   }
   if (request.body.size() <= kInlineBytes) {
@@ -154,11 +158,11 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
     return generation;
   }
   ++preparing_;
-  worker_.Run([this, kind, tenant, start, body = std::move(request.body), generation] {
+  worker_.Run([this, kind, tenant, start, body = std::move(request.body), generation]() mutable {
     // shared_ptr: a std::function must be copyable.
     auto prepared = std::make_shared<OrError<PreparedGeneration>>(
         PrepareBody(served_, kind, body, tenant, setup_.rules.keys));
-    setup_.post([this, start, generation, prepared] {
+    setup_.post([this, start, generation = std::move(generation), prepared] {
       --preparing_;
       start(*generation, *prepared);
     });

@@ -1,0 +1,52 @@
+// Fuzz target: a body to a GenerationRequest, by both routes. Whatever is taken is in range.
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "server/generation_request.h"
+#include "server/json_reader.h"
+
+namespace skald::server {
+namespace {
+
+bool IsIn(double value, double min, double max) { return value >= min && value <= max; }
+
+void CheckRanges(const GenerationRequest& taken) {
+  const Request& request = taken.request;
+  CHECK(request.n >= 1 && request.n <= kMaxChoices && request.best_of <= kMaxChoices);
+  CHECK(request.best_of == 0 || request.best_of >= request.n);
+  CHECK(request.stop.max_tokens == -1 || request.stop.max_tokens >= 1);
+  CHECK(request.stop.min_tokens >= 0);
+  CHECK(request.stop.stop_tokens.size() <= kMaxStopTokens);
+  CHECK(taken.stop_strings.size() <= kMaxStopStrings && taken.prompts.size() <= kMaxPrompts);
+  for (const std::string& stop : taken.stop_strings)
+    CHECK(!stop.empty() && stop.size() <= kMaxStopStringBytes);
+  CHECK(taken.cache_salt.size() <= kMaxSaltBytes);
+  const SamplingParams& sampling = request.sampling;
+  CHECK(sampling.temperature == 0 || IsIn(sampling.temperature, 1e-6, 100));
+  CHECK(IsIn(sampling.truncation.top_p, 0, 1) && IsIn(sampling.truncation.min_p, 0, 1));
+  CHECK(sampling.truncation.top_k >= 0 && IsIn(sampling.truncation.typical_p, 0, 1));
+  CHECK(IsIn(sampling.penalties.presence, -2, 2) && IsIn(sampling.penalties.frequency, -2, 2));
+  CHECK(IsIn(sampling.penalties.repetition, 0.01, 100));
+  CHECK(sampling.logit_bias.size() <= kMaxLogitBiases);
+  for (const LogitBias& bias : sampling.logit_bias)
+    CHECK(bias.token >= 0 && IsIn(bias.bias, -100, 100));
+  CHECK(!sampling.top_logprobs || IsIn(*sampling.top_logprobs, 0, 20));
+}
+
+}  // namespace
+}  // namespace skald::server
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace skald::server;  // NOLINT(google-build-using-namespace)
+  const auto body = ReadJson({reinterpret_cast<const char*>(data), size});
+  const auto* json = std::get_if<boost::json::value>(&body);
+  if (json == nullptr) return 0;
+  for (const auto& read : {ReadCompletionRequest(*json), ReadChatRequest(*json)}) {
+    if (const auto* taken = std::get_if<GenerationRequest>(&read))
+      CheckRanges(*taken);
+    else
+      CHECK(std::get<ApiError>(read).status == 400);
+  }
+  return 0;
+}

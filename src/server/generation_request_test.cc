@@ -1,0 +1,251 @@
+#include "server/generation_request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/json_reader.h"
+
+namespace skald::server {
+namespace {
+
+boost::json::value Json(std::string_view text) {
+  return std::get<boost::json::value>(ReadJson(text));
+}
+
+// {"prompt": "x", NAME: VALUE}
+GenerationRequest Completion(std::string_view members) {
+  auto request = ReadCompletionRequest(Json("{\"prompt\":\"x\"," + std::string(members) + "}"));
+  if (const auto* error = std::get_if<ApiError>(&request)) ADD_FAILURE() << error->message;
+  return std::get<GenerationRequest>(std::move(request));
+}
+
+// The field at fault, or "" if it was taken.
+std::string Fault(std::string_view members) {
+  const auto request =
+      ReadCompletionRequest(Json("{\"prompt\":\"x\"," + std::string(members) + "}"));
+  const auto* error = std::get_if<ApiError>(&request);
+  if (error == nullptr) return {};
+  EXPECT_EQ(error->status, 400);
+  EXPECT_NE(error->message.find(error->param), std::string::npos) << error->message;
+  return error->param;
+}
+
+GenerationRequest Chat(std::string_view members) {
+  auto request = ReadChatRequest(
+      Json("{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]," + std::string(members) + "}"));
+  if (const auto* error = std::get_if<ApiError>(&request)) ADD_FAILURE() << error->message;
+  return std::get<GenerationRequest>(std::move(request));
+}
+
+std::string ChatFault(std::string_view body) {
+  const auto request = ReadChatRequest(Json(body));
+  const auto* error = std::get_if<ApiError>(&request);
+  return error == nullptr ? std::string() : error->param;
+}
+
+TEST(ReadCompletionRequest, HasTheDefaultsOfOpenAi) {
+  const GenerationRequest request = Completion("\"n\":null");
+  EXPECT_EQ(request.request.sampling.temperature, 1.0);
+  EXPECT_EQ(request.request.sampling.truncation.top_k, 0);
+  EXPECT_EQ(request.request.sampling.truncation.top_p, 1.0);
+  EXPECT_EQ(request.request.sampling.truncation.min_p, 0.0);
+  EXPECT_EQ(request.request.stop.max_tokens, 16);
+  EXPECT_EQ(request.request.n, 1);
+  EXPECT_FALSE(request.has_seed);
+  EXPECT_FALSE(request.stream);
+  EXPECT_FALSE(request.request.sampling.top_logprobs.has_value());
+  EXPECT_EQ(Chat("\"n\":1").request.stop.max_tokens, -1);
+}
+
+TEST(ReadCompletionRequest, TakesEveryField) {
+  const GenerationRequest request = Completion(
+      R"("model":"m","max_tokens":5,"temperature":0.5,"top_p":0.9,"top_k":3,"min_p":0.1,
+         "presence_penalty":1,"frequency_penalty":-1,"repetition_penalty":1.1,"n":2,"best_of":3,
+         "seed":-1,"stop":["a","b"],"stop_token_ids":[1],"ignore_eos":true,"min_tokens":2,
+         "logit_bias":{"7":-100},"logprobs":3,"echo":false,"cache_salt":"s","priority":-3,
+         "user":"u")");
+  const SamplingParams& sampling = request.request.sampling;
+  EXPECT_EQ(request.model, "m");
+  EXPECT_EQ(sampling.temperature, 0.5);
+  EXPECT_EQ(sampling.truncation.top_p, 0.9);
+  EXPECT_EQ(sampling.truncation.top_k, 3);
+  EXPECT_EQ(sampling.truncation.min_p, 0.1);
+  EXPECT_EQ(sampling.penalties.presence, 1);
+  EXPECT_EQ(sampling.penalties.frequency, -1);
+  EXPECT_EQ(sampling.penalties.repetition, 1.1);
+  EXPECT_EQ(sampling.penalties.last_n, -1);
+  EXPECT_EQ(sampling.seed, ~uint64_t{0});
+  ASSERT_EQ(sampling.logit_bias.size(), 1u);
+  EXPECT_EQ(sampling.logit_bias[0].token, 7);
+  EXPECT_EQ(sampling.top_logprobs, 3);
+  EXPECT_EQ(request.request.n, 2);
+  EXPECT_EQ(request.request.best_of, 3);
+  EXPECT_EQ(request.request.stop.max_tokens, 5);
+  EXPECT_EQ(request.request.stop.min_tokens, 2);
+  EXPECT_TRUE(request.request.stop.ignore_eos);
+  EXPECT_EQ(request.request.stop.stop_tokens, std::vector<TokenId>{1});
+  EXPECT_EQ(request.request.priority, 3);  // vLLM: lower first; the engine: higher first
+  EXPECT_EQ(request.stop_strings, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(request.cache_salt, "s");
+  EXPECT_TRUE(request.ignored.empty());
+}
+
+TEST(ReadCompletionRequest, RefusesWhatIsOutOfRangeOrOfAnotherType) {
+  for (const std::string_view member : {R"("temperature":-1)",
+                                        R"("temperature":1e39)",
+                                        R"("temperature":"1")",
+                                        R"("top_p":-1)",
+                                        R"("top_p":1.1)",
+                                        R"("top_k":-2147483648)",
+                                        R"("top_k":1.5)",
+                                        R"("min_p":2)",
+                                        R"("presence_penalty":1e30)",
+                                        R"("frequency_penalty":-1e30)",
+                                        R"("repetition_penalty":0)",
+                                        R"("repeat_penalty":1e-300)",
+                                        R"("max_tokens":0)",
+                                        R"("max_tokens":-5)",
+                                        R"("max_tokens":9223372036854775808)",
+                                        R"("max_tokens":"4")",
+                                        R"("max_tokens":4.5)",
+                                        R"("max_tokens":true)",
+                                        R"("max_tokens":[])",
+                                        R"("max_tokens":{})",
+                                        R"("n":0)",
+                                        R"("n":-1)",
+                                        R"("n":1000000000)",
+                                        R"("best_of":1000000000)",
+                                        R"("logprobs":21)",
+                                        R"("logprobs":-1)",
+                                        R"("logprobs":true)",
+                                        R"("seed":18446744073709551616)",
+                                        R"("seed":1.5)",
+                                        R"("stream":"yes")",
+                                        R"("stream_options":[])",
+                                        R"("min_tokens":-1)",
+                                        R"("stop":"")",
+                                        R"("stop":[""])",
+                                        R"("stop":[1,{}])",
+                                        R"("stop":{})",
+                                        R"("logit_bias":{"-1":1})",
+                                        R"("logit_bias":{"a":1})",
+                                        R"("logit_bias":{"1":1e308})",
+                                        R"("logit_bias":{"1":"x"})",
+                                        R"("logit_bias":[1])",
+                                        R"("stop_token_ids":[-1])",
+                                        R"("stop_token_ids":7)",
+                                        R"("cache_salt":7)",
+                                        R"("priority":1e9)",
+                                        R"("model":7)",
+                                        R"("echo":1)",
+                                        R"("ignore_eos":"no")",
+                                        R"("response_format":7)",
+                                        R"("response_format":{})"}) {
+    const size_t end = member.find('"', 1);
+    EXPECT_EQ(Fault(member), member.substr(1, end - 1)) << member;
+  }
+}
+
+TEST(ReadCompletionRequest, BoundsListsAtTheirLimits) {
+  const auto stops = [](size_t count) {
+    std::string list = "\"stop\":[\"a\"";
+    for (size_t i = 1; i < count; ++i) list += ",\"a\"";
+    return list + "]";
+  };
+  EXPECT_EQ(Fault(stops(kMaxStopStrings)), "");
+  EXPECT_EQ(Fault(stops(kMaxStopStrings + 1)), "stop");
+  EXPECT_EQ(Fault("\"stop\":\"" + std::string(kMaxStopStringBytes, 'a') + "\""), "");
+  EXPECT_EQ(Fault("\"stop\":\"" + std::string(kMaxStopStringBytes + 1, 'a') + "\""), "stop");
+  const auto biases = [](size_t count) {
+    std::string object = "\"logit_bias\":{\"0\":1";
+    for (size_t i = 1; i < count; ++i) object += ",\"" + std::to_string(i) + "\":1";
+    return object + "}";
+  };
+  EXPECT_EQ(Fault(biases(kMaxLogitBiases)), "");
+  EXPECT_EQ(Fault(biases(kMaxLogitBiases + 1)), "logit_bias");
+}
+
+TEST(ReadCompletionRequest, RefusesCombinationsThatMakeNoSense) {
+  EXPECT_EQ(Fault(R"("n":2,"best_of":1)"), "best_of");
+  EXPECT_EQ(Fault(R"("best_of":2,"stream":true)"), "best_of");
+  EXPECT_EQ(Fault(R"("min_tokens":5,"max_tokens":4)"), "min_tokens");
+  EXPECT_EQ(Fault(R"("min_tokens":17)"), "min_tokens");  // of the 16 of the default
+  EXPECT_EQ(Fault(R"("echo":true,"logprobs":1)"), "logprobs");
+}
+
+TEST(ReadCompletionRequest, RefusesWhatItDoesNotHaveUnlessItIsDeclined) {
+  EXPECT_EQ(Fault(R"("suffix":"x")"), "suffix");
+  EXPECT_EQ(Fault(R"("suffix":null)"), "");
+  EXPECT_EQ(Fault(R"("suffix":"")"), "");
+  EXPECT_EQ(Fault(R"("tools":[])"), "");
+  EXPECT_EQ(Fault(R"("tools":[{}])"), "tools");
+  EXPECT_EQ(Fault(R"("grammar":"root ::= x")"), "grammar");
+  EXPECT_EQ(Fault(R"("response_format":{"type":"text"})"), "");
+  EXPECT_EQ(Fault(R"("response_format":{"type":"json_object"})"), "response_format");
+}
+
+TEST(ReadCompletionRequest, ReportsFieldsThatNobodyKnows) {
+  EXPECT_EQ(Completion(R"("zebra":1,"user":"u","ape":2)").ignored,
+            (std::vector<std::string>{"zebra", "ape"}));
+}
+
+TEST(ReadPrompts, TakesTheFourForms) {
+  const auto count = [](std::string_view json) {
+    const auto prompts = ReadPrompts("prompt", Json(json));
+    const auto* list = std::get_if<std::vector<PromptInput>>(&prompts);
+    return list == nullptr ? size_t{0} : list->size();
+  };
+  EXPECT_EQ(count("\"a\""), 1u);
+  EXPECT_EQ(count("[\"a\",\"b\"]"), 2u);
+  EXPECT_EQ(count("[1,2,3]"), 1u);
+  EXPECT_EQ(count("[[1,2],[3]]"), 2u);
+  for (const std::string_view bad : {"[]", "[[]]", "7", "{}", "[-1]", "[1.5]", "[99999999999]",
+                                     "[[1,2],[\"a\",3],[]]", "[1,\"a\"]", "true"}) {
+    EXPECT_EQ(count(bad), 0u) << bad;
+  }
+  const auto many = [&](size_t n) {
+    std::string list = "[\"a\"";
+    for (size_t i = 1; i < n; ++i) list += ",\"a\"";
+    return count(list + "]");
+  };
+  EXPECT_EQ(many(kMaxPrompts), kMaxPrompts);
+  EXPECT_EQ(many(kMaxPrompts + 1), 0u);
+}
+
+TEST(ReadChatRequest, TakesMessagesAndParts) {
+  const auto request = ReadChatRequest(Json(
+      R"({"messages":[{"role":"system","content":"s"},
+                      {"role":"user","content":[{"type":"text","text":"a"},
+                                                {"type":"text","text":"b"}]}],
+          "max_tokens":9,"max_completion_tokens":7,"logprobs":true,"top_logprobs":2})"));
+  const auto& chat = std::get<GenerationRequest>(request);
+  EXPECT_EQ(chat.request.stop.max_tokens, 7);
+  EXPECT_EQ(chat.request.sampling.top_logprobs, 2);
+  EXPECT_EQ(chat.chat.at("messages").at(1).at("content"), "ab");
+  EXPECT_EQ(chat.chat.at("add_generation_prompt"), true);
+}
+
+TEST(ReadChatRequest, RefusesWhatIsNoConversation) {
+  for (const std::string_view messages :
+       {"[]", "7", "null", "[7]", "[{}]", R"([{"role":7,"content":"x"}])",
+        R"([{"role":"system\n","content":"x"}])", R"([{"role":"user"}])",
+        R"([{"role":"user","content":null}])", R"([{"role":"user","content":7}])",
+        R"([{"role":"user","content":{}}])", R"([{"role":"user","content":[7]}])",
+        R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///x"}}]}])"}) {
+    const std::string fault = ChatFault("{\"messages\":" + std::string(messages) + "}");
+    EXPECT_TRUE(fault.starts_with("messages")) << messages << " -> " << fault;
+  }
+  EXPECT_EQ(ChatFault("{}"), "messages");
+}
+
+TEST(ReadChatRequest, NeedsLogprobsForTopLogprobs) {
+  const std::string messages = R"("messages":[{"role":"user","content":"x"}])";
+  EXPECT_EQ(ChatFault("{" + messages + R"(,"top_logprobs":1})"), "top_logprobs");
+  EXPECT_EQ(ChatFault("{" + messages + R"(,"logprobs":true,"top_logprobs":21})"), "top_logprobs");
+  EXPECT_EQ(ChatFault("{" + messages + R"(,"logprobs":true,"top_logprobs":-1})"), "top_logprobs");
+  EXPECT_EQ(Chat(R"("logprobs":true)").request.sampling.top_logprobs, 0);
+}
+
+}  // namespace
+}  // namespace skald::server

@@ -1,0 +1,77 @@
+#include "server/router.h"
+
+#include <gtest/gtest.h>
+
+#include "server/activity.h"
+#include "server/metrics.h"
+
+namespace skald::server {
+namespace {
+
+int Refused(std::string_view method, std::string_view path) {
+  const auto route = FindRoute(method, path);
+  const auto* error = std::get_if<ApiError>(&route);
+  return error == nullptr ? 0 : error->status;
+}
+
+TEST(FindRoute, KnowsItsRoutes) {
+  EXPECT_EQ(std::get<Route>(FindRoute("POST", "/v1/completions")), Route::kCompletions);
+  EXPECT_EQ(std::get<Route>(FindRoute("GET", "/v1/models")), Route::kModels);
+  EXPECT_EQ(std::get<Route>(FindRoute("HEAD", "/livez")), Route::kLive);
+  EXPECT_EQ(std::get<Route>(FindRoute("GET", "/v1/models/a/b")), Route::kModel);
+  EXPECT_EQ(ModelIdOf("/v1/models/a/b"), "a/b");
+}
+
+TEST(FindRoute, RefusesOtherMethods) {
+  for (const char* method : {"GET", "HEAD", "PUT", "OPTIONS", "TRACE", "CONNECT", "post"})
+    EXPECT_EQ(Refused(method, "/v1/completions"), 405) << method;
+  for (const char* method : {"POST", "DELETE", "FOO"})
+    EXPECT_EQ(Refused(method, "/v1/models"), 405) << method;
+}
+
+TEST(FindRoute, ComparesPathsAsTheyAre) {
+  for (const char* path :
+       {"/", "", "*", "/v1", "/v1/completions/", "//v1/completions", "/V1/completions",
+        "/v1/../metrics", "/%6detrics", "/metrics%00", "/..%5cmetrics", "/v1/models/"})
+    EXPECT_EQ(Refused("GET", path), 404) << path;
+}
+
+TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
+  EngineStats stats;
+  stats.prompt_tokens = 12;
+  stats.pages_total = 8;
+  stats.pages_held = 2;
+  stats.ttft_seconds.Add(0.5);
+  stats.finished[static_cast<size_t>(FinishReason::kStop)] = 3;
+  const std::string text = MetricsText({.stats = stats, .model_name = "a\"b"});
+  for (const char* line :
+       {"skald_prompt_tokens_total{model_name=\"a\\\"b\"} 12\n",
+        "vllm:prompt_tokens_total{model_name=\"a\\\"b\"} 12\n",
+        "vllm:kv_cache_usage_perc{model_name=\"a\\\"b\"} 0.25\n",
+        "skald_requests_finished_total{model_name=\"a\\\"b\",reason=\"stop\"} 3\n",
+        "vllm:cache_config_info{model_name=\"a\\\"b\",block_size=\"32\",num_gpu_blocks=\"8\"} 1\n",
+        "skald_time_to_first_token_seconds_bucket{model_name=\"a\\\"b\",le=\"+Inf\"} 1\n",
+        "skald_time_to_first_token_seconds_sum{model_name=\"a\\\"b\"} 0.5\n",
+        "# TYPE vllm:num_requests_running gauge\n"}) {
+    const size_t first = text.find(line);
+    EXPECT_NE(first, std::string::npos) << line;
+    EXPECT_EQ(text.find(line, first + 1), std::string::npos) << line;
+  }
+}
+
+TEST(Activity, CallsTheEngineStalledOnlyWhileItIsWaitedFor) {
+  Activity activity;
+  EXPECT_FALSE(activity.EngineStalled(1000));
+  activity.Begin(1000);
+  EXPECT_FALSE(activity.EngineStalled(1000 + Activity::kStallSeconds));
+  EXPECT_TRUE(activity.EngineStalled(1001 + Activity::kStallSeconds));
+  activity.Progress(1020);
+  EXPECT_FALSE(activity.EngineStalled(1001 + Activity::kStallSeconds));
+  activity.End();
+  EXPECT_FALSE(activity.EngineStalled(5000));
+  activity.Begin(5000);  // the wait begins now, whatever came long ago
+  EXPECT_FALSE(activity.EngineStalled(5001));
+}
+
+}  // namespace
+}  // namespace skald::server

@@ -1,0 +1,345 @@
+// The server over real sockets, with the bundled model.
+#include "skald/server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread.h"
+#include "server/test_client.h"
+
+namespace skald::server {
+namespace {
+
+const Model& Tales() {
+  static const Result<Model> model =
+      LoadModel({.path = SKALD_SOURCE_DIR "/models/tales/tales.gguf"});
+  return *model;
+}
+
+// A server that runs on a thread of its own until the end of the test.
+class Running {
+ public:
+  explicit Running(EngineOptions engine = {}, ServerOptions options = {}) {
+    if (engine.kv_positions == 0) engine.kv_positions = 8192;
+    engine.threads = 1;  // tests run beside each other
+    options.port = 0;
+    options.model_name = "tales";
+    options.version = "1";
+    options.secret = "0123456789abcdef";
+    options.unix_seconds = [] { return int64_t{1'700'000'000}; };
+    server_.emplace(*Server::Create(Tales(), *Engine::Create(Tales(), engine), std::move(options)));
+    thread_.emplace([this] { EXPECT_TRUE(server_->Run().ok()); });
+  }
+  ~Running() { Join(); }
+
+  uint16_t port() const { return server_->port(); }
+  void Stop() { server_->Stop(); }
+  void Join() {
+    server_->Stop();
+    thread_.reset();
+  }
+
+ private:
+  std::optional<Server> server_;
+  std::optional<Thread> thread_;
+};
+
+std::string Complete(uint16_t port, std::string_view json) {
+  return Ask(port, Post("/v1/completions", json));
+}
+
+// What stands behind `name` in a JSON document of one answer, up to a comma or bracket.
+std::string Member(std::string_view json, std::string_view name) {
+  const size_t at = json.find("\"" + std::string(name) + "\":");
+  if (at == std::string_view::npos) return {};
+  const size_t begin = at + name.size() + 3;
+  return std::string(json.substr(begin, json.find_first_of(",}]", begin) - begin));
+}
+
+// The string behind every `name` of a document, escapes as they are.
+std::string Texts(std::string_view json, std::string_view name) {
+  const std::string key = "\"" + std::string(name) + "\":\"";
+  std::string all;
+  for (size_t at = json.find(key); at != std::string_view::npos; at = json.find(key, at)) {
+    at += key.size();
+    while (json[at] != '"') {
+      if (json[at] == '\\') all += json[at++];
+      all += json[at++];
+    }
+  }
+  return all;
+}
+
+// The value of a metric without labels but the model's.
+double Metric(uint16_t port, const std::string& name, const std::string& labels = {}) {
+  const std::string text = BodyOf(Ask(port, Get("/metrics")));
+  const std::string line = "\n" + name + "{model_name=\"tales\"" + labels + "} ";
+  const size_t at = text.find(line);
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size(), 30));
+}
+
+// Waits until `condition` holds, 10 seconds at most.
+template <typename Condition>
+bool Soon(Condition condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+constexpr std::string_view kEndless =
+    R"({"prompt":"The fox","max_tokens":300,"ignore_eos":true,"seed":1})";
+constexpr std::string_view kEndlessStream =
+    R"({"prompt":"The fox","max_tokens":300,"ignore_eos":true,"seed":1,"stream":true})";
+
+TEST(Server, AnswersEveryRoute) {
+  const Running server;
+  for (const char* path : {"/livez", "/readyz", "/health", "/v1/models", "/v1/models/tales",
+                           "/metrics", "/version", "/props", "/slots"}) {
+    EXPECT_TRUE(Ask(server.port(), Get(path)).starts_with("HTTP/1.1 200 OK\r\n")) << path;
+  }
+  EXPECT_TRUE(Ask(server.port(), Get("/v1/models/other")).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(Ask(server.port(), Get("/none")).starts_with("HTTP/1.1 404 "));
+  EXPECT_TRUE(Ask(server.port(), Get("/v1/completions")).starts_with("HTTP/1.1 405 "));
+}
+
+TEST(Server, CompletesWithUsageAndTheSameTextForTheSameSeed) {
+  const Running server;
+  const std::string first = Complete(server.port(), R"({"prompt":"The fox","seed":7})");
+  EXPECT_TRUE(first.starts_with("HTTP/1.1 200 OK\r\n")) << first;
+  EXPECT_EQ(Member(first, "prompt_tokens"), "3");
+  EXPECT_EQ(Member(first, "cached_tokens"), "0");
+  const std::string again = Complete(server.port(), R"({"prompt":"The fox","seed":7})");
+  EXPECT_EQ(Texts(first, "text"), Texts(again, "text"));
+  EXPECT_EQ(Member(again, "cached_tokens"), "2");  // all but the last, which must be computed
+}
+
+TEST(Server, StreamsWhatItAnswersWhole) {
+  const Running server;
+  for (const std::string_view fields :
+       {R"("prompt":"The fox","seed":3,"max_tokens":40,"ignore_eos":true)",
+        R"("prompt":"The fox","seed":3,"max_tokens":40,"n":3)",
+        R"("prompt":"The fox","seed":4,"max_tokens":60,"ignore_eos":true,"stop":[" the","."])",
+        R"("prompt":["One day","A bird"],"seed":5,"max_tokens":20,"echo":true)"}) {
+    const std::string whole = Complete(server.port(), "{" + std::string(fields) + "}");
+    const std::string stream =
+        BodyOf(Complete(server.port(), "{" + std::string(fields) + ",\"stream\":true}"));
+    for (int index = 0; index < 3; ++index) {
+      const std::string choice = "\"index\":" + std::to_string(index) + ",";
+      std::string streamed;
+      for (size_t at = stream.find(choice); at != std::string::npos;
+           at = stream.find(choice, at + 1))
+        streamed += Texts(stream.substr(at, stream.find('\n', at) - at), "text");
+      const size_t at = whole.find(choice);
+      const size_t end = whole.find("\"index\":" + std::to_string(index + 1), at);
+      if (at != std::string::npos) {
+        EXPECT_EQ(streamed, Texts(whole.substr(at, end - at), "text")) << fields << index;
+      } else {
+        EXPECT_EQ(streamed, "");
+      }
+    }
+    EXPECT_TRUE(stream.ends_with("data: [DONE]\n\n"));
+  }
+}
+
+TEST(Server, GivesTheAnswersOfOneByOneToManyAtOnce) {
+  constexpr int kRequests = 48;
+  const auto request = [](int i) {
+    return R"({"prompt":"The fox and the lantern went )" + std::to_string(i % 7) +
+           R"(","max_tokens":30,"ignore_eos":true,"stream":true,"seed":)" + std::to_string(i) + "}";
+  };
+  std::vector<std::string> alone;
+  {
+    const Running server;
+    for (int i = 0; i < kRequests; ++i)
+      alone.push_back(Texts(Complete(server.port(), request(i)), "text"));
+  }
+  // Fewer pages than they need together: some wait, some are preempted.
+  const Running server({.kv_positions = 1024, .max_running = 16});
+  std::vector<std::string> together(kRequests);
+  {
+    std::vector<std::thread> clients;
+    for (int i = 0; i < kRequests; ++i) {
+      clients.emplace_back([&, i] {
+        together[static_cast<size_t>(i)] = Texts(Complete(server.port(), request(i)), "text");
+      });
+    }
+    for (std::thread& client : clients) client.join();
+  }
+  EXPECT_EQ(together, alone);
+  EXPECT_TRUE(Soon([&] { return Metric(server.port(), "skald_pages_held") == 0; }));
+}
+
+TEST(Server, CancelsWhenTheClientGoes) {
+  // One sequence at a time: the second request is queued when its client goes.
+  const Running server({.max_running = 1});
+  for (const std::string_view body : {kEndlessStream, kEndless}) {
+    TestClient running(server.port());
+    running.Send(Post("/v1/completions", body));
+    TestClient queued(server.port());
+    queued.Send(Post("/v1/completions", body));
+    queued.Close();
+    running.Close();
+  }
+  EXPECT_TRUE(Soon([&] {
+    return Metric(server.port(), "skald_requests_finished_total", ",reason=\"cancelled\"") == 4;
+  }));
+  EXPECT_EQ(Metric(server.port(), "skald_pages_held"), 0);
+  EXPECT_EQ(Metric(server.port(), "skald_sequences_waiting"), 0);
+}
+
+TEST(Server, AnswersAClientThatHasOnlyEndedItsSide) {
+  const Running server;
+  for (const std::string_view body : {kEndlessStream, kEndless}) {
+    TestClient client(server.port());
+    client.Send(Post("/v1/completions", body));
+    client.EndSending();
+    const std::string answer = client.ReadAll();
+    EXPECT_NE(answer.find("\"finish_reason\":\"length\""), std::string::npos) << answer;
+  }
+}
+
+TEST(Server, AnswersPipelinedRequestsInOrder) {
+  const Running server;
+  TestClient client(server.port());
+  std::string requests;
+  for (int i = 0; i < 20; ++i) {
+    const std::string body =
+        R"({"prompt":"A","max_tokens":2,"model":")" + std::to_string(i) + "\"}";
+    std::string request = i % 2 == 0 ? Post("/v1/completions", body) : Get("/version");
+    request.erase(request.find("Connection: close\r\n"), 19);
+    requests += request;
+  }
+  client.Send(requests + Get("/livez"));
+  const std::string answers = client.ReadAll();
+  size_t at = 0;
+  for (int i = 0; i < 20; ++i) {
+    at = answers.find(i % 2 == 0 ? "HTTP/1.1 404" : "HTTP/1.1 200", at);
+    ASSERT_NE(at, std::string::npos) << i;
+    ++at;
+  }
+  EXPECT_TRUE(answers.ends_with("{\"status\":\"ok\"}"));
+}
+
+TEST(Server, RefusesBeforeItReadsTheBody) {
+  const Running server({}, {.api_keys = "secret-key"});
+  TestClient no_key(server.port());
+  no_key.Send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n");
+  EXPECT_TRUE(no_key.ReadUntil("\r\n").starts_with("HTTP/1.1 401 "));
+  TestClient too_long(server.port());
+  too_long.Send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\nx");
+  EXPECT_TRUE(too_long.ReadUntil("\r\n").starts_with("HTTP/1.1 413 "));
+  EXPECT_TRUE(Ask(server.port(), Get("/metrics")).starts_with("HTTP/1.1 401 "));
+  EXPECT_TRUE(Ask(server.port(), Get("/livez")).starts_with("HTTP/1.1 200 "));
+}
+
+TEST(Server, ContinuesWhereTheClientWaitsForIt) {
+  const Running server;
+  TestClient client(server.port());
+  const std::string body = R"({"content":"a"})";
+  std::string request = Post("/tokenize", body);
+  request.resize(request.size() - body.size());
+  request.insert(request.size() - 2, "Expect: 100-continue\r\n");
+  client.Send(request);
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.Send(body);
+  EXPECT_TRUE(client.ReadAll().starts_with("HTTP/1.1 200 "));
+}
+
+TEST(Server, ReadsLongBodiesOnTheWorker) {
+  const Running server;
+  const std::string text(100'000, 'a');
+  const std::string tokens =
+      Ask(server.port(), Post("/tokenize", "{\"content\":\"" + text + "\"}"));
+  EXPECT_TRUE(tokens.starts_with("HTTP/1.1 200 "));
+  const std::string refused = Complete(server.port(), "{\"prompt\":\"" + text + "\"}");
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 400 "));
+  EXPECT_EQ(Member(refused, "code"), "\"context_length_exceeded\"");
+}
+
+TEST(Server, RefusesWhenTheQueueIsFull) {
+  const Running server({.max_running = 1, .max_queued = 1});
+  std::vector<std::unique_ptr<TestClient>> clients;
+  std::string answer;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+    clients.back()->Send(Post("/v1/completions", kEndless));
+  }
+  int full = 0;
+  for (const auto& client : clients) {
+    answer = client->ReadAll();
+    if (answer.find("HTTP/1.1 503 ") == std::string::npos) continue;
+    ++full;
+    EXPECT_NE(answer.find("retry-after: 1\r\n"), std::string::npos);
+    EXPECT_EQ(Member(answer, "code"), "\"overloaded\"");
+  }
+  EXPECT_GT(full, 0);
+}
+
+TEST(Server, LetsStreamsEndWhenItStops) {
+  Running server;
+  TestClient client(server.port());
+  client.Send(Post("/v1/completions", kEndlessStream));
+  std::string answer = client.ReadUntil("data: ");
+  server.Stop();
+  answer += client.ReadAll();
+  EXPECT_NE(answer.find("data: [DONE]"), std::string::npos);
+  const uint16_t port = server.port();
+  server.Join();
+  EXPECT_FALSE(TestClient(port).connected());
+}
+
+TEST(Server, CutsOffWithAnErrorWhatDoesNotEnd) {
+  Running server({}, {.drain_seconds = 0});
+  TestClient client(server.port());
+  client.Send(Post("/v1/completions", kEndlessStream));
+  std::string answer = client.ReadUntil("data: ");
+  server.Stop();
+  answer += client.ReadAll();
+  EXPECT_TRUE(answer.find("shutting_down") != std::string::npos ||
+              answer.find("[DONE]") != std::string::npos);
+  server.Join();
+}
+
+TEST(Server, LogsWhatHappenedAndNothingOfThePrompt) {
+  std::atomic<int> lines = 0;
+  AccessRecord last;
+  {
+    const Running server({}, {.on_access = [&](const AccessRecord& record) {
+                           last = record;
+                           ++lines;
+                         }});
+    Complete(server.port(), R"({"prompt":"The fox","max_tokens":3,"ignore_eos":true})");
+    ASSERT_TRUE(Soon([&] { return lines == 1; }));
+  }
+  EXPECT_EQ(last.client, "127.0.0.1");
+  EXPECT_EQ(last.method, "POST");
+  EXPECT_EQ(last.path, "/v1/completions");
+  EXPECT_EQ(last.status, 200);
+  EXPECT_EQ(last.prompt_tokens, 3);
+  EXPECT_EQ(last.output_tokens, 3);
+}
+
+TEST(ServerCreate, RefusesOtherMachinesWithoutKeys) {
+  const auto create = [](ServerOptions options) {
+    options.secret = "0123456789abcdef";
+    options.unix_seconds = [] { return int64_t{0}; };
+    options.port = 0;
+    return Server::Create(Tales(), *Engine::Create(Tales(), {}), std::move(options)).status();
+  };
+  EXPECT_EQ(create({.host = "0.0.0.0"}).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(create({.host = "not an address"}).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(create({.host = "127.0.0.1", .api_keys = "short"}).code(), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(create({.host = "0.0.0.0", .api_keys = "long-enough-key"}).ok());
+  EXPECT_TRUE(create({.host = "127.0.0.1"}).ok());
+}
+
+}  // namespace
+}  // namespace skald::server
