@@ -19,7 +19,7 @@ ROOM_MAY_INCLUDE = {
     "kv": {"base", "tensor", "kernels"},
     "sampling": {"base", "tensor", "kernels"},
     "model": {"base", "tensor", "kernels", "kv"},
-    "load": {"base", "tensor", "formats", "text", "kernels", "kv", "model"},
+    "load": {"base", "tensor", "formats", "text", "chat", "kernels", "kv", "model"},
     "engine": {"base", "kernels", "kv", "sampling", "model"},
     "server": {"base"},
     "cli": {"base"},

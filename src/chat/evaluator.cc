@@ -1,0 +1,201 @@
+#include "chat/evaluator.h"
+
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "chat/python_format.h"
+
+namespace skald::chat {
+
+namespace {
+
+Status ErrorAt(int line, std::string message) {
+  return Status(ErrorCode::kInvalidArgument,
+                "chat template, line " + std::to_string(line) + ": " + std::move(message));
+}
+
+}  // namespace
+
+Result<Text> Evaluator::Run(const std::vector<std::pair<Symbol, Value>>& variables) {
+  TextBuilder output(runtime_.budget());
+  output_ = &output;
+  ScopeFrame frame(scopes_, nullptr);
+  (*frame).Keep();
+  for (const auto& [symbol, value] : variables) (*frame).Set(symbol, value);
+  // Assignments of the template go to the same scope, as in Jinja.
+  ASSIGN_OR_RETURN(const Flow flow, Execute(tree_.body, *frame));
+  CHECK(flow == Flow::kNext);
+  RETURN_IF_ERROR(runtime_.budget().status());
+  return output.Take();
+}
+
+Result<Evaluator::Flow> Evaluator::Execute(const Body& body, Scope& scope) {
+  const Level level(&depth_);
+  for (const Statement& statement : body) {
+    if (depth_ > kMaxRunDepth) {
+      return Status(ErrorCode::kResourceExhausted,
+                    "chat template, line " + std::to_string(statement.line) +
+                        ": macros are nested too deeply; expected at most " +
+                        std::to_string(kMaxRunDepth) + " levels");
+    }
+    if (!runtime_.budget().Spend(1)) return runtime_.budget().status();
+    ASSIGN_OR_RETURN(const Flow flow, Execute(statement, scope));
+    if (flow != Flow::kNext) return flow;
+  }
+  return Flow::kNext;
+}
+
+Result<Evaluator::Flow> Evaluator::Execute(const Statement& statement, Scope& scope) {
+  switch (statement.kind) {
+    case StatementKind::kText: output_->Add(statement.text); break;
+    case StatementKind::kPrint: {
+      ASSIGN_OR_RETURN(const Value value, Evaluate(*statement.value, scope));
+      output_->Add(ToText(runtime_.budget(), value));
+      break;
+    }
+    case StatementKind::kSet:
+    case StatementKind::kSetBlock:
+    case StatementKind::kFilterBlock: RETURN_IF_ERROR(ExecuteSet(statement, scope)); break;
+    case StatementKind::kSetAttribute:
+      RETURN_IF_ERROR(ExecuteSetAttribute(statement, scope));
+      break;
+    case StatementKind::kIf: return ExecuteIf(statement, scope);
+    case StatementKind::kFor: RETURN_IF_ERROR(ExecuteFor(statement, scope)); break;
+    case StatementKind::kMacro:
+      scope.Keep();
+      scope.Set(statement.targets[0].symbol,
+                runtime_.heap.NewCallable({.macro = statement.macro.get(), .scope = &scope}));
+      break;
+    case StatementKind::kGeneration: {
+      ScopeFrame inner(scopes_, &scope);
+      ASSIGN_OR_RETURN(const Text text, Capture(statement.body, *inner));
+      output_->Add(text);
+      break;
+    }
+    case StatementKind::kBreak: return Flow::kBreak;
+    case StatementKind::kContinue: return Flow::kContinue;
+  }
+  return Flow::kNext;
+}
+
+Result<Evaluator::Flow> Evaluator::ExecuteIf(const Statement& statement, Scope& scope) {
+  for (const Branch& branch : statement.branches) {
+    ASSIGN_OR_RETURN(const Value condition, Evaluate(*branch.condition, scope));
+    if (IsTrue(condition)) return Execute(branch.body, scope);
+  }
+  return Execute(statement.else_body, scope);
+}
+
+// What the loop walks over: the collection itself, or, filtered by the loop's condition, a new one.
+Result<const Sequence*> Evaluator::LoopItems(const Statement& statement, Scope& scope) {
+  ASSIGN_OR_RETURN(const Value value, Evaluate(*statement.value, scope));
+  auto* const* sequence = std::get_if<Sequence*>(&value);
+  if (sequence != nullptr && statement.condition == nullptr &&
+      (*sequence)->kind != SequenceKind::kGenerator)
+    return *sequence;
+  Result<std::vector<Value>> items = Iterate(runtime_, value);
+  if (!items.ok()) return ErrorAt(statement.line, items.status().message());
+  Sequence* kept = runtime_.heap.NewSequence();
+  for (const Value& item : *items) {
+    if (statement.condition != nullptr) {
+      ScopeFrame inner(scopes_, &scope);
+      RETURN_IF_ERROR(Assign(statement, item, *inner));
+      ASSIGN_OR_RETURN(const Value condition, Evaluate(*statement.condition, *inner));
+      if (!IsTrue(condition)) continue;
+    }
+    runtime_.heap.Append(*kept, item);
+  }
+  return kept;
+}
+
+Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
+  ASSIGN_OR_RETURN(const Sequence* items, LoopItems(statement, scope));
+  if (items->items.empty()) {
+    ScopeFrame inner(scopes_, &scope);
+    ASSIGN_OR_RETURN(const Flow flow, Execute(statement.else_body, *inner));
+    CHECK(flow == Flow::kNext);
+    return Ok();
+  }
+  LoopState* loop = runtime_.heap.NewLoop({.items = items, .depth = loop_depth_ + 1});
+  ++loop_depth_;
+  // The body may append to the collection: the end is looked up again each time.
+  for (; loop->index < items->items.size(); ++loop->index) {
+    ScopeFrame inner(scopes_, &scope);
+    (*inner).Set(loop_symbol_, loop);
+    RETURN_IF_ERROR(Assign(statement, items->items[loop->index], *inner));
+    ASSIGN_OR_RETURN(const Flow flow, Execute(statement.body, *inner));
+    if (!runtime_.budget().Spend(1)) return runtime_.budget().status();
+    if (flow == Flow::kBreak) break;
+  }
+  --loop_depth_;
+  return Ok();
+}
+
+Status Evaluator::Assign(const Statement& statement, const Value& value, Scope& scope) {
+  if (!statement.unpacks) {
+    scope.Set(statement.targets[0].symbol, value);
+    return Ok();
+  }
+  Result<std::vector<Value>> parts = Iterate(runtime_, value);
+  if (!parts.ok()) return ErrorAt(statement.line, parts.status().message());
+  if (parts->size() != statement.targets.size()) {
+    return ErrorAt(statement.line, "expected " + std::to_string(statement.targets.size()) +
+                                       " values to unpack, found " + std::to_string(parts->size()));
+  }
+  for (size_t i = 0; i < parts->size(); ++i) scope.Set(statement.targets[i].symbol, (*parts)[i]);
+  return Ok();
+}
+
+// What `body` prints.
+Result<Text> Evaluator::Capture(const Body& body, Scope& scope) {
+  TextBuilder captured(runtime_.budget());
+  TextBuilder* const outer = std::exchange(output_, &captured);
+  Result<Flow> flow = Execute(body, scope);
+  output_ = outer;
+  if (!flow.ok()) return std::move(flow).status();
+  return captured.Take();
+}
+
+// `filter` is a chain of kFilter nodes whose innermost has no input: it gets `input`.
+Result<Value> Evaluator::ApplyFilters(const Expression& filter, const Value& input, Scope& scope) {
+  block_input_ = input;
+  return Evaluate(filter, scope);
+}
+
+Status Evaluator::ExecuteSet(const Statement& statement, Scope& scope) {
+  if (statement.kind == StatementKind::kSet) {
+    ASSIGN_OR_RETURN(const Value value, Evaluate(*statement.value, scope));
+    return Assign(statement, value, scope);
+  }
+  Value value;
+  {
+    ScopeFrame inner(scopes_, &scope);
+    ASSIGN_OR_RETURN(value, Capture(statement.body, *inner));
+  }
+  if (statement.value != nullptr) {
+    ASSIGN_OR_RETURN(value, ApplyFilters(*statement.value, value, scope));
+  }
+  if (statement.kind == StatementKind::kSetBlock) return Assign(statement, value, scope);
+  output_->Add(ToText(runtime_.budget(), value));
+  return Ok();
+}
+
+Status Evaluator::ExecuteSetAttribute(const Statement& statement, Scope& scope) {
+  const Target& target = statement.targets[0];
+  const Value* found = scope.Find(target.symbol);
+  const Namespace* space = found == nullptr ? nullptr : std::get_if<Namespace>(found);
+  if (space == nullptr) {
+    return ErrorAt(statement.line,
+                   "cannot assign an attribute of '" + target.name +
+                       "'; expected a namespace, found " +
+                       (found == nullptr ? "nothing" : std::string(TypeName(*found))));
+  }
+  Dict* attributes = space->attributes;
+  ASSIGN_OR_RETURN(const Value value, Evaluate(*statement.value, scope));
+  runtime_.heap.Set(*attributes, Text(statement.name, Origin::kTemplate), value);
+  return Ok();
+}
+
+}  // namespace skald::chat

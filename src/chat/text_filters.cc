@@ -1,0 +1,228 @@
+// The filters that give texts and numbers.
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "base/status_macros.h"
+#include "chat/arguments.h"
+#include "chat/builtins.h"
+#include "chat/json_value.h"
+#include "chat/operators.h"
+#include "chat/python_format.h"
+#include "chat/text_operations.h"
+
+namespace skald::chat {
+
+namespace {
+
+Status Refuse(std::string message) {
+  return Status(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Result<Value> Trim(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"chars"}));
+  Budget& budget = runtime.budget();
+  return Value(Strip(budget, ToText(budget, self), Ends::kBoth, AsText(values[0])));
+}
+
+template <CaseChange kChange>
+Result<Value> Case(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  RETURN_IF_ERROR(Bind(arguments, {}).status());
+  Budget& budget = runtime.budget();
+  return Value(ChangeCase(budget, ToText(budget, self), kChange));
+}
+
+// Without Markup: as str() of Python's Markup class gives a plain copy of most operations.
+Text Plain(Budget& budget, const Text& text) {
+  if (!text.is_markup()) return text;
+  TextBuilder builder(budget);
+  builder.Add(text);
+  return builder.Take();
+}
+
+Result<Value> ReplaceFilter(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"old", "new", "count"}, 2));
+  Budget& budget = runtime.budget();
+  int64_t storage = 0;
+  const int64_t* count = AsInt(values[2], &storage);
+  return Value(Replace(budget, Plain(budget, ToText(budget, self)), ToText(budget, values[0]),
+                       ToText(budget, values[1]), count ? *count : -1));
+}
+
+Result<Value> Safe(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  RETURN_IF_ERROR(Bind(arguments, {}).status());
+  TextBuilder builder(runtime.budget());
+  builder.Add(ToText(runtime.budget(), self));
+  return Value(builder.Take(Markup::kYes));
+}
+
+Result<Value> EscapeFilter(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  RETURN_IF_ERROR(Bind(arguments, {}).status());
+  return Value(Escape(runtime.budget(), ToText(runtime.budget(), self)));
+}
+
+Result<Value> String(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  RETURN_IF_ERROR(Bind(arguments, {}).status());
+  return Value(ToText(runtime.budget(), self));
+}
+
+Result<Value> Indent(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"width", "first", "blank"}));
+  const Text* text = AsText(self);
+  if (text == nullptr) return Refuse("expected a string, found " + std::string(TypeName(self)));
+  Text indentation;
+  if (const Text* given = AsText(values[0])) {
+    indentation = *given;
+  } else {
+    constexpr int64_t kWidth = 4;
+    ASSIGN_OR_RETURN(const int64_t width, SmallNumber(values[0], kWidth));
+    indentation =
+        Text(std::string(static_cast<size_t>(std::max(width, int64_t{0})), ' '), Origin::kTemplate);
+  }
+  TextBuilder builder(runtime.budget());
+  if (IsTrue(values[1])) builder.Add(indentation);
+  // Jinja adds a newline before it splits: what ends in one keeps an empty last line.
+  std::vector<TextRange> lines = SplitLines(text->bytes());
+  const bool ends_in_newline = !lines.empty() && lines.back().end < text->size();
+  if (lines.empty() || ends_in_newline) lines.push_back({text->size(), text->size()});
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) builder.Add("\n", Origin::kTemplate);
+    const bool blank = lines[i].begin == lines[i].end;
+    if (i > 0 && (!blank || IsTrue(values[2]))) builder.Add(indentation);
+    builder.AddSlice(*text, lines[i].begin, lines[i].end);
+  }
+  return Value(builder.Take(text->is_markup() ? Markup::kYes : Markup::kNo));
+}
+
+Result<Value> Format(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  if (!arguments.names.empty()) return Refuse("expected arguments by position");
+  const Value tuple = runtime.heap.NewSequence(SequenceKind::kTuple, arguments.values);
+  ASSIGN_OR_RETURN(Text text, FormatPercent(runtime, ToText(runtime.budget(), self), tuple));
+  return Value(std::move(text));
+}
+
+// Python's int(text) and float(text), as far as decimal numbers go.
+template <typename Number>
+bool ParseNumber(const Text& text, Budget& budget, Number* number) {
+  const Text stripped = Strip(budget, text, Ends::kBoth, nullptr);
+  std::string_view digits = stripped.bytes();
+  if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') digits.remove_prefix(1);
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, *number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+Result<Value> Truncated(double number, const Value& otherwise) {
+  constexpr double kLimit = 9.2e18;  // within 64 bits
+  if (!(std::abs(number) < kLimit)) return otherwise;
+  return Value(static_cast<int64_t>(number));
+}
+
+Result<Value> Int(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"default", "base"}));
+  const Value otherwise = IsUndefined(values[0]) ? Value(int64_t{0}) : values[0];
+  if (IsUndefined(self)) return Refuse("the value is undefined, expected a number or string");
+  int64_t storage = 0;
+  if (const int64_t* whole = AsInt(self, &storage)) return Value(*whole);
+  if (const double* real = std::get_if<double>(&self)) return Truncated(*real, otherwise);
+  const Text* text = AsText(self);
+  if (text == nullptr) return otherwise;
+  int64_t whole = 0;
+  double real = 0;
+  if (ParseNumber(*text, runtime.budget(), &whole)) return Value(whole);
+  if (ParseNumber(*text, runtime.budget(), &real)) return Truncated(real, otherwise);
+  return otherwise;
+}
+
+Result<Value> Float(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"default"}));
+  double real = 0;
+  if (AsDouble(self, &real)) return Value(real);
+  const Text* text = AsText(self);
+  if (text != nullptr && ParseNumber(*text, runtime.budget(), &real)) return Value(real);
+  return IsUndefined(values[0]) ? Value(0.0) : values[0];
+}
+
+Result<Value> Abs(Runtime&, const Value& self, const Arguments& arguments) {
+  RETURN_IF_ERROR(Bind(arguments, {}).status());
+  int64_t storage = 0;
+  const int64_t* whole = AsInt(self, &storage);
+  if (whole != nullptr) return *whole < 0 ? Negate(self) : Plus(self);
+  const double* real = std::get_if<double>(&self);
+  if (real == nullptr) return Refuse("expected a number, found " + std::string(TypeName(self)));
+  return Value(std::abs(*real));
+}
+
+Result<Value> Round(Runtime&, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"precision", "method"}));
+  ASSIGN_OR_RETURN(const int64_t precision, SmallNumber(values[0], 0));
+  double number = 0;
+  if (!AsDouble(self, &number))
+    return Refuse("expected a number, found " + std::string(TypeName(self)));
+  const std::string_view method = AsText(values[1]) ? AsText(values[1])->bytes() : "common";
+  const double scale = std::pow(10.0, static_cast<double>(precision));
+  if (method == "ceil") return Value(std::ceil(number * scale) / scale);
+  if (method == "floor") return Value(std::floor(number * scale) / scale);
+  if (method != "common") return Refuse("method must be common, ceil or floor");
+  int64_t storage = 0;
+  if (precision >= 0 && AsInt(self, &storage) != nullptr) return self;
+  return Value(std::nearbyint(number * scale) / scale);
+}
+
+Result<Value> ToJsonFilter(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  ASSIGN_OR_RETURN(const auto values,
+                   Bind(arguments, {"ensure_ascii", "indent", "separators", "sort_keys"}));
+  JsonStyle style;
+  style.ascii = IsTrue(values[0]);
+  style.sorted = IsTrue(values[3]);
+  if (const Text* indent = AsText(values[1])) {
+    style.indent = indent->bytes();
+  } else if (!IsUndefined(values[1]) && !IsNone(values[1])) {
+    ASSIGN_OR_RETURN(const int64_t width, SmallNumber(values[1], 0));
+    style.indent = std::string(static_cast<size_t>(std::max(width, int64_t{0})), ' ');
+  }
+  if (style.indent) style.item_separator = ",";
+  if (auto* const* pair = std::get_if<Sequence*>(&values[2])) {
+    const std::vector<Value>& items = (*pair)->items;
+    if (items.size() != 2 || AsText(items[0]) == nullptr || AsText(items[1]) == nullptr)
+      return Refuse("expected two strings as separators");
+    style.item_separator = AsText(items[0])->bytes();
+    style.key_separator = AsText(items[1])->bytes();
+  }
+  ASSIGN_OR_RETURN(Text text, ToJson(runtime.budget(), self, style));
+  return Value(std::move(text));
+}
+
+Result<Value> FromJson(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  RETURN_IF_ERROR(Bind(arguments, {}).status());
+  const Text* text = AsText(self);
+  if (text == nullptr) return Refuse("expected a string, found " + std::string(TypeName(self)));
+  return ParseJson(runtime.heap, text->bytes());
+}
+
+constexpr Filter kFilters[] = {
+    {"trim", Trim},
+    {"upper", Case<CaseChange::kUpper>},
+    {"lower", Case<CaseChange::kLower>},
+    {"capitalize", Case<CaseChange::kCapitalize>},
+    {"title", Case<CaseChange::kWords>},
+    {"replace", ReplaceFilter},
+    {"safe", Safe},
+    {"escape", EscapeFilter},
+    {"e", EscapeFilter},
+    {"string", String},
+    {"indent", Indent},
+    {"format", Format},
+    {"int", Int},
+    {"float", Float},
+    {"abs", Abs},
+    {"round", Round},
+    {"tojson", ToJsonFilter},
+    {"from_json", FromJson},
+};
+
+}  // namespace
+
+std::span<const Filter> TextFilters() { return kFilters; }
+
+}  // namespace skald::chat
