@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/exact_math.h"
@@ -13,41 +15,15 @@ namespace skald::sampling {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLowest = std::numeric_limits<float>::lowest();
 
-//// Rows and candidates are weighed in chunks that stay in L1, as plain loops over arrays that the
-/// compiler turns into SIMD code.
+/// Rows and candidates are weighed in chunks that stay in L1.
 constexpr size_t kChunk = 256;
 
-/// (logit - max) * inverse_temperature, the exponent of a mass: 0 for the largest logit, also if
-/// that is +infinity, negative for all others. Monotonic in the logit.
+/// (logit - max) / temperature, by the same operations as the mass.
 double Exponent(float logit, float max, double inverse_temperature) {
-  const double difference = static_cast<double>(logit) - static_cast<double>(max);
-  return logit == max ? 0.0 : difference * inverse_temperature;
+  return kernels::MassExponent(logit, max, inverse_temperature);
 }
-
-/// A chunk of exponents and their masses.
-struct Chunk {
-  std::array<double, kChunk> exponents;
-  std::array<uint64_t, kChunk> masses;
-
-  void SetExponent(size_t i, double exponent) {
-    // Far below -43 ln 2, where the mass is 0, and inside the range of ExactExpInRange.
-    constexpr double kNoMass = -64;
-    exponents[i] = std::max(exponent, kNoMass);
-  }
-
-  /// Computes the first `count` masses. One straight line of arithmetic, to become SIMD code.
-  void Weigh(size_t count) {
-    // 2^52 + mass: the last bit of such a double is worth 1, so the addition rounds to an integer,
-    // which stands in the low bits.
-    constexpr double kRounder = 0x1p+52;
-    for (size_t i = 0; i < count; ++i) {
-      const double share = ExactExpInRange(exponents[i]);
-      const double rounded = share * static_cast<double>(kFullMass) + kRounder;
-      masses[i] = std::bit_cast<uint64_t>(rounded) - std::bit_cast<uint64_t>(kRounder);
-    }
-  }
-};
 
 float MaxLogit(std::span<const Candidate> candidates) {
   float max = -kInfinity;
@@ -61,6 +37,24 @@ uint64_t MassOfFraction(double p, uint64_t total) {
   uint64_t mass = static_cast<uint64_t>(exact);
   if (static_cast<double>(mass) < exact) ++mass;
   return std::clamp<uint64_t>(mass, 1, total);
+}
+
+/// Appends to `out` the tokens of the row with at least `threshold`, above -infinity, and returns
+/// how many. `scratch` has room for all.
+size_t CollectFrom(float threshold, std::span<const float> logits, std::span<const float> block_max,
+                   std::span<Candidate> scratch) {
+  size_t count = 0;
+  for (size_t block = 0; block < block_max.size(); ++block) {
+    if (block_max[block] < threshold) continue;
+    const size_t start = block * static_cast<size_t>(kLogitBlock);
+    const size_t end = std::min(start + static_cast<size_t>(kLogitBlock), logits.size());
+    for (size_t i = start; i < end; ++i) {
+      // count <= i: the write is inside the scratch also when the token is not taken.
+      scratch[count] = {.logit = logits[i], .token = static_cast<TokenId>(i)};
+      count += logits[i] >= threshold ? 1 : 0;
+    }
+  }
+  return count;
 }
 
 /// Keeps the fewest candidates, in the order of `before`, whose masses sum to at least `target`,
@@ -124,6 +118,57 @@ std::span<Candidate> KeepNearestWithMass(std::span<Candidate> candidates, uint64
       begin, end, [=](const Candidate& candidate) { return bucket_of(candidate) < last; });
   const auto rest = KeepHeadWithMass(std::span<Candidate>(middle, end), target - taken, before);
   return candidates.first(static_cast<size_t>(middle - begin) + rest.size());
+}
+
+/// KeepNearestWithMass in the total order, which is that of the distance to the largest logit.
+std::span<Candidate> KeepLikeliestWithMass(std::span<Candidate> candidates, uint64_t target,
+                                           const Weighing& weighing) {
+  const float max = MaxLogit(candidates);
+  const double inverse_temperature = 1.0 / weighing.temperature;
+  return KeepNearestWithMass(candidates, target, [=](const Candidate& candidate) {
+    return -Exponent(candidate.logit, max, inverse_temperature);
+  });
+}
+
+/// The masses of a row, added up by their number of bits (0 to 43): by which power of two each
+/// reaches.
+using MassByWidth = std::array<uint64_t, 64>;
+
+MassByWidth AddUpByWidth(std::span<const float> logits, float max, const Weighing& weighing) {
+  // Two sums in turn: an addition to memory waits for the one before to the same place.
+  std::array<MassByWidth, 2> sums{};
+  std::array<uint64_t, kChunk> masses;
+  for (size_t start = 0; start < logits.size(); start += kChunk) {
+    const auto part = logits.subspan(start, std::min(kChunk, logits.size() - start));
+    masses[part.size() - 1 + part.size() % 2] = 0;  // the pair of an odd last one
+    weighing.masses({.logits = part.data(),
+                     .n = std::ssize(part),
+                     .max = max,
+                     .inverse_temperature = 1.0 / weighing.temperature,
+                     .masses = masses.data()});
+    for (size_t i = 0; i < part.size(); i += 2) {
+      sums[0][std::bit_width(masses[i])] += masses[i];
+      sums[1][std::bit_width(masses[i + 1])] += masses[i + 1];
+    }
+  }
+  for (size_t width = 0; width < sums[0].size(); ++width) sums[0][width] += sums[1][width];
+  return sums[0];
+}
+
+/// A logit such that all tokens below it together have at most `surplus` of the mass of the row,
+/// which is more: close to the highest such power of two of the mass.
+float LogitNotNeededBelow(const MassByWidth& sums, uint64_t surplus, float max,
+                          double temperature) {
+  int width = 0;
+  for (uint64_t below = sums[0]; below <= surplus; below += sums[width]) ++width;
+  // A token that has this mass had at least half a mass less before it was rounded; the rounding
+  // errors of both exponentials are far below the margin.
+  constexpr double kMargin = 1e-9;
+  const double mass = static_cast<double>(uint64_t{1} << (width - 1)) - 0.5;
+  const double exponent = ExactLog(mass / static_cast<double>(kFullMass)) - kMargin;
+  const double logit = static_cast<double>(max) + exponent * temperature;
+  // Rounding to float may go up by half a unit: one further down is safe.
+  return std::nextafter(static_cast<float>(std::max<double>(logit, kLowest)), kLowest);
 }
 
 // Scanning: loops with one operation and a constant count, which compilers turn into SIMD code. A
@@ -241,7 +286,7 @@ TokenId FirstTokenWith(std::span<const float> logits, std::span<const float> blo
 std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
                                  std::span<const float> block_max, std::span<Candidate> scratch) {
   const auto block_count = static_cast<int64_t>(block_max.size());
-  float threshold = std::numeric_limits<float>::lowest();  // everything but -infinity
+  float threshold = kLowest;  // everything but -infinity
   if (k > 0 && k < block_count) {
     for (int64_t block = 0; block < block_count; ++block) scratch[block] = {block_max[block]};
     const auto kth = scratch.begin() + (k - 1);
@@ -249,49 +294,43 @@ std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
                      [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
     threshold = std::max(threshold, kth->logit);
   }
-  size_t count = 0;
-  for (int64_t block = 0; block < block_count; ++block) {
-    if (block_max[block] < threshold) continue;
-    const size_t start = static_cast<size_t>(block * kLogitBlock);
-    const size_t end = std::min(start + kLogitBlock, logits.size());
-    for (size_t i = start; i < end; ++i) {
-      // count <= i: the write is inside the scratch also when the token is not taken.
-      scratch[count] = {.logit = logits[i], .token = static_cast<TokenId>(i)};
-      count += logits[i] >= threshold ? 1 : 0;
-    }
-  }
-  const std::span<Candidate> collected = scratch.first(count);
+  const auto collected = scratch.first(CollectFrom(threshold, logits, block_max, scratch));
   return k > 0 ? KeepTopK(collected, k) : collected;
 }
 
-uint64_t Weigh(std::span<Candidate> candidates, double temperature) {
+uint64_t Weigh(std::span<Candidate> candidates, const Weighing& weighing) {
   CHECK(!candidates.empty() && candidates.size() <= static_cast<size_t>(kMaxCandidates));
   const float max = MaxLogit(candidates);
-  const double inverse_temperature = 1.0 / temperature;
-  Chunk chunk;
+  std::array<float, kChunk> logits;
+  std::array<uint64_t, kChunk> masses;
   uint64_t total = 0;
   for (size_t start = 0; start < candidates.size(); start += kChunk) {
     const auto part = candidates.subspan(start, std::min(kChunk, candidates.size() - start));
+    for (size_t i = 0; i < part.size(); ++i) logits[i] = part[i].logit;
+    weighing.masses({.logits = logits.data(),
+                     .n = static_cast<int64_t>(part.size()),
+                     .max = max,
+                     .inverse_temperature = 1.0 / weighing.temperature,
+                     .masses = masses.data()});
     for (size_t i = 0; i < part.size(); ++i) {
-      chunk.SetExponent(i, Exponent(part[i].logit, max, inverse_temperature));
-    }
-    chunk.Weigh(part.size());
-    for (size_t i = 0; i < part.size(); ++i) {
-      part[i].mass = chunk.masses[i];
-      total += chunk.masses[i];
+      part[i].mass = masses[i];
+      total += masses[i];
     }
   }
   return total;
 }
 
-RowMass MassOfRow(std::span<const float> logits, float max) {
-  Chunk chunk;
+RowMass MassOfRow(std::span<const float> logits, float max, kernels::MassFn masses) {
+  std::array<uint64_t, kChunk> chunk;
   RowMass row = {.max = max};
   for (size_t start = 0; start < logits.size(); start += kChunk) {
     const auto part = logits.subspan(start, std::min(kChunk, logits.size() - start));
-    for (size_t i = 0; i < part.size(); ++i) chunk.SetExponent(i, Exponent(part[i], max, 1.0));
-    chunk.Weigh(part.size());
-    for (size_t i = 0; i < part.size(); ++i) row.mass += chunk.masses[i];
+    masses({.logits = part.data(),
+            .n = static_cast<int64_t>(part.size()),
+            .max = max,
+            .inverse_temperature = 1.0,
+            .masses = chunk.data()});
+    row.mass = std::accumulate(chunk.begin(), chunk.begin() + std::ssize(part), row.mass);
   }
   return row;
 }
@@ -307,11 +346,12 @@ std::span<Candidate> KeepTopK(std::span<Candidate> candidates, int64_t k) {
   return candidates.first(static_cast<size_t>(k));
 }
 
-std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p, double temperature) {
+std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p,
+                                 const Weighing& weighing) {
   if (p >= 1) return candidates;
-  const uint64_t total = Weigh(candidates, temperature);
+  const uint64_t total = Weigh(candidates, weighing);
   const float max = MaxLogit(candidates);
-  const double inverse_temperature = 1.0 / temperature;
+  const double inverse_temperature = 1.0 / weighing.temperature;
   // The sum of mass * x as integers, so that it too is the same in any order: |x e^x| <= 1/e, each
   // term fits 2^41 and the sum 2^61.
   int64_t weighted_sum = 0;
@@ -328,15 +368,21 @@ std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p, doub
   });
 }
 
-std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, double temperature) {
+std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, const Weighing& weighing) {
   if (p >= 1) return candidates;
-  const uint64_t total = Weigh(candidates, temperature);
-  const float max = MaxLogit(candidates);
-  const double inverse_temperature = 1.0 / temperature;
-  // Nearest to the largest logit first is the total order.
-  return KeepNearestWithMass(candidates, MassOfFraction(p, total), [=](const Candidate& candidate) {
-    return -Exponent(candidate.logit, max, inverse_temperature);
-  });
+  const uint64_t total = Weigh(candidates, weighing);
+  return KeepLikeliestWithMass(candidates, MassOfFraction(p, total), weighing);
+}
+
+std::span<Candidate> CollectTopP(const ScannedRow& row, double p, const Weighing& weighing,
+                                 std::span<Candidate> scratch) {
+  const MassByWidth sums = AddUpByWidth(row.logits, row.max, weighing);
+  const uint64_t total = std::accumulate(sums.begin(), sums.end(), uint64_t{0});
+  const uint64_t target = MassOfFraction(p, total);
+  const float threshold = LogitNotNeededBelow(sums, total - target, row.max, weighing.temperature);
+  const auto collected = scratch.first(CollectFrom(threshold, row.logits, row.block_max, scratch));
+  Weigh(collected, weighing);
+  return KeepLikeliestWithMass(collected, target, weighing);
 }
 
 std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double temperature) {
@@ -350,11 +396,11 @@ std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double 
   return {candidates.begin(), end};
 }
 
-TokenId Draw(std::span<Candidate> candidates, double temperature, const RandomKey& key) {
+TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const RandomKey& key) {
   // -log(1 - u) >= u, so a token with u / mass clearly above the smallest time so far has lost. The
   // margin is far above the rounding errors of both sides: skipping never changes the winner.
   constexpr double kMargin = 1.0 + 0x1p-40;
-  Weigh(candidates, temperature);
+  Weigh(candidates, weighing);
   const Candidate* winner = nullptr;
   double winner_time = std::numeric_limits<double>::infinity();
   uint32_t pair_index = 0;

@@ -11,10 +11,10 @@
 ///
 /// The mass: a candidate's share of probability is the integer
 ///     round(2^42 * exp((logit - largest logit) / temperature)),
-/// 0 to 2^42, and a probability is a mass over the sum of the masses of the span. Integer sums are
-/// exact, so they are the same in every order. A token less than 2^-43 times as likely as the best
-/// has mass 0 and is never drawn; all of them together have less than 1.5e-8 of the probability in
-/// a vocabulary of 128,256.
+/// 0 to 2^42 (kernels/mass), and a probability is a mass over the sum of the masses of the span.
+/// Integer sums are exact, so they are the same in every order. A token less than 2^-43 times as
+/// likely as the best has mass 0 and is never drawn; all of them together have less than 1.5e-8 of
+/// the probability in a vocabulary of 128,256.
 ///
 /// Temperature scales the differences inside the mass (by the double nearest to 1 / temperature),
 /// never the logits: it cannot reorder or merge them. A logit of +infinity takes all the mass
@@ -25,6 +25,7 @@
 #include <span>
 
 #include "base/rng.h"
+#include "kernels/mass/mass.h"
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
 
@@ -37,8 +38,13 @@ struct Candidate {
   uint64_t mass = 0;  ///< valid after Weigh for the span it was called with
 };
 
-/// Mass of the most likely candidate.
-inline constexpr uint64_t kFullMass = uint64_t{1} << 42;
+using kernels::kFullMass;  // mass of the most likely candidate
+
+/// How candidates are weighed. No variant of the kernel changes any bit.
+struct Weighing {
+  double temperature = 1;  ///< above 0
+  kernels::MassFn masses = kernels::MassFor(kernels::Isa::kScalar);
+};
 
 /// Most candidates whose masses sum to less than 2^63.
 inline constexpr int64_t kMaxCandidates = int64_t{1} << 20;
@@ -93,9 +99,22 @@ TokenId FirstTokenWith(std::span<const float> logits, std::span<const float> blo
 std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
                                  std::span<const float> block_max, std::span<Candidate> scratch);
 
-/// Computes the mass of every candidate at `temperature` > 0 and returns their sum, at least
-/// kFullMass. Requires 1 to kMaxCandidates candidates.
-uint64_t Weigh(std::span<Candidate> candidates, double temperature);
+/// A row as ScanLogits left it.
+struct ScannedRow {
+  std::span<const float> logits;
+  float max = 0;  ///< above -infinity
+  std::span<const float> block_max;
+};
+
+/// KeepTopP(CollectTopK(row, 0), p), faster: most of the tokens that cannot belong to it are not
+/// collected. `p` < 1.
+/// Cost: the mass of every token, then O(tokens kept) and little more unless logits are tied.
+std::span<Candidate> CollectTopP(const ScannedRow& row, double p, const Weighing& weighing,
+                                 std::span<Candidate> scratch);
+
+/// Computes the mass of every candidate and returns their sum, at least kFullMass. Requires 1 to
+/// kMaxCandidates candidates.
+uint64_t Weigh(std::span<Candidate> candidates, const Weighing& weighing);
 
 /// The softmax normalizer of a row: probabilities are exp(logit - max) * kFullMass / mass.
 struct RowMass {
@@ -104,7 +123,7 @@ struct RowMass {
 };
 
 /// The normalizer of a row with largest logit `max`. Cost: one exponential per token.
-RowMass MassOfRow(std::span<const float> logits, float max);
+RowMass MassOfRow(std::span<const float> logits, float max, kernels::MassFn masses);
 
 /// The natural logarithm of the probability of a token with `logit` in that row; -infinity if the
 /// probability is 0.
@@ -118,23 +137,24 @@ std::span<Candidate> KeepTopK(std::span<Candidate> candidates, int64_t k);
 /// sum to at least `p`. Both quantities contain the logarithm of the normalizer, so the distance
 /// is |x - mean of x| with x = (logit - largest) / temperature: no logarithm is taken. `p` >= 1
 /// keeps all. Masses are recomputed.
-std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p, double temperature);
+std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p,
+                                 const Weighing& weighing);
 
 /// Top-p (Holtzman et al. 2019): the fewest candidates, in the total order, whose probabilities sum
 /// to at least `p`; at least one. `p` >= 1 keeps all. Masses are recomputed.
-std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, double temperature);
+std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, const Weighing& weighing);
 
 /// Min-p: the candidates at least `p` times as likely as the most likely one, decided on logits:
 /// (logit - largest) / temperature >= log p. `p` <= 0 keeps all.
 std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double temperature);
 
-/// Draws one candidate with probability proportional to its mass at `temperature`.
+/// Draws one candidate with probability proportional to its mass.
 ///
 /// Each token has its own random number (draw = token id) and the smallest of -log(1 - u) / mass
 /// wins: an exponential race, the same as the Gumbel-max trick. So the result does not depend on
 /// the order of the candidates, and two similar distributions with the same key mostly give the
 /// same token, which is what makes a draft model's guesses right. A tie goes to the total order.
 /// Cost: one Philox for two tokens; a logarithm only for a token that can still win.
-TokenId Draw(std::span<Candidate> candidates, double temperature, const RandomKey& key);
+TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const RandomKey& key);
 
 }  // namespace skald::sampling

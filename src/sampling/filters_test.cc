@@ -117,7 +117,7 @@ TEST(KeepTopP, KeepsTheLeastHeadThatReachesP) {
       const std::vector<long double> p = Probabilities(sorted, temperature);
       for (const double fraction : kFractions) {
         std::vector<Candidate> work = row;
-        const auto kept = KeepTopP(work, fraction, temperature);
+        const auto kept = KeepTopP(work, fraction, {temperature});
         if (fraction == 1.0) {
           ASSERT_EQ(kept.size(), row.size());
         } else {
@@ -158,7 +158,7 @@ TEST(KeepTypical, KeepsTheLeastSetNearestToTheEntropy) {
       }
       for (const double fraction : kFractions) {
         std::vector<Candidate> work = row;
-        const auto kept = KeepTypical(work, fraction, temperature);
+        const auto kept = KeepTypical(work, fraction, {temperature});
         if (fraction == 1.0) {
           ASSERT_EQ(kept.size(), row.size());
         } else {
@@ -207,22 +207,22 @@ TEST(Filters, DoNotDependOnTheOrderOfTheCandidates) {
     std::vector<Candidate> a = row;
     std::vector<Candidate> b = row;
     std::shuffle(b.begin(), b.end(), random);
-    EXPECT_EQ(Weigh(a, 0.7), Weigh(b, 0.7)) << text;
-    EXPECT_EQ(SortedTokens(KeepTopP(a, 0.8, 0.7)), SortedTokens(KeepTopP(b, 0.8, 0.7))) << text;
-    EXPECT_EQ(SortedTokens(KeepTypical(a, 0.8, 0.7)), SortedTokens(KeepTypical(b, 0.8, 0.7)))
+    EXPECT_EQ(Weigh(a, {0.7}), Weigh(b, {0.7})) << text;
+    EXPECT_EQ(SortedTokens(KeepTopP(a, 0.8, {0.7})), SortedTokens(KeepTopP(b, 0.8, {0.7}))) << text;
+    EXPECT_EQ(SortedTokens(KeepTypical(a, 0.8, {0.7})), SortedTokens(KeepTypical(b, 0.8, {0.7})))
         << text;
     const RandomKey key = {.seed = 3, .position = row.size()};
-    EXPECT_EQ(Draw(a, 0.7, key), Draw(b, 0.7, key)) << text;
+    EXPECT_EQ(Draw(a, {0.7}, key), Draw(b, {0.7}, key)) << text;
   });
 }
 
 TEST(KeepTopP, ResolvesTiesAndExactSumsByTokenId) {
   std::vector<Candidate> row = FromLogits({1, 1, 1, 1});
   std::reverse(row.begin(), row.end());
-  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.5, 1.0)), (std::vector<TokenId>{0, 1}));
-  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.500001, 1.0)), (std::vector<TokenId>{0, 1, 2}));
-  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.499999, 1.0)), (std::vector<TokenId>{0, 1}));
-  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.0, 1.0)), (std::vector<TokenId>{0}));
+  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.5, {1.0})), (std::vector<TokenId>{0, 1}));
+  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.500001, {1.0})), (std::vector<TokenId>{0, 1, 2}));
+  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.499999, {1.0})), (std::vector<TokenId>{0, 1}));
+  EXPECT_EQ(SortedTokens(KeepTopP(row, 0.0, {1.0})), (std::vector<TokenId>{0}));
 }
 
 TEST(KeepTopP, AgreesWithASortOnRowsAsLargeAsAVocabulary) {
@@ -233,7 +233,7 @@ TEST(KeepTopP, AgreesWithASortOnRowsAsLargeAsAVocabulary) {
     for (float& x : logits) x = scale * normal(random);
     std::vector<Candidate> sorted = FromLogits(logits);
     std::sort(sorted.begin(), sorted.end(), Precedes);
-    const uint64_t total = Weigh(sorted, 1.0);
+    const uint64_t total = Weigh(sorted, {1.0});
     for (const double p : {0.0, 0.01, 0.5, 0.95, 0.999999}) {
       uint64_t sum = 0;
       size_t count = 0;
@@ -242,7 +242,7 @@ TEST(KeepTopP, AgreesWithASortOnRowsAsLargeAsAVocabulary) {
       }
       std::vector<Candidate> work = FromLogits(logits);
       const auto expected = SortedTokens(std::span(sorted).first(count));
-      EXPECT_EQ(SortedTokens(KeepTopP(work, p, 1.0)), expected) << scale << " " << p;
+      EXPECT_EQ(SortedTokens(KeepTopP(work, p, {1.0})), expected) << scale << " " << p;
     }
   }
 }
@@ -250,7 +250,7 @@ TEST(KeepTopP, AgreesWithASortOnRowsAsLargeAsAVocabulary) {
 TEST(Weigh, GivesFullMassToTheBestAndRoundsTheRest) {
   const float ln2 = 0.693147180559945f;
   std::vector<Candidate> row = FromLogits({5, 5 - 10 * ln2, 5, -1e30f});
-  const uint64_t total = Weigh(row, 1.0);
+  const uint64_t total = Weigh(row, {1.0});
   EXPECT_EQ(row[0].mass, kFullMass);
   EXPECT_EQ(row[2].mass, kFullMass);
   EXPECT_NEAR(static_cast<double>(row[1].mass), 0x1p32, 0x1p32 * 1e-6);
@@ -260,7 +260,7 @@ TEST(Weigh, GivesFullMassToTheBestAndRoundsTheRest) {
 
 TEST(Weigh, SharesAllMassAmongInfiniteLogits) {
   std::vector<Candidate> row = FromLogits({kInf, 3, kInf, FLT_MAX, -FLT_MAX});
-  EXPECT_EQ(Weigh(row, 0.5), 2 * kFullMass);
+  EXPECT_EQ(Weigh(row, {0.5}), 2 * kFullMass);
   EXPECT_EQ(row[3].mass, 0u);
 }
 
@@ -269,7 +269,7 @@ TEST(Weigh, MatchesTheExponentialOfTheCLibrary) {
   for (int i = 0; i < 3000; ++i)
     row.push_back({.logit = -0.011f * static_cast<float>(i), .token = i});
   for (const double temperature : {1e-6, 0.1, 1.0, 10.0, 1e6}) {
-    Weigh(row, temperature);
+    Weigh(row, {temperature});
     for (const Candidate& c : row) {
       const double share = std::exp(c.logit / temperature);
       EXPECT_NEAR(static_cast<double>(c.mass), share * 0x1p42, 0.51 + share * 0x1p42 * 1e-14);
@@ -314,6 +314,31 @@ TEST(CollectTopK, FindsTheFirstKOfARow) {
   }
 }
 
+TEST(CollectTopP, IsTopPOfTheWholeRow) {
+  std::mt19937 random(27);
+  for (const Kind kind : kKinds) {
+    for (const size_t size : {1, 2, 255, 256, 257, 2999, 3000}) {
+      std::vector<float> row(size);
+      for (const Candidate& c : RandomCandidates(kind, size, random)) row[c.token] = c.logit;
+      if (size > 2) row[1] = -kInf;
+      std::vector<float> block_max((size + kLogitBlock - 1) / kLogitBlock);
+      std::vector<Candidate> all(size);
+      std::vector<Candidate> scratch(size);
+      const float max = ScanLogits(row, block_max).max;
+      for (const double temperature : {1e-3, 0.25, 0.8, 3.0, 1e3}) {
+        for (const double p : kFractions) {
+          if (p == 1) continue;
+          const Weighing weighing = {temperature, kernels::MassFor(kernels::DetectIsa())};
+          const auto candidates = CollectTopK(row, 0, block_max, all);
+          EXPECT_EQ(SortedTokens(CollectTopP({row, max, block_max}, p, weighing, scratch)),
+                    SortedTokens(KeepTopP(candidates, p, {temperature})))
+              << static_cast<int>(kind) << " " << size << " " << temperature << " " << p;
+        }
+      }
+    }
+  }
+}
+
 TEST(CollectTopK, TakesTheLowestTokensOfATieAcrossBlocks) {
   const std::vector<float> row(2000, -1.5f);
   std::vector<float> block_max(8);
@@ -345,7 +370,7 @@ TEST(Logprob, MatchesTheCLibrary) {
     if (max == -kInf) continue;
     long double sum = 0;
     for (const float x : row) sum += std::exp(static_cast<long double>(x) - max);
-    const RowMass mass = MassOfRow(row, max);
+    const RowMass mass = MassOfRow(row, max, kernels::MassFor(kernels::Isa::kScalar));
     for (const float x : row) {
       const long double want = static_cast<long double>(x) - max - std::log(sum);
       if (x == -kInf) {

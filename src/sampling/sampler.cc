@@ -28,17 +28,18 @@ Status BrokenLogits(std::span<const float> logits, const LogitScan& scan) {
 
 }  // namespace
 
-Result<Sampler> Sampler::Create(int64_t vocab_size) {
+Result<Sampler> Sampler::Create(int64_t vocab_size, kernels::Isa isa) {
   if (vocab_size < 1 || vocab_size > kMaxVocabSize) {
     return Status(ErrorCode::kUnsupported, "sampler: vocabulary of " + std::to_string(vocab_size) +
                                                " tokens; expected 1 to " +
                                                std::to_string(kMaxVocabSize));
   }
-  return Sampler(vocab_size);
+  return Sampler(vocab_size, kernels::MassFor(isa));
 }
 
-Sampler::Sampler(int64_t vocab_size)
-    : counts_(vocab_size),
+Sampler::Sampler(int64_t vocab_size, kernels::MassFn masses)
+    : mass_(masses),
+      counts_(vocab_size),
       adjusted_(vocab_size),
       candidates_(vocab_size),
       block_max_(DivCeil(vocab_size, kLogitBlock)) {
@@ -72,16 +73,24 @@ std::span<const float> Sampler::Adjust(const SampleInput& input, const SamplingP
   return adjusted_;
 }
 
-TokenId Sampler::Choose(std::span<const float> row, const SamplingParams& params,
-                        const RandomKey& key) {
-  const Truncation& truncation = params.truncation;
+std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& truncation,
+                                       const Weighing& weighing) {
+  if (truncation.top_k <= 0 && truncation.typical_p >= 1 && truncation.top_p < 1) {
+    return CollectTopP(row, truncation.top_p, weighing, candidates_);
+  }
+  std::span<Candidate> survivors =
+      CollectTopK(row.logits, truncation.top_k, row.block_max, candidates_);
+  survivors = KeepTypical(survivors, truncation.typical_p, weighing);
+  return KeepTopP(survivors, truncation.top_p, weighing);
+}
+
+TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params, const RandomKey& key) {
   // llama.cpp applies temperature after the filters, so they see probabilities at temperature 1.
   const double seen = params.order == SamplingOrder::kLlamaCpp ? 1.0 : params.temperature;
-  std::span<Candidate> survivors = CollectTopK(row, truncation.top_k, block_max_, candidates_);
-  survivors = KeepTypical(survivors, truncation.typical_p, seen);
-  survivors = KeepTopP(survivors, truncation.top_p, seen);
-  survivors = KeepMinP(survivors, truncation.min_p, seen);
-  return Draw(survivors, params.temperature, key);
+  std::span<Candidate> survivors =
+      Truncate(row, params.truncation, {.temperature = seen, .masses = mass_});
+  survivors = KeepMinP(survivors, params.truncation.min_p, seen);
+  return Draw(survivors, {.temperature = params.temperature, .masses = mass_}, key);
 }
 
 Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
@@ -99,10 +108,10 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
   }
   Sampled sampled;
   sampled.token = params.temperature == 0 ? FirstTokenWith(row, block_max_, max)
-                                          : Choose(row, params, input.key);
+                                          : Choose({row, max, block_max_}, params, input.key);
   if (params.top_logprobs.has_value()) {
     if (row.data() != input.logits.data()) ScanLogits(input.logits, block_max_);
-    const RowMass mass = MassOfRow(input.logits, model_scan.max);
+    const RowMass mass = MassOfRow(input.logits, model_scan.max, mass_);
     FillTop(input.logits, *params.top_logprobs, mass);
     sampled.logprob = Logprob(input.logits[sampled.token], mass);
     sampled.top = top_;
@@ -113,7 +122,7 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
 Result<std::span<const TokenLogprob>> Sampler::TopLogprobs(std::span<const float> logits,
                                                            int64_t n) {
   ASSIGN_OR_RETURN(const LogitScan scan, ScanModelLogits(logits));
-  FillTop(logits, n, MassOfRow(logits, scan.max));
+  FillTop(logits, n, MassOfRow(logits, scan.max, mass_));
   return std::span<const TokenLogprob>(top_);
 }
 

@@ -45,7 +45,8 @@ class Sampler {
   static constexpr int64_t kMaxVocabSize = kMaxCandidates;
 
   /// Errors: kUnsupported unless 1 <= vocab_size <= kMaxVocabSize.
-  static Result<Sampler> Create(int64_t vocab_size);
+  /// `isa` chooses the kernels, and changes no result. Requires isa <= DetectIsa().
+  static Result<Sampler> Create(int64_t vocab_size, kernels::Isa isa = kernels::DetectIsa());
 
   int64_t vocab_size() const { return static_cast<int64_t>(counts_.size()); }
 
@@ -65,17 +66,21 @@ class Sampler {
   Result<std::span<const TokenLogprob>> TopLogprobs(std::span<const float> logits, int64_t n);
 
  private:
-  explicit Sampler(int64_t vocab_size);
+  Sampler(int64_t vocab_size, kernels::MassFn masses);
 
   /// Scans `logits` into block_max_. Errors: kNumeric for NaN or nothing above -infinity.
   Result<LogitScan> ScanModelLogits(std::span<const float> logits);
   /// Copies the logits to adjusted_ and applies bias and penalties in the order of `params`.
   std::span<const float> Adjust(const SampleInput& input, const SamplingParams& params);
   /// Filters and draws from a row whose scan is in block_max_; temperature is not 0.
-  TokenId Choose(std::span<const float> row, const SamplingParams& params, const RandomKey& key);
+  TokenId Choose(const ScannedRow& row, const SamplingParams& params, const RandomKey& key);
+  /// The candidates that top-k, typical and top-p leave.
+  std::span<Candidate> Truncate(const ScannedRow& row, const Truncation& truncation,
+                                const Weighing& weighing);
   /// Fills top_ with the n most likely tokens of a row whose mass is known.
   void FillTop(std::span<const float> logits, int64_t n, const RowMass& mass);
 
+  kernels::MassFn mass_;
   std::vector<int32_t> counts_;        // [vocab]; scratch of ApplyPenalties, all 0 between calls
   std::vector<float> adjusted_;        // [vocab]; logits after penalties and bias
   std::vector<Candidate> candidates_;  // [vocab]

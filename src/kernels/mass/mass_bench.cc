@@ -1,0 +1,42 @@
+// Speed of weighing a row of logits in L2: tokens per second, and the share of the speed at which
+// the same registers read them.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/isa/isa.h"
+#include "kernels/mass/mass.h"
+#include "kernels/peak/read_share_for_test.h"
+
+namespace skald::kernels {
+namespace {
+
+void RunMass(benchmark::State& state, Isa isa, int64_t n) {
+  std::vector<float> logits(static_cast<size_t>(n));
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = -static_cast<float>(i % 1000) * 0.02f;
+  std::vector<uint64_t> masses(logits.size());
+  const MassFn mass = MassFor(isa);
+  RunWithReadShare(state, isa, n * 12, [&] {
+    mass({logits.data(), n, 0.0f, 1 / 0.8, masses.data()});
+  });
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * n);
+}
+
+void RegisterAll() {
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa > DetectIsa()) continue;
+    const std::string name = "mass/" + std::string(IsaName(isa)) + "/32000";
+    benchmark::RegisterBenchmark(name.c_str(), RunMass, isa, 32000);
+  }
+}
+
+}  // namespace
+}  // namespace skald::kernels
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  skald::kernels::RegisterAll();
+  benchmark::RunSpecifiedBenchmarks();
+}
