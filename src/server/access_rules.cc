@@ -6,14 +6,6 @@ namespace skald::server {
 
 namespace {
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 // "localhost:8080" -> "localhost", "[::1]:8080" -> "[::1]"
 std::string_view WithoutPort(std::string_view authority) {
   const size_t bracket = authority.rfind(']');
@@ -24,7 +16,7 @@ std::string_view WithoutPort(std::string_view authority) {
 }
 
 bool IsOneOf(const std::vector<std::string>& hosts, std::string_view authority) {
-  return std::find(hosts.begin(), hosts.end(), Lower(WithoutPort(authority))) != hosts.end();
+  return std::find(hosts.begin(), hosts.end(), LowerCase(WithoutPort(authority))) != hosts.end();
 }
 
 bool IsPublic(const HttpRequest& request) {
@@ -43,7 +35,7 @@ std::string_view KeyOf(const HttpRequest& request) {
   if (count > 1) return {};
   if (const auto field = request.Field("authorization")) {
     constexpr std::string_view kScheme = "bearer ";
-    if (Lower(field->substr(0, kScheme.size())) != kScheme) return {};
+    if (LowerCase(field->substr(0, kScheme.size())) != kScheme) return {};
     return field->substr(kScheme.size());
   }
   return {};
@@ -71,10 +63,10 @@ OrError<TenantId> CheckAccess(const AccessRules& rules, const HttpRequest& reque
 }
 
 std::optional<ApiError> CheckContentType(const HttpRequest& request) {
-  const std::string encoding = Lower(request.Field("content-encoding").value_or("identity"));
+  const std::string encoding = LowerCase(request.Field("content-encoding").value_or("identity"));
   if (encoding != "identity")
     return ApiError{.status = 415, .message = "the body must not be encoded"};
-  const std::string type = Lower(request.Field("content-type").value_or(""));
+  const std::string type = LowerCase(request.Field("content-type").value_or(""));
   std::string_view media = std::string_view(type).substr(0, type.find(';'));
   while (media.ends_with(' ')) media.remove_suffix(1);
   const size_t charset = type.find("charset=");

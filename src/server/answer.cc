@@ -1,5 +1,6 @@
 #include "server/answer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -12,12 +13,6 @@ namespace {
 std::string_view ObjectName(GenerationKind kind, std::string_view suffix) {
   if (kind == GenerationKind::kCompletion) return "text_completion";
   return suffix.empty() ? "chat.completion" : "chat.completion.chunk";
-}
-
-int64_t CharactersIn(std::string_view text) {
-  int64_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
-  return count;
 }
 
 void WriteHead(const AnswerFrame& frame, std::string_view suffix, JsonWriter& json) {
@@ -101,6 +96,11 @@ void WriteReason(const Choice& choice, JsonWriter& json) {
 }
 
 }  // namespace
+
+int64_t CharactersIn(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
 
 std::string_view OpenAiFinishReason(FinishReason reason) {
   return reason == FinishReason::kStop ? "stop" : "length";

@@ -54,6 +54,9 @@ struct AnswerFrame {
   bool with_logprobs = false;
 };
 
+/// Characters of a text in UTF-8; of other bytes at most as many.
+int64_t CharactersIn(std::string_view text);
+
 /// "stop" or "length": the finish reasons of OpenAI's enum. Requires a reason that is an end, not a
 /// failure.
 std::string_view OpenAiFinishReason(FinishReason reason);

@@ -43,6 +43,11 @@ std::string Shown(const json::value& value) {
   return "something";
 }
 
+OrError<const json::object*> AsObject(const json::value& body) {
+  if (const json::object* object = body.if_object()) return object;
+  return BadRequest({}, fmt::format("the body is {}, expected an object", Shown(body)));
+}
+
 const json::value* Fields::Any(std::string_view name) {
   asked_.push_back(name);
   const json::value* found = object_.if_contains(name);

@@ -32,6 +32,9 @@ struct Between {
 /// "true", "4.5", "'yes'", "an array": what stands there, short enough for a message.
 std::string Shown(const boost::json::value& value);
 
+/// The object that a body must be; it must outlive what is returned. Errors: 400.
+OrError<const boost::json::object*> AsObject(const boost::json::value& body);
+
 /// See above. The object must outlive it.
 class Fields {
  public:

@@ -19,11 +19,6 @@ bool IsEnd(FinishReason reason) {
          reason == FinishReason::kContext;
 }
 
-int64_t CharactersIn(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-}
-
 // Names of fields that nobody knows, as one field value.
 std::string IgnoredNames(const std::vector<std::string>& names) {
   constexpr size_t kBytesMax = 400;

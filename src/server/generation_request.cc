@@ -87,18 +87,21 @@ void ReadStopStrings(Fields& fields, std::vector<std::string>& stops) {
                                        Shown(*found), kMaxStopStringBytes, kMaxStopStrings)));
 }
 
+// False if one of them is no token id of any vocabulary.
+bool ReadTokens(const json::array& list, std::vector<TokenId>& tokens) {
+  tokens.reserve(list.size());
+  return std::all_of(list.begin(), list.end(), [&](const json::value& id) {
+    const bool is_id = id.is_int64() && id.get_int64() >= 0 && id.get_int64() <= kInt32Max;
+    if (is_id) tokens.push_back(static_cast<TokenId>(id.get_int64()));
+    return is_id;
+  });
+}
+
 void ReadStopTokens(Fields& fields, StopRules& stop) {
   const json::value* found = fields.Any("stop_token_ids");
   if (found == nullptr) return;
   const json::array* list = found->if_array();
-  const bool good = list != nullptr && list->size() <= kMaxStopTokens &&
-                    std::all_of(list->begin(), list->end(), [&](const json::value& id) {
-                      const bool is_id =
-                          id.is_int64() && id.get_int64() >= 0 && id.get_int64() <= kInt32Max;
-                      if (is_id) stop.stop_tokens.push_back(static_cast<TokenId>(id.get_int64()));
-                      return is_id;
-                    });
-  if (!good)
+  if (list == nullptr || list->size() > kMaxStopTokens || !ReadTokens(*list, stop.stop_tokens))
     fields.Fail(BadRequest("stop_token_ids",
                            fmt::format("stop_token_ids is {}, expected an array of at most {} "
                                        "token ids",
@@ -216,15 +219,6 @@ void CheckMinTokens(Fields& fields, const StopRules& stop) {
                                                      stop.min_tokens, stop.max_tokens)));
 }
 
-bool ReadTokens(const json::array& list, std::vector<TokenId>& tokens) {
-  tokens.reserve(list.size());
-  return std::all_of(list.begin(), list.end(), [&](const json::value& id) {
-    const bool is_id = id.is_int64() && id.get_int64() >= 0 && id.get_int64() <= kInt32Max;
-    if (is_id) tokens.push_back(static_cast<TokenId>(id.get_int64()));
-    return is_id;
-  });
-}
-
 bool ReadPrompt(const json::value& value, std::vector<PromptInput>& prompts) {
   if (const json::string* text = value.if_string()) {
     prompts.emplace_back(std::string(*text));
@@ -241,10 +235,6 @@ OrError<GenerationRequest> Finish(Fields& fields, GenerationRequest request) {
   if (fields.error()) return *fields.error();
   request.ignored = fields.Left();
   return request;
-}
-
-ApiError NotAnObject(const json::value& body) {
-  return BadRequest({}, fmt::format("the body is {}, expected an object", Shown(body)));
 }
 
 constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant"};
@@ -339,9 +329,9 @@ OrError<std::vector<PromptInput>> ReadPrompts(std::string_view name, const json:
 }
 
 OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {
-  const json::object* object = body.if_object();
-  if (object == nullptr) return NotAnObject(body);
-  Fields fields(*object);
+  const auto object = AsObject(body);
+  if (const auto* error = std::get_if<ApiError>(&object)) return *error;
+  Fields fields(*std::get<const json::object*>(object));
   GenerationRequest request;
   ReadCommon(fields, request);
   if (request.request.stop.max_tokens < 0) request.request.stop.max_tokens = kCompletionMaxTokens;
@@ -367,9 +357,9 @@ OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {
 }
 
 OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
-  const json::object* object = body.if_object();
-  if (object == nullptr) return NotAnObject(body);
-  Fields fields(*object);
+  const auto object = AsObject(body);
+  if (const auto* error = std::get_if<ApiError>(&object)) return *error;
+  Fields fields(*std::get<const json::object*>(object));
   GenerationRequest request;
   request.kind = GenerationKind::kChat;
   ReadCommon(fields, request);

@@ -16,6 +16,14 @@ std::string_view HttpRequest::Path() const {
   return std::string_view(target).substr(0, target.find('?'));
 }
 
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 std::string_view ReasonPhrase(int status) {
   switch (status) {
     case 100: return "Continue";

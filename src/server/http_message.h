@@ -38,6 +38,9 @@ struct HttpResponse {
   std::string body = {};
 };
 
+/// ASCII letters in lower case, all else as it is.
+std::string LowerCase(std::string_view text);
+
 /// "Not Found". "Unknown" for a status that this server never sends.
 std::string_view ReasonPhrase(int status);
 

@@ -27,14 +27,6 @@ bool IsToken(std::string_view text) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::string_view Trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
@@ -45,7 +37,7 @@ std::string_view Trim(std::string_view text) {
 bool ListHolds(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
-    if (Lower(Trim(list.substr(0, comma))) == word) return true;
+    if (LowerCase(Trim(list.substr(0, comma))) == word) return true;
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return false;
@@ -175,7 +167,7 @@ bool RequestReader::ParseField(std::string_view line) {
   if (colon == std::string_view::npos || !IsToken(line.substr(0, colon)))
     return Refuse(400, "a header line is not NAME: VALUE");
   request_.fields.push_back(
-      {Lower(line.substr(0, colon)), std::string(Trim(line.substr(colon + 1)))});
+      {LowerCase(line.substr(0, colon)), std::string(Trim(line.substr(colon + 1)))});
   return true;
 }
 
@@ -194,11 +186,11 @@ bool RequestReader::CheckFraming() {
       if (length != nullptr) return Refuse(400, "Content-Length stands twice");
       length = &field.value;
     } else if (field.name == "transfer-encoding") {
-      if (chunked_ || request_.is_http_1_0 || Lower(field.value) != "chunked")
+      if (chunked_ || request_.is_http_1_0 || LowerCase(field.value) != "chunked")
         return Refuse(400, "the only transfer coding is chunked, once, with HTTP/1.1");
       chunked_ = true;
     } else if (field.name == "expect") {
-      if (Lower(field.value) != "100-continue") return Refuse(417, "expected 100-continue");
+      if (LowerCase(field.value) != "100-continue") return Refuse(417, "expected 100-continue");
       request_.expects_continue = true;
     }
   }

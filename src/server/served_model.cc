@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <utility>
 
@@ -26,15 +27,28 @@ OrError<std::vector<TokenId>> ChatTokens(const Tokenizer& tokenizer, const json:
   return Tokens(tokenizer, text);
 }
 
+ApiError TooLong(std::string_view at_least, int64_t tokens, int64_t context) {
+  return ApiError{.status = 400,
+                  .message = fmt::format("the prompt has {}{} tokens, the context has room for {} "
+                                         "and at least one more",
+                                         at_least, tokens, context - 1),
+                  .param = "prompt",
+                  .code = "context_length_exceeded"};
+}
+
 std::optional<ApiError> CheckLength(size_t tokens, int64_t context) {
   if (tokens == 0) return BadRequest("prompt", "the prompt is empty");
   if (static_cast<int64_t>(tokens) < context) return std::nullopt;
-  return ApiError{.status = 400,
-                  .message = fmt::format("the prompt has {} tokens, the context has room for {} "
-                                         "and at least one more",
-                                         tokens, context - 1),
-                  .param = "prompt",
-                  .code = "context_length_exceeded"};
+  return TooLong("", static_cast<int64_t>(tokens), context);
+}
+
+// Megabytes need not become tokens to be too many.
+std::optional<ApiError> CheckBytes(const ServedModel& served, const PromptInput& prompt) {
+  const auto* text = std::get_if<std::string>(&prompt);
+  if (text == nullptr) return std::nullopt;
+  const int64_t tokens = static_cast<int64_t>(text->size()) / served.longest_token_bytes;
+  if (tokens < served.engine.context()) return std::nullopt;
+  return TooLong("at least ", tokens, served.engine.context());
 }
 
 OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
@@ -50,12 +64,20 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
     if (auto error = add(ChatTokens(tokenizer, request.chat))) return *error;
   }
   for (const PromptInput& prompt : request.prompts) {
+    if (auto error = CheckBytes(served, prompt)) return *error;
     if (auto error = add(Tokens(tokenizer, prompt))) return *error;
   }
   return all;
 }
 
 }  // namespace
+
+int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
+  size_t longest = 1;
+  for (TokenId id = 0; id < tokenizer.vocab_size(); ++id)
+    longest = std::max(longest, tokenizer.TokenBytes(id).size());
+  return static_cast<int64_t>(longest);
+}
 
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     uint64_t cache_namespace) {

@@ -17,7 +17,11 @@ struct ServedModel {
   const Model& model;
   const Engine& engine;  ///< for its limits; Submit is not const
   std::string name;
+  int64_t longest_token_bytes;  ///< LongestTokenBytes(model.tokenizer())
 };
+
+/// The most bytes of text that one token can stand for.
+int64_t LongestTokenBytes(const Tokenizer& tokenizer);
 
 /// A request whose prompts are tokens: ready for the engine.
 struct PreparedGeneration {

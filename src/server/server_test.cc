@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/thread.h"
@@ -281,6 +283,80 @@ TEST(Server, RefusesWhenTheQueueIsFull) {
     EXPECT_EQ(Member(answer, "code"), "\"overloaded\"");
   }
   EXPECT_GT(full, 0);
+}
+
+// 16 choices with all the log probabilities there are: some megabytes.
+constexpr std::string_view kLargeStream =
+    R"({"prompt":"The fox","max_tokens":300,"ignore_eos":true,"seed":1,"stream":true,"n":16,)"
+    R"("logprobs":20})";
+
+TEST(Server, PausesForAClientThatReadsSlowly) {
+  const Running server;
+  TestClient client(server.port());
+  client.Send(Post("/v1/completions", kLargeStream));
+  double steps = -1;
+  // The engine comes to rest although much is left to compute.
+  EXPECT_TRUE(Soon([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return std::exchange(steps, Metric(server.port(), "skald_steps_total")) == steps && steps > 1;
+  }));
+  EXPECT_LT(Metric(server.port(), "skald_output_tokens_total"), 16 * 300);
+  const std::string answer = client.ReadAll();
+  EXPECT_NE(answer.find("data: [DONE]"), std::string::npos);
+  EXPECT_EQ(Metric(server.port(), "skald_output_tokens_total"), 16 * 300);
+}
+
+TEST(Server, CutsOffAClientThatHasStoppedReading) {
+  const Running server({}, {.stall_seconds = 0.5});
+  TestClient client(server.port());
+  client.Send(Post("/v1/completions", kLargeStream));
+  EXPECT_TRUE(Soon([&] {
+    return Metric(server.port(), "skald_requests_finished_total", ",reason=\"cancelled\"") == 1;
+  }));
+  EXPECT_TRUE(Soon([&] { return Metric(server.port(), "skald_pages_held") == 0; }));
+}
+
+TEST(Server, KeepsTheCachesOfTenantsApart) {
+  const Running server({}, {.api_keys = "first-key\nsecond-key"});
+  const auto cached = [&](const std::string& key, const std::string& salt) {
+    std::string request = Post("/v1/completions", R"({"prompt":"The fox and the lantern",)"
+                                                  R"("max_tokens":1,"cache_salt":")" +
+                                                      salt + "\"}");
+    request.insert(request.find("Host:"), "Authorization: Bearer " + key + "\r\n");
+    return Member(Ask(server.port(), request), "cached_tokens");
+  };
+  EXPECT_EQ(cached("first-key", "a"), "0");
+  EXPECT_NE(cached("first-key", "a"), "0");
+  EXPECT_EQ(cached("second-key", "a"), "0");
+  EXPECT_EQ(cached("first-key", "b"), "0");
+}
+
+TEST(Server, ClosesConnectionsThatBringNothing) {
+  const Running server({}, {.head_seconds = 0.2, .body_seconds = 0.2, .idle_seconds = 0.2});
+  TestClient idle(server.port());
+  TestClient slow_head(server.port());
+  slow_head.Send("GET / HT");
+  TestClient slow_body(server.port());
+  slow_body.Send(
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 9\r\n\r\n{");
+  EXPECT_EQ(idle.ReadAll(), "");
+  EXPECT_TRUE(slow_head.ReadAll().starts_with("HTTP/1.1 408 "));
+  EXPECT_TRUE(slow_body.ReadAll().starts_with("HTTP/1.1 408 "));
+}
+
+TEST(Server, TakesNoMoreConnectionsThanAllowed) {
+  const Running server({}, {.max_connections = 2});
+  auto first = std::make_unique<TestClient>(server.port());
+  auto second = std::make_unique<TestClient>(server.port());
+  for (TestClient* client : {first.get(), second.get()}) {
+    client->Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    client->ReadUntil("ok\"}");
+  }
+  TestClient third(server.port());  // waits in the system's queue
+  third.Send(Get("/livez"));
+  first.reset();
+  EXPECT_TRUE(third.ReadAll().starts_with("HTTP/1.1 200 "));
 }
 
 TEST(Server, LetsStreamsEndWhenItStops) {

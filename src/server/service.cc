@@ -19,6 +19,8 @@ namespace {
 // worker takes the others.
 constexpr size_t kInlineBytes = 4096;
 
+constexpr const char* kWorkerIsFull = "too many long requests wait to be read";
+
 HttpResponse Json(JsonWriter& json) { return {.body = json.Take()}; }
 
 OrError<PreparedGeneration> PrepareBody(const ServedModel& served, GenerationKind kind,
@@ -69,7 +71,10 @@ class Computed final : public Exchange {
 
 Service::Service(ServiceSetup setup)
     : setup_(std::move(setup)),
-      served_{.model = setup_.model, .engine = setup_.engine, .name = setup_.model_name},
+      served_{.model = setup_.model,
+              .engine = setup_.engine,
+              .name = setup_.model_name,
+              .longest_token_bytes = LongestTokenBytes(setup_.model.tokenizer())},
       created_(setup_.clock.UnixSeconds()) {}
 
 GenerationName Service::NextName(GenerationKind kind) {
@@ -112,8 +117,13 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& ch
     channel.Respond(AnswerBody(served_, route, request.body));
     return nullptr;
   }
-  if (preparing_ >= setup_.max_prepared) {
-    channel.Respond(ToResponse(Overloaded("too many long requests wait to be read")));
+  return AnswerOnWorker(route, std::move(request), channel);
+}
+
+std::shared_ptr<Exchange> Service::AnswerOnWorker(Route route, HttpRequest request,
+                                                  AnswerChannel& channel) {
+  if (WorkerIsFull()) {
+    channel.Respond(ToResponse(Overloaded(kWorkerIsFull)));
     return nullptr;
   }
   auto computed = std::make_shared<Computed>(channel);
@@ -153,8 +163,8 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
     start(*generation, prepared);
     return generation;
   }
-  if (preparing_ >= setup_.max_prepared) {
-    generation->Fail(Overloaded("too many long requests wait to be read"));
+  if (WorkerIsFull()) {
+    generation->Fail(Overloaded(kWorkerIsFull));
     return generation;
   }
   ++preparing_;

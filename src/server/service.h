@@ -60,6 +60,9 @@ class Service {
   HttpResponse Version() const;
   HttpResponse Props() const;
   HttpResponse Slots() const;
+  bool WorkerIsFull() const { return preparing_ >= setup_.max_prepared; }
+  std::shared_ptr<Exchange> AnswerOnWorker(Route route, HttpRequest request,
+                                           AnswerChannel& channel);
   std::shared_ptr<Exchange> Generate(GenerationKind kind, HttpRequest request,
                                      AnswerChannel& channel);
   GenerationName NextName(GenerationKind kind);

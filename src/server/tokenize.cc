@@ -14,10 +14,6 @@ namespace json = boost::json;
 // Bodies are bounded, so texts are.
 constexpr size_t kAnyLength = static_cast<size_t>(Tokenizer::kMaxTextBytes);
 
-ApiError NotAnObject(const json::value& body) {
-  return BadRequest({}, "the body is " + Shown(body) + ", expected an object");
-}
-
 void WriteTokens(const std::vector<TokenId>& tokens, JsonWriter& out) {
   out.BeginArray();
   for (const TokenId token : tokens) out.Int(token);
@@ -27,9 +23,9 @@ void WriteTokens(const std::vector<TokenId>& tokens, JsonWriter& out) {
 }  // namespace
 
 OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value& body) {
-  const json::object* object = body.if_object();
-  if (object == nullptr) return NotAnObject(body);
-  Fields fields(*object);
+  const auto object = AsObject(body);
+  if (const auto* error = std::get_if<ApiError>(&object)) return *error;
+  Fields fields(*std::get<const json::object*>(object));
   auto text = fields.Text("content", kAnyLength);
   if (!text) text = fields.Text("prompt", kAnyLength);
   const bool special = fields.Bool("add_special").value_or(false) ||
@@ -67,9 +63,10 @@ OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value
 }
 
 OrError<std::string> AnswerDetokenize(const ServedModel& served, const json::value& body) {
-  const json::object* object = body.if_object();
-  if (object == nullptr) return NotAnObject(body);
-  const json::value* found = object->if_contains("tokens");
+  const auto object = AsObject(body);
+  if (const auto* error = std::get_if<ApiError>(&object)) return *error;
+  Fields fields(*std::get<const json::object*>(object));
+  const json::value* found = fields.Any("tokens");
   const json::array* list = found == nullptr ? nullptr : found->if_array();
   if (list == nullptr) return BadRequest("tokens", "tokens is not an array of token ids");
   const Tokenizer& tokenizer = served.model.tokenizer();
