@@ -77,6 +77,7 @@ launcher=()  # of the lane at hand
 
 lane_unit() {
   ensure_packages build test
+  ensure_clients
   configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release && run_ctest release
 }
 
@@ -100,12 +101,14 @@ lane_clang() {
 
 lane_clang_tests() {
   ensure_packages build test clang
+  ensure_clients
   configure clang -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build clang && run_ctest clang -LE house
 }
 
 # Label house: checks of the sources, which no compiler option can change.
 lane_asan() {
   ensure_packages build test
+  ensure_clients
   launcher=("${plain_addresses[@]}")
   configure asan -DSKALD_TESTS=ON && build asan && run_ctest asan -LE house
 }

@@ -66,3 +66,17 @@ ensure_packages() {
       give_up "apt-get could not install: $missing; see $log"; }
   fi
 }
+
+# ensure_clients: installs the npm packages of the client tests as their lock file pins them. Does
+# nothing when they are there.
+ensure_clients() {
+  local clients=$root/tests/e2e/clients log=$root/build/npm.log
+  [ "$clients/node_modules/.package-lock.json" -nt "$clients/package-lock.json" ] && return 0
+  command -v npm >/dev/null || ensure_packages node
+  say "installing npm packages of tests/e2e/clients"
+  mkdir -p "$root/build"
+  (cd "$clients" && npm ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1 || {
+    tail -n 5 "$log" >&2
+    give_up "npm ci failed in $clients, see $log"
+  }
+}
