@@ -46,6 +46,24 @@ enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512, kAmx };
 /// Element type of the KV cache.
 enum class KvCacheType : uint8_t { kF16, kBF16, kF32 };
 
+/// Who guesses tokens ahead, for the model to check several of them in one pass.
+enum class Speculation : uint8_t {
+  kOff,
+  kNgram,  ///< what followed the same few tokens before, in prompt or output
+  kDraft,  ///< a smaller model
+  kChain,  ///< n-grams, and where they know nothing the smaller model
+};
+
+/// Speculation. Tokens do not depend on it, only how soon they come.
+struct SpeculationOptions {
+  Speculation kind = Speculation::kOff;
+  /// The smaller model, of the same vocabulary; with kDraft and kChain.
+  std::optional<Model> draft = std::nullopt;
+  int64_t max_draft = 8;  ///< most tokens guessed at a time for a sequence, 1 to 64
+  /// Guesses have at least so many tokens, also where measurements say that fewer pay.
+  int64_t min_draft = 0;
+};
+
 /// Size and resources of an engine.
 struct EngineOptions {
   int64_t context = 0;         ///< positions of the longest request; 0 = the model's, at most 4096
@@ -60,14 +78,15 @@ struct EngineOptions {
   /// Seconds a step may take while streams run; prompts are cut to fit. 0 = twice what a step
   /// without prompts takes.
   double target_tbt_seconds = 0;
+  SpeculationOptions speculation = {};
 };
 
 /// Runs requests on one model. Thread-safe, but for moving and destruction.
 class Engine {
  public:
   /// Reserves everything requests can need: KV pages, activations for a step, threads. Errors:
-  /// kInvalidArgument (a size out of range, an instruction set this CPU lacks), kResourceExhausted
-  /// with the numbers.
+  /// kInvalidArgument (a size out of range, an instruction set this CPU lacks, a draft model of
+  /// another vocabulary), kResourceExhausted with the numbers.
   static Result<Engine> Create(const Model& model, const EngineOptions& options);
   /// Cancels what is left; their sinks hear it.
   ~Engine();

@@ -14,42 +14,45 @@
 #include "engine/model_network.h"
 #include "engine/options.h"
 #include "engine/request_check.h"
+#include "engine/speculation.h"
 
 namespace skald {
-namespace {
-
 using engine::ModelNetwork;
-
-std::vector<TokenId> EndTokens(const Model& model) {
-  const auto ids = model.tokenizer().end_of_generation_ids();
-  return {ids.begin(), ids.end()};
-}
-
-}  // namespace
 
 // Everything behind an engine. The loop is last: it ends before what its thread works with.
 struct Engine::State {
-  State(const Model& model_of_engine, const engine::ResolvedOptions& resolved,
-        std::unique_ptr<ModelNetwork> its_network, sampling::Sampler sampler)
+  // What can fail to be made.
+  struct Parts {
+    std::unique_ptr<ModelNetwork> network;
+    std::unique_ptr<engine::Proposer> proposer;
+    sampling::Sampler sampler;
+  };
+
+  State(const Model& model_of_engine, const engine::ResolvedOptions& resolved, Parts parts)
       : model(model_of_engine),
         options(resolved),
         limits({.context = resolved.context,
                 .vocab = model.transformer().config().vocab,
                 .page_count = resolved.page_count,
                 .max_running = resolved.max_running}),
-        network(std::move(its_network)),
+        network(std::move(parts.network)),
+        proposer(std::move(parts.proposer)),
         cache(resolved.page_count),
-        chooser(std::move(sampler), EndTokens(model), resolved.context),
+        chooser(std::move(parts.sampler), engine::EndTokens(model), resolved.context),
         core({.context = resolved.context,
               .max_rows = resolved.max_rows,
               .max_chunk = resolved.max_chunk,
               .max_running = resolved.max_running,
-              .target_seconds = resolved.target_seconds},
+              .target_seconds = resolved.target_seconds,
+              .least_draft = resolved.least_draft,
+              .most_draft = resolved.most_draft,
+              .max_draft_rows = resolved.max_draft_rows},
              {.network = *network,
               .clock = clock,
               .cache = cache,
               .scheduler = scheduler,
-              .chooser = chooser}),
+              .chooser = chooser,
+              .proposer = proposer.get()}),
         loop(&core, &clock, resolved.max_queued) {}
 
   Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
@@ -61,6 +64,7 @@ struct Engine::State {
   engine::RequestLimits limits;
   engine::RealClock clock;
   std::unique_ptr<ModelNetwork> network;
+  std::unique_ptr<engine::Proposer> proposer;
   engine::CacheManager cache;
   engine::Scheduler scheduler;
   engine::TokenChooser chooser;
@@ -91,10 +95,14 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
   const model::Transformer& transformer = model.transformer();
   ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved,
                    engine::Resolve(options, transformer.config()));
-  ASSIGN_OR_RETURN(auto network, ModelNetwork::Create(transformer, resolved));
+  const auto threads = std::make_shared<ThreadPool>(resolved.threads);
+  ASSIGN_OR_RETURN(auto network, ModelNetwork::Create(transformer, resolved, threads));
+  ASSIGN_OR_RETURN(auto proposer,
+                   engine::MakeProposer(model, options.speculation, resolved, threads));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(transformer.config().vocab));
-  return Engine(std::make_unique<State>(model, resolved, std::move(network), std::move(sampler)));
+  return Engine(std::make_unique<State>(
+      model, resolved, State::Parts{std::move(network), std::move(proposer), std::move(sampler)}));
 }
 
 Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sink) {

@@ -8,29 +8,33 @@
 namespace skald::engine {
 
 Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transformer& network,
-                                                           const ResolvedOptions& options) {
+                                                           const ResolvedOptions& options,
+                                                           std::shared_ptr<ThreadPool> threads) {
+  const int64_t sampled_rows = options.max_running + options.max_draft_rows;
   ASSIGN_OR_RETURN(kv::KvStore store,
                    kv::KvStore::Create(network.KvLayoutFor(options.kv_type), options.page_count));
   ASSIGN_OR_RETURN(
       model::Workspace workspace,
       model::Workspace::Create(network.config(),
                                {.rows = options.max_rows,
-                                .logit_rows = std::max(options.max_logit_rows, options.max_running),
+                                .logit_rows = std::max(options.max_logit_rows, sampled_rows),
                                 .threads = options.threads}));
-  return std::make_unique<ModelNetwork>(network, options, std::move(store), std::move(workspace));
+  if (threads == nullptr) threads = std::make_shared<ThreadPool>(options.threads);
+  return std::make_unique<ModelNetwork>(
+      network, options, Parts{std::move(store), std::move(workspace), std::move(threads)});
 }
 
 ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOptions& options,
-                           kv::KvStore store, model::Workspace workspace)
+                           Parts parts)
     : network_(network),
       kernels_(kernels::TableFor(options.isa)),
-      pool_(options.threads),
+      pool_(std::move(parts.threads)),
       rope_(network.config().rope, options.context),
-      store_(std::move(store)),
-      workspace_(std::move(workspace)) {}
+      store_(std::move(parts.store)),
+      workspace_(std::move(parts.workspace)) {}
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
-  const model::Execution execution{kernels_, pool_};
+  const model::Execution execution{kernels_, *pool_};
   network_.Forward(
       batch, {.store = store_, .workspace = workspace_, .rope = rope_, .execution = execution});
 }

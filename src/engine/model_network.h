@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "base/thread_pool.h"
 #include "engine/network.h"
 #include "engine/options.h"
 #include "kernels/kernels.h"
@@ -14,13 +15,20 @@ namespace skald::engine {
 
 class ModelNetwork : public Network {
  public:
-  /// Takes all memory a step can need. `network` must outlive it. Errors: kResourceExhausted with
-  /// the number of bytes.
-  static Result<std::unique_ptr<ModelNetwork>> Create(const model::Transformer& network,
-                                                      const ResolvedOptions& options);
-  /// For Create: store and workspace are laid out for `network` and `options`.
-  ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, kv::KvStore store,
-               model::Workspace workspace);
+  /// Takes all memory a step can need. `network` must outlive it. Computes with `threads`, which
+  /// two networks may share that compute in turn; null: with options.threads of its own. Errors:
+  /// kResourceExhausted with the number of bytes.
+  static Result<std::unique_ptr<ModelNetwork>> Create(
+      const model::Transformer& network, const ResolvedOptions& options,
+      std::shared_ptr<ThreadPool> threads = nullptr);
+  /// What Create has made: laid out for `network` and the options.
+  struct Parts {
+    kv::KvStore store;
+    model::Workspace workspace;
+    std::shared_ptr<ThreadPool> threads;
+  };
+  /// For Create.
+  ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, Parts parts);
 
   void CopyPage(const kv::PageCopy& copy) override { store_.CopyPage(copy); }
   void Forward(const model::StepBatch& batch) override;
@@ -33,7 +41,7 @@ class ModelNetwork : public Network {
  private:
   const model::Transformer& network_;
   kernels::KernelTable kernels_;
-  ThreadPool pool_;
+  std::shared_ptr<ThreadPool> pool_;
   model::RopeTable rope_;
   kv::KvStore store_;
   model::Workspace workspace_;

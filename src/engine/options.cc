@@ -43,6 +43,22 @@ kernels::KvType KvTypeOf(KvCacheType type) {
   UNREACHABLE();
 }
 
+Status ResolveSpeculation(const SpeculationOptions& options, ResolvedOptions* resolved) {
+  if (options.kind == Speculation::kOff) return Ok();
+  const bool needs_model =
+      options.kind == Speculation::kDraft || options.kind == Speculation::kChain;
+  if (needs_model && !options.draft.has_value()) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "speculation with a draft model needs one, found none");
+  }
+  RETURN_IF_ERROR(InRange("max draft", options.max_draft, 1, kMaxDraft));
+  RETURN_IF_ERROR(InRange("min draft", options.min_draft, 0, options.max_draft));
+  resolved->least_draft = options.min_draft;
+  resolved->most_draft = options.max_draft;
+  resolved->max_draft_rows = std::min(options.max_draft * resolved->max_running, kMaxDraftRows);
+  return Ok();
+}
+
 }  // namespace
 
 Result<Hardware> ResolveHardware(int threads, InstructionSet isa) {
@@ -69,7 +85,8 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Model
   }
   resolved.max_running = options.max_running;
   resolved.max_queued = options.max_queued;
-  resolved.max_rows = std::max(resolved.max_chunk, resolved.max_running);
+  RETURN_IF_ERROR(ResolveSpeculation(options.speculation, &resolved));
+  resolved.max_rows = std::max(resolved.max_chunk, resolved.max_running) + resolved.max_draft_rows;
   resolved.max_logit_rows = std::min(options.max_logit_rows, resolved.max_chunk);
   resolved.target_seconds = options.target_tbt_seconds;
   // One page more than its positions: a sequence that fills the pool can still copy a shared page.

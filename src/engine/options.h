@@ -21,15 +21,23 @@ inline constexpr int64_t kMaxChunk = 1 << 16;
 /// Requests that wait cost their prompts; more than this is a mistake or an attack.
 inline constexpr int64_t kMaxQueued = 1 << 20;
 
+/// Guessed tokens of one sequence: beyond this hardly any is right.
+inline constexpr int64_t kMaxDraft = 64;
+/// Guessed tokens of a step: four tiles of rows. More cost as much as rows of prompts.
+inline constexpr int64_t kMaxDraftRows = 64;
+
 struct ResolvedOptions {
   int64_t context = 0;
-  int64_t max_chunk = 0;       ///< prompt rows of a step
-  int64_t max_rows = 0;        ///< rows of a step: a chunk, or one row of each running sequence
+  int64_t max_chunk = 0;  ///< prompt rows of a step
+  int64_t max_rows = 0;   ///< rows of a step: a chunk, or a row of each running sequence; drafts
   int64_t max_logit_rows = 0;  ///< of ComputeLogits
   int64_t max_running = 0;
   int64_t max_queued = 0;
   int64_t page_count = 0;
-  double target_seconds = 0;  ///< 0 = follow the time of a step without prefill
+  int64_t least_draft = 0;     ///< SpeculationOptions
+  int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation
+  int64_t max_draft_rows = 0;  ///< rows of guessed tokens in a step
+  double target_seconds = 0;   ///< 0 = follow the time of a step without prefill
   int threads = 0;
   kernels::Isa isa = kernels::Isa::kScalar;
   kernels::KvType kv_type = kernels::KvType::kF16;

@@ -1,0 +1,105 @@
+#include "engine/speculation.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "engine/draft_proposer.h"
+#include "engine/model_network.h"
+#include "engine/ngram_proposer.h"
+
+namespace skald::engine {
+namespace {
+
+Status Different(const std::string& what) {
+  return Status(ErrorCode::kInvalidArgument,
+                "the draft model must have the vocabulary of the model: " + what);
+}
+
+// Token by token: a draft with another order of tokens would run, and never be right.
+Status CheckVocabulary(const Model& target, const Model& draft) {
+  const int64_t rows = target.transformer().config().vocab;
+  const int64_t draft_rows = draft.transformer().config().vocab;
+  if (rows != draft_rows) {
+    return Different("it has " + std::to_string(draft_rows) + " tokens, expected " +
+                     std::to_string(rows));
+  }
+  const Tokenizer& expected = target.tokenizer();
+  const Tokenizer& found = draft.tokenizer();
+  for (TokenId id = 0; id < rows; ++id) {
+    if (expected.TokenBytes(id) == found.TokenBytes(id) && expected.Type(id) == found.Type(id)) {
+      continue;
+    }
+    return Different("its token " + std::to_string(id) + " is \"" + found.EscapedToken(id) +
+                     "\", expected \"" + expected.EscapedToken(id) + "\"");
+  }
+  return Ok();
+}
+
+// A draft model with what its proposer works with.
+class OwningDraftProposer : public Proposer {
+ public:
+  OwningDraftProposer(const Model& model, std::unique_ptr<ModelNetwork> network,
+                      sampling::Sampler sampler, const ResolvedOptions& options)
+      : model_(model),
+        network_(std::move(network)),
+        cache_(options.page_count),
+        chooser_(std::move(sampler), EndTokens(model), options.context),
+        proposer_({.network = *network_,
+                   .cache = cache_,
+                   .chooser = chooser_,
+                   .max_rows = options.max_rows,
+                   .context = options.context}) {}
+
+  void Propose(std::span<const DraftWish> wishes) override { proposer_.Propose(wishes); }
+  void Forget(const Sequence& sequence) override { proposer_.Forget(sequence); }
+
+ private:
+  Model model_;
+  std::unique_ptr<ModelNetwork> network_;
+  CacheManager cache_;
+  TokenChooser chooser_;
+  DraftProposer proposer_;
+};
+
+Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& draft,
+                                            const ResolvedOptions& resolved,
+                                            std::shared_ptr<ThreadPool> threads) {
+  RETURN_IF_ERROR(CheckVocabulary(target, draft));
+  ASSIGN_OR_RETURN(auto network,
+                   ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
+  ASSIGN_OR_RETURN(sampling::Sampler sampler,
+                   sampling::Sampler::Create(draft.transformer().config().vocab));
+  return std::unique_ptr<Proposer>(std::make_unique<OwningDraftProposer>(
+      draft, std::move(network), std::move(sampler), resolved));
+}
+
+}  // namespace
+
+std::vector<TokenId> EndTokens(const Model& model) {
+  const auto ids = model.tokenizer().end_of_generation_ids();
+  return {ids.begin(), ids.end()};
+}
+
+Result<std::unique_ptr<Proposer>> MakeProposer(const Model& target,
+                                               const SpeculationOptions& options,
+                                               const ResolvedOptions& resolved,
+                                               std::shared_ptr<ThreadPool> threads) {
+  std::vector<std::unique_ptr<Proposer>> links;
+  const Speculation kind = options.kind;
+  if (kind == Speculation::kNgram || kind == Speculation::kChain) {
+    links.push_back(std::make_unique<NgramProposer>());
+  }
+  if (kind == Speculation::kDraft || kind == Speculation::kChain) {
+    CHECK(options.draft.has_value());
+    ASSIGN_OR_RETURN(auto draft, MakeDraft(target, *options.draft, resolved, std::move(threads)));
+    links.push_back(std::move(draft));
+  }
+  if (links.empty()) return std::unique_ptr<Proposer>();
+  if (links.size() == 1) return std::move(links.front());
+  return std::unique_ptr<Proposer>(std::make_unique<ChainProposer>(std::move(links)));
+}
+
+}  // namespace skald::engine
