@@ -1,5 +1,5 @@
-// Speed of RMSNorm: bytes read and written per second, the rows in L1 or L2, beside a pass that only
-// reads as many. The two passes over a row count as two reads of x.
+// Speed of RMSNorm: bytes read and written per second, the rows in L1 or L2, beside a pass that
+// only reads as many. The two passes over a row count as two reads of x.
 
 #include <string>
 #include <vector>
