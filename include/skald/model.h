@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "skald/chat_template.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
 
@@ -58,6 +59,10 @@ class Model {
 
   const ModelInfo& info() const;
   const Tokenizer& tokenizer() const;
+  /// How the model wants conversations written: the template of the file; ChatML where the file
+  /// has none and the vocabulary has its markers; else plain lines. An error, as of
+  /// ChatTemplate::Create, if skald cannot read the file's: such a model only lacks chat.
+  const Result<ChatTemplate>& chat_template() const;
   /// The network itself, for the engine.
   const model::Transformer& transformer() const;
 

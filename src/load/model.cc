@@ -10,6 +10,7 @@
 #include "formats/gguf.h"
 #include "load/bind_weights.h"
 #include "load/config_from_gguf.h"
+#include "load/model_chat_template.h"
 #include "load/tokenizer_from_gguf.h"
 #include "model/transformer.h"
 
@@ -18,12 +19,14 @@ namespace skald {
 struct Model::State {
   ModelInfo info;
   Tokenizer tokenizer;
+  Result<ChatTemplate> chat_template;
   model::Transformer transformer;
 };
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 const ModelInfo& Model::info() const { return state_->info; }
 const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
+const Result<ChatTemplate>& Model::chat_template() const { return state_->chat_template; }
 const model::Transformer& Model::transformer() const { return state_->transformer; }
 
 namespace {
@@ -98,8 +101,9 @@ Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
   RETURN_IF_ERROR(model::Validate(config));  // again: the rope factors came with the weights
   if (!packed.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(packed.not_finite));
   model::Transformer transformer(std::move(config), std::move(packed.weights));
-  return Model(std::make_shared<const Model::State>(
-      Model::State{std::move(info), std::move(tokenizer), std::move(transformer)}));
+  Result<ChatTemplate> chat_template = load::ChatTemplateOf(info.chat_template, tokenizer);
+  return Model(std::make_shared<const Model::State>(Model::State{
+      std::move(info), std::move(tokenizer), std::move(chat_template), std::move(transformer)}));
 }
 
 void AddTables(const GgufModel& file, ModelDescription* description) {

@@ -73,7 +73,8 @@ std::optional<ApiError> CheckContentType(const HttpRequest& request) {
   const bool is_utf8 =
       charset == std::string::npos || type.find("utf-8", charset) != std::string::npos;
   if (media == "application/json" && is_utf8) return std::nullopt;
-  return ApiError{.status = 415, .message = "the body must be application/json, in UTF-8"};
+  return ApiError{.status = 415,
+                  .message = "the body must be JSON in UTF-8, and Content-Type must say so"};
 }
 
 }  // namespace skald::server

@@ -148,7 +148,7 @@ bool RequestReader::ParseRequestLine(std::string_view line) {
       version[6] != '.' || !IsDigit(version[7]))
     return Refuse(400, "the request line does not end with an HTTP version");
   if (version != "HTTP/1.1" && version != "HTTP/1.0")
-    return Refuse(505, "this server speaks HTTP/1.1");
+    return Refuse(505, "this server speaks HTTP 1.1");
   if (!IsToken(method)) return Refuse(400, "the method is not a token");
   const bool visible =
       std::all_of(target.begin(), target.end(), [](char c) { return c >= 0x21 && c <= 0x7E; });
@@ -187,7 +187,7 @@ bool RequestReader::CheckFraming() {
       length = &field.value;
     } else if (field.name == "transfer-encoding") {
       if (chunked_ || request_.is_http_1_0 || LowerCase(field.value) != "chunked")
-        return Refuse(400, "the only transfer coding is chunked, once, with HTTP/1.1");
+        return Refuse(400, "the only transfer coding is chunked, once, with HTTP 1.1");
       chunked_ = true;
     } else if (field.name == "expect") {
       if (LowerCase(field.value) != "100-continue") return Refuse(417, "expected 100-continue");

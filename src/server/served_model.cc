@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json/array.hpp>
+#include <chrono>
 #include <utility>
+
+#include "skald/chat_template.h"
 
 namespace skald::server {
 
@@ -19,12 +21,22 @@ OrError<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer, const PromptInp
   return *std::move(tokens);
 }
 
-// Until the room `chat` renders the model's template: the contents, one after the other.
-OrError<std::vector<TokenId>> ChatTokens(const Tokenizer& tokenizer, const json::object& chat) {
-  std::string text;
-  for (const json::value& message : chat.at("messages").as_array())
-    text += std::string(message.at("content").as_string()) + "\n";
-  return Tokens(tokenizer, text);
+// Why the template did not render: the conversation does not suit it, or is too much for it. The
+// words are the template's own, which belong to the model and are no secret (/props).
+ApiError TemplateRefuses(const Status& status) {
+  return BadRequest("messages", "the chat template of the model: " + status.message());
+}
+
+OrError<std::vector<TokenId>> ChatTokens(const ServedModel& served, const json::object& chat,
+                                         int64_t unix_seconds) {
+  const Result<ChatTemplate>& chat_template = served.model.chat_template();
+  if (!chat_template.ok()) {
+    return BadRequest({}, "the chat template of the model cannot be read: ask for completions");
+  }
+  const std::chrono::local_seconds now{std::chrono::seconds(unix_seconds)};
+  Result<ChatPrompt> prompt = MakeChatPrompt(*chat_template, served.model.tokenizer(), chat, now);
+  if (!prompt.ok()) return TemplateRefuses(prompt.status());
+  return std::move(prompt->tokens);
 }
 
 ApiError TooLong(std::string_view at_least, int64_t tokens, int64_t context) {
@@ -52,7 +64,8 @@ std::optional<ApiError> CheckBytes(const ServedModel& served, const PromptInput&
 }
 
 OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
-                                                     const GenerationRequest& request) {
+                                                     const GenerationRequest& request,
+                                                     int64_t unix_seconds) {
   const Tokenizer& tokenizer = served.model.tokenizer();
   std::vector<std::vector<TokenId>> all;
   const auto add = [&](OrError<std::vector<TokenId>> tokens) -> std::optional<ApiError> {
@@ -61,7 +74,7 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
     return CheckLength(all.back().size(), served.engine.context());
   };
   if (request.kind == GenerationKind::kChat) {
-    if (auto error = add(ChatTokens(tokenizer, request.chat))) return *error;
+    if (auto error = add(ChatTokens(served, request.chat, unix_seconds))) return *error;
   }
   for (const PromptInput& prompt : request.prompts) {
     if (auto error = CheckBytes(served, prompt)) return *error;
@@ -80,17 +93,17 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
 }
 
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
-                                    uint64_t cache_namespace) {
+                                    const PrepareContext& context) {
   if (!request.model.empty() && request.model != served.name) {
     return ApiError{.status = 404,
-                    .message = "there is no model of this name; see /v1/models",
+                    .message = "there is no model of this name",
                     .param = "model",
                     .code = "model_not_found"};
   }
-  auto all = AllTokens(served, request);
+  auto all = AllTokens(served, request, context.unix_seconds);
   if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   PreparedGeneration prepared;
-  request.request.cache_namespace = cache_namespace;
+  request.request.cache_namespace = context.cache_namespace;
   for (std::vector<TokenId>& tokens : std::get<std::vector<std::vector<TokenId>>>(all)) {
     if (request.echo) prepared.prompt_texts.push_back(served.model.tokenizer().Decode(tokens));
     prepared.engine_requests.push_back(request.request);

@@ -30,9 +30,15 @@ struct PreparedGeneration {
   std::vector<std::string> prompt_texts;  ///< the same, as text; filled for echo only
 };
 
+/// What a prompt depends on beside the request.
+struct PrepareContext {
+  uint64_t cache_namespace = 0;
+  int64_t unix_seconds = 0;  ///< what a chat template takes for the time of day, in UTC
+};
+
 /// Checks what only the model can check, and makes tokens of the prompts. Pure, thread-safe; takes
 /// about a microsecond for 5 bytes of prompt. Errors: 400; 404 for another model's name.
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
-                                    uint64_t cache_namespace);
+                                    const PrepareContext& context);
 
 }  // namespace skald::server

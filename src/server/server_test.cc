@@ -123,6 +123,25 @@ TEST(Server, CompletesWithUsageAndTheSameTextForTheSameSeed) {
   EXPECT_EQ(Member(again, "cached_tokens"), "2");  // all but the last, which must be computed
 }
 
+TEST(Server, WritesConversationsAsTheModelWantsThem) {
+  const Running server;
+  // What spells a control token is text in the words of a user: several tokens.
+  const auto prompt_tokens = [&](const std::string& content) {
+    const std::string answer = Ask(
+        server.port(), Post("/v1/chat/completions", R"({"messages":[{"role":"user","content":")" +
+                                                        content + R"("}],"max_tokens":1})"));
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+    return Member(answer, "prompt_tokens");
+  };
+  EXPECT_GT(std::stoi(prompt_tokens("<|user|>")), std::stoi(prompt_tokens("Hi")));
+  const std::string answer =
+      Ask(server.port(),
+          Post("/v1/chat/completions",
+               R"({"messages":[{"role":"user","content":"Tell me a story"}],"seed":1})"));
+  EXPECT_EQ(Member(answer, "role"), "\"assistant\"");
+  EXPECT_EQ(Member(answer, "finish_reason"), "\"stop\"");
+}
+
 TEST(Server, StreamsWhatItAnswersWhole) {
   const Running server;
   for (const std::string_view fields :

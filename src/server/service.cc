@@ -23,9 +23,15 @@ constexpr const char* kWorkerIsFull = "too many long requests wait to be read";
 
 HttpResponse Json(JsonWriter& json) { return {.body = json.Take()}; }
 
+// Who asks, and when.
+struct Asker {
+  TenantId tenant;
+  int64_t unix_seconds;
+  const ApiKeys& keys;
+};
+
 OrError<PreparedGeneration> PrepareBody(const ServedModel& served, GenerationKind kind,
-                                        std::string_view body, TenantId tenant,
-                                        const ApiKeys& keys) {
+                                        std::string_view body, const Asker& asker) {
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return *error;
   const auto& json = std::get<boost::json::value>(value);
@@ -33,8 +39,10 @@ OrError<PreparedGeneration> PrepareBody(const ServedModel& served, GenerationKin
       kind == GenerationKind::kChat ? ReadChatRequest(json) : ReadCompletionRequest(json);
   if (const auto* error = std::get_if<ApiError>(&request)) return *error;
   auto& good = std::get<GenerationRequest>(request);
-  const uint64_t cache_namespace = keys.CacheNamespace(tenant, good.cache_salt);
-  return Prepare(served, std::move(good), cache_namespace);
+  const PrepareContext context = {
+      .cache_namespace = asker.keys.CacheNamespace(asker.tenant, good.cache_salt),
+      .unix_seconds = asker.unix_seconds};
+  return Prepare(served, std::move(good), context);
 }
 
 // What a route makes of its body.
@@ -147,7 +155,9 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
                                                                    .clock = setup_.clock,
                                                                    .post = setup_.post},
                                                  channel, NextName(kind));
-  const TenantId tenant = std::get<TenantId>(CheckAccess(setup_.rules, request));
+  const Asker asker = {.tenant = std::get<TenantId>(CheckAccess(setup_.rules, request)),
+                       .unix_seconds = setup_.clock.UnixSeconds(),
+                       .keys = setup_.rules.keys};
   const auto start = [](Generation& target, OrError<PreparedGeneration>& prepared) {
     if (const auto* error = std::get_if<ApiError>(&prepared))
       target.Fail(*error);
@@ -159,7 +169,7 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
     return generation;
   }
   if (request.body.size() <= kInlineBytes) {
-    auto prepared = PrepareBody(served_, kind, request.body, tenant, setup_.rules.keys);
+    auto prepared = PrepareBody(served_, kind, request.body, asker);
     start(*generation, prepared);
     return generation;
   }
@@ -168,10 +178,10 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
     return generation;
   }
   ++preparing_;
-  worker_.Run([this, kind, tenant, start, body = std::move(request.body), generation]() mutable {
+  worker_.Run([this, kind, asker, start, body = std::move(request.body), generation]() mutable {
     // shared_ptr: a std::function must be copyable.
-    auto prepared = std::make_shared<OrError<PreparedGeneration>>(
-        PrepareBody(served_, kind, body, tenant, setup_.rules.keys));
+    auto prepared =
+        std::make_shared<OrError<PreparedGeneration>>(PrepareBody(served_, kind, body, asker));
     setup_.post([this, start, generation = std::move(generation), prepared] {
       --preparing_;
       start(*generation, *prepared);
@@ -228,7 +238,7 @@ HttpResponse Service::Models() const {
 HttpResponse Service::OneModel(std::string_view id) const {
   if (id != served_.name) {
     return ToResponse({.status = 404,
-                       .message = "there is no model of this name; see /v1/models",
+                       .message = "there is no model of this name",
                        .param = "model",
                        .code = "model_not_found"});
   }
