@@ -130,7 +130,7 @@ std::span<Candidate> KeepLikeliestWithMass(std::span<Candidate> candidates, uint
   });
 }
 
-/// The masses of a row, added up by their number of bits (0 to 43): by which power of two each
+/// The masses of a row, added up by their number of bits (1 to 43): by which power of two each
 /// reaches.
 using MassByWidth = std::array<uint64_t, 64>;
 
@@ -146,9 +146,10 @@ MassByWidth AddUpByWidth(std::span<const float> logits, float max, const Weighin
                      .max = max,
                      .inverse_temperature = 1.0 / weighing.temperature,
                      .masses = masses.data()});
+    // Whether a mass is 0 cannot be foreseen: with | 1 it needs no branch, and adds nothing.
     for (size_t i = 0; i < part.size(); i += 2) {
-      sums[0][std::bit_width(masses[i])] += masses[i];
-      sums[1][std::bit_width(masses[i + 1])] += masses[i + 1];
+      sums[0][std::bit_width(masses[i] | 1)] += masses[i];
+      sums[1][std::bit_width(masses[i + 1] | 1)] += masses[i + 1];
     }
   }
   for (size_t width = 0; width < sums[0].size(); ++width) sums[0][width] += sums[1][width];
