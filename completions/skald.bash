@@ -30,6 +30,10 @@ _skald() {
     'run --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'run --chunk') return ;;
+    'run --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
+    'run --draft'|'run --model-draft') return ;;
+    'run --draft-max') return ;;
+    'run --draft-min') return ;;
     'run --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'serve -m'|'serve --model') return ;;
     'serve --host') return ;;
@@ -89,7 +93,7 @@ _skald() {
   esac
   case $verb in
     '') words='run serve tokenize logits show ls bench completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;

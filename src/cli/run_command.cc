@@ -272,6 +272,7 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
             Echo::kNone);
   AddSamplingArgs(*verb, options->sampling);
   AddEngineArgs(*verb, options->engine);
+  AddSpeculationArgs(*verb, options->speculation);
   AddOutputArgs(*verb, options->output);
   verb->callback([options, &chosen] {
     chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
@@ -292,7 +293,10 @@ Status Run(const RunOptions& options, const Environment& environment, Console& c
   const double load_seconds = watch.Seconds();
   const Tokenizer& tokenizer = model.tokenizer();
   ASSIGN_OR_RETURN(prompt.ids, EncodePrompt(tokenizer, prompt.text, options.prompt.encode));
-  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));
+  EngineOptions engine_options = ToEngineOptions(options.engine);
+  ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
+                                                               options.engine.threads, console));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache",
                              engine.isa_name(), engine.threads(), engine.context(),
                              Bytes(engine.kv_bytes())));
@@ -302,6 +306,11 @@ Status Run(const RunOptions& options, const Environment& environment, Console& c
   if (options.output.form == OutputForm::kJson)
     RETURN_IF_ERROR(console.Write(ToJson(outcome, prompt, model.info(), engine)));
   console.Note(StatsLine(StatsOf(outcome)));
+  if (engine_options.speculation.kind != Speculation::kOff) {
+    const EngineStats stats = engine.Stats();
+    console.Detail(fmt::format("speculation: {} of {} guessed tokens were right; {} passes",
+                               stats.draft_tokens_accepted, stats.draft_tokens, stats.passes));
+  }
   if (InterruptScope::Requested()) return Status(ErrorCode::kCancelled, "interrupted");
   return Ok();
 }

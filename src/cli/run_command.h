@@ -5,6 +5,7 @@
 
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/speculation_args.h"
 #include "skald/status.h"
 
 namespace skald::cli {
@@ -19,6 +20,7 @@ struct RunOptions {
   StopArgs stop;
   SamplingArgs sampling;
   EngineArgs engine;
+  SpeculationArgs speculation;
   OutputArgs output;
   Echo echo = Echo::kPrompt;
 };

@@ -1,0 +1,65 @@
+#include "cli/speculation_args.h"
+
+#include <array>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/loading.h"
+
+namespace skald::cli {
+namespace {
+
+constexpr const char* kGroup = "Speculation";
+constexpr int64_t kDraftMost = 64;  // as the engine
+
+constexpr std::array<Choice<Speculation>, 4> kKinds = {{
+    {"off", Speculation::kOff},
+    {"ngram", Speculation::kNgram},
+    {"draft", Speculation::kDraft},
+    {"chain", Speculation::kChain},
+}};
+
+Status Contradiction(std::string message) {
+  return Status(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args) {
+  AddChoice(app,
+            {"--spec",
+             "who guesses tokens ahead; the text is the same (default off, with --draft "
+             "draft)"},
+            args.kind, kKinds)
+      ->group(kGroup);
+  AddText(app, {"--draft,--model-draft", "a smaller model with the same vocabulary, to guess with"},
+          "MODEL", args.draft)
+      ->group(kGroup);
+  AddInt<int64_t>(app, {"--draft-max", "most tokens guessed at a time (default 8)"}, args.draft_max,
+                  {1, kDraftMost})
+      ->group(kGroup);
+  AddInt<int64_t>(app, {"--draft-min", "fewest, where more pay or not (default 0)"}, args.draft_min,
+                  {0, kDraftMost})
+      ->group(kGroup);
+}
+
+Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
+                                           const Environment& environment, int threads,
+                                           Console& console) {
+  const bool off = args.kind == Speculation::kOff;
+  SpeculationOptions options = {.kind = off && args.draft ? Speculation::kDraft : args.kind,
+                                .max_draft = args.draft_max,
+                                .min_draft = args.draft_min};
+  if (args.draft_min > args.draft_max)
+    return Contradiction("--draft-min is larger than --draft-max");
+  const bool drafts = options.kind == Speculation::kDraft || options.kind == Speculation::kChain;
+  if (drafts && !args.draft) return Contradiction("--spec draft and chain need --draft MODEL");
+  if (!drafts && args.draft) return Contradiction("--spec ngram has no use for --draft MODEL");
+  if (!drafts) return options;
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, ModelArgs{.model = *args.draft}));
+  ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, threads, console));
+  return options;
+}
+
+}  // namespace skald::cli

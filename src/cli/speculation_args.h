@@ -1,0 +1,32 @@
+/// SpeculationArgs: --spec, --draft, --draft-max, --draft-min: who guesses tokens ahead. They
+/// change no token, only how soon it comes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/console.h"
+#include "cli/environment.h"
+#include "cli/options.h"
+#include "skald/engine.h"
+#include "skald/status.h"
+
+namespace skald::cli {
+
+struct SpeculationArgs {
+  Speculation kind = Speculation::kOff;
+  std::optional<std::string> draft;  ///< a path or a name; turns kOff into kDraft
+  int64_t draft_max = 8;
+  int64_t draft_min = 0;
+};
+void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args);
+
+/// What an engine needs of this; loads the draft model with `threads`, if there is one. Errors:
+/// kInvalidArgument where the flags contradict each other; those of lookup and loading.
+Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
+                                           const Environment& environment, int threads,
+                                           Console& console);
+
+}  // namespace skald::cli
