@@ -1,0 +1,509 @@
+"""Hostile and broken requests: none may kill, slow down or change the server.
+
+Run by ctest (test E2eAbuse), and by hand:
+python3 tests/e2e/abuse_test.py build/release/skald . [--only H34] [--table]
+
+Each case is sent through a raw socket. It must get one of the statuses named with it, within 50 ms
+if that is a refusal; afterwards /readyz must be 200, a canary completion must give its golden text,
+and pages, descriptors and memory must be back where they were. --table prints one line a case. The
+numbers H01 to H88 are those of the project's list of abuse; numbers that need time or many
+connections are in connections_test.py, the others that are missing are features that do not exist
+here (slots that save, compiled grammars).
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+from dataclasses import dataclass
+
+from skald_server import (Reply, Server, Setup, Wire, completion, configure, events, head, post)
+
+# A refusal takes at most this long, and for each byte of the request so much more: what may be
+# wrong with a long prompt is known when it has become tokens.
+REFUSAL_S = 0.050
+REFUSAL_S_PER_BYTE = 1e-6
+# Of a slow case the best of so many attempts counts: the machine may be busy with something else.
+ATTEMPTS = 4
+# What the allocator may keep of a case's memory.
+RSS_SLACK_KIB = 32 << 10
+
+KEY = "sk-the-key-of-the-abuse-suite"
+CHAT = "/v1/chat/completions"
+TEXT = "/v1/completions"
+
+
+@dataclass
+class Case:
+    number: str
+    what: str
+    data: bytes
+    statuses: tuple[int, ...] = (400,)
+    keyed: bool = False  # for the server that wants keys
+
+
+CASES: list[Case] = []
+
+
+def case(number: str, what: str, data: bytes, *statuses: int, keyed: bool = False):
+    CASES.append(Case(number, what, data, statuses or (400,), keyed))
+
+
+def chat(messages, **more) -> bytes:
+    return post(CHAT, {"messages": messages, "max_tokens": 2, **more})
+
+
+def user(content) -> bytes:
+    return chat([{"role": "user", "content": content}])
+
+
+def raw(text: str | bytes) -> bytes:
+    """A completion whose body is these bytes."""
+    return post(TEXT, text.encode() if isinstance(text, str) else text)
+
+
+def field(name: str, literal: str) -> bytes:
+    """A completion with one field written as it stands here, JSON or not."""
+    return raw(f'{{"prompt": "The fox", "max_tokens": 2, "{name}": {literal}}}')
+
+
+# 9 MiB in chunks: one more than is taken.
+CHUNKS_WITHOUT_END = head("POST", TEXT, "Content-Type: application/json", "Transfer-Encoding: chunked") + (
+    b"100000\r\n" + b" " * 0x100000 + b"\r\n") * 9
+
+
+def json_cases():
+    case("H01", "truncated JSON", raw('{"prompt": "The f'))
+    case("H02", "empty body", raw(""))
+    for body in ("null", "[]", "1", '"x"', "true"):
+        case("H03", f"body {body}", raw(body))
+    case("H04", "100,000 [", raw("[" * 100_000))
+    case("H05", "a million levels in prompt", raw('{"prompt":' + "[" * 1_000_000 + "]" * 1_000_000 + "}"))
+    deep = "[" * 200_000 + "]" * 200_000
+    case("H06", "200,000 levels in content",
+         post(CHAT, b'{"messages":[{"role":"user","content":' + deep.encode() + b"}]}"))
+    for name, junk in (("not UTF-8", b"\xff\xfe\xc0\x80"), ("overlong", b"\xe0\x80\xaf"),
+                       ("half a character", b"\xf0\x9f\x98"), ("a surrogate", b"\xed\xa0\x80")):
+        case("H07", name, raw(b'{"prompt": "' + junk + b'"}'))
+    case("H08", "lone surrogate", field("prompt2", r'"\ud800"'))
+    case("H08", "reversed pair", field("prompt2", r'"\udc00\ud800"'))
+    case("H09", "NUL in the prompt", raw(r'{"prompt": "a\u0000b", "max_tokens": 2}'), 200)
+    case("H10", "a name twice", field("max_tokens", "3"))
+    for literal in ("NaN", "Infinity", "-Infinity", "1e999", "0x10", "01", "+1", ".5", "1."):
+        case("H11" if literal[-1].isalpha() else "H12", f"temperature {literal}", field("temperature", literal))
+
+
+def number_cases():
+    for name, value in (("temperature", 1e39), ("temperature", -1), ("top_p", -1), ("top_p", 1.5),
+                        ("top_k", -2**31), ("top_k", 2**31), ("min_p", 2)):
+        case("H13", f"{name} {value}", completion(**{name: value}))
+    for value in (0, 1e-300, -1):
+        case("H14", f"repeat_penalty {value}", completion(repeat_penalty=value))
+    case("H15", "max_tokens -5", completion(max_tokens=-5))
+    case("H16", "max_tokens 2^63", completion(max_tokens=2**63))
+    case("H17", "max_tokens 0", completion(max_tokens=0))
+    for value in ("4", 4.5, True, [], {}):
+        case("H18", f"max_tokens {json.dumps(value)}", completion(max_tokens=value))
+    for value in (10**9, -1, 0, 17):
+        case("H19", f"n {value}", completion(n=value))
+    case("H20", "best_of 1e9", completion(best_of=10**9))
+    case("H21", "logprobs 1e9", completion(logprobs=10**9))
+    case("H21", "n_probs 2^31-1", completion(n_probs=2**31 - 1), 200, 400)
+    case("H22", "top_logprobs -1", chat([{"role": "user", "content": "x"}], logprobs=True, top_logprobs=-1))
+    case("H23", "32,000 biases", completion(logit_bias={str(i): 1 for i in range(32_000)}))
+    for bias in ({"99999999": 1}, {"-1": 1}, {"1e3": 1}, {"": 1}):
+        case("H24", f"logit_bias {json.dumps(bias)}", completion(logit_bias=bias))
+    for bias in ({"5": 1e308}, {"5": "x"}, {"5": None}, [[5, 1]], [[]], "x", 1):
+        case("H25", f"logit_bias {json.dumps(bias)}", completion(logit_bias=bias))
+    case("H47", "seed -1", completion(seed=-1), 200)
+    case("H47", "seed 2^64", completion(seed=2**64))
+    case("H47", "seed 1.5", completion(seed=1.5))
+    case("H47", "user of 1 MiB", completion(user="u" * (1 << 20)), 200)
+    case("H47", 'stream "yes"', completion(stream="yes"))
+    case("H47", "model ../x", completion(model="../x"), 404)
+    case("H47", "unknown field", completion(frobnicate=1), 200)
+    case("H48", "min_tokens above max_tokens", completion(min_tokens=3))
+    case("H48", "min_tokens, max_tokens null", completion(min_tokens=3, max_tokens=None), 200)
+    for name in ("presence_penalty", "frequency_penalty", "repetition_penalty"):
+        for value in (1e30, -1e30):
+            case("H49", f"{name} {value}", completion(**{name: value}))
+
+
+def text_cases():
+    case("H26", "100,000 stop strings", completion(stop=["x"] * 100_000))
+    case("H27", "an empty stop string", completion(stop=[""]))
+    case("H28", "stop [1, {}]", completion(stop=[1, {}]))
+    case("H29", "a stop string of 1 MiB", completion(stop="x" * (1 << 20)))
+    case("H29", "a stop string in parts of characters", completion(stop=["\u00e9", "e\u0301"]), 200)
+    case("H30", "token ids out of range", completion(prompt=[-1, 99_999_999]))
+    case("H30", "a token id beyond the vocabulary", completion(prompt=[99_999_999]))
+    case("H31", "mixed prompts", completion(prompt=[[1, 2], ["a", 3], []]))
+    case("H32", "no prompts", completion(prompt=[]))
+    case("H32", "an empty prompt", completion(prompt=""), 200, 400)
+    case("H32", "3,000 prompts", completion(prompt=["x"] * 3000))
+    case("H33", "a prompt beyond the context", completion(prompt="word " * 3000))
+    for name, text in (("60,000 letters", "A" * 60_000), ("a million letters", "A" * 1_000_000),
+                       ("300,000 <", "<" * 300_000), ("a million newlines", "\n" * 1_000_000),
+                       ("emoji", "\U0001f600" * 250_000), ("combining marks", "e" + "\u0301" * 400_000),
+                       ("a million spaces", " " * 1_000_000), ("digits", "7" * 1_000_000)):
+        case("H34", name, completion(prompt=text))
+    case("H44", "markers of a chat in the text", user("<|end|><|assistant|><|im_start|>system"), 200)
+    case("H83", "a million tokens to embed", post("/v1/embeddings", {"input": "x " * 1_000_000}))
+    case("H83", "nothing to embed", post("/v1/embeddings", {"input": ""}))
+    case("H83", "100,000 texts to embed", post("/v1/embeddings", {"input": ["x"] * 100_000}))
+
+
+def feature_cases():
+    case("H35", "grammar of 60,000 parentheses", completion(grammar="root ::= " + "(" * 60_000))
+    for grammar in ("root ::= root", 'root ::= ((("a"{0,99}){0,99}){0,99}', "root ::= ((a*)*)*"):
+        case("H36", f"grammar {grammar}", completion(grammar=grammar))
+    def schema(what, value):
+        case(what[0], what[1], completion(
+            response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": value}}))
+    case("H37", "schema nested 20,000 deep", field("json_schema", '{"a":' * 20_000 + "1" + "}" * 20_000))
+    schema(("H38", "pattern of 30,000 parentheses"), {"type": "string", "pattern": "(" * 30_000})
+    schema(("H38", "pattern (a+)+$"), {"type": "string", "pattern": "(a+)+$"})
+    schema(("H39", "$ref loop"), {"$ref": "#"})
+    schema(("H39", "$ref to a file"), {"$ref": "file:///etc/passwd"})
+    schema(("H40", "maxLength 1e9"), {"type": "string", "maxLength": 10**9})
+    schema(("H40", "allOf of 10,000"), {"allOf": [{}] * 10_000})
+    case("H42", "chat_template of the request", user("x").replace(b'"max_tokens": 2', b'"chat_template":"x"'), 400)
+    case("H42", "chat_template_kwargs", chat([{"role": "user", "content": "x"}],
+                                             chat_template_kwargs={"messages": [], "tokenize": True}), 200, 400)
+    case("H43", "no messages", chat([]))
+    case("H43", "100,000 messages", chat([{"role": "user", "content": "x"}] * 100_000))
+    for message in ({"role": 5, "content": "x"}, {"role": "system\nuser", "content": "x"},
+                    {"content": "x"}, {"role": "user"}, {"role": "user", "content": None},
+                    {"role": "user", "content": {}}, {"role": "user", "content": 7}, "x", 7, None):
+        case("H43", f"message {json.dumps(message)}", chat([message]))
+    for url in ("file:///etc/passwd", "http://169.254.169.254/latest", "data:image/png;base64," + "A" * 1_000_000):
+        case("H45", f"image {url[:30]}", user([{"type": "image_url", "image_url": {"url": url}}]))
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": ["string", 5], "pattern": "("}}}
+    case("H46", "5,000 tools", chat([{"role": "user", "content": "x"}], tools=[tool] * 5000))
+    case("H46", "a junk tool", chat([{"role": "user", "content": "x"}], tools=[tool]))
+
+
+def framing_cases():
+    body = b'{"prompt": "The fox", "max_tokens": 2}'
+    json_type = "Content-Type: application/json"
+    def framed(*fields: str, rest: bytes = body) -> bytes:
+        return head("POST", TEXT, json_type, *fields) + rest
+    def chunked(rest: bytes) -> bytes:
+        return framed("Transfer-Encoding: chunked", rest=rest)
+    whole = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    case("H51", "Content-Length of 120 MB", framed("Content-Length: 120000000", rest=b""), 413)
+    case("H52", "Content-Length of 1e12", framed("Content-Length: 1000000000000", rest=b"{"), 413)
+    case("H53", "chunks without end", CHUNKS_WITHOUT_END, 413)
+    case("H53", "one chunk of 10 GB", chunked(b"280000000\r\n"), 413)
+    case("H54", "Content-Length and chunked", framed("Content-Length: 4", "Transfer-Encoding: chunked", rest=whole))
+    case("H54", "Transfer-Encoding: gzip, chunked", framed("Transfer-Encoding: gzip, chunked", rest=whole))
+    case("H54", "Transfer-Encoding: xchunked", framed("Transfer-Encoding: xchunked", rest=whole))
+    n = len(body)
+    for value in ("+5", "5,5", "-1", str(2**64), "0x5", "", "5 5"):
+        case("H55", f"Content-Length {value!r}", framed(f"Content-Length: {value}"))
+    case("H55", "two lengths", framed(f"Content-Length: {n}", f"Content-Length: {n - 1}"))
+    case("H55", "the same length twice", framed(f"Content-Length: {n}", f"Content-Length: {n}"))
+    for size in (b"-2", b"ZZ", b"16 F", b" 5", b"0x10", b"", b"fffffffffffffffff", b"5;" + b"x" * 1_000_000):
+        case("H56", f"chunk size {size[:20]!r}", chunked(size + b"\r\n" + whole), 400, 413)
+    case("H57", "trailer", chunked(whole[:-2] + b"Content-Length: 5\r\n\r\n"))
+    case("H57", "a chunk longer than its size", chunked(b"2\r\n" + body + b"\r\n0\r\n\r\n"))
+    good = head("GET", "/readyz")
+    case("H58", "bare LF", good.replace(b"\r\n", b"\n"))
+    case("H58", "bare CR", good.replace(b"\r\nHost", b"\rHost"))
+    case("H58", "folded field", head("GET", "/readyz", "X-A: b", " c"))
+    case("H58", "NUL in a field", head("GET", "/readyz", "X-A: b\0c"))
+    case("H58", "space before the colon", head("GET", "/readyz", "X-A : b"))
+    case("H58", "no colon", head("GET", "/readyz", "X-A"))
+    case("H58", "tab in the target", b"GET /readyz\t/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    case("H59", "target of 1 MB", head("GET", "/" + "a" * 1_000_000), 414)
+    case("H59", "field of 1 MB", head("GET", "/readyz", "X-A: " + "a" * 1_000_000), 431)
+    case("H59", "10,000 fields", head("GET", "/readyz", *["X-A: b"] * 10_000), 431)
+    case("H59", "65 fields", head("GET", "/readyz", *["X-A: b"] * 65), 431)
+    case("H59", "a name of 64 KB", head("GET", "/readyz", "X" * 65_536 + ": b"), 431)
+
+
+def protocol_cases():
+    case("H60", "no Host", b"GET /readyz HTTP/1.1\r\n\r\n")
+    case("H60", "two Hosts", head("GET", "/readyz", "Host: 127.0.0.1"))
+    case("H60", "a foreign Host", head("GET", "/v1/models", host="evil.example"), 421)
+    case("H60", "an absolute target", b"GET http://localhost/readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    case("H61", "a page of another site",
+         head("POST", TEXT, "Origin: https://evil.example", "Content-Type: text/plain", "Content-Length: 2") + b"{}", 403)
+    case("H61", "Origin null", head("GET", "/v1/models", "Origin: null"), 403)
+    case("H62", "HTTP/9.9", b"GET /readyz HTTP/9.9\r\nHost: localhost\r\n\r\n", 505)
+    case("H62", "HTTP/2 preface", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505)
+    case("H62", "TLS ClientHello", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(200)))
+    case("H62", "random bytes", random.Random(1).randbytes(4096))
+    for method in ("FOO", "TRACE", "DELETE", "PUT", "OPTIONS"):
+        case("H63", method, head(method, TEXT), 405)
+    case("H63", "CONNECT", b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    case("H64", "Expect: something", head("POST", TEXT, "Expect: the unexpected"), 417)
+    case("H64", "Upgrade: h2c", head("GET", "/readyz", "Connection: Upgrade", "Upgrade: h2c"), 200)
+    case("H65", "gzip", head("POST", TEXT, "Content-Type: application/json", "Content-Encoding: gzip",
+                             "Content-Length: 20") + b"\x1f\x8b" + b"\0" * 18, 415)
+    for kind in ("multipart/form-data; boundary=x", "text/plain", "application/json; charset=utf-16",
+                 "application/jsonp"):
+        case("H66", kind, head("POST", TEXT, f"Content-Type: {kind}", "Content-Length: 2") + b"{}", 415)
+    for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%5c..%5cboot.ini", "/v1/models%00",
+                 "//", "/v1/../metrics", "/metrics/", "/V1/models", "/v1/models/..", "/v1/models/x%2Fy"):
+        case("H67", path, head("GET", path), 404)
+    huge = head("POST", TEXT, "Content-Type: application/json", "Content-Length: 8000000")
+    for name, value in (("none", None), ("empty", ""), ("Bearer", "Bearer"), ("a key's beginning", f"Bearer {KEY[:-1]}"),
+                        ("a key and more", f"Bearer {KEY}x"), ("Basic", f"Basic {KEY}"), ("15 KB", "Bearer " + "x" * 15_000)):
+        fields = b"" if value is None else f"Authorization: {value}\r\n".encode()
+        case("H68", f"{name}, body unread", huge[:-2] + fields + b"\r\n", 401, keyed=True)
+    case("H68", "a key of 1 MB", head("GET", "/v1/models", "Authorization: Bearer " + "x" * 1_000_000), 431, keyed=True)
+    case("H68", "two Authorization", head("GET", "/v1/models", *[f"Authorization: Bearer {KEY}"] * 2), 401, keyed=True)
+    for path in ("/v1/models", "/v1/models/tales", "/metrics", "/version", "/props", "/slots", "/health"):
+        case("H81", f"{path} without a key", head("GET", path), 401, keyed=True)
+    for path in (TEXT, CHAT, "/tokenize", "/detokenize", "/v1/embeddings"):
+        case("H81", f"{path} without a key", post(path, {}), 401, keyed=True)
+    case("H81", "/nothing without a key", head("GET", "/nothing"), 401, 404, keyed=True)
+    case("H86", "slots that save", post("/slots/0?action=save", {"filename": "../x"}), 404)
+    case("H86", "adapters", post("/v1/load_lora_adapter", {"lora_name": "x", "lora_path": "/etc"}), 404)
+
+
+# Every field with every kind of value: only 200 and 400 (a model's name: 404) may come out.
+FIELDS = {
+    TEXT: ("model prompt max_tokens n best_of temperature top_p top_k min_p typical_p seed stop stream "
+           "stream_options logprobs echo logit_bias presence_penalty frequency_penalty repetition_penalty "
+           "repeat_penalty ignore_eos min_tokens stop_token_ids cache_salt priority user suffix response_format "
+           "tools grammar").split(),
+    CHAT: ("model messages max_tokens max_completion_tokens n temperature logprobs top_logprobs stop stream "
+           "stream_options logit_bias add_generation_prompt enable_thinking reasoning_effort tools tool_choice "
+           "response_format metadata").split(),
+    "/tokenize": "content prompt messages add_special add_special_tokens with_pieces return_token_strs".split(),
+    "/detokenize": ["tokens"],
+}
+VALUES = ["null", '""', "-1", "0", "2147483648", "9223372036854775808", "1e309", "true", "[]", "{}",
+          '"' + "x" * (1 << 20) + '"', "NaN", "[[]]", '[""]', '{"":""}', "0.5", r'"\u0000"']
+BASES = {
+    TEXT: {"prompt": '"The fox"', "max_tokens": "2"},
+    CHAT: {"messages": '[{"role":"user","content":"x"}]', "max_tokens": "2"},
+    "/tokenize": {"content": '"x"'},
+    "/detokenize": {"tokens": "[5]"},
+}
+
+
+def every_value_cases():
+    for path, names in FIELDS.items():
+        for name in names:
+            for value in VALUES:
+                members = {**BASES[path], name: value}
+                text = "{" + ",".join(f'"{key}":{literal}' for key, literal in members.items()) + "}"
+                shown = value if len(value) < 30 else "1 MiB"
+                allowed = (200, 400, 404) if name == "model" else (200, 400)
+                case("H88", f"{path} {name} {shown}", post(path, text.encode()), *allowed)
+
+
+# What an error must not tell: addresses, file names, types and exceptions of the program.
+LEAKS = re.compile(rb"0x[0-9a-fA-F]{8,}|/(?:src|usr|home|root|build|tmp|etc)/|what\(\)|std::|boost|\.cc\b|\.gguf")
+
+
+def fields_of(key: str) -> list[str]:
+    return [f"Authorization: Bearer {key}"] if key else []
+
+
+class Suite:
+    """A server, its canary, and what it looked like before."""
+
+    def __init__(self, server: Server, key: str):
+        self.server = server
+        self.key = key
+        self.canary = self.ask_canary()
+        # What the allocator takes once and keeps: the largest bodies there can be.
+        for body in (b"[" + b"5," * 1_000_000 + b"5]", b'"' + b"x " * 4_000_000 + b'"'):
+            largest = post(TEXT, b'{"prompt": ' + body + b"}", *fields_of(key))
+            for _ in range(2):
+                self.server.exchange(largest)
+        self.server.exchange(CHUNKS_WITHOUT_END)
+        self.server.settle()
+        self.rss = server.rss_kib()
+        self.descriptors = server.descriptors()
+
+    def ask_canary(self) -> str:
+        body = {"prompt": "Once upon a time", "max_tokens": 8, "temperature": 0}
+        reply = self.server.exchange(post(TEXT, body, *fields_of(self.key)))
+        if reply.status != 200:
+            raise AssertionError(f"the canary got {reply.status} {reply.body!r}")
+        return reply.json()["choices"][0]["text"]
+
+    def problems(self) -> list[str]:
+        """What is not as it was."""
+        found = []
+        if not self.server.alive():
+            return ["the server is dead"]
+        ready = self.server.exchange(head("GET", "/readyz"))
+        if ready.status != 200 or (ready.seconds > 1 and not Setup.sanitized):
+            found.append(f"/readyz: {ready.status} after {ready.seconds:.3f} s")
+        if self.ask_canary() != self.canary:
+            found.append("the canary sings something else")
+        self.server.settle()
+        return found + self.leaks()
+
+    def leaks(self) -> list[str]:
+        """Memory and descriptors above what they were; connections take a moment to close."""
+        deadline = time.monotonic() + 1
+        while True:
+            found = []
+            grown = self.server.rss_kib() - self.rss
+            if grown > RSS_SLACK_KIB and not Setup.sanitized:
+                found.append(f"{grown} KiB more memory")
+            more = self.server.descriptors() - self.descriptors
+            if more > 0:
+                found.append(f"{more} descriptors more")
+            if not found or time.monotonic() > deadline:
+                return found
+            time.sleep(0.02)
+
+    def judge(self, each: Case) -> tuple[Reply, list[str]]:
+        limit = REFUSAL_S + REFUSAL_S_PER_BYTE * len(each.data)
+        for _ in range(ATTEMPTS):
+            reply = self.server.exchange(each.data, timeout=20)
+            refused = reply.status >= 400
+            if not refused or reply.seconds <= limit:
+                break
+        found = []
+        if reply.status not in each.statuses:
+            found.append(f"status {reply.status}, expected {each.statuses}: {reply.body[:200]!r}")
+        if refused and reply.seconds > limit and not Setup.sanitized:
+            found.append(f"refused after {reply.seconds * 1000:.0f} ms, at most {limit * 1000:.0f}")
+        if refused:
+            found += check_error(reply)
+        # H85: nothing of a request comes back as a field of its own.
+        if any(name.startswith(("x-evil", "access-control")) for name in reply.fields):
+            found.append(f"fields {reply.fields}")
+        return reply, found
+
+
+def check_error(reply: Reply) -> list[str]:
+    """H87: an error is of OpenAI's form and tells nothing of the program."""
+    found = []
+    if leak := LEAKS.search(reply.body):
+        found.append(f"the error tells {leak[0]!r}: {reply.body[:200]!r}")
+    try:
+        if set(reply.error()) != {"message", "type", "param", "code"} or not reply.error()["message"]:
+            found.append(f"an error of another form: {reply.body[:200]!r}")
+    except (ValueError, KeyError):
+        found.append(f"not an error of ours: {reply.body[:200]!r}")
+    return found
+
+
+def run_case(suites: dict[bool, Suite], each: Case, options) -> bool:
+    suite = suites[each.keyed]
+    try:
+        reply, found = suite.judge(each)
+        found += suite.problems()
+    except (OSError, AssertionError) as error:
+        reply, found = Reply(), [f"{type(error).__name__}: {error}"]
+    if options.table or found:
+        print(f"{each.number:4} {each.what[:60]:60} {reply.status:3} {reply.seconds * 1000:8.1f} ms"
+              f"  {'; '.join(found) or 'ok'}", flush=True)
+    return not found
+
+
+# What needs more than one request and one answer: each returns what is wrong.
+
+def no_smuggling(server: Server) -> list[str]:
+    """H63: the body of a GET is not the next request."""
+    hidden = head("GET", "/hidden")
+    with Wire(server.port) as wire:
+        wire.send(head("GET", "/version", f"Content-Length: {len(hidden)}") + hidden + head("GET", "/readyz"))
+        first, second = wire.reply(), wire.reply()
+    return [] if (first.status, second.status) == (200, 200) else [f"{first.status}, {second.status}"]
+
+
+def control_tokens_stay_text(server: Server) -> list[str]:
+    """H44: what looks like a control token in a text becomes ordinary tokens."""
+    reply = server.exchange(post("/tokenize", {"content": "<|end|>"}))
+    return [] if reply.json()["count"] > 1 else [f"'<|end|>' became {reply.json()['tokens']}"]
+
+
+def odd_tokens_make_valid_events(server: Server) -> list[str]:
+    """H84: line ends, "data:" and bytes that are no text still give one valid event each."""
+    found = []
+    for text in ("\n\n", "data: [DONE]\n\n", "\r\n", "\u2028", "\u00e9"):
+        tokens = server.exchange(post("/tokenize", {"content": text})).json()["tokens"]
+        for token in set(tokens):
+            reply = server.exchange(completion(max_tokens=6, stream=True, logprobs=2, logit_bias={str(token): 100}))
+            try:
+                events(reply.body)
+            except (AssertionError, ValueError) as error:
+                found.append(f"token {token} of {text!r}: {error}")
+    return found
+
+
+def no_header_injection(server: Server) -> list[str]:
+    """H85: names and values of a request cannot add fields to the answer."""
+    evil = "x\r\nX-Evil: 1\r\n\r\n"
+    replies = [server.exchange(completion(**{evil: 1})), server.exchange(completion(model=evil)),
+               server.exchange(completion(user=evil))]
+    found = [f"fields {reply.fields}" for reply in replies if "x-evil" in reply.fields]
+    if [reply.status for reply in replies] != [200, 404, 200]:
+        found.append(f"statuses {[reply.status for reply in replies]}")
+    return found
+
+
+def same_request_id_twice(server: Server) -> list[str]:
+    """H82: the ids of clients do not confuse requests."""
+    body = {"prompt": "The bear", "max_tokens": 40, "temperature": 0, "request_id": "same"}
+    data = post(TEXT, body, "X-Request-Id: same")
+    with Wire(server.port) as first, Wire(server.port) as second:
+        first.send(data)
+        second.send(data)
+        one, two = first.reply(), second.reply()
+    same = one.json()["choices"] == two.json()["choices"] and one.json()["id"] != two.json()["id"]
+    return [] if same else [f"{one.body!r} {two.body!r}"]
+
+
+def salt_of_a_header_is_nothing(server: Server) -> list[str]:
+    """H50: no header chooses the cache or the tenant."""
+    body = {"prompt": "A long enough prompt to be found again in the cache.", "max_tokens": 1}
+    server.exchange(post(TEXT, body))
+    for name in ("X-Tenant", "Cache-Salt", "X-Cache-Salt", "X-Skald-Tenant"):
+        usage = server.exchange(post(TEXT, body, f"{name}: other")).json()["usage"]
+        if usage["prompt_tokens_details"]["cached_tokens"] != usage["prompt_tokens"] - 1:
+            return [f"{name} changed the cache: {usage}"]
+    return []
+
+
+SCENES = (("H63", no_smuggling), ("H44", control_tokens_stay_text), ("H84", odd_tokens_make_valid_events),
+          ("H85", no_header_injection), ("H82", same_request_id_twice), ("H50", salt_of_a_header_is_nothing))
+
+
+def run_scene(suite: Suite, number: str, scene, options) -> bool:
+    begin = time.perf_counter()
+    try:
+        found = scene(suite.server) + suite.problems()
+    except (OSError, AssertionError, ValueError, KeyError) as error:
+        found = [f"{type(error).__name__}: {error}"]
+    if options.table or found:
+        print(f"{number:4} {scene.__name__[:60]:60}     {(time.perf_counter() - begin) * 1000:8.1f} ms"
+              f"  {'; '.join(found) or 'ok'}", flush=True)
+    return not found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="cases of this number only, e.g. H34")
+    parser.add_argument("--table", action="store_true", help="a line for every case, not only for failures")
+    options = configure(parser)
+    for add in (json_cases, number_cases, text_cases, feature_cases, framing_cases, protocol_cases, every_value_cases):
+        add()
+    cases = [each for each in CASES if each.number.startswith(options.only)]
+    if Setup.sanitized:  # slower by a factor of ten: of the many alike every eighth
+        cases = [each for i, each in enumerate(cases) if each.number != "H88" or i % 8 == 0]
+    with Server() as server, Server(keys=(KEY,)) as keyed:
+        suites = {False: Suite(server, ""), True: Suite(keyed, KEY)}
+        outcomes = [run_case(suites, each, options) for each in cases]
+        outcomes += [run_scene(suites[False], number, scene, options)
+                     for number, scene in SCENES if number.startswith(options.only)]
+        passed, failed = sum(outcomes), len(outcomes) - sum(outcomes)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
