@@ -33,14 +33,18 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Whether a comma-separated list, such as Connection, holds `word` (lower case).
-bool ListHolds(std::string_view list, std::string_view word) {
+// Calls `take` with each element of a comma-separated list, such as Connection; false if one of
+// them is no token. Empty elements do not count (RFC 9110, 5.6.1.2).
+template <typename Take>
+bool ForEachToken(std::string_view list, Take take) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
-    if (LowerCase(Trim(list.substr(0, comma))) == word) return true;
+    const std::string_view element = Trim(list.substr(0, comma));
+    if (!element.empty() && !IsToken(element)) return false;
+    take(LowerCase(element));
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
-  return false;
+  return true;
 }
 
 }  // namespace
@@ -216,8 +220,14 @@ void RequestReader::NoteConnection() {
   bool close = false, keep = false;
   for (const HttpField& field : request_.fields) {
     if (field.name != "connection") continue;
-    close = close || ListHolds(field.value, "close");
-    keep = keep || ListHolds(field.value, "keep-alive");
+    const bool good = ForEachToken(field.value, [&](const std::string& element) {
+      close = close || element == "close";
+      keep = keep || element == "keep-alive";
+    });
+    if (!good) {
+      Refuse(400, "Connection is not a list of names");
+      return;
+    }
   }
   request_.keep_alive = !close && (keep || !request_.is_http_1_0);
 }

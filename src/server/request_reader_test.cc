@@ -121,7 +121,8 @@ TEST(RequestReader, RefusesWhatTwoReadersCouldReadDifferently) {
         "Host: a\r\nContent-Length: -1\r\n", "Host: a\r\nContent-Length: 0x1\r\n",
         "Host: a\r\nContent-Length: 99999999999999999999\r\n", "Host: a\r\nContent-Length:\r\n",
         "Host: a\r\nX : y\r\n", "Host: a\r\nno colon\r\n", "Host: a\r\nX: y\r\n folded\r\n",
-        "Host: a\r\n: y\r\n", "X: y\r\n", "Host: a\r\nHost: a\r\n"}) {
+        "Host: a\r\nConnection: close, x y\r\n", "Host: a\r\n: y\r\n", "X: y\r\n",
+        "Host: a\r\nHost: a\r\n"}) {
     EXPECT_EQ(RefusedWith(line + std::string(fields) + "\r\n"), 400) << fields;
   }
 }
