@@ -5,14 +5,15 @@
 namespace skald::engine {
 namespace {
 
-// Weights of a new measurement: some seven tokens of a draft, some ten steps.
+// Weights of a new measurement: some seven tokens of a draft (all there were, at first), some ten
+// steps.
 constexpr double kAcceptanceWeight = 0.15;
 constexpr double kSecondsWeight = 0.2;
 // A draft must promise more than it costs by this: the estimates are rough.
-constexpr double kMargin = 1.02;
-// Tokens of a probe, and the longest pause between two that fail: three rows more in 512 steps are
+constexpr double kMargin = 1.05;
+// Tokens of a probe, and the longest pause between two that fail: two rows more in 512 steps are
 // lost in the noise, even where they double a step.
-constexpr int64_t kProbe = 3;
+constexpr int64_t kProbe = 2;
 constexpr int64_t kLongestPause = 512;
 constexpr int64_t kShortestPause = 32;
 
@@ -65,7 +66,9 @@ int64_t DraftLength::Best(double acceptance, int64_t allowed) const {
 void DraftLength::Learn(int64_t tried, int64_t accepted, DraftRecord* record) {
   for (int64_t i = 0; i < tried; ++i) {
     const double right = i < accepted ? 1 : 0;
-    record->acceptance += kAcceptanceWeight * (right - record->acceptance);
+    const double weight = std::max(kAcceptanceWeight, 1 / static_cast<double>(3 + record->tried));
+    record->acceptance += weight * (right - record->acceptance);
+    ++record->tried;
   }
 }
 

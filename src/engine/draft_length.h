@@ -14,9 +14,11 @@ namespace skald::engine {
 
 /// What is known of the drafts of one sequence.
 struct DraftRecord {
-  double acceptance = 0.7;  ///< of a token, given that those before it were right
-  int64_t wait = 0;         ///< steps until the next probe, while no draft pays
-  int64_t pause = 32;       ///< `wait` after the next probe; doubles until a draft pays
+  /// Of a token, given that those before it were right. At first a guess worth two tokens.
+  double acceptance = 0.5;
+  int64_t tried = 0;   ///< tokens compared so far
+  int64_t wait = 0;    ///< steps until the next probe, while no draft pays
+  int64_t pause = 32;  ///< `wait` after the next probe; doubles until a draft pays
 };
 
 class DraftLength {
