@@ -4,6 +4,7 @@ Requests are written and answers read byte by byte: a client library would repai
 want to send broken.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -28,7 +29,7 @@ class Setup:
     sanitized = False  # timings and memory say nothing
 
 
-def configure(parser) -> "argparse.Namespace":
+def configure(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """Adds what every suite takes to its command line, parses it, fills in Setup."""
     parser.add_argument("binary", help="the command skald")
     parser.add_argument("source", type=Path, help="the top of the checkout")
@@ -156,15 +157,30 @@ class Wire:
     def reply(self) -> Reply:
         """The next answer, whole."""
         reply = self.head()
+        self.read_body(reply)
+        return reply
+
+    def read_body(self, reply: Reply):
+        """Reads what follows the head of `reply` into it."""
         if reply.fields.get("transfer-encoding") == "chunked":
             reply.body = b"".join(self.chunks())
         else:
             reply.body = self.exactly(int(reply.fields.get("content-length", "0")))
-        return reply
 
     def ended(self) -> bool:
         """Waits for the server to close; False if it says something more."""
         return not self.buffer and not self.more()
+
+
+def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S) -> Reply:
+    """Sends `data` on a connection of its own and reads the answer."""
+    with Wire(port, timeout) as wire:
+        begin = time.perf_counter()
+        wire.send(data)
+        reply = wire.head()
+        reply.seconds = time.perf_counter() - begin
+        wire.read_body(reply)
+        return reply
 
 
 class Server:
@@ -216,17 +232,7 @@ class Server:
                 time.sleep(0.01)
 
     def exchange(self, data: bytes, timeout: float = TIMEOUT_S) -> Reply:
-        """Sends `data` on a connection of its own and reads the answer."""
-        with Wire(self.port, timeout) as wire:
-            begin = time.perf_counter()
-            wire.send(data)
-            reply = wire.head()
-            reply.seconds = time.perf_counter() - begin
-            if reply.fields.get("transfer-encoding") == "chunked":
-                reply.body = b"".join(wire.chunks())
-            else:
-                reply.body = wire.exactly(int(reply.fields.get("content-length", "0")))
-            return reply
+        return exchange(self.port, data, timeout)
 
     def get(self, path: str) -> Reply:
         fields = [f"Authorization: Bearer {self.key}"] if self.key else []

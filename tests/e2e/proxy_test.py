@@ -1,0 +1,186 @@
+"""deploy/haproxy.cfg as it is shipped, with two replicas: affinity holds, and one may die.
+
+Run by ctest (test E2eProxy), and by hand:
+python3 tests/e2e/proxy_test.py build/release/skald . [--haproxy /usr/sbin/haproxy]
+
+Only the addresses in the file are replaced.
+"""
+
+import argparse
+import asyncio
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+from skald_server import Server, Wire, ask, configure, events, exchange, head, post, texts
+
+KEY = "sk-the-key-of-the-proxy-suite"
+LONG = "Once upon a time there was a {} who lived in a big house by the deep blue sea with friends."
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Proxied:
+    """HAProxy with the shipped configuration before two replicas."""
+
+    def __init__(self, stack: ExitStack, *options: str):
+        self.replicas = [stack.enter_context(Server(*options, keys=(KEY,))) for _ in range(2)]
+        self.port = free_port()
+        text = (Proxy.source / "deploy/haproxy.cfg").read_text()
+        for shipped, here in ((8080, self.port), (8081, self.replicas[0].port), (8082, self.replicas[1].port)):
+            text, count = re.subn(rf"^(\s+(?:bind|server \w) 127\.0\.0\.1):{shipped}\b", rf"\1:{here}",
+                                  text, flags=re.MULTILINE)
+            if count != 1:
+                raise AssertionError(f"port {shipped} stands {count} times in haproxy.cfg")
+        self.file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".cfg"))
+        self.file.write(text)
+        self.file.flush()
+        process = subprocess.Popen([Proxy.haproxy, "-db", "-f", self.file.name], stderr=subprocess.DEVNULL)
+        stack.callback(process.wait)
+        stack.callback(process.terminate)
+        deadline = time.monotonic() + 10
+        while not self.serves():
+            if time.monotonic() > deadline:
+                raise AssertionError("haproxy does not serve")
+            time.sleep(0.05)
+
+    def serves(self) -> bool:
+        try:
+            return exchange(self.port, head("GET", "/readyz")).status == 200
+        except ConnectionRefusedError:
+            return False
+
+    def ask(self, prompt: str, *fields: str, **more):
+        body = {"prompt": prompt, "max_tokens": 2, "temperature": 0, **more}
+        return exchange(self.port, post("/v1/completions", body, f"Authorization: Bearer {KEY}", *fields))
+
+    def answered(self) -> list[int]:
+        """How many requests each replica has run."""
+        counts = []
+        for replica in self.replicas:
+            found = re.search(r"^skald_requests_submitted_total\S* (\d+)", replica.get("/metrics").body.decode(), re.M)
+            counts.append(int(found[1]))
+        return counts
+
+
+class Proxy(unittest.TestCase):
+    source = Path()
+    haproxy = "haproxy"
+
+    def setUp(self):
+        self.stack = ExitStack()
+        self.addCleanup(self.stack.close)
+
+    def run_of(self, proxied: Proxied, requests) -> int:
+        """Which replica got all of `requests` (functions); fails if they were shared out."""
+        before = proxied.answered()
+        for request in requests:
+            self.assertEqual(request().status, 200)
+        moved = [after - then for after, then in zip(proxied.answered(), before)]
+        self.assertIn(0, moved)
+        return moved.index(len(requests))
+
+    def test_the_same_beginning_goes_to_the_same_replica(self):
+        proxied = Proxied(self.stack)
+        used = set()
+        for number in range(12):
+            opening = LONG.format(number) * 12
+            self.assertGreater(len(opening), 1024)
+            used.add(self.run_of(proxied, [
+                lambda end=end: proxied.ask(opening + end) for end in ("One", "Two", "Three")]))
+        self.assertEqual(used, {0, 1}, "all went one way")
+
+    def test_a_user_stays_with_a_replica_and_its_cache(self):
+        proxied = Proxied(self.stack)
+        used = set()
+        for number in range(12):
+            prompt = LONG.format(f"hero number {number}")
+            replies = []
+
+            def ask_again():
+                replies.append(proxied.ask(prompt, f"X-Affinity: user-{number}"))
+                return replies[-1]
+
+            used.add(self.run_of(proxied, [ask_again] * 3))
+            usage = replies[-1].json()["usage"]
+            self.assertEqual(usage["prompt_tokens_details"]["cached_tokens"], usage["prompt_tokens"] - 1)
+        self.assertEqual(used, {0, 1}, "all users went to one replica")
+
+    def test_streams_pass_as_they_come(self):
+        proxied = Proxied(self.stack)
+        body = {"prompt": "The fox", "max_tokens": 300, "ignore_eos": True, "stream": True}
+        with Wire(proxied.port) as wire:
+            begin = time.perf_counter()
+            wire.send(post("/v1/completions", body, f"Authorization: Bearer {KEY}"))
+            reply = wire.head()
+            self.assertEqual(reply.status, 200)
+            times = []
+            for chunk in wire.chunks():
+                times.append(time.perf_counter() - begin)
+                reply.body += chunk
+        self.assertGreater(len(events(reply.body)), 20)
+        self.assertLess(times[0], times[-1] / 2, "the stream came in one piece")
+
+    def test_who_hangs_up_stops_computing(self):
+        proxied = Proxied(self.stack)
+        for stream in (True, False):
+            with Wire(proxied.port) as wire:
+                body = {"prompt": "The fox", "max_tokens": 480, "n": 8, "ignore_eos": True, "stream": stream}
+                wire.send(post("/v1/completions", body, f"Authorization: Bearer {KEY}"))
+                time.sleep(0.05)
+            for replica in proxied.replicas:
+                replica.settle()
+
+    def test_one_replica_dies_and_requests_go_on(self):
+        proxied = Proxied(self.stack)
+        prompts = [LONG.format(f"child of {i}") for i in range(24)]
+        golden = [texts(proxied.ask(prompt, f"X-Affinity: {i}")) for i, prompt in enumerate(prompts)]
+        victim = proxied.replicas[0]
+        victim.process.send_signal(signal.SIGKILL)
+        victim.process.wait()
+        for i, prompt in enumerate(prompts):
+            reply = proxied.ask(prompt, f"X-Affinity: {i}")
+            self.assertEqual(reply.status, 200, reply.body)
+            self.assertEqual(texts(reply), golden[i])
+        victim.process.returncode = 0  # it was meant to
+
+    def test_a_replica_that_drains_loses_nothing(self):
+        proxied = Proxied(self.stack)
+
+        async def users():
+            bodies = [{"prompt": f"The {i}", "max_tokens": 24, "seed": i} for i in range(48)]
+            running = []
+            for i, body in enumerate(bodies):
+                running.append(asyncio.create_task(ask(proxied.port, body, KEY)))
+                if i == 16:
+                    proxied.replicas[1].process.terminate()
+                await asyncio.sleep(0.01)
+            return await asyncio.gather(*running)
+
+        statuses = Counter(reply.status for reply in asyncio.run(users()))
+        self.assertEqual(statuses, {200: 48})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--haproxy", default="haproxy", help="the program (default: from PATH)")
+    options = configure(parser)
+    Proxy.source, Proxy.haproxy = options.source, options.haproxy
+    result = unittest.TextTestRunner(verbosity=2).run(unittest.TestLoader().loadTestsFromTestCase(Proxy))
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
