@@ -46,6 +46,14 @@ bool CanIndex(const Sequence& sequence) {
   return sequence.kind != SequenceKind::kView && sequence.kind != SequenceKind::kGenerator;
 }
 
+// Where the character number `count` begins; its end if there are not so many.
+size_t OffsetOf(std::string_view text, int64_t count) {
+  Characters characters(text);
+  while (characters.Next())
+    if (count-- == 0) return characters.begin();
+  return text.size();
+}
+
 // A bound of a slice over `length` items, with Python's rules for the direction of `step`.
 Result<int64_t> Bound(const Value& bound, int64_t length, int64_t step, int64_t missing) {
   int64_t storage = 0;
@@ -82,12 +90,13 @@ Result<Value> GetItem(Runtime& runtime, const Value& value, const Value& index) 
     if (place != nullptr && CanIndex(**sequence) && *place >= -count && *place < count)
       return (*sequence)->items[static_cast<size_t>(*place < 0 ? *place + count : *place)];
   } else if (const Text* text = AsText(value); text != nullptr && place != nullptr) {
-    const std::vector<size_t> offsets = CharacterOffsets(text->bytes());
+    const int64_t count = CharacterCount(text->bytes());
     runtime.budget().Spend(static_cast<int64_t>(text->size() / 64));
-    const auto count = static_cast<int64_t>(offsets.size()) - 1;
     if (*place >= -count && *place < count) {
-      const auto at = static_cast<size_t>(*place < 0 ? *place + count : *place);
-      return Value(Slice(runtime.budget(), *text, offsets[at], offsets[at + 1]));
+      const int64_t at = *place < 0 ? *place + count : *place;
+      const size_t begin = OffsetOf(text->bytes(), at);
+      const size_t length = OffsetOf(text->bytes().substr(begin), 1);
+      return Value(Slice(runtime.budget(), *text, begin, begin + length));
     }
   }
   const Text* name = AsText(index);
@@ -107,18 +116,22 @@ Result<Value> GetSlice(Runtime& runtime, const Value& value, std::span<const Val
   const int64_t* step_value = IsNone(bounds[2]) ? &storage : AsInt(bounds[2], &storage);
   if (step_value == nullptr || *step_value == 0)
     return Refuse("expected a whole number other than 0 as step of a slice");
-  std::vector<size_t> offsets;
-  if (text != nullptr) offsets = CharacterOffsets(text->bytes());
-  const auto count = static_cast<int64_t>(text ? offsets.size() - 1 : (*sequence)->items.size());
+  const auto count = text != nullptr ? CharacterCount(text->bytes())
+                                     : static_cast<int64_t>((*sequence)->items.size());
   if (!runtime.budget().Spend(count / 16)) return runtime.budget().status();
   // A step longer than all there is means the same, and cannot overflow.
   const int64_t step = std::clamp(*step_value, -count - 1, count + 1);
   ASSIGN_OR_RETURN(const int64_t begin, Bound(bounds[0], count, step, step < 0 ? count - 1 : 0));
   ASSIGN_OR_RETURN(const int64_t end, Bound(bounds[1], count, step, step < 0 ? -1 : count));
   if (text != nullptr && step == 1) {
-    return Value(Slice(runtime.budget(), *text, offsets[static_cast<size_t>(begin)],
-                       offsets[static_cast<size_t>(std::max(begin, end))]));
+    return Value(Slice(runtime.budget(), *text, OffsetOf(text->bytes(), begin),
+                       OffsetOf(text->bytes(), std::max(begin, end))));
   }
+  std::vector<size_t> offsets;
+  const auto offset_bytes = static_cast<int64_t>(text ? text->size() * sizeof(size_t) : 0);
+  if (!runtime.budget().Take(offset_bytes)) return runtime.budget().status();
+  if (text != nullptr) offsets = CharacterOffsets(text->bytes());
+  runtime.budget().Return(offset_bytes);
   TextBuilder builder(runtime.budget());
   Sequence* items = text ? nullptr : runtime.heap.NewSequence((*sequence)->kind);
   for (int64_t at = begin; step > 0 ? at < end : at > end; at += step) {

@@ -83,7 +83,7 @@ Result<Value> StrftimeNow(Runtime& runtime, const Value&, const Arguments& argum
   const Text* format = AsText(values[0]);
   if (format == nullptr) return Refuse("strftime_now expects a string");
   ASSIGN_OR_RETURN(std::string text, Strftime(format->bytes(), runtime.now));
-  return Value(Text(std::move(text), Origin::kTemplate));
+  return Value(Text(std::move(text), Origin::kData));
 }
 
 constexpr Function kGlobals[] = {

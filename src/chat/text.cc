@@ -68,6 +68,7 @@ void TextBuilder::AddSlice(const Text& text, size_t begin, size_t end) {
 
 Text TextBuilder::Take(Markup markup) {
   if (bytes_.empty() && markup == Markup::kNo) return Text();
+  Grow(sizeof(Text::Rep));  // of many small texts that is most of the memory
   auto rep = std::make_shared<Text::Rep>(budget_, std::move(bytes_), std::move(from_template_));
   rep->markup = markup;
   rep->charged = charged_;
@@ -110,7 +111,7 @@ Text Escape(Budget& budget, const Text& text) {
       default: continue;
     }
     builder.AddSlice(text, plain, at);
-    builder.Add(entity, Origin::kTemplate);
+    builder.Add(entity, text.OriginAt(at));
     plain = at + 1;
   }
   builder.AddSlice(text, plain, bytes.size());

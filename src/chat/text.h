@@ -95,8 +95,8 @@ Text Slice(Budget& budget, const Text& text, size_t begin, size_t end);
 /// "a" + "b" as Python does it: with Markup on one side the other one is escaped.
 Text Concatenate(Budget& budget, const Text& left, const Text& right);
 
-/// `text` with & < > " ' as HTML entities (they count as template: the template asked for them),
-/// unless it is Markup. The result is Markup.
+/// `text` with & < > " ' as HTML entities, each with the origin of its character, unless it is
+/// Markup. The result is Markup.
 Text Escape(Budget& budget, const Text& text);
 
 /// Walks over the characters (code points) of a text; each byte of ill-formed UTF-8 is one.
