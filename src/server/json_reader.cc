@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ class Builder {
     return Count(ec);
   }
   bool on_double(double number, json::string_view, json::error_code& ec) {
+    if (!std::isfinite(number)) return Fail("a number is out of range", ec);
     stack_.push_double(number);
     return Count(ec);
   }

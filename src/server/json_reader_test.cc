@@ -31,8 +31,8 @@ TEST(ReadJson, TakesWhatIsJson) {
 TEST(ReadJson, RefusesWhatIsNot) {
   for (const std::string_view text :
        {"", "{", "[1,]", "{\"a\" 1}", "nul", "NaN", "[Infinity]", "01", "\"\xFF\"", "\"\xC0\x80\"",
-        "\"\\ud800\"", "\"\\udc00\\ud800\"", "{} x", "'a'", "// c\n1", "\"a\nb\"",
-        "\xEF\xBB\xBF{}"}) {
+        "\"\\ud800\"", "\"\\udc00\\ud800\"", "{} x", "'a'", "// c\n1", "\"a\nb\"", "\xEF\xBB\xBF{}",
+        "1e999", "[-1e999]"}) {
     EXPECT_NE(Refusal(text), "") << text;
   }
 }

@@ -11,8 +11,8 @@ namespace skald::server {
 namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
-// A chunk's size line: 16 hexadecimal digits and an extension nobody needs.
-constexpr size_t kChunkLineMax = 256;
+// A line of a chunked body: at most 16 hexadecimal digits, and their CRLF.
+constexpr size_t kChunkLineMax = 32;
 
 // RFC 9110, 5.6.2: token.
 bool IsTokenChar(char c) {
@@ -255,11 +255,10 @@ bool RequestReader::TakeLine(std::string_view* line) {
 }
 
 bool RequestReader::ParseChunkSize(std::string_view line) {
-  const std::string_view digits = line.substr(0, line.find(';'));
   uint64_t size = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), size, 16);
-  const bool whole = parsed.ptr == digits.data() + digits.size() && !digits.empty();
-  if (!whole || digits.front() == '-' || parsed.ec != std::errc())
+  const auto parsed = std::from_chars(line.data(), line.data() + line.size(), size, 16);
+  const bool whole = parsed.ptr == line.data() + line.size() && !line.empty();
+  if (!whole || line.front() == '-' || parsed.ec != std::errc())
     return Refuse(400, "a chunk's size is not a hexadecimal number");
   if (size > limits_.body_bytes - request_.body.size())
     return Refuse(413, "the body is larger than " + std::to_string(limits_.body_bytes) + " bytes");

@@ -4,9 +4,9 @@
 /// generous in different ways can be made to disagree on where a request ends (request smuggling):
 /// a line that ends in LF alone, a folded field, blanks around a field's name, Content-Length that
 /// is repeated or is not digits, Content-Length beside Transfer-Encoding, a transfer coding other
-/// than chunked, a chunk size that is not hexadecimal digits, trailer fields, an absolute target.
-/// The result does not depend on how the bytes were cut into pieces. Cost: linear, each byte is
-/// looked at once.
+/// than chunked, a chunk size that is not hexadecimal digits alone, trailer fields, an absolute
+/// target. The result does not depend on how the bytes were cut into pieces. Cost: linear, each
+/// byte is looked at once.
 #pragma once
 
 #include <cstddef>
