@@ -120,18 +120,20 @@ class Proxy(unittest.TestCase):
 
     def test_streams_pass_as_they_come(self):
         proxied = Proxied(self.stack)
-        body = {"prompt": "The fox", "max_tokens": 300, "ignore_eos": True, "stream": True}
-        with Wire(proxied.port) as wire:
-            begin = time.perf_counter()
-            wire.send(post("/v1/completions", body, f"Authorization: Bearer {KEY}"))
-            reply = wire.head()
-            self.assertEqual(reply.status, 200)
-            times = []
-            for chunk in wire.chunks():
-                times.append(time.perf_counter() - begin)
-                reply.body += chunk
-        self.assertGreater(len(events(reply.body)), 20)
-        self.assertLess(times[0], times[-1] / 2, "the stream came in one piece")
+        body = {"prompt": "The fox", "max_tokens": 480, "n": 8, "ignore_eos": True, "stream": True}
+        for _ in range(3):  # a test that is stopped for a while sees the first event late
+            with Wire(proxied.port) as wire:
+                wire.send(post("/v1/completions", body, f"Authorization: Bearer {KEY}"))
+                reply = wire.head()
+                self.assertEqual(reply.status, 200)
+                chunks = wire.chunks()
+                reply.body = next(chunks)
+                still_runs = any(replica.slots()["running"] for replica in proxied.replicas)
+                reply.body += b"".join(chunks)
+            self.assertGreater(len(events(reply.body)), 100)
+            if still_runs:
+                return
+        self.fail("the first event comes when the stream is over")
 
     def test_who_hangs_up_stops_computing(self):
         proxied = Proxied(self.stack)
