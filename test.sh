@@ -108,7 +108,6 @@ lane_clang_tests() {
 # Label house: checks of the sources, which no compiler option can change.
 lane_asan() {
   ensure_packages build test
-  ensure_clients
   launcher=("${plain_addresses[@]}")
   configure asan -DSKALD_TESTS=ON && build asan && run_ctest asan -LE house
 }
