@@ -11,6 +11,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,10 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void Drain() { draining_ = true; }
   /// Whether a request is being answered, or its answer is not yet with the system.
   bool busy() const { return phase_ == Phase::kAnswering || backlog() > 0; }
+  /// Since when a request is awaited or coming; nothing while one is answered.
+  std::optional<double> waiting_since() const {
+    return phase_ == Phase::kReading ? std::optional(phase_since_) : std::nullopt;
+  }
   /// Ends the answer at hand with an error.
   void CutOff();
   /// Closes now, whatever the state.

@@ -96,6 +96,10 @@ struct Server::State {
   Status Listen(const asio::ip::address& address);
   void Accept();
   void OnAccepted(const error_code& error, tcp::socket socket);
+  void MakeRoomFor(uint64_t newest);
+  int64_t connections_over_limit() const {
+    return static_cast<int64_t>(connections.size()) - options.max_connections;
+  }
   void PauseAccepting();
   void WaitForSignal();
   void Tick();
@@ -136,8 +140,8 @@ Status Server::State::Listen(const asio::ip::address& address) {
 }
 
 void Server::State::Accept() {
-  const bool full = static_cast<int64_t>(connections.size()) >= options.max_connections;
-  if (accepting || full) return;
+  // One over the limit only if it found none to close (MakeRoomFor).
+  if (accepting || connections_over_limit() > 0) return;
   accepting = true;
   acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
     accepting = false;
@@ -161,7 +165,20 @@ void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
   service.connections = static_cast<int64_t>(connections.size());
   connection->Start();
   StartTicking();
+  if (connections_over_limit() > 0) return MakeRoomFor(number);
   Accept();
+}
+
+// Closes the connection that has waited longest for a whole request: who holds connections open and
+// says nothing must not keep out who has something to say. If all are being answered, the next to
+// close makes room.
+void Server::State::MakeRoomFor(uint64_t newest) {
+  std::shared_ptr<Connection> longest;
+  for (const auto& [number, connection] : connections) {
+    if (number == newest || !connection->waiting_since()) continue;
+    if (!longest || *connection->waiting_since() < *longest->waiting_since()) longest = connection;
+  }
+  if (longest) longest->Close();
 }
 
 void Server::State::PauseAccepting() {

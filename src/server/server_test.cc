@@ -364,18 +364,29 @@ TEST(Server, ClosesConnectionsThatBringNothing) {
   EXPECT_TRUE(slow_body.ReadAll().starts_with("HTTP/1.1 408 "));
 }
 
-TEST(Server, TakesNoMoreConnectionsThanAllowed) {
+TEST(Server, ClosesWhoHasWaitedLongestWhenThereAreTooManyConnections) {
   const Running server({}, {.max_connections = 2});
-  auto first = std::make_unique<TestClient>(server.port());
-  auto second = std::make_unique<TestClient>(server.port());
-  for (TestClient* client : {first.get(), second.get()}) {
-    client->Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    client->ReadUntil("ok\"}");
-  }
-  TestClient third(server.port());  // waits in the system's queue
+  TestClient silent(server.port());
+  TestClient slow(server.port());
+  slow.Send("GET /livez HT");
+  TestClient busy(server.port());
+  busy.Send(Post("/v1/completions", kEndlessStream));
+  EXPECT_NE(busy.ReadUntil("data: "), "");
+  TestClient third(server.port());
   third.Send(Get("/livez"));
-  first.reset();
   EXPECT_TRUE(third.ReadAll().starts_with("HTTP/1.1 200 "));
+  EXPECT_EQ(silent.ReadAll(), "");
+  EXPECT_EQ(slow.ReadAll(), "");
+  EXPECT_NE(busy.ReadUntil("data: "), "");
+}
+
+TEST(Server, TakesOneConnectionTooManyWhenAllAreAnswered) {
+  const Running server({}, {.max_connections = 1});
+  TestClient busy(server.port());
+  busy.Send(Post("/v1/completions", kEndlessStream));
+  EXPECT_NE(busy.ReadUntil("data: "), "");
+  EXPECT_TRUE(Ask(server.port(), Get("/livez")).starts_with("HTTP/1.1 200 "));
+  EXPECT_NE(busy.ReadAll().find("[DONE]"), std::string::npos);
 }
 
 TEST(Server, LetsStreamsEndWhenItStops) {

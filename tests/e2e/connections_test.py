@@ -113,6 +113,18 @@ class Connections(unittest.TestCase):
             if not Setup.sanitized:
                 self.assertLess(crowded, max(2 * baseline, REFUSAL_S), "health with half-open connections")
 
+    def test_half_open_connections_beyond_the_limit_keep_nobody_out(self):
+        """H70 with more of them than connections are allowed."""
+        with Server("--max-connections", "64") as server:
+            crowd = [Wire(server.port) for _ in range(200)]
+            for wire in crowd:
+                wire.send(b"GET /readyz HTTP/1.1\r\nHost: local")
+            if not Setup.sanitized:
+                self.assertLess(slow_times(server)[-1], 1)
+            self.assertEqual(server.exchange(completion()).status, 200)
+            for wire in crowd:
+                wire.close()
+
     def test_half_close_gets_the_whole_answer(self):
         """H73."""
         with Server() as server:
