@@ -117,7 +117,7 @@ lane_tsan() {
   ensure_packages build test
   launcher=("${plain_addresses[@]}")
   configure tsan -DSKALD_TESTS=ON &&
-    build tsan base_test load_test engine_test same_answer_test break_it_test golden_test &&
+    build tsan base_test load_test engine_test server_test same_answer_test break_it_test golden_test &&
     run_ctest tsan -LE 'house|process' -E NOT_BUILT
 }
 
