@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|serve|tokenize|logits|show|ls|bench|completion) verb=$word; break ;;
+    run|chat|serve|tokenize|logits|show|ls|bench|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -35,6 +35,29 @@ _skald() {
     'run --draft-max') return ;;
     'run --draft-min') return ;;
     'run --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'chat -m'|'chat --model') return ;;
+    'chat --system') return ;;
+    'chat -n'|'chat --n-predict') return ;;
+    'chat --stop') return ;;
+    'chat --think') mapfile -t COMPREPLY < <(compgen -W 'auto on off' -- "$cur"); return ;;
+    'chat --temp'|'chat --temperature') return ;;
+    'chat --top-k') return ;;
+    'chat --top-p') return ;;
+    'chat --min-p') return ;;
+    'chat --typical') return ;;
+    'chat --repeat-penalty') return ;;
+    'chat --presence-penalty') return ;;
+    'chat --frequency-penalty') return ;;
+    'chat --repeat-last-n') return ;;
+    'chat --logit-bias') return ;;
+    'chat --sampling-order') mapfile -t COMPREPLY < <(compgen -W 'standard llama.cpp' -- "$cur"); return ;;
+    'chat --seed') return ;;
+    'chat -c'|'chat --ctx-size') return ;;
+    'chat -t'|'chat --threads') return ;;
+    'chat --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
+    'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'chat --chunk') return ;;
+    'chat --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'serve -m'|'serve --model') return ;;
     'serve --host') return ;;
     'serve --port') return ;;
@@ -92,8 +115,9 @@ _skald() {
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run serve tokenize logits show ls bench completion -h --help --version' ;;
+    '') words='run chat serve tokenize logits show ls bench completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/bench_command.h"
+#include "cli/chat_command.h"
 #include "cli/completion.h"
 #include "cli/console.h"
 #include "cli/environment.h"
@@ -138,6 +139,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
       ->disable_flag_override();
   app->require_subcommand(0, 1);
   AddRunCommand(*app, chosen);
+  AddChatCommand(*app, chosen);
   AddServeCommand(*app, chosen);
   AddTokenizeCommand(*app, chosen);
   AddLogitsCommand(*app, chosen);

@@ -1,0 +1,117 @@
+#include "cli/chat_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "cli/chat_session.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/line_editor.h"
+#include "cli/loading.h"
+#include "cli/suggest.h"
+#include "skald/model.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  skald chat                                        with the bundled model
+  skald chat -m model.gguf --system "Be brief."
+  printf 'Hi\nAnd you?\n' | skald chat -m model.gguf -q
+
+In the conversation: /help lists commands, """ opens and closes a text of several lines, Ctrl-C
+stops an answer, Ctrl-D leaves.
+)";
+
+constexpr std::array<Choice<Thinking>, 3> kThinking = {
+    {{"auto", Thinking::kAsModel}, {"on", Thinking::kOn}, {"off", Thinking::kOff}}};
+
+void AddSettings(CLI::App& app, ChatSettings& settings) {
+  AddStopArgs(app, settings.stop);
+  AddChoice(app, {"--think", "whether the model thinks aloud first, if it can (default auto)"},
+            settings.thinking, kThinking);
+  AddSamplingArgs(app, settings.sampling);
+}
+
+}  // namespace
+
+void AddChatCommand(CLI::App& root, Action& chosen) {
+  CLI::App* verb = root.add_subcommand("chat", "Talk with a model");
+  verb->footer(kExamples);
+  const auto options = std::make_shared<ChatOptions>();
+  AddModelArgs(*verb, options->model);
+  AddValue(*verb, {"--system", "what the model is told before the conversation"}, kTextType,
+           [options](const std::string& text) {
+             options->system = text;
+             return Ok();
+           });
+  AddSettings(*verb, options->settings);
+  AddEngineArgs(*verb, options->engine);
+  AddOutputArgs(*verb, options->output);
+  verb->callback([options, &chosen] {
+    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
+      return Chat(parsed, environment, console);
+    };
+  });
+}
+
+Status ChangeSetting(const std::string& name, const std::string& value, ChatSettings* settings) {
+  CLI::App app;
+  ChatSettings changed = *settings;
+  AddSettings(app, changed);
+  std::string wanted = name;
+  std::replace(wanted.begin(), wanted.end(), '_', '-');
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& long_name : option->get_lnames()) known.push_back(long_name);
+    for (const std::string& short_name : option->get_snames()) known.push_back(short_name);
+  }
+  std::erase(known, "help");
+  if (std::find(known.begin(), known.end(), wanted) == known.end()) {
+    const std::string nearest = Nearest(wanted, known);
+    return Status(ErrorCode::kInvalidArgument,
+                  fmt::format("there is no setting '{}'{}", name,
+                              nearest.empty() ? "; 'skald chat --help' lists the flags"
+                                              : fmt::format("; did you mean {}?", nearest)));
+  }
+  std::vector<std::string> arguments{value, (wanted.size() == 1 ? "-" : "--") + wanted};
+  if (value.empty()) arguments.erase(arguments.begin());
+  // CLI11 reports by exceptions.
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return Status(ErrorCode::kInvalidArgument, error.what());
+  }
+  RETURN_IF_ERROR(Validate(changed.sampling.params, std::numeric_limits<TokenId>::max()));
+  *settings = std::move(changed);
+  return Ok();
+}
+
+Status Chat(const ChatOptions& options, const Environment& environment, Console& console) {
+  console.Configure(options.output.console);
+  RETURN_IF_ERROR(Validate(options.settings.sampling.params, std::numeric_limits<TokenId>::max()));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  const Result<ChatTemplate>& chat = model.chat_template();
+  if (!chat.ok()) return Status(chat.status().code(), path + ": " + chat.status().message());
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));
+  const bool interactive = console.terminals().input && console.terminals().output;
+  LineEditor editor(interactive ? LineEditor::Mode::kInteractive : LineEditor::Mode::kPipe);
+  if (interactive) {
+    console.Note(
+        fmt::format("{}, context {}; /help for commands", model.info().name, engine.context()));
+  }
+  ChatSession session(model, *chat, engine, options, console);
+  return session.Run(editor);
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,54 @@
+/// ChatSession: a conversation at the terminal, turn by turn.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/chat_command.h"
+#include "cli/console.h"
+#include "cli/conversation.h"
+#include "cli/line_editor.h"
+#include "skald/chat_template.h"
+#include "skald/engine.h"
+#include "skald/model.h"
+
+namespace skald::cli {
+
+/// Reads messages and commands, asks the engine, shows answers. Each turn sends the whole
+/// conversation; what the engine has computed before it finds in its prefix tree, so a turn
+/// computes only what is new. When the context is full the oldest turns are no longer sent. All
+/// references outlive the session.
+class ChatSession {
+ public:
+  ChatSession(const Model& model, const ChatTemplate& chat, Engine& engine,
+              const ChatOptions& options, Console& console);
+
+  /// Until /bye or the end of the input. Errors: as Chat.
+  Status Run(LineEditor& editor);
+
+ private:
+  struct Answer;
+
+  Status Handle(const std::string& message);
+  Status Command(std::string_view line);
+  Status Ask(const std::string& message);
+  Result<ChatPrompt> MakePrompt();
+  Result<ChatPrompt> Render(size_t first) const;
+  Result<Answer> Generate(const ChatPrompt& prompt);
+  Status Report(const Answer& answer);
+  Status Show();
+  Status Save(const std::string& path) const;
+  Status Load(const std::string& path);
+
+  const Model& model_;
+  const ChatTemplate& chat_;
+  Engine& engine_;
+  Console& console_;
+  const OutputForm form_;
+  ChatSettings settings_;
+  Conversation conversation_;
+  size_t first_sent_ = 0;  // messages before it no longer fit
+  bool leaving_ = false;
+};
+
+}  // namespace skald::cli
