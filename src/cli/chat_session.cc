@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -99,7 +100,12 @@ Status ChatSession::Run(LineEditor& editor) {
   MessageReader reader;
   std::string line;
   while (!leaving_) {
+    // At a terminal from here on, not only while the answer comes: a Ctrl-C between Enter and the
+    // first word stops the answer too, and never the program.
+    std::optional<InterruptScope> interrupt;
+    if (interactive) interrupt.emplace();
     const LineEnd end = editor.Read(reader.pending() ? "... " : ">>> ", &line);
+    if (!interactive) interrupt.emplace();
     if (end == LineEnd::kEndOfInput) break;
     if (end == LineEnd::kInterrupted) {
       reader.Reset();
@@ -238,7 +244,6 @@ Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
   ASSIGN_OR_RETURN(
       const std::shared_ptr<TextSink> sink,
       TextSink::Create(model_.tokenizer(), request, {.stop_strings = settings_.stop.stop}));
-  const InterruptScope interrupt;
   ASSIGN_OR_RETURN(const RequestId id, engine_.Submit(request, sink));
   Status written;
   double queued = 0;

@@ -121,10 +121,13 @@ class Run {
   size_t accepted() const { return recorders_.size(); }
   double seconds() const { return watch_.Seconds(); }
 
-  // Once nothing is under way.
+  // Once nothing is under way. The statistics of a step come a moment after its events.
   Result<TrafficOutcome> Finish() {
     outcome_.seconds = watch_.Seconds();
-    outcome_.stats = engine_.Stats();
+    do {
+      bell_.WaitTick();
+      outcome_.stats = engine_.Stats();
+    } while (outcome_.stats.running + outcome_.stats.waiting > 0);
     for (const auto& recorder : recorders_) {
       RETURN_IF_ERROR(recorder->status());
       outcome_.records.push_back(recorder->TakeRecord());

@@ -9,6 +9,7 @@ import pty
 import select
 import signal
 import sys
+import termios
 import tempfile
 import time
 import unittest
@@ -106,8 +107,7 @@ class Terminal:
         """What came until `part` did, which is then forgotten."""
         end = time.monotonic() + TIMEOUT_S
         while part not in self.seen:
-            if time.monotonic() > end:
-                raise AssertionError(f"no {part!r} in {self.seen!r}")
+            self.assert_in_time(end)
             if select.select([self.descriptor], [], [], 1)[0]:
                 try:
                     self.seen += os.read(self.descriptor, 4096)
@@ -115,6 +115,17 @@ class Terminal:
                     raise AssertionError(f"ended without {part!r}: {self.seen!r}") from error
         before, _, self.seen = self.seen.partition(part)
         return before
+
+    def wait_until_ctrl_c_is(self, wanted: str) -> None:
+        """A key while a line is edited, a signal while an answer comes: the terminal says which."""
+        end = time.monotonic() + TIMEOUT_S
+        while bool(termios.tcgetattr(self.descriptor)[3] & termios.ISIG) != (wanted == "a signal"):
+            self.assert_in_time(end)
+            time.sleep(0.005)
+
+    def assert_in_time(self, end: float) -> None:
+        if time.monotonic() > end:
+            raise AssertionError(f"too late; seen {self.seen!r}")
 
     def leave(self) -> int:
         """The exit code, once it has ended by itself."""
@@ -143,6 +154,7 @@ class AtTheTerminal(unittest.TestCase):
         person.type(b"\x1b[A\r")  # up: the same message again
         person.wait_for(b"from cache")
         person.wait_for(b">>> ")
+        person.wait_until_ctrl_c_is("a key")
         person.type(b"half a line\x03")
         person.wait_for(b"Ctrl-D or /bye leaves")
         person.wait_for(b">>> ")
@@ -155,15 +167,15 @@ class AtTheTerminal(unittest.TestCase):
     def test_ctrl_c_stops_the_answer_only(self):
         person = Terminal("--ignore-eos", "--isa", "scalar", "-t", "1")  # slow enough to be stopped
         person.wait_for(b">>> ")
+        person.wait_until_ctrl_c_is("a key")
         person.type(b"Tell me a story.\r")
-        person.wait_for(b"\n")
-        person.wait_for(b" ")
+        person.wait_until_ctrl_c_is("a signal")
         person.type(b"\x03")
         person.wait_for(b"ended by: cancelled")
         person.wait_for(b">>> ")
+        person.wait_until_ctrl_c_is("a key")
         person.type(b"And then?\r")  # a second answer is stopped like the first
-        person.wait_for(b"\n")
-        person.wait_for(b" ")
+        person.wait_until_ctrl_c_is("a signal")
         person.type(b"\x03")
         person.wait_for(b"ended by: cancelled")
         person.wait_for(b">>> ")

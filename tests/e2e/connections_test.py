@@ -228,8 +228,9 @@ class Connections(unittest.TestCase):
                         times.append(reply.seconds)
                 return sum(sum(a < b for b in last) for a in first) / len(first) ** 2
 
-            # The standard error is 0.017.
-            self.assertTrue(any(abs(auc() - 0.5) < 0.05 for _ in range(3)))
+            # The standard error is 0.017 on a quiet machine; on a busy one it is what disturbs that counts. A comparison that
+            # stops at the first difference would show each time.
+            self.assertTrue(any(abs(auc() - 0.5) < 0.05 for _ in range(8)))
 
     def test_metrics_are_in_the_text_format(self):
         """By our own reader of the format always, by Prometheus's where there is one."""
