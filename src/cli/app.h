@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"

@@ -171,35 +171,30 @@ class Benchmark {
 }  // namespace
 
 void AddBenchCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb =
-      root.add_subcommand("bench", "Measure the speed of a model beside the machine's ceilings");
-  verb->footer(kExamples);
+  CLI::App& verb = AddVerb(
+      root, {"bench", "Measure the speed of a model beside the machine's ceilings", kExamples});
   const auto options = std::make_shared<BenchOptions>();
-  AddModelArgs(*verb, options->model);
-  AddList(*verb, {"-p,--n-prompt", "prompt tokens of a prefill; 0 = none (default 512)"},
+  AddModelArgs(verb, options->model);
+  AddList(verb, {"-p,--n-prompt", "prompt tokens of a prefill; 0 = none (default 512)"},
           options->lists.prompt_tokens, kTokensRange);
-  AddList(*verb, {"-n,--n-gen", "tokens of a decode; 0 = none (default 128)"},
+  AddList(verb, {"-n,--n-gen", "tokens of a decode; 0 = none (default 128)"},
           options->lists.decode_tokens, kTokensRange);
-  AddList(*verb, {"-b,--batch", "sequences decoded at once (default 1)"}, options->lists.batches,
+  AddList(verb, {"-b,--batch", "sequences decoded at once (default 1)"}, options->lists.batches,
           kBatchRange);
-  AddList(*verb, {"-d,--n-depth", "tokens in the cache before (default 0)"}, options->lists.depths,
+  AddList(verb, {"-d,--n-depth", "tokens in the cache before (default 0)"}, options->lists.depths,
           kTokensRange);
-  AddInt<int64_t>(*verb, {"-r,--repetitions", "runs of each test (default 5)"},
-                  options->repetitions, kRepetitionsRange);
-  AddSwitch(*verb, {"--profile", "also measure the operations of a step"}, options->detail,
+  AddInt<int64_t>(verb, {"-r,--repetitions", "runs of each test (default 5)"}, options->repetitions,
+                  kRepetitionsRange);
+  AddSwitch(verb, {"--profile", "also measure the operations of a step"}, options->detail,
             BenchDetail::kProfile);
-  AddText(*verb, {"--against", "run this llama-bench in turn and print the ratio"}, kTextType,
+  AddText(verb, {"--against", "run this llama-bench in turn and print the ratio"}, kTextType,
           options->against);
-  AddTrafficArgs(*verb, options->traffic);
-  AddComputeArgs(*verb, options->engine);
-  AddOutputArgs(*verb, options->output);
-  AddChoice(*verb, {"-o,--output", "form of the results, as llama-bench (default md)"},
+  AddTrafficArgs(verb, options->traffic);
+  AddComputeArgs(verb, options->engine);
+  AddOutputArgs(verb, options->output);
+  AddChoice(verb, {"-o,--output", "form of the results, as llama-bench (default md)"},
             options->output.form, kForms);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Bench(parsed, environment, console);
-    };
-  });
+  ChooseWhenParsed(verb, options, Bench, &chosen);
 }
 
 Status Bench(const BenchOptions& options, const Environment& environment, Console& console) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/action.h"
 #include "cli/bench_cases.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"

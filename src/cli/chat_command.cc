@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "cli/chat_session.h"
@@ -16,7 +13,6 @@
 #include "cli/format.h"
 #include "cli/line_editor.h"
 #include "cli/loading.h"
-#include "cli/suggest.h"
 #include "skald/model.h"
 
 namespace skald::cli {
@@ -45,52 +41,24 @@ void AddSettings(CLI::App& app, ChatSettings& settings) {
 }  // namespace
 
 void AddChatCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("chat", "Talk with a model");
-  verb->footer(kExamples);
+  CLI::App& verb = AddVerb(root, {"chat", "Talk with a model", kExamples});
   const auto options = std::make_shared<ChatOptions>();
-  AddModelArgs(*verb, options->model);
-  AddValue(*verb, {"--system", "what the model is told before the conversation"}, kTextType,
+  AddModelArgs(verb, options->model);
+  AddValue(verb, {"--system", "what the model is told before the conversation"}, kTextType,
            [options](const std::string& text) {
              options->system = text;
              return Ok();
            });
-  AddSettings(*verb, options->settings);
-  AddEngineArgs(*verb, options->engine);
-  AddOutputArgs(*verb, options->output);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Chat(parsed, environment, console);
-    };
-  });
+  AddSettings(verb, options->settings);
+  AddEngineArgs(verb, options->engine);
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Chat, &chosen);
 }
 
 Status ChangeSetting(const std::string& name, const std::string& value, ChatSettings* settings) {
-  CLI::App app;
   ChatSettings changed = *settings;
-  AddSettings(app, changed);
-  std::string wanted = name;
-  std::replace(wanted.begin(), wanted.end(), '_', '-');
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& long_name : option->get_lnames()) known.push_back(long_name);
-    for (const std::string& short_name : option->get_snames()) known.push_back(short_name);
-  }
-  std::erase(known, "help");
-  if (std::find(known.begin(), known.end(), wanted) == known.end()) {
-    const std::string nearest = Nearest(wanted, known);
-    return Status(ErrorCode::kInvalidArgument,
-                  fmt::format("there is no setting '{}'{}", name,
-                              nearest.empty() ? "; 'skald chat --help' lists the flags"
-                                              : fmt::format("; did you mean {}?", nearest)));
-  }
-  std::vector<std::string> arguments{value, (wanted.size() == 1 ? "-" : "--") + wanted};
-  if (value.empty()) arguments.erase(arguments.begin());
-  // CLI11 reports by exceptions.
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    return Status(ErrorCode::kInvalidArgument, error.what());
-  }
+  const auto add = [&changed](CLI::App& app) { AddSettings(app, changed); };
+  RETURN_IF_ERROR(SetByName(add, name, value));
   RETURN_IF_ERROR(Validate(changed.sampling.params, std::numeric_limits<TokenId>::max()));
   *settings = std::move(changed);
   return Ok();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/status.h"

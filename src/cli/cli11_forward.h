@@ -1,7 +1,8 @@
-/// CLI11's application by name, for headers of commands: the library itself takes seconds to
-/// compile, and only the sources that add options need it.
+/// CLI11 by name, for headers: the library itself takes seconds to compile and stays behind
+/// flags.h and app.h.
 #pragma once
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -243,11 +244,11 @@ std::string CompletionScript(const CLI::App& root, Shell shell) {
 }
 
 void AddCompletionCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("completion", "Print a completion script for a shell");
-  verb->footer(kExamples);
+  CLI::App& verb =
+      AddVerb(root, {"completion", "Print a completion script for a shell", kExamples});
   const auto shell = std::make_shared<Shell>(Shell::kBash);
-  AddChoice(*verb, {"shell", "the shell"}, *shell, kShells)->required();
-  verb->callback([&root, shell, &chosen] {
+  AddChoice(verb, {"shell", "the shell"}, *shell, kShells).Require();
+  OnParsed(verb, [&root, shell, &chosen] {
     chosen = [&root, shell = *shell](const Environment&, Console& console) {
       return console.Write(CompletionScript(root, shell));
     };

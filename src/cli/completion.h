@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 

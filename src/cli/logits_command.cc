@@ -69,33 +69,28 @@ std::vector<int64_t> LogitChunks(const std::vector<int64_t>& given, int64_t toke
 }
 
 void AddLogitsCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb =
-      root.add_subcommand("logits", "Write the logits of every position as float32 rows");
-  verb->footer(kExamples);
+  CLI::App& verb =
+      AddVerb(root, {"logits", "Write the logits of every position as float32 rows", kExamples});
   const auto options = std::make_shared<LogitsOptions>();
-  AddModelArgs(*verb, options->model);
-  AddText(*verb, {"--tokens", "token ids, separated by commas"}, "IDS", options->tokens);
-  AddText(*verb, {"--tokens-file", "read the token ids from a file; - is stdin"}, kFileType,
+  AddModelArgs(verb, options->model);
+  AddText(verb, {"--tokens", "token ids, separated by commas"}, "IDS", options->tokens);
+  AddText(verb, {"--tokens-file", "read the token ids from a file; - is stdin"}, kFileType,
           options->tokens_file);
-  AddValue(*verb, {"-o,--out", "where to write; - is stdout"}, kFileType,
+  AddValue(verb, {"-o,--out", "where to write; - is stdout"}, kFileType,
            [options = options.get()](const std::string& value) {
              options->out = value;
              return Ok();
            })
-      ->required();
-  AddValue(*verb, {"--chunks", "tokens computed in each step; the last size repeats (default 64)"},
+      .Require();
+  AddValue(verb, {"--chunks", "tokens computed in each step; the last size repeats (default 64)"},
            "SIZES", [options = options.get()](const std::string& value) {
              Result<std::vector<int64_t>> chunks = ParseIntList(value, kChunkRange);
              if (chunks.ok()) options->chunks = *chunks;
              return std::move(chunks).status();
            });
-  AddComputeArgs(*verb, options->engine);
-  AddConsoleArgs(*verb, options->console);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Logits(parsed, environment, console);
-    };
-  });
+  AddComputeArgs(verb, options->engine);
+  AddConsoleArgs(verb, options->console);
+  ChooseWhenParsed(verb, options, Logits, &chosen);
 }
 
 Status Logits(const LogitsOptions& options, const Environment& environment, Console& console) {

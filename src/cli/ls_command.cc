@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -72,15 +71,10 @@ std::string LsJson(const std::vector<FoundModel>& models,
 }  // namespace
 
 void AddLsCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("ls", "List the bundled and cached models");
-  verb->footer(kExamples);
+  CLI::App& verb = AddVerb(root, {"ls", "List the bundled and cached models", kExamples});
   const auto options = std::make_shared<OutputArgs>();
-  AddOutputArgs(*verb, *options);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Ls(parsed, environment, console);
-    };
-  });
+  AddOutputArgs(verb, *options);
+  ChooseWhenParsed(verb, options, Ls, &chosen);
 }
 
 Status Ls(const OutputArgs& options, const Environment& environment, Console& console) {

@@ -1,6 +1,7 @@
 /// `skald ls`: the models that -m finds by name.
 #pragma once
 
+#include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/status.h"

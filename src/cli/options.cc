@@ -64,23 +64,14 @@ Result<LogitBias> ParseLogitBias(const std::string& text) {
 }
 
 void AddLogitBias(CLI::App& app, std::vector<LogitBias>& target) {
-  const auto check = [](std::string& value) {
-    return std::string(ParseLogitBias(value).status().message());
-  };
-  const auto store = [&target](const CLI::results_t& values) {
+  const auto check = [](const std::string& value) { return ParseLogitBias(value).status(); };
+  const auto store = [&target](const std::vector<std::string>& values) {
     target.clear();
-    for (const std::string& value : values) {
-      const Result<LogitBias> bias = ParseLogitBias(value);
-      if (!bias.ok()) return false;
-      target.push_back(*bias);
-    }
-    return true;
+    for (const std::string& value : values) target.push_back(*ParseLogitBias(value));
   };
-  app.add_option("--logit-bias", store, "add BIAS to the logit of token ID; repeatable")
-      ->type_name("ID=BIAS")
-      ->check(CLI::Validator(check, ""))
-      ->take_all()
-      ->group(kSamplingGroup);
+  AddValues(app, {"--logit-bias", "add BIAS to the logit of token ID; repeatable"}, "ID=BIAS",
+            check, store)
+      .Group(kSamplingGroup);
 }
 
 }  // namespace
@@ -99,24 +90,24 @@ Result<std::string> ModelPath(const Environment& environment, const ModelArgs& a
 void AddComputeArgs(CLI::App& app, EngineArgs& args) {
   AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
               {0, kThreadsMax})
-      ->group(kEngineGroup);
+      .Group(kEngineGroup);
   AddChoice(app, {"--isa", "instruction set; all give the same text (default best)"}, args.isa,
             kInstructionSets)
-      ->group(kEngineGroup);
+      .Group(kEngineGroup);
   AddChoice(app, {"--kv-type", "element type of the KV cache (default f16)"}, args.kv_type,
             kKvTypes)
-      ->group(kEngineGroup);
+      .Group(kEngineGroup);
 }
 
 void AddEngineArgs(CLI::App& app, EngineArgs& args) {
   AddInt<int64_t>(app,
                   {"-c,--ctx-size", "context in tokens; 0 = the model's, at most 4096 (default 0)"},
                   args.context, {0, kPositionsMax})
-      ->group(kEngineGroup);
+      .Group(kEngineGroup);
   AddComputeArgs(app, args);
   AddInt<int64_t>(app, {"--chunk", "prompt tokens computed in one step (default 512)"}, args.chunk,
                   {1, kPositionsMax})
-      ->group(kEngineGroup);
+      .Group(kEngineGroup);
 }
 
 std::string_view KvTypeName(KvCacheType type) {
@@ -139,13 +130,13 @@ EngineOptions ToEngineOptions(const EngineArgs& args) {
 void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
   SamplingParams& p = args.params;
   const auto number = [&app](FlagText text, double& target) {
-    AddDouble(app, text, target)->group(kSamplingGroup);
+    AddDouble(app, text, target).Group(kSamplingGroup);
   };
   number({"--temp,--temperature", "temperature; 0 = always the likeliest token (default 0.8)"},
          p.temperature);
   AddInt<int32_t>(app, {"--top-k", "keep the N likeliest tokens; 0 = all (default 40)"},
                   p.truncation.top_k, {.min = 0})
-      ->group(kSamplingGroup);
+      .Group(kSamplingGroup);
   number({"--top-p", "keep the likeliest tokens that sum to X; 1 = all (default 0.95)"},
          p.truncation.top_p);
   number({"--min-p", "keep tokens X times as likely as the likeliest; 0 = all (default 0.05)"},
@@ -160,11 +151,11 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
          p.penalties.frequency);
   AddInt<int32_t>(app, {"--repeat-last-n", "tokens the penalties look back; -1 = all (default 64)"},
                   p.penalties.last_n, {.min = -1})
-      ->group(kSamplingGroup);
+      .Group(kSamplingGroup);
   AddLogitBias(app, p.logit_bias);
   AddChoice(app, {"--sampling-order", "when temperature is applied (default standard)"}, p.order,
             kSamplingOrders)
-      ->group(kSamplingGroup);
+      .Group(kSamplingGroup);
   AddValue(app, {"--seed", "same seed, same text; left out: a random one, shown at the end"}, "N",
            [&args](const std::string& value) {
              Result<uint64_t> seed = ParseInt<uint64_t>(value);
@@ -174,7 +165,7 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
              args.seed = *seed;
              return Ok();
            })
-      ->group(kSamplingGroup);
+      .Group(kSamplingGroup);
 }
 
 void AddStopArgs(CLI::App& app, StopArgs& args) {
@@ -215,17 +206,17 @@ Result<std::optional<std::string>> ReadText(const TextArgs& args, const Terminal
 
 void AddConsoleArgs(CLI::App& app, ConsoleOptions& args) {
   AddSwitch(app, {"-q,--quiet", "nothing on stderr but errors"}, args.verbosity, Verbosity::kQuiet)
-      ->group(kOutputGroup);
+      .Group(kOutputGroup);
   AddSwitch(app, {"--verbose", "say what is loaded and how it runs"}, args.verbosity,
             Verbosity::kVerbose)
-      ->group(kOutputGroup);
+      .Group(kOutputGroup);
   AddChoice(app, {"--color", "colour and faint type (default auto)"}, args.color, kColorModes)
-      ->group(kOutputGroup);
+      .Group(kOutputGroup);
 }
 
 void AddOutputArgs(CLI::App& app, OutputArgs& args) {
   AddSwitch(app, {"--json", "print one JSON object instead of text"}, args.form, OutputForm::kJson)
-      ->group(kOutputGroup);
+      .Group(kOutputGroup);
   AddConsoleArgs(app, args.console);
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,8 +88,5 @@ struct OutputArgs {
   ConsoleOptions console;
 };
 void AddOutputArgs(CLI::App& app, OutputArgs& args);
-
-/// An action: what a verb does after its flags were parsed.
-using Action = std::function<Status(const Environment& environment, Console& console)>;
 
 }  // namespace skald::cli

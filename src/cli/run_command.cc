@@ -262,23 +262,18 @@ Status CheckFlags(const RunOptions& options) {
 }  // namespace
 
 void AddRunCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("run", "Generate text from a prompt");
-  verb->footer(kExamples);
+  CLI::App& verb = AddVerb(root, {"run", "Generate text from a prompt", kExamples});
   const auto options = std::make_shared<RunOptions>();
-  AddTextArgs(*verb, options->prompt, "prompt");
-  AddModelArgs(*verb, options->model);
-  AddStopArgs(*verb, options->stop);
-  AddSwitch(*verb, {"--no-echo", "print only what the model adds, not the prompt"}, options->echo,
+  AddTextArgs(verb, options->prompt, "prompt");
+  AddModelArgs(verb, options->model);
+  AddStopArgs(verb, options->stop);
+  AddSwitch(verb, {"--no-echo", "print only what the model adds, not the prompt"}, options->echo,
             Echo::kNone);
-  AddSamplingArgs(*verb, options->sampling);
-  AddEngineArgs(*verb, options->engine);
-  AddSpeculationArgs(*verb, options->speculation);
-  AddOutputArgs(*verb, options->output);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Run(parsed, environment, console);
-    };
-  });
+  AddSamplingArgs(verb, options->sampling);
+  AddEngineArgs(verb, options->engine);
+  AddSpeculationArgs(verb, options->speculation);
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Run, &chosen);
 }
 
 Status Run(const RunOptions& options, const Environment& environment, Console& console) {

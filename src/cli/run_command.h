@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"

@@ -80,7 +80,7 @@ std::string NameOf(const ServeOptions& options, const std::string& path) {
 }
 
 void AddServerArgs(CLI::App& app, ServeOptions& options) {
-  const auto group = [](CLI::Option* option) { option->group(kServerGroup); };
+  const auto group = [](AddedFlag flag) { flag.Group(kServerGroup); };
   group(AddValue(app, {"--host", "numeric address to listen on (default 127.0.0.1)"}, "ADDRESS",
                  [&options](const std::string& value) {
                    options.host = value == "localhost" ? "127.0.0.1" : value;
@@ -131,18 +131,13 @@ std::string AccessLine(const AccessRecord& record, OutputForm form) {
 }
 
 void AddServeCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("serve", "Serve a model over HTTP, as OpenAI's API");
-  verb->footer(kExamples);
+  CLI::App& verb = AddVerb(root, {"serve", "Serve a model over HTTP, as OpenAI's API", kExamples});
   const auto options = std::make_shared<ServeOptions>();
-  AddModelArgs(*verb, options->model);
-  AddServerArgs(*verb, *options);
-  AddEngineArgs(*verb, options->engine);
-  AddOutputArgs(*verb, options->output);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Serve(parsed, environment, console);
-    };
-  });
+  AddModelArgs(verb, options->model);
+  AddServerArgs(verb, *options);
+  AddEngineArgs(verb, options->engine);
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Serve, &chosen);
 }
 
 Status Serve(const ServeOptions& options, const Environment& environment, Console& console) {

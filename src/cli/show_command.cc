@@ -180,18 +180,14 @@ std::string ShowJson(const ModelDescription& description, const ShowLists& lists
 }
 
 void AddShowCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("show", "Show what is in a model file and what it needs");
-  verb->footer(kExamples);
+  CLI::App& verb =
+      AddVerb(root, {"show", "Show what is in a model file and what it needs", kExamples});
   const auto options = std::make_shared<ShowOptions>();
-  AddModelArgs(*verb, options->model);
-  AddSwitch(*verb, {"--metadata", "list all keys"}, options->lists.metadata, true);
-  AddSwitch(*verb, {"--tensors", "list all tensors"}, options->lists.tensors, true);
-  AddOutputArgs(*verb, options->output);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Show(parsed, environment, console);
-    };
-  });
+  AddModelArgs(verb, options->model);
+  AddSwitch(verb, {"--metadata", "list all keys"}, options->lists.metadata, true);
+  AddSwitch(verb, {"--tensors", "list all tensors"}, options->lists.tensors, true);
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Show, &chosen);
 }
 
 Status Show(const ShowOptions& options, const Environment& environment, Console& console) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "skald/model.h"

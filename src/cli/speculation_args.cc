@@ -32,16 +32,16 @@ void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args) {
              "who guesses tokens ahead; the text is the same (default off, with --draft "
              "draft)"},
             args.kind, kKinds)
-      ->group(kGroup);
+      .Group(kGroup);
   AddText(app, {"--draft,--model-draft", "a smaller model with the same vocabulary, to guess with"},
           "MODEL", args.draft)
-      ->group(kGroup);
+      .Group(kGroup);
   AddInt<int64_t>(app, {"--draft-max", "most tokens guessed at a time (default 8)"}, args.draft_max,
                   {1, kDraftMost})
-      ->group(kGroup);
+      .Group(kGroup);
   AddInt<int64_t>(app, {"--draft-min", "fewest, where more pay or not (default 0)"}, args.draft_min,
                   {0, kDraftMost})
-      ->group(kGroup);
+      .Group(kGroup);
 }
 
 Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,

@@ -2,7 +2,6 @@
 /// change no token, only how soon it comes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -80,20 +80,16 @@ Status DecodeAndPrint(const TokenizeOptions& options, const Tokenizer& tokenizer
 }  // namespace
 
 void AddTokenizeCommand(CLI::App& root, Action& chosen) {
-  CLI::App* verb = root.add_subcommand("tokenize", "Show the tokens of a text, or decode ids");
-  verb->footer(kExamples);
+  CLI::App& verb =
+      AddVerb(root, {"tokenize", "Show the tokens of a text, or decode ids", kExamples});
   const auto options = std::make_shared<TokenizeOptions>();
-  AddTextArgs(*verb, options->text, "text");
-  AddText(*verb, {"--decode", "print the text of these ids instead"}, "IDS", options->decode);
-  AddModelArgs(*verb, options->model);
-  AddSwitch(*verb, {"--ids", "print only the ids, separated by commas"}, options->ids,
+  AddTextArgs(verb, options->text, "text");
+  AddText(verb, {"--decode", "print the text of these ids instead"}, "IDS", options->decode);
+  AddModelArgs(verb, options->model);
+  AddSwitch(verb, {"--ids", "print only the ids, separated by commas"}, options->ids,
             IdForm::kList);
-  AddOutputArgs(*verb, options->output);
-  verb->callback([options, &chosen] {
-    chosen = [parsed = std::as_const(*options)](const Environment& environment, Console& console) {
-      return Tokenize(parsed, environment, console);
-    };
-  });
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Tokenize, &chosen);
 }
 
 Status Tokenize(const TokenizeOptions& options, const Environment& environment, Console& console) {

@@ -123,10 +123,10 @@ void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
                                                 : TrafficKind::kTrace;
              return Ok();
            })
-      ->group(kGroup);
+      .Group(kGroup);
   TrafficShape& shape = options.shape;
   const auto add = [&app](const FlagText& text, int64_t& target, Range<int64_t> range) {
-    AddInt<int64_t>(app, text, target, range)->group(kGroup);
+    AddInt<int64_t>(app, text, target, range).Group(kGroup);
   };
   add({"--num-prompts", "requests (default 32)"}, shape.num_prompts, kCountRange);
   add({"--prefix-len", "tokens that all prompts of 'shared' begin with (default 400)"},
@@ -141,7 +141,7 @@ void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
       {1, int64_t{1} << 30});
   AddDouble(app, {"--request-rate", "arrivals a second, at random (default 0: all at once)"},
             shape.request_rate)
-      ->group(kGroup);
+      .Group(kGroup);
 }
 
 Status BenchTraffic(const TrafficOptions& options, const EngineArgs& engine, OutputForm form,

@@ -19,6 +19,9 @@ from command import TIMEOUT_S, Setup, environment, run
 
 GREEDY = ("--temp", "0")
 
+# For the leak check of the sanitizers: what libraries leave behind.
+LEAKS_OF_OTHERS = str(Path(__file__).with_name("leaks_of_others.supp").resolve())
+
 
 def chat(*arguments: str, lines: str):
     return run("chat", *GREEDY, *arguments, stdin=lines.encode())
@@ -96,7 +99,7 @@ class Terminal:
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             os.environ.clear()
-            os.environ.update(environment(TERM="xterm"))
+            os.environ.update(environment(TERM="xterm", LSAN_OPTIONS="suppressions=" + LEAKS_OF_OTHERS))
             os.execv(Setup.binary, [Setup.binary, "chat", *GREEDY, *arguments])
         self.seen = b""
 
