@@ -117,6 +117,10 @@ class Engine {
   /// broken weights).
   Result<Completion> Generate(const Request& request, const OnToken& on_token);
 
+  /// Submits a request with Pooling and waits for its vector. Errors: as Submit; kInvalidArgument
+  /// (without Pooling), kNumeric (broken weights), kCancelled (its deadline, or the engine's end).
+  Result<Embedding> Embed(Request request);
+
   /// Computes the logits of every position of `tokens`, which are cut into steps of the given sizes
   /// (the last size repeats; empty = one step). Rows arrive in order; a row is vocabulary-sized and
   /// valid during the call only, which comes from the engine thread. Requires max_logit_rows and
@@ -125,6 +129,8 @@ class Engine {
   Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
                        const std::function<Status(std::span<const float> row)>& on_row);
 
+  /// Numbers of an embedding.
+  int64_t embedding_width() const;
   /// The context in positions, and the threads in use.
   int64_t context() const;
   int threads() const;

@@ -1,7 +1,7 @@
 /// Request: what a caller asks of an engine, and Event: what the engine says about it.
 ///
 ///     Submit -> queued -> admitted -> chunk ... -> token ... -> sequence finished -> finished
-///                            ^                       |
+///                            ^                       |            (or one embedding, no token)
 ///                            +------ resumed <-- preempted
 ///
 /// Each sequence of an accepted request ends with exactly one kSequenceFinished, the request with
@@ -26,7 +26,8 @@ enum class RequestId : uint64_t {};
 
 /// Why a request or one of its sequences ended.
 enum class FinishReason : uint8_t {
-  kStop,       ///< the model ended the text, or a stop token came, or the listener ended it
+  kStop,       ///< the model ended the text, or a stop token came, or the listener ended it; or
+               ///< the embedding is there
   kLength,     ///< max_tokens reached
   kContext,    ///< the context is full
   kCancelled,  ///< Cancel, a listener that has gone, or the end of the engine
@@ -46,6 +47,16 @@ struct StopRules {
   /// Until so many tokens are out, tokens that would end the text are not chosen (bias -infinity).
   int64_t min_tokens = 0;
 };
+
+/// What to make of the hidden states of a prompt's tokens, behind the final norm.
+enum class Pooling : uint8_t {
+  kNone,  ///< nothing: the prompt is to be continued
+  kLast,  ///< that of the last token, which has seen all others
+  kMean,  ///< the mean of all
+};
+
+/// "none", "last", "mean".
+std::string_view PoolingName(Pooling pooling);
 
 /// What to compute.
 struct Request {
@@ -70,6 +81,10 @@ struct Request {
   /// Sequences computed, at least n (0 = n): the n with the highest mean log probability are the
   /// answer. Log probabilities are then computed whether or not `sampling` asks for them.
   int32_t best_of = 0;
+  /// If not kNone, the answer is an embedding of the prompt, kEmbedding, and no token. `stop` and
+  /// what draws tokens do not matter then; n must be 1. A mean needs the hidden states of all
+  /// tokens, and the cache has none: such a prompt is computed whole.
+  Pooling pooling = Pooling::kNone;
 
   /// Sequences to compute.
   int32_t sequence_count() const { return best_of > n ? best_of : n; }
@@ -94,13 +109,15 @@ enum class EventKind : uint8_t {
   kAdmitted,          ///< has pages: `done` of `total` tokens were found in the cache
   kChunk,             ///< `done` of `total` tokens are computed, the last not among them
   kToken,             ///< `token`; the first token of a sequence has index 0
+  kEmbedding,         ///< `embedding`, of a request with Pooling; its end follows
   kPreempted,         ///< its pages went to others; its `total` tokens stay
   kResumed,           ///< has pages again: `done` of `total` tokens were still in the cache
   kSequenceFinished,  ///< one sequence has ended, by itself or with its request: `reason`
   kFinished,          ///< the request has ended, in its own way or cut off: `reason`, `status`
 };
 
-/// "queued", "admitted", "chunk", "token", "preempted", "resumed", "sequence finished", "finished".
+/// "queued", "admitted", "chunk", "token", "embedding", "preempted", "resumed", "sequence
+/// finished", "finished".
 std::string_view EventKindName(EventKind kind);
 
 /// Something that happened to a request. Fields that `kind` does not name are meaningless.
@@ -112,6 +129,7 @@ struct Event {
   int64_t done = 0;
   int64_t total = 0;
   TokenEvent token = {};
+  std::vector<float> embedding = {};  ///< of length 1 (L2), or all 0
   FinishReason reason = FinishReason::kStop;
   Status status = {};  ///< set with kError: what was wrong
 };
@@ -176,6 +194,13 @@ struct Completion {
   double prefill_seconds = 0;            ///< until the first token was known (TTFT)
   double decode_seconds = 0;             ///< from then on
   std::vector<Alternative> others = {};  ///< the other n - 1 sequences; with best_of best first
+};
+
+/// What became of a request with Pooling.
+struct Embedding {
+  std::vector<float> values;  ///< of length 1 (L2), or all 0
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;  ///< of the prompt, found in the cache
 };
 
 }  // namespace skald

@@ -7,9 +7,10 @@
 namespace skald::engine {
 namespace {
 
-// All tokens but the last: its row must be computed, for its logits.
+// At least the last token must be computed, for its logits.
 std::span<const TokenId> Matchable(const Sequence& sequence) {
-  return std::span(sequence.tokens).first(sequence.tokens.size() - 1);
+  const int64_t reusable = sequence.request->ReusableTokens(sequence.length());
+  return std::span(sequence.tokens).first(static_cast<size_t>(reusable));
 }
 
 }  // namespace

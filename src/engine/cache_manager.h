@@ -23,8 +23,8 @@ class CacheManager {
   CacheManager(const CacheManager&) = delete;
   CacheManager& operator=(const CacheManager&) = delete;
 
-  /// Gives a sequence without pages those of the longest cached prefix of its tokens but the last
-  /// one, whose logits are wanted.
+  /// Gives a sequence without pages those of the longest cached prefix of its reusable tokens:
+  /// all but the last one, whose logits are wanted, or (pooling) fewer.
   virtual void Acquire(Sequence* sequence);
 
   /// Makes the next `count` positions writable, evicting cached pages if need be. Copies that must

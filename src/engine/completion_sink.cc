@@ -31,6 +31,7 @@ Listening CompletionSink::Push(const Event& event) {
       if (!has_token_ && !on_token_({})) listening = Listening::kGone;
       break;
     case EventKind::kToken: listening = TakeToken(event); break;
+    case EventKind::kEmbedding:
     case EventKind::kPreempted:
     case EventKind::kResumed: break;
     case EventKind::kSequenceFinished:

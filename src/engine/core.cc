@@ -79,7 +79,10 @@ bool Core::Step() {
   const bool computes = !step_.empty();
   if (computes) {
     BuildBatch();
-    network_.Forward({.tokens = tokens_, .sequences = sequence_rows_, .logit_rows = logit_rows_});
+    network_.Forward({.tokens = tokens_,
+                      .sequences = sequence_rows_,
+                      .logit_rows = logit_rows_,
+                      .hidden_rows = hidden_rows_});
     Apply();
     Measure(start_seconds);
   }

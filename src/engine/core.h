@@ -119,9 +119,12 @@ class Core {
   void Reserve(StepRows* rows);
   bool PrepareWrite(Sequence* sequence, int64_t count);
   void Propose();
+  void PutPooledLast();
   void BuildBatch();
+  static int64_t OutputRows(const StepRows& rows);
   void Apply();
   void ApplyRows(const StepRows& rows, int64_t logit_index);
+  void Pool(const StepRows& rows, int64_t hidden_index, int64_t count);
   void Fork(Sequence* lead);
   void Sample(Sequence* sequence, std::span<const float> logits);
   void Verify(Sequence* sequence, int64_t logit_index);
@@ -147,12 +150,14 @@ class Core {
   std::vector<Sequence*> candidates_;  // of state_.waiting
   StepPlan plan_;
   std::vector<StepRows> step_;
+  std::vector<StepRows> pooled_step_;  // of these, for PutPooledLast
   std::vector<RunningView> victims_;
   std::vector<kv::PageCopy> copies_;
   std::vector<DraftWish> wishes_;
   std::vector<TokenId> tokens_;
   std::vector<model::SequenceRows> sequence_rows_;
   std::vector<int32_t> logit_rows_;
+  std::vector<int32_t> hidden_rows_;
   Event token_event_ = {.kind = EventKind::kToken};
   EngineStats stats_;
 };

@@ -127,7 +127,8 @@ bool Core::WaitsForPrefix(const Sequence& sequence) const {
   const int64_t worth = cache_.Match(sequence) + kLeastShared;
   const auto computes_more = [&](const Sequence* other) {
     if (!GoesBefore(*other, sequence)) return false;
-    const int64_t common = std::min(CommonPrefix(*other, sequence), sequence.length() - 1);
+    const int64_t common = std::min(CommonPrefix(*other, sequence),
+                                    sequence.request->ReusableTokens(sequence.length()));
     return common >= worth && common > other->computed;
   };
   return std::any_of(running_.begin(), running_.end(), computes_more) ||

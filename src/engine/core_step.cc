@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -55,32 +56,81 @@ void Core::Propose() {
   if (!wishes_.empty()) proposer_->Propose(wishes_);
 }
 
+// Rows whose hidden states are wanted stand behind all whose logits are (model/step_batch.h).
+void Core::PutPooledLast() {
+  const auto pooled = [](const StepRows& rows) {
+    return rows.sequence->request->pooler.has_value();
+  };
+  pooled_step_.clear();
+  std::copy_if(step_.begin(), step_.end(), std::back_inserter(pooled_step_), pooled);
+  if (pooled_step_.empty()) return;
+  std::erase_if(step_, pooled);
+  step_.insert(step_.end(), pooled_step_.begin(), pooled_step_.end());
+}
+
+// Of so many of its last rows in the step something is wanted: logits, or hidden states.
+int64_t Core::OutputRows(const StepRows& rows) {
+  const Sequence& sequence = *rows.sequence;
+  const std::optional<Pooler>& pooler = sequence.request->pooler;
+  if (!pooler) return rows.samples ? 1 + static_cast<int64_t>(sequence.draft.size()) : 0;
+  const int64_t first = std::max(sequence.computed, pooler->FirstWanted(sequence.length()));
+  return std::max<int64_t>(sequence.computed + rows.count - first, 0);
+}
+
 void Core::BuildBatch() {
+  PutPooledLast();
   tokens_.clear();
   sequence_rows_.clear();
   logit_rows_.clear();
+  hidden_rows_.clear();
   for (const StepRows& rows : step_) {
     const Sequence& sequence = *rows.sequence;
     const auto first = sequence.tokens.begin() + sequence.computed;
     tokens_.insert(tokens_.end(), first, first + rows.count);
-    const auto last_row = static_cast<int32_t>(tokens_.size()) - 1;
     tokens_.insert(tokens_.end(), sequence.draft.begin(), sequence.draft.end());
     const auto drafts = static_cast<int64_t>(sequence.draft.size());
     sequence_rows_.push_back({.row_count = rows.count + drafts,
                               .first_position = sequence.computed,
                               .pages = sequence.table.pages()});
-    for (int32_t i = 0; rows.samples && i <= drafts; ++i) logit_rows_.push_back(last_row + i);
+    auto& output_rows = sequence.request->pooler ? hidden_rows_ : logit_rows_;
+    for (int64_t left = OutputRows(rows); left > 0; --left) {
+      output_rows.push_back(static_cast<int32_t>(static_cast<int64_t>(tokens_.size()) - left));
+    }
   }
 }
 
 void Core::Apply() {
   int64_t logit_index = 0;
+  int64_t hidden_index = 0;
   for (const StepRows& rows : step_) {
-    const auto drafts = static_cast<int64_t>(rows.sequence->draft.size());
+    const int64_t outputs = OutputRows(rows);
+    if (rows.sequence->request->pooler) {
+      Pool(rows, hidden_index, outputs);
+      hidden_index += outputs;
+      continue;
+    }
     // An error of one sequence ends its siblings.
     if (rows.sequence->running()) ApplyRows(rows, logit_index);
-    logit_index += rows.samples ? 1 + drafts : 0;
+    logit_index += outputs;
   }
+}
+
+// What ApplyRows is for a request for an embedding: takes the `count` hidden states.
+void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
+  Sequence* sequence = rows.sequence;
+  RequestState* state = sequence->request;
+  cache_.Publish(sequence, rows.count);
+  for (int64_t i = 0; i < count; ++i) state->pooler->Take(network_.Hidden(hidden_index + i));
+  if (!rows.samples) {
+    return EmitNote(*sequence, EventKind::kChunk, sequence->computed, sequence->length());
+  }
+  Result<std::vector<float>> embedding = state->pooler->Embedding();
+  if (!embedding.ok()) {
+    return FinishRequest(state, FinishReason::kError, std::move(embedding).status());
+  }
+  Event event = {.kind = EventKind::kEmbedding, .embedding = *std::move(embedding)};
+  Emit(state, &event);
+  FinishSequence(sequence, FinishReason::kStop);
 }
 
 void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {

@@ -130,6 +130,26 @@ Result<Completion> Engine::Generate(const Request& request, const OnToken& on_to
   return sink->Wait();
 }
 
+Result<Embedding> Engine::Embed(Request request) {
+  if (request.pooling == Pooling::kNone) {
+    return Status(ErrorCode::kInvalidArgument, "pooling is none, expected last or mean");
+  }
+  Embedding embedding;
+  embedding.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+  const auto events = std::make_shared<EventQueue>();
+  RETURN_IF_ERROR(Submit(std::move(request), events).status());
+  Event event;
+  while (event.kind != EventKind::kFinished) {
+    event = events->Next();
+    if (event.kind == EventKind::kAdmitted) embedding.cached_tokens = event.done;
+    if (event.kind == EventKind::kEmbedding) embedding.values = std::move(event.embedding);
+  }
+  RETURN_IF_ERROR(event.status);
+  if (event.reason == FinishReason::kStop) return embedding;
+  return Status(ErrorCode::kCancelled, "the request has ended before its embedding was computed: " +
+                                           std::string(FinishReasonName(event.reason)));
+}
+
 Status Engine::ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
                              const std::function<Status(std::span<const float> row)>& on_row) {
   RETURN_IF_ERROR(engine::CheckPrompt(tokens, state_->limits));
@@ -179,6 +199,7 @@ Status Engine::State::ComputeLogits(
   return Ok();
 }
 
+int64_t Engine::embedding_width() const { return state_->model.transformer().config().embedding; }
 int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
 std::string_view Engine::isa_name() const { return kernels::IsaName(state_->options.isa); }

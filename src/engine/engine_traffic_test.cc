@@ -142,6 +142,59 @@ TEST_F(EngineTrafficTest, ASecondRequestFindsThePromptOfTheFirst) {
   EXPECT_EQ(stats.output_tokens, 9);
 }
 
+// The embedding of a text with the given pooling.
+Request Pooled(Request request, Pooling pooling) {
+  request.pooling = pooling;
+  return request;
+}
+
+TEST_F(EngineTrafficTest, AnEmbeddingDependsOnThePromptAlone) {
+  for (const Pooling pooling : {Pooling::kLast, Pooling::kMean}) {
+    Engine plain = Make();
+    const Request request = Pooled(Ask("Once upon a time there was a fox", 9), pooling);
+    const auto length = static_cast<int64_t>(request.prompt.size());
+    const Result<Embedding> expected = plain.Embed(request);
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    EXPECT_EQ(static_cast<int64_t>(expected->values.size()), plain.embedding_width());
+    EXPECT_EQ(expected->prompt_tokens, length);
+    EXPECT_EQ(expected->cached_tokens, 0);
+    EXPECT_NEAR(std::inner_product(expected->values.begin(), expected->values.end(),
+                                   expected->values.begin(), 0.0),
+                1.0, 1e-6);
+    // Cut into chunks, behind a generation, found in the cache.
+    Engine other = Make({.max_chunk = 3, .kv_type = KvCacheType::kF16});
+    Generate(other, Ask("Once upon a time there was a fox", 2));
+    const Result<Embedding> found = other.Embed(request);
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found->values, expected->values);
+    // A mean needs all hidden states, and the cache has none.
+    EXPECT_EQ(found->cached_tokens, pooling == Pooling::kLast ? length - 1 : 0);
+    EXPECT_NE(other.Embed(Pooled(Ask("Once upon a time there was a dog", 0), pooling))->values,
+              expected->values);
+  }
+}
+
+TEST_F(EngineTrafficTest, LastAndMeanAreTheSameForOneTokenOnly) {
+  Engine engine = Make();
+  const auto embed = [&](std::vector<TokenId> prompt, Pooling pooling) {
+    return engine.Embed({.prompt = std::move(prompt), .pooling = pooling})->values;
+  };
+  EXPECT_EQ(embed({5}, Pooling::kLast), embed({5}, Pooling::kMean));
+  EXPECT_NE(embed({5, 6}, Pooling::kLast), embed({5, 6}, Pooling::kMean));
+}
+
+TEST_F(EngineTrafficTest, AnEmbeddingIsAnEventAndNoToken) {
+  Engine engine = Make({.max_chunk = 4});
+  const auto queue = std::make_shared<EventQueue>();
+  ASSERT_TRUE(engine.Submit(Pooled(Ask("Once upon", 3), Pooling::kMean), queue).ok());
+  std::string story;
+  for (const Event& event : ReadAll(*queue)) {
+    if (event.kind != EventKind::kChunk) story += std::string(EventKindName(event.kind)) + "; ";
+  }
+  EXPECT_EQ(story, "queued; admitted; embedding; sequence finished; finished; ");
+  EXPECT_EQ(engine.Embed(Ask("Once upon", 3)).status().code(), ErrorCode::kInvalidArgument);
+}
+
 TEST_F(EngineTrafficTest, CancelEndsARequestAndFreesItsPages) {
   Engine engine = Make({.context = 4096});
   const auto queue = std::make_shared<EventQueue>(100000);

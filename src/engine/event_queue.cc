@@ -22,6 +22,7 @@ std::string_view EventKindName(EventKind kind) {
     case EventKind::kChunk: return "chunk";
     case EventKind::kToken: return "token";
     case EventKind::kPreempted: return "preempted";
+    case EventKind::kEmbedding: return "embedding";
     case EventKind::kResumed: return "resumed";
     case EventKind::kSequenceFinished: return "sequence finished";
     case EventKind::kFinished: return "finished";

@@ -43,4 +43,8 @@ std::span<const float> ModelNetwork::Logits(int64_t index) const {
   return {workspace_.logits.row(index), static_cast<size_t>(network_.config().vocab)};
 }
 
+std::span<const float> ModelNetwork::Hidden(int64_t index) const {
+  return {workspace_.normed.row(index), static_cast<size_t>(network_.config().embedding)};
+}
+
 }  // namespace skald::engine

@@ -33,6 +33,7 @@ class ModelNetwork : public Network {
   void CopyPage(const kv::PageCopy& copy) override { store_.CopyPage(copy); }
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
+  std::span<const float> Hidden(int64_t index) const override;
 
   int64_t kv_bytes() const { return store_.bytes(); }
   /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.

@@ -1,4 +1,4 @@
-/// Network: what the engine needs of a model. Tokens and pages in, logits out.
+/// Network: what the engine needs of a model. Tokens and pages in, logits or hidden states out.
 ///
 /// Two implementations: ModelNetwork (model_network.h) computes, the one of the simulation
 /// (tests/sim) hashes what stands in the pages.
@@ -20,11 +20,15 @@ class Network {
   /// Copies the front of a page that a sequence shared and now writes.
   virtual void CopyPage(const kv::PageCopy& copy) = 0;
 
-  /// One forward pass: writes K and V of every row, computes the logits of batch.logit_rows.
+  /// One forward pass: writes K and V of every row, computes the logits of batch.logit_rows and
+  /// the hidden states of batch.hidden_rows.
   virtual void Forward(const model::StepBatch& batch) = 0;
 
   /// Logits of batch.logit_rows[index] of the last Forward; valid until the next.
   virtual std::span<const float> Logits(int64_t index) const = 0;
+
+  /// Hidden state of batch.hidden_rows[index] of the last Forward; valid until the next.
+  virtual std::span<const float> Hidden(int64_t index) const = 0;
 };
 
 }  // namespace skald::engine

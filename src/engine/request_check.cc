@@ -28,6 +28,10 @@ Status CheckSequences(const Request& request, int64_t max_running) {
     return std::string(field) + " is " + std::to_string(value);
   };
   if (request.n < 1) return Invalid(found("n", request.n) + ", expected 1 or more");
+  if (request.pooling != Pooling::kNone && request.sequence_count() != 1) {
+    return Invalid(found("the number of sequences", request.sequence_count()) +
+                   ", expected 1: an embedding has no others");
+  }
   if (request.best_of != 0 && request.best_of < request.n) {
     return Invalid(found("best_of", request.best_of) +
                    ", expected 0 or at least n = " + std::to_string(request.n));
@@ -50,7 +54,7 @@ Status CheckStop(const StopRules& stop, int64_t vocab) {
 // A sequence alone must fit, with one page more to copy a shared one into.
 Status CheckPages(const Request& request, const RequestLimits& limits) {
   const auto prompt = static_cast<int64_t>(request.prompt.size());
-  const int64_t output = request.stop.max_tokens;
+  const int64_t output = request.pooling == Pooling::kNone ? request.stop.max_tokens : 0;
   const int64_t positions =
       output < 0 || output > limits.context - prompt ? limits.context : prompt + output;
   const int64_t pages = DivCeil<int64_t>(positions, kernels::kPageTokens) + 1;

@@ -40,6 +40,18 @@ TEST(RequestCheck, SequencesAreAtLeastOneAndFitTheEngine) {
   Check([](Request& r) { r.best_of = 9; }, "expected at most 8");
 }
 
+TEST(RequestCheck, AnEmbeddingIsOneAndNeedsNoRoomForTokens) {
+  Check([](Request& r) { r.pooling = Pooling::kMean; }, "");
+  Check([](Request& r) { r.pooling = Pooling::kMean, r.n = 2; }, "number of sequences is 2");
+  Check([](Request& r) { r.pooling = Pooling::kLast, r.best_of = 2; }, "number of sequences is 2");
+  const auto longest = [](Request& r) {
+    r.prompt.assign(static_cast<size_t>(kLimits.context), 1);
+    r.pooling = Pooling::kLast;
+    r.stop.max_tokens = -1;
+  };
+  Check(longest, "");
+}
+
 TEST(RequestCheck, StopRulesAreConsistent) {
   Check([](Request& r) { r.stop.min_tokens = -1; }, "min_tokens is -1");
   Check([](Request& r) { r.stop.min_tokens = 11; }, "min_tokens is 11");

@@ -80,6 +80,10 @@ std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId
   state->request = std::move(arrival.request);
   state->sink = std::move(arrival.sink);
   Request& request = state->request;
+  if (request.pooling != Pooling::kNone) {
+    state->pooler.emplace(request.pooling);
+    request.stop = {.max_tokens = 0};
+  }
   state->prompt_tokens = static_cast<int64_t>(request.prompt.size());
   state->submitted_seconds = arrival.seconds;
   state->priority = request.priority;

@@ -13,6 +13,7 @@
 /// A request has one sequence until its prompt is computed, then all of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "engine/draft_length.h"
+#include "engine/pooler.h"
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
 #include "skald/request.h"
@@ -78,6 +80,7 @@ struct RequestState {
   int64_t prompt_tokens = 0;
   /// The request's parameters until min_tokens are out: nothing that ends the text is chosen.
   std::optional<SamplingParams> early_sampling;
+  std::optional<Pooler> pooler;  ///< of a request for an embedding
   double submitted_seconds = 0;
   double deadline_seconds = std::numeric_limits<double>::infinity();
   std::vector<std::unique_ptr<Sequence>> sequences;
@@ -87,6 +90,11 @@ struct RequestState {
   int32_t overtaken = 0;   ///< later requests that were admitted while it waited
   bool gone = false;       ///< nobody listens: cancel
 
+  /// Leading tokens of a sequence of `length` tokens that may come from the cache: all but those
+  /// whose logits or hidden states are wanted.
+  int64_t ReusableTokens(int64_t length) const {
+    return pooler ? std::min(pooler->FirstWanted(length), length - 1) : length - 1;
+  }
   /// Sequences that will come when the prompt is computed.
   int32_t unforked() const {
     return request.sequence_count() - static_cast<int32_t>(sequences.size());

@@ -4,12 +4,14 @@
 /// A step has R rows (tokens) of S sequences; the rows of a sequence are consecutive in the step
 /// and in its positions.
 ///
-/// | array      | shape | index     | value                                                  |
-/// |------------|-------|-----------|--------------------------------------------------------|
-/// | tokens     | R     | row       | token id, 0 <= id < vocab                              |
-/// | sequences  | S     | sequence  | row_count rows from the running sum of row_counts;     |
-/// |            |       |           | first position; pages                                  |
-/// | logit_rows | L     | logit row | row whose logits are wanted; ascending                 |
+/// | array       | shape | index      | value                                                 |
+/// |-------------|-------|------------|-------------------------------------------------------|
+/// | tokens      | R     | row        | token id, 0 <= id < vocab                             |
+/// | sequences   | S     | sequence   | row_count rows from the running sum of row_counts;    |
+/// |             |       |            | first position; pages                                 |
+/// | logit_rows  | L     | logit row  | row whose logits are wanted; ascending                |
+/// | hidden_rows | H     | hidden row | row whose hidden state behind the final norm is       |
+/// |             |       |            | wanted; ascending, behind the last of logit_rows      |
 #pragma once
 
 #include <cstdint>
@@ -32,8 +34,17 @@ struct StepBatch {
   std::span<const TokenId> tokens;
   std::span<const SequenceRows> sequences;
   std::span<const int32_t> logit_rows;
+  std::span<const int32_t> hidden_rows = {};
 
   int64_t row_count() const { return static_cast<int64_t>(tokens.size()); }
+  /// Rows of which something is wanted: the logit rows, then the hidden rows, ascending.
+  int64_t output_count() const {
+    return static_cast<int64_t>(logit_rows.size() + hidden_rows.size());
+  }
+  int32_t output_row(int64_t index) const {
+    const auto i = static_cast<size_t>(index);
+    return i < logit_rows.size() ? logit_rows[i] : hidden_rows[i - logit_rows.size()];
+  }
 };
 
 }  // namespace skald::model

@@ -25,6 +25,8 @@ void CheckBatch(const StepBatch& batch, const Transformer::Context& context) {
   const StepLimits& limits = context.workspace.limits();
   CHECK(batch.row_count() <= limits.rows);
   CHECK(static_cast<int64_t>(batch.logit_rows.size()) <= limits.logit_rows);
+  CHECK(batch.logit_rows.empty() || batch.hidden_rows.empty() ||
+        batch.logit_rows.back() < batch.hidden_rows.front());
   CHECK(context.execution.pool.thread_count() <= limits.threads);
   int64_t rows = 0;
   for (const SequenceRows& sequence : batch.sequences) {
@@ -35,6 +37,23 @@ void CheckBatch(const StepBatch& batch, const Transformer::Context& context) {
     rows += sequence.row_count;
   }
   CHECK(rows == batch.row_count());
+}
+
+// The final norm of the rows from `first` on, whose hidden states are wanted.
+void NormHiddenRows(const Transformer& network, int64_t first, int64_t count,
+                    const Transformer::Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kHead);
+  const Workspace& space = context.workspace;
+  context.execution.pool.Run(count, [&](int64_t row, int) {
+    context.execution.kernels.rms_norm({.x = space.residual.row(first + row),
+                                        .x_stride = space.residual.stride,
+                                        .weight = network.weights().output_norm.data(),
+                                        .y = space.normed.row(row),
+                                        .y_stride = space.normed.stride,
+                                        .rows = 1,
+                                        .n = network.config().embedding,
+                                        .eps = network.config().norm_epsilon});
+  });
 }
 
 }  // namespace
@@ -60,20 +79,24 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
   int64_t rows = batch.row_count();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     const bool last = layer + 1 == config_.layers;
-    rows = AttentionBlock(*this, {layer, batch}, last ? RowsKept::kLogitRows : RowsKept::kAll,
+    rows = AttentionBlock(*this, {layer, batch}, last ? RowsKept::kOutputRows : RowsKept::kAll,
                           context);
     if (rows > 0) FeedForwardBlock(*this, layer, rows, context);
   }
-  if (rows == 0) return;
-  const Workspace& space = context.workspace;
-  const std::array<Product, 1> head = {Product{&weights_.output, space.logits}};
-  Linear({.rows = space.residual,
-          .row_count = rows,
-          .norm = weights_.output_norm.data(),
-          .epsilon = config_.norm_epsilon,
-          .normed = space.normed,
-          .phase = Phase::kHead},
-         head, space, context.execution);
+  const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
+  if (logit_rows > 0) {
+    const Workspace& space = context.workspace;
+    const std::array<Product, 1> head = {Product{&weights_.output, space.logits}};
+    Linear({.rows = space.residual,
+            .row_count = logit_rows,
+            .norm = weights_.output_norm.data(),
+            .epsilon = config_.norm_epsilon,
+            .normed = space.normed,
+            .phase = Phase::kHead},
+           head, space, context.execution);
+  }
+  // Behind the head, which is done with what stands in workspace.normed.
+  if (rows > logit_rows) NormHiddenRows(*this, logit_rows, rows - logit_rows, context);
 }
 
 }  // namespace skald::model

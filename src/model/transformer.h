@@ -1,7 +1,7 @@
 /// Transformer: weights times a step batch gives logits.
 ///
 ///     tokens -> embedding -> [ norm -> attention -> + -> norm -> feed forward -> + ] x layers ->
-///     norm -> LM head -> logits
+///     norm -> LM head -> logits             (or, for an embedding, behind the norm already)
 ///
 /// The same Forward serves prefill, decode and mixtures. What a row computes depends on its token,
 /// its position and the K and V of its own sequence, never on the other rows of the step: cut a
@@ -45,7 +45,8 @@ class Transformer {
   };
 
   /// Computes one step: writes K and V of every row into its pages, then the logits of
-  /// batch.logit_rows into workspace.logits, row i for logit_rows[i]; valid until the next call.
+  /// batch.logit_rows into workspace.logits, row i for logit_rows[i], and the hidden states of
+  /// batch.hidden_rows into workspace.normed, row i for hidden_rows[i]; valid until the next call.
   /// Pages written must be held by one sequence alone. Allocates nothing.
   void Forward(const StepBatch& batch, const Context& context) const;
 

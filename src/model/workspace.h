@@ -34,7 +34,7 @@ class Workspace {
   };
 
   Rows residual;   ///< [rows][embedding]: the residual stream
-  Rows normed;     ///< [rows][embedding]: input of a block after its norm
+  Rows normed;     ///< [rows][embedding]: input of a block after its norm; at the end hidden rows
   Rows query;      ///< [rows][heads * key_dim]
   Rows key;        ///< [rows][kv_heads * key_dim]
   Rows value;      ///< [rows][kv_heads * value_dim]

@@ -202,6 +202,7 @@ void Generation::Take(Part& part, const TextEvent& event) {
       FailWith(event.event);
       break;
     case EventKind::kQueued:
+    case EventKind::kEmbedding:
     case EventKind::kChunk:
     case EventKind::kPreempted:
     case EventKind::kResumed: break;

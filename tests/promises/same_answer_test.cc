@@ -12,6 +12,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "kv/page_table.h"
@@ -54,6 +55,10 @@ class Runner {
     network_.Forward(
         batch,
         {.store = store_, .workspace = workspace_, .rope = rope_, .execution = {kernels_, pool_}});
+  }
+  std::vector<float> HiddenRow(int64_t row) const {
+    const float* start = workspace_.normed.row(row);
+    return {start, start + network_.config().embedding};
   }
   std::vector<float> LogitRow(int64_t row) const {
     const float* start = workspace_.logits.row(row);
@@ -220,6 +225,34 @@ void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t
                                       << " threads, schedule " << schedule);
       const Conditions conditions{isa, threads, schedule++};
       ExpectSameBits(expected, RunAll(network, conditions, type, prompts));
+    }
+  }
+}
+
+// Rows whose hidden states are wanted stand beside rows whose logits are, and beside rows of which
+// nothing is: each has the bits that the LM head is given for it.
+TEST(Promise1, HiddenStatesAreWhatTheHeadIsGiven) {
+  const model::Transformer network = support::MakeRandomModel({.dtype = tensor::DType::kQ4_K});
+  const std::vector<TokenId> tokens = RandomPrompts({40}, network.config().vocab).front();
+  const std::vector<kv::PageId> pages = {0, 1};
+  const std::vector<model::SequenceRows> rows = {{40, 0, pages}};
+  std::vector<int32_t> all(tokens.size());
+  std::iota(all.begin(), all.end(), 0);
+  Runner head(network, {}, kernels::KvType::kF16);
+  head.Forward({.tokens = tokens, .sequences = rows, .logit_rows = all});
+  for (const size_t logits : {0u, 1u, 17u}) {
+    const auto logit_rows = std::span(all).first(logits);
+    const auto hidden_rows = std::span(all).subspan(logits + 2);
+    Runner mixed(network, {.threads = 2}, kernels::KvType::kF16);
+    mixed.Forward({.tokens = tokens,
+                   .sequences = rows,
+                   .logit_rows = logit_rows,
+                   .hidden_rows = hidden_rows});
+    for (size_t i = 0; i < logit_rows.size(); ++i) {
+      EXPECT_EQ(mixed.LogitRow(static_cast<int64_t>(i)), head.LogitRow(logit_rows[i]));
+    }
+    for (size_t i = 0; i < hidden_rows.size(); ++i) {
+      EXPECT_EQ(mixed.HiddenRow(static_cast<int64_t>(i)), head.HiddenRow(hidden_rows[i]));
     }
   }
 }

@@ -1,6 +1,7 @@
 // Promise 1 on the engine with real models: whatever runs beside a request, whatever is cached and
-// however often it is preempted, whatever is guessed ahead, its tokens and the bits of its logits
-// are those of the request alone: scalar kernels, one thread, an engine that has seen nothing else.
+// however often it is preempted, whatever is guessed ahead, its tokens and the bits of its logits,
+// or of its embedding, are those of the request alone: scalar kernels, one thread, an engine that
+// has seen nothing else.
 // Pages are filled with NaN before they are used again.
 //
 // A few schedules, for CI; others with --gtest_shuffle --gtest_repeat=100.
@@ -68,6 +69,7 @@ class PoisoningNetwork : public engine::Network {
     network_->Forward(batch);
   }
   std::span<const float> Logits(int64_t index) const override { return network_->Logits(index); }
+  std::span<const float> Hidden(int64_t index) const override { return network_->Hidden(index); }
 
   std::vector<kv::PageId> freed;
 
@@ -79,10 +81,20 @@ class PoisoningNetwork : public engine::Network {
   std::unique_ptr<engine::ModelNetwork> network_;
 };
 
-class Deaf : public EventSink {
+// Writes embeddings down, as the logits of no token.
+class RecordingSink : public EventSink {
  public:
-  Listening Push(const Event&) override { return Listening::kGoOn; }
+  explicit RecordingSink(Record* record) : record_(*record) {}
+  Listening Push(const Event& event) override {
+    if (event.kind == EventKind::kEmbedding) {
+      record_[{static_cast<uint64_t>(event.request), 0, 0}] = {.logits = event.embedding};
+    }
+    return Listening::kGoOn;
+  }
   bool HasRoom(int64_t) const override { return true; }
+
+ private:
+  Record& record_;
 };
 
 int64_t Draw(uint64_t seed, uint32_t index, int64_t low, int64_t high) {
@@ -165,7 +177,7 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
     while (next != crowd.requests.end() && (core.idle() || Draw(crowd.seed, step, 0, 3) == 0)) {
       core.Submit({.id = RequestId{next->first},
                    .request = next->second,
-                   .sink = std::make_shared<Deaf>()});
+                   .sink = std::make_shared<RecordingSink>(&chooser.record)});
       ++next;
     }
     core.Step();
@@ -189,6 +201,7 @@ std::map<uint64_t, Request> DrawRequests(int64_t vocab, uint64_t seed) {
     request.sampling.seed = i;
     request.stop = {.max_tokens = Draw(seed, 10 * i + 3, 1, 40), .ignore_eos = true};
     request.n = i % 3 == 0 ? 3 : 1;
+    if (i % 4 == 1) request.pooling = i < 4 ? Pooling::kMean : Pooling::kLast;
     requests[i] = std::move(request);
   }
   return requests;

@@ -88,13 +88,26 @@ void FakeNetwork::WriteRow(const model::SequenceRows& rows, int64_t position, To
   slot = number;
 }
 
+// What is wanted of a row, if anything is.
+void FakeNetwork::FillOutputs(const model::StepBatch& batch, int32_t row, uint64_t hash) {
+  const auto fill = [&](std::span<const int32_t> rows, std::vector<float>* values) {
+    const auto found = std::lower_bound(rows.begin(), rows.end(), row);
+    if (found == rows.end() || *found != row) return;
+    const auto index = static_cast<size_t>(found - rows.begin());
+    FillLogits(hash, std::span(*values).subspan(index * kVocab, kVocab));
+  };
+  fill(batch.logit_rows, &logits_);
+  fill(batch.hidden_rows, &hidden_);
+}
+
 void FakeNetwork::Forward(const model::StepBatch& batch) {
   PoisonFreed();
   logits_.resize(batch.logit_rows.size() * kVocab);
   logit_rows_ = static_cast<int64_t>(batch.logit_rows.size());
+  hidden_.resize(batch.hidden_rows.size() * kVocab);
   row_count_ += batch.row_count();
   int32_t row = 0;
-  size_t logit_row = 0;
+  int64_t next_output = 0;
   for (model::SequenceRows rows : batch.sequences) {
     std::vector<kv::PageId> swapped;
     if (fault_ == Fault::kPagesSwapped && rows.pages.size() > 2 && rows.row_count == 1) {
@@ -104,10 +117,9 @@ void FakeNetwork::Forward(const model::StepBatch& batch) {
     for (int64_t i = 0; i < rows.row_count; ++i, ++row) {
       const int64_t position = rows.first_position + i;
       WriteRow(rows, position, batch.tokens[static_cast<size_t>(row)]);
-      if (logit_row == batch.logit_rows.size() || batch.logit_rows[logit_row] != row) continue;
-      const uint64_t hash = ReadAll(swapped.empty() ? rows.pages : swapped, position);
-      FillLogits(hash, std::span(logits_).subspan(logit_row * kVocab, kVocab));
-      ++logit_row;
+      if (next_output == batch.output_count() || batch.output_row(next_output) != row) continue;
+      ++next_output;
+      FillOutputs(batch, row, ReadAll(swapped.empty() ? rows.pages : swapped, position));
     }
   }
 }
@@ -115,6 +127,10 @@ void FakeNetwork::Forward(const model::StepBatch& batch) {
 std::span<const float> FakeNetwork::Logits(int64_t index) const {
   const int64_t row = fault_ == Fault::kLogitsOfOtherRow ? (index + 1) % logit_rows_ : index;
   return std::span(logits_).subspan(static_cast<size_t>(row * kVocab), kVocab);
+}
+
+std::span<const float> FakeNetwork::Hidden(int64_t index) const {
+  return std::span(hidden_).subspan(static_cast<size_t>(index * kVocab), kVocab);
 }
 
 int64_t FakeNetwork::TakeRowCount() { return std::exchange(row_count_, 0); }

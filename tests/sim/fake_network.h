@@ -2,8 +2,9 @@
 ///
 /// A slot of a page holds one number: a hash of the token, its position, the namespace of its
 /// sequence, and the number that stands in the slot of the position before, read through the page
-/// table. The logits of a row are a hash of all slots up to its own, read through the page table.
-/// So a slot that is stale, shifted, shared while written, or of another namespace changes tokens.
+/// table. The logits of a row, and its hidden state, are a hash of all slots up to its own, read
+/// through the page table. So a slot that is stale, shifted, shared while written, or of another
+/// namespace changes tokens.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,7 @@ class FakeNetwork : public engine::Network {
   void CopyPage(const kv::PageCopy& copy) override;
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
+  std::span<const float> Hidden(int64_t index) const override;
 
   /// Fills freed pages with what no hash gives.
   void PoisonFreed();
@@ -51,6 +53,7 @@ class FakeNetwork : public engine::Network {
   int64_t TakeRowCount();
 
  private:
+  void FillOutputs(const model::StepBatch& batch, int32_t row, uint64_t hash);
   uint64_t& Slot(std::span<const kv::PageId> pages, int64_t position);
   uint64_t ReadAll(std::span<const kv::PageId> pages, int64_t position);
   void WriteRow(const model::SequenceRows& rows, int64_t position, TokenId token);
@@ -61,6 +64,7 @@ class FakeNetwork : public engine::Network {
   std::vector<uint64_t> slots_;         // 32 a page
   std::vector<kv::PageId> written_as_;  // where writes to a page go: itself, but for a fault
   std::vector<float> logits_;           // of all logit rows
+  std::vector<float> hidden_;           // of all hidden rows, as many numbers each
   int64_t logit_rows_ = 0;
   int64_t row_count_ = 0;
 };

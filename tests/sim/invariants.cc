@@ -131,9 +131,10 @@ std::string CheckPlan(const Core& core) {
   return {};
 }
 
-// Tokens and ends of one sequence as the events tell them.
+// What the events tell of one sequence.
 struct Told {
   std::vector<TokenId> tokens;
+  std::vector<float> embedding;
   std::optional<FinishReason> reason;
 };
 
@@ -146,6 +147,10 @@ std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
         return "a token is missing or out of order";
       }
       sequence.tokens.push_back(event.token.token);
+    }
+    if (event.kind == EventKind::kEmbedding) {
+      if (sequence.reason || !sequence.embedding.empty()) return "a second embedding";
+      sequence.embedding = event.embedding;
     }
     if (event.kind == EventKind::kSequenceFinished) {
       if (sequence.reason) return "a sequence ends twice";
@@ -192,6 +197,7 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
     if (!sequence.reason) return "a sequence has no end";
     if (cut && *sequence.reason == end) continue;
     if (sequence.tokens.size() < alone.tokens.size()) return "a text ends early";
+    if (sequence.embedding != alone.embedding) return "an embedding is not its prompt's";
     if (*sequence.reason != alone.reason) return "a text ends for a wrong reason";
   }
   if (end == FinishReason::kError) return "a request failed";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 #include "sim/fake_network.h"
@@ -32,11 +34,30 @@ SamplingParams ParamsAt(const Request& request, int64_t output) {
   return params;
 }
 
+Answer EmbedAlone(const Request& request) {
+  std::array<double, kVocab> sum = {};
+  uint64_t number = kStart;
+  uint64_t hash = kStart;
+  for (size_t i = 0; i < request.prompt.size(); ++i) {
+    number = Chain(number, request.prompt[i], static_cast<int64_t>(i), request.cache_namespace);
+    hash = Take(hash, number);
+    if (request.pooling == Pooling::kLast && i + 1 < request.prompt.size()) continue;
+    std::array<float, kVocab> hidden;
+    FillLogits(hash, hidden);
+    for (size_t k = 0; k < hidden.size(); ++k) sum[k] += hidden[k];
+  }
+  const double length = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
+  Answer answer = {.tokens = {}};
+  for (const double value : sum) answer.embedding.push_back(static_cast<float>(value / length));
+  return answer;
+}
+
 }  // namespace
 
 Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::Sampler* sampler) {
   const Request& request = client.request;
   Answer answer;
+  if (request.pooling != Pooling::kNone) return EmbedAlone(request);
   if (request.stop.max_tokens == 0) return {.tokens = {}, .reason = FinishReason::kLength};
   uint64_t number = kStart;
   uint64_t hash = kStart;

@@ -11,6 +11,7 @@ namespace skald::sim {
 /// One sequence run alone.
 struct Answer {
   std::vector<TokenId> tokens;
+  std::vector<float> embedding = {};
   FinishReason reason = FinishReason::kStop;
 };
 

@@ -85,6 +85,9 @@ Request DrawRequest(Seeded& draw, const std::vector<std::vector<TokenId>>& trunk
   if (draw.OneIn(4)) request.n = static_cast<int32_t>(draw.Between(1, 4));
   if (draw.OneIn(8)) request.max_draft = draw.Between(0, 3);
   if (draw.OneIn(8)) request.best_of = request.n + static_cast<int32_t>(draw.Between(0, 2));
+  if (request.sequence_count() == 1 && draw.OneIn(6)) {
+    request.pooling = draw.OneIn(3) ? Pooling::kLast : Pooling::kMean;
+  }
   return request;
 }
 

@@ -99,9 +99,7 @@ struct AttentionUnit {
 };
 
 int64_t UnitCount(const StepBatch& batch, RowsKept kept, const ModelConfig& config) {
-  if (kept == RowsKept::kLogitRows) {
-    return static_cast<int64_t>(batch.logit_rows.size()) * config.kv_heads;
-  }
+  if (kept == RowsKept::kOutputRows) return batch.output_count() * config.kv_heads;
   int64_t units = 0;
   for (const SequenceRows& sequence : batch.sequences) {
     units += DivCeil(sequence.row_count, UnitRows(config)) * config.kv_heads;
@@ -112,9 +110,9 @@ int64_t UnitCount(const StepBatch& batch, RowsKept kept, const ModelConfig& conf
 AttentionUnit FindUnit(const StepBatch& batch, RowsKept kept, const ModelConfig& config,
                        int64_t unit) {
   const int64_t kv_heads = config.kv_heads;
-  if (kept == RowsKept::kLogitRows) {
+  if (kept == RowsKept::kOutputRows) {
     const int64_t index = unit / kv_heads;
-    const Row row = FindRow(batch, batch.logit_rows[static_cast<size_t>(index)]);
+    const Row row = FindRow(batch, batch.output_row(index));
     return {row.sequence, index, 1, row.position, unit % kv_heads};
   }
   const int64_t unit_rows = UnitRows(config);
@@ -158,12 +156,11 @@ void Attend(const Transformer& transformer, const LayerStep& step, RowsKept kept
   });
 }
 
-// Moves the rows whose logits are wanted to the front. They are ascending, so no row is overwritten
-// before it is read.
-void MoveLogitRows(const StepBatch& batch, const ModelConfig& config, const Workspace& space) {
-  for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
-    const int64_t from = batch.logit_rows[i];
-    const auto to = static_cast<int64_t>(i);
+// Moves the rows of which something is wanted to the front. They are ascending, so no row is
+// overwritten before it is read.
+void MoveOutputRows(const StepBatch& batch, const ModelConfig& config, const Workspace& space) {
+  for (int64_t to = 0; to < batch.output_count(); ++to) {
+    const int64_t from = batch.output_row(to);
     if (from == to) continue;
     std::copy_n(space.residual.row(from), config.embedding, space.residual.row(to));
     std::copy_n(space.query.row(from), config.query_width(), space.query.row(to));
@@ -190,10 +187,10 @@ int64_t AttentionBlock(const Transformer& transformer, const LayerStep& step, Ro
          projections, space, context.execution);
   FinishRows(transformer, step.layer, batch, context);
   int64_t rows = batch.row_count();
-  if (kept == RowsKept::kLogitRows) {
-    rows = static_cast<int64_t>(batch.logit_rows.size());
+  if (kept == RowsKept::kOutputRows) {
+    rows = batch.output_count();
     if (rows == 0) return 0;
-    MoveLogitRows(batch, config, space);
+    MoveOutputRows(batch, config, space);
   }
   Attend(transformer, step, kept, context);
   const std::array<Product, 1> output = {Product{&weights.attention_output, space.projected}};

@@ -15,12 +15,12 @@ struct LayerStep {
   const StepBatch& batch;
 };
 
-/// The rows that go on from a layer. Behind the last one only those whose logits are wanted matter:
-/// for all others it is enough that their K and V are in the pages.
-enum class RowsKept : uint8_t { kAll, kLogitRows };
+/// The rows that go on from a layer. Behind the last one only those of which something is wanted
+/// matter: for all others it is enough that their K and V are in the pages.
+enum class RowsKept : uint8_t { kAll, kOutputRows };
 
 /// Applies the attention block of `step.layer` and returns how many rows go on, at the front of
-/// workspace.residual: all of them in their order, or row i for batch.logit_rows[i]. K and V of all
+/// workspace.residual: all of them in their order, or row i for batch.output_row(i). K and V of all
 /// rows are in the pages afterwards.
 int64_t AttentionBlock(const Transformer& transformer, const LayerStep& step, RowsKept kept,
                        const Transformer::Context& context);

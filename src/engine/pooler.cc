@@ -1,0 +1,43 @@
+#include "engine/pooler.h"
+
+#include <cmath>
+#include <string>
+
+#include "base/check.h"
+
+namespace skald {
+
+std::string_view PoolingName(Pooling pooling) {
+  switch (pooling) {
+    case Pooling::kNone: return "none";
+    case Pooling::kLast: return "last";
+    case Pooling::kMean: return "mean";
+  }
+  UNREACHABLE();
+}
+
+namespace engine {
+
+void Pooler::Take(std::span<const float> hidden) {
+  sum_.resize(hidden.size());
+  for (size_t i = 0; i < hidden.size(); ++i) sum_[i] += double{hidden[i]};
+  ++taken_;
+}
+
+Result<std::vector<float>> Pooler::Embedding() const {
+  CHECK(taken_ > 0);
+  double squares = 0;
+  for (const double value : sum_) squares += value * value;
+  if (!std::isfinite(squares)) {
+    return Status(ErrorCode::kNumeric,
+                  "the embedding is not a vector of numbers: the weights are broken");
+  }
+  const double length = squares > 0 ? std::sqrt(squares) : 1;
+  std::vector<float> embedding;
+  embedding.reserve(sum_.size());
+  for (const double value : sum_) embedding.push_back(static_cast<float>(value / length));
+  return embedding;
+}
+
+}  // namespace engine
+}  // namespace skald
