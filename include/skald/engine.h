@@ -54,9 +54,20 @@ enum class Speculation : uint8_t {
   kChain,  ///< n-grams, and where they know nothing the smaller model
 };
 
-/// Speculation. Tokens do not depend on it, only how soon they come.
+/// When a guessed token is kept.
+enum class SpeculationRule : uint8_t {
+  /// If it is the token that comes without speculation. Tokens do not depend on the guesses, only
+  /// how soon they come.
+  kExact,
+  /// With the probability that keeps the distribution of the text (Leviathan et al. 2023, Chen et
+  /// al. 2023): more guesses of a draft model are kept, but the text depends on what was guessed.
+  kRejection,
+};
+
+/// Speculation: the text comes sooner, with kExact it is the same to the last bit.
 struct SpeculationOptions {
   Speculation kind = Speculation::kOff;
+  SpeculationRule rule = SpeculationRule::kExact;
   /// The smaller model, of the same vocabulary; with kDraft and kChain.
   std::optional<Model> draft = std::nullopt;
   int64_t max_draft = 8;  ///< most tokens guessed at a time for a sequence, 1 to 64

@@ -73,7 +73,7 @@ struct Request {
   /// Seconds from Submit after which the request ends with kDeadline, whatever its state.
   std::optional<double> deadline_seconds = std::nullopt;
   /// Most tokens guessed ahead at a time; -1 = as many as the engine may, 0 = none. The answer does
-  /// not depend on it.
+  /// not depend on it, but under SpeculationRule::kRejection.
   int64_t max_draft = -1;
   /// Sequences wanted. They share the pages of the prompt; sequence i draws random numbers of its
   /// own, RandomKey::sequence = i.

@@ -46,12 +46,17 @@ bool Core::PrepareWrite(Sequence* sequence, int64_t count) {
 
 void Core::Propose() {
   wishes_.clear();
+  const bool draws = chooser_.rule() == SpeculationRule::kRejection;
   for (const StepRows& rows : step_) {
-    rows.sequence->draft.clear();
-    rows.sequence->draft_accepted = 0;
+    Sequence& sequence = *rows.sequence;
+    sequence.draft.clear();
+    sequence.draft_chances.Clear();
+    sequence.draft_accepted = 0;
     if (rows.drafts == 0) continue;
-    wishes_.push_back(
-        {.sequence = rows.sequence, .most = rows.drafts, .tokens = &rows.sequence->draft});
+    wishes_.push_back({.sequence = &sequence,
+                       .most = rows.drafts,
+                       .tokens = &sequence.draft,
+                       .chances = draws ? &sequence.draft_chances : nullptr});
   }
   if (!wishes_.empty()) proposer_->Propose(wishes_);
 }

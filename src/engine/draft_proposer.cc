@@ -29,6 +29,13 @@ void DraftProposer::Forget(const Sequence& sequence) {
   slots_.erase(slot);
 }
 
+const Sequence* DraftProposer::TargetWith(const kv::PageId* pages) const {
+  for (const auto& slot : slots_) {
+    if (slot->copy->table.pages().data() == pages) return slot->target;
+  }
+  return nullptr;
+}
+
 DraftProposer::Slot* DraftProposer::SlotOf(const Sequence& target) {
   for (const auto& slot : slots_) {
     if (slot->target == &target) return slot.get();
@@ -98,10 +105,10 @@ void DraftProposer::FinishPass() {
 }
 
 void DraftProposer::Sample(Slot* slot, std::span<const float> logits) {
-  const Result<ChosenToken> chosen = parts_.chooser.Choose(*slot->copy, logits);
-  if (!chosen.ok()) return;
-  slot->copy->tokens.push_back(chosen->token);
-  slot->wish.tokens->push_back(chosen->token);
+  const Result<TokenId> guess = parts_.chooser.Guess(*slot->copy, logits, slot->wish.chances);
+  if (!guess.ok()) return;
+  slot->copy->tokens.push_back(*guess);
+  slot->wish.tokens->push_back(*guess);
 }
 
 }  // namespace skald::engine

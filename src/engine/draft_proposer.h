@@ -42,6 +42,9 @@ class DraftProposer : public Proposer {
   void Propose(std::span<const DraftWish> wishes) override;
   void Forget(const Sequence& sequence) override;
 
+  /// For the simulation: the sequence whose copy has this list of pages; null if none has.
+  const Sequence* TargetWith(const kv::PageId* pages) const;
+
  private:
   struct Slot {
     const Sequence* target = nullptr;

@@ -53,6 +53,7 @@ Status ResolveSpeculation(const SpeculationOptions& options, ResolvedOptions* re
   }
   RETURN_IF_ERROR(InRange("max draft", options.max_draft, 1, kMaxDraft));
   RETURN_IF_ERROR(InRange("min draft", options.min_draft, 0, options.max_draft));
+  resolved->rule = options.rule;
   resolved->least_draft = options.min_draft;
   resolved->most_draft = options.max_draft;
   resolved->max_draft_rows = std::min(options.max_draft * resolved->max_running, kMaxDraftRows);

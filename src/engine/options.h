@@ -37,7 +37,8 @@ struct ResolvedOptions {
   int64_t least_draft = 0;     ///< SpeculationOptions
   int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation
   int64_t max_draft_rows = 0;  ///< rows of guessed tokens in a step
-  double target_seconds = 0;   ///< 0 = follow the time of a step without prefill
+  SpeculationRule rule = SpeculationRule::kExact;
+  double target_seconds = 0;  ///< 0 = follow the time of a step without prefill
   int threads = 0;
   kernels::Isa isa = kernels::Isa::kScalar;
   kernels::KvType kv_type = kernels::KvType::kF16;

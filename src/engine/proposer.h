@@ -8,7 +8,8 @@
 ///
 /// Each row of a draft is sampled with the random numbers of its position, exactly as without a
 /// draft, and the first token that differs from the draft ends it: what comes out does not depend
-/// on what was proposed, only how soon it comes (docs/numerics.md).
+/// on what was proposed, only how soon it comes (docs/numerics.md). Under
+/// SpeculationRule::kRejection each row keeps or replaces the guess instead (sampling/rejection.h).
 ///
 /// A new kind of proposer is a subclass; the engine knows no other word of it.
 #pragma once
@@ -28,6 +29,8 @@ struct DraftWish {
   const Sequence* sequence = nullptr;
   int64_t most = 0;                        ///< at least 1
   std::vector<TokenId>* tokens = nullptr;  ///< empty; takes the guess
+  /// Empty; takes what the guess was drawn from, if it was. Null: nobody asks.
+  DraftChances* chances = nullptr;
 };
 
 /// Called by the engine thread only.

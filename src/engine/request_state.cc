@@ -46,6 +46,17 @@ bool IsLegal(Phase from, Phase to) {
   return false;
 }
 
+void DraftChances::Clear() {
+  candidates.clear();
+  ends.clear();
+}
+
+std::span<const sampling::Candidate> DraftChances::At(size_t index) const {
+  if (index >= ends.size()) return {};
+  const size_t begin = index == 0 ? 0 : ends[index - 1];
+  return std::span(candidates).subspan(begin, ends[index] - begin);
+}
+
 void Sequence::MoveTo(Phase next) {
   CHECK(IsLegal(phase_, next));
   phase_ = next;

@@ -25,6 +25,7 @@
 #include "engine/pooler.h"
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
+#include "sampling/filters.h"
 #include "skald/request.h"
 
 namespace skald::engine {
@@ -40,6 +41,16 @@ bool IsLegal(Phase from, Phase to);
 
 struct RequestState;
 
+/// What the tokens of a draft were drawn from, for SpeculationRule::kRejection.
+struct DraftChances {
+  std::vector<sampling::Candidate> candidates;  ///< of all tokens, those of each by token
+  std::vector<size_t> ends;                     ///< where those of each token end
+
+  void Clear();
+  /// Of the token at `index`; none if it could be no other.
+  std::span<const sampling::Candidate> At(size_t index) const;
+};
+
 struct Sequence {
   Sequence(RequestState* owner_request, int32_t sequence_index, kv::PageTable empty_table)
       : request(owner_request), index(sequence_index), table(std::move(empty_table)) {}
@@ -54,6 +65,7 @@ struct Sequence {
   double last_token_seconds = 0;
   int32_t displaced = 0;       ///< how often it gave way to a higher priority
   std::vector<TokenId> draft;  ///< guessed in this step, behind `tokens` as they were at its start
+  DraftChances draft_chances;
   int64_t draft_accepted = 0;  ///< of these, leading tokens that were sampled
   DraftRecord draft_record;
   std::optional<FinishReason> end;  ///< set when its last token was sampled

@@ -20,8 +20,11 @@ const SamplingParams& ParamsFor(const Sequence& sequence) {
 }  // namespace
 
 TokenChooser::TokenChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens,
-                           int64_t context)
-    : sampler_(std::move(sampler)), end_tokens_(std::move(end_tokens)), context_(context) {}
+                           int64_t context, SpeculationRule rule)
+    : sampler_(std::move(sampler)),
+      end_tokens_(std::move(end_tokens)),
+      context_(context),
+      rule_(rule) {}
 
 RandomKey TokenChooser::KeyOf(const Sequence& sequence) {
   return {.seed = sequence.request->request.sampling.seed,
@@ -35,10 +38,28 @@ Result<ChosenToken> TokenChooser::Choose(const Sequence& sequence, std::span<con
 
 Result<ChosenToken> TokenChooser::ChooseWith(const Sequence& sequence,
                                              std::span<const float> logits, const RandomKey& key) {
-  const sampling::SampleInput input = {
+  sampling::SampleInput input = {
       .logits = logits, .prompt = sequence.prompt(), .output = sequence.output(), .key = key};
+  const auto next = static_cast<size_t>(sequence.draft_accepted);
+  sampling::Guess guess;
+  if (rule_ == SpeculationRule::kRejection && next < sequence.draft.size()) {
+    guess = {.token = sequence.draft[next], .chances = sequence.draft_chances.At(next)};
+    input.guess = &guess;
+  }
   ASSIGN_OR_RETURN(const sampling::Sampled sampled, sampler_.Sample(input, ParamsFor(sequence)));
   return ChosenToken{.token = sampled.token, .logprob = sampled.logprob, .top = sampled.top};
+}
+
+Result<TokenId> TokenChooser::Guess(const Sequence& sequence, std::span<const float> logits,
+                                    DraftChances* chances) {
+  const sampling::SampleInput input = {.logits = logits,
+                                       .prompt = sequence.prompt(),
+                                       .output = sequence.output(),
+                                       .key = KeyOf(sequence),
+                                       .chances = chances ? &chances->candidates : nullptr};
+  ASSIGN_OR_RETURN(const sampling::Sampled sampled, sampler_.Sample(input, ParamsFor(sequence)));
+  if (chances != nullptr) chances->ends.push_back(chances->candidates.size());
+  return sampled.token;
 }
 
 std::optional<FinishReason> TokenChooser::EndOf(const Sequence& sequence) const {

@@ -9,6 +9,7 @@
 
 #include "engine/request_state.h"
 #include "sampling/sampler.h"
+#include "skald/engine.h"
 
 namespace skald::engine {
 
@@ -22,18 +23,26 @@ struct ChosenToken {
 /// simulation, which plants faults.
 class TokenChooser {
  public:
-  /// `end_tokens` are the model's own, `context` the positions a sequence may have.
-  TokenChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context);
+  /// `end_tokens` are the model's own, `context` the positions a sequence may have, `rule` how
+  /// guesses are checked.
+  TokenChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context,
+               SpeculationRule rule = SpeculationRule::kExact);
   virtual ~TokenChooser() = default;
 
-  /// The token after the last of `sequence`, from the logits of its row. Errors: as
-  /// Sampler::Sample.
+  /// The token after the last of `sequence`, from the logits of its row; under kRejection what
+  /// becomes of the next token of its draft, if one is left. Errors: as Sampler::Sample.
   virtual Result<ChosenToken> Choose(const Sequence& sequence, std::span<const float> logits);
+
+  /// A guess of the token after the last of `sequence`, and into `*chances`, unless null, what it
+  /// was drawn from. Errors: as Sampler::Sample.
+  Result<TokenId> Guess(const Sequence& sequence, std::span<const float> logits,
+                        DraftChances* chances);
 
   /// Why the text ends with the token sampled last, if it does. Requires an output token.
   virtual std::optional<FinishReason> EndOf(const Sequence& sequence) const;
 
   std::span<const TokenId> end_tokens() const { return end_tokens_; }
+  SpeculationRule rule() const { return rule_; }
 
  protected:
   /// As Choose, with random numbers of the caller's choice.
@@ -46,6 +55,7 @@ class TokenChooser {
   sampling::Sampler sampler_;
   std::vector<TokenId> end_tokens_;
   int64_t context_;
+  SpeculationRule rule_;
 };
 
 }  // namespace skald::engine

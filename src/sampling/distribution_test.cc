@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "sampling/chi_square.h"
 #include "sampling/sampler.h"
 
 namespace skald::sampling {
@@ -26,8 +27,6 @@ std::vector<float> Logits() {
   }
   return logits;
 }
-
-using Distribution = std::vector<long double>;
 
 void Normalize(Distribution& p) {
   const long double sum = std::accumulate(p.begin(), p.end(), 0.0L);
@@ -84,38 +83,6 @@ Distribution Expected(const std::vector<float>& logits, double temperature, cons
   for (long double& x : p) x = x < t.min_p * best ? 0 : x;
   Normalize(p);
   return p;
-}
-
-/// The value that a chi-square variable with `degrees` of freedom exceeds with probability 1e-6
-/// (Wilson and Hilferty 1931; 4.753 is that quantile of the normal distribution).
-double ChiSquareLimit(int degrees) {
-  const double v = 2.0 / (9.0 * degrees);
-  return degrees * std::pow(1 - v + 4.753 * std::sqrt(v), 3);
-}
-
-/// Whether `counts` look like draws from `p`: impossible tokens never drawn, the rest inside the
-/// limit. Tokens expected fewer than 10 times are lumped together.
-bool LooksLike(const std::vector<int>& counts, const Distribution& p) {
-  double chi_square = 0;
-  double rare_expected = 0;
-  double rare_count = 0;
-  int cells = 0;
-  for (int token = 0; token < kVocab; ++token) {
-    const double expected = static_cast<double>(p[token]) * kDraws;
-    if (expected == 0 && counts[token] != 0) return false;
-    if (expected < 10) {
-      rare_expected += expected;
-      rare_count += counts[token];
-      continue;
-    }
-    chi_square += (counts[token] - expected) * (counts[token] - expected) / expected;
-    ++cells;
-  }
-  if (rare_expected >= 10) {
-    chi_square += (rare_count - rare_expected) * (rare_count - rare_expected) / rare_expected;
-    ++cells;
-  }
-  return cells == 1 ? true : chi_square < ChiSquareLimit(cells - 1);
 }
 
 /// Which part of the key changes from draw to draw.

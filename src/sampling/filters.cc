@@ -398,10 +398,14 @@ std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double 
 }
 
 TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const RandomKey& key) {
+  Weigh(candidates, weighing);
+  return Race(candidates, key);
+}
+
+TokenId Race(std::span<const Candidate> candidates, const RandomKey& key) {
   // -log(1 - u) >= u, so a token with u / mass clearly above the smallest time so far has lost. The
   // margin is far above the rounding errors of both sides: skipping never changes the winner.
   constexpr double kMargin = 1.0 + 0x1p-40;
-  Weigh(candidates, weighing);
   const Candidate* winner = nullptr;
   double winner_time = std::numeric_limits<double>::infinity();
   uint32_t pair_index = 0;

@@ -157,4 +157,7 @@ std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double 
 /// Cost: one Philox for two tokens; a logarithm only for a token that can still win.
 TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const RandomKey& key);
 
+/// The same for candidates that have their masses, below 2^63, at least one of them above 0.
+TokenId Race(std::span<const Candidate> candidates, const RandomKey& key);
+
 }  // namespace skald::sampling

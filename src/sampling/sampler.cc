@@ -84,13 +84,23 @@ std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& 
   return KeepTopP(survivors, truncation.top_p, weighing);
 }
 
-TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params, const RandomKey& key) {
+TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
+                        const SampleInput& input) {
   // llama.cpp applies temperature after the filters, so they see probabilities at temperature 1.
   const double seen = params.order == SamplingOrder::kLlamaCpp ? 1.0 : params.temperature;
   std::span<Candidate> survivors =
       Truncate(row, params.truncation, {.temperature = seen, .masses = mass_});
   survivors = KeepMinP(survivors, params.truncation.min_p, seen);
-  return Draw(survivors, {.temperature = params.temperature, .masses = mass_}, key);
+  const Weighing weighing = {.temperature = params.temperature, .masses = mass_};
+  if (input.guess != nullptr) return KeepOrRedraw(survivors, weighing, *input.guess, input.key);
+  const TokenId token = Draw(survivors, weighing, input.key);
+  if (input.chances != nullptr) {
+    const auto added =
+        input.chances->insert(input.chances->end(), survivors.begin(), survivors.end());
+    std::sort(added, input.chances->end(),
+              [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
+  }
+  return token;
 }
 
 Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
@@ -108,7 +118,7 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
   }
   Sampled sampled;
   sampled.token = params.temperature == 0 ? FirstTokenWith(row, block_max_, max)
-                                          : Choose({row, max, block_max_}, params, input.key);
+                                          : Choose({row, max, block_max_}, params, input);
   if (params.top_logprobs.has_value()) {
     if (row.data() != input.logits.data()) ScanLogits(input.logits, block_max_);
     const RowMass mass = MassOfRow(input.logits, model_scan.max, mass_);

@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "sampling/filters.h"
+#include "sampling/rejection.h"
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
@@ -24,6 +25,11 @@ struct SampleInput {
   std::span<const TokenId> prompt;  ///< the request's prompt tokens, each < vocab_size
   std::span<const TokenId> output;  ///< tokens generated since, oldest first, each < vocab_size
   RandomKey key;                    ///< seed (of the parameters), sequence, position of the token
+  /// If set, the token is what becomes of this guess by the rule of rejection.h.
+  const Guess* guess = nullptr;
+  /// If set, takes at its end what the token was drawn from: candidates with masses, by token.
+  /// Nothing if the choice was greedy.
+  std::vector<Candidate>* chances = nullptr;
 };
 
 /// What was sampled.
@@ -73,7 +79,7 @@ class Sampler {
   /// Copies the logits to adjusted_ and applies bias and penalties in the order of `params`.
   std::span<const float> Adjust(const SampleInput& input, const SamplingParams& params);
   /// Filters and draws from a row whose scan is in block_max_; temperature is not 0.
-  TokenId Choose(const ScannedRow& row, const SamplingParams& params, const RandomKey& key);
+  TokenId Choose(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
   /// The candidates that top-k, typical and top-p leave.
   std::span<Candidate> Truncate(const ScannedRow& row, const Truncation& truncation,
                                 const Weighing& weighing);

@@ -35,6 +35,11 @@ void FillLogits(uint64_t hash, std::span<float> logits) {
   }
 }
 
+void FillDraftLogits(std::span<const float> logits, std::span<float> draft_logits) {
+  const float scale = logits.front() < 1 ? -1.0f : 0.75f;
+  for (size_t i = 0; i < logits.size(); ++i) draft_logits[i] = scale * logits[i];
+}
+
 FakeNetwork::FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault)
     : fault_(fault),
       freed_(freed),
@@ -58,7 +63,8 @@ void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
   const auto last_page = static_cast<kv::PageId>(written_as_.size()) - 1;
   const kv::PageId from =
       fault_ == Fault::kCopyOfWrongPage ? std::min(copy.from + 1, last_page) : copy.from;
-  const int positions = copy.positions - int{fault_ == Fault::kCopyOneShort};
+  int positions = copy.positions - int{fault_ == Fault::kCopyOneShort};
+  if (fault_ == Fault::kStaleDraftPage) positions = kPage;
   std::copy_n(slots_.begin() + from * kPage, positions, slots_.begin() + copy.to * kPage);
 }
 
@@ -84,7 +90,8 @@ void FakeNetwork::WriteRow(const model::SequenceRows& rows, int64_t position, To
   std::array<kv::PageId, 1> page = {rows.pages[static_cast<size_t>(position / kPage)]};
   if (fault_ == Fault::kSharedPageWritten) page[0] = written_as_[static_cast<size_t>(page[0])];
   uint64_t& slot = Slot(page, position % kPage + int64_t{shifted});
-  if (fault_ == Fault::kStaleAfterRejection && slot != kPoison) return;
+  const bool keeps = fault_ == Fault::kStaleAfterRejection || fault_ == Fault::kStaleDraftPage;
+  if (keeps && slot != kPoison) return;
   slot = number;
 }
 
@@ -131,6 +138,11 @@ std::span<const float> FakeNetwork::Logits(int64_t index) const {
 
 std::span<const float> FakeNetwork::Hidden(int64_t index) const {
   return std::span(hidden_).subspan(static_cast<size_t>(index * kVocab), kVocab);
+}
+
+std::span<const float> FakeDraftNetwork::Logits(int64_t index) const {
+  FillDraftLogits(FakeNetwork::Logits(index), draft_logits_);
+  return draft_logits_;
 }
 
 int64_t FakeNetwork::TakeRowCount() { return std::exchange(row_count_, 0); }

@@ -7,6 +7,7 @@
 /// namespace changes tokens.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -31,6 +32,10 @@ uint64_t Take(uint64_t hash, uint64_t number);
 
 /// Logits from such a hash.
 void FillLogits(uint64_t hash, std::span<float> logits);
+
+/// What a draft model says where the model says `logits`: mostly the same in weaker words, in one
+/// row of four the opposite.
+void FillDraftLogits(std::span<const float> logits, std::span<float> draft_logits);
 
 class FakeNetwork : public engine::Network {
  public:
@@ -67,6 +72,16 @@ class FakeNetwork : public engine::Network {
   std::vector<float> hidden_;           // of all hidden rows, as many numbers each
   int64_t logit_rows_ = 0;
   int64_t row_count_ = 0;
+};
+
+/// The draft model of a FakeNetwork.
+class FakeDraftNetwork : public FakeNetwork {
+ public:
+  using FakeNetwork::FakeNetwork;
+  std::span<const float> Logits(int64_t index) const override;
+
+ private:
+  mutable std::array<float, kVocab> draft_logits_ = {};  // of the row asked for last
 };
 
 }  // namespace skald::sim

@@ -50,6 +50,7 @@ enum class Fault : uint8_t {
   kStaleAfterRejection,
   kDraftBelieved,
   kDraftRowsOverBudget,
+  kStaleDraftPage,
   kEqualDisplaced,
   kDisplacedWithoutEnd,
 };
@@ -101,6 +102,7 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kStaleAfterRejection, "the position of a rejected draft stays as it was"},
     FaultName{Fault::kDraftBelieved, "a draft is believed unchecked"},
     FaultName{Fault::kDraftRowsOverBudget, "guesses take rows that are not there"},
+    FaultName{Fault::kStaleDraftPage, "a draft model keeps the position of a wrong guess"},
     FaultName{Fault::kEqualDisplaced, "an equal priority displaces"},
     FaultName{Fault::kDisplacedWithoutEnd, "a sequence is displaced without end"},
 };

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/ngram_proposer.h"
+#include "sim/draft_model.h"
 #include "sim/fake_network.h"
 #include "sim/faulty_parts.h"
 #include "sim/invariants.h"
@@ -59,22 +60,39 @@ bool Contains(const std::vector<engine::Sequence*>& list, const engine::Sequence
   return std::find(list.begin(), list.end(), sequence) != list.end();
 }
 
-// One guess in three is wrong.
-std::unique_ptr<engine::Proposer> MakeProposer(const Workload& workload,
-                                               sampling::Sampler* sampler) {
-  const auto scripted = [&] { return std::make_unique<ScriptedProposer>(workload, 3, sampler); };
+// Who guesses in a simulation.
+struct Proposers {
+  std::unique_ptr<engine::Proposer> all;
+  DraftModel* draft = nullptr;  // among them, if there is one
+};
+
+// One guess of the script in three is wrong.
+Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler* sampler) {
+  Proposers proposers;
   std::vector<std::unique_ptr<engine::Proposer>> links;
-  switch (workload.guessing) {
-    case Guessing::kNone: return nullptr;
-    case Guessing::kNgram: return std::make_unique<engine::NgramProposer>();
-    case Guessing::kScripted: return scripted();
-    case Guessing::kChain:
-      links.push_back(std::make_unique<engine::NgramProposer>());
-      links.push_back(scripted());
-      return std::make_unique<engine::ChainProposer>(std::move(links));
+  const Guessing guessing = workload.guessing;
+  if (guessing == Guessing::kNone) return proposers;
+  if (guessing != Guessing::kScripted && guessing != Guessing::kDraft) {
+    links.push_back(std::make_unique<engine::NgramProposer>());
   }
-  return nullptr;
+  if (guessing == Guessing::kScripted || guessing == Guessing::kChain) {
+    links.push_back(std::make_unique<ScriptedProposer>(workload, 3, sampler));
+  }
+  if (guessing == Guessing::kDraft || guessing == Guessing::kMixed) {
+    auto draft =
+        std::make_unique<DraftModel>(DraftModelSpec{.page_count = workload.draft_page_count,
+                                                    .max_rows = workload.draft_rows,
+                                                    .context = workload.core.context,
+                                                    .fault = fault});
+    proposers.draft = draft.get();
+    links.push_back(std::move(draft));
+  }
+  proposers.all = std::make_unique<engine::ChainProposer>(std::move(links));
+  return proposers;
 }
+
+// The fault, unless it is one of the draft model.
+Fault FaultOfTarget(Fault fault) { return fault == Fault::kStaleDraftPage ? Fault::kNone : fault; }
 
 class Simulation {
  public:
@@ -82,18 +100,18 @@ class Simulation {
       : workload_(workload),
         trace_(trace),
         fault_(fault),
-        network_(workload, &freed_, fault, &clock_),
+        network_(workload, &freed_, FaultOfTarget(fault), &clock_),
         cache_(workload.page_count, fault),
         scheduler_(fault),
         chooser_(MakeSampler(), {kEnd}, workload.core.context, fault),
         sampler_(MakeSampler()),
-        proposer_(MakeProposer(workload, &sampler_)),
+        proposers_(MakeProposers(workload, fault, &sampler_)),
         core_(workload.core, {.network = network_,
                               .clock = clock_,
                               .cache = cache_,
                               .scheduler = scheduler_,
                               .chooser = chooser_,
-                              .proposer = proposer_.get()}) {
+                              .proposer = proposers_.all.get()}) {
     cache_.pool().RecordFreed(&freed_);
     network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
   }
@@ -135,6 +153,7 @@ class Simulation {
       network_.PoisonFreed();
       std::string wrong = CheckStep(core_, cache_, workload_.core);
       if (first_runs && Contains(core_.waiting(), first)) wrong = "the first in order is preempted";
+      if (wrong.empty() && proposers_.draft != nullptr) wrong = proposers_.draft->Check();
       if (wrong.empty()) wrong = CheckStarvation(computed);
       if (!wrong.empty()) return "tick " + std::to_string(tick) + ": " + wrong;
     }
@@ -208,7 +227,7 @@ class Simulation {
     cache_.Evict(workload_.page_count);
     if (cache_.pool().free_count() != workload_.page_count) return "pages are left behind";
     if (cache_.tree().node_count() != 0) return "nodes are left behind";
-    return {};
+    return proposers_.draft == nullptr ? "" : proposers_.draft->CheckEnd();
   }
 
   std::string Describe(int64_t tick, bool computed) const {
@@ -230,7 +249,7 @@ class Simulation {
   FaultyScheduler scheduler_;
   FaultyChooser chooser_;
   sampling::Sampler sampler_;  // of the oracle
-  std::unique_ptr<engine::Proposer> proposer_;
+  Proposers proposers_;
   engine::Core core_;
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client
   std::vector<size_t> open_;                           // clients that have come and not ended

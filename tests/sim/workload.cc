@@ -94,7 +94,9 @@ Request DrawRequest(Seeded& draw, const std::vector<std::vector<TokenId>>& trunk
 // CoreLimits of speculation, fixed lengths among them.
 void DrawGuessing(Seeded& draw, Workload* workload) {
   if (draw.OneIn(3)) return;
-  workload->guessing = static_cast<Guessing>(draw.Between(1, 3));
+  workload->guessing = static_cast<Guessing>(draw.Between(1, 5));
+  workload->draft_page_count = draw.Between(1, workload->page_count);
+  workload->draft_rows = draw.Between(1, 64);
   workload->core.most_draft = draw.Between(1, 6);
   if (draw.OneIn(2)) workload->core.least_draft = draw.Between(0, workload->core.most_draft);
   workload->core.max_draft_rows = draw.Between(1, 12);

@@ -36,15 +36,19 @@ enum class Guessing : uint8_t {
   kNgram,
   kScripted,  ///< the true tokens, some of them changed
   kChain,     ///< n-grams, then the script
+  kDraft,     ///< a draft model
+  kMixed,     ///< n-grams, then a draft model
 };
 
 struct Workload {
   engine::CoreLimits core;
   int64_t page_count = 0;
   Guessing guessing = Guessing::kNone;
-  double row_seconds = 0;       ///< time a row takes
-  double step_seconds = 0;      ///< time a step takes besides
-  std::vector<Client> clients;  ///< in the order of their arrival; all pass CheckRequest
+  int64_t draft_page_count = 0;  ///< pages of the draft model
+  int64_t draft_rows = 0;        ///< rows of its passes
+  double row_seconds = 0;        ///< time a row takes
+  double step_seconds = 0;       ///< time a step takes besides
+  std::vector<Client> clients;   ///< in the order of their arrival; all pass CheckRequest
 
   engine::RequestLimits request_limits() const;
 };

@@ -1,0 +1,77 @@
+#include "sim/draft_model.h"
+
+#include <array>
+
+#include "base/check.h"
+
+namespace skald::sim {
+namespace {
+
+sampling::Sampler MakeSampler() {
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  CHECK(sampler.ok());
+  return *std::move(sampler);
+}
+
+Fault FaultOfDrafts(Fault fault) { return fault == Fault::kStaleDraftPage ? fault : Fault::kNone; }
+
+}  // namespace
+
+DraftModel::DraftModel(const DraftModelSpec& spec)
+    : network_(spec.page_count, &freed_, FaultOfDrafts(spec.fault)),
+      cache_(spec.page_count),
+      chooser_(MakeSampler(), {kEnd}, spec.context),
+      proposer_({.network = network_,
+                 .cache = cache_,
+                 .chooser = chooser_,
+                 .max_rows = spec.max_rows,
+                 .context = spec.context}) {
+  cache_.pool().RecordFreed(&freed_);
+  network_.SetNamespaceOf([this](const kv::PageId* pages) {
+    const engine::Sequence* target = proposer_.TargetWith(pages);
+    return target == nullptr ? ~uint64_t{0} : target->request->request.cache_namespace;
+  });
+}
+
+void DraftModel::Propose(std::span<const engine::DraftWish> wishes) {
+  proposer_.Propose(wishes);
+  for (const engine::DraftWish& wish : wishes) CheckGuess(wish);
+}
+
+// What the draft model says of the tokens alone, guess by guess.
+void DraftModel::CheckGuess(const engine::DraftWish& wish) {
+  const engine::Sequence& target = *wish.sequence;
+  engine::Sequence alone(target.request, target.index, kv::PageTable(&cache_.pool(), 0));
+  uint64_t number = kStart;
+  uint64_t hash = kStart;
+  const auto append = [&](TokenId token) {
+    number = Chain(number, token, alone.length(), target.request->request.cache_namespace);
+    hash = Take(hash, number);
+    alone.tokens.push_back(token);
+  };
+  for (const TokenId token : target.tokens) append(token);
+  for (const TokenId guess : *wish.tokens) {
+    std::array<float, kVocab> logits;
+    std::array<float, kVocab> draft_logits;
+    FillLogits(hash, logits);
+    FillDraftLogits(logits, draft_logits);
+    const Result<TokenId> expected = chooser_.Guess(alone, draft_logits, nullptr);
+    if (!expected.ok() || *expected != guess) wrong_ = "a draft is not what the draft model says";
+    append(guess);
+  }
+}
+
+std::string DraftModel::Check() const {
+  if (!wrong_.empty()) return wrong_;
+  if (std::string wrong = cache_.pool().CheckIntegrity(); !wrong.empty()) return "draft: " + wrong;
+  if (std::string wrong = cache_.tree().CheckIntegrity(); !wrong.empty()) return "draft: " + wrong;
+  return {};
+}
+
+std::string DraftModel::CheckEnd() {
+  cache_.Evict(cache_.pool().total_count());
+  if (cache_.pool().free_count() == cache_.pool().total_count()) return {};
+  return "pages of the draft model are left behind";
+}
+
+}  // namespace skald::sim
