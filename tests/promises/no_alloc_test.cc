@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "engine/core.h"
+#include "engine/draft_proposer.h"
 #include "engine/model_network.h"
 #include "engine/ngram_proposer.h"
 #include "kv/page_table.h"
@@ -169,38 +170,49 @@ TEST(NoAllocation, SamplingOfEveryKind) {
   EXPECT_TRUE(all_ok);
 }
 
-// The engine around the forward pass: planning, pages, tree, sampling, events. Three sequences
-// decode across page borders, two of them forks that share a page, and guess tokens ahead.
-TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
-  const model::Transformer network = support::MakeRandomModel({});
-  const engine::ResolvedOptions options = {.context = 256,
-                                           .max_chunk = 64,
-                                           .max_rows = 64,
-                                           .max_logit_rows = 12,
-                                           .max_running = 4,
-                                           .page_count = 40,
-                                           .threads = 2};
-  auto forward = engine::ModelNetwork::Create(network, options);
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(network.config().vocab);
-  ASSERT_TRUE(forward.ok() && sampler.ok());
-  engine::CacheManager cache(options.page_count);
-  engine::TokenChooser chooser(*std::move(sampler), {}, options.context);
+const engine::ResolvedOptions kOptions = {.context = 256,
+                                          .max_chunk = 64,
+                                          .max_rows = 64,
+                                          .max_logit_rows = 12,
+                                          .max_running = 4,
+                                          .page_count = 40,
+                                          .threads = 2,
+                                          .isa = kernels::DetectIsa()};
+
+// What an engine has of a model.
+struct ModelParts {
+  ModelParts(const model::Transformer& network, SpeculationRule rule)
+      : forward(*engine::ModelNetwork::Create(network, kOptions)),
+        cache(kOptions.page_count),
+        chooser(*sampling::Sampler::Create(network.config().vocab), {}, kOptions.context, rule) {}
+
+  std::unique_ptr<engine::ModelNetwork> forward;
+  engine::CacheManager cache;
+  engine::TokenChooser chooser;
+};
+
+// Two requests, three sequences that decode across page borders, two of them forks that share a
+// page.
+struct SteadyState {
+  int64_t allocations = 0;  // of sixty steps, once they decode
+  EngineStats stats;
+};
+SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
   const engine::RealClock clock;
   const engine::Scheduler scheduler;
-  engine::NgramProposer proposer;
-  engine::Core core({.context = options.context,
-                     .max_rows = options.max_rows,
-                     .max_chunk = options.max_chunk,
-                     .max_running = options.max_running,
+  engine::Core core({.context = kOptions.context,
+                     .max_rows = kOptions.max_rows,
+                     .max_chunk = kOptions.max_chunk,
+                     .max_running = kOptions.max_running,
                      .least_draft = 2,
                      .most_draft = 2,
                      .max_draft_rows = 8},
-                    {.network = **forward,
+                    {.network = *parts.forward,
                      .clock = clock,
-                     .cache = cache,
+                     .cache = parts.cache,
                      .scheduler = scheduler,
-                     .chooser = chooser,
-                     .proposer = &proposer});
+                     .chooser = parts.chooser,
+                     .proposer = proposer});
   for (uint64_t id = 1; id <= 2; ++id) {
     Request request{.prompt = std::vector<TokenId>(10 * id, static_cast<TokenId>(id))};
     request.n = static_cast<int32_t>(id);
@@ -208,14 +220,43 @@ TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
                  .request = std::move(request),
                  .sink = std::make_shared<EventQueue>(1000)});
   }
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(core.Step());
-  ASSERT_EQ(core.running().size(), 3u);
-  EXPECT_EQ(AllocationsOf([&] {
-              for (int i = 0; i < 100; ++i) core.Step();
-            }),
-            0);
-  EXPECT_EQ(core.Stats().running, 3);
-  EXPECT_GT(core.Stats().output_tokens, 300);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(core.Step());
+  EXPECT_EQ(core.running().size(), 3u);
+  SteadyState steady;
+  steady.allocations = AllocationsOf([&] {
+    for (int i = 0; i < 60; ++i) core.Step();
+  });
+  steady.stats = core.Stats();
+  EXPECT_EQ(steady.stats.running, 3);
+  EXPECT_GT(steady.stats.output_tokens, 180);
+  return steady;
+}
+
+// The engine around the forward pass: planning, pages, tree, guesses, sampling, events.
+TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
+  const model::Transformer network = support::MakeRandomModel({});
+  ModelParts parts(network, SpeculationRule::kExact);
+  engine::NgramProposer proposer;
+  EXPECT_EQ(RunSteps(parts, &proposer).allocations, 0);
+}
+
+// The draft model guesses with other weights of the same kind, so some guesses are right.
+TEST(NoAllocation, StepsWithADraftModelUnderBothRules) {
+  const model::Transformer network = support::MakeRandomModel({});
+  const model::Transformer draft = support::MakeRandomModel({.seed = 2});
+  for (const auto rule : {SpeculationRule::kExact, SpeculationRule::kRejection}) {
+    ModelParts parts(network, rule);
+    ModelParts draft_parts(draft, rule);
+    engine::DraftProposer proposer({.network = *draft_parts.forward,
+                                    .cache = draft_parts.cache,
+                                    .chooser = draft_parts.chooser,
+                                    .max_rows = kOptions.max_rows,
+                                    .context = kOptions.context});
+    const SteadyState steady = RunSteps(parts, &proposer);
+    EXPECT_EQ(steady.allocations, 0);
+    EXPECT_GT(steady.stats.draft_tokens_accepted, 0);
+    EXPECT_LT(steady.stats.draft_tokens_accepted, steady.stats.draft_tokens);
+  }
 }
 
 }  // namespace
