@@ -31,6 +31,7 @@ _skald() {
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'run --chunk') return ;;
     'run --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
+    'run --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
     'run --draft'|'run --model-draft') return ;;
     'run --draft-max') return ;;
     'run --draft-min') return ;;
@@ -57,6 +58,11 @@ _skald() {
     'chat --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'chat --chunk') return ;;
+    'chat --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
+    'chat --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
+    'chat --draft'|'chat --model-draft') return ;;
+    'chat --draft-max') return ;;
+    'chat --draft-min') return ;;
     'chat --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'serve -m'|'serve --model') return ;;
     'serve --host') return ;;
@@ -74,6 +80,11 @@ _skald() {
     'serve --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'serve --chunk') return ;;
+    'serve --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
+    'serve --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
+    'serve --draft'|'serve --model-draft') return ;;
+    'serve --draft-max') return ;;
+    'serve --draft-min') return ;;
     'serve --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'tokenize -p'|'tokenize --prompt') return ;;
     'tokenize -f'|'tokenize --file') return ;;
@@ -108,6 +119,11 @@ _skald() {
     'bench --trace-scale') return ;;
     'bench --cache-tokens') return ;;
     'bench --request-rate') return ;;
+    'bench --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
+    'bench --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
+    'bench --draft'|'bench --model-draft') return ;;
+    'bench --draft-max') return ;;
+    'bench --draft-min') return ;;
     'bench -t'|'bench --threads') return ;;
     'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
@@ -116,14 +132,14 @@ _skald() {
   esac
   case $verb in
     '') words='run chat serve tokenize logits show ls bench completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
-    chat) words='-h --help -m --model --system -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
-    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate -t --threads --isa --kv-type --json -q --quiet --verbose --color -o --output' ;;
+    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --json -q --quiet --verbose --color -o --output' ;;
     completion) words='-h --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then

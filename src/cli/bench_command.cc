@@ -190,6 +190,7 @@ void AddBenchCommand(CLI::App& root, Action& chosen) {
   AddText(verb, {"--against", "run this llama-bench in turn and print the ratio"}, kTextType,
           options->against);
   AddTrafficArgs(verb, options->traffic);
+  AddSpeculationArgs(verb, options->speculation);
   AddComputeArgs(verb, options->engine);
   AddOutputArgs(verb, options->output);
   AddChoice(verb, {"-o,--output", "form of the results, as llama-bench (default md)"},
@@ -199,6 +200,10 @@ void AddBenchCommand(CLI::App& root, Action& chosen) {
 
 Status Bench(const BenchOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
+  const bool speculates =
+      options.speculation.kind != Speculation::kOff || options.speculation.draft;
+  if (speculates && !options.traffic.wanted)
+    return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
   BenchReport report;
@@ -212,7 +217,10 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
                    .peer = options.against.value_or(""),
                    .ceilings = {}};
   if (options.traffic.wanted) {
-    return BenchTraffic(options.traffic, options.engine, options.output.form, model, report.header,
+    TrafficOptions traffic = options.traffic;
+    ASSIGN_OR_RETURN(traffic.speculation, LoadSpeculation(options.speculation, environment,
+                                                          options.engine.threads, console));
+    return BenchTraffic(traffic, options.engine, options.output.form, model, report.header,
                         console);
   }
   const InterruptScope interrupt;

@@ -9,6 +9,7 @@
 #include "cli/bench_cases.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/speculation_args.h"
 #include "cli/traffic_command.h"
 #include "skald/status.h"
 
@@ -25,6 +26,7 @@ struct BenchOptions {
   BenchDetail detail = BenchDetail::kCases;
   std::optional<std::string> against;  ///< command of a peer
   TrafficOptions traffic;
+  SpeculationArgs speculation;  ///< of traffic
   EngineArgs engine;
   OutputArgs output;
 };

@@ -51,6 +51,7 @@ void AddChatCommand(CLI::App& root, Action& chosen) {
            });
   AddSettings(verb, options->settings);
   AddEngineArgs(verb, options->engine);
+  AddSpeculationArgs(verb, options->speculation);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Chat, &chosen);
 }
@@ -71,7 +72,10 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
   const Result<ChatTemplate>& chat = model.chat_template();
   if (!chat.ok()) return Status(chat.status().code(), path + ": " + chat.status().message());
-  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));
+  EngineOptions engine_options = ToEngineOptions(options.engine);
+  ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
+                                                               options.engine.threads, console));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   const bool interactive = console.terminals().input && console.terminals().output;
   LineEditor editor(interactive ? LineEditor::Mode::kInteractive : LineEditor::Mode::kPipe);
   if (interactive) {
@@ -79,7 +83,10 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
         fmt::format("{}, context {}; /help for commands", model.info().name, engine.context()));
   }
   ChatSession session(model, *chat, engine, options, console);
-  return session.Run(editor);
+  RETURN_IF_ERROR(session.Run(editor));
+  if (engine_options.speculation.kind != Speculation::kOff)
+    console.Detail(SpeculationLine(engine.Stats()));
+  return Ok();
 }
 
 }  // namespace skald::cli

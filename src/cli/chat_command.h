@@ -7,6 +7,7 @@
 #include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/speculation_args.h"
 #include "skald/status.h"
 
 namespace skald::cli {
@@ -27,6 +28,7 @@ struct ChatOptions {
   std::string system;
   ChatSettings settings;
   EngineArgs engine;
+  SpeculationArgs speculation;
   OutputArgs output;  ///< --json: one object a turn
 };
 

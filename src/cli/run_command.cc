@@ -302,9 +302,7 @@ Status Run(const RunOptions& options, const Environment& environment, Console& c
     RETURN_IF_ERROR(console.Write(ToJson(outcome, prompt, model.info(), engine)));
   console.Note(StatsLine(StatsOf(outcome)));
   if (engine_options.speculation.kind != Speculation::kOff) {
-    const EngineStats stats = engine.Stats();
-    console.Detail(fmt::format("speculation: {} of {} guessed tokens were right; {} passes",
-                               stats.draft_tokens_accepted, stats.draft_tokens, stats.passes));
+    console.Detail(SpeculationLine(engine.Stats()));
   }
   if (InterruptScope::Requested()) return Status(ErrorCode::kCancelled, "interrupted");
   return Ok();

@@ -136,6 +136,7 @@ void AddServeCommand(CLI::App& root, Action& chosen) {
   AddModelArgs(verb, options->model);
   AddServerArgs(verb, *options);
   AddEngineArgs(verb, options->engine);
+  AddSpeculationArgs(verb, options->speculation);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Serve, &chosen);
 }
@@ -163,7 +164,10 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
-  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, MakeEngineOptions(options, model.info())));
+  EngineOptions engine_options = MakeEngineOptions(options, model.info());
+  ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
+                                                               options.engine.threads, console));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   server_options.model_name = NameOf(options, path);
   const std::string name = server_options.model_name;
   ASSIGN_OR_RETURN(Server server,

@@ -9,6 +9,7 @@
 #include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/speculation_args.h"
 #include "skald/server.h"
 #include "skald/status.h"
 
@@ -18,6 +19,7 @@ namespace skald::cli {
 struct ServeOptions {
   ModelArgs model;
   EngineArgs engine;
+  SpeculationArgs speculation;
   OutputArgs output;  ///< --json: the access log as JSON lines
   std::string host = "127.0.0.1";
   uint16_t port = 8080;

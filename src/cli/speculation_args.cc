@@ -1,5 +1,7 @@
 #include "cli/speculation_args.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
@@ -20,6 +22,11 @@ constexpr std::array<Choice<Speculation>, 4> kKinds = {{
     {"chain", Speculation::kChain},
 }};
 
+constexpr std::array<Choice<SpeculationRule>, 2> kRules = {{
+    {"exact", SpeculationRule::kExact},
+    {"rejection", SpeculationRule::kRejection},
+}};
+
 Status Contradiction(std::string message) {
   return Status(ErrorCode::kInvalidArgument, std::move(message));
 }
@@ -29,9 +36,15 @@ Status Contradiction(std::string message) {
 void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args) {
   AddChoice(app,
             {"--spec",
-             "who guesses tokens ahead; the text is the same (default off, with --draft "
+             "who guesses tokens ahead: the text comes sooner (default off, with --draft "
              "draft)"},
             args.kind, kKinds)
+      .Group(kGroup);
+  AddChoice(app,
+            {"--spec-rule",
+             "the text that comes without guesses, or one of the same distribution (default "
+             "exact)"},
+            args.rule, kRules)
       .Group(kGroup);
   AddText(app, {"--draft,--model-draft", "a smaller model with the same vocabulary, to guess with"},
           "MODEL", args.draft)
@@ -49,8 +62,11 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
                                            Console& console) {
   const bool off = args.kind == Speculation::kOff;
   SpeculationOptions options = {.kind = off && args.draft ? Speculation::kDraft : args.kind,
+                                .rule = args.rule,
                                 .max_draft = args.draft_max,
                                 .min_draft = args.draft_min};
+  if (options.kind == Speculation::kOff && args.rule != SpeculationRule::kExact)
+    return Contradiction("--spec-rule says nothing without --spec or --draft");
   if (args.draft_min > args.draft_max)
     return Contradiction("--draft-min is larger than --draft-max");
   const bool drafts = options.kind == Speculation::kDraft || options.kind == Speculation::kChain;
@@ -60,6 +76,12 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, ModelArgs{.model = *args.draft}));
   ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, threads, console));
   return options;
+}
+
+std::string SpeculationLine(const EngineStats& stats) {
+  return fmt::format("speculation: {} of {} guessed tokens were right; {} passes for {} tokens",
+                     stats.draft_tokens_accepted, stats.draft_tokens, stats.passes,
+                     stats.output_tokens);
 }
 
 }  // namespace skald::cli

@@ -1,5 +1,5 @@
-/// SpeculationArgs: --spec, --draft, --draft-max, --draft-min: who guesses tokens ahead. They
-/// change no token, only how soon it comes.
+/// SpeculationArgs: --spec, --spec-rule, --draft, --draft-max, --draft-min: who guesses tokens
+/// ahead. With the rule `exact` they change no token, only how soon it comes.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace skald::cli {
 
 struct SpeculationArgs {
   Speculation kind = Speculation::kOff;
+  SpeculationRule rule = SpeculationRule::kExact;
   std::optional<std::string> draft;  ///< a path or a name; turns kOff into kDraft
   int64_t draft_max = 8;
   int64_t draft_min = 0;
@@ -27,5 +28,8 @@ void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args);
 Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
                                            const Environment& environment, int threads,
                                            Console& console);
+
+/// "12 of 34 guessed tokens were right; 56 passes": for the end of a run.
+std::string SpeculationLine(const EngineStats& stats);
 
 }  // namespace skald::cli

@@ -79,6 +79,7 @@ Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args,
       SizesOf(requests, shape.kind == TrafficKind::kTrace ? model.info().context_length
                                                           : std::numeric_limits<int64_t>::max());
   EngineOptions engine_options = ToEngineOptions(args);
+  engine_options.speculation = options.speculation;
   engine_options.context = std::max<int64_t>(1, sizes.longest);
   engine_options.max_running = std::min<int64_t>(shape.max_concurrency, 256);
   engine_options.max_queued = std::max<int64_t>(1, static_cast<int64_t>(requests.size()));

@@ -8,6 +8,7 @@
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "cli/traffic_workload.h"
+#include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/status.h"
 
@@ -18,6 +19,7 @@ struct TrafficOptions {
   bool wanted = false;  ///< --traffic was given
   TrafficShape shape;
   int64_t cache_tokens = 0;  ///< positions of running requests and cache; 0 = enough for all
+  SpeculationOptions speculation = {};
 };
 
 /// Adds the group to the verb `bench`.

@@ -96,6 +96,16 @@ std::string Throughput(const TrafficReport& report, const Totals& totals) {
       outcome.stats.pages_evicted, outcome.stats.preemptions);
 }
 
+std::string Guesses(const EngineStats& stats) {
+  if (stats.draft_tokens == 0) return "";
+  return fmt::format(
+      "speculation: {} of {} guessed tokens were right ({:.0f} %); {:.2f} tokens a pass\n",
+      stats.draft_tokens_accepted, stats.draft_tokens,
+      100 * Ratio(static_cast<double>(stats.draft_tokens_accepted),
+                  static_cast<double>(stats.draft_tokens)),
+      Ratio(static_cast<double>(stats.output_tokens), static_cast<double>(stats.passes)));
+}
+
 std::string Slowdown(const TrafficReport& report) {
   if (report.gaps_alone.empty() || report.gaps_during.empty()) return "";
   return fmt::format(
@@ -128,7 +138,7 @@ std::string TrafficText(const TrafficReport& report) {
   text += KindName(report.shape) + "\n\n" + QuantileTable(report, totals);
   text +=
       report.shape.kind == TrafficKind::kIntruder ? Slowdown(report) : Throughput(report, totals);
-  return text;
+  return text + Guesses(report.outcome.stats);
 }
 
 std::string TrafficJson(const TrafficReport& report) {
@@ -156,7 +166,10 @@ std::string TrafficJson(const TrafficReport& report) {
   json.Key("most_pages_held").Int(outcome.most_pages_held);
   json.Key("pages_cached").Int(outcome.stats.pages_cached);
   json.Key("pages_evicted").Int(outcome.stats.pages_evicted);
-  json.Key("preemptions").Int(outcome.stats.preemptions).EndObject();
+  json.Key("preemptions").Int(outcome.stats.preemptions);
+  json.Key("passes").Int(outcome.stats.passes);
+  json.Key("draft_tokens").Int(outcome.stats.draft_tokens);
+  json.Key("draft_tokens_accepted").Int(outcome.stats.draft_tokens_accepted).EndObject();
   return json.Take() + "\n";
 }
 

@@ -35,6 +35,21 @@ TEST(TrafficReport, CountsTokensAndCacheHits) {
   EXPECT_NE(text.find("ceiling 1.00 s: 50 %"), std::string::npos) << text;
 }
 
+TEST(TrafficReport, SaysHowManyGuessesWereRight) {
+  TrafficReport report = TwoRequests();
+  EXPECT_EQ(TrafficText(report).find("speculation"), std::string::npos);
+  report.outcome.stats.draft_tokens = 4;
+  report.outcome.stats.draft_tokens_accepted = 3;
+  report.outcome.stats.output_tokens = 8;
+  report.outcome.stats.passes = 5;
+  const std::string text = TrafficText(report);
+  EXPECT_NE(text.find("speculation: 3 of 4 guessed tokens were right (75 %); 1.60 tokens a pass\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(TrafficJson(report).find("\"draft_tokens\":4,\"draft_tokens_accepted\":3"),
+            std::string::npos);
+}
+
 TEST(TrafficReport, JsonHasTheQuantiles) {
   const std::string json = TrafficJson(TwoRequests());
   EXPECT_NE(json.find("\"output_tokens_per_second\":2"), std::string::npos) << json;

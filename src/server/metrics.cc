@@ -138,6 +138,10 @@ void WriteVllm(const MetricsInput& input, Writer& out) {
              fmt::format("block_size=\"32\",num_gpu_blocks=\"{}\"", stats.pages_total), 1);
   out.Counter("vllm:prompt_tokens_total", "Tokens of admitted prompts.", stats.prompt_tokens);
   out.Counter("vllm:generation_tokens_total", "Tokens generated.", stats.output_tokens);
+  out.Counter("vllm:spec_decode_num_draft_tokens_total", "Tokens guessed ahead and checked.",
+              stats.draft_tokens);
+  out.Counter("vllm:spec_decode_num_accepted_tokens_total", "Of these, kept.",
+              stats.draft_tokens_accepted);
   out.Counter("vllm:num_preemptions_total", "Sequences that lost their pages.", stats.preemptions);
   WriteFinished("vllm:request_success_total", "finished_reason", stats, out);
   out.Times("vllm:time_to_first_token_seconds", "From submission to the first token.",

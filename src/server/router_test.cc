@@ -39,6 +39,8 @@ TEST(FindRoute, ComparesPathsAsTheyAre) {
 TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
   EngineStats stats;
   stats.prompt_tokens = 12;
+  stats.draft_tokens = 9;
+  stats.draft_tokens_accepted = 7;
   stats.pages_total = 8;
   stats.pages_held = 2;
   stats.ttft_seconds.Add(0.5);
@@ -47,6 +49,8 @@ TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
   for (const char* line :
        {"skald_prompt_tokens_total{model_name=\"a\\\"b\"} 12\n",
         "vllm:prompt_tokens_total{model_name=\"a\\\"b\"} 12\n",
+        "vllm:spec_decode_num_draft_tokens_total{model_name=\"a\\\"b\"} 9\n",
+        "vllm:spec_decode_num_accepted_tokens_total{model_name=\"a\\\"b\"} 7\n",
         "vllm:kv_cache_usage_perc{model_name=\"a\\\"b\"} 0.25\n",
         "skald_requests_finished_total{model_name=\"a\\\"b\",reason=\"stop\"} 3\n",
         "vllm:cache_config_info{model_name=\"a\\\"b\",block_size=\"32\",num_gpu_blocks=\"8\"} 1\n",
