@@ -58,6 +58,23 @@ enum class Pooling : uint8_t {
 /// "none", "last", "mean".
 std::string_view PoolingName(Pooling pooling);
 
+/// When a beam search ends that has as many finished texts as beams. The names of transformers'
+/// early_stopping stand behind.
+enum class BeamStop : uint8_t {
+  kEstimate,  ///< no beam has a better score now than the worst of them (False)
+  kFirst,     ///< at once (True)
+  kNever,     ///< no beam can ever become better ("never")
+};
+
+/// Beam search: not one token after the other, but the text of the highest score, looked for among
+/// the `beams` likeliest at each length, as transformers does. The score is the sum of the log
+/// probabilities of its tokens over length ^ length_penalty: above 0 longer texts are preferred.
+struct BeamParams {
+  int32_t beams = 0;  ///< 0 = no beam search
+  double length_penalty = 1;
+  BeamStop stop = BeamStop::kEstimate;
+};
+
 /// What to compute.
 struct Request {
   std::vector<TokenId> prompt;  ///< not empty; BOS included if the model wants one
@@ -85,9 +102,15 @@ struct Request {
   /// what draws tokens do not matter then; n must be 1. A mean needs the hidden states of all
   /// tokens, and the cache has none: such a prompt is computed whole.
   Pooling pooling = Pooling::kNone;
+  /// With beams the answer is the n best texts, the best as sequence 0. Penalties and biases act on
+  /// log probabilities; temperature, filters and seed do not matter. Tokens come when the search is
+  /// over, without log probabilities; what a listener ends then is cut, not searched anew.
+  BeamParams beam_search = {};
 
-  /// Sequences to compute.
+  /// Sequences of the answer, before the best of them are chosen.
   int32_t sequence_count() const { return best_of > n ? best_of : n; }
+  /// Sequences that are computed side by side.
+  int32_t width() const { return beam_search.beams > 0 ? beam_search.beams : sequence_count(); }
 };
 
 /// Bound of Request::n and best_of: the largest fan-out the OpenAI API allows.
@@ -131,6 +154,7 @@ struct Event {
   TokenEvent token = {};
   std::vector<float> embedding = {};  ///< of length 1 (L2), or all 0
   FinishReason reason = FinishReason::kStop;
+  double score = 0;    ///< with the end of a sequence: that of the text, if beams were searched
   Status status = {};  ///< set with kError: what was wrong
 };
 
@@ -183,17 +207,19 @@ class EventQueue : public EventSink {
 struct Alternative {
   std::vector<TokenId> tokens;
   FinishReason reason = FinishReason::kStop;
+  double score = 0;  ///< BeamParams
 };
 
 /// How a request went.
 struct Completion {
   std::vector<TokenId> tokens;  ///< generated; a final end token included
   FinishReason reason = FinishReason::kStop;
+  double score = 0;  ///< BeamParams
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;             ///< of the prompt, found in the cache
   double prefill_seconds = 0;            ///< until the first token was known (TTFT)
   double decode_seconds = 0;             ///< from then on
-  std::vector<Alternative> others = {};  ///< the other n - 1 sequences; with best_of best first
+  std::vector<Alternative> others = {};  ///< the other n - 1; with best_of or beams best first
 };
 
 /// What became of a request with Pooling.

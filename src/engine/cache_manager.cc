@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/checked_math.h"
+#include "kernels/attention/attention.h"
 
 namespace skald::engine {
 namespace {
@@ -63,6 +65,16 @@ void CacheManager::Release(Sequence* sequence) {
 
 std::unique_ptr<Sequence> CacheManager::Fork(Sequence* lead, int32_t index, int64_t context) {
   return ForkSequence(lead, index, context);
+}
+
+void CacheManager::ForkInto(Sequence* lead, Sequence* fork) {
+  CacheManager::Release(fork);
+  fork->tokens.assign(lead->tokens.begin(), lead->tokens.end());
+  const auto pages = static_cast<size_t>(DivCeil<int64_t>(lead->computed, kernels::kPageTokens));
+  lead->table.MarkShared(lead->computed);
+  fork->table.Adopt(lead->table.pages().first(pages), lead->computed);
+  fork->computed = lead->computed;
+  fork->pin = lead->pin.Fork();
 }
 
 int64_t CacheManager::Evict(int64_t wanted) {

@@ -49,6 +49,10 @@ class CacheManager {
   /// Sequence `index` of the request of `lead`, with shared pages.
   virtual std::unique_ptr<Sequence> Fork(Sequence* lead, int32_t index, int64_t context);
 
+  /// Makes `fork`, another sequence of the request of `lead`, one that has the tokens of `lead` and
+  /// shares its pages; what it had before it gives up. Takes no memory.
+  virtual void ForkInto(Sequence* lead, Sequence* fork);
+
   /// Frees at least `wanted` pages if so many are cached; returns how many.
   int64_t Evict(int64_t wanted);
 

@@ -36,6 +36,7 @@ Listening CompletionSink::Push(const Event& event) {
     case EventKind::kResumed: break;
     case EventKind::kSequenceFinished:
       texts_[static_cast<size_t>(event.sequence)].alternative.reason = event.reason;
+      texts_[static_cast<size_t>(event.sequence)].alternative.score = event.score;
       break;
     case EventKind::kFinished: {
       const double seconds = event.seconds - submitted_seconds_;
@@ -65,6 +66,7 @@ Completion CompletionSink::Best() {
   const bool cut = done_.reason == FinishReason::kCancelled ||
                    done_.reason == FinishReason::kDeadline || texts_.size() == 1;
   done_.tokens = std::move(texts_.front().alternative.tokens);
+  done_.score = texts_.front().alternative.score;
   if (!cut) done_.reason = texts_.front().alternative.reason;
   for (size_t i = 1; i < static_cast<size_t>(wanted_); ++i) {
     done_.others.push_back(std::move(texts_[i].alternative));

@@ -20,6 +20,14 @@ void EraseFrom(const Sequence* sequence, std::vector<Sequence*>* list) {
   list->erase(found);
 }
 
+// The beams of a search go together.
+template <typename Function>
+void ForAllBeams(Sequence* sequence, Function function) {
+  const auto& beams = sequence->request->beams;
+  if (!beams || beams->live.empty()) return function(sequence);
+  for (Sequence* beam : beams->live) function(beam);
+}
+
 }  // namespace
 
 Core::Core(const CoreLimits& limits, const CoreParts& parts)
@@ -87,13 +95,16 @@ bool Core::Step() {
     Measure(start_seconds);
   }
   RemoveFinished();
-  return computes;
+  return computes || !plan_.admitted.empty();
 }
 
-// Requests whose time is up and those nobody listens to any more.
+// Requests whose time is up, those nobody listens to any more, and those whose reader has caught up
+// with what the beams had found.
 void Core::EndOverdue() {
   const double now = clock_.Seconds();
   for (const auto& state : requests_) {
+    if (state->beams && state->beams->over) TellBeams(state.get());
+    if (state->unfinished == 0) continue;
     if (state->gone) {
       FinishRequest(state.get(), FinishReason::kCancelled, Ok());
     } else if (now >= state->deadline_seconds) {
@@ -111,15 +122,20 @@ void Core::Park() {
   });
   if (!wanted) return;
   for (size_t i = running_.size(); i > 0; --i) {
+    if (i > running_.size()) continue;  // beams go together
     Sequence* sequence = running_[i - 1];
     if (sequence->remaining() == 1 && sequence->request->paused()) Preempt(sequence);
   }
 }
 
 void Core::Displace() {
+  displaced_.clear();
   for (const int32_t index : plan_.displaced) {
-    Sequence* sequence = running_[static_cast<size_t>(index)];
-    ++sequence->displaced;
+    displaced_.push_back(running_[static_cast<size_t>(index)]);
+  }
+  for (Sequence* sequence : displaced_) {
+    if (!sequence->running()) continue;  // gone with another beam
+    ForAllBeams(sequence, [](Sequence* each) { ++each->displaced; });
     ++stats_.displacements;
     Preempt(sequence);
   }
@@ -140,6 +156,7 @@ void Core::Admit() {
     EraseFrom(sequence, &waiting_);
     sequence->MoveTo(Phase::kPrefill);
     InsertInOrder(sequence, &running_);
+    if (request.beams) AdmitOtherBeams(*sequence);
     if (!request.admitted) {
       request.admitted = true;
       stats_.prompt_tokens += sequence->length();
@@ -169,7 +186,22 @@ void Core::CountOvertaken(const RequestState& admitted) {
   std::sort(waiting_.begin(), waiting_.end(), before);
 }
 
+void Core::InsertRunning(Sequence* sequence) { InsertInOrder(sequence, &running_); }
+
+void Core::AdmitOtherBeams(const Sequence& lead) {
+  for (Sequence* beam : lead.request->beams->live) {
+    if (beam == &lead) continue;
+    EraseFrom(beam, &waiting_);
+    beam->MoveTo(Phase::kPrefill);
+    InsertInOrder(beam, &running_);
+  }
+}
+
 void Core::Preempt(Sequence* sequence) {
+  ForAllBeams(sequence, [this](Sequence* each) { PreemptOne(each); });
+}
+
+void Core::PreemptOne(Sequence* sequence) {
   EraseFrom(sequence, &running_);
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Release(sequence);
@@ -183,21 +215,21 @@ void Core::FinishSequence(Sequence* sequence, FinishReason reason) {
   RequestState* state = sequence->request;
   sequence->end = reason;
   Retire(sequence);
-  EmitEnd(state, sequence->index, reason);
+  EmitEnd(state, sequence->index, reason, 0);
   if (--state->unfinished == 0) FinishRequest(state, reason, Ok());
 }
 
 void Core::FinishRequest(RequestState* state, FinishReason reason, Status status) {
+  const int32_t count = state->request.sequence_count();
+  // Behind these: sequences never forked, texts never told.
+  int32_t last = count - (state->beams ? state->unfinished : state->unforked());
   state->unfinished = 0;
   for (const auto& sequence : state->sequences) {
     if (sequence->phase() == Phase::kFinished) continue;
     Retire(sequence.get());
-    EmitEnd(state, sequence->index, reason);
+    if (!state->beams) EmitEnd(state, sequence->index, reason, 0);
   }
-  const int32_t unforked = state->unforked();
-  for (int32_t i = 0; i < unforked; ++i) {
-    EmitEnd(state, state->request.sequence_count() - unforked + i, reason);
-  }
+  for (; last < count; ++last) EmitEnd(state, last, reason, 0);
   ++stats_.finished[static_cast<size_t>(reason)];
   Event event = {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)};
   Emit(state, &event);
@@ -215,8 +247,9 @@ void Core::RemoveFinished() {
   std::erase_if(requests_, [](const auto& state) { return state->unfinished == 0; });
 }
 
-void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason) {
-  Event event = {.kind = EventKind::kSequenceFinished, .sequence = sequence, .reason = reason};
+void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score) {
+  Event event = {
+      .kind = EventKind::kSequenceFinished, .sequence = sequence, .reason = reason, .score = score};
   Emit(state, &event);
 }
 
@@ -231,8 +264,11 @@ Listening Core::Emit(RequestState* state, Event* event) {
 // Events that nobody must have: left out where a slow reader has room only for tokens and ends.
 void Core::EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total) {
   RequestState* state = sequence.request;
+  // Of beams one speaks for all, and as the first: which ones there are nobody can see.
+  if (state->beams && &sequence != state->lead()) return;
   if (!state->sink->HasRoom(state->events_per_step() + 1)) return;
-  Event event = {.kind = kind, .sequence = sequence.index, .done = done, .total = total};
+  const int32_t index = state->beams ? 0 : sequence.index;
+  Event event = {.kind = kind, .sequence = index, .done = done, .total = total};
   Emit(state, &event);
 }
 

@@ -63,8 +63,8 @@ class Core {
   void Cancel(RequestId id);
   void CancelAll();
 
-  /// One step. Returns false if there was nothing to compute: no request, or readers of all of
-  /// them are slow.
+  /// One step. Returns false if there was nothing to do: no request, or readers of all of them are
+  /// slow.
   bool Step();
 
   bool idle() const { return requests_.empty(); }
@@ -95,12 +95,15 @@ class Core {
   void Displace();
   void Admit();
   void CountOvertaken(const RequestState& admitted);
+  void InsertRunning(Sequence* sequence);
+  void AdmitOtherBeams(const Sequence& lead);
   void Preempt(Sequence* sequence);
+  void PreemptOne(Sequence* sequence);
   void FinishSequence(Sequence* sequence, FinishReason reason);
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
   void Retire(Sequence* sequence);
   void RemoveFinished();
-  void EmitEnd(RequestState* state, int32_t sequence, FinishReason reason);
+  void EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score);
   Listening Emit(RequestState* state, Event* event);
   void EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total);
 
@@ -130,6 +133,17 @@ class Core {
   void Verify(Sequence* sequence, int64_t logit_index);
   void Measure(double start_seconds);
 
+  // core_beams.cc: beam search.
+  void ResumeBeams();
+  static int64_t HeldRows(const Sequence& sequence);
+  static int64_t PagesOfOtherBeams(const Sequence& lead);
+  void ApplyBeam(Sequence* beam, std::span<const float> logits);
+  void ExtendBeams(RequestState* state);
+  void GrowBeams(RequestState* state);
+  Sequence* ForkBeam(Sequence* parent);
+  void TellBeams(RequestState* state);
+  Listening TellToken(RequestState* state, int32_t sequence, TokenId token);
+
   const CoreLimits limits_;
   Network& network_;
   const Clock& clock_;
@@ -152,6 +166,10 @@ class Core {
   std::vector<StepRows> step_;
   std::vector<StepRows> pooled_step_;  // of these, for PutPooledLast
   std::vector<RunningView> victims_;
+  std::vector<Sequence*> displaced_;
+  std::vector<Extension> extensions_;   // of the beams of a request
+  std::vector<Sequence*> spare_beams_;  // without extensions
+  std::vector<Sequence*> grown_beams_;
   std::vector<kv::PageCopy> copies_;
   std::vector<DraftWish> wishes_;
   std::vector<TokenId> tokens_;

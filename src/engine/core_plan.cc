@@ -19,14 +19,21 @@ int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
          a.tokens.begin();
 }
 
+// Running sequences that a waiting one will become.
+int32_t PlacesOf(const Sequence& waiting) {
+  const RequestState& state = *waiting.request;
+  return state.beams ? state.request.width() : 1 + state.unforked();
+}
+
 }  // namespace
 
 void Core::MakePlan() {
+  ResumeBeams();
   LookAtRunning();
   LookAtWaiting();
   int64_t decode_rows = 0;
   for (const RunningView& view : state_.running) {
-    decode_rows += int64_t{view.length - view.computed == 1 && !view.paused};
+    decode_rows += int64_t{view.decodes()};
   }
   budget_ = {.rows = limits_.max_rows,
              .prefill_rows = token_budget_.PrefillRows(decode_rows),
@@ -48,7 +55,7 @@ void Core::WishDrafts(int64_t decode_rows) {
   draft_length_.Begin(decode_rows);
   for (size_t i = 0; i < running_.size(); ++i) {
     const RunningView& view = state_.running[i];
-    if (view.length - view.computed != 1 || view.paused || view.unforked > 0) continue;
+    if (!view.decodes() || view.unforked > 0) continue;
     running_[i]->draft.reserve(static_cast<size_t>(limits_.most_draft));
     state_.running[i].drafts =
         draft_length_.Next(&running_[i]->draft_record, AllowedDrafts(*running_[i]));
@@ -58,6 +65,7 @@ void Core::WishDrafts(int64_t decode_rows) {
 // More tokens than this cannot be accepted, or have no row.
 int64_t Core::AllowedDrafts(const Sequence& sequence) const {
   const Request& request = sequence.request->request;
+  if (sequence.request->beams) return 0;
   int64_t allowed = limits_.context - sequence.length();
   if (request.max_draft >= 0) allowed = std::min(allowed, request.max_draft);
   if (request.stop.max_tokens >= 0) {
@@ -71,10 +79,11 @@ RunningView Core::ViewOf(const Sequence& sequence) const {
   return {.computed = sequence.computed,
           .length = sequence.length(),
           .pages = sequence.table.PagesToWrite(sequence.computed, sequence.length()),
-          .unforked = sequence.request->unforked(),
+          .unforked = &sequence == sequence.request->lead() ? sequence.request->unforked() : 0,
           .paused = sequence.request->paused(),
           .priority = sequence.request->priority,
-          .displaceable = sequence.displaced < kMaxDisplaced};
+          .displaceable = sequence.displaced < kMaxDisplaced,
+          .held = HeldRows(sequence)};
 }
 
 void Core::LookAtRunning() {
@@ -103,11 +112,13 @@ void Core::LookAtWaiting() {
   const bool full = static_cast<int64_t>(running_.size()) >= limits_.max_running;
   for (Sequence* sequence : waiting_) {
     if (candidates_.size() == kMaxCandidates) return;
-    if (sequence->request->paused()) continue;
+    // The beams of a search come back with the first of them.
+    if (sequence->request->paused() || sequence != sequence->request->lead()) continue;
     if (full && !CouldDisplace(*sequence)) return;
     WaitingView view = {.length = sequence->length(),
-                        .sequences = 1 + sequence->request->unforked(),
+                        .sequences = PlacesOf(*sequence),
                         .waits_for_prefix = WaitsForPrefix(*sequence),
+                        .held = HeldRows(*sequence),
                         .priority = sequence->request->request.priority};
     candidates_.push_back(sequence);
     if (!view.waits_for_prefix) {
@@ -115,7 +126,8 @@ void Core::LookAtWaiting() {
       cache_.Acquire(sequence);
       view.computed = sequence->computed;
       view.pages = before - cache_.available_pages() +
-                   sequence->table.PagesToWrite(sequence->computed, sequence->length());
+                   sequence->table.PagesToWrite(sequence->computed, sequence->length()) +
+                   PagesOfOtherBeams(*sequence);
     }
     state_.waiting.push_back(view);
   }

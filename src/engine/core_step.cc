@@ -31,7 +31,7 @@ void Core::Reserve(StepRows* rows) {
     // Submit refuses what does not fit alone.
     CHECK(running_.size() > 1);
     Preempt(victim);
-    if (victim == sequence) return;
+    if (!sequence->running()) return;
   }
 }
 
@@ -149,6 +149,7 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
     return FinishRequest(state, FinishReason::kLength, Ok());
   }
   if (sequence->phase() == Phase::kPrefill) sequence->MoveTo(Phase::kDecode);
+  if (state->beams) return ApplyBeam(sequence, network_.Logits(logit_index));
   if (state->unforked() == 0) return Verify(sequence, logit_index);
   const std::span<const float> logits = network_.Logits(logit_index);
   Fork(sequence);

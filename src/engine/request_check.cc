@@ -1,6 +1,7 @@
 #include "engine/request_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/checked_math.h"
@@ -9,6 +10,9 @@
 
 namespace skald::engine {
 namespace {
+
+// Of a length: beyond this the shortest or the longest text wins whatever its words.
+constexpr double kMaxPenalty = 10;
 
 Status Invalid(std::string message) {
   return Status(ErrorCode::kInvalidArgument, std::move(message));
@@ -19,6 +23,24 @@ Status CheckTokens(std::string_view what, std::span<const TokenId> tokens, int64
     if (token >= 0 && token < vocab) continue;
     return Invalid(std::string(what) + std::to_string(token) + " is not in the vocabulary of " +
                    std::to_string(vocab));
+  }
+  return Ok();
+}
+
+Status CheckBeams(const Request& request) {
+  const BeamParams& beams = request.beam_search;
+  if (beams.beams == 0) return Ok();
+  if (beams.beams < request.n) {
+    return Invalid("beams is " + std::to_string(beams.beams) +
+                   ", expected at least n = " + std::to_string(request.n));
+  }
+  if (!std::isfinite(beams.length_penalty) || std::fabs(beams.length_penalty) > kMaxPenalty) {
+    return Invalid("length_penalty is " + std::to_string(beams.length_penalty) +
+                   ", expected -10 to 10");
+  }
+  if (request.best_of != 0 || request.pooling != Pooling::kNone ||
+      request.sampling.top_logprobs.has_value()) {
+    return Invalid("beam search goes without best_of, embeddings and log probabilities");
   }
   return Ok();
 }
@@ -36,10 +58,11 @@ Status CheckSequences(const Request& request, int64_t max_running) {
     return Invalid(found("best_of", request.best_of) +
                    ", expected 0 or at least n = " + std::to_string(request.n));
   }
+  RETURN_IF_ERROR(CheckBeams(request));
   const int64_t most = std::min<int64_t>(kMaxSequences, max_running);
-  if (request.sequence_count() <= most) return Ok();
-  return Invalid(found("the number of sequences", request.sequence_count()) +
-                 ", expected at most " + std::to_string(most));
+  if (request.width() <= most) return Ok();
+  return Invalid(found("the number of sequences", request.width()) + ", expected at most " +
+                 std::to_string(most));
 }
 
 Status CheckStop(const StopRules& stop, int64_t vocab) {
@@ -51,13 +74,19 @@ Status CheckStop(const StopRules& stop, int64_t vocab) {
   return Ok();
 }
 
-// A sequence alone must fit, with one page more to copy a shared one into.
+// A sequence alone must fit, with one page more to copy a shared one into. The beams of a search
+// must fit together, with what they share of the prompt counted once, and one page more for each:
+// the one it fills next, or one that the tree keeps where beams branch.
 Status CheckPages(const Request& request, const RequestLimits& limits) {
   const auto prompt = static_cast<int64_t>(request.prompt.size());
   const int64_t output = request.pooling == Pooling::kNone ? request.stop.max_tokens : 0;
   const int64_t positions =
       output < 0 || output > limits.context - prompt ? limits.context : prompt + output;
-  const int64_t pages = DivCeil<int64_t>(positions, kernels::kPageTokens) + 1;
+  const int64_t sequence_pages = DivCeil<int64_t>(positions, kernels::kPageTokens);
+  const int64_t shared = prompt / kernels::kPageTokens;
+  const int64_t beams = request.beam_search.beams;
+  const int64_t pages =
+      beams > 0 ? shared + beams * (sequence_pages - shared + 1) + 1 : sequence_pages + 1;
   if (pages <= limits.page_count) return Ok();
   return Status(ErrorCode::kResourceExhausted,
                 "the request can need " + std::to_string(pages) + " pages of KV (" +

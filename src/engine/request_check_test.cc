@@ -40,6 +40,27 @@ TEST(RequestCheck, SequencesAreAtLeastOneAndFitTheEngine) {
   Check([](Request& r) { r.best_of = 9; }, "expected at most 8");
 }
 
+TEST(RequestCheck, BeamsAreAtLeastTheTextsWantedAndFitTogether) {
+  Check([](Request& r) { r.beam_search.beams = 4, r.n = 4; }, "");
+  Check([](Request& r) { r.beam_search.beams = 3, r.n = 4; }, "beams is 3");
+  Check([](Request& r) { r.beam_search.beams = -1; }, "beams is -1");
+  Check([](Request& r) { r.beam_search.beams = 9; }, "number of sequences is 9");
+  Check([](Request& r) { r.beam_search = {.beams = 2, .length_penalty = 10.5}; }, "length_penalty");
+  Check([](Request& r) { r.beam_search.beams = 2, r.sampling.top_logprobs = 0; }, "log prob");
+  Check([](Request& r) { r.beam_search.beams = 2, r.best_of = 2; }, "goes without best_of");
+  Check([](Request& r) { r.beam_search.beams = 2, r.pooling = Pooling::kMean; }, "embeddings");
+  // Of each beam the page where the prompt ends and one more; one to copy into: 11 in all.
+  Check([](Request& r) { r.beam_search.beams = 5; }, "");
+  Check([](Request& r) { r.beam_search.beams = 6; }, "can need 13 pages",
+        ErrorCode::kResourceExhausted);
+  // What is full of the prompt is shared: 3 pages, 3 x (1 + 1), 1.
+  const auto long_prompt = [](Request& r) {
+    r.prompt.assign(100, 1);
+    r.beam_search.beams = 3;
+  };
+  Check(long_prompt, "");
+}
+
 TEST(RequestCheck, AnEmbeddingIsOneAndNeedsNoRoomForTokens) {
   Check([](Request& r) { r.pooling = Pooling::kMean; }, "");
   Check([](Request& r) { r.pooling = Pooling::kMean, r.n = 2; }, "number of sequences is 2");

@@ -12,15 +12,25 @@ namespace {
 
 constexpr float kBanned = -std::numeric_limits<float>::infinity();
 
+// The most tokens of an answer; one of them may stand behind the context.
+int64_t MaxOutput(const Request& request, int64_t prompt_tokens, int64_t context) {
+  const int64_t most = context + 1 - prompt_tokens;
+  const int64_t output = request.stop.max_tokens;
+  return output < 0 ? most : std::min(output, most);
+}
+
 // Room for every token the sequence can ever have: it never grows while steps run.
 void ReserveTokens(const Request& request, int64_t prompt_tokens, int64_t context,
                    std::vector<TokenId>* tokens) {
-  const int64_t most = context + 1;
-  const int64_t output = request.stop.max_tokens;
-  // Compared before it is added: any number of tokens may be asked for.
-  const int64_t wanted =
-      output < 0 || output > most - prompt_tokens ? most : prompt_tokens + output;
+  const int64_t wanted = prompt_tokens + MaxOutput(request, prompt_tokens, context);
   tokens->reserve(static_cast<size_t>(wanted));
+}
+
+// So many of each beam that of all together as many as there are beams do not end the text.
+int64_t ContinuationsWanted(const Request& request, std::span<const TokenId> end_tokens) {
+  const size_t ends =
+      request.stop.stop_tokens.size() + (request.stop.ignore_eos ? 0 : end_tokens.size());
+  return request.beam_search.beams * (1 + static_cast<int64_t>(std::max<size_t>(ends, 1)));
 }
 
 // The model's end tokens, unless ignored, and the request's own are not chosen.
@@ -70,6 +80,20 @@ std::span<const TokenId> Sequence::output() const {
   return std::span(tokens).subspan(static_cast<size_t>(request->prompt_tokens));
 }
 
+int32_t RequestState::unforked() const {
+  const auto live = [](const auto& each) { return each->phase() != Phase::kFinished; };
+  const auto count = beams ? std::count_if(sequences.begin(), sequences.end(), live)
+                           : static_cast<int64_t>(sequences.size());
+  return request.width() - static_cast<int32_t>(count);
+}
+
+const Sequence* RequestState::lead() const {
+  const auto first = std::find_if(sequences.begin(), sequences.end(), [](const auto& each) {
+    return each->phase() != Phase::kFinished;
+  });
+  return first == sequences.end() ? nullptr : first->get();
+}
+
 bool RequestState::waits() const {
   return std::any_of(sequences.begin(), sequences.end(), [](const auto& sequence) {
     return !sequence->running() && sequence->phase() != Phase::kFinished;
@@ -105,11 +129,18 @@ std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId
   if (request.sequence_count() > request.n && !request.sampling.top_logprobs) {
     request.sampling.top_logprobs = 0;
   }
+  if (request.beam_search.beams > 0) {
+    state->beams.emplace(BeamState{
+        .search =
+            BeamSearch(request.beam_search, MaxOutput(request, state->prompt_tokens, context)),
+        .continuations = ContinuationsWanted(request, end_tokens),
+        .live = {}});
+  }
   if (request.stop.min_tokens > 0) state->early_sampling = EarlySampling(request, end_tokens);
   auto lead = std::make_unique<Sequence>(state.get(), 0, kv::PageTable(pool, context));
   lead->tokens = std::exchange(request.prompt, {});
   ReserveTokens(request, state->prompt_tokens, context, &lead->tokens);
-  state->sequences.reserve(static_cast<size_t>(request.sequence_count()));
+  state->sequences.reserve(static_cast<size_t>(request.width()));
   state->sequences.push_back(std::move(lead));
   return state;
 }

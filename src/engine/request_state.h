@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/beam_search.h"
 #include "engine/draft_length.h"
 #include "engine/pooler.h"
 #include "kv/page_table.h"
@@ -84,6 +85,17 @@ struct Sequence {
   Phase phase_ = Phase::kQueued;
 };
 
+/// A beam search on its way.
+struct BeamState {
+  BeamSearch search;
+  int64_t continuations = 0;    ///< of each beam that can matter
+  std::vector<Sequence*> live;  ///< the beams, best first; none before the prompt is computed
+  int64_t offered = 0;          ///< beams whose continuations of this step are known
+  bool over = false;            ///< only telling is left
+  size_t told_tokens = 0;       ///< of the text being told
+  FinishReason reason = FinishReason::kStop;  ///< of the best text, once it is told
+};
+
 /// A request inside the engine.
 struct RequestState {
   RequestId id = {};
@@ -92,25 +104,27 @@ struct RequestState {
   int64_t prompt_tokens = 0;
   /// The request's parameters until min_tokens are out: nothing that ends the text is chosen.
   std::optional<SamplingParams> early_sampling;
-  std::optional<Pooler> pooler;  ///< of a request for an embedding
+  std::optional<Pooler> pooler;    ///< of a request for an embedding
+  std::optional<BeamState> beams;  ///< of a beam search
   double submitted_seconds = 0;
   double deadline_seconds = std::numeric_limits<double>::infinity();
   std::vector<std::unique_ptr<Sequence>> sequences;
-  int32_t unfinished = 0;  ///< sequences that have not ended, those not forked yet included
-  bool admitted = false;   ///< at least once
-  int32_t priority = 0;    ///< the request's, until it has been overtaken too often
-  int32_t overtaken = 0;   ///< later requests that were admitted while it waited
-  bool gone = false;       ///< nobody listens: cancel
+  /// Sequences of the answer that have not ended, those not forked yet included.
+  int32_t unfinished = 0;
+  bool admitted = false;  ///< at least once
+  int32_t priority = 0;   ///< the request's, until it has been overtaken too often
+  int32_t overtaken = 0;  ///< later requests that were admitted while it waited
+  bool gone = false;      ///< nobody listens: cancel
 
   /// Leading tokens of a sequence of `length` tokens that may come from the cache: all but those
   /// whose logits or hidden states are wanted.
   int64_t ReusableTokens(int64_t length) const {
     return pooler ? std::min(pooler->FirstWanted(length), length - 1) : length - 1;
   }
-  /// Sequences that will come when the prompt is computed.
-  int32_t unforked() const {
-    return request.sequence_count() - static_cast<int32_t>(sequences.size());
-  }
+  /// Sequences that will come when the prompt is computed, or that a beam search may still add.
+  int32_t unforked() const;
+  /// The first of the sequences that have not ended: it stands for all of a beam search.
+  const Sequence* lead() const;
   /// True if one of its sequences has no pages.
   bool waits() const;
   /// Events that must fit before another token is sampled: a token and an end of each sequence,

@@ -31,7 +31,7 @@ class PlanBuilder {
   void AddDecodes() {
     for (size_t i = 0; i < state_.running.size(); ++i) {
       const RunningView& running = state_.running[i];
-      if (running.length - running.computed != 1 || running.paused || rows_ < 1) continue;
+      if (!running.decodes() || rows_ < 1) continue;
       Add(RowSource::kRunning, i, running.computed, 1, true);
     }
   }
@@ -41,9 +41,8 @@ class PlanBuilder {
       const RunningView& running = state_.running[i];
       const int64_t left = running.length - running.computed;
       // The last row samples, which a slow reader does not allow.
-      if (left > 1) {
-        AddChunk(RowSource::kRunning, i, running.computed, left, running.paused ? left - 1 : left);
-      }
+      const int64_t held = std::max(running.held, int64_t{running.paused});
+      if (left > 1) AddChunk(RowSource::kRunning, i, running.computed, left, left - held);
     }
   }
 
@@ -57,7 +56,7 @@ class PlanBuilder {
       pages_ -= waiting.pages + waiting.sequences;
       plan_.admitted.push_back(static_cast<int32_t>(i));
       const int64_t left = waiting.length - waiting.computed;
-      AddChunk(RowSource::kWaiting, i, waiting.computed, left, left);
+      AddChunk(RowSource::kWaiting, i, waiting.computed, left, left - waiting.held);
     }
   }
 

@@ -65,6 +65,17 @@ TEST(Scheduler, RequestsThatForkNeedAPageForEachSequence) {
   EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 69) samples");
 }
 
+// Beams that wait for each other.
+TEST(Scheduler, RowsThatAreHeldAreNotComputed) {
+  SchedulerState state = {.running = {Running(9, 1), Running(0, 40), Running(0, 8)},
+                          .waiting = {Waiting(4, 6, 1)},
+                          .available_pages = 10};
+  for (RunningView& running : state.running) running.held = 1;
+  state.running[2].held = 8;
+  state.waiting[0].held = 1;
+  EXPECT_EQ(Plan(state, kAmple), "running 1 [0, 39); waiting 0 [4, 9)");
+}
+
 TEST(Scheduler, GuessesTakeWhatRowsAreLeft) {
   SchedulerState state = {.running = {Running(9, 1), Running(0, 4), Running(7, 1)}};
   for (RunningView& running : state.running) running.drafts = 3;

@@ -115,6 +115,34 @@ TEST_F(SpeculationTest, MistakesAreNamed) {
             "min draft is 5, expected 0 to 4");
 }
 
+// What speculation brings the model that comes with the source: drafts of a fixed length, so that
+// the number of passes is the same everywhere. docs/performance.md has more figures.
+TEST_F(SpeculationTest, WithItsDraftTheBundledModelTakesAThirdOfThePasses) {
+  const Result<Model> draft =
+      LoadModel({.path = std::string(SKALD_SOURCE_DIR) + "/models/tales/tales-draft.gguf"});
+  ASSERT_TRUE(draft.ok()) << draft.status().message();
+  for (const auto rule : {SpeculationRule::kExact, SpeculationRule::kRejection}) {
+    int64_t tokens = 0;
+    int64_t passes = 0;
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      Request request = Ask(200);
+      request.sampling.temperature = 0.8;
+      request.sampling.seed = seed;
+      request.stop.ignore_eos = false;
+      const Answer answer = Run({.kind = Speculation::kDraft,
+                                 .rule = rule,
+                                 .draft = *draft,
+                                 .max_draft = 4,
+                                 .min_draft = 4},
+                                request);
+      tokens += answer.stats.output_tokens;
+      passes += answer.stats.passes;
+    }
+    EXPECT_GE(tokens, 3 * passes);
+    EXPECT_GT(tokens, 300);
+  }
+}
+
 using SpeculationSharedData = SpeculationTest;
 TEST_F(SpeculationSharedData, ADraftOfAnotherVocabularyIsRefused) {
   const Result<Model> other =

@@ -19,6 +19,9 @@ struct RunningView {
   int64_t freed = 0;         ///< pages that others could have if it were preempted
   bool displaceable = true;  ///< it has not been displaced kMaxDisplaced times
   int64_t drafts = 0;        ///< tokens it would have guessed, in a step that decodes it
+  int64_t held = 0;          ///< so many of its last rows are not to be computed yet
+
+  bool decodes() const { return length - computed == 1 && !paused && held == 0; }
 };
 
 /// A waiting sequence as the scheduler sees it.
@@ -28,6 +31,7 @@ struct WaitingView {
   int64_t pages = 0;      ///< pages that are free or evictable now and would not be afterwards
   int32_t sequences = 1;  ///< running sequences it will become
   bool waits_for_prefix = false;  ///< somebody ahead is computing more of its prefix
+  int64_t held = 0;               ///< so many of its last rows are not to be computed yet
   int32_t priority = 0;
 };
 

@@ -62,6 +62,14 @@ Result<TokenId> TokenChooser::Guess(const Sequence& sequence, std::span<const fl
   return sampled.token;
 }
 
+Result<std::span<const TokenLogprob>> TokenChooser::Continuations(const Sequence& sequence,
+                                                                  std::span<const float> logits,
+                                                                  int64_t count) {
+  const sampling::SampleInput input = {
+      .logits = logits, .prompt = sequence.prompt(), .output = sequence.output(), .key = {}};
+  return sampler_.Continuations(input, ParamsFor(sequence), count);
+}
+
 std::optional<FinishReason> TokenChooser::EndOf(const Sequence& sequence) const {
   const StopRules& stop = sequence.request->request.stop;
   const TokenId token = sequence.tokens.back();

@@ -38,6 +38,12 @@ class TokenChooser {
   Result<TokenId> Guess(const Sequence& sequence, std::span<const float> logits,
                         DraftChances* chances);
 
+  /// The `count` likeliest tokens after the last of `sequence` for a beam search: penalties and
+  /// biases applied to log probabilities. Valid until the next choice. Errors: as
+  /// Sampler::Continuations.
+  Result<std::span<const TokenLogprob>> Continuations(const Sequence& sequence,
+                                                      std::span<const float> logits, int64_t count);
+
   /// Why the text ends with the token sampled last, if it does. Requires an output token.
   virtual std::optional<FinishReason> EndOf(const Sequence& sequence) const;
 

@@ -53,8 +53,7 @@ Result<LogitScan> Sampler::ScanModelLogits(std::span<const float> logits) {
   return scan;
 }
 
-std::span<const float> Sampler::Adjust(const SampleInput& input, const SamplingParams& params) {
-  std::copy(input.logits.begin(), input.logits.end(), adjusted_.begin());
+void Sampler::Adjust(const SampleInput& input, const SamplingParams& params) {
   const auto penalize = [&] {
     if (AreOff(params.penalties)) return;
     ApplyPenalties(params.penalties,
@@ -70,7 +69,6 @@ std::span<const float> Sampler::Adjust(const SampleInput& input, const SamplingP
       penalize();
       break;
   }
-  return adjusted_;
 }
 
 std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& truncation,
@@ -108,7 +106,9 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
   std::span<const float> row = input.logits;
   float max = model_scan.max;
   if (!AreOff(params.penalties) || !params.logit_bias.empty()) {
-    row = Adjust(input, params);
+    std::copy(input.logits.begin(), input.logits.end(), adjusted_.begin());
+    Adjust(input, params);
+    row = adjusted_;
     max = ScanLogits(row, block_max_).max;
     if (max == -kInfinity) {
       return Status(ErrorCode::kInvalidArgument,
@@ -133,6 +133,26 @@ Result<std::span<const TokenLogprob>> Sampler::TopLogprobs(std::span<const float
                                                            int64_t n) {
   ASSIGN_OR_RETURN(const LogitScan scan, ScanModelLogits(logits));
   FillTop(logits, n, MassOfRow(logits, scan.max, mass_));
+  return std::span<const TokenLogprob>(top_);
+}
+
+Result<std::span<const TokenLogprob>> Sampler::Continuations(const SampleInput& input,
+                                                             const SamplingParams& params,
+                                                             int64_t n) {
+  ASSIGN_OR_RETURN(const LogitScan scan, ScanModelLogits(input.logits));
+  const RowMass mass = MassOfRow(input.logits, scan.max, mass_);
+  const double best = Logprob(scan.max, mass);
+  std::transform(input.logits.begin(), input.logits.end(), adjusted_.begin(), [&](float logit) {
+    return static_cast<float>(best + kernels::MassExponent(logit, scan.max, 1.0));
+  });
+  Adjust(input, params);
+  ScanLogits(adjusted_, block_max_);
+  const std::span<Candidate> likeliest = CollectTopK(adjusted_, n, block_max_, candidates_);
+  std::sort(likeliest.begin(), likeliest.end(), Precedes);
+  top_.clear();
+  for (const Candidate& candidate : likeliest) {
+    top_.push_back({.token = candidate.token, .logprob = static_cast<double>(candidate.logit)});
+  }
   return std::span<const TokenLogprob>(top_);
 }
 

@@ -71,13 +71,21 @@ class Sampler {
   /// Errors: kNumeric as Sample. Cost: one exponential per token.
   Result<std::span<const TokenLogprob>> TopLogprobs(std::span<const float> logits, int64_t n);
 
+  /// For beam search: the n tokens of the highest log probability, likeliest first, ties by token
+  /// id; fewer if fewer are possible. Penalties and biases are applied to the log probabilities of
+  /// the model's own distribution, as transformers does it; nothing is normalised again. Lies in
+  /// the sampler: valid until its next call. The key does not matter.
+  /// Errors: kNumeric as Sample. Cost: one exponential per token.
+  Result<std::span<const TokenLogprob>> Continuations(const SampleInput& input,
+                                                      const SamplingParams& params, int64_t n);
+
  private:
   Sampler(int64_t vocab_size, kernels::MassFn masses);
 
   /// Scans `logits` into block_max_. Errors: kNumeric for NaN or nothing above -infinity.
   Result<LogitScan> ScanModelLogits(std::span<const float> logits);
-  /// Copies the logits to adjusted_ and applies bias and penalties in the order of `params`.
-  std::span<const float> Adjust(const SampleInput& input, const SamplingParams& params);
+  /// Applies bias and penalties to adjusted_ in the order of `params`.
+  void Adjust(const SampleInput& input, const SamplingParams& params);
   /// Filters and draws from a row whose scan is in block_max_; temperature is not 0.
   TokenId Choose(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
   /// The candidates that top-k, typical and top-p leave.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace skald::sampling {
@@ -309,6 +310,45 @@ TEST(SamplerLogprobs, TopIsSortedAndNoLongerThanThePossibleTokens) {
   EXPECT_EQ(tokens(3), (std::vector<TokenId>{2, 3, 4}));
   EXPECT_EQ(tokens(5), (std::vector<TokenId>{2, 3, 4, 0}));
   EXPECT_EQ(tokens(1 << 20), (std::vector<TokenId>{2, 3, 4, 0}));
+}
+
+// "token:logprob " of the continuations, in thousandths.
+std::string Continuations(const SamplingParams& params, int64_t n,
+                          const std::vector<TokenId>& output = {}) {
+  const std::vector<float> logits = LogsOf({0.5, 0.25, 0.125, 0.125});
+  Sampler sampler = NewSampler(4);
+  std::string text;
+  const auto found = sampler.Continuations(
+      {.logits = logits, .prompt = {}, .output = output, .key = {}}, params, n);
+  for (const TokenLogprob& each : *found) {
+    text += std::to_string(each.token) + ":" +
+            std::to_string(std::lround(1000 * std::exp(each.logprob))) + " ";
+  }
+  return text;
+}
+
+TEST(SamplerContinuations, AreTheLikeliestTiesByToken) {
+  EXPECT_EQ(Continuations({}, 0), "");
+  EXPECT_EQ(Continuations({}, 1), "0:500 ");
+  EXPECT_EQ(Continuations({}, 3), "0:500 1:250 2:125 ");
+  EXPECT_EQ(Continuations({}, 9), "0:500 1:250 2:125 3:125 ");
+}
+
+// As transformers: what is banned or punished leaves no more to the others.
+TEST(SamplerContinuations, AreNotNormalisedAgain) {
+  EXPECT_EQ(Continuations({.logit_bias = {{0, -kInf}}}, 2), "1:250 2:125 ");
+  const SamplingParams punished = {.penalties = {.repetition = 2}};
+  EXPECT_EQ(Continuations(punished, 4, {0}), "0:250 1:250 2:125 3:125 ");
+}
+
+TEST(SamplerContinuations, OfBrokenLogitsAreAnError) {
+  EXPECT_EQ(
+      NewSampler(1)
+          .Continuations(
+              {.logits = std::vector<float>{kNan}, .prompt = {}, .output = {}, .key = {}}, {}, 1)
+          .status()
+          .code(),
+      ErrorCode::kNumeric);
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ enum class Fault : uint8_t {
   kDraftBelieved,
   kDraftRowsOverBudget,
   kStaleDraftPage,
+  kBeamKeepsPages,
   kEqualDisplaced,
   kDisplacedWithoutEnd,
 };
@@ -103,6 +104,7 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kDraftBelieved, "a draft is believed unchecked"},
     FaultName{Fault::kDraftRowsOverBudget, "guesses take rows that are not there"},
     FaultName{Fault::kStaleDraftPage, "a draft model keeps the position of a wrong guess"},
+    FaultName{Fault::kBeamKeepsPages, "a beam goes on with another's tokens in its own pages"},
     FaultName{Fault::kEqualDisplaced, "an equal priority displaces"},
     FaultName{Fault::kDisplacedWithoutEnd, "a sequence is displaced without end"},
 };

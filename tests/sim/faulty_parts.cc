@@ -84,6 +84,14 @@ std::unique_ptr<Sequence> FaultyCache::Fork(Sequence* lead, int32_t index, int64
   return fork;
 }
 
+void FaultyCache::ForkInto(Sequence* lead, Sequence* fork) {
+  if (fault_ != Fault::kBeamKeepsPages) return CacheManager::ForkInto(lead, fork);
+  fork->pin = tree_.Acquire(engine::NamespaceOf(*fork->request), fork->tokens, &fork->table);
+  fork->computed = fork->pin.tokens();
+  if (fork->computed < lead->computed) return CacheManager::ForkInto(lead, fork);
+  fork->tokens.assign(lead->tokens.begin(), lead->tokens.end());
+}
+
 Result<engine::ChosenToken> FaultyChooser::Choose(const Sequence& sequence,
                                                   std::span<const float> logits) {
   const auto guess = static_cast<size_t>(sequence.draft_accepted);

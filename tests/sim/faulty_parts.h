@@ -17,6 +17,7 @@ class FaultyCache : public engine::CacheManager {
   void Release(engine::Sequence* sequence) override;
   std::unique_ptr<engine::Sequence> Fork(engine::Sequence* lead, int32_t index,
                                          int64_t context) override;
+  void ForkInto(engine::Sequence* lead, engine::Sequence* fork) override;
 
  private:
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);

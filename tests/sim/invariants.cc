@@ -116,7 +116,7 @@ std::string CheckPlan(const Core& core) {
   }
   for (size_t i = 0; i < state.running.size(); ++i) {
     const engine::RunningView& running = state.running[i];
-    if (running.length - running.computed == 1 && !running.paused && !has_rows[i]) {
+    if (running.decodes() && !has_rows[i]) {
       return "a running stream gets no row: " + plan.ToString();
     }
   }

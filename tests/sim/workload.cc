@@ -85,7 +85,13 @@ Request DrawRequest(Seeded& draw, const std::vector<std::vector<TokenId>>& trunk
   if (draw.OneIn(4)) request.n = static_cast<int32_t>(draw.Between(1, 4));
   if (draw.OneIn(8)) request.max_draft = draw.Between(0, 3);
   if (draw.OneIn(8)) request.best_of = request.n + static_cast<int32_t>(draw.Between(0, 2));
-  if (request.sequence_count() == 1 && draw.OneIn(6)) {
+  if (request.best_of == 0 && draw.OneIn(5)) {
+    constexpr std::array<double, 4> kPenalties = {-0.5, 0, 1, 2};
+    request.beam_search = {.beams = static_cast<int32_t>(draw.Between(request.n, 5)),
+                           .length_penalty = kPenalties[static_cast<size_t>(draw.Between(0, 3))],
+                           .stop = static_cast<BeamStop>(draw.Between(0, 2))};
+  }
+  if (request.width() == 1 && request.beam_search.beams == 0 && draw.OneIn(6)) {
     request.pooling = draw.OneIn(3) ? Pooling::kLast : Pooling::kMean;
   }
   return request;
