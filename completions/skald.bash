@@ -35,6 +35,10 @@ _skald() {
     'run --draft'|'run --model-draft') return ;;
     'run --draft-max') return ;;
     'run --draft-min') return ;;
+    'run --beams'|'run --num-beams') return ;;
+    'run --n-best') return ;;
+    'run --length-penalty') return ;;
+    'run --early-stopping') mapfile -t COMPREPLY < <(compgen -W 'false true never' -- "$cur"); return ;;
     'run --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'chat -m'|'chat --model') return ;;
     'chat --system') return ;;
@@ -132,7 +136,7 @@ _skald() {
   esac
   case $verb in
     '') words='run chat serve tokenize logits show ls bench completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
     chat) words='-h --help -m --model --system -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;

@@ -42,17 +42,26 @@ struct Prompt {
   std::vector<TokenId> ids;
 };
 
-// A finished run. Times are those of the engine's clock.
-struct Outcome {
-  std::vector<TokenId> tokens;  // generated; a final end token included
+// What the model made of the prompt.
+struct Continuation {
+  std::vector<TokenId> tokens;  // a final end token included
   std::string text;             // of them
   FinishReason reason = FinishReason::kStop;
+  double score = 0;  // with beams
   const std::string* stop_string = nullptr;
+};
+
+// A finished run. Times are those of the engine's clock.
+struct Outcome {
+  std::vector<Continuation> continuations;  // the best first
+  bool searched = false;                    // with beams
   int64_t prompt_tokens = 0;
   double prefill_seconds = 0;  // until the first token was known
   double decode_seconds = 0;   // from then on
   uint64_t seed = 0;
   double load_seconds = 0;
+
+  const Continuation& best() const { return continuations.front(); }
 };
 
 // 32 bits: as good as 64 for choosing a tale, and a person can type it again.
@@ -92,13 +101,19 @@ class Display {
   Display(const RunOptions& options, Console& console) : options_(options), console_(console) {}
 
   Status Begin(const std::string& prompt) {
+    prompt_ = prompt;
     if (!Streams() || options_.echo == Echo::kNone || prompt.empty()) return Ok();
     last_ = prompt.back();
     return console_.WriteDim(ValidUtf8(prompt));
   }
 
+  // Another continuation of the prompt, behind an empty line.
+  Status BeginNext() {
+    RETURN_IF_ERROR(Add(last_ == '\n' ? "\n" : "\n\n"));
+    return Begin(prompt_);
+  }
+
   Status Add(const std::string& text) {
-    text_ += text;
     if (!Streams() || text.empty()) return Ok();
     last_ = text.back();
     return console_.WriteText(text);
@@ -113,14 +128,12 @@ class Display {
     return Ok();
   }
 
-  const std::string& text() const { return text_; }
-
  private:
   bool Streams() const { return options_.output.form == OutputForm::kText; }
 
   const RunOptions& options_;
   Console& console_;
-  std::string text_;
+  std::string prompt_;
   char last_ = '\n';
 };
 
@@ -130,14 +143,21 @@ class RunReader {
   RunReader(Engine& engine, RequestId id, Display& display)
       : engine_(engine), id_(id), display_(display) {}
 
-  Result<Outcome> ReadAll(TextSink& sink, const std::vector<std::string>& stop_strings) {
+  // `count` continuations come one after the other.
+  Result<Outcome> ReadAll(TextSink& sink, int32_t count,
+                          const std::vector<std::string>& stop_strings) {
+    outcome_.continuations.resize(static_cast<size_t>(count));
     TextEvent next;
     do {
       next = sink.Next();
       Take(next.event);
+      const auto index = static_cast<size_t>(next.event.sequence);
+      Continuation& continuation = outcome_.continuations[index];
+      continuation.text += next.text;
       if (next.stop_index >= 0) {
-        outcome_.stop_string = &stop_strings[static_cast<size_t>(next.stop_index)];
+        continuation.stop_string = &stop_strings[static_cast<size_t>(next.stop_index)];
       }
+      for (; write_status_.ok() && shown_ < index; ++shown_) write_status_ = display_.BeginNext();
       if (write_status_.ok()) write_status_ = display_.Add(next.text);
       if (!write_status_.ok() || InterruptScope::Requested()) engine_.Cancel(id_);
     } while (next.event.kind != EventKind::kFinished);
@@ -149,15 +169,20 @@ class RunReader {
  private:
   void Take(const Event& event) {
     if (event.kind == EventKind::kQueued) queued_seconds_ = event.seconds;
+    Continuation& continuation = outcome_.continuations[static_cast<size_t>(event.sequence)];
     if (event.kind == EventKind::kToken) {
-      if (outcome_.tokens.empty()) outcome_.prefill_seconds = event.seconds - queued_seconds_;
-      outcome_.tokens.push_back(event.token.token);
+      if (outcome_.best().tokens.empty())
+        outcome_.prefill_seconds = event.seconds - queued_seconds_;
+      continuation.tokens.push_back(event.token.token);
+    }
+    if (event.kind == EventKind::kSequenceFinished) {
+      continuation.reason = event.reason;
+      continuation.score = event.score;
     }
     if (event.kind == EventKind::kFinished) {
       const double seconds = event.seconds - queued_seconds_;
-      if (outcome_.tokens.empty()) outcome_.prefill_seconds = seconds;
+      if (outcome_.best().tokens.empty()) outcome_.prefill_seconds = seconds;
       outcome_.decode_seconds = seconds - outcome_.prefill_seconds;
-      outcome_.reason = event.reason;
     }
   }
 
@@ -165,6 +190,7 @@ class RunReader {
   const RequestId id_;
   Display& display_;
   Status write_status_;
+  size_t shown_ = 0;  // continuation
   double queued_seconds_ = 0;
   Outcome outcome_;
 };
@@ -175,6 +201,8 @@ Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
   request.sampling.seed = options.sampling.seed.has_value() ? *options.sampling.seed : DrawSeed();
   request.stop.max_tokens = options.stop.max_tokens;
   request.stop.ignore_eos = options.stop.ignore_eos;
+  request.beam_search = options.beams.params;
+  request.n = options.beams.best;
   ASSIGN_OR_RETURN(const std::shared_ptr<TextSink> sink,
                    TextSink::Create(tokenizer, request,
                                     {.stop_strings = options.stop.stop,
@@ -185,21 +213,21 @@ Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
   RETURN_IF_ERROR(display.Begin(prompt.text));
   ASSIGN_OR_RETURN(const RequestId id, engine.Submit(request, sink));
   RunReader reader(engine, id, display);
-  ASSIGN_OR_RETURN(Outcome outcome, reader.ReadAll(*sink, options.stop.stop));
+  ASSIGN_OR_RETURN(Outcome outcome, reader.ReadAll(*sink, request.n, options.stop.stop));
   RETURN_IF_ERROR(display.End());
-  outcome.text = display.text();
+  outcome.searched = request.beam_search.beams > 0;
   outcome.seed = request.sampling.seed;
   outcome.prompt_tokens = static_cast<int64_t>(prompt.ids.size());
   return outcome;
 }
 
 void WriteTimings(const Outcome& outcome, JsonWriter& json) {
-  const auto rate = [](int64_t count, double seconds) {
-    // No measurement is null, not 0.
-    return count > 0 && seconds > 0 ? static_cast<double>(count) / seconds
-                                    : std::numeric_limits<double>::quiet_NaN();
+  const auto rate = [&outcome](int64_t count, double seconds) {
+    // No measurement is null, not 0. Beams tell all tokens at once.
+    return count > 0 && seconds > 0 && !outcome.searched ? static_cast<double>(count) / seconds
+                                                         : std::numeric_limits<double>::quiet_NaN();
   };
-  const auto generated = static_cast<int64_t>(outcome.tokens.size());
+  const auto generated = static_cast<int64_t>(outcome.best().tokens.size());
   json.Key("timings").BeginObject();
   json.Key("load_seconds").Double(outcome.load_seconds);
   json.Key("prefill_seconds").Double(outcome.prefill_seconds);
@@ -210,19 +238,36 @@ void WriteTimings(const Outcome& outcome, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteContinuation(const Continuation& continuation, JsonWriter& json) {
+  json.Key("text").String(continuation.text);
+  json.Key("tokens").BeginArray();
+  for (const TokenId token : continuation.tokens) json.Int(token);
+  json.EndArray();
+  json.Key("finish_reason").String(FinishReasonName(continuation.reason));
+  json.Key("stop_string");
+  continuation.stop_string != nullptr ? json.String(*continuation.stop_string) : json.Null();
+}
+
+// Score and the texts behind the best one, for those who asked for beams.
+void WriteBeams(const Outcome& outcome, JsonWriter& json) {
+  json.Key("score").Double(outcome.best().score);
+  json.Key("others").BeginArray();
+  for (size_t i = 1; i < outcome.continuations.size(); ++i) {
+    json.BeginObject();
+    WriteContinuation(outcome.continuations[i], json);
+    json.Key("score").Double(outcome.continuations[i].score).EndObject();
+  }
+  json.EndArray();
+}
+
 std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo& info,
                    const Engine& engine) {
-  const auto generated = static_cast<int64_t>(outcome.tokens.size());
+  const auto generated = static_cast<int64_t>(outcome.best().tokens.size());
   JsonWriter json;
   json.BeginObject();
   json.Key("prompt").String(prompt.text);
-  json.Key("text").String(outcome.text);
-  json.Key("tokens").BeginArray();
-  for (const TokenId token : outcome.tokens) json.Int(token);
-  json.EndArray();
-  json.Key("finish_reason").String(FinishReasonName(outcome.reason));
-  json.Key("stop_string");
-  outcome.stop_string != nullptr ? json.String(*outcome.stop_string) : json.Null();
+  WriteContinuation(outcome.best(), json);
+  if (outcome.searched) WriteBeams(outcome, json);
   json.Key("seed").Uint(outcome.seed);
   json.Key("usage").BeginObject();
   json.Key("prompt_tokens").Int(outcome.prompt_tokens);
@@ -246,16 +291,24 @@ std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo
 
 RunStats StatsOf(const Outcome& outcome) {
   return {.prompt_tokens = outcome.prompt_tokens,
-          .completion_tokens = static_cast<int64_t>(outcome.tokens.size()),
+          .completion_tokens = static_cast<int64_t>(outcome.best().tokens.size()),
           .prefill_seconds = outcome.prefill_seconds,
           .decode_seconds = outcome.decode_seconds,
-          .finish_reason = std::string(FinishReasonName(outcome.reason)),
+          .finish_reason = std::string(FinishReasonName(outcome.best().reason)),
           .seed = outcome.seed};
+}
+
+std::string BeamLine(const Outcome& outcome, int32_t beams) {
+  return fmt::format("prompt {} tokens | {} beams, {} tokens in {:.2f} s | score {:.4f} | stop: {}",
+                     outcome.prompt_tokens, beams, outcome.best().tokens.size(),
+                     outcome.prefill_seconds + outcome.decode_seconds, outcome.best().score,
+                     FinishReasonName(outcome.best().reason));
 }
 
 // Everything the flags alone can get wrong, before a model is loaded for minutes.
 Status CheckFlags(const RunOptions& options) {
   RETURN_IF_ERROR(Validate(options.sampling.params, std::numeric_limits<TokenId>::max()));
+  RETURN_IF_ERROR(CheckBeamArgs(options.beams));
   return StopMatcher::Create(options.stop.stop).status();
 }
 
@@ -272,6 +325,7 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
   AddSamplingArgs(verb, options->sampling);
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
+  AddBeamArgs(verb, options->beams);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Run, &chosen);
 }
@@ -291,6 +345,11 @@ Status Run(const RunOptions& options, const Environment& environment, Console& c
   EngineOptions engine_options = ToEngineOptions(options.engine);
   ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
                                                                options.engine.threads, console));
+  MakeRoomForBeams(options.beams,
+                   {.prompt = static_cast<int64_t>(prompt.ids.size()),
+                    .max_tokens = options.stop.max_tokens,
+                    .model_context = model.info().context_length},
+                   &engine_options);
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache",
                              engine.isa_name(), engine.threads(), engine.context(),
@@ -300,7 +359,8 @@ Status Run(const RunOptions& options, const Environment& environment, Console& c
   outcome.load_seconds = load_seconds;
   if (options.output.form == OutputForm::kJson)
     RETURN_IF_ERROR(console.Write(ToJson(outcome, prompt, model.info(), engine)));
-  console.Note(StatsLine(StatsOf(outcome)));
+  console.Note(outcome.searched ? BeamLine(outcome, options.beams.params.beams)
+                                : StatsLine(StatsOf(outcome)));
   if (engine_options.speculation.kind != Speculation::kOff) {
     console.Detail(SpeculationLine(engine.Stats()));
   }

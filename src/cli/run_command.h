@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cli/action.h"
+#include "cli/beam_args.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
@@ -22,6 +23,7 @@ struct RunOptions {
   SamplingArgs sampling;
   EngineArgs engine;
   SpeculationArgs speculation;
+  BeamArgs beams;
   OutputArgs output;
   Echo echo = Echo::kPrompt;
 };

@@ -247,6 +247,30 @@ class CliRun(CommandTest):
         self.assertGreaterEqual(facts["numerics_version"], 1)
         self.assertEqual(facts["model"]["path"], str(bundled_model()))
 
+    def test_beams_give_the_best_texts_best_first(self):
+        flags = ("run", "-m", str(bundled_model()), "-n", "12", "--beams", "5", "--n-best", "3",
+                 "One day")
+        facts = run_json(*flags)
+        texts = [facts, *facts["others"]]
+        self.assertEqual(len({text["text"] for text in texts}), 3)
+        scores = [text["score"] for text in texts]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        done = run(*flags)
+        self.assertEqual(done.stdout.decode(),
+                         "\n\n".join("One day" + text["text"] for text in texts))
+        self.assertRegex(done.stderr.decode(), r"^prompt \d+ tokens \| 5 beams, \d+ tokens in ")
+        self.assertEqual(run(*flags, "--seed", "5", "--temp", "2").stdout, done.stdout)
+
+    def test_speculation_changes_no_text(self):
+        flags = ("run", "-m", str(bundled_model()), "-n", "60", "--seed", "2", "One day")
+        draft = str(bundled_model().parent / "tales-draft.gguf")
+        plain = run(*flags)
+        guessed = run(*flags, "--draft", draft, "--draft-min", "3", "--verbose")
+        self.assertEqual(guessed.stdout, plain.stdout)
+        self.assertRegex(guessed.stderr.decode(), r"\d+ of \d+ guessed tokens were right")
+        self.assert_ok(run(*flags, "--draft", draft, "--spec-rule", "rejection"))
+        self.assert_fails(run(*flags, "--spec-rule", "rejection"), 2, "--spec-rule says nothing")
+
     def test_a_drawn_seed_is_shown_and_repeats_the_text(self):
         flags = ("run", "-m", str(bundled_model()), "-n", "30", "One day")
         first = run_json(*flags)
