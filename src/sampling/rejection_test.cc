@@ -16,7 +16,7 @@ namespace skald::sampling {
 namespace {
 
 constexpr int kVocab = 12;
-constexpr int kDraws = 200'000;
+constexpr int kDraws = 100'000;
 const Weighing kPlain = {};
 
 RandomKey KeyAt(int position) {

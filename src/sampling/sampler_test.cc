@@ -328,7 +328,6 @@ std::string Continuations(const SamplingParams& params, int64_t n,
 }
 
 TEST(SamplerContinuations, AreTheLikeliestTiesByToken) {
-  EXPECT_EQ(Continuations({}, 0), "");
   EXPECT_EQ(Continuations({}, 1), "0:500 ");
   EXPECT_EQ(Continuations({}, 3), "0:500 1:250 2:125 ");
   EXPECT_EQ(Continuations({}, 9), "0:500 1:250 2:125 3:125 ");
