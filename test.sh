@@ -13,14 +13,15 @@ Without a lane: the unit lane. Each lane builds into build/ with a preset of its
 
   --unit            gcc, release, warnings are errors; every test: unit tests, golden models,
                     malformed files, headers, style (tidy, format, shellcheck)
-  --asan            the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+  --asan            clang, warnings are errors; the tests under AddressSanitizer and
+                    UndefinedBehaviorSanitizer
+  --bits            the commands of --unit and --asan, by two compilers, give the same bits
   --tsan            the tests that start threads, under ThreadSanitizer
   --tsan-tests      all unit tests under ThreadSanitizer
-  --clang           clang, release, warnings are errors; its command gives gcc's bits
-  --clang-tests     clang, release, warnings are errors; all tests again
-  --fuzz SECONDS    every fuzz target, SECONDS in total, with the sanitizers
+  --clang-tests     clang, release, warnings are errors; all tests again, the bits of --bits too
+  --fuzz SECONDS    every fuzz target in the build of --asan, SECONDS in total
   --clang-tidy      clang-tidy over all sources but tests (slow)
-  --all             --unit --asan --tsan --clang --fuzz 60: what .ci/run runs
+  --all             --unit --asan --bits --tsan --fuzz 60: what .ci/run runs
   -h, --help        this text
 
 The last line is "N passed, N failed". Exit code: 0 all passed, 1 something failed,
@@ -81,40 +82,45 @@ lane_unit() {
   configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release && run_ctest release
 }
 
-# Two compilers, no warnings, the same bits: the logits of clang's command and of gcc's are compared.
-lane_clang() {
-  ensure_packages build clang
-  configure clang -DSKALD_TESTS=OFF -DSKALD_WERROR=ON && build clang skald || return 1
+# Label house: checks of the sources, which no compiler option can change.
+lane_asan() {
+  ensure_packages build test clang
+  launcher=("${plain_addresses[@]}")
+  configure asan -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build asan && run_ctest asan -LE house
+}
+
+# same_bits PRESET: the logits of its command are, byte for byte, those of gcc's optimized one.
+same_bits() {
+  local preset=$1 each tokens
   configure release -DSKALD_WERROR=ON && build release skald || return 1
-  local compiler tokens
+  configure "$preset" -DSKALD_WERROR=ON && build "$preset" skald || return 1
   tokens=$(seq -s , 0 199)
-  for compiler in release clang; do
-    "$root/build/$compiler/skald" logits --tokens "$tokens" --out "$root/build/$compiler.logits" \
-      2>>"$root/build/clang.log" || return 1
+  for each in release "$preset"; do
+    "$root/build/$each/skald" logits --tokens "$tokens" --out "$root/build/$each.logits" \
+      2>>"$root/build/$preset.log" || return 1
   done
-  if cmp "$root/build/release.logits" "$root/build/clang.logits" >&2; then
+  if cmp "$root/build/release.logits" "$root/build/$preset.logits" >&2; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
   fi
 }
 
+lane_bits() {
+  ensure_packages build clang
+  same_bits asan
+}
+
 lane_clang_tests() {
   ensure_packages build test clang
   ensure_clients
-  configure clang -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build clang && run_ctest clang -LE house
-}
-
-# Label house: checks of the sources, which no compiler option can change.
-lane_asan() {
-  ensure_packages build test
-  launcher=("${plain_addresses[@]}")
-  configure asan -DSKALD_TESTS=ON && build asan && run_ctest asan -LE house
+  configure clang -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build clang && run_ctest clang -LE house &&
+    same_bits clang
 }
 
 # The programs whose tests start threads. Label process runs the command, one thread at work.
 lane_tsan() {
-  ensure_packages build test
+  ensure_packages build test clang
   launcher=("${plain_addresses[@]}")
   configure tsan -DSKALD_TESTS=ON &&
     build tsan base_test load_test engine_test server_test same_answer_test break_it_test golden_test &&
@@ -122,7 +128,7 @@ lane_tsan() {
 }
 
 lane_tsan_tests() {
-  ensure_packages build test
+  ensure_packages build test clang
   launcher=("${plain_addresses[@]}")
   configure tsan -DSKALD_TESTS=ON && build tsan && run_ctest tsan -LE 'house|process'
 }
@@ -132,8 +138,8 @@ lane_tsan_tests() {
 lane_fuzz() {
   local seconds=$1 target name corpus seeds dictionary each arguments
   ensure_packages build clang
-  configure fuzz && build fuzz fuzzers || return 1
-  local targets=("$root"/build/fuzz/*_fuzz)
+  configure asan && build asan fuzzers || return 1
+  local targets=("$root"/build/asan/*_fuzz)
   [ -x "${targets[0]}" ] || { say "no fuzz target was built"; return 1; }
   each=$((seconds / ${#targets[@]}))
   [ "$each" -gt 0 ] || each=1
@@ -187,7 +193,7 @@ lanes=()
 fuzz_seconds=60
 while [ $# -gt 0 ]; do
   case $1 in
-    --unit | --asan | --tsan | --tsan-tests | --clang | --clang-tests | --clang-tidy) lanes+=("${1#--}") ;;
+    --unit | --asan | --bits | --tsan | --tsan-tests | --clang-tests | --clang-tidy) lanes+=("${1#--}") ;;
     --fuzz)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || {
         say "error: --fuzz needs a number of seconds, got '${2:-}'"
@@ -197,7 +203,7 @@ while [ $# -gt 0 ]; do
       fuzz_seconds=$2
       shift
       ;;
-    --all) lanes+=(unit asan tsan clang fuzz) ;;
+    --all) lanes+=(unit asan bits tsan fuzz) ;;
     -h | --help)
       usage
       exit 0

@@ -35,7 +35,7 @@ endfunction()
 # Declares one room of src/: a static library skald_NAME that may use the rooms in DEPS (the include rule of
 # ARCHITECTURE.md is also checked by tools/tidy), its unit tests as one program NAME_test, each fuzzer as a program of its
 # own name (clang with -DSKALD_FUZZ=ON), and each benchmark. NO_HOT_LOOPS: no time is spent in this room, so none is spent on
-# optimizing it under the sanitizers, where that triples the time of its compilation.
+# optimizing it under the sanitizers, where that doubles the time of its compilation.
 function(room name)
   cmake_parse_arguments(ROOM "NO_HOT_LOOPS" "" "SOURCES;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;BENCHMARKS" ${ARGN})
   set(target skald_${name})
@@ -45,7 +45,7 @@ function(room name)
   foreach(dep ${ROOM_DEPS})
     target_link_libraries(${target} PUBLIC skald_${dep})
   endforeach()
-  if(ROOM_NO_HOT_LOOPS AND SKALD_SANITIZE AND NOT SKALD_FUZZ)
+  if(ROOM_NO_HOT_LOOPS AND SKALD_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
   endif()
   if(ROOM_TESTS AND SKALD_TESTS)
