@@ -6,7 +6,7 @@ set(SKALD_TEST_HEADERS <gtest/gtest.h> <algorithm> <array> <cstdint> <cstring> <
 # What tests do to compute expectations need not be fast, their compilation is half of a build: with the sanitizers a test
 # file at -O1 takes four times as long as at -O0. Code under test keeps the optimization of its library.
 if(SKALD_SANITIZE)
-  set(SKALD_TEST_OPTIMIZATION -O0)
+  set(SKALD_TEST_OPTIMIZATION -O0 -DSKALD_SANITIZED)  # by this name tests know that all is slow
 else()
   # At this level gcc 12 takes the short form of a std::string for its only one: false alarms of its flow analysis.
   set(SKALD_TEST_OPTIMIZATION -O1 -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
@@ -53,7 +53,8 @@ function(room name)
     target_link_libraries(${name}_test PRIVATE ${target} ${ROOM_TEST_LIBS})
     register_tests(${name}_test)
   endif()
-  if(SKALD_FUZZ)
+  if(SKALD_FUZZ AND ROOM_FUZZERS)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # so that the fuzzer sees where its inputs get
     foreach(fuzzer ${ROOM_FUZZERS})
       get_filename_component(fuzzer_name ${fuzzer} NAME_WE)
       add_executable(${fuzzer_name} ${fuzzer})

@@ -138,7 +138,7 @@ TEST(ChatTemplateTest, AGuardedUnknownFilterFailsOnlyWhenReached) {
 }
 
 // The sanitizers' builds are tens of times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SKALD_SANITIZED
 constexpr double kHostileSeconds = 250;
 #else
 constexpr double kHostileSeconds = 5;

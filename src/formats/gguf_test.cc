@@ -240,7 +240,7 @@ TEST(Gguf, KeysAndTensorsUpToTheirLimits) {
 // Quadratic time would be hundreds of seconds. Processor time, so that a busy machine does not
 // matter; fewer keys under the sanitizers, which are some 20 times slower.
 TEST(Gguf, ManyKeysWithALongCommonPrefixTakeNoMoreThanASecond) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SKALD_SANITIZED
   constexpr int kKeys = 3000;
 #else
   constexpr int kKeys = 60000;

@@ -22,7 +22,7 @@
 namespace skald::kv {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#if defined(SKALD_SANITIZED) || !defined(NDEBUG)
 constexpr int kEvents = 100'000;
 #else
 constexpr int kEvents = 1'000'000;

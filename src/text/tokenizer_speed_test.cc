@@ -15,7 +15,7 @@
 namespace skald {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#if defined(SKALD_SANITIZED) || !defined(NDEBUG)
 constexpr size_t kBytes = size_t{1} << 17;  // sanitizers and debug builds are about 8 times slower
 #else
 constexpr size_t kBytes = size_t{1} << 20;

@@ -205,7 +205,7 @@ std::vector<Isa> IsasOfThisCpu() {
 
 // Thread counts to try: all of them in a release build; under a sanitizer, which makes each run ten
 // times slower, the one that has most to say.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SKALD_SANITIZED
 constexpr std::array kThreadCounts = {3};
 #else
 constexpr std::array kThreadCounts = {1, 2, 3};

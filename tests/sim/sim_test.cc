@@ -15,7 +15,7 @@
 namespace skald::sim {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SKALD_SANITIZED
 constexpr uint64_t kSeeds = 300;
 #else
 constexpr uint64_t kSeeds = 5000;
