@@ -72,9 +72,9 @@ class Sampler {
   Result<std::span<const TokenLogprob>> TopLogprobs(std::span<const float> logits, int64_t n);
 
   /// For beam search: the n >= 1 tokens of the highest log probability, likeliest first, ties by
-  /// token id; fewer if fewer are possible. Penalties and biases are applied to the log probabilities of
-  /// the model's own distribution, as transformers does it; nothing is normalised again. Lies in
-  /// the sampler: valid until its next call. The key does not matter.
+  /// token id; fewer if fewer are possible. Penalties and biases are applied to the log
+  /// probabilities of the model's own distribution, as transformers does it; nothing is normalised
+  /// again. Lies in the sampler: valid until its next call. The key does not matter.
   /// Errors: kNumeric as Sample. Cost: one exponential per token.
   Result<std::span<const TokenLogprob>> Continuations(const SampleInput& input,
                                                       const SamplingParams& params, int64_t n);
