@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|chat|serve|tokenize|logits|show|ls|bench|completion) verb=$word; break ;;
+    run|chat|serve|tokenize|embed|logits|show|ls|bench|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -74,6 +74,7 @@ _skald() {
     'serve --api-key-file') return ;;
     'serve -a'|'serve --alias'|'serve --served-model-name') return ;;
     'serve --allowed-host') return ;;
+    'serve --pooling') mapfile -t COMPREPLY < <(compgen -W 'last mean none' -- "$cur"); return ;;
     'serve --parallel'|'serve --max-running') return ;;
     'serve --max-queued') return ;;
     'serve --kv-positions') return ;;
@@ -95,6 +96,16 @@ _skald() {
     'tokenize --decode') return ;;
     'tokenize -m'|'tokenize --model') return ;;
     'tokenize --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'embed -p'|'embed --prompt') return ;;
+    'embed -f'|'embed --file') return ;;
+    'embed -m'|'embed --model') return ;;
+    'embed --pooling') mapfile -t COMPREPLY < <(compgen -W 'last mean none' -- "$cur"); return ;;
+    'embed -c'|'embed --ctx-size') return ;;
+    'embed -t'|'embed --threads') return ;;
+    'embed --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
+    'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'embed --chunk') return ;;
+    'embed --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'logits -m'|'logits --model') return ;;
     'logits --tokens') return ;;
     'logits --tokens-file') return ;;
@@ -135,11 +146,12 @@ _skald() {
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run chat serve tokenize logits show ls bench completion -h --help --version' ;;
+    '') words='run chat serve tokenize embed logits show ls bench completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
     chat) words='-h --help -m --model --system -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --api-key-file -a --alias --served-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --drain -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
+    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;

@@ -107,8 +107,8 @@ class Engine {
   /// Queues a request; its events go to `sink`, which lives as long as the engine needs it. Returns
   /// at once.
   /// Errors: kInvalidArgument (empty prompt, token out of range, parameters, a sink too small),
-  /// kResourceExhausted: the prompt is longer than the context, the request can need more pages
-  /// than there are, or the queue is full; with the numbers.
+  /// kResourceExhausted: the prompt is longer than the context, or the request can need more pages
+  /// than there are; kUnavailable: the queue is full; with the numbers.
   Result<RequestId> Submit(Request request, std::shared_ptr<EventSink> sink);
 
   /// Ends a request in whatever state it is, before the next step, and frees what it held. Its sink
@@ -117,6 +117,10 @@ class Engine {
 
   /// As of the last step.
   EngineStats Stats() const;
+
+  /// The requests that have not ended, in the order of Submit, as of a step not long ago (some 20
+  /// ms). Those that have come since are missing.
+  std::vector<RequestProgress> Requests() const;
 
   /// Called once per generated token; false ends the request with kCancelled. The prompt is checked
   /// for cancellation between chunks by calling it with token kNoToken. Runs on the engine thread

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "skald/request.h"
 
@@ -62,6 +64,35 @@ struct EngineStats {
   Histogram ttft_seconds;   ///< from Submit to a request's first token
   Histogram tbt_seconds;    ///< between two tokens of a sequence
   Histogram step_seconds;
+  // Of requests that have ended, but for those that were cut off (cancelled, deadline, error).
+  Histogram e2e_seconds;        ///< from Submit to the end
+  Histogram inference_seconds;  ///< from the first admission to the end
+  Histogram prefill_seconds;    ///< of that, until the first token (or the embedding)
+  Histogram decode_seconds;     ///< and from then on
+};
+
+/// Where a request is on its way.
+enum class RequestPhase : uint8_t {
+  kQueued,     ///< never had pages
+  kPrefill,    ///< its prompt is computed
+  kDecode,     ///< a sequence of it makes tokens
+  kPreempted,  ///< all its sequences wait for pages, after they had some
+};
+
+/// "queued", "prefill", "decode", "preempted".
+std::string_view RequestPhaseName(RequestPhase phase);
+
+/// A request that has not ended, in numbers.
+struct RequestProgress {
+  RequestId id = {};
+  std::string label = {};  ///< Request::label
+  RequestPhase phase = RequestPhase::kQueued;
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;    ///< of these, found in the cache at the first admission
+  int64_t computed_tokens = 0;  ///< positions whose K and V stand in pages, of all its sequences
+  int64_t output_tokens = 0;    ///< of all its sequences
+  int64_t pages = 0;            ///< of all its sequences: one that they share counts for each
+  int32_t sequences = 0;
 };
 
 }  // namespace skald

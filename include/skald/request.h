@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -106,6 +107,8 @@ struct Request {
   /// log probabilities; temperature, filters and seed do not matter. Tokens come when the search is
   /// over, without log probabilities; what a listener ends then is cut, not searched anew.
   BeamParams beam_search = {};
+  /// For people who look at what runs (RequestProgress); nothing depends on it.
+  std::string label = {};
 
   /// Sequences of the answer, before the best of them are chosen.
   int32_t sequence_count() const { return best_of > n ? best_of : n; }

@@ -53,6 +53,8 @@ struct ServerOptions {
   std::string secret = {};
   /// The time of day in seconds since 1970.
   std::function<int64_t()> unix_seconds = nullptr;
+  /// What an embedding is made of; kNone: there are none.
+  Pooling pooling = Pooling::kLast;
   int64_t max_connections = 1024;
   size_t max_body_bytes = size_t{8} << 20;
   double head_seconds = 10;   ///< for a request's head to come

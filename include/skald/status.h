@@ -28,6 +28,7 @@ enum class ErrorCode : uint8_t {
   kResourceExhausted,  ///< Does not fit: memory, pages, context.
   kCancelled,          ///< The caller asked to stop.
   kNumeric,            ///< A computation produced NaN or infinity (weights broken).
+  kUnavailable,        ///< Not now: a queue is full. The same may go well later.
 };
 
 /// The name of `code` as it stands in messages and JSON, e.g. "bad_model".

@@ -130,6 +130,13 @@ JsonWriter& JsonWriter::Double(double number) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Float(float number) {
+  if (!std::isfinite(number)) return Null();
+  BeforeValue();
+  AppendNumber(number, &out_);
+  return *this;
+}
+
 JsonWriter& JsonWriter::Bool(bool value) {
   BeforeValue();
   out_ += value ? "true" : "false";

@@ -40,6 +40,8 @@ class JsonWriter {
   JsonWriter& Uint(uint64_t number);
   /// The shortest digits that read back as the same double; null if not finite.
   JsonWriter& Double(double number);
+  /// The shortest digits that read back as the same float; null if not finite.
+  JsonWriter& Float(float number);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
 

@@ -13,6 +13,7 @@ std::string_view ErrorCodeName(ErrorCode code) {
     case ErrorCode::kResourceExhausted: return "resource_exhausted";
     case ErrorCode::kCancelled: return "cancelled";
     case ErrorCode::kNumeric: return "numeric";
+    case ErrorCode::kUnavailable: return "unavailable";
   }
   return "unknown";
 }

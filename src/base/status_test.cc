@@ -44,10 +44,10 @@ TEST(Status, ContextOnOkStaysOk) {
 
 TEST(Status, EveryCodeHasItsOwnName) {
   std::set<std::string_view> names;
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kNumeric); ++code) {
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kUnavailable); ++code) {
     names.insert(ErrorCodeName(static_cast<ErrorCode>(code)));
   }
-  EXPECT_EQ(names.size(), static_cast<size_t>(ErrorCode::kNumeric) + 1);
+  EXPECT_EQ(names.size(), static_cast<size_t>(ErrorCode::kUnavailable) + 1);
   EXPECT_FALSE(names.contains("unknown"));
 }
 

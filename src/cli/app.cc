@@ -12,6 +12,7 @@
 #include "cli/chat_command.h"
 #include "cli/completion.h"
 #include "cli/console.h"
+#include "cli/embed_command.h"
 #include "cli/environment.h"
 #include "cli/interrupt.h"
 #include "cli/logits_command.h"
@@ -142,6 +143,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddChatCommand(*app, chosen);
   AddServeCommand(*app, chosen);
   AddTokenizeCommand(*app, chosen);
+  AddEmbedCommand(*app, chosen);
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);
   AddLsCommand(*app, chosen);

@@ -68,6 +68,7 @@ TEST(ExitCodeOf, GivesEachKindOfErrorItsOwn) {
   EXPECT_EQ(static_cast<int>(ExitCodeOf(ErrorCode::kResourceExhausted)), 7);
   EXPECT_EQ(static_cast<int>(ExitCodeOf(ErrorCode::kCancelled)), 8);
   EXPECT_EQ(static_cast<int>(ExitCodeOf(ErrorCode::kNumeric)), 9);
+  EXPECT_EQ(static_cast<int>(ExitCodeOf(ErrorCode::kUnavailable)), 10);
 }
 
 }  // namespace

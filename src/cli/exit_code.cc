@@ -15,6 +15,7 @@ ExitCode ExitCodeOf(ErrorCode code) {
     case ErrorCode::kResourceExhausted: return ExitCode::kResourceExhausted;
     case ErrorCode::kCancelled: return ExitCode::kCancelled;
     case ErrorCode::kNumeric: return ExitCode::kNumeric;
+    case ErrorCode::kUnavailable: return ExitCode::kUnavailable;
   }
   UNREACHABLE();
 }

@@ -37,6 +37,11 @@ constexpr std::array<Choice<KvCacheType>, 3> kKvTypes = {{
     {"bf16", KvCacheType::kBF16},
     {"f32", KvCacheType::kF32},
 }};
+constexpr std::array<Choice<Pooling>, 3> kPoolings = {{
+    {"last", Pooling::kLast},
+    {"mean", Pooling::kMean},
+    {"none", Pooling::kNone},
+}};
 constexpr std::array<Choice<ColorMode>, 3> kColorModes = {{
     {"auto", ColorMode::kAuto},
     {"always", ColorMode::kAlways},
@@ -166,6 +171,14 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
              return Ok();
            })
       .Group(kSamplingGroup);
+}
+
+AddedFlag AddPooling(CLI::App& app, Pooling& pooling) {
+  return AddChoice(app,
+                   {"--pooling",
+                    "an embedding is the hidden state of the last token or the mean of all; "
+                    "none: there are none (default last)"},
+                   pooling, kPoolings);
 }
 
 void AddStopArgs(CLI::App& app, StopArgs& args) {

@@ -12,6 +12,7 @@
 #include "cli/cli11_forward.h"
 #include "cli/console.h"
 #include "cli/environment.h"
+#include "cli/flags.h"
 #include "skald/engine.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
@@ -53,6 +54,9 @@ struct SamplingArgs {
   std::optional<uint64_t> seed;  ///< unset: draw one
 };
 void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
+
+/// --pooling: what an embedding is made of.
+AddedFlag AddPooling(CLI::App& app, Pooling& pooling);
 
 /// -n, --stop, --ignore-eos
 struct StopArgs {

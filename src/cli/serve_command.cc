@@ -94,6 +94,7 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                 options.alias));
   group(AddTexts(app, {"--allowed-host", "name that requests may give as Host; repeatable"},
                  kTextType, options.allowed_hosts));
+  group(AddPooling(app, options.pooling));
   group(AddInt<int64_t>(app,
                         {"--parallel,--max-running", "sequences computed together (default 16)"},
                         options.max_running, {1, 1024}));
@@ -149,6 +150,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
                                   .allowed_hosts = options.allowed_hosts,
                                   .secret = DrawSecret(),
                                   .unix_seconds = UnixSeconds,
+                                  .pooling = options.pooling,
                                   .max_connections = options.max_connections,
                                   .drain_seconds = static_cast<double>(options.drain_seconds)};
   if (options.api_key_file) {

@@ -159,6 +159,8 @@ void Core::Admit() {
     if (request.beams) AdmitOtherBeams(*sequence);
     if (!request.admitted) {
       request.admitted = true;
+      request.admitted_seconds = clock_.Seconds();
+      request.cached_tokens = sequence->computed;
       stats_.prompt_tokens += sequence->length();
       stats_.prompt_tokens_cached += sequence->computed;
       stats_.queue_seconds.Add(clock_.Seconds() - request.submitted_seconds);
@@ -231,8 +233,21 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   }
   for (; last < count; ++last) EmitEnd(state, last, reason, 0);
   ++stats_.finished[static_cast<size_t>(reason)];
+  CountTimes(*state, reason);
   Event event = {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)};
   Emit(state, &event);
+}
+
+void Core::CountTimes(const RequestState& ended, FinishReason reason) {
+  const bool whole = reason == FinishReason::kStop || reason == FinishReason::kLength ||
+                     reason == FinishReason::kContext;
+  if (!whole) return;
+  const double now = clock_.Seconds();
+  const double first_token = ended.first_token_seconds.value_or(now);
+  stats_.e2e_seconds.Add(now - ended.submitted_seconds);
+  stats_.inference_seconds.Add(now - ended.admitted_seconds);
+  stats_.prefill_seconds.Add(first_token - ended.admitted_seconds);
+  stats_.decode_seconds.Add(now - first_token);
 }
 
 // Takes a sequence from its list and its pages from it.
@@ -270,6 +285,11 @@ void Core::EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int6
   const int32_t index = state->beams ? 0 : sequence.index;
   Event event = {.kind = kind, .sequence = index, .done = done, .total = total};
   Emit(state, &event);
+}
+
+void Core::Progress(std::vector<RequestProgress>* progress) const {
+  progress->resize(requests_.size());
+  for (size_t i = 0; i < requests_.size(); ++i) (*progress)[i] = ProgressOf(*requests_[i]);
 }
 
 EngineStats Core::Stats() const {

@@ -71,6 +71,8 @@ class Core {
   int64_t waiting_count() const { return static_cast<int64_t>(waiting_.size()); }
   /// Counters, and the state of now.
   EngineStats Stats() const;
+  /// Overwrites `*progress`, whose memory is used again.
+  void Progress(std::vector<RequestProgress>* progress) const;
 
   /// For the invariants of the simulation.
   const std::vector<std::unique_ptr<RequestState>>& requests() const { return requests_; }
@@ -101,6 +103,7 @@ class Core {
   void PreemptOne(Sequence* sequence);
   void FinishSequence(Sequence* sequence, FinishReason reason);
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
+  void CountTimes(const RequestState& ended, FinishReason reason);
   void Retire(Sequence* sequence);
   void RemoveFinished();
   void EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score);

@@ -207,6 +207,7 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
     stats_.tbt_seconds.Add(now - sequence->last_token_seconds);
   } else if (sequence->index == 0) {
     stats_.ttft_seconds.Add(now - state->submitted_seconds);
+    state->first_token_seconds = now;
   }
   sequence->tokens.push_back(chosen->token);
   sequence->logprob_sum += chosen->logprob.value_or(0);

@@ -124,6 +124,7 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
 void Engine::Cancel(RequestId id) { state_->loop.Cancel(id); }
 
 EngineStats Engine::Stats() const { return state_->loop.Stats(); }
+std::vector<RequestProgress> Engine::Requests() const { return state_->loop.Requests(); }
 
 Result<Completion> Engine::Generate(const Request& request, const OnToken& on_token) {
   const auto sink = std::make_shared<engine::CompletionSink>(request, on_token);

@@ -11,6 +11,10 @@ namespace {
 // deadlines hold while nothing computes.
 constexpr std::chrono::milliseconds kPoll(5);
 
+// How old the list of requests may be while steps go on: a person looks at it, and a step of a
+// small model takes less time than to write a thousand lines of it.
+constexpr double kRequestsSeconds = 0.02;
+
 }  // namespace
 
 EngineLoop::EngineLoop(Core* core, const Clock* clock, int64_t max_queued)
@@ -32,9 +36,9 @@ Result<RequestId> EngineLoop::Submit(Request request, std::shared_ptr<EventSink>
   const int64_t queued = stats_.waiting + static_cast<int64_t>(arrivals_.size());
   if (queued >= max_queued_) {
     ++refused_;
-    return Status(ErrorCode::kResourceExhausted, "the queue is full: " + std::to_string(queued) +
-                                                     " requests wait, at most " +
-                                                     std::to_string(max_queued_));
+    return Status(ErrorCode::kUnavailable, "the queue is full: " + std::to_string(queued) +
+                                               " requests wait, at most " +
+                                               std::to_string(max_queued_));
   }
   const RequestId id{next_id_++};
   arrivals_.push_back({.id = id,
@@ -63,6 +67,11 @@ EngineStats EngineLoop::Stats() const {
   return stats;
 }
 
+std::vector<RequestProgress> EngineLoop::Requests() const {
+  const std::lock_guard lock(mutex_);
+  return requests_;
+}
+
 void EngineLoop::Run(FunctionRef<void()> work) {
   Job job{.work = work};
   std::unique_lock lock(mutex_);
@@ -75,10 +84,18 @@ bool EngineLoop::HasNews() const {
   return stop_ || !arrivals_.empty() || !cancels_.empty() || !jobs_.empty();
 }
 
+void EngineLoop::LookAtCore() {
+  stats_ = core_.Stats();
+  const double now = clock_.Seconds();
+  if (!core_.idle() && now - requests_seconds_ < kRequestsSeconds) return;
+  requests_seconds_ = now;
+  core_.Progress(&requests_);
+}
+
 // Waits until there is something to do and takes what clients asked. False: the end.
 bool EngineLoop::TakeNews() {
   std::unique_lock lock(mutex_);
-  stats_ = core_.Stats();
+  LookAtCore();
   const auto has_news = [this] { return HasNews(); };
   if (core_.idle()) {
     news_.wait(lock, has_news);

@@ -23,12 +23,13 @@ class EngineLoop {
   /// Cancels what is left and ends the thread.
   ~EngineLoop();
 
-  /// A request that CheckRequest has accepted. Errors: kResourceExhausted, the queue is full.
+  /// A request that CheckRequest has accepted. Errors: kUnavailable, the queue is full.
   Result<RequestId> Submit(Request request, std::shared_ptr<EventSink> sink);
   void Cancel(RequestId id);
   /// Counts a request that was refused before it came here.
   void CountRefusal();
   EngineStats Stats() const;
+  std::vector<RequestProgress> Requests() const;
 
   /// Runs `work` on the engine thread between two steps and returns when it is done.
   void Run(FunctionRef<void()> work);
@@ -43,6 +44,7 @@ class EngineLoop {
   void Main();
   bool HasNews() const;
   bool TakeNews();
+  void LookAtCore();
 
   Core& core_;
   const Clock& clock_;
@@ -59,6 +61,8 @@ class EngineLoop {
   uint64_t next_id_ = 1;
   int64_t refused_ = 0;
   EngineStats stats_;
+  std::vector<RequestProgress> requests_;
+  double requests_seconds_ = 0;  // when they were looked at
 
   // What TakeNews took, for the engine thread.
   std::vector<Arrival> new_arrivals_;

@@ -11,6 +11,16 @@ constexpr double kPerDecade = 10;
 
 }  // namespace
 
+std::string_view RequestPhaseName(RequestPhase phase) {
+  switch (phase) {
+    case RequestPhase::kQueued: return "queued";
+    case RequestPhase::kPrefill: return "prefill";
+    case RequestPhase::kDecode: return "decode";
+    case RequestPhase::kPreempted: return "preempted";
+  }
+  return "unknown";
+}
+
 double Histogram::UpperBound(int index) { return kFirstBound * std::pow(10, index / kPerDecade); }
 
 void Histogram::Add(double seconds) {

@@ -238,7 +238,7 @@ TEST_F(EngineTrafficTest, AFullQueueRefusesWithTheNumbers) {
     queues.push_back(std::make_shared<EventQueue>());
     refused = engine.Submit(Ask("Once upon a time", 400), queues.back()).status();
   }
-  EXPECT_EQ(ErrorCodeName(refused.code()), ErrorCodeName(ErrorCode::kResourceExhausted));
+  EXPECT_EQ(ErrorCodeName(refused.code()), ErrorCodeName(ErrorCode::kUnavailable));
   EXPECT_NE(refused.message().find("the queue is full: 2 requests wait, at most 2"),
             std::string::npos)
       << refused.message();

@@ -108,6 +108,35 @@ bool GoesBefore(const Sequence& a, const Sequence& b) {
   return key(a) < key(b);
 }
 
+namespace {
+
+RequestPhase PhaseOf(const RequestState& request) {
+  const auto any = [&](Phase phase) {
+    return std::any_of(request.sequences.begin(), request.sequences.end(),
+                       [&](const auto& sequence) { return sequence->phase() == phase; });
+  };
+  if (any(Phase::kDecode)) return RequestPhase::kDecode;
+  if (any(Phase::kPrefill)) return RequestPhase::kPrefill;
+  return request.admitted ? RequestPhase::kPreempted : RequestPhase::kQueued;
+}
+
+}  // namespace
+
+RequestProgress ProgressOf(const RequestState& request) {
+  RequestProgress progress = {.id = request.id,
+                              .label = request.request.label,
+                              .phase = PhaseOf(request),
+                              .prompt_tokens = request.prompt_tokens,
+                              .cached_tokens = request.cached_tokens,
+                              .sequences = request.request.width()};
+  for (const auto& sequence : request.sequences) {
+    progress.computed_tokens += sequence->computed;
+    progress.output_tokens += static_cast<int64_t>(sequence->output().size());
+    progress.pages += static_cast<int64_t>(sequence->table.pages().size());
+  }
+  return progress;
+}
+
 std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId> end_tokens,
                                         kv::PagePool* pool, int64_t context) {
   auto state = std::make_unique<RequestState>();

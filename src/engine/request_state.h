@@ -27,6 +27,7 @@
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
 #include "sampling/filters.h"
+#include "skald/engine_stats.h"
 #include "skald/request.h"
 
 namespace skald::engine {
@@ -112,6 +113,9 @@ struct RequestState {
   /// Sequences of the answer that have not ended, those not forked yet included.
   int32_t unfinished = 0;
   bool admitted = false;  ///< at least once
+  double admitted_seconds = 0;
+  int64_t cached_tokens = 0;  ///< found in the cache when it was admitted first
+  std::optional<double> first_token_seconds;
   int32_t priority = 0;   ///< the request's, until it has been overtaken too often
   int32_t overtaken = 0;  ///< later requests that were admitted while it waited
   bool gone = false;      ///< nobody listens: cancel
@@ -136,6 +140,9 @@ struct RequestState {
 
 /// True if `a` goes first: higher priority, then earlier Submit, then lower sequence.
 bool GoesBefore(const Sequence& a, const Sequence& b);
+
+/// How far it is.
+RequestProgress ProgressOf(const RequestState& request);
 
 /// A request that CheckRequest (request_check.h) has accepted, as it enters the engine. `pool` is
 /// for the page table of its first sequence; `end_tokens` are the model's own.

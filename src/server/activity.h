@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "server/clock.h"
+
 namespace skald::server {
 
 /// The engine is alive if, while any generation waits for it, something came from it lately. A
@@ -27,6 +29,34 @@ class Activity {
  private:
   int64_t waiting_ = 0;
   double last_progress_ = 0;
+};
+
+/// One exchange's share in an Activity: waits for the engine, or does not.
+class EngineWait {
+ public:
+  /// Both outlive it.
+  EngineWait(Activity& activity, const Clock& clock) : activity_(activity), clock_(clock) {}
+  ~EngineWait() { End(); }
+  EngineWait(const EngineWait&) = delete;
+  EngineWait& operator=(const EngineWait&) = delete;
+
+  /// Begins or goes on.
+  void Begin() {
+    if (!waits_) activity_.Begin(clock_.Now());
+    waits_ = true;
+  }
+  void End() {
+    if (waits_) activity_.End();
+    waits_ = false;
+  }
+  /// Something came from the engine.
+  void Progress() { activity_.Progress(clock_.Now()); }
+  bool waits() const { return waits_; }
+
+ private:
+  Activity& activity_;
+  const Clock& clock_;
+  bool waits_ = false;
 };
 
 inline void Activity::Begin(double now) {

@@ -95,7 +95,26 @@ void WriteReason(const Choice& choice, JsonWriter& json) {
   choice.stop_string ? json.String(*choice.stop_string) : json.Null();
 }
 
+// Names of fields that nobody knows, as one field value.
+std::string IgnoredNames(const std::vector<std::string>& names) {
+  constexpr size_t kBytesMax = 400;
+  std::string list;
+  for (const std::string& name : names) {
+    if (list.size() + name.size() > kBytesMax) return list + ", ...";
+    if (!list.empty()) list += ", ";
+    for (const char c : name) list += c > 0x20 && c < 0x7F && c != ',' ? c : '?';
+  }
+  return list;
+}
+
 }  // namespace
+
+std::vector<HttpField> AnswerFields(const std::string& id,
+                                    const std::vector<std::string>& ignored) {
+  std::vector<HttpField> fields = {{"x-request-id", id}};
+  if (!ignored.empty()) fields.push_back({"x-skald-ignored-params", IgnoredNames(ignored)});
+  return fields;
+}
 
 int64_t CharactersIn(std::string_view text) {
   return std::count_if(text.begin(), text.end(),

@@ -54,6 +54,10 @@ struct AnswerFrame {
   bool with_logprobs = false;
 };
 
+/// The fields of every answer to a request that the engine computes: its id, and the names of
+/// fields that nobody knows.
+std::vector<HttpField> AnswerFields(const std::string& id, const std::vector<std::string>& ignored);
+
 /// Characters of a text in UTF-8; of other bytes at most as many.
 int64_t CharactersIn(std::string_view text);
 

@@ -24,9 +24,8 @@ ApiError Overloaded(std::string message) {
 ApiError FromEngine(const Status& status) {
   switch (status.code()) {
     case ErrorCode::kInvalidArgument: return BadRequest({}, status.message());
-    // The engine says so of a full queue and of a request that can never fit.
+    case ErrorCode::kUnavailable: return Overloaded(status.message());
     case ErrorCode::kResourceExhausted:
-      if (status.message().find("queue") != std::string::npos) return Overloaded(status.message());
       return {.status = 400, .message = status.message(), .code = "context_length_exceeded"};
     default: return {.status = 500, .message = "the engine could not run the request"};
   }

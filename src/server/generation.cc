@@ -19,29 +19,13 @@ bool IsEnd(FinishReason reason) {
          reason == FinishReason::kContext;
 }
 
-// Names of fields that nobody knows, as one field value.
-std::string IgnoredNames(const std::vector<std::string>& names) {
-  constexpr size_t kBytesMax = 400;
-  std::string list;
-  for (const std::string& name : names) {
-    if (list.size() + name.size() > kBytesMax) return list + ", ...";
-    if (!list.empty()) list += ", ";
-    for (const char c : name) list += c > 0x20 && c < 0x7F && c != ',' ? c : '?';
-  }
-  return list;
-}
-
-std::vector<HttpField> AnswerFields(const std::string& id, const GenerationRequest& request) {
-  std::vector<HttpField> fields = {{"x-request-id", id}};
-  if (!request.ignored.empty())
-    fields.push_back({"x-skald-ignored-params", IgnoredNames(request.ignored)});
-  return fields;
-}
-
 }  // namespace
 
 Generation::Generation(GenerationContext context, AnswerChannel& channel, GenerationName name)
-    : context_(std::move(context)), channel_(&channel), name_(std::move(name)) {}
+    : context_(std::move(context)),
+      channel_(&channel),
+      name_(std::move(name)),
+      wait_(context_.activity, context_.clock) {}
 
 Generation::~Generation() { CancelParts(); }
 
@@ -52,16 +36,6 @@ ExchangeSummary Generation::Summary() const {
           .output_tokens = usage_.completion_tokens};
 }
 
-void Generation::WaitForEngine() {
-  if (!waiting_) context_.activity.Begin(context_.clock.Now());
-  waiting_ = true;
-}
-
-void Generation::StopWaiting() {
-  if (waiting_) context_.activity.End();
-  waiting_ = false;
-}
-
 void Generation::CancelParts() {
   for (Part& part : parts_) {
     if (part.finished) continue;
@@ -69,7 +43,7 @@ void Generation::CancelParts() {
     part.sink->Close();
     context_.engine.Cancel(part.id);
   }
-  StopWaiting();
+  wait_.End();
 }
 
 void Generation::OnGone() {
@@ -78,7 +52,7 @@ void Generation::OnGone() {
 }
 
 void Generation::OnWritable() {
-  if (!waiting_ && !parts_.empty()) ReadEvents();
+  if (!wait_.waits() && !parts_.empty()) ReadEvents();
 }
 
 void Generation::OnShutdown() {
@@ -105,7 +79,7 @@ void Generation::Fail(const ApiError& error) {
     return;
   }
   HttpResponse response = ToResponse(error);
-  const std::vector<HttpField> fields = AnswerFields(name_.id, request_);
+  const std::vector<HttpField> fields = AnswerFields(name_.id, request_.ignored);
   response.fields.insert(response.fields.end(), fields.begin(), fields.end());
   channel.Respond(std::move(response));
 }
@@ -128,14 +102,15 @@ void Generation::Start(PreparedGeneration prepared) {
     }
     Request& request = prepared.engine_requests[i];
     request.sampling.seed = seed;
+    request.label = name_.label;
     usage_.prompt_tokens += static_cast<int64_t>(request.prompt.size());
     if (!Submit(i, std::move(request))) return;
   }
-  WaitForEngine();
+  wait_.Begin();
   streaming_ = request_.stream;
   if (!streaming_) return;
   last_write_ = context_.clock.Now();
-  channel_->BeginStream(AnswerFields(name_.id, request_));
+  channel_->BeginStream(AnswerFields(name_.id, request_.ignored));
 }
 
 // False if it was refused, and that was the answer.
@@ -168,14 +143,14 @@ bool Generation::Submit(size_t index, Request request) {
 void Generation::ReadEvents() {
   if (channel_ == nullptr) return;
   const std::shared_ptr<Generation> alive = shared_from_this();
-  context_.activity.Progress(context_.clock.Now());
+  wait_.Progress();
   for (Part& part : parts_) {
-    if (streaming_ && channel_->backlog() > kBacklogMax) return StopWaiting();
+    if (streaming_ && channel_->backlog() > kBacklogMax) return wait_.End();
     ReadPart(part);
     if (channel_ == nullptr) return;
     if (streaming_) SendPieces();
   }
-  WaitForEngine();
+  wait_.Begin();
   if (std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.finished; }))
     Finish();
 }
@@ -295,11 +270,11 @@ std::vector<Choice> Generation::Best() {
 }
 
 void Generation::Finish() {
-  StopWaiting();
+  wait_.End();
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
   if (!streaming_) {
-    channel.Respond(
-        {.fields = AnswerFields(name_.id, request_), .body = answer_->Whole(Best(), usage_)});
+    channel.Respond({.fields = AnswerFields(name_.id, request_.ignored),
+                     .body = answer_->Whole(Best(), usage_)});
     return;
   }
   if (request_.include_usage) channel.Write(answer_->UsageChunk(usage_));

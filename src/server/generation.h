@@ -25,7 +25,7 @@ namespace skald::server {
 /// Runs a function on the I/O thread, soon. May be called by any thread.
 using Post = std::function<void(std::function<void()>)>;
 
-/// What all generations of a server share. References outlive every generation.
+/// What all exchanges that use the engine share. References outlive every one.
 struct GenerationContext {
   const ServedModel& served;
   Engine& engine;
@@ -37,6 +37,7 @@ struct GenerationContext {
 /// What is a generation's own from the start.
 struct GenerationName {
   std::string id;           ///< of the answer, and x-request-id
+  std::string label;        ///< of its requests in the engine
   uint64_t drawn_seed = 0;  ///< for a request that gives none
 };
 
@@ -88,20 +89,18 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   std::vector<Choice> Best();
   void FailWith(const Event& finished);
   void CancelParts();
-  void WaitForEngine();
-  void StopWaiting();
   void WriteOut(std::string_view bytes);
 
   GenerationContext context_;
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
   GenerationName name_;
+  EngineWait wait_;
   GenerationRequest request_;
   std::optional<Answer> answer_;
   std::vector<Part> parts_;
   std::vector<Sequence> sequences_;
   Usage usage_;
   bool streaming_ = false;
-  bool waiting_ = false;  // for the engine, as Activity counts
   double last_write_ = 0;
 };
 

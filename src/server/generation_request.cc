@@ -311,12 +311,13 @@ void ReadLogprobs(Fields& fields, Request& request) {
 
 }  // namespace
 
-OrError<std::vector<PromptInput>> ReadPrompts(std::string_view name, const json::value& value) {
+OrError<std::vector<PromptInput>> ReadPrompts(std::string_view name, const json::value& value,
+                                              size_t most) {
   std::vector<PromptInput> prompts;
   const json::array* list = value.if_array();
   const bool is_list = list != nullptr && !list->empty() && !list->front().is_number();
   const bool good =
-      is_list ? list->size() <= kMaxPrompts &&
+      is_list ? list->size() <= most &&
                     std::all_of(list->begin(), list->end(),
                                 [&](const json::value& each) { return ReadPrompt(each, prompts); })
               : ReadPrompt(value, prompts);
@@ -325,7 +326,7 @@ OrError<std::vector<PromptInput>> ReadPrompts(std::string_view name, const json:
       std::string(name),
       fmt::format("{} is {}, expected a string, an array of token ids, or an array of "
                   "at most {} of one or the other",
-                  name, Shown(value), kMaxPrompts));
+                  name, Shown(value), most));
 }
 
 OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {

@@ -59,9 +59,10 @@ struct GenerationRequest {
 OrError<GenerationRequest> ReadCompletionRequest(const boost::json::value& body);
 OrError<GenerationRequest> ReadChatRequest(const boost::json::value& body);
 
-/// A token id or an array of them, a string or an array of strings: what `prompt` may be, for other
-/// routes, too.
+/// A string, an array of token ids, or an array of at most `most` of one or the other: what
+/// `prompt` may be, and the field `name` of other routes.
 OrError<std::vector<PromptInput>> ReadPrompts(std::string_view name,
-                                              const boost::json::value& value);
+                                              const boost::json::value& value,
+                                              size_t most = kMaxPrompts);
 
 }  // namespace skald::server

@@ -1,8 +1,10 @@
-// Fuzz target: a body to a GenerationRequest, by both routes. Whatever is taken is in range.
+// Fuzz target: a body to a GenerationRequest, by both routes, and to an EmbeddingRequest. Whatever
+// is taken is in range.
 #include <cstdint>
 #include <string_view>
 
 #include "base/check.h"
+#include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "server/json_reader.h"
 
@@ -47,6 +49,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       CheckRanges(*taken);
     else
       CHECK(std::get<ApiError>(read).status == 400);
+  }
+  const auto embedding = ReadEmbeddingRequest(*json);
+  if (const auto* taken = std::get_if<EmbeddingRequest>(&embedding)) {
+    CHECK(!taken->inputs.empty() && taken->inputs.size() <= kMaxEmbeddingInputs);
+    CHECK(!taken->dimensions || *taken->dimensions >= 1);
+  } else {
+    CHECK(std::get<ApiError>(embedding).status == 400);
   }
   return 0;
 }

@@ -26,8 +26,8 @@ std::string LabelValue(std::string_view text) {
 // Writes one family after the other: the lines of a family must stand together.
 class Writer {
  public:
-  explicit Writer(std::string_view model_name)
-      : model_(fmt::format("model_name=\"{}\"", LabelValue(model_name))) {}
+  // `labels` are of every sample.
+  explicit Writer(std::string labels) : labels_(std::move(labels)) {}
 
   void Gauge(std::string_view name, std::string_view help, double value) {
     Head(name, help, "gauge");
@@ -42,14 +42,14 @@ class Writer {
   }
   void Sample(std::string_view name, std::string_view labels, double value) {
     out_ +=
-        fmt::format("{}{{{}{}{}}} {}\n", name, model_, labels.empty() ? "" : ",", labels, value);
+        fmt::format("{}{{{}{}{}}} {}\n", name, labels_, labels.empty() ? "" : ",", labels, value);
   }
   void Times(std::string_view name, std::string_view help, const Histogram& histogram);
 
   std::string Take() { return std::move(out_); }
 
  private:
-  std::string model_;
+  std::string labels_;
   std::string out_;
 };
 
@@ -69,14 +69,33 @@ void Writer::Times(std::string_view name, std::string_view help, const Histogram
   Sample(fmt::format("{}_count", name), {}, static_cast<double>(histogram.count()));
 }
 
-void WriteFinished(std::string_view name, std::string_view label, const EngineStats& stats,
-                   Writer& out) {
-  out.Head(name, "Requests that have ended, by reason.", "counter");
+int64_t FinishedFor(const EngineStats& stats, FinishReason reason) {
+  return stats.finished[static_cast<size_t>(reason)];
+}
+
+void WriteFinished(const EngineStats& stats, Writer& out) {
+  constexpr std::string_view kName = "skald_requests_finished_total";
+  out.Head(kName, "Requests that have ended, by reason.", "counter");
   for (int i = 0; i < kFinishReasonCount; ++i) {
     const auto reason = static_cast<FinishReason>(i);
-    out.Sample(name, fmt::format("{}=\"{}\"", label, FinishReasonName(reason)),
-               static_cast<double>(stats.finished[static_cast<size_t>(i)]));
+    out.Sample(kName, fmt::format("reason=\"{}\"", FinishReasonName(reason)),
+               static_cast<double>(FinishedFor(stats, reason)));
   }
+}
+
+// The same by vLLM's words.
+void WriteSuccess(const EngineStats& stats, Writer& out) {
+  constexpr std::string_view kName = "vllm:request_success_total";
+  out.Head(kName, "Requests that have ended, by reason.", "counter");
+  const auto sample = [&](std::string_view reason, int64_t count) {
+    out.Sample(kName, fmt::format("finished_reason=\"{}\"", reason), static_cast<double>(count));
+  };
+  sample("stop", FinishedFor(stats, FinishReason::kStop));
+  sample("length",
+         FinishedFor(stats, FinishReason::kLength) + FinishedFor(stats, FinishReason::kContext));
+  sample("abort", FinishedFor(stats, FinishReason::kCancelled) +
+                      FinishedFor(stats, FinishReason::kDeadline));
+  sample("error", FinishedFor(stats, FinishReason::kError));
 }
 
 double Share(int64_t part, int64_t whole) {
@@ -90,7 +109,7 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   };
   out.Counter("skald_requests_submitted_total", "Requests the engine took.", stats.submitted);
   out.Counter("skald_requests_refused_total", "Requests the engine refused.", stats.refused);
-  WriteFinished("skald_requests_finished_total", "reason", stats, out);
+  WriteFinished(stats, out);
   out.Counter("skald_prompt_tokens_total", "Tokens of admitted prompts.", stats.prompt_tokens);
   out.Counter("skald_prompt_tokens_cached_total", "Of these, found in the prefix tree.",
               stats.prompt_tokens_cached);
@@ -116,6 +135,11 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   out.Times("skald_time_between_tokens_seconds", "Between two tokens of a sequence.",
             stats.tbt_seconds);
   out.Times("skald_step_seconds", "Time of a step.", stats.step_seconds);
+  out.Times("skald_request_seconds", "From submission to the end, of what was not cut off.",
+            stats.e2e_seconds);
+  out.Times("skald_inference_seconds", "From admission to the end.", stats.inference_seconds);
+  out.Times("skald_prefill_seconds", "From admission to the first token.", stats.prefill_seconds);
+  out.Times("skald_decode_seconds", "From the first token to the end.", stats.decode_seconds);
 }
 
 void WriteVllm(const MetricsInput& input, Writer& out) {
@@ -143,23 +167,33 @@ void WriteVllm(const MetricsInput& input, Writer& out) {
   out.Counter("vllm:spec_decode_num_accepted_tokens_total", "Of these, kept.",
               stats.draft_tokens_accepted);
   out.Counter("vllm:num_preemptions_total", "Sequences that lost their pages.", stats.preemptions);
-  WriteFinished("vllm:request_success_total", "finished_reason", stats, out);
+  WriteSuccess(stats, out);
   out.Times("vllm:time_to_first_token_seconds", "From submission to the first token.",
             stats.ttft_seconds);
   for (const std::string_view name :
        {"vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"})
     out.Times(name, "Between two tokens of a sequence.", stats.tbt_seconds);
+  out.Times("vllm:e2e_request_latency_seconds", "From submission to the end.", stats.e2e_seconds);
   out.Times("vllm:request_queue_time_seconds", "From submission to admission.",
             stats.queue_seconds);
+  out.Times("vllm:request_inference_time_seconds", "From admission to the end.",
+            stats.inference_seconds);
+  out.Times("vllm:request_prefill_time_seconds", "From admission to the first token.",
+            stats.prefill_seconds);
+  out.Times("vllm:request_decode_time_seconds", "From the first token to the end.",
+            stats.decode_seconds);
 }
 
 }  // namespace
 
 std::string MetricsText(const MetricsInput& input) {
-  Writer out(input.model_name);
-  WriteOwn(input, out);
-  WriteVllm(input, out);
-  return out.Take();
+  const std::string model = fmt::format("model_name=\"{}\"", LabelValue(input.model_name));
+  Writer own(model);
+  WriteOwn(input, own);
+  // vLLM numbers its engines; here there is one.
+  Writer vllm(model + ",engine=\"0\"");
+  WriteVllm(input, vllm);
+  return own.Take() + vllm.Take();
 }
 
 }  // namespace skald::server

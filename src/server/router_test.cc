@@ -45,15 +45,24 @@ TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
   stats.pages_held = 2;
   stats.ttft_seconds.Add(0.5);
   stats.finished[static_cast<size_t>(FinishReason::kStop)] = 3;
+  stats.finished[static_cast<size_t>(FinishReason::kCancelled)] = 4;
+  stats.finished[static_cast<size_t>(FinishReason::kDeadline)] = 5;
+  stats.e2e_seconds.Add(1);
   const std::string text = MetricsText({.stats = stats, .model_name = "a\"b"});
   for (const char* line :
        {"skald_prompt_tokens_total{model_name=\"a\\\"b\"} 12\n",
-        "vllm:prompt_tokens_total{model_name=\"a\\\"b\"} 12\n",
-        "vllm:spec_decode_num_draft_tokens_total{model_name=\"a\\\"b\"} 9\n",
-        "vllm:spec_decode_num_accepted_tokens_total{model_name=\"a\\\"b\"} 7\n",
-        "vllm:kv_cache_usage_perc{model_name=\"a\\\"b\"} 0.25\n",
+        "vllm:prompt_tokens_total{model_name=\"a\\\"b\",engine=\"0\"} 12\n",
+        "vllm:spec_decode_num_draft_tokens_total{model_name=\"a\\\"b\",engine=\"0\"} 9\n",
+        "vllm:spec_decode_num_accepted_tokens_total{model_name=\"a\\\"b\",engine=\"0\"} 7\n",
+        "vllm:kv_cache_usage_perc{model_name=\"a\\\"b\",engine=\"0\"} 0.25\n",
+        "vllm:request_success_total{model_name=\"a\\\"b\",engine=\"0\",finished_reason=\"abort\"} "
+        "9\n",
+        "vllm:request_success_total{model_name=\"a\\\"b\",engine=\"0\",finished_reason=\"stop\"} "
+        "3\n",
+        "vllm:e2e_request_latency_seconds_count{model_name=\"a\\\"b\",engine=\"0\"} 1\n",
         "skald_requests_finished_total{model_name=\"a\\\"b\",reason=\"stop\"} 3\n",
-        "vllm:cache_config_info{model_name=\"a\\\"b\",block_size=\"32\",num_gpu_blocks=\"8\"} 1\n",
+        "vllm:cache_config_info{model_name=\"a\\\"b\",engine=\"0\",block_size=\"32\",num_gpu_"
+        "blocks=\"8\"} 1\n",
         "skald_time_to_first_token_seconds_bucket{model_name=\"a\\\"b\",le=\"+Inf\"} 1\n",
         "skald_time_to_first_token_seconds_sum{model_name=\"a\\\"b\"} 0.5\n",
         "# TYPE vllm:num_requests_running gauge\n"}) {

@@ -14,11 +14,12 @@ namespace {
 
 namespace json = boost::json;
 
-OrError<std::vector<TokenId>> Tokens(const Tokenizer& tokenizer, const PromptInput& prompt) {
-  if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
-  Result<std::vector<TokenId>> tokens = tokenizer.Encode(std::get<std::string>(prompt));
-  if (!tokens.ok()) return BadRequest("prompt", tokens.status().message());
-  return *std::move(tokens);
+std::optional<ApiError> CheckModelName(const ServedModel& served, const std::string& asked) {
+  if (asked.empty() || asked == served.name) return std::nullopt;
+  return ApiError{.status = 404,
+                  .message = "there is no model of this name",
+                  .param = "model",
+                  .code = "model_not_found"};
 }
 
 // Why the template did not render: the conversation does not suit it, or is too much for it. The
@@ -39,48 +40,82 @@ OrError<std::vector<TokenId>> ChatTokens(const ServedModel& served, const json::
   return std::move(prompt->tokens);
 }
 
-ApiError TooLong(std::string_view at_least, int64_t tokens, int64_t context) {
-  return ApiError{.status = 400,
-                  .message = fmt::format("the prompt has {}{} tokens, the context has room for {} "
-                                         "and at least one more",
-                                         at_least, tokens, context - 1),
-                  .param = "prompt",
-                  .code = "context_length_exceeded"};
-}
+// Makes tokens of the prompts of one request.
+class Prompts {
+ public:
+  // `field`: where they stand; `most`: tokens that one may have.
+  Prompts(const ServedModel& served, std::string field, int64_t most)
+      : served_(served), field_(std::move(field)), most_(most) {}
 
-std::optional<ApiError> CheckLength(size_t tokens, int64_t context) {
-  if (tokens == 0) return BadRequest("prompt", "the prompt is empty");
-  if (static_cast<int64_t>(tokens) < context) return std::nullopt;
-  return TooLong("", static_cast<int64_t>(tokens), context);
-}
+  std::optional<ApiError> Add(const PromptInput& prompt) {
+    if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return AddTokens(*ids);
+    const auto& text = std::get<std::string>(prompt);
+    // Megabytes need not become tokens to be too many.
+    const int64_t least = static_cast<int64_t>(text.size()) / served_.longest_token_bytes;
+    if (least > most_) return TooLong("at least ", least);
+    Result<std::vector<TokenId>> tokens = served_.model.tokenizer().Encode(text);
+    if (!tokens.ok()) return BadRequest(field_, tokens.status().message());
+    return AddTokens(*std::move(tokens));
+  }
 
-// Megabytes need not become tokens to be too many.
-std::optional<ApiError> CheckBytes(const ServedModel& served, const PromptInput& prompt) {
-  const auto* text = std::get_if<std::string>(&prompt);
-  if (text == nullptr) return std::nullopt;
-  const int64_t tokens = static_cast<int64_t>(text->size()) / served.longest_token_bytes;
-  if (tokens < served.engine.context()) return std::nullopt;
-  return TooLong("at least ", tokens, served.engine.context());
-}
+  std::optional<ApiError> AddTokens(std::vector<TokenId> tokens) {
+    if (tokens.empty()) return BadRequest(field_, "the prompt is empty");
+    const auto count = static_cast<int64_t>(tokens.size());
+    if (count > most_) return TooLong("", count);
+    all_.push_back(std::move(tokens));
+    return std::nullopt;
+  }
+
+  std::vector<std::vector<TokenId>> Take() { return std::move(all_); }
+
+ private:
+  ApiError TooLong(std::string_view at_least, int64_t tokens) const {
+    return ApiError{.status = 400,
+                    .message = fmt::format("the prompt has {}{} tokens, expected at most {}",
+                                           at_least, tokens, most_),
+                    .param = field_,
+                    .code = "context_length_exceeded"};
+  }
+
+  const ServedModel& served_;
+  const std::string field_;
+  const int64_t most_;
+  std::vector<std::vector<TokenId>> all_;
+};
 
 OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
                                                      const GenerationRequest& request,
                                                      int64_t unix_seconds) {
-  const Tokenizer& tokenizer = served.model.tokenizer();
-  std::vector<std::vector<TokenId>> all;
-  const auto add = [&](OrError<std::vector<TokenId>> tokens) -> std::optional<ApiError> {
-    if (const auto* error = std::get_if<ApiError>(&tokens)) return *error;
-    all.push_back(std::get<std::vector<TokenId>>(std::move(tokens)));
-    return CheckLength(all.back().size(), served.engine.context());
-  };
+  // Beside the prompt there must be room for a token.
+  Prompts prompts(served, "prompt", served.engine.context() - 1);
   if (request.kind == GenerationKind::kChat) {
-    if (auto error = add(ChatTokens(served, request.chat, unix_seconds))) return *error;
+    auto tokens = ChatTokens(served, request.chat, unix_seconds);
+    if (const auto* error = std::get_if<ApiError>(&tokens)) return *error;
+    if (auto error = prompts.AddTokens(std::get<std::vector<TokenId>>(std::move(tokens))))
+      return *error;
   }
   for (const PromptInput& prompt : request.prompts) {
-    if (auto error = CheckBytes(served, prompt)) return *error;
-    if (auto error = add(Tokens(tokenizer, prompt))) return *error;
+    if (auto error = prompts.Add(prompt)) return *error;
   }
-  return all;
+  return prompts.Take();
+}
+
+// What makes no embeddings, whatever the inputs.
+std::optional<ApiError> CheckEmbedding(const ServedModel& served, const EmbeddingRequest& request) {
+  if (served.pooling == Pooling::kNone)
+    return Unsupported({}, "this server gives no embeddings (--pooling none)");
+  const int64_t width = served.engine.embedding_width();
+  if (request.dimensions && *request.dimensions != width) {
+    return BadRequest("dimensions",
+                      fmt::format("dimensions is {}, expected {}, the width of the model: it was "
+                                  "not trained to be cut",
+                                  *request.dimensions, width));
+  }
+  const auto count = static_cast<int64_t>(request.inputs.size());
+  if (count * width <= kMaxEmbeddingNumbers) return std::nullopt;
+  return BadRequest("input",
+                    fmt::format("input has {} members, expected at most {} for a model of width {}",
+                                count, kMaxEmbeddingNumbers / width, width));
 }
 
 }  // namespace
@@ -94,12 +129,7 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
 
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context) {
-  if (!request.model.empty() && request.model != served.name) {
-    return ApiError{.status = 404,
-                    .message = "there is no model of this name",
-                    .param = "model",
-                    .code = "model_not_found"};
-  }
+  if (auto error = CheckModelName(served, request.model)) return *error;
   auto all = AllTokens(served, request, context.unix_seconds);
   if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   PreparedGeneration prepared;
@@ -108,6 +138,24 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
     if (request.echo) prepared.prompt_texts.push_back(served.model.tokenizer().Decode(tokens));
     prepared.engine_requests.push_back(request.request);
     prepared.engine_requests.back().prompt = std::move(tokens);
+  }
+  prepared.request = std::move(request);
+  return prepared;
+}
+
+OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest request,
+                                   const PrepareContext& context) {
+  if (auto error = CheckModelName(served, request.model)) return *error;
+  if (auto error = CheckEmbedding(served, request)) return *error;
+  Prompts prompts(served, "input", served.engine.context());
+  for (const PromptInput& input : request.inputs) {
+    if (auto error = prompts.Add(input)) return *error;
+  }
+  PreparedEmbedding prepared;
+  for (std::vector<TokenId>& tokens : prompts.Take()) {
+    prepared.engine_requests.push_back({.prompt = std::move(tokens),
+                                        .cache_namespace = context.cache_namespace,
+                                        .pooling = served.pooling});
   }
   prepared.request = std::move(request);
   return prepared;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "server/api_keys.h"
+#include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "skald/engine.h"
 #include "skald/model.h"
@@ -18,6 +19,7 @@ struct ServedModel {
   const Engine& engine;  ///< for its limits; Submit is not const
   std::string name;
   int64_t longest_token_bytes;  ///< LongestTokenBytes(model.tokenizer())
+  Pooling pooling;              ///< of embeddings; kNone: there are none
 };
 
 /// The most bytes of text that one token can stand for.
@@ -30,6 +32,12 @@ struct PreparedGeneration {
   std::vector<std::string> prompt_texts;  ///< the same, as text; filled for echo only
 };
 
+/// The same for a request for embeddings.
+struct PreparedEmbedding {
+  EmbeddingRequest request;
+  std::vector<Request> engine_requests;  ///< one for each input
+};
+
 /// What a prompt depends on beside the request.
 struct PrepareContext {
   uint64_t cache_namespace = 0;
@@ -40,5 +48,13 @@ struct PrepareContext {
 /// about a microsecond for 5 bytes of prompt. Errors: 400; 404 for another model's name.
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context);
+
+/// As Prepare. Also 400: more numbers than kMaxEmbeddingNumbers together, other dimensions than the
+/// model has, no pooling.
+OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest request,
+                                   const PrepareContext& context);
+
+/// Of all embeddings of one request: some 48 MB as JSON.
+inline constexpr int64_t kMaxEmbeddingNumbers = int64_t{1} << 22;
 
 }  // namespace skald::server

@@ -91,7 +91,8 @@ struct Server::State {
                  .rules = std::move(rules),
                  .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
                  .clock = clock,
-                 .entropy = ReadNumber(options.secret)}) {}
+                 .entropy = ReadNumber(options.secret),
+                 .pooling = options.pooling}) {}
 
   Status Listen(const asio::ip::address& address);
   void Accept();

@@ -112,6 +112,63 @@ TEST(Server, AnswersEveryRoute) {
   EXPECT_TRUE(Ask(server.port(), Get("/v1/completions")).starts_with("HTTP/1.1 405 "));
 }
 
+std::string WithKey(std::string_view method_and_path, std::string_view key,
+                    std::string_view body = {}) {
+  std::string request = std::string(method_and_path) + " HTTP/1.1\r\nHost: localhost\r\n" +
+                        "Connection: close\r\nAuthorization: Bearer " + std::string(key) + "\r\n";
+  if (!body.empty())
+    request +=
+        "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
+  return request + "\r\n" + std::string(body);
+}
+
+TEST(Server, SlotsShowARequestToItsOwnKeyOnly) {
+  const Running server({}, {.api_keys = "key-of-alice\nkey-of-bob\n"});
+  TestClient stream(server.port());
+  stream.Send(
+      WithKey("POST /v1/completions", "key-of-alice",
+              R"({"prompt":"The fox","max_tokens":480,"ignore_eos":true,"n":8,"stream":true})"));
+  std::string own;
+  EXPECT_TRUE(Soon([&] {
+    own = Ask(server.port(), WithKey("GET /slots", "key-of-alice"));
+    return Member(own, "state") == "\"decode\"";
+  })) << own;
+  EXPECT_TRUE(Member(own, "id").starts_with("\"cmpl-")) << own;
+  EXPECT_EQ(Member(own, "sequences"), "8");
+  EXPECT_EQ(Member(own, "prompt_tokens"), "3");
+  EXPECT_GT(std::stoi(Member(own, "output_tokens")), 0);
+  EXPECT_EQ(own.find("fox"), std::string::npos) << "no text";
+  const std::string others = Ask(server.port(), WithKey("GET /slots", "key-of-bob"));
+  EXPECT_EQ(Member(others, "running"), "8");
+  EXPECT_NE(others.find("\"requests\":[]"), std::string::npos) << others;
+}
+
+TEST(Server, EmbedsAndSaysHow) {
+  const Running server({}, {.pooling = Pooling::kMean});
+  const std::string answer =
+      Ask(server.port(),
+          Post("/v1/embeddings", R"({"input":["The fox","A bear"],"encoding_format":"base64"})"));
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+  EXPECT_EQ(Member(answer, "pooling"), "\"mean\"");
+  EXPECT_EQ(Member(answer, "total_tokens"), Member(answer, "prompt_tokens"));
+  // Both texts, each a vector of floats of four bytes in base64.
+  const size_t width = std::stoul(Member(BodyOf(Ask(server.port(), Get("/props"))), "n_embd"));
+  EXPECT_EQ(Texts(answer, "embedding").size(), 2 * ((4 * width + 2) / 3 * 4));
+  const Running none({}, {.pooling = Pooling::kNone});
+  EXPECT_TRUE(
+      Ask(none.port(), Post("/v1/embeddings", R"({"input":"a"})")).starts_with("HTTP/1.1 400 "));
+}
+
+// A list far longer than the queue: what does not fit waits in the server.
+TEST(Server, EmbedsALongListThroughAShortQueue) {
+  const Running server({.max_running = 2, .max_queued = 3});
+  std::string list = R"({"input":["a")";
+  for (int i = 0; i < 300; ++i) list += R"(,"The fox )" + std::to_string(i) + "\"";
+  const std::string answer = Ask(server.port(), Post("/v1/embeddings", list + "]}"));
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer.substr(0, 300);
+  EXPECT_NE(answer.find("\"index\":300,"), std::string::npos);
+}
+
 TEST(Server, CompletesWithUsageAndTheSameTextForTheSameSeed) {
   const Running server;
   const std::string first = Complete(server.port(), R"({"prompt":"The fox","seed":7})");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -28,10 +29,24 @@ struct Asker {
   TenantId tenant;
   int64_t unix_seconds;
   const ApiKeys& keys;
+
+  PrepareContext With(std::string_view cache_salt) const {
+    return {.cache_namespace = keys.CacheNamespace(tenant, cache_salt),
+            .unix_seconds = unix_seconds};
+  }
 };
 
-OrError<PreparedGeneration> PrepareBody(const ServedModel& served, GenerationKind kind,
-                                        std::string_view body, const Asker& asker) {
+// Of a request that was let in.
+TenantId TenantOf(const AccessRules& rules, const HttpRequest& request) {
+  return std::get<TenantId>(CheckAccess(rules, request));
+}
+
+Asker AskerOf(const AccessRules& rules, const HttpRequest& request, int64_t unix_seconds) {
+  return {.tenant = TenantOf(rules, request), .unix_seconds = unix_seconds, .keys = rules.keys};
+}
+
+OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, GenerationKind kind,
+                                              std::string_view body, const Asker& asker) {
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return *error;
   const auto& json = std::get<boost::json::value>(value);
@@ -39,9 +54,18 @@ OrError<PreparedGeneration> PrepareBody(const ServedModel& served, GenerationKin
       kind == GenerationKind::kChat ? ReadChatRequest(json) : ReadCompletionRequest(json);
   if (const auto* error = std::get_if<ApiError>(&request)) return *error;
   auto& good = std::get<GenerationRequest>(request);
-  const PrepareContext context = {
-      .cache_namespace = asker.keys.CacheNamespace(asker.tenant, good.cache_salt),
-      .unix_seconds = asker.unix_seconds};
+  const PrepareContext context = asker.With(good.cache_salt);
+  return Prepare(served, std::move(good), context);
+}
+
+OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::string_view body,
+                                            const Asker& asker) {
+  const OrError<boost::json::value> value = ReadJson(body);
+  if (const auto* error = std::get_if<ApiError>(&value)) return *error;
+  OrError<EmbeddingRequest> request = ReadEmbeddingRequest(std::get<boost::json::value>(value));
+  if (const auto* error = std::get_if<ApiError>(&request)) return *error;
+  auto& good = std::get<EmbeddingRequest>(request);
+  const PrepareContext context = asker.With(good.cache_salt);
   return Prepare(served, std::move(good), context);
 }
 
@@ -55,6 +79,9 @@ HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view
   if (const auto* error = std::get_if<ApiError>(&answer)) return ToResponse(*error);
   return {.body = std::get<std::string>(std::move(answer))};
 }
+
+// What the labels of a tenant's requests begin with; its id follows.
+std::string LabelPrefix(TenantId tenant) { return fmt::format("{}/", tenant); }
 
 // An answer that the worker computes.
 class Computed final : public Exchange {
@@ -82,16 +109,27 @@ Service::Service(ServiceSetup setup)
       served_{.model = setup_.model,
               .engine = setup_.engine,
               .name = setup_.model_name,
-              .longest_token_bytes = LongestTokenBytes(setup_.model.tokenizer())},
+              .longest_token_bytes = LongestTokenBytes(setup_.model.tokenizer()),
+              .pooling = setup_.pooling},
       created_(setup_.clock.UnixSeconds()) {}
 
-GenerationName Service::NextName(GenerationKind kind) {
+GenerationContext Service::Context() {
+  return {.served = served_,
+          .engine = setup_.engine,
+          .activity = activity_,
+          .clock = setup_.clock,
+          .post = setup_.post};
+}
+
+GenerationName Service::NextName(std::string_view prefix, TenantId tenant) {
   const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
   const uint64_t number = next_number_++;
   const std::array<uint32_t, 4> drawn = Philox4x32(
       {low(number), low(number >> 32), 0, 0}, {low(setup_.entropy), low(setup_.entropy >> 32)});
-  return {.id = fmt::format("{}-{:08x}{:08x}", kind == GenerationKind::kChat ? "chatcmpl" : "cmpl",
-                            drawn[0], drawn[1]),
+  std::string id = fmt::format("{}-{:08x}{:08x}", prefix, drawn[0], drawn[1]);
+  std::string label = LabelPrefix(tenant) + id;
+  return {.id = std::move(id),
+          .label = std::move(label),
           // 32 bits: a person can type it again.
           .drawn_seed = drawn[2]};
 }
@@ -112,11 +150,7 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& ch
     channel.Respond(Get(route, request));
     return nullptr;
   }
-  if (route == Route::kEmbeddings) {
-    channel.Respond(ToResponse(
-        Unsupported({}, "embeddings are not supported: this engine has no pooled hidden states")));
-    return nullptr;
-  }
+  if (route == Route::kEmbeddings) return Embed(std::move(request), channel);
   if (route == Route::kChatCompletions)
     return Generate(GenerationKind::kChat, std::move(request), channel);
   if (route == Route::kCompletions)
@@ -147,47 +181,52 @@ std::shared_ptr<Exchange> Service::AnswerOnWorker(Route route, HttpRequest reque
   return computed;
 }
 
-std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest request,
-                                            AnswerChannel& channel) {
-  auto generation = std::make_shared<Generation>(GenerationContext{.served = served_,
-                                                                   .engine = setup_.engine,
-                                                                   .activity = activity_,
-                                                                   .clock = setup_.clock,
-                                                                   .post = setup_.post},
-                                                 channel, NextName(kind));
-  const Asker asker = {.tenant = std::get<TenantId>(CheckAccess(setup_.rules, request)),
-                       .unix_seconds = setup_.clock.UnixSeconds(),
-                       .keys = setup_.rules.keys};
-  const auto start = [](Generation& target, OrError<PreparedGeneration>& prepared) {
+template <typename Target, typename Prepare>
+void Service::StartWith(std::shared_ptr<Target> target, std::string body, Prepare prepare) {
+  using Prepared = std::invoke_result_t<Prepare, std::string_view>;
+  const auto start = [](Target& prepared_for, Prepared& prepared) {
     if (const auto* error = std::get_if<ApiError>(&prepared))
-      target.Fail(*error);
+      prepared_for.Fail(*error);
     else
-      target.Start(std::get<PreparedGeneration>(std::move(prepared)));
+      prepared_for.Start(std::get<0>(std::move(prepared)));
   };
-  if (draining_) {
-    generation->OnShutdown();
-    return generation;
+  if (draining_) return target->OnShutdown();
+  if (body.size() <= kInlineBytes) {
+    Prepared prepared = prepare(body);
+    return start(*target, prepared);
   }
-  if (request.body.size() <= kInlineBytes) {
-    auto prepared = PrepareBody(served_, kind, request.body, asker);
-    start(*generation, prepared);
-    return generation;
-  }
-  if (WorkerIsFull()) {
-    generation->Fail(Overloaded(kWorkerIsFull));
-    return generation;
-  }
+  if (WorkerIsFull()) return target->Fail(Overloaded(kWorkerIsFull));
   ++preparing_;
-  worker_.Run([this, kind, asker, start, body = std::move(request.body), generation]() mutable {
+  // What is answered is let go by the I/O thread: hence the moves.
+  worker_.Run([this, start, prepare, body = std::move(body), target = std::move(target)]() mutable {
     // shared_ptr: a std::function must be copyable.
-    auto prepared =
-        std::make_shared<OrError<PreparedGeneration>>(PrepareBody(served_, kind, body, asker));
-    setup_.post([this, start, generation = std::move(generation), prepared] {
+    auto prepared = std::make_shared<Prepared>(prepare(body));
+    setup_.post([this, start, target = std::move(target), prepared] {
       --preparing_;
-      start(*generation, *prepared);
+      start(*target, *prepared);
     });
   });
+}
+
+std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest request,
+                                            AnswerChannel& channel) {
+  const char* prefix = kind == GenerationKind::kChat ? "chatcmpl" : "cmpl";
+  const Asker asker = AskerOf(setup_.rules, request, setup_.clock.UnixSeconds());
+  auto generation =
+      std::make_shared<Generation>(Context(), channel, NextName(prefix, asker.tenant));
+  StartWith(generation, std::move(request.body), [this, kind, asker](std::string_view body) {
+    return PrepareGeneration(served_, kind, body, asker);
+  });
   return generation;
+}
+
+std::shared_ptr<Exchange> Service::Embed(HttpRequest request, AnswerChannel& channel) {
+  const Asker asker = AskerOf(setup_.rules, request, setup_.clock.UnixSeconds());
+  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asker.tenant));
+  StartWith(embedder, std::move(request.body), [this, asker](std::string_view body) {
+    return PrepareEmbedding(served_, body, asker);
+  });
+  return embedder;
 }
 
 HttpResponse Service::Get(Route route, const HttpRequest& request) const {
@@ -197,7 +236,7 @@ HttpResponse Service::Get(Route route, const HttpRequest& request) const {
     case Route::kMetrics: return Metrics();
     case Route::kVersion: return Version();
     case Route::kProps: return Props();
-    case Route::kSlots: return Slots();
+    case Route::kSlots: return Slots(TenantOf(setup_.rules, request));
     default: return Health(route);
   }
 }
@@ -273,6 +312,8 @@ HttpResponse Service::Props() const {
   json.Key("context_length").Int(info.context_length).Key("vocabulary").Int(info.vocab_size);
   json.EndObject();
   json.Key("n_ctx").Int(setup_.engine.context());
+  json.Key("n_embd").Int(setup_.engine.embedding_width());
+  json.Key("pooling").String(PoolingName(setup_.pooling));
   json.Key("isa").String(setup_.engine.isa_name()).Key("threads").Int(setup_.engine.threads());
   json.Key("kv_bytes").Int(setup_.engine.kv_bytes());
   json.Key("chat_template").String(info.chat_template);
@@ -281,14 +322,36 @@ HttpResponse Service::Props() const {
   return Json(json);
 }
 
-HttpResponse Service::Slots() const {
+namespace {
+
+void WriteRequest(const RequestProgress& request, size_t prefix, JsonWriter& json) {
+  json.BeginObject().Key("id").String(std::string_view(request.label).substr(prefix));
+  json.Key("state").String(RequestPhaseName(request.phase));
+  json.Key("sequences").Int(request.sequences);
+  json.Key("prompt_tokens").Int(request.prompt_tokens);
+  json.Key("cached_tokens").Int(request.cached_tokens);
+  json.Key("computed_tokens").Int(request.computed_tokens);
+  json.Key("output_tokens").Int(request.output_tokens);
+  json.Key("pages").Int(request.pages).EndObject();
+}
+
+}  // namespace
+
+HttpResponse Service::Slots(TenantId tenant) const {
   const EngineStats stats = setup_.engine.Stats();
   JsonWriter json;
   json.BeginObject().Key("running").Int(stats.running).Key("waiting").Int(stats.waiting);
   json.Key("pages").BeginObject().Key("total").Int(stats.pages_total);
   json.Key("free").Int(stats.pages_free).Key("held").Int(stats.pages_held);
   json.Key("cached").Int(stats.pages_cached).EndObject();
-  json.Key("steps").Int(stats.steps).EndObject();
+  json.Key("steps").Int(stats.steps);
+  json.Key("requests").BeginArray();
+  const std::string own = LabelPrefix(tenant);
+  for (const RequestProgress& request : setup_.engine.Requests()) {
+    // What others ask is nobody's business.
+    if (request.label.starts_with(own)) WriteRequest(request, own.size(), json);
+  }
+  json.EndArray().EndObject();
   return Json(json);
 }
 

@@ -10,6 +10,7 @@
 
 #include "server/access_rules.h"
 #include "server/activity.h"
+#include "server/embedder.h"
 #include "server/exchange.h"
 #include "server/generation.h"
 #include "server/router.h"
@@ -29,7 +30,8 @@ struct ServiceSetup {
   const Clock& clock;
   /// Random; what is drawn for ids and seeds comes from it.
   uint64_t entropy = 0;
-  int64_t max_prepared = 256;  ///< requests that wait for the worker; more are refused
+  Pooling pooling = Pooling::kLast;  ///< of embeddings
+  int64_t max_prepared = 256;        ///< requests that wait for the worker; more are refused
 };
 
 /// See above.
@@ -59,13 +61,18 @@ class Service {
   HttpResponse Metrics() const;
   HttpResponse Version() const;
   HttpResponse Props() const;
-  HttpResponse Slots() const;
+  HttpResponse Slots(TenantId tenant) const;
   bool WorkerIsFull() const { return preparing_ >= setup_.max_prepared; }
   std::shared_ptr<Exchange> AnswerOnWorker(Route route, HttpRequest request,
                                            AnswerChannel& channel);
   std::shared_ptr<Exchange> Generate(GenerationKind kind, HttpRequest request,
                                      AnswerChannel& channel);
-  GenerationName NextName(GenerationKind kind);
+  std::shared_ptr<Exchange> Embed(HttpRequest request, AnswerChannel& channel);
+  /// Starts `target` with what `prepare` makes of the body, here or (a long one) on the worker.
+  template <typename Target, typename Prepare>
+  void StartWith(std::shared_ptr<Target> target, std::string body, Prepare prepare);
+  GenerationContext Context();
+  GenerationName NextName(std::string_view prefix, TenantId tenant);
 
   ServiceSetup setup_;
   ServedModel served_;

@@ -5,7 +5,8 @@ import { after, before, test } from 'node:test';
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
-  APICallError, Output, embed, generateText, jsonSchema, streamText, tool,
+  APICallError, Output, cosineSimilarity, embed, embedMany, generateText, jsonSchema, streamText,
+  tool,
 } from 'ai';
 
 import { KEY, PROMPT, collect, countingFetch, startServer } from './server.mjs';
@@ -146,7 +147,14 @@ test('tools and schemas are refused, not ignored', async () => {
   await assert.rejects(asObject, (error) => error.statusCode === 400);
 });
 
-test('embeddings are refused in so many words', async () => {
+test('values are embedded, one or many', async () => {
   const model = provider().textEmbeddingModel('tales');
-  await assert.rejects(embed({ model, value: 'a fox' }), (error) => error.statusCode === 400);
+  const { embedding, usage } = await embed({ model, value: 'a fox' });
+  assert.ok(Math.abs(Math.hypot(...embedding) - 1) < 1e-6);
+  assert.ok(usage.tokens > 0);
+  const values = ['a bear', 'a fox', 'the sea'];
+  const { embeddings } = await embedMany({ model, values });
+  assert.equal(embeddings.length, 3);
+  assert.deepEqual(embeddings[1], embedding);
+  assert.ok(Math.abs(cosineSimilarity(embeddings[0], embeddings[1])) < 1);
 });

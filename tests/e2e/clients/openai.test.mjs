@@ -295,10 +295,89 @@ test('a full server is 503 with Retry-After; the client tries again and is serve
   }
 });
 
-test('embeddings are refused in so many words, not made up', async () => {
-  await assert.rejects(client.embeddings.create({ model: 'tales', input: 'a fox' }), (error) => {
+const lengthOf = (vector) => Math.hypot(...vector);
+const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+const embed = (input, more) => client.embeddings.create({ model: 'tales', input, ...more });
+
+test('an embedding has length 1 and the width of the model', async () => {
+  const answer = await embed('a fox');  // the client asks for base64 and decodes it
+  assert.equal(answer.object, 'list');
+  assert.equal(answer.model, 'tales');
+  assert.equal(answer.pooling, 'last');
+  const [{ object, index, embedding }] = answer.data;
+  assert.equal(object, 'embedding');
+  assert.equal(index, 0);
+  const { n_embd: width, pooling } = await (await server.fetch('/props')).json();
+  assert.equal(embedding.length, width);
+  assert.equal(pooling, 'last');
+  assert.ok(Math.abs(lengthOf(embedding) - 1) < 1e-6);
+  assert.ok(answer.usage.prompt_tokens > 0);
+  assert.equal(answer.usage.total_tokens, answer.usage.prompt_tokens);
+});
+
+test('numbers and base64 are the same floats', async () => {
+  const numbers = await embed('a fox', { encoding_format: 'float' });
+  const decoded = await embed('a fox');
+  assert.deepEqual(numbers.data[0].embedding.map(Math.fround), Array.from(decoded.data[0].embedding));
+  const raw = await embed('a fox', { encoding_format: 'base64' });
+  assert.equal(typeof raw.data[0].embedding, 'string');
+});
+
+test('texts, token ids and lists of both are embedded in their order, as each alone', async () => {
+  const texts = Array.from({ length: 80 }, (_, i) => `The ${['fox', 'bear', 'sea'][i % 3]} number ${i}`);
+  const all = await embed(texts);
+  assert.deepEqual(all.data.map(({ index }) => index), texts.map((_, i) => i));
+  for (const i of [0, 1, 33, 79])
+    assert.deepEqual(all.data[i].embedding, (await embed(texts[i])).data[0].embedding);
+  const { tokens } = await (await server.post('/tokenize', { content: texts[7], add_special: true })).json();
+  assert.deepEqual((await embed(tokens)).data[0].embedding, all.data[7].embedding);
+  const both = await embed([tokens, tokens]);
+  assert.deepEqual(both.data.map(({ embedding }) => embedding), [all.data[7].embedding, all.data[7].embedding]);
+});
+
+test('an embedding is the same beside streams, and with another cache', async () => {
+  const alone = (await embed('The bear went home')).data[0].embedding;
+  const streams = Array.from({ length: 6 }, (_, seed) =>
+    complete({ max_tokens: 100, seed, ignore_eos: true, stream: true }).then(collect));
+  const salted = [1, 2, 3].map((salt) => embed('The bear went home', { cache_salt: `${salt}` }));
+  for (const answer of await Promise.all(salted)) assert.deepEqual(answer.data[0].embedding, alone);
+  await Promise.all(streams);
+});
+
+test('a second embedding of a text finds it in the cache, but for the last token', async () => {
+  const text = 'The old man and the young horse were friends for many years.';
+  const { usage } = await embed(text);
+  const again = await embed(text);
+  assert.equal(again.usage.prompt_tokens_details.cached_tokens, usage.prompt_tokens - 1);
+});
+
+test('dimensions of another number are refused', async () => {
+  const { n_embd: width } = await (await server.fetch('/props')).json();
+  assert.equal((await embed('a fox', { dimensions: width })).data[0].embedding.length, width);
+  await assert.rejects(embed('a fox', { dimensions: width / 2 }), (error) => {
     assert.ok(error instanceof OpenAI.BadRequestError);
-    assert.equal(error.code, 'unsupported_parameter');
+    assert.equal(error.param, 'dimensions');
     return true;
   });
+});
+
+test('the mean of all tokens is another vector, and none at all is refused', async () => {
+  const embedWith = async (pooling) => {
+    const other = await startServer('--pooling', pooling);
+    try {
+      const its = new OpenAI({ baseURL: other.baseURL, apiKey: KEY, maxRetries: 0 });
+      const inputs = ['The fox ran', 'The fox ran'];
+      return await its.embeddings.create({ model: 'tales', input: inputs });
+    } finally {
+      await other.stop();
+    }
+  };
+  const mean = await embedWith('mean');
+  const last = (await embed('The fox ran')).data[0].embedding;
+  assert.equal(mean.pooling, 'mean');
+  assert.equal(mean.usage.prompt_tokens_details.cached_tokens, 0);  // the cache has no hidden states
+  assert.deepEqual(mean.data[0].embedding, mean.data[1].embedding);
+  assert.ok(Math.abs(lengthOf(mean.data[0].embedding) - 1) < 1e-6);
+  assert.ok(dot(mean.data[0].embedding, last) < 0.999);
+  await assert.rejects(embedWith('none'), (error) => error instanceof OpenAI.BadRequestError);
 });

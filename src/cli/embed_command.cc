@@ -1,0 +1,68 @@
+#include "cli/embed_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/loading.h"
+#include "skald/model.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  skald embed "A fox in the wood"                     its numbers, on one line
+  skald embed --pooling mean --json "A fox"           {"model", "pooling", "tokens", "embedding"}
+  skald embed -m model.gguf -f document.txt --json
+)";
+
+std::string Text(const EmbedOptions& options, const ModelInfo& info, const Embedding& embedding) {
+  if (options.output.form == OutputForm::kText)
+    return fmt::format("{}\n", fmt::join(embedding.values, " "));
+  JsonWriter json;
+  json.BeginObject().Key("model").String(info.name);
+  json.Key("pooling").String(PoolingName(options.pooling));
+  json.Key("tokens").Int(embedding.prompt_tokens);
+  json.Key("embedding").BeginArray();
+  for (const float value : embedding.values) json.Float(value);
+  json.EndArray().EndObject();
+  return json.Take() + '\n';
+}
+
+}  // namespace
+
+void AddEmbedCommand(CLI::App& root, Action& chosen) {
+  CLI::App& verb = AddVerb(root, {"embed", "Turn a text into a vector", kExamples});
+  const auto options = std::make_shared<EmbedOptions>();
+  AddTextArgs(verb, options->text, "text");
+  AddModelArgs(verb, options->model);
+  AddPooling(verb, options->pooling);
+  AddEngineArgs(verb, options->engine);
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Embed, &chosen);
+}
+
+Status Embed(const EmbedOptions& options, const Environment& environment, Console& console) {
+  console.Configure(options.output.console);
+  ASSIGN_OR_RETURN(const std::optional<std::string> text,
+                   ReadText(options.text, console.terminals()));
+  if (!text.has_value())
+    return Status(ErrorCode::kInvalidArgument,
+                  "no text: give one as argument, with -p, with -f, or on stdin");
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  Request request = {.prompt = {}, .pooling = options.pooling};
+  ASSIGN_OR_RETURN(request.prompt, model.tokenizer().Encode(*text, options.text.encode));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));
+  ASSIGN_OR_RETURN(const Embedding embedding, engine.Embed(std::move(request)));
+  return console.Write(Text(options, model.info(), embedding));
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,181 @@
+#include "server/embedder.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/json_writer.h"
+
+namespace skald::server {
+
+namespace {
+
+// Inputs of one request that the engine has at a time. More than run together in most engines.
+constexpr size_t kInputsAtOnce = 32;
+
+std::string Base64(std::span<const float> values) {
+  static_assert(std::endian::native == std::endian::little, "the lowest byte comes first");
+  std::vector<unsigned char> bytes(values.size_bytes());
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  // 4 characters for 3 bytes or a part of them, and a zero.
+  std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);
+  const int length = EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
+  return {text.begin(), text.begin() + length};
+}
+
+}  // namespace
+
+std::string EmbeddingJson(size_t index, std::span<const float> values, VectorForm form) {
+  JsonWriter json;
+  json.BeginObject().Key("object").String("embedding").Key("index").Uint(index);
+  json.Key("embedding");
+  if (form == VectorForm::kBase64) {
+    json.String(Base64(values));
+  } else {
+    json.BeginArray();
+    for (const float value : values) json.Float(value);
+    json.EndArray();
+  }
+  json.EndObject();
+  return json.Take();
+}
+
+Embedder::Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name)
+    : context_(std::move(context)),
+      channel_(&channel),
+      name_(std::move(name)),
+      wait_(context_.activity, context_.clock) {}
+
+Embedder::~Embedder() { CancelParts(); }
+
+ExchangeSummary Embedder::Summary() const {
+  return {.id = name_.id, .prompt_tokens = prompt_tokens_, .cached_tokens = cached_tokens_};
+}
+
+void Embedder::CancelParts() {
+  for (const Part& part : parts_) {
+    if (part.finished) continue;
+    part.sink->Close();
+    context_.engine.Cancel(part.id);
+  }
+  parts_.clear();
+  wait_.End();
+}
+
+void Embedder::OnGone() {
+  channel_ = nullptr;
+  CancelParts();
+}
+
+void Embedder::OnShutdown() {
+  Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
+}
+
+void Embedder::Fail(const ApiError& error) {
+  CancelParts();
+  if (channel_ == nullptr) return;
+  HttpResponse response = ToResponse(error);
+  const std::vector<HttpField> fields = AnswerFields(name_.id, prepared_.request.ignored);
+  response.fields.insert(response.fields.end(), fields.begin(), fields.end());
+  std::exchange(channel_, nullptr)->Respond(std::move(response));
+}
+
+void Embedder::Start(PreparedEmbedding prepared) {
+  if (channel_ == nullptr) return;
+  prepared_ = std::move(prepared);
+  vectors_.resize(prepared_.engine_requests.size());
+  for (const Request& request : prepared_.engine_requests)
+    prompt_tokens_ += static_cast<int64_t>(request.prompt.size());
+  SubmitMore();
+}
+
+// Where the queue is full, what this request has in the engine makes room when it ends; if it has
+// nothing there, the answer is that the server is full.
+void Embedder::SubmitMore() {
+  while (submitted_ < vectors_.size() && parts_.size() < kInputsAtOnce) {
+    const Status status = Submit(submitted_);
+    if (status.code() == ErrorCode::kUnavailable && !parts_.empty()) break;
+    if (!status.ok()) return Fail(FromEngine(status));
+    ++submitted_;
+  }
+  wait_.Begin();
+}
+
+Status Embedder::Submit(size_t input) {
+  // A copy: it may have to be submitted again.
+  Request request = prepared_.engine_requests[input];
+  request.label = name_.label;
+  const std::weak_ptr<Embedder> self = weak_from_this();
+  TextOptions options = {.on_ready = [self, post = context_.post] {
+    post([self] {
+      if (const auto embedder = self.lock()) embedder->ReadEvents();
+    });
+  }};
+  auto sink = TextSink::Create(context_.served.model.tokenizer(), request, std::move(options));
+  if (!sink.ok()) return sink.status();
+  const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
+  if (!id.ok()) return id.status();
+  parts_.push_back({.sink = *sink, .id = *id, .input = input});
+  prepared_.engine_requests[input].prompt.clear();
+  return Ok();
+}
+
+void Embedder::ReadEvents() {
+  if (channel_ == nullptr) return;
+  const std::shared_ptr<Embedder> alive = shared_from_this();
+  wait_.Progress();
+  // By number: a failure empties the list.
+  for (size_t i = 0; i < parts_.size(); ++i) ReadPart(parts_[i]);
+  if (channel_ == nullptr) return;
+  const auto finished = [](const Part& part) { return part.finished; };
+  if (std::erase_if(parts_, finished) == 0) return;
+  SubmitMore();
+  if (channel_ != nullptr && parts_.empty()) Finish();
+}
+
+void Embedder::ReadPart(Part& part) {
+  while (const std::optional<TextEvent> next = part.sink->TryNext()) {
+    const Event& event = next->event;
+    if (event.kind == EventKind::kAdmitted) cached_tokens_ += event.done;
+    if (event.kind == EventKind::kEmbedding)
+      vectors_[part.input] = EmbeddingJson(part.input, event.embedding, prepared_.request.form);
+    if (event.kind != EventKind::kFinished) continue;
+    part.finished = true;
+    return FailWith(event);
+  }
+}
+
+// What remains to be said if a request of the engine was cut off.
+void Embedder::FailWith(const Event& finished) {
+  if (finished.reason == FinishReason::kStop) return;
+  if (finished.reason == FinishReason::kCancelled) return OnShutdown();
+  Fail({.status = 500, .message = "the model could not compute an embedding"});
+}
+
+void Embedder::Finish() {
+  wait_.End();
+  JsonWriter json;
+  json.BeginObject().Key("model").String(context_.served.name);
+  json.Key("pooling").String(PoolingName(context_.served.pooling));
+  json.Key("usage").BeginObject().Key("prompt_tokens").Int(prompt_tokens_);
+  json.Key("total_tokens").Int(prompt_tokens_);
+  json.Key("prompt_tokens_details").BeginObject();
+  json.Key("cached_tokens").Int(cached_tokens_).EndObject().EndObject().EndObject();
+  // The members behind "data", which may be many megabytes.
+  const std::string rest = json.Take();
+  std::string body = R"({"object":"list","data":[)";
+  for (std::string& vector : vectors_) {
+    if (&vector != &vectors_.front()) body += ',';
+    body += std::exchange(vector, {});
+  }
+  body += "],";
+  body.append(rest, 1);
+  std::exchange(channel_, nullptr)
+      ->Respond(
+          {.fields = AnswerFields(name_.id, prepared_.request.ignored), .body = std::move(body)});
+}
+
+}  // namespace skald::server

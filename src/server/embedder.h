@@ -1,0 +1,67 @@
+/// Embedder: one /v1/embeddings request on its way from the engine to the client.
+///
+/// A request of the engine for each input, some of them at a time: a long list takes a part of the
+/// engine's queue, not all. Vectors become JSON as they come, the answer is sent when all are
+/// there. A client that goes cancels what has not been computed. I/O thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/generation.h"
+
+namespace skald::server {
+
+/// {"object": "embedding", "index", "embedding"}.
+std::string EmbeddingJson(size_t index, std::span<const float> values, VectorForm form);
+
+/// See above.
+class Embedder final : public Exchange, public std::enable_shared_from_this<Embedder> {
+ public:
+  Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name);
+  ~Embedder() override;
+
+  /// Submits. Answers at once if the engine refuses.
+  void Start(PreparedEmbedding prepared);
+  /// Answers with an error, if nothing has been answered.
+  void Fail(const ApiError& error);
+
+  void OnGone() override;
+  void OnWritable() override {}
+  void OnShutdown() override;
+  void OnTick() override {}
+  ExchangeSummary Summary() const override;
+
+ private:
+  /// An input that the engine computes.
+  struct Part {
+    std::shared_ptr<TextSink> sink;
+    RequestId id = {};
+    size_t input = 0;
+    bool finished = false;
+  };
+
+  void SubmitMore();
+  Status Submit(size_t input);
+  void ReadEvents();
+  void ReadPart(Part& part);
+  void FailWith(const Event& finished);
+  void CancelParts();
+  void Finish();
+
+  GenerationContext context_;
+  AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
+  GenerationName name_;
+  EngineWait wait_;
+  PreparedEmbedding prepared_;
+  size_t submitted_ = 0;              // inputs that are or were parts
+  std::vector<Part> parts_;           // in the engine
+  std::vector<std::string> vectors_;  // JSON, by input
+  int64_t prompt_tokens_ = 0;
+  int64_t cached_tokens_ = 0;
+};
+
+}  // namespace skald::server
