@@ -94,6 +94,10 @@ void FaultyCache::ForkInto(Sequence* lead, Sequence* fork) {
 
 Result<engine::ChosenToken> FaultyChooser::Choose(const Sequence& sequence,
                                                   std::span<const float> logits) {
+  const Client& client = workload_.clients[static_cast<size_t>(sequence.request->id)];
+  if (client.fails_at_token == static_cast<int64_t>(sequence.output().size())) {
+    return Status(ErrorCode::kNumeric, "planted");
+  }
   const auto guess = static_cast<size_t>(sequence.draft_accepted);
   if (fault_ == Fault::kDraftBelieved && guess < sequence.draft.size()) {
     return engine::ChosenToken{.token = sequence.draft[guess], .logprob = {}, .top = {}};
@@ -113,7 +117,7 @@ std::optional<FinishReason> FaultyChooser::EndOf(const Sequence& sequence) const
   std::optional<FinishReason> end = TokenChooser::EndOf(sequence);
   const StopRules& stop = sequence.request->request.stop;
   const auto output = static_cast<int64_t>(sequence.output().size());
-  const bool room = sequence.length() <= context_;
+  const bool room = sequence.length() <= workload_.core.context;
   if (fault_ == Fault::kStopTokenLate && end == FinishReason::kStop && room) {
     const TokenId before = sequence.tokens[sequence.tokens.size() - 2];
     if (output < 2 || before != sequence.tokens.back()) return std::nullopt;
@@ -126,7 +130,7 @@ std::optional<FinishReason> FaultyChooser::EndOf(const Sequence& sequence) const
       output == stop.max_tokens) {
     return std::nullopt;
   }
-  if (fault_ == Fault::kContextOffByOne && !end && sequence.length() == context_) {
+  if (fault_ == Fault::kContextOffByOne && !end && sequence.length() == workload_.core.context) {
     return FinishReason::kContext;
   }
   return end;

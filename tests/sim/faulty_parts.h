@@ -5,6 +5,7 @@
 #include "engine/scheduler.h"
 #include "engine/token_chooser.h"
 #include "sim/fault.h"
+#include "sim/workload.h"
 
 namespace skald::sim {
 
@@ -25,12 +26,13 @@ class FaultyCache : public engine::CacheManager {
   Fault fault_;
 };
 
+/// It also fails where the workload says so, as for logits that are not numbers.
 class FaultyChooser : public engine::TokenChooser {
  public:
-  FaultyChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context,
-                Fault fault)
-      : TokenChooser(std::move(sampler), std::move(end_tokens), context),
-        context_(context),
+  FaultyChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens,
+                const Workload& workload, Fault fault)
+      : TokenChooser(std::move(sampler), std::move(end_tokens), workload.core.context),
+        workload_(workload),
         fault_(fault) {}
 
   Result<engine::ChosenToken> Choose(const engine::Sequence& sequence,
@@ -38,7 +40,7 @@ class FaultyChooser : public engine::TokenChooser {
   std::optional<FinishReason> EndOf(const engine::Sequence& sequence) const override;
 
  private:
-  int64_t context_;
+  const Workload& workload_;
   Fault fault_;
   uint64_t chosen_ = 0;  // tokens chosen so far, of all sequences
 };

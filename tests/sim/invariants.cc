@@ -165,6 +165,12 @@ std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
   return {};
 }
 
+// True if a text that is all there has a token that could not be chosen.
+bool FailsBeforeEnd(const Client& client, const Answer& alone) {
+  return client.fails_at_token >= 0 &&
+         client.fails_at_token < static_cast<int64_t>(alone.tokens.size());
+}
+
 }  // namespace
 
 std::string CheckStep(const Core& core, const engine::CacheManager& cache,
@@ -183,10 +189,12 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
   std::map<int32_t, Told> told;
   if (std::string wrong = Collect(sink, &told); !wrong.empty()) return wrong;
   const FinishReason end = sink.events().back().reason;
-  const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline;
+  const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline ||
+                   end == FinishReason::kError;
   const bool someone_cancels =
       client.reader.gone_at_event >= 0 || std::isfinite(client.cancelled_seconds);
   if (end == FinishReason::kCancelled && !someone_cancels) return "nobody cancelled the request";
+  if (end == FinishReason::kError && client.fails_at_token < 0) return "a request failed";
   for (int32_t index = 0; index < client.request.sequence_count(); ++index) {
     const Told& sequence = told[index];
     const Answer alone = RunAlone(client, index, context, sampler);
@@ -197,10 +205,10 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
     if (!sequence.reason) return "a sequence has no end";
     if (cut && *sequence.reason == end) continue;
     if (sequence.tokens.size() < alone.tokens.size()) return "a text ends early";
+    if (!alone.tokens.empty() && FailsBeforeEnd(client, alone)) return "a failure is passed over";
     if (sequence.embedding != alone.embedding) return "an embedding is not its prompt's";
     if (*sequence.reason != alone.reason) return "a text ends for a wrong reason";
   }
-  if (end == FinishReason::kError) return "a request failed";
   return {};
 }
 

@@ -103,7 +103,7 @@ class Simulation {
         network_(workload, &freed_, FaultOfTarget(fault), &clock_),
         cache_(workload.page_count, fault),
         scheduler_(fault),
-        chooser_(MakeSampler(), {kEnd}, workload.core.context, fault),
+        chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),
         proposers_(MakeProposers(workload, fault, &sampler_)),
         core_(workload.core, {.network = network_,

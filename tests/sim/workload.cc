@@ -142,6 +142,10 @@ Workload DrawWorkload(uint64_t seed) {
     client.arrives_seconds = now;
     if (draw.OneIn(5)) client.cancelled_seconds = now + draw.Uniform() * 0.5;
     client.reader = DrawReader(draw, client.request);
+    // Beams choose in their own way.
+    if (client.request.beam_search.beams == 0 && draw.OneIn(24)) {
+      client.fails_at_token = draw.Between(0, 12);
+    }
     if (!engine::CheckRequest(client.request, workload.request_limits()).ok()) continue;
     workload.clients.push_back(std::move(client));
   }

@@ -28,6 +28,8 @@ struct Client {
   double arrives_seconds = 0;
   double cancelled_seconds = std::numeric_limits<double>::infinity();
   Reader reader = {};
+  /// The engine fails to choose this token of each of its sequences; -1 = none.
+  int64_t fails_at_token = -1;
 };
 
 /// Who guesses tokens ahead.
