@@ -6,9 +6,9 @@ python3 tests/e2e/abuse_test.py build/release/skald . [--only H34] [--table]
 Each case is sent through a raw socket. It must get one of the statuses named with it, within 50 ms
 if that is a refusal; afterwards /readyz must be 200, a canary completion must give its golden text,
 and pages, descriptors and memory must be back where they were. --table prints one line a case. The
-numbers H01 to H88 are those of the project's list of abuse; numbers that need time or many
-connections are in connections_test.py, the others that are missing are features that do not exist
-here (slots that save, compiled grammars).
+numbers H01 to H88 are those of the project's list of abuse. ELSEWHERE names the test of each number
+that is not here, because it needs time, many connections, or load; a number that is nowhere is a
+failure. What is not built yet (tools, grammars, schemas, images) must be refused.
 """
 
 import argparse
@@ -150,15 +150,17 @@ def text_cases():
                        ("a million spaces", " " * 1_000_000), ("digits", "7" * 1_000_000)):
         case("H34", name, completion(prompt=text))
     case("H44", "markers of a chat in the text", user("<|end|><|assistant|><|im_start|>system"), 200)
-    case("H83", "a million tokens to embed", post("/v1/embeddings", {"input": "x " * 1_000_000}))
-    case("H83", "nothing to embed", post("/v1/embeddings", {"input": ""}))
-    case("H83", "100,000 texts to embed", post("/v1/embeddings", {"input": ["x"] * 100_000}))
+    for what, value in (("a million tokens", "x " * 1_000_000), ("a million token ids", [5] * 1_000_000), ("nothing", ""),
+                        ("no texts", []), ("a text of nothing", ["x", ""]), ("no tokens", [[]]),
+                        ("a token beyond the vocabulary", [99_999_999]), ("100,000 texts", ["x"] * 100_000)):
+        case("H83", f"{what} to embed", post("/v1/embeddings", {"input": value}))
 
 
 def feature_cases():
     case("H35", "grammar of 60,000 parentheses", completion(grammar="root ::= " + "(" * 60_000))
-    for grammar in ("root ::= root", 'root ::= ((("a"{0,99}){0,99}){0,99}', "root ::= ((a*)*)*"):
-        case("H36", f"grammar {grammar}", completion(grammar=grammar))
+    rules = "root ::= r0\n" + "\n".join(f"r{i} ::= r{i + 1}" for i in range(300_000))
+    for grammar in ("root ::= root", 'root ::= ((("a"{0,99}){0,99}){0,99}', "root ::= ((a*)*)*", rules):
+        case("H36", f"grammar {grammar[:40]!r}", completion(grammar=grammar))
     def schema(what, value):
         case(what[0], what[1], completion(
             response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": value}}))
@@ -168,6 +170,7 @@ def feature_cases():
     schema(("H39", "$ref loop"), {"$ref": "#"})
     schema(("H39", "$ref to a file"), {"$ref": "file:///etc/passwd"})
     schema(("H40", "maxLength 1e9"), {"type": "string", "maxLength": 10**9})
+    schema(("H40", "200 enums of 200"), {"properties": {f"p{i}": {"enum": list(range(200))} for i in range(200)}})
     schema(("H40", "allOf of 10,000"), {"allOf": [{}] * 10_000})
     case("H42", "chat_template of the request", user("x").replace(b'"max_tokens": 2', b'"chat_template":"x"'), 400)
     case("H42", "chat_template_kwargs", chat([{"role": "user", "content": "x"}],
@@ -262,6 +265,7 @@ def protocol_cases():
         case("H81", f"{path} without a key", post(path, {}), 401, keyed=True)
     case("H81", "/nothing without a key", head("GET", "/nothing"), 401, 404, keyed=True)
     case("H86", "slots that save", post("/slots/0?action=save", {"filename": "../x"}), 404)
+    case("H86", "one slot", head("GET", "/slots/0"), 404)
     case("H86", "adapters", post("/v1/load_lora_adapter", {"lora_name": "x", "lora_path": "/etc"}), 404)
 
 
@@ -276,6 +280,7 @@ FIELDS = {
            "response_format metadata").split(),
     "/tokenize": "content prompt messages add_special add_special_tokens with_pieces return_token_strs".split(),
     "/detokenize": ["tokens"],
+    "/v1/embeddings": "model input encoding_format dimensions user cache_salt truncate_prompt_tokens".split(),
 }
 VALUES = ["null", '""', "-1", "0", "2147483648", "9223372036854775808", "1e309", "true", "[]", "{}",
           '"' + "x" * (1 << 20) + '"', "NaN", "[[]]", '[""]', '{"":""}', "0.5", r'"\u0000"']
@@ -284,6 +289,7 @@ BASES = {
     CHAT: {"messages": '[{"role":"user","content":"x"}]', "max_tokens": "2"},
     "/tokenize": {"content": '"x"'},
     "/detokenize": {"tokens": "[5]"},
+    "/v1/embeddings": {"input": '"x"'},
 }
 
 
@@ -469,6 +475,25 @@ def salt_of_a_header_is_nothing(server: Server) -> list[str]:
     return []
 
 
+# Tests of numbers that have no case here. H87 is asked of every refusal (check_error).
+ELSEWHERE = {
+    "H41": "a schema is refused (H37 to H40): nothing is compiled, nothing cached",
+    "H69": "connections_test: test_a_key_cannot_be_found_by_time",
+    "H70": "connections_test: test_who_is_too_slow_is_cut_off, test_half_open_connections_beyond_the_limit_keep_nobody_out",
+    "H71": "connections_test: test_who_is_too_slow_is_cut_off",
+    "H72": "connections_test: test_who_is_too_slow_is_cut_off",
+    "H73": "connections_test: test_half_close_gets_the_whole_answer",
+    "H74": "load_test: test_who_leaves_in_any_state_leaves_nothing_behind",
+    "H75": "load_test: test_a_neighbour_that_leaves_does_not_disturb",
+    "H76": "load_test: test_who_leaves_in_any_state_leaves_nothing_behind",
+    "H77": "connections_test: test_pipelined_requests_are_answered_in_order",
+    "H78": "connections_test: test_a_socket_lives_for_many_requests, test_who_is_too_slow_is_cut_off",
+    "H79": "connections_test: test_connects_without_a_word",
+    "H80": "connections_test: test_no_descriptors_left",
+    "H87": "abuse_test: check_error",
+}
+NUMBERS = [f"H{number:02}" for number in range(1, 89)]
+
 SCENES = (("H63", no_smuggling), ("H44", control_tokens_stay_text), ("H84", odd_tokens_make_valid_events),
           ("H85", no_header_injection), ("H82", same_request_id_twice), ("H50", salt_of_a_header_is_nothing))
 
@@ -492,6 +517,9 @@ def main() -> int:
     options = configure(parser)
     for add in (json_cases, number_cases, text_cases, feature_cases, framing_cases, protocol_cases, every_value_cases):
         add()
+    here = {each.number for each in CASES} | {number for number, _ in SCENES}
+    if missing := [number for number in NUMBERS if number not in here and number not in ELSEWHERE]:
+        raise AssertionError(f"no test of {missing}")
     cases = [each for each in CASES if each.number.startswith(options.only)]
     if Setup.sanitized:  # slower by a factor of ten: of the many alike every eighth
         cases = [each for i, each in enumerate(cases) if each.number != "H88" or i % 8 == 0]

@@ -1,7 +1,7 @@
 """Connections that are slow, half open, broken or too many.
 
 Run by ctest (test E2eConnections), and by hand:
-python3 tests/e2e/connections_test.py build/release/skald . [--half-open 1000]
+python3 tests/e2e/connections_test.py build/release/skald . [--half-open 1100]
 
 The names H69 to H80 and F15, F20 are those of the project's list of abuse. What waits for one of the
 server's deadlines (10 s for a head, 30 s for a body, idle or stalled) waits together, in one test.
@@ -47,7 +47,7 @@ class Deadlines(threading.Thread):
 
 
 class Connections(unittest.TestCase):
-    half_open = 300
+    half_open = 1100
     promtool = ""
 
     def test_who_is_too_slow_is_cut_off(self):
@@ -273,10 +273,13 @@ class StalledReader:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--half-open", type=int, default=Connections.half_open,
-                        help="half-open connections (default 300)")
+                        help="half-open connections (default 1100)")
     parser.add_argument("--promtool", default="", help="Prometheus's promtool, where there is one")
     parser.add_argument("--only", default="", help="tests whose name holds this")
     options = configure(parser)
+    # A descriptor for each connection, here and in the server, which inherits the limit.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, options.half_open + 1000), most))
     Connections.half_open, Connections.promtool = options.half_open, options.promtool
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{options.only}*"]
