@@ -1,7 +1,8 @@
-"""deploy/haproxy.cfg as it is shipped, with two replicas: affinity holds, and one may die.
+"""deploy/haproxy.cfg and deploy/nginx.conf as they are shipped, with two replicas: affinity holds, and
+one may die.
 
 Run by ctest (test E2eProxy), and by hand:
-python3 tests/e2e/proxy_test.py build/release/skald . [--haproxy /usr/sbin/haproxy]
+python3 tests/e2e/proxy_test.py build/release/skald . [--haproxy /usr/sbin/haproxy] [--nginx /usr/sbin/nginx]
 
 Only the addresses in the file are replaced.
 """
@@ -32,29 +33,49 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-class Proxied:
-    """HAProxy with the shipped configuration before two replicas."""
+# The shipped file goes into nginx's http block, as its head says.
+NGINX_FRAME = """daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors; user root;
+events {{}}
+http {{
+access_log off; client_body_temp_path {folder}/1; proxy_temp_path {folder}/2;
+fastcgi_temp_path {folder}/3; uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;
+{text}
+}}
+"""
 
-    def __init__(self, stack: ExitStack, *options: str):
-        self.replicas = [stack.enter_context(Server(*options, keys=(KEY,))) for _ in range(2)]
+
+class Proxied:
+    """A proxy with the shipped configuration before two replicas."""
+
+    def __init__(self, stack: ExitStack, kind: str = "haproxy"):
+        self.replicas = [stack.enter_context(Server(keys=(KEY,))) for _ in range(2)]
         self.port = free_port()
-        text = (Proxy.source / "deploy/haproxy.cfg").read_text()
-        for shipped, here in ((8080, self.port), (8081, self.replicas[0].port), (8082, self.replicas[1].port)):
-            text, count = re.subn(rf"^(\s+(?:bind|server \w) 127\.0\.0\.1):{shipped}\b", rf"\1:{here}",
-                                  text, flags=re.MULTILINE)
-            if count != 1:
-                raise AssertionError(f"port {shipped} stands {count} times in haproxy.cfg")
-        self.file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".cfg"))
-        self.file.write(text)
-        self.file.flush()
-        process = subprocess.Popen([Proxy.haproxy, "-db", "-f", self.file.name], stderr=subprocess.DEVNULL)
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        file = Path(folder) / "config"
+        if kind == "haproxy":
+            file.write_text(self.with_ports("haproxy.cfg"))
+            command = [Proxy.haproxy, "-db", "-f", str(file)]
+        else:
+            file.write_text(NGINX_FRAME.format(folder=folder, text=self.with_ports("nginx.conf")))
+            command = [Proxy.nginx, "-p", folder, "-c", str(file)]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         stack.callback(process.wait)
         stack.callback(process.terminate)
         deadline = time.monotonic() + 10
         while not self.serves():
             if time.monotonic() > deadline:
-                raise AssertionError("haproxy does not serve")
+                raise AssertionError(f"{kind} does not serve")
             time.sleep(0.05)
+
+    def with_ports(self, name: str) -> str:
+        """A shipped configuration with the ports of this test."""
+        text = (Proxy.source / "deploy" / name).read_text()
+        for shipped, here in ((8080, self.port), (8081, self.replicas[0].port), (8082, self.replicas[1].port)):
+            text, count = re.subn(rf"^(\s+(?:bind|listen|server|server \w) 127\.0\.0\.1):{shipped}\b", rf"\1:{here}",
+                                  text, flags=re.MULTILINE)
+            if count != 1:
+                raise AssertionError(f"port {shipped} stands {count} times in {name}")
+        return text
 
     def serves(self) -> bool:
         try:
@@ -78,6 +99,7 @@ class Proxied:
 class Proxy(unittest.TestCase):
     source = Path()
     haproxy = "haproxy"
+    nginx = ""
 
     def setUp(self):
         self.stack = ExitStack()
@@ -119,7 +141,24 @@ class Proxy(unittest.TestCase):
         self.assertEqual(used, {0, 1}, "all users went to one replica")
 
     def test_streams_pass_as_they_come(self):
-        proxied = Proxied(self.stack)
+        self.check_streams(Proxied(self.stack))
+
+    def test_nginx_passes_streams_and_keeps_users_at_their_replica(self):
+        if not Proxy.nginx:
+            self.skipTest("no nginx")
+        proxied = Proxied(self.stack, "nginx")
+        used = {self.run_of(proxied, [lambda: proxied.ask(LONG, f"X-Affinity: user-{number}")] * 3)
+                for number in range(12)}
+        self.assertEqual(used, {0, 1}, "all users went to one replica")
+        self.check_streams(proxied)
+        victim = proxied.replicas[0]
+        victim.process.send_signal(signal.SIGKILL)
+        victim.process.wait()
+        for number in range(12):
+            self.assertEqual(proxied.ask(LONG, f"X-Affinity: user-{number}").status, 200)
+        victim.process.returncode = 0  # it was meant to
+
+    def check_streams(self, proxied: Proxied):
         body = {"prompt": "The fox", "max_tokens": 480, "n": 8, "ignore_eos": True, "stream": True}
         for _ in range(3):  # a test that is stopped for a while sees the first event late
             with Wire(proxied.port) as wire:
@@ -178,8 +217,9 @@ class Proxy(unittest.TestCase):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--haproxy", default="haproxy", help="the program (default: from PATH)")
+    parser.add_argument("--nginx", default="", help="the program, where there is one")
     options = configure(parser)
-    Proxy.source, Proxy.haproxy = options.source, options.haproxy
+    Proxy.source, Proxy.haproxy, Proxy.nginx = options.source, options.haproxy, options.nginx
     result = unittest.TextTestRunner(verbosity=2).run(unittest.TestLoader().loadTestsFromTestCase(Proxy))
     return 0 if result.wasSuccessful() else 1
 
