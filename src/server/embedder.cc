@@ -4,7 +4,6 @@
 #include <openssl/evp.h>
 
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -18,11 +17,12 @@ constexpr size_t kInputsAtOnce = 32;
 
 std::string Base64(std::span<const float> values) {
   static_assert(std::endian::native == std::endian::little, "the lowest byte comes first");
-  std::vector<unsigned char> bytes(values.size_bytes());
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  const auto bytes = std::as_bytes(values);
   // 4 characters for 3 bytes or a part of them, and a zero.
   std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);
-  const int length = EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
+  const int length =
+      EVP_EncodeBlock(text.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
   return {text.begin(), text.begin() + length};
 }
 
