@@ -112,8 +112,9 @@ void Core::LookAtWaiting() {
   const bool full = static_cast<int64_t>(running_.size()) >= limits_.max_running;
   for (Sequence* sequence : waiting_) {
     if (candidates_.size() == kMaxCandidates) return;
+    if (sequence->request->paused()) continue;
     // The beams of a search come back with the first of them.
-    if (sequence->request->paused() || sequence != sequence->request->lead()) continue;
+    if (sequence->request->beams && sequence != sequence->request->lead()) continue;
     if (full && !CouldDisplace(*sequence)) return;
     WaitingView view = {.length = sequence->length(),
                         .sequences = PlacesOf(*sequence),

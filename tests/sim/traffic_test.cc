@@ -166,6 +166,26 @@ TEST(Traffic, HigherPriorityTakesThePagesOfWhatRuns) {
   EXPECT_LT(EndOf(outcome, 0), EndOf(outcome, 1));
 }
 
+// The second answer of a request that was displaced does not wait for the first one's end.
+TEST(Traffic, ADisplacedSequenceComesBackWhileItsTwinRuns) {
+  Workload workload = Server(512, 100);
+  workload.core.max_running = 2;
+  workload.clients.push_back(Ask(Text(0, 100), 300));
+  workload.clients[0].request.n = 2;
+  workload.clients.push_back(Ask(Text(1, 100), 20, 1.0));
+  workload.clients[1].request.priority = 1;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.preemptions, 1);
+  const auto& events = outcome.events[0];
+  const auto resumed = std::find_if(events.begin(), events.end(), [](const Event& event) {
+    return event.kind == EventKind::kResumed;
+  });
+  ASSERT_NE(resumed, events.end());
+  EXPECT_EQ(resumed->sequence, 1);
+  EXPECT_NEAR(resumed->seconds, EndOf(outcome, 1), 0.05);
+}
+
 // A flood of requests of higher priority, always one more than can run.
 TEST(Traffic, NoFloodOfHigherPriorityKeepsARequestWaitingForEver) {
   Workload workload = Server(512, 100);
