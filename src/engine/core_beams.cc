@@ -28,7 +28,8 @@ void Core::ResumeBeams() {
     if (!state->beams) continue;
     for (Sequence* beam : state->beams->live) {
       if (IsReady(beam)) continue;
-      if (!beam->running() || cache_.Match(*beam) <= beam->computed) break;
+      // One that has nothing yet gets a pin even where nothing is cached.
+      if (!beam->running() || (beam->computed > 0 && cache_.Match(*beam) <= beam->computed)) break;
       cache_.Release(beam);
       cache_.Acquire(beam);
       if (!IsReady(beam)) break;

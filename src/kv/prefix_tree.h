@@ -16,9 +16,10 @@
 ///     that fall into the same 32. So of the nodes of one path within the same 32 positions, the
 ///     deepest names the page to read.
 ///   - A match may end anywhere; the node where it ends is split there.
-///   - A node that branches no more and that nobody holds is merged into its only child. Where both
-///     named pages of the same 32 positions, the child's has it all and the other is given back:
-///     a conversation that grows by turns leaves no half-filled pages behind.
+///   - A node that branches no more and that nobody holds is merged into its only child.
+///   - A node that ends inside a page and has children names the page of one of them, which has all
+///     that its own would have. So n branches of the same 32 positions take n pages, however many
+///     came and went, and a conversation that grows by turns leaves no half-filled pages behind.
 ///
 /// The tree holds cache references of its pages (kv/page_pool.h). Which later positions of a page
 /// may still be written, and by whom, is the rule in kv/page_table.h; the tree only ever sees
@@ -103,8 +104,7 @@ class PrefixTree {
 
   /// Removes unpinned nodes, least recently used first, leaves only, until `wanted` pages have
   /// become free or none is left. Returns how many have: a page that a sequence refers to is not
-  /// freed and not counted. One more than `wanted` may be freed, where removing a branch
-  /// leaves a duplicate. At least min(wanted, pool.evictable_count()). Amortized O(1) a page.
+  /// freed and not counted. At least min(wanted, pool.evictable_count()). Amortized O(1) a page.
   int64_t Evict(int64_t wanted);
 
   /// Nodes in use, roots included.
@@ -170,6 +170,7 @@ class PrefixTree {
   void WriteTokens(NodeId before, std::span<const TokenId> run, PageId page);
   void TakePage(NodeId node, PageId page);
   void DropPage(NodeId node);
+  void ChangePage(NodeId node, PageId page);
   void LinkChild(NodeId parent, NodeId child);
   void UnlinkChild(NodeId child);
   void TakePlaceOf(NodeId node, NodeId replaced);

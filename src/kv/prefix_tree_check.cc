@@ -60,6 +60,7 @@ std::string PrefixTree::CheckNode(NodeId id) const {
 std::string PrefixTree::CheckChildren(NodeId id) const {
   const Node& node = At(id);
   int64_t children = 0;
+  int64_t in_page = 0;
   int32_t pins = node.pins;
   NodeId previous = kNoNode;
   for (NodeId child = node.first_child; child != kNoNode; child = At(child).next_sibling) {
@@ -69,10 +70,14 @@ std::string PrefixTree::CheckChildren(NodeId id) const {
     pins += At(child).pins_below;
     previous = child;
     ++children;
+    in_page += int64_t{At(child).page == node.page};
   }
   if (pins != node.pins_below) return About(id, "does not have the pins of its children");
   if (!IsRoot(id) && children == 1 && node.pins == 0 && node.end % kPage != 0) {
     return About(id, "should be one with its only child");
+  }
+  if (!IsRoot(id) && children > 0 && node.end % kPage != 0 && in_page != 1) {
+    return About(id, "has a page for itself");
   }
   return {};
 }

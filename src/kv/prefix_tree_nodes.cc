@@ -69,6 +69,7 @@ void PrefixTree::RemoveRootIfUnused(NodeId root) {
 // A new leaf of the tokens that follow `parent`, all in `page`.
 NodeId PrefixTree::AddChild(NodeId parent, std::span<const TokenId> run, PageId page) {
   const NodeId child = NewNode();
+  const bool is_first = At(parent).first_child == kNoNode;
   WriteTokens(parent, run, page);
   At(child).begin = At(parent).end;
   At(child).end = At(parent).end + static_cast<int64_t>(run.size());
@@ -76,6 +77,7 @@ NodeId PrefixTree::AddChild(NodeId parent, std::span<const TokenId> run, PageId 
   LinkChild(parent, child);
   index_.Insert(KeyOf(child), child);
   ListInsert(child, newest_);
+  if (is_first && At(parent).end % kPage != 0) ChangePage(parent, page);
   token_count_ += static_cast<int64_t>(run.size());
   return child;
 }
@@ -84,10 +86,7 @@ NodeId PrefixTree::AddChild(NodeId parent, std::span<const TokenId> run, PageId 
 // the old positions too, replaces the leaf's.
 void PrefixTree::GrowLeaf(NodeId leaf, std::span<const TokenId> run, PageId page) {
   WriteTokens(leaf, run, page);
-  if (page != At(leaf).page) {
-    DropPage(leaf);
-    TakePage(leaf, page);
-  }
+  ChangePage(leaf, page);
   At(leaf).end += static_cast<int64_t>(run.size());
   token_count_ += static_cast<int64_t>(run.size());
 }
@@ -127,9 +126,11 @@ void PrefixTree::MergeIntoOnlyChild(NodeId front) {
   FreeNode(front);
 }
 
-// Evicts one leaf that is in the list.
+// Evicts one leaf that is in the list. If others branch from the same place, its page goes: they
+// have all of it that is left.
 void PrefixTree::RemoveLeaf(NodeId leaf) {
   const NodeId parent = At(leaf).parent;
+  const PageId page = At(leaf).page;
   CHECK(At(leaf).first_child == kNoNode && At(leaf).pins_below == 0);
   token_count_ -= At(leaf).end - At(leaf).begin;
   ListRemove(leaf);
@@ -137,11 +138,10 @@ void PrefixTree::RemoveLeaf(NodeId leaf) {
   UnlinkChild(leaf);
   DropPage(leaf);
   FreeNode(leaf);
-  if (IsRoot(parent)) {
-    RemoveRootIfUnused(parent);
-  } else {
-    MergeIntoOnlyChild(parent);
-  }
+  if (IsRoot(parent)) return RemoveRootIfUnused(parent);
+  const NodeId sibling = At(parent).first_child;
+  if (sibling != kNoNode && At(parent).page == page) ChangePage(parent, At(sibling).page);
+  MergeIntoOnlyChild(parent);
 }
 
 // Notes that `run` follows the node `before` in `page`; and, so that the page's tokens are known
@@ -164,6 +164,19 @@ void PrefixTree::TakePage(NodeId node, PageId page) {
 void PrefixTree::DropPage(NodeId node) {
   if (At(node).pins_below > 0) pool_->UnlockCached(At(node).page);
   pool_->ReleaseCacheReference(At(node).page);
+}
+
+// Lets a node name another page of the same 32 positions, which holds all that its own does; and so
+// those above it that named the same.
+void PrefixTree::ChangePage(NodeId node, PageId page) {
+  const PageId old = At(node).page;
+  const int64_t index = At(node).begin / kPage;
+  if (page == old) return;
+  while (!IsRoot(node) && At(node).begin / kPage == index && At(node).page == old) {
+    DropPage(node);
+    TakePage(node, page);
+    node = At(node).parent;
+  }
 }
 
 void PrefixTree::LinkChild(NodeId parent, NodeId child) {

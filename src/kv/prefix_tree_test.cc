@@ -312,6 +312,20 @@ TEST_F(PrefixTreeTest, RemovingABranchGivesBackThePageItsFrontHadForItself) {
   EXPECT_EQ(tree_.node_count(), 2);
 }
 
+// So n branches of the same 32 positions take n pages, whatever branched before them and is gone.
+TEST_F(PrefixTreeTest, WhereBranchesAreLeftTheirFrontHasNoPageForItself) {
+  { Run(Count(30)); }
+  { Run(Count(20) + Count(10, 500)); }
+  { Run(Count(20) + Count(10, 600)); }
+  EXPECT_EQ(pool_.cached_count(), 3);
+  EXPECT_EQ(tree_.Evict(1), 1);
+  EXPECT_EQ(pool_.cached_count(), 2);
+  EXPECT_EQ(Match(Count(20) + Count(10, 500)), 30);
+  EXPECT_EQ(Match(Count(20) + Count(10, 600)), 30);
+  EXPECT_EQ(Match(Count(30)), 20);
+  EXPECT_EQ(tree_.CheckIntegrity(), "");
+}
+
 TEST_F(PrefixTreeTest, MovedPinsProtectOnce) {
   Sequence sequence = Run(Count(10));
   PrefixTree::Pin moved = std::move(sequence.pin);

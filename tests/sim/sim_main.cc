@@ -4,6 +4,8 @@
 //     skald_sim --seed 4711           runs one
 //     skald_sim --seed 4711 --trace   and prints every step
 
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -43,10 +45,20 @@ bool Parse(int count, char** values, Arguments* arguments) {
   return true;
 }
 
+// A CHECK that fails ends the program: a signal handler, which sees globals only, says in which seed.
+std::atomic<uint64_t> running_seed;
+
+void PrintReplay() {
+  const auto seed = static_cast<unsigned long long>(running_seed.load());
+  std::fprintf(stderr, "replay: skald_sim --seed %llu --trace\n", seed);
+}
+
 int Run(const Arguments& arguments) {
   const Stopwatch watch;
   Outcome all;
+  std::signal(SIGABRT, [](int) { PrintReplay(); });
   for (uint64_t seed = arguments.first; seed < arguments.last; ++seed) {
+    running_seed = seed;
     const Outcome outcome =
         RunSeed(seed, Fault::kNone,
                 arguments.trace ? [](const std::string& line) { std::printf("%s\n", line.c_str()); }
@@ -59,9 +71,9 @@ int Run(const Arguments& arguments) {
     all.prompt_tokens += outcome.prompt_tokens;
     all.prompt_tokens_cached += outcome.prompt_tokens_cached;
     if (outcome.wrong.empty()) continue;
-    std::printf("seed %llu: %s\nreplay: skald_sim --seed %llu --trace\n",
-                static_cast<unsigned long long>(seed), outcome.wrong.c_str(),
-                static_cast<unsigned long long>(seed));
+    std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                 outcome.wrong.c_str());
+    PrintReplay();
     return 1;
   }
   std::printf(

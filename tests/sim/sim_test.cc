@@ -29,6 +29,13 @@ TEST(Simulation, EveryRequestAnswersAsIfAlone) {
   }
 }
 
+// Each found a fault that the seeds above did not.
+TEST(Simulation, SeedsThatOnceFailed) {
+  for (const uint64_t seed : {6902, 46250, 73197}) {
+    EXPECT_EQ(RunSeed(seed, Fault::kNone).wrong, "") << "seed " << seed;
+  }
+}
+
 TEST(Simulation, TheSameSeedIsTheSameRun) {
   std::string runs[2];
   for (std::string& run : runs) {

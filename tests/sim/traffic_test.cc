@@ -186,6 +186,24 @@ TEST(Traffic, ADisplacedSequenceComesBackWhileItsTwinRuns) {
   EXPECT_NEAR(resumed->seconds, EndOf(outcome, 1), 0.05);
 }
 
+// Beams that others displace again and again, in the smallest pool that Submit accepts for them:
+// 2 pages of the prompt, 3 x (2 pages and one to copy into), and one.
+TEST(Traffic, DisplacedBeamsFindTheirPagesAgain) {
+  for (uint64_t text = 0; text < 20; ++text) {
+    Workload workload = Server(512, 12);
+    workload.core.max_running = 3;
+    workload.clients.push_back(Ask(Text(text, 70), 50));
+    workload.clients[0].request.beam_search = {.beams = 3};
+    for (uint64_t i = 1; i < 4; ++i) {
+      workload.clients.push_back(Ask(Text(100 + i, 40 * i), 4, 0.2 * static_cast<double>(i)));
+      workload.clients.back().request.priority = 1;
+    }
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    EXPECT_EQ(outcome.wrong, "") << "text " << text;
+    EXPECT_GE(outcome.preemptions, 9);
+  }
+}
+
 // A flood of requests of higher priority, always one more than can run.
 TEST(Traffic, NoFloodOfHigherPriorityKeepsARequestWaitingForEver) {
   Workload workload = Server(512, 100);
