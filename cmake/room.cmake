@@ -3,6 +3,10 @@
 # checked without them (tests/headers).
 set(SKALD_TEST_HEADERS <gtest/gtest.h> <algorithm> <array> <cstdint> <cstring> <functional> <memory> <optional> <random> <span>
   <string> <string_view> <utility> <vector>)
+# What most sources begin with. Parsed once for each room under the sanitizers, which saves a third of their compilation; the
+# build for users goes without, and so shows where a source does not include what it needs.
+set(SKALD_ROOM_HEADERS <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <span> <string>
+  <string_view> <utility> <variant> <vector>)
 # What tests do to compute expectations need not be fast, their compilation is half of a build: with the sanitizers a test
 # file at -O1 takes four times as long as at -O0. Code under test keeps the optimization of its library.
 if(SKALD_SANITIZE)
@@ -47,6 +51,9 @@ function(room name)
   endforeach()
   if(ROOM_NO_HOT_LOOPS AND SKALD_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
+  endif()
+  if(SKALD_SANITIZE)
+    target_precompile_headers(${target} PRIVATE ${SKALD_ROOM_HEADERS})
   endif()
   if(ROOM_TESTS AND SKALD_TESTS)
     add_executable(${name}_test ${ROOM_TESTS})

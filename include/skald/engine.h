@@ -144,6 +144,10 @@ class Engine {
   Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
                        const std::function<Status(std::span<const float> row)>& on_row);
 
+  /// A number that changes every few milliseconds while the engine computes, also within a step:
+  /// who watches it sees whether an engine that should be at work is. Costs nothing.
+  uint64_t progress() const;
+
   /// Numbers of an embedding.
   int64_t embedding_width() const;
   /// The context in positions, and the threads in use.

@@ -59,7 +59,10 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::Run(int64_t unit_count, Body body) {
   if (workers_.empty() || unit_count <= 1) {
-    for (int64_t unit = 0; unit < unit_count; ++unit) body(unit, 0);
+    for (int64_t unit = 0; unit < unit_count; ++unit) {
+      body(unit, 0);
+      CountUnit();
+    }
     return;
   }
   CHECK(unit_count <= std::numeric_limits<uint32_t>::max());
@@ -85,6 +88,11 @@ void ThreadPool::Run(int64_t unit_count, Body body) {
   }
 }
 
+// Not an increment in one instruction, which would lock: nobody else writes.
+void ThreadPool::CountUnit() {
+  progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 void ThreadPool::RunUnits(int worker) {
   RunRange(ranges_[static_cast<size_t>(worker)], worker, End::kFront);
   for (int other = 1; other < thread_count(); ++other) {
@@ -105,6 +113,7 @@ void ThreadPool::RunRange(UnitRange& range, int worker, End end) {
     // Relaxed: what the body reads was published with loop_, and no unit depends on another.
     if (!range.bounds.compare_exchange_weak(bounds, rest, std::memory_order_relaxed)) continue;
     (*body_)(static_cast<int64_t>(front ? first : past - 1), worker);
+    if (worker == 0) CountUnit();
     bounds = range.bounds.load(std::memory_order_relaxed);
   }
 }

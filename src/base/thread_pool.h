@@ -41,6 +41,10 @@ class ThreadPool {
   /// unit_count < 2^32. Allocates nothing. What the body wrote is visible to the caller afterwards.
   void Run(int64_t unit_count, Body body);
 
+  /// A number that grows with each unit of the thread that calls Run: while it stands still, so
+  /// does that thread, or it waits for one that does. Any thread may ask.
+  uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
+
  private:
   // The units of a worker that nobody has taken: the next in the low, the end in the high 32 bits.
   // Within a loop the next only grows and the end only shrinks, so a value never comes back.
@@ -50,6 +54,7 @@ class ThreadPool {
 
   void WorkerMain(int worker);
   void RunUnits(int worker);
+  void CountUnit();
   enum class End { kFront, kBack };
   void RunRange(UnitRange& range, int worker, End end);
   uint64_t AwaitLoop(uint64_t seen);
@@ -61,6 +66,7 @@ class ThreadPool {
   alignas(64) std::atomic<uint64_t> loop_{
       0};  // number of loops started; a change is the start signal
   std::atomic<bool> stop_{false};
+  alignas(64) std::atomic<uint64_t> progress_{0};  // written by the thread that calls Run
 };
 
 /// The number of cores this process may run on: the affinity mask, cut to the cgroup's CPU quota.

@@ -53,6 +53,20 @@ TEST(ThreadPool, OneLoopSeesWhatTheLoopBeforeWrote) {
   EXPECT_EQ(values, std::vector<int64_t>(100, kLoops));
 }
 
+TEST(ThreadPool, SaysThatItGetsOn) {
+  for (const int threads : {1, 2}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.progress(), 0u);
+    // A unit of the other thread waits for one of the caller's, so that there is one.
+    std::atomic<bool> called = false;
+    pool.Run(2, [&](int64_t, int worker) {
+      if (worker == 0) called = true;
+      while (!called) std::this_thread::yield();
+    });
+    EXPECT_GE(pool.progress(), 1u);
+  }
+}
+
 TEST(ThreadPool, WakesUpAfterItsWorkersWentToSleep) {
   ThreadPool pool(2);
   for (int round = 0; round < 3; ++round) {

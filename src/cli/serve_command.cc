@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
+#include "cli/exit_code.h"
 #include "cli/flags.h"
 #include "cli/input.h"
 #include "cli/loading.h"
@@ -158,6 +160,11 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
     if (server_options.api_keys.empty())
       return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
   }
+  // The process cannot end in order: that would wait for the engine's thread.
+  server_options.on_engine_dead = [] {
+    LogLine("error: the engine computes no more though requests wait for it");
+    std::_Exit(static_cast<int>(ExitCode::kEngineDead));
+  };
   if (console.verbosity() != Verbosity::kQuiet)
     server_options.on_access = [form = options.output.form](const AccessRecord& record) {
       LogLine(AccessLine(record, form));

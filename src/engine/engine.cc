@@ -206,5 +206,6 @@ int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
 std::string_view Engine::isa_name() const { return kernels::IsaName(state_->options.isa); }
 int64_t Engine::kv_bytes() const { return state_->network->kv_bytes(); }
+uint64_t Engine::progress() const { return state_->network->progress(); }
 
 }  // namespace skald

@@ -36,6 +36,8 @@ class ModelNetwork : public Network {
   std::span<const float> Hidden(int64_t index) const override;
 
   int64_t kv_bytes() const { return store_.bytes(); }
+  /// Changes while something is computed (ThreadPool::progress). Any thread.
+  uint64_t progress() const { return pool_->progress(); }
   /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.
   void Poison(kv::PageId page) { store_.Poison(page); }
 

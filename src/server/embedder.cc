@@ -47,7 +47,7 @@ Embedder::Embedder(GenerationContext context, AnswerChannel& channel, Generation
     : context_(std::move(context)),
       channel_(&channel),
       name_(std::move(name)),
-      wait_(context_.activity, context_.clock) {}
+      wait_(context_.activity) {}
 
 Embedder::~Embedder() { CancelParts(); }
 
@@ -126,7 +126,6 @@ Status Embedder::Submit(size_t input) {
 void Embedder::ReadEvents() {
   if (channel_ == nullptr) return;
   const std::shared_ptr<Embedder> alive = shared_from_this();
-  wait_.Progress();
   // By number: a failure empties the list.
   for (size_t i = 0; i < parts_.size(); ++i) ReadPart(parts_[i]);
   if (channel_ == nullptr) return;

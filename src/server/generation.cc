@@ -25,7 +25,7 @@ Generation::Generation(GenerationContext context, AnswerChannel& channel, Genera
     : context_(std::move(context)),
       channel_(&channel),
       name_(std::move(name)),
-      wait_(context_.activity, context_.clock) {}
+      wait_(context_.activity) {}
 
 Generation::~Generation() { CancelParts(); }
 
@@ -143,7 +143,6 @@ bool Generation::Submit(size_t index, Request request) {
 void Generation::ReadEvents() {
   if (channel_ == nullptr) return;
   const std::shared_ptr<Generation> alive = shared_from_this();
-  wait_.Progress();
   for (Part& part : parts_) {
     if (streaming_ && channel_->backlog() > kBacklogMax) return wait_.End();
     ReadPart(part);

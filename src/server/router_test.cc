@@ -72,18 +72,23 @@ TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
   }
 }
 
-TEST(Activity, CallsTheEngineStalledOnlyWhileItIsWaitedFor) {
+TEST(Activity, CallsTheEngineStalledIfItDoesNothingWhileItIsWaitedFor) {
   Activity activity;
-  EXPECT_FALSE(activity.EngineStalled(1000));
-  activity.Begin(1000);
-  EXPECT_FALSE(activity.EngineStalled(1000 + Activity::kStallSeconds));
-  EXPECT_TRUE(activity.EngineStalled(1001 + Activity::kStallSeconds));
-  activity.Progress(1020);
-  EXPECT_FALSE(activity.EngineStalled(1001 + Activity::kStallSeconds));
+  const auto stalled = [&](uint64_t progress, double now) {
+    activity.Look(progress, now);
+    return activity.EngineStalled();
+  };
+  EXPECT_FALSE(stalled(7, 1000));
+  EXPECT_FALSE(stalled(7, 1100));  // nobody waits
+  activity.Begin();
+  EXPECT_FALSE(stalled(7, 2000));  // the wait begins now
+  EXPECT_FALSE(stalled(7, 2001));
+  EXPECT_TRUE(stalled(7, 2002));
+  EXPECT_FALSE(stalled(8, 2004));
+  EXPECT_FALSE(stalled(8, 3000));  // nobody looked for long: the process was stopped
+  EXPECT_TRUE(stalled(8, 3001));
   activity.End();
-  EXPECT_FALSE(activity.EngineStalled(5000));
-  activity.Begin(5000);  // the wait begins now, whatever came long ago
-  EXPECT_FALSE(activity.EngineStalled(5001));
+  EXPECT_FALSE(stalled(8, 3002));
 }
 
 }  // namespace

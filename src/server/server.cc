@@ -213,6 +213,8 @@ void Server::State::Tick() {
   // A tick may close connections; these leave the map later (OnClosed).
   for (const auto& [number, connection] : connections) connection->OnTick();
   if (!connections.empty()) StartTicking();
+  const bool dead = service.LookAtEngine() > options.engine_seconds;
+  if (dead && options.on_engine_dead) options.on_engine_dead();
   FinishIfDrained();
 }
 

@@ -24,18 +24,24 @@ const Model& Tales() {
   return *model;
 }
 
+Engine MakeEngine(EngineOptions options = {}) {
+  if (options.kv_positions == 0) options.kv_positions = 8192;
+  options.threads = 1;  // tests run beside each other
+  return *Engine::Create(Tales(), options);
+}
+
 // A server that runs on a thread of its own until the end of the test.
 class Running {
  public:
-  explicit Running(EngineOptions engine = {}, ServerOptions options = {}) {
-    if (engine.kv_positions == 0) engine.kv_positions = 8192;
-    engine.threads = 1;  // tests run beside each other
+  explicit Running(EngineOptions engine = {}, ServerOptions options = {})
+      : Running(MakeEngine(engine), std::move(options)) {}
+  Running(Engine engine, ServerOptions options) {
     options.port = 0;
     options.model_name = "tales";
     options.version = "1";
     options.secret = "0123456789abcdef";
     options.unix_seconds = [] { return int64_t{1'700'000'000}; };
-    server_.emplace(*Server::Create(Tales(), *Engine::Create(Tales(), engine), std::move(options)));
+    server_.emplace(*Server::Create(Tales(), std::move(engine), std::move(options)));
     thread_.emplace([this] { EXPECT_TRUE(server_->Run().ok()); });
   }
   ~Running() { Join(); }
@@ -304,6 +310,44 @@ TEST(Server, AnswersPipelinedRequestsInOrder) {
     ++at;
   }
   EXPECT_TRUE(answers.ends_with("{\"status\":\"ok\"}"));
+}
+
+// Holds the engine's thread from its first token until it is let go.
+class Wedge : public EventSink {
+ public:
+  Listening Push(const Event& event) override {
+    if (event.kind != EventKind::kToken) return Listening::kGoOn;
+    free_.wait(false);
+    return Listening::kGone;
+  }
+  bool HasRoom(int64_t) const override { return true; }
+  void LetGo() {
+    free_ = true;
+    free_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> free_{false};
+};
+
+TEST(Server, SaysThatTheEngineStandsStill) {
+  Engine engine = MakeEngine();
+  const auto wedge = std::make_shared<Wedge>();
+  ASSERT_TRUE(engine.Submit({.prompt = {1, 2, 3}}, wedge).ok());
+  std::atomic<bool> dead = false;
+  const Running server(std::move(engine),
+                       {.engine_seconds = 3, .on_engine_dead = [&] { dead = true; }});
+  EXPECT_TRUE(Ask(server.port(), Get("/readyz")).starts_with("HTTP/1.1 200 "));
+  TestClient waiting(server.port());
+  waiting.Send(Post("/v1/completions", R"({"prompt":"The fox","max_tokens":3})"));
+  for (const char* path : {"/readyz", "/livez"}) {
+    EXPECT_TRUE(Soon([&] { return Ask(server.port(), Get(path)).starts_with("HTTP/1.1 503 "); }));
+  }
+  EXPECT_TRUE(Soon([&] { return dead.load(); }));
+  wedge->LetGo();
+  EXPECT_TRUE(waiting.ReadUntil("\r\n").starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(
+      Soon([&] { return Ask(server.port(), Get("/readyz")).starts_with("HTTP/1.1 200 "); }));
 }
 
 TEST(Server, RefusesBeforeItReadsTheBody) {

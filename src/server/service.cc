@@ -147,6 +147,7 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& ch
   const OrError<Route> found = FindRoute(request.method, request.Path());
   const Route route = std::get<Route>(found);
   if (!TakesBody(route)) {
+    LookAtEngine();
     channel.Respond(Get(route, request));
     return nullptr;
   }
@@ -241,10 +242,14 @@ HttpResponse Service::Get(Route route, const HttpRequest& request) const {
   }
 }
 
+double Service::LookAtEngine() {
+  activity_.Look(setup_.engine.progress(), setup_.clock.Now());
+  return activity_.stalled_seconds();
+}
+
 HttpResponse Service::Health(Route route) const {
-  const bool stalled = activity_.EngineStalled(setup_.clock.Now());
   std::string_view state = "ok";
-  if (stalled) state = "engine stalled";
+  if (activity_.EngineStalled()) state = "engine stalled";
   if (draining_ && route != Route::kLive) state = "draining";
   JsonWriter json;
   json.BeginObject().Key("status").String(state).EndObject();

@@ -49,6 +49,10 @@ class Service {
   /// From now on nothing new is taken and /readyz says so.
   void Drain() { draining_ = true; }
 
+  /// Looks whether the engine is at work; every second while there are connections. Returns for how
+  /// many seconds it has done nothing though it should.
+  double LookAtEngine();
+
   /// Counters that the connections keep, for /metrics.
   int64_t connections = 0;
   int64_t answered = 0;

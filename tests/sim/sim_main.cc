@@ -4,8 +4,10 @@
 //     skald_sim --seed 4711           runs one
 //     skald_sim --seed 4711 --trace   and prints every step
 
-#include <atomic>
-#include <csignal>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -45,20 +47,17 @@ bool Parse(int count, char** values, Arguments* arguments) {
   return true;
 }
 
-// A CHECK that fails ends the program: a signal handler, which sees globals only, says in which seed.
-std::atomic<uint64_t> running_seed;
-
-void PrintReplay() {
-  const auto seed = static_cast<unsigned long long>(running_seed.load());
-  std::fprintf(stderr, "replay: skald_sim --seed %llu --trace\n", seed);
+void PrintReplay(uint64_t seed) {
+  std::fprintf(stderr, "replay: skald_sim --seed %llu --trace\n",
+               static_cast<unsigned long long>(seed));
 }
 
-int Run(const Arguments& arguments) {
+// `*running` says which seed is at work.
+int Run(const Arguments& arguments, uint64_t* running) {
   const Stopwatch watch;
   Outcome all;
-  std::signal(SIGABRT, [](int) { PrintReplay(); });
   for (uint64_t seed = arguments.first; seed < arguments.last; ++seed) {
-    running_seed = seed;
+    *running = seed;
     const Outcome outcome =
         RunSeed(seed, Fault::kNone,
                 arguments.trace ? [](const std::string& line) { std::printf("%s\n", line.c_str()); }
@@ -73,7 +72,7 @@ int Run(const Arguments& arguments) {
     if (outcome.wrong.empty()) continue;
     std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed),
                  outcome.wrong.c_str());
-    PrintReplay();
+    PrintReplay(seed);
     return 1;
   }
   std::printf(
@@ -87,6 +86,25 @@ int Run(const Arguments& arguments) {
   return 0;
 }
 
+// In a process of its own, because a CHECK that fails ends it: that seed is named too.
+int RunApart(const Arguments& arguments) {
+  void* shared =
+      mmap(nullptr, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  auto* running = static_cast<uint64_t*>(shared);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int code = Run(arguments, running);
+    std::fflush(stdout);
+    std::_Exit(code);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return 1;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  PrintReplay(*running);
+  return 1;
+}
+
 }  // namespace
 }  // namespace skald::sim
 
@@ -96,5 +114,5 @@ int main(int count, char** values) {
     std::fprintf(stderr, "usage: skald_sim [--seeds A..B | --seed N] [--trace]\n");
     return 2;
   }
-  return skald::sim::Run(arguments);
+  return skald::sim::RunApart(arguments);
 }
