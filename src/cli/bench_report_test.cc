@@ -72,7 +72,7 @@ TEST(BenchText, ProfilesAddUpAndLeaveOutWhatTookNoTime) {
                       .rows = {{.operation = "matmul qkv",
                                 .seconds = 0.3,
                                 .work = {.int8_macs = 15e9, .float_macs = 0, .bytes = 1.5e9}},
-                               {.operation = "swiglu",
+                               {.operation = "attention",
                                 .seconds = 0.1,
                                 .work = {.int8_macs = 0, .float_macs = 0, .bytes = 1e9}},
                                {.operation = "embed", .seconds = 0, .work = {}}}}};
@@ -82,7 +82,7 @@ TEST(BenchText, ProfilesAddUpAndLeaveOutWhatTookNoTime) {
                       "|  50 % |\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("| swiglu     | 100 ms |  25.0 % |      - | 1000.00 |      - | 10.0 | read  "
+  EXPECT_NE(text.find("| attention  | 100 ms |  25.0 % |      - | 1000.00 |      - | 10.0 | read  "
                       "|  50 % |\n"),
             std::string::npos)
       << text;

@@ -113,11 +113,9 @@ void AddStep(const model::Transformer& network, const kv::KvLayout& layout, cons
     AddPrepare({&layer.gate, &layer.up}, kept, prepare);
     AddMatmul(layer.gate, kept, Of(work, Phase::kGateUp));
     AddMatmul(layer.up, kept, Of(work, Phase::kGateUp));
-    Of(work, Phase::kSwiglu).bytes +=
-        kept_rows * 3 * kFloatBytes * static_cast<double>(config.feed_forward);
     AddPrepare({&layer.down}, kept, prepare);
     AddMatmul(layer.down, kept, Of(work, Phase::kDown));
-    Of(work, Phase::kResidual).bytes += kept_rows * 2 * 3 * kFloatBytes * width;
+    prepare.bytes += kept_rows * 2 * 2 * kFloatBytes * width;  // two sums: read, written
   }
   if (shape.logit_rows == 0) return;
   AddPrepare({&weights.output}, shape.logit_rows, prepare);

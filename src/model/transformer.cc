@@ -39,12 +39,14 @@ void CheckBatch(const StepBatch& batch, const Transformer::Context& context) {
   CHECK(rows == batch.row_count());
 }
 
-// The final norm of the rows from `first` on, whose hidden states are wanted.
+// The last sum and the final norm of the rows from `first` on, whose hidden states are wanted.
 void NormHiddenRows(const Transformer& network, int64_t first, int64_t count,
                     const Transformer::Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kHead);
   const Workspace& space = context.workspace;
   context.execution.pool.Run(count, [&](int64_t row, int) {
+    context.execution.kernels.add(space.projected.row(first + row), space.residual.row(first + row),
+                                  network.config().embedding);
     context.execution.kernels.rms_norm({.x = space.residual.row(first + row),
                                         .x_stride = space.residual.stride,
                                         .weight = network.weights().output_norm.data(),
@@ -89,6 +91,7 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
     const std::array<Product, 1> head = {Product{&weights_.output, space.logits}};
     Linear({.rows = space.residual,
             .row_count = logit_rows,
+            .addend = space.projected,
             .norm = weights_.output_norm.data(),
             .epsilon = config_.norm_epsilon,
             .normed = space.normed,

@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/checked_math.h"
 #include "model/blocks/linear.h"
-#include "model/blocks/residual.h"
 
 namespace skald::model {
 namespace {
@@ -180,6 +179,7 @@ int64_t AttentionBlock(const Transformer& transformer, const LayerStep& step, Ro
                                               Product{&weights.value, space.value}};
   Linear({.rows = space.residual,
           .row_count = batch.row_count(),
+          .addend = step.layer > 0 ? space.projected : Workspace::Rows{},
           .norm = weights.attention_norm.data(),
           .epsilon = config.norm_epsilon,
           .normed = space.normed,
@@ -196,7 +196,6 @@ int64_t AttentionBlock(const Transformer& transformer, const LayerStep& step, Ro
   const std::array<Product, 1> output = {Product{&weights.attention_output, space.projected}};
   Linear({.rows = space.attention, .row_count = rows, .phase = Phase::kOutput}, output, space,
          context.execution);
-  AddToResidual(rows, config.embedding, space, context.execution);
   return rows;
 }
 

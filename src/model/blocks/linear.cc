@@ -40,8 +40,11 @@ std::array<bool, 3> FormatsOf(std::span<const Product> products) {
   return needed;
 }
 
-void NormRows(const LinearInput& input, int64_t first, int64_t count, int64_t cols,
-              const Execution& execution) {
+void AddAndNorm(const LinearInput& input, int64_t first, int64_t count, int64_t cols,
+                const Execution& execution) {
+  for (int64_t row = first; input.addend.data != nullptr && row < first + count; ++row) {
+    execution.kernels.add(input.addend.row(row), input.rows.row(row), cols);
+  }
   if (input.norm == nullptr) return;
   execution.kernels.rms_norm({.x = input.rows.row(first),
                               .x_stride = input.rows.stride,
@@ -53,7 +56,7 @@ void NormRows(const LinearInput& input, int64_t first, int64_t count, int64_t co
                               .eps = input.epsilon});
 }
 
-// Norms and prepares the rows in every format needed. A unit is up to 16 rows, so a tile never
+// Adds, norms and prepares the rows in every format needed. A unit is up to 16 rows, so a tile never
 // crosses units.
 void Prepare(const LinearInput& input, std::span<const Product> products,
              const Workspace& workspace, const Execution& execution) {
@@ -64,7 +67,7 @@ void Prepare(const LinearInput& input, std::span<const Product> products,
   execution.pool.Run(DivCeil<int64_t>(input.row_count, kTileTokens), [&](int64_t unit, int) {
     const int64_t begin = unit * kTileTokens;
     const int64_t end = std::min<int64_t>(begin + kTileTokens, input.row_count);
-    NormRows(input, begin, end - begin, cols, execution);
+    AddAndNorm(input, begin, end - begin, cols, execution);
     for (size_t format = 0; format < needed.size(); ++format) {
       if (!needed[format]) continue;
       const int64_t bytes = kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols);
@@ -79,12 +82,12 @@ void Prepare(const LinearInput& input, std::span<const Product> products,
   });
 }
 
-// Panels of one unit of `matrix`: small enough for L2, and small enough that every thread gets
-// several.
-int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t rows, int threads) {
+// Panels of one unit of a matrix of `panel_count`: small enough for L2, and small enough that every
+// thread gets several.
+int64_t PanelsPerUnit(int64_t panel_count, int64_t panel_bytes, int64_t rows, int threads) {
   const int64_t bytes = rows <= kTileTokens ? kUnitBytesOneTile : kUnitBytes;
-  const int64_t by_cache = std::max<int64_t>(1, bytes / matrix.panel_bytes());
-  const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
+  const int64_t by_cache = std::max<int64_t>(1, bytes / panel_bytes);
+  const int64_t by_share = std::max<int64_t>(1, panel_count / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
 }
 
@@ -123,7 +126,8 @@ void Linear(const LinearInput& input, std::span<const Product> products, const W
   std::array<int64_t, kMaxProducts + 1> first_unit = {};
   for (size_t i = 0; i < products.size(); ++i) {
     const PackedMatrix& matrix = *products[i].weights;
-    panels_per_unit[i] = PanelsPerUnit(matrix, input.row_count, execution.pool.thread_count());
+    panels_per_unit[i] = PanelsPerUnit(matrix.panel_count(), matrix.panel_bytes(), input.row_count,
+                                       execution.pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
   execution.pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {
@@ -133,6 +137,31 @@ void Linear(const LinearInput& input, std::span<const Product> products, const W
     const int64_t left = products[i].weights->panel_count() - first_panel;
     MultiplyPanels(products[i], {first_panel, std::min(panels_per_unit[i], left), worker}, input,
                    workspace, execution);
+  });
+}
+
+void GatedLinear(const LinearInput& input, const Product& gate, const Product& up,
+                 const Workspace& workspace, const Execution& execution) {
+  const PackedMatrix& matrix = *gate.weights;
+  CHECK(matrix.rows == up.weights->rows);
+  Prepare(input, std::array{gate, up}, workspace, execution);
+  const ScopedPhase phase(execution.profile, input.phase);
+  const int64_t panels_per_unit =
+      PanelsPerUnit(matrix.panel_count(), matrix.panel_bytes() + up.weights->panel_bytes(),
+                    input.row_count, execution.pool.thread_count());
+  const int64_t units = DivCeil(matrix.panel_count(), panels_per_unit);
+  execution.pool.Run(units, [&](int64_t unit, int worker) {
+    const int64_t first = unit * panels_per_unit;
+    const PanelRange panels = {first, std::min(panels_per_unit, matrix.panel_count() - first),
+                               worker};
+    MultiplyPanels(gate, panels, input, workspace, execution);
+    MultiplyPanels(up, panels, input, workspace, execution);
+    const int64_t column = first * kernels::kPanelRows;
+    const int64_t columns = std::min(panels.count * kernels::kPanelRows, matrix.rows - column);
+    for (int64_t row = 0; row < input.row_count; ++row) {
+      float* out = gate.out.row(row) + column;
+      execution.kernels.swiglu(out, up.out.row(row) + column, out, columns);
+    }
   });
 }
 
