@@ -111,6 +111,7 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
 void Engine::Cancel(RequestId) {}
 EngineStats Engine::Stats() const { return state_->stats; }
 std::vector<RequestProgress> Engine::Requests() const { return {}; }
+uint64_t Engine::progress() const { return state_->next_id; }
 int64_t Engine::embedding_width() const { return kWidth; }
 int64_t Engine::context() const { return kContext; }
 int Engine::threads() const { return 1; }
