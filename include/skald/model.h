@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "skald/chat_template.h"
+#include "skald/request.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
 
@@ -36,6 +38,9 @@ struct ModelInfo {
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
   std::string chat_template;  ///< empty if the file has none
+  /// Of the embeddings that it was trained for, as the file says; kNone: of a kind that skald does
+  /// not compute.
+  std::optional<Pooling> pooling = {};
   /// What a user should know about a file that could be loaded all the same: weights that are no
   /// numbers. Whole sentences; filled by LoadModel only.
   std::vector<std::string> warnings;

@@ -23,12 +23,12 @@ constexpr const char* kExamples = R"(Examples:
   skald embed -m model.gguf -f document.txt --json
 )";
 
-std::string Text(const EmbedOptions& options, const ModelInfo& info, const Embedding& embedding) {
-  if (options.output.form == OutputForm::kText)
-    return fmt::format("{}\n", fmt::join(embedding.values, " "));
+std::string Text(OutputForm form, Pooling pooling, const ModelInfo& info,
+                 const Embedding& embedding) {
+  if (form == OutputForm::kText) return fmt::format("{}\n", fmt::join(embedding.values, " "));
   JsonWriter json;
   json.BeginObject().Key("model").String(info.name);
-  json.Key("pooling").String(PoolingName(options.pooling));
+  json.Key("pooling").String(PoolingName(pooling));
   json.Key("tokens").Int(embedding.prompt_tokens);
   json.Key("embedding").BeginArray();
   for (const float value : embedding.values) json.Float(value);
@@ -58,11 +58,15 @@ Status Embed(const EmbedOptions& options, const Environment& environment, Consol
                   "no text: give one as argument, with -p, with -f, or on stdin");
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
-  Request request = {.prompt = {}, .pooling = options.pooling};
+  const Pooling pooling = PoolingFor(options.pooling, model.info());
+  if (pooling == Pooling::kNone)
+    return Status(ErrorCode::kInvalidArgument,
+                  "no way to make an embedding: --pooling last or mean");
+  Request request = {.prompt = {}, .pooling = pooling};
   ASSIGN_OR_RETURN(request.prompt, model.tokenizer().Encode(*text, options.text.encode));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));
   ASSIGN_OR_RETURN(const Embedding embedding, engine.Embed(std::move(request)));
-  return console.Write(Text(options, model.info(), embedding));
+  return console.Write(Text(options.output.form, pooling, model.info(), embedding));
 }
 
 }  // namespace skald::cli

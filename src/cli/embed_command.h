@@ -1,6 +1,8 @@
 /// `skald embed`: a text to a vector.
 #pragma once
 
+#include <optional>
+
 #include "cli/action.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
@@ -13,7 +15,7 @@ struct EmbedOptions {
   ModelArgs model;
   EngineArgs engine;
   TextArgs text;
-  Pooling pooling = Pooling::kLast;
+  std::optional<Pooling> pooling = {};
   OutputArgs output;
 };
 

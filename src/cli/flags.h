@@ -97,8 +97,8 @@ struct Choice {
 };
 
 /// Adds a flag whose value is one of a few words.
-template <typename T, size_t kCount>
-AddedFlag AddChoice(CLI::App& app, const FlagText& text, T& target,
+template <typename Target, typename T, size_t kCount>
+AddedFlag AddChoice(CLI::App& app, const FlagText& text, Target& target,
                     const std::array<Choice<T>, kCount>& choices) {
   std::string words;
   for (const Choice<T>& choice : choices)

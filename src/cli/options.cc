@@ -173,12 +173,16 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
       .Group(kSamplingGroup);
 }
 
-AddedFlag AddPooling(CLI::App& app, Pooling& pooling) {
+AddedFlag AddPooling(CLI::App& app, std::optional<Pooling>& pooling) {
   return AddChoice(app,
                    {"--pooling",
                     "an embedding is the hidden state of the last token or the mean of all; "
-                    "none: there are none (default last)"},
+                    "none: there are none (default what the model's file says, else last)"},
                    pooling, kPoolings);
+}
+
+Pooling PoolingFor(std::optional<Pooling> flag, const ModelInfo& info) {
+  return flag.value_or(info.pooling.value_or(Pooling::kLast));
 }
 
 void AddStopArgs(CLI::App& app, StopArgs& args) {

@@ -56,7 +56,10 @@ struct SamplingArgs {
 void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
 
 /// --pooling: what an embedding is made of.
-AddedFlag AddPooling(CLI::App& app, Pooling& pooling);
+AddedFlag AddPooling(CLI::App& app, std::optional<Pooling>& pooling);
+
+/// What an embedding is made of: what the flag says, else the model's file, else the last token.
+Pooling PoolingFor(std::optional<Pooling> flag, const ModelInfo& info);
 
 /// -n, --stop, --ignore-eos
 struct StopArgs {

@@ -152,7 +152,6 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
                                   .allowed_hosts = options.allowed_hosts,
                                   .secret = DrawSecret(),
                                   .unix_seconds = UnixSeconds,
-                                  .pooling = options.pooling,
                                   .max_connections = options.max_connections,
                                   .drain_seconds = static_cast<double>(options.drain_seconds)};
   if (options.api_key_file) {
@@ -178,6 +177,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
                                                                options.engine.threads, console));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   server_options.model_name = NameOf(options, path);
+  server_options.pooling = PoolingFor(options.pooling, model.info());
   const std::string name = server_options.model_name;
   ASSIGN_OR_RETURN(Server server,
                    Server::Create(model, std::move(engine), std::move(server_options)));

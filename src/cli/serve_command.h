@@ -26,7 +26,7 @@ struct ServeOptions {
   std::optional<std::string> api_key_file;
   std::optional<std::string> alias;  ///< what clients call the model
   std::vector<std::string> allowed_hosts;
-  Pooling pooling = Pooling::kLast;  ///< what an embedding is made of
+  std::optional<Pooling> pooling = {};  ///< what an embedding is made of; none: PoolingFor
   int64_t max_running = 16;
   int64_t max_queued = 256;
   int64_t kv_positions = 0;  ///< 0 = four contexts

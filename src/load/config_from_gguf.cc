@@ -173,4 +173,15 @@ Result<model::ModelConfig> ConfigFromMetadata(const Metadata& metadata) {
   return config;
 }
 
+Result<std::optional<Pooling>> PoolingFromMetadata(const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const std::string_view arch, metadata.GetString("general.architecture"));
+  ASSIGN_OR_RETURN(const int64_t type, ArchKeys(metadata, arch).SizeOr("pooling_type", 0));
+  switch (type) {
+    case 0: return std::optional<Pooling>();
+    case 1: return std::optional(Pooling::kMean);
+    case 3: return std::optional(Pooling::kLast);
+    default: return std::optional(Pooling::kNone);
+  }
+}
+
 }  // namespace skald::load

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 
 #include "formats/gguf.h"
 #include "formats/gguf_builder.h"
@@ -173,6 +174,20 @@ TEST(ConfigFromGguf, KeysOfTheWrongTypeAreNamed) {
   negative.Key("general.architecture", "llama");
   negative.Key("llama.block_count", int32_t{-1});
   ExpectError(negative, ErrorCode::kBadModel, "llama.block_count");
+}
+
+TEST(PoolingFromGguf, IsWhatTheFileSays) {
+  const auto pooling = [](std::optional<uint32_t> type) {
+    GgufBuilder file = FileWith({.arch = "qwen3"});
+    if (type) file.Key("qwen3.pooling_type", *type);
+    return *PoolingFromMetadata(formats::ParseGguf(file.BuildSource())->metadata);
+  };
+  EXPECT_EQ(pooling({}), std::nullopt);
+  EXPECT_EQ(pooling(0), std::nullopt);
+  EXPECT_EQ(pooling(1), Pooling::kMean);
+  EXPECT_EQ(pooling(2), Pooling::kNone);  // the first token
+  EXPECT_EQ(pooling(3), Pooling::kLast);
+  EXPECT_EQ(pooling(4), Pooling::kNone);  // ranks
 }
 
 }  // namespace

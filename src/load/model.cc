@@ -60,6 +60,7 @@ Result<ModelInfo> InfoOf(const GgufModel& file) {
   ASSIGN_OR_RETURN(const std::string_view chat_template,
                    file.metadata().GetStringOr("tokenizer.chat_template", ""));
   info.chat_template = chat_template;
+  ASSIGN_OR_RETURN(info.pooling, load::PoolingFromMetadata(file.metadata()));
   info.file_bytes = static_cast<int64_t>(file.file_bytes());
   info.weights_type = MainType(file.tensors());
   for (const formats::TensorInfo& tensor : file.tensors().all()) {
