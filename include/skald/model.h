@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "skald/chat_template.h"
-#include "skald/request.h"
+#include "skald/ids.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
 

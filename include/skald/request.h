@@ -49,13 +49,6 @@ struct StopRules {
   int64_t min_tokens = 0;
 };
 
-/// What to make of the hidden states of a prompt's tokens, behind the final norm.
-enum class Pooling : uint8_t {
-  kNone,  ///< nothing: the prompt is to be continued
-  kLast,  ///< that of the last token, which has seen all others
-  kMean,  ///< the mean of all
-};
-
 /// "none", "last", "mean".
 std::string_view PoolingName(Pooling pooling);
 

@@ -5,7 +5,7 @@
 
 #include "formats/metadata.h"
 #include "model/config.h"
-#include "skald/request.h"
+#include "skald/ids.h"
 #include "skald/status.h"
 
 namespace skald::load {
@@ -16,9 +16,9 @@ namespace skald::load {
 /// it runs; kBadModel for missing keys, wrong types and numbers that make no sense, naming the key.
 Result<model::ModelConfig> ConfigFromMetadata(const formats::Metadata& metadata);
 
-/// What the file says its embeddings are made of (llama.cpp's pooling_type: 1 mean, 3 last); nothing
-/// if it says nothing; kNone for other kinds: the first token, ranks. Errors: kBadModel, the wrong
-/// type.
+/// What the file says its embeddings are made of (llama.cpp's pooling_type: 1 mean, 3 last);
+/// nothing if it says nothing; kNone for other kinds: the first token, ranks. Errors: kBadModel,
+/// the wrong type.
 Result<std::optional<Pooling>> PoolingFromMetadata(const formats::Metadata& metadata);
 
 }  // namespace skald::load

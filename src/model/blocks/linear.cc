@@ -56,8 +56,8 @@ void AddAndNorm(const LinearInput& input, int64_t first, int64_t count, int64_t 
                               .eps = input.epsilon});
 }
 
-// Adds, norms and prepares the rows in every format needed. A unit is up to 16 rows, so a tile never
-// crosses units.
+// Adds, norms and prepares the rows in every format needed. A unit is up to 16 rows, so a tile
+// never crosses units.
 void Prepare(const LinearInput& input, std::span<const Product> products,
              const Workspace& workspace, const Execution& execution) {
   const ScopedPhase phase(execution.profile, Phase::kPrepare);
@@ -82,8 +82,8 @@ void Prepare(const LinearInput& input, std::span<const Product> products,
   });
 }
 
-// Panels of one unit of a matrix of `panel_count`: small enough for L2, and small enough that every
-// thread gets several.
+// Panels of one unit of a matrix of `panel_count`: small enough for L2, and small enough that
+// every thread gets several.
 int64_t PanelsPerUnit(int64_t panel_count, int64_t panel_bytes, int64_t rows, int threads) {
   const int64_t bytes = rows <= kTileTokens ? kUnitBytesOneTile : kUnitBytes;
   const int64_t by_cache = std::max<int64_t>(1, bytes / panel_bytes);
@@ -146,8 +146,8 @@ void GatedLinear(const LinearInput& input, const Product& gate, const Product& u
   CHECK(matrix.rows == up.weights->rows);
   Prepare(input, std::array{gate, up}, workspace, execution);
   const ScopedPhase phase(execution.profile, input.phase);
-  // One matrix after the other is a share of L2, as in Linear: with a share for both together, twice
-  // as many units pass over all tiles, and prefill loses 5 %.
+  // One matrix after the other is a share of L2, as in Linear: with a share for both together,
+  // twice as many units pass over all tiles, and prefill loses 3 to 10 %.
   const int64_t panels_per_unit = PanelsPerUnit(matrix.panel_count(), matrix.panel_bytes(),
                                                 input.row_count, execution.pool.thread_count());
   const int64_t units = DivCeil(matrix.panel_count(), panels_per_unit);
