@@ -64,7 +64,7 @@ struct ServerOptions {
   double drain_seconds = 30;  ///< for streams to end after SIGTERM
   /// For the engine to do nothing though requests wait for it: a hundred times what a unit of its
   /// work takes. Then on_engine_dead is called.
-  double engine_seconds = 10;
+  double engine_seconds = 8;
   /// Called on the I/O thread, which can do nothing about it, nor can anybody in this process.
   std::function<void()> on_engine_dead = nullptr;
   /// Called on the I/O thread: it must return at once.
