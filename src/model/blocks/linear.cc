@@ -82,12 +82,12 @@ void Prepare(const LinearInput& input, std::span<const Product> products,
   });
 }
 
-// Panels of one unit of a matrix of `panel_count`: small enough for L2, and small enough that
-// every thread gets several.
-int64_t PanelsPerUnit(int64_t panel_count, int64_t panel_bytes, int64_t rows, int threads) {
+// Panels of one unit of `matrix`: small enough for L2, and small enough that every thread gets
+// several.
+int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t rows, int threads) {
   const int64_t bytes = rows <= kTileTokens ? kUnitBytesOneTile : kUnitBytes;
-  const int64_t by_cache = std::max<int64_t>(1, bytes / panel_bytes);
-  const int64_t by_share = std::max<int64_t>(1, panel_count / (kUnitsPerThread * threads));
+  const int64_t by_cache = std::max<int64_t>(1, bytes / matrix.panel_bytes());
+  const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
 }
 
@@ -126,8 +126,7 @@ void Linear(const LinearInput& input, std::span<const Product> products, const W
   std::array<int64_t, kMaxProducts + 1> first_unit = {};
   for (size_t i = 0; i < products.size(); ++i) {
     const PackedMatrix& matrix = *products[i].weights;
-    panels_per_unit[i] = PanelsPerUnit(matrix.panel_count(), matrix.panel_bytes(), input.row_count,
-                                       execution.pool.thread_count());
+    panels_per_unit[i] = PanelsPerUnit(matrix, input.row_count, execution.pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
   execution.pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {
@@ -148,8 +147,8 @@ void GatedLinear(const LinearInput& input, const Product& gate, const Product& u
   const ScopedPhase phase(execution.profile, input.phase);
   // One matrix after the other is a share of L2, as in Linear: with a share for both together,
   // twice as many units pass over all tiles, and prefill loses 3 to 10 %.
-  const int64_t panels_per_unit = PanelsPerUnit(matrix.panel_count(), matrix.panel_bytes(),
-                                                input.row_count, execution.pool.thread_count());
+  const int64_t panels_per_unit =
+      PanelsPerUnit(matrix, input.row_count, execution.pool.thread_count());
   const int64_t units = DivCeil(matrix.panel_count(), panels_per_unit);
   execution.pool.Run(units, [&](int64_t unit, int worker) {
     const int64_t first = unit * panels_per_unit;
