@@ -22,7 +22,6 @@ class Activity {
   void Begin() { ++waiting_; }
   /// A generation no longer waits for the engine: its end, or its client is slow.
   void End() { --waiting_; }
-  int64_t waiting() const { return waiting_; }
 
   /// To be called about every second while anything waits, and before an answer is wanted.
   void Look(uint64_t engine_progress, double now) {
