@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/check.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "kernels/peak/peak.h"
@@ -25,8 +26,7 @@ namespace {
 
 constexpr int kRounds = 150;
 // Four times a last-level cache of 107 MB.
-constexpr int64_t kUnitBytes = int64_t{1} << 20;
-constexpr int64_t kPassBytes = 430 * kUnitBytes;
+constexpr int64_t kPassBytes = int64_t{430} << 20;
 
 // Reads a buffer, as MeasureCeilings does.
 class Memory {
@@ -37,15 +37,14 @@ class Memory {
   // Bytes a second.
   double Pass() {
     const Stopwatch watch;
-    pool_.Run(kPassBytes / kUnitBytes,
-              [this](int64_t unit, int) { read_(buffer_.data() + unit * kUnitBytes, kUnitBytes); });
+    kernels::ReadOnce(pool_, kernels_, {buffer_.data(), buffer_.size()});
     return static_cast<double>(kPassBytes) / watch.Seconds();
   }
 
  private:
   AlignedBuffer buffer_;
   ThreadPool pool_;
-  uint64_t (*read_)(const std::byte*, int64_t) = kernels::PeakFor(kernels::DetectIsa()).read;
+  kernels::PeakKernels kernels_ = kernels::PeakFor(kernels::DetectIsa());
 };
 
 // "10 % 18.8, median 20.7, 90 % 22.9"
@@ -84,7 +83,8 @@ int Run(const char* path, int threads) {
     const double before = memory.Pass();
     const Result<double> seconds = session->Measure(token, [] { return true; });
     const double after = memory.Pass();
-    if (!seconds.ok() || round < 0) continue;  // the first warms up
+    CHECK(seconds.ok());      // nothing interrupts it
+    if (round < 0) continue;  // the first warms up
     passes.insert(passes.end(), {before / 1e9, after / 1e9});
     decodes.push_back(bytes / *seconds / 1e9);
     shares.push_back(100 * bytes / *seconds / ((before + after) / 2));

@@ -37,21 +37,15 @@ double RateOf(ThreadPool& pool, int64_t (*work)(int64_t steps)) {
   return best;
 }
 
-double ReadRate(ThreadPool& pool, uint64_t (*read)(const std::byte* data, int64_t bytes),
-                std::span<const std::byte> buffer) {
-  const auto total = static_cast<int64_t>(buffer.size());
-  const int64_t units = (total + kReadUnitBytes - 1) / kReadUnitBytes;
+double ReadRate(ThreadPool& pool, const PeakKernels& kernels, std::span<const std::byte> buffer) {
   double best = 0;
   for (int run = 0; run < kRuns; ++run) {
     int64_t bytes = 0;
     const Stopwatch watch;
     double seconds = 0;
     while (seconds < kPeakRunSeconds) {
-      pool.Run(units, [&](int64_t unit, int) {
-        const int64_t first = unit * kReadUnitBytes;
-        read(buffer.data() + first, std::min(kReadUnitBytes, total - first));
-      });
-      bytes += total;
+      ReadOnce(pool, kernels, buffer);
+      bytes += static_cast<int64_t>(buffer.size());
       seconds = watch.Seconds();
     }
     best = std::max(best, static_cast<double>(bytes) / seconds);
@@ -71,12 +65,20 @@ PeakKernels PeakFor(Isa isa) {
   UNREACHABLE();
 }
 
+void ReadOnce(ThreadPool& pool, const PeakKernels& kernels, std::span<const std::byte> buffer) {
+  const auto total = static_cast<int64_t>(buffer.size());
+  pool.Run((total + kReadUnitBytes - 1) / kReadUnitBytes, [&](int64_t unit, int) {
+    const int64_t first = unit * kReadUnitBytes;
+    kernels.read(buffer.data() + first, std::min(kReadUnitBytes, total - first));
+  });
+}
+
 Peaks MeasurePeaks(Isa isa, ThreadPool& pool, std::span<const std::byte> buffer) {
   CHECK(!buffer.empty() && buffer.size() % 4096 == 0);
   const PeakKernels kernels = PeakFor(isa);
   return {.int8_macs_per_second = RateOf(pool, kernels.dot),
           .float_macs_per_second = RateOf(pool, kernels.fma),
-          .read_bytes_per_second = ReadRate(pool, kernels.read, buffer)};
+          .read_bytes_per_second = ReadRate(pool, kernels, buffer)};
 }
 
 }  // namespace skald::kernels

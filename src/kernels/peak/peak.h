@@ -51,6 +51,9 @@ struct PeakKernels {
 /// The programs of `isa`. Calling them requires isa <= DetectIsa().
 PeakKernels PeakFor(Isa isa);
 
+/// One pass over `buffer` by all workers of the pool: what MeasurePeaks times for the read rate.
+void ReadOnce(ThreadPool& pool, const PeakKernels& kernels, std::span<const std::byte> buffer);
+
 /// Rates of a pool: all its workers together.
 struct Peaks {
   double int8_macs_per_second = 0;
