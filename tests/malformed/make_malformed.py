@@ -22,7 +22,10 @@ import os
 import struct
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
 import tiny_model
+import tiny_vocabulary
 from gguf_writer import (ARRAY, BOOL, FLOAT32, INT8, INT32, Q4_0, Q8_0, STRING, UINT8, UINT16, UINT32,
                          UINT64, Gguf, array, string, u32, u64)
 from tiny_model import DIM, LAYERS, bpe_model, small, spm_model
@@ -222,7 +225,7 @@ def roles(c):
 
 
 def vocabulary(c):
-    tokens, scores, types = tiny_model.spm_vocabulary()
+    tokens, scores, types = tiny_vocabulary.spm_vocabulary()
 
     def spm(name, what, expect="reject", stage="vocabulary", **lists):
         g = spm_model()
@@ -253,7 +256,7 @@ def vocabulary(c):
         spm("G106" + letter, "byte token '%s'" % text, tokens=changed(3 + 65, text))
     spm("G107", "all tokens empty", tokens=[""] * len(tokens))
 
-    merges = tiny_model.bpe_vocabulary()[2]
+    merges = tiny_vocabulary.bpe_vocabulary()[2]
 
     def bpe(name, what, values, expect="reject"):
         g = bpe_model().replace_list("tokenizer.ggml.merges", STRING, values)

@@ -7,12 +7,16 @@ one with one field set wrong.
 import struct
 
 UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY, UINT64, INT64, FLOAT64 = range(13)
-F32, F16, Q4_0, Q8_0 = 0, 1, 2, 8
+# Types of elements, by the numbers they have in files.
+F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 = 0, 1, 2, 3, 6, 7, 8
+Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16 = 10, 11, 12, 13, 14, 20, 23, 30
 
 _FORMATS = {UINT8: "B", INT8: "b", UINT16: "H", INT16: "h", UINT32: "I", INT32: "i", FLOAT32: "f",
             BOOL: "B", UINT64: "Q", INT64: "q", FLOAT64: "d"}
 # Elements and bytes of a block.
-_BLOCKS = {F32: (1, 4), F16: (1, 2), Q4_0: (32, 18), Q8_0: (32, 34)}
+BLOCKS = {F32: (1, 4), F16: (1, 2), BF16: (1, 2), Q4_0: (32, 18), Q4_1: (32, 20), Q5_0: (32, 22),
+          Q5_1: (32, 24), Q8_0: (32, 34), Q2_K: (256, 84), Q3_K: (256, 110), Q4_K: (256, 144),
+          Q5_K: (256, 176), Q6_K: (256, 210), IQ4_NL: (32, 18), IQ4_XS: (256, 136)}
 
 
 def u32(value):
@@ -51,7 +55,7 @@ class Tensor:
         self.data = data if data is not None else bytes(self.size())
 
     def size(self):
-        elements, block = _BLOCKS.get(self.kind, (1, 1))
+        elements, block = BLOCKS.get(self.kind, (1, 1))
         count = 1
         for dim in self.dims:
             count *= dim
