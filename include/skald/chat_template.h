@@ -80,6 +80,21 @@ class ChatTemplate {
   std::shared_ptr<const State> state_;
 };
 
+/// Most variables that a client may add to a rendering, and the longest name of one.
+inline constexpr size_t kMaxExtraVariables = 32;
+inline constexpr size_t kMaxVariableNameBytes = 64;
+
+/// Adds what a client sends along for its template ("chat_template_kwargs": enable_thinking,
+/// reasoning_effort, ...) to the `variables` of a rendering. What it holds is data, as every
+/// variable, and its size counts for the rendering that reads it. A variable that the template does
+/// not read changes nothing.
+/// Errors, kInvalidArgument with the name; `variables` is unchanged then: more than
+/// kMaxExtraVariables; a name that no template can read (not a letter or "_" and then letters,
+/// digits and "_", or longer than kMaxVariableNameBytes); one that the conversation or the model
+/// decides (messages, tools, documents, add_generation_prompt, bos_token, eos_token, loop, and the
+/// names of functions); one that `variables` has already.
+Status AddChatVariables(const boost::json::object& extra, boost::json::object* variables);
+
 /// A conversation, ready for Engine::Submit.
 struct ChatPrompt {
   std::string text;             ///< as rendered

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "chat/builtins.h"
 #include "chat/evaluator.h"
 #include "chat/json_value.h"
 #include "chat/parser.h"
@@ -127,6 +128,53 @@ Result<RenderedPrompt> ChatTemplate::Render(const boost::json::object& variables
   ASSIGN_OR_RETURN(const Text text, evaluator.Run(values.values()));
   return RenderedPrompt{std::string(text.bytes()),
                         {text.from_template().begin(), text.from_template().end()}};
+}
+
+namespace {
+
+// What the conversation, the model or the interpreter decides, not who sends variables along.
+constexpr std::string_view kReservedVariables[] = {
+    "messages", "tools", "documents", "add_generation_prompt", "bos_token", "eos_token", "loop"};
+
+bool IsVariableName(std::string_view name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && name.size() <= kMaxVariableNameBytes && letter(name[0]) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+Status CheckExtraVariable(std::string_view name, const boost::json::object& variables) {
+  const auto refuse = [](std::string message) {
+    return Status(ErrorCode::kInvalidArgument, std::move(message));
+  };
+  if (!IsVariableName(name)) {
+    return refuse(chat::Quoted(name.substr(0, kMaxVariableNameBytes)) +
+                  " is no name of a variable: expected letters, digits and '_', at most " +
+                  std::to_string(kMaxVariableNameBytes) + " of them");
+  }
+  const bool reserved = std::find(std::begin(kReservedVariables), std::end(kReservedVariables),
+                                  name) != std::end(kReservedVariables);
+  if (reserved || chat::FindGlobal(name) != nullptr)
+    return refuse(chat::Quoted(name) + " is not a variable that can be sent along");
+  if (variables.contains(boost::json::string_view(name.data(), name.size())))
+    return refuse(chat::Quoted(name) + " is given twice");
+  return Ok();
+}
+
+}  // namespace
+
+Status AddChatVariables(const boost::json::object& extra, boost::json::object* variables) {
+  if (extra.size() > kMaxExtraVariables) {
+    return Status(ErrorCode::kInvalidArgument, "too many variables: expected at most " +
+                                                   std::to_string(kMaxExtraVariables) + ", found " +
+                                                   std::to_string(extra.size()));
+  }
+  for (const auto& [key, value] : extra)
+    RETURN_IF_ERROR(CheckExtraVariable({key.data(), key.size()}, *variables));
+  for (const auto& [key, value] : extra) variables->emplace(key, value);
+  return Ok();
 }
 
 Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tokenizer,

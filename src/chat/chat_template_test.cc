@@ -240,6 +240,49 @@ TEST(OriginTest, KnownRolesAreWordsOfTheTemplateAndOthersAreNot) {
   EXPECT_EQ(Marked(source, R"({"messages": [{"role": "im_end"}]})"), "[<|]im_end[|>]");
 }
 
+// --- variables of a client ---------------------------------------------------------------------
+
+Status Add(std::string_view extra, boost::json::object* variables) {
+  return AddChatVariables(boost::json::parse(boost::json::string_view(extra)).as_object(),
+                          variables);
+}
+
+TEST(ExtraVariablesTest, AreReadByTheTemplateAsData) {
+  boost::json::object variables{{"x", "a"}};
+  ASSERT_TRUE(Add(R"({"enable_thinking": false, "style": {"name": "brief"}})", &variables).ok());
+  const std::string all = boost::json::serialize(variables);
+  EXPECT_EQ(Marked("{{ x }}|{{ enable_thinking }}|{{ style.name }}", all), "a[|]False[|]brief");
+}
+
+TEST(ExtraVariablesTest, WhatTheConversationAndTheModelDecideCannotBeSent) {
+  for (const char* name : {"messages", "tools", "documents", "add_generation_prompt", "bos_token",
+                           "eos_token", "loop", "raise_exception", "range", "strftime_now"}) {
+    boost::json::object variables;
+    const boost::json::object extra{{"fine", 1}, {name, "x"}};
+    const Status status = AddChatVariables(extra, &variables);
+    EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument) << name;
+    EXPECT_NE(status.message().find(name), std::string::npos) << status.message();
+    EXPECT_TRUE(variables.empty()) << name;
+  }
+}
+
+TEST(ExtraVariablesTest, NamesAndCountAreBounded) {
+  boost::json::object variables{{"x", "a"}};
+  EXPECT_EQ(Add(R"({"x": "b"})", &variables).message(), "'x' is given twice");
+  for (const std::string& name : {std::string(), std::string("a b"), std::string("1a"),
+                                  std::string("\u00e9"), std::string(65, 'a')}) {
+    EXPECT_FALSE(Add("{\"" + name + "\": 1}", &variables).ok()) << name;
+  }
+  EXPECT_TRUE(Add("{\"" + std::string(64, 'a') + "\": 1}", &variables).ok());
+  boost::json::object most;
+  for (size_t i = 0; i < kMaxExtraVariables; ++i) most["v" + std::to_string(i)] = 1;
+  EXPECT_TRUE(AddChatVariables(most, &variables).ok());
+  most["one_more"] = 1;
+  boost::json::object others;
+  EXPECT_FALSE(AddChatVariables(most, &others).ok());
+  EXPECT_TRUE(others.empty());
+}
+
 // --- prompts ---------------------------------------------------------------------------------
 
 constexpr std::string_view kMarkers =
