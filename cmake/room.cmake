@@ -34,14 +34,14 @@ function(register_tests target)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ${filter})
 endfunction()
 
-# room(NAME [NO_HOT_LOOPS] SOURCES ... [DEPS room...] [LIBS target...] [TESTS file...] [TEST_LIBS target...] [FUZZERS file...] [BENCHMARKS file...])
+# room(NAME [NO_HOT_LOOPS] SOURCES ... [DEPS room...] [LIBS target...] [TESTS file...] [TEST_LIBS target...] [FUZZERS file...] [FUZZ_LIBS target...] [BENCHMARKS file...])
 #
 # Declares one room of src/: a static library skald_NAME that may use the rooms in DEPS (the include rule of
 # ARCHITECTURE.md is also checked by tools/tidy), its unit tests as one program NAME_test, each fuzzer as a program of its
 # own name (clang with -DSKALD_FUZZ=ON), and each benchmark. NO_HOT_LOOPS: no time is spent in this room, so none is spent on
 # optimizing it under the sanitizers, where that doubles the time of its compilation.
 function(room name)
-  cmake_parse_arguments(ROOM "NO_HOT_LOOPS" "" "SOURCES;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;BENCHMARKS" ${ARGN})
+  cmake_parse_arguments(ROOM "NO_HOT_LOOPS" "" "SOURCES;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;FUZZ_LIBS;BENCHMARKS" ${ARGN})
   set(target skald_${name})
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
@@ -65,7 +65,7 @@ function(room name)
     foreach(fuzzer ${ROOM_FUZZERS})
       get_filename_component(fuzzer_name ${fuzzer} NAME_WE)
       add_executable(${fuzzer_name} ${fuzzer})
-      target_link_libraries(${fuzzer_name} PRIVATE ${target})
+      target_link_libraries(${fuzzer_name} PRIVATE ${target} ${ROOM_FUZZ_LIBS})
       target_link_options(${fuzzer_name} PRIVATE -fsanitize=fuzzer)
       add_dependencies(fuzzers ${fuzzer_name})
     endforeach()

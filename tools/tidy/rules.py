@@ -25,6 +25,9 @@ ROOM_MAY_INCLUDE = {
     "cli": {"base"},
 }
 
+# Measures of tests/support that a test or fuzzer beside the source may include.
+TEST_SUPPORT = {"support/cost.h"}
+
 # Plain values that every room may use, and the facades with the rooms that implement or return
 # them. cli sees all of include/skald, which is how the public API is proved complete.
 VOCABULARY = {"skald/status.h", "skald/ids.h", "skald/sampling_params.h"}
@@ -92,7 +95,7 @@ BANS = [
         # The header reader reserves what it must not touch before it is needed; a test counts
         # allocations by standing in for the allocator.
         ("src/base/aligned_buffer.cc", "src/formats/header_reader.cc",
-         "tests/promises/no_alloc_test.cc")),
+         "tests/promises/no_alloc_test.cc", "tests/support/allocator_malloc.cc", "tests/support/cost_test.cc")),
     Ban(r"\bstd::(w)?regex|<regex>", "PCRE2 in text, plain code elsewhere"),
     Ban(r"\b(strcpy|strcat|strncpy|strtok|gets)\s*\(", "std::string"),
     Ban(r"\b(ato[ifl]l?|strto\w+|sscanf|sto(i|l|ll|ul|ull|f|d|ld))\s*\(", "std::from_chars", TESTS),
@@ -122,9 +125,10 @@ MACRO_FILES = ("src/base/check.h", "src/base/status_macros.h", "src/kernels/isa/
 # Macros that a library wants its users to define.
 LIBRARY_MACROS = ("PCRE2_CODE_UNIT_WIDTH",)
 
-# A signal handler is given no argument, so what it sets has no owner; nor has the counter of a
-# replaced operator new.
-MUTABLE_STATE_FILES = ("src/cli/interrupt.cc", "tests/promises/no_alloc_test.cc")
+# A signal handler is given no argument, so what it sets has no owner; nor have the counters of a
+# replaced allocator.
+MUTABLE_STATE_FILES = ("src/cli/interrupt.cc", "tests/promises/no_alloc_test.cc",
+                       "tests/support/cost.cc")
 
 # Brackets around code: included several times, so without #pragma once; they open with //.
 BRACKET_HEADERS = ("src/kernels/isa/target_*.h",)

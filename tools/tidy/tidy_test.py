@@ -59,6 +59,11 @@ class IncludeTest(unittest.TestCase):
         self.assertFalse(self.include("src/text/a_test.cc", "model/a.h"))
         self.assertTrue(self.include("tests/golden/a.cc", "model/a.h"))
 
+    def test_tests_and_fuzzers_may_include_the_measures_of_cost(self):
+        self.assertTrue(self.include("src/text/a_test.cc", "support/cost.h"))
+        self.assertTrue(self.include("src/text/a_fuzz.cc", "support/cost.h"))
+        self.assertFalse(self.include("src/text/a.cc", "support/cost.h"))
+
     def test_public_headers(self):
         self.assertTrue(self.include("src/base/status.cc", "skald/status.h"))
         self.assertTrue(self.include("src/cli/main.cc", "skald/engine.h"))
