@@ -77,6 +77,15 @@ struct Request {
   /// Prefixes are shared among requests of the same number only. Derive it from who asks: what is
   /// cached can be felt in the time to the first token.
   uint64_t cache_namespace = 0;
+  /// Whose request it is. What a step computes of prompts is shared out among the tenants that have
+  /// something to compute, whatever the number and the priority of their requests.
+  int64_t tenant = 0;
+  /// Weight of that share, 1 to kMaxTenantShare: one of 2 gets twice what one of 1 gets. The last
+  /// request that was submitted speaks for its tenant.
+  int32_t tenant_share = 1;
+  /// Most sequences of this tenant that compute at the same time, at least width(); 0 = as many as
+  /// there are places. Further requests wait, and delay nobody else.
+  int32_t tenant_running = 0;
   /// Larger goes first, and takes the place and the pages of running smaller ones if there are no
   /// others: these resume later, each gives way four times at most. A request that 64 later ones
   /// have overtaken goes before all.
@@ -111,6 +120,9 @@ struct Request {
 
 /// Bound of Request::n and best_of: the largest fan-out the OpenAI API allows.
 inline constexpr int32_t kMaxSequences = 128;
+
+/// Bound of Request::tenant_share: what is owed to the largest beside the smallest is bounded.
+inline constexpr int32_t kMaxTenantShare = 100;
 
 /// One generated token, as soon as it is known.
 struct TokenEvent {

@@ -19,6 +19,12 @@ int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
          a.tokens.begin();
 }
 
+TenantView TenantOf(const Sequence& sequence) {
+  const Request& request = sequence.request->request;
+  return {
+      .id = request.tenant, .share = request.tenant_share, .max_running = request.tenant_running};
+}
+
 // Running sequences that a waiting one will become.
 int32_t PlacesOf(const Sequence& waiting) {
   const RequestState& state = *waiting.request;
@@ -82,6 +88,7 @@ RunningView Core::ViewOf(const Sequence& sequence) const {
           .unforked = &sequence == sequence.request->lead() ? sequence.request->unforked() : 0,
           .paused = sequence.request->paused(),
           .priority = sequence.request->priority,
+          .tenant = TenantOf(sequence),
           .displaceable = sequence.displaced < kMaxDisplaced,
           .held = HeldRows(sequence)};
 }
@@ -120,7 +127,8 @@ void Core::LookAtWaiting() {
                         .sequences = PlacesOf(*sequence),
                         .waits_for_prefix = WaitsForPrefix(*sequence),
                         .held = HeldRows(*sequence),
-                        .priority = sequence->request->request.priority};
+                        .priority = sequence->request->request.priority,
+                        .tenant = TenantOf(*sequence)};
     candidates_.push_back(sequence);
     if (!view.waits_for_prefix) {
       const int64_t before = cache_.available_pages();

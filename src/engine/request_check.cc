@@ -65,6 +65,17 @@ Status CheckSequences(const Request& request, int64_t max_running) {
                  std::to_string(most));
 }
 
+Status CheckTenant(const Request& request) {
+  if (request.tenant_share < 1 || request.tenant_share > kMaxTenantShare) {
+    return Invalid("tenant_share is " + std::to_string(request.tenant_share) + ", expected 1 to " +
+                   std::to_string(kMaxTenantShare));
+  }
+  const int32_t most = request.tenant_running;
+  if (most == 0 || most >= request.width()) return Ok();
+  return Invalid("the number of sequences is " + std::to_string(request.width()) +
+                 ", expected at most " + std::to_string(most) + ", the bound of its tenant");
+}
+
 Status CheckStop(const StopRules& stop, int64_t vocab) {
   RETURN_IF_ERROR(CheckTokens("stop token ", stop.stop_tokens, vocab));
   if (stop.min_tokens < 0 || (stop.max_tokens >= 0 && stop.min_tokens > stop.max_tokens)) {
@@ -110,6 +121,7 @@ Status CheckRequest(const Request& request, const RequestLimits& limits) {
   RETURN_IF_ERROR(CheckPrompt(request.prompt, limits));
   RETURN_IF_ERROR(Validate(request.sampling, limits.vocab));
   RETURN_IF_ERROR(CheckSequences(request, limits.max_running));
+  RETURN_IF_ERROR(CheckTenant(request));
   RETURN_IF_ERROR(CheckStop(request.stop, limits.vocab));
   if (request.deadline_seconds && !(*request.deadline_seconds >= 0)) {
     return Invalid("the deadline is not a number of seconds from now");

@@ -80,6 +80,15 @@ TEST(RequestCheck, StopRulesAreConsistent) {
   Check([](Request& r) { r.stop.stop_tokens = {-1}; }, "stop token -1");
 }
 
+TEST(RequestCheck, TenantsHaveAShareAndRoomForTheirRequests) {
+  Check([](Request& r) { r.tenant = -7, r.tenant_share = kMaxTenantShare; }, "");
+  Check([](Request& r) { r.tenant_share = 0; }, "tenant_share is 0");
+  Check([](Request& r) { r.tenant_share = kMaxTenantShare + 1; }, "tenant_share is 101");
+  Check([](Request& r) { r.tenant_running = 3, r.n = 3; }, "");
+  Check([](Request& r) { r.tenant_running = 3, r.n = 4; }, "expected at most 3, the bound of");
+  Check([](Request& r) { r.tenant_running = -1; }, "expected at most -1");
+}
+
 TEST(RequestCheck, DeadlinesAreTimes) {
   Check([](Request& r) { r.deadline_seconds = -1; }, "deadline");
   Check([](Request& r) { r.deadline_seconds = std::numeric_limits<double>::quiet_NaN(); },

@@ -8,6 +8,13 @@
 
 namespace skald::engine {
 
+/// Whose a sequence is (skald/request.h).
+struct TenantView {
+  int64_t id = 0;
+  int32_t share = 1;
+  int32_t max_running = 0;  ///< sequences; 0 = no bound but the budget's
+};
+
 /// A running sequence as the scheduler sees it.
 struct RunningView {
   int64_t computed = 0;  ///< tokens whose K and V stand in pages
@@ -16,6 +23,7 @@ struct RunningView {
   int32_t unforked = 0;  ///< further sequences that come when its prompt is computed
   bool paused = false;   ///< no token may be sampled
   int32_t priority = 0;
+  TenantView tenant = {};
   int64_t freed = 0;         ///< pages that others could have if it were preempted
   bool displaceable = true;  ///< it has not been displaced kMaxDisplaced times
   int64_t drafts = 0;        ///< tokens it would have guessed, in a step that decodes it
@@ -33,6 +41,7 @@ struct WaitingView {
   bool waits_for_prefix = false;  ///< somebody ahead is computing more of its prefix
   int64_t held = 0;               ///< so many of its last rows are not to be computed yet
   int32_t priority = 0;
+  TenantView tenant = {};
 };
 
 /// Everything a plan depends on. Both lists in the order of GoesBefore.
