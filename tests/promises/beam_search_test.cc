@@ -19,6 +19,7 @@
 #include "sim/fake_network.h"
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "support/virtual_clock.h"
 
 namespace skald::sim {
 namespace {
@@ -68,10 +69,11 @@ std::vector<Text> SearchFakeModel(const BeamParams& params, int32_t n, uint64_t 
   engine::CacheManager cache(kPages);
   cache.pool().RecordFreed(&freed);
   engine::TokenChooser chooser = MakeChooser(kVocab, {kEnd}, 64);
-  const engine::RealClock clock;
+  support::VirtualClock clock;
+  support::TimedNetwork timed(&network, &clock);
   const engine::Scheduler scheduler;
   engine::Core core({.context = 64, .max_rows = 128, .max_chunk = 64, .max_running = 128},
-                    {.network = network,
+                    {.network = timed,
                      .clock = clock,
                      .cache = cache,
                      .scheduler = scheduler,
@@ -200,13 +202,14 @@ int64_t PagesAtTheEnd(const Model& model, const Request& request) {
   engine::CacheManager cache(options.page_count);
   engine::TokenChooser chooser =
       MakeChooser(model.transformer().config().vocab, {}, options.context);
-  const engine::RealClock clock;
+  support::VirtualClock clock;
+  support::TimedNetwork timed(network.get(), &clock);
   const engine::Scheduler scheduler;
   engine::Core core({.context = options.context,
                      .max_rows = options.max_rows,
                      .max_chunk = options.max_chunk,
                      .max_running = options.max_running},
-                    {.network = *network,
+                    {.network = timed,
                      .clock = clock,
                      .cache = cache,
                      .scheduler = scheduler,

@@ -19,6 +19,7 @@
 #include "kv/page_table.h"
 #include "sampling/sampler.h"
 #include "support/random_model.h"
+#include "support/virtual_clock.h"
 
 namespace {
 
@@ -198,7 +199,8 @@ struct SteadyState {
   EngineStats stats;
 };
 SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
-  const engine::RealClock clock;
+  support::VirtualClock clock;
+  support::TimedNetwork network(parts.forward.get(), &clock);
   const engine::Scheduler scheduler;
   engine::Core core({.context = kOptions.context,
                      .max_rows = kOptions.max_rows,
@@ -207,7 +209,7 @@ SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
                      .least_draft = 2,
                      .most_draft = 2,
                      .max_draft_rows = 8},
-                    {.network = *parts.forward,
+                    {.network = network,
                      .clock = clock,
                      .cache = parts.cache,
                      .scheduler = scheduler,

@@ -4,7 +4,8 @@
 // has seen nothing else.
 // Pages are filled with NaN before they are used again.
 //
-// A few schedules, for CI; others with --gtest_shuffle --gtest_repeat=100.
+// A few schedules, for CI, the same in every run: the time is virtual. Others with --gtest_shuffle
+// --gtest_repeat=100.
 
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@
 #include "engine/core.h"
 #include "engine/model_network.h"
 #include "skald/model.h"
+#include "support/virtual_clock.h"
 
 namespace skald {
 namespace {
@@ -149,7 +151,10 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
   engine::CacheManager cache(options.page_count);
   cache.pool().RecordFreed(&network.freed);
   for (kv::PageId page = 0; page < options.page_count; ++page) network.freed.push_back(page);
-  const engine::RealClock clock;
+  support::VirtualClock clock;
+  // Of some machine: where a row costs little beside a step, prompts come in large chunks.
+  support::TimedNetwork timed(&network, &clock,
+                              {.row = 1e-5 * static_cast<double>(Draw(crowd.seed, 905, 1, 50))});
   const engine::Scheduler scheduler;
   Result<sampling::Sampler> sampler = sampling::Sampler::Create(model.transformer().config().vocab);
   CHECK(sampler.ok());
@@ -166,7 +171,7 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
              .least_draft = Draw(crowd.seed, 904, 0, 4),
              .most_draft = 4,
              .max_draft_rows = kMaxDraftRows},
-            {.network = network,
+            {.network = timed,
              .clock = clock,
              .cache = cache,
              .scheduler = scheduler,
@@ -185,6 +190,13 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
   return {std::move(chooser.record), core.Stats()};
 }
 
+// Three sequences that begin together and need ten pages at the end: more than a crowd ever has, so
+// some of them are preempted, whatever the rest of the schedule is.
+void MakeHungry(uint64_t seed, Request* request) {
+  request->prompt.resize(std::min<size_t>(request->prompt.size(), 60));
+  request->stop.max_tokens = Draw(seed, 906, 97, 100);
+}
+
 // Prompts that share beginnings of random lengths.
 std::map<uint64_t, Request> DrawRequests(int64_t vocab, uint64_t seed) {
   std::map<uint64_t, Request> requests;
@@ -201,6 +213,7 @@ std::map<uint64_t, Request> DrawRequests(int64_t vocab, uint64_t seed) {
     request.sampling.seed = i;
     request.stop = {.max_tokens = Draw(seed, 10 * i + 3, 1, 40), .ignore_eos = true};
     request.n = i % 3 == 0 ? 3 : 1;
+    if (i == 0) MakeHungry(seed, &request);
     if (i % 4 == 1) request.pooling = i < 4 ? Pooling::kMean : Pooling::kLast;
     requests[i] = std::move(request);
   }
@@ -233,8 +246,10 @@ void CheckModel(const std::string& path, uint64_t schedules) {
                                          .page_count = 20,
                                          .threads = 1};
   EngineStats sum;
-  const auto first =
-      1 + schedules * static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed());
+  // GoogleTest draws a new seed for every run, shuffled or not.
+  const int drawn =
+      testing::GTEST_FLAG(shuffle) ? testing::UnitTest::GetInstance()->random_seed() : 0;
+  const uint64_t first = 1 + schedules * static_cast<uint64_t>(drawn);
   for (uint64_t seed = first; seed < first + schedules; ++seed) {
     Crowd crowd{.requests = DrawRequests(vocab, seed), .seed = seed};
     engine::ResolvedOptions crowded = plain;
@@ -253,11 +268,10 @@ void CheckModel(const std::string& path, uint64_t schedules) {
     const Outcome found = RunAll(*model, crowded, crowd);
     ExpectSame(expected, found.record);
     if (testing::Test::HasFatalFailure()) FAIL() << "schedule " << seed;
-    sum.preemptions += found.stats.preemptions;
+    EXPECT_GT(found.stats.preemptions, 0) << "schedule " << seed << " is too easy";
     sum.draft_tokens += found.stats.draft_tokens;
     sum.draft_tokens_accepted += found.stats.draft_tokens_accepted;
   }
-  EXPECT_GT(sum.preemptions, 0) << "the schedules are too easy";
   EXPECT_GT(sum.draft_tokens_accepted, 100);
   EXPECT_GT(sum.draft_tokens - sum.draft_tokens_accepted, 50);
 }

@@ -18,6 +18,7 @@
 #include "sampling/chi_square.h"
 #include "sim/draft_model.h"
 #include "sim/fake_network.h"
+#include "support/virtual_clock.h"
 
 namespace skald::sim {
 namespace {
@@ -69,7 +70,8 @@ Outcome RunSeeds(SpeculationRule rule, engine::Proposer* proposer) {
   Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
   CHECK(sampler.ok());
   engine::TokenChooser chooser(*std::move(sampler), {kEnd}, 32, rule);
-  const engine::RealClock clock;
+  support::VirtualClock clock;
+  support::TimedNetwork timed(&network, &clock);
   const engine::Scheduler scheduler;
   engine::Core core({.context = 32,
                      .max_rows = 64,
@@ -78,7 +80,7 @@ Outcome RunSeeds(SpeculationRule rule, engine::Proposer* proposer) {
                      .least_draft = 3,
                      .most_draft = 3,
                      .max_draft_rows = 24},
-                    {.network = network,
+                    {.network = timed,
                      .clock = clock,
                      .cache = cache,
                      .scheduler = scheduler,

@@ -12,6 +12,7 @@
 #include "sim/invariants.h"
 #include "sim/recording_sink.h"
 #include "sim/scripted_proposer.h"
+#include "support/virtual_clock.h"
 
 namespace skald::sim {
 namespace {
@@ -23,38 +24,11 @@ constexpr double kIdleSeconds = 2e-3;
 constexpr int64_t kMaxStarvedSteps = 3000;
 constexpr int64_t kMaxTicks = 200000;
 
-class HandMovedClock : public engine::Clock {
- public:
-  double Seconds() const override { return seconds_; }
-  void Advance(double seconds) { seconds_ += seconds; }
-
- private:
-  double seconds_ = 0;
-};
-
 sampling::Sampler MakeSampler() {
   Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
   CHECK(sampler.ok());
   return *std::move(sampler);
 }
-
-// Forward takes time.
-class TimedNetwork : public FakeNetwork {
- public:
-  TimedNetwork(const Workload& workload, std::vector<kv::PageId>* freed, Fault fault,
-               HandMovedClock* clock)
-      : FakeNetwork(workload.page_count, freed, fault), workload_(workload), clock_(*clock) {}
-
-  void Forward(const model::StepBatch& batch) override {
-    FakeNetwork::Forward(batch);
-    clock_.Advance(workload_.step_seconds +
-                   workload_.row_seconds * static_cast<double>(batch.row_count()));
-  }
-
- private:
-  const Workload& workload_;
-  HandMovedClock& clock_;
-};
 
 bool Contains(const std::vector<engine::Sequence*>& list, const engine::Sequence* sequence) {
   return std::find(list.begin(), list.end(), sequence) != list.end();
@@ -100,13 +74,15 @@ class Simulation {
       : workload_(workload),
         trace_(trace),
         fault_(fault),
-        network_(workload, &freed_, FaultOfTarget(fault), &clock_),
+        network_(workload.page_count, &freed_, FaultOfTarget(fault)),
+        timed_network_(&network_, &clock_,
+                       {.step = workload.step_seconds, .row = workload.row_seconds}),
         cache_(workload.page_count, fault),
         scheduler_(fault),
         chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),
         proposers_(MakeProposers(workload, fault, &sampler_)),
-        core_(workload.core, {.network = network_,
+        core_(workload.core, {.network = timed_network_,
                               .clock = clock_,
                               .cache = cache_,
                               .scheduler = scheduler_,
@@ -242,9 +218,10 @@ class Simulation {
   const Workload& workload_;
   const Trace& trace_;
   const Fault fault_;
-  HandMovedClock clock_;
+  support::VirtualClock clock_;
   std::vector<kv::PageId> freed_;
-  TimedNetwork network_;
+  FakeNetwork network_;
+  support::TimedNetwork timed_network_;
   FaultyCache cache_;
   FaultyScheduler scheduler_;
   FaultyChooser chooser_;
