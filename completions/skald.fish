@@ -83,6 +83,7 @@ complete -c skald -n '__fish_seen_subcommand_from serve' -l host -x -d 'numeric 
 complete -c skald -n '__fish_seen_subcommand_from serve' -l port -x -d 'port; 0 = any that is free (default 8080)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l api-key-file -r -F -d 'file with the keys that are let in, one a line'
 complete -c skald -n '__fish_seen_subcommand_from serve' -s a -l alias -l served-model-name -x -d 'what clients call the model'
+complete -c skald -n '__fish_seen_subcommand_from serve' -l any-model-name -d 'answer for every name of a model that clients ask for'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l allowed-host -x -d 'name that requests may give as Host; repeatable'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l pooling -x -a 'last mean none' -d 'an embedding is the hidden state of the last token or the mean of all; none: there are none (default what the model\'s file says, else last)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l parallel -l max-running -x -d 'sequences computed together (default 16)'

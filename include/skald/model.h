@@ -38,6 +38,9 @@ struct ModelInfo {
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
   std::string chat_template;  ///< empty if the file has none
+  /// Says which model it is, the same on every machine: another training, quantization, vocabulary
+  /// or template gives another number. Filled by LoadModel only.
+  uint64_t identity = 0;
   /// Of the embeddings that it was trained for, as the file says; kNone: of a kind that skald does
   /// not compute.
   std::optional<Pooling> pooling = {};

@@ -35,6 +35,13 @@ struct AccessRecord {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;
   int64_t output_tokens = 0;
+  std::string warnings = {};  ///< names of what the client was warned of, with commas
+};
+
+/// Which names of models are the served one's.
+enum class ModelNames : uint8_t {
+  kOwn,  ///< its own; 404 for others
+  kAny,  ///< all: for clients that ask for a name of their own choice
 };
 
 /// How to serve.
@@ -42,7 +49,11 @@ struct ServerOptions {
   std::string host = "127.0.0.1";  ///< a numeric address
   uint16_t port = 8080;            ///< 0: any that is free
   std::string model_name = {};     ///< what clients call the model
-  std::string version = {};        ///< of the program, for /version
+  ModelNames model_names = ModelNames::kOwn;
+  std::string version = {};  ///< of the program, for /version
+  /// The engine's options that the bits of an answer depend on: "f16" (the type of the KV cache).
+  /// A part of system_fingerprint.
+  std::string fingerprint_settings = {};
   /// Content of a key file: one a line. Empty: no keys, and then only loopback addresses.
   std::string api_keys = {};
   /// Names that Host may give beside those of this machine. With an address that is not loopback,

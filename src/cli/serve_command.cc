@@ -81,6 +81,22 @@ std::string NameOf(const ServeOptions& options, const std::string& path) {
   return name;
 }
 
+// Of what was asked for: what the bits of answers depend on.
+std::string FingerprintSettings(const ServeOptions& options) {
+  std::string settings(KvTypeName(options.engine.kv_type));
+  if (options.speculation.rule == SpeculationRule::kRejection) settings += "_rejection";
+  return settings;
+}
+
+// A context that the model was not trained for: said once here, and with each answer that uses it.
+void WarnOfContext(const ModelInfo& info, const Engine& engine, Console& console) {
+  if (engine.context() <= info.context_length) return;
+  console.Note(
+      fmt::format("warning: the context of {} is beyond the {} of the model: what it "
+                  "writes there can be worse",
+                  engine.context(), info.context_length));
+}
+
 void AddServerArgs(CLI::App& app, ServeOptions& options) {
   const auto group = [](AddedFlag flag) { flag.Group(kServerGroup); };
   group(AddValue(app, {"--host", "numeric address to listen on (default 127.0.0.1)"}, "ADDRESS",
@@ -94,6 +110,9 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                 kFileType, options.api_key_file));
   group(AddText(app, {"-a,--alias,--served-model-name", "what clients call the model"}, kTextType,
                 options.alias));
+  group(AddSwitch(app,
+                  {"--any-model-name", "answer for every name of a model that clients ask for"},
+                  options.model_names, ModelNames::kAny));
   group(AddTexts(app, {"--allowed-host", "name that requests may give as Host; repeatable"},
                  kTextType, options.allowed_hosts));
   group(AddPooling(app, options.pooling));
@@ -119,8 +138,9 @@ std::string AccessLine(const AccessRecord& record, OutputForm form) {
         TerminalLine(record.path), record.status, record.bytes, record.seconds,
         record.id.empty()
             ? std::string()
-            : fmt::format(" {} prompt {} cached {} output {}", record.id, record.prompt_tokens,
-                          record.cached_tokens, record.output_tokens));
+            : fmt::format(" {} prompt {} cached {} output {}{}{}", record.id, record.prompt_tokens,
+                          record.cached_tokens, record.output_tokens,
+                          record.warnings.empty() ? "" : " warnings ", record.warnings));
   }
   JsonWriter json;
   json.BeginObject().Key("client").String(record.client);
@@ -129,7 +149,8 @@ std::string AccessLine(const AccessRecord& record, OutputForm form) {
   json.Key("bytes").Int(record.bytes).Key("seconds").Double(record.seconds);
   json.Key("prompt_tokens").Int(record.prompt_tokens);
   json.Key("cached_tokens").Int(record.cached_tokens);
-  json.Key("output_tokens").Int(record.output_tokens).EndObject();
+  json.Key("output_tokens").Int(record.output_tokens);
+  json.Key("warnings").String(record.warnings).EndObject();
   return json.Take();
 }
 
@@ -148,7 +169,9 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   console.Configure(options.output.console);
   ServerOptions server_options = {.host = options.host,
                                   .port = options.port,
+                                  .model_names = options.model_names,
                                   .version = SKALD_VERSION,
+                                  .fingerprint_settings = FingerprintSettings(options),
                                   .allowed_hosts = options.allowed_hosts,
                                   .secret = DrawSecret(),
                                   .unix_seconds = UnixSeconds,
@@ -176,6 +199,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
                                                                options.engine.threads, console));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  WarnOfContext(model.info(), engine, console);
   server_options.model_name = NameOf(options, path);
   server_options.pooling = PoolingFor(options.pooling, model.info());
   const std::string name = server_options.model_name;

@@ -25,6 +25,7 @@ struct ServeOptions {
   uint16_t port = 8080;
   std::optional<std::string> api_key_file;
   std::optional<std::string> alias;  ///< what clients call the model
+  ModelNames model_names = ModelNames::kOwn;
   std::vector<std::string> allowed_hosts;
   std::optional<Pooling> pooling = {};  ///< what an embedding is made of; none: PoolingFor
   int64_t max_running = 16;

@@ -11,6 +11,7 @@
 #include "load/bind_weights.h"
 #include "load/config_from_gguf.h"
 #include "load/model_chat_template.h"
+#include "load/model_identity.h"
 #include "load/tokenizer_from_gguf.h"
 #include "model/transformer.h"
 
@@ -91,6 +92,7 @@ Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
   AddNetwork(config, bindings, &info);
+  ASSIGN_OR_RETURN(info.identity, load::ModelIdentity(file));
   ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
   const load::PackOptions pack = {
       .pool = pool,

@@ -1,10 +1,13 @@
 #include "server/answer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 
 namespace skald::server {
 
@@ -20,6 +23,8 @@ void WriteHead(const AnswerFrame& frame, std::string_view suffix, JsonWriter& js
   json.Key("object").String(ObjectName(frame.kind, suffix));
   json.Key("created").Int(frame.created);
   json.Key("model").String(frame.model);
+  json.Key("system_fingerprint").String(frame.system_fingerprint);
+  json.Key("seed").Int(static_cast<int64_t>(frame.seed));  // as a request gives it: signed
 }
 
 void WriteUsage(const Usage& usage, JsonWriter& json) {
@@ -56,17 +61,42 @@ void WriteChatLogprobs(const Choice& choice, JsonWriter& json) {
   json.EndArray().Key("refusal").Null().EndObject();
 }
 
+// A token's text in completions, whose log probabilities have no bytes beside it: OpenAI's form
+// tells tokens apart that are parts of characters.
+std::string CompletionToken(const std::string& bytes) {
+  if (WellFormedPrefix(bytes) == bytes.size()) return bytes;
+  std::string text = "bytes:";
+  for (const char c : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+// An object of texts. Tokens of equal text are one member, with the probability of the likeliest;
+// the token that came is always there, with its own.
+void WriteTopOfCompletion(const ScoredToken& scored, JsonWriter& json) {
+  const std::string came = CompletionToken(scored.token.bytes);
+  std::vector<std::pair<std::string, double>> members;
+  for (const TokenText& top : scored.top) {
+    std::string name = CompletionToken(top.bytes);
+    const auto is_same = [&](const auto& member) { return member.first == name; };
+    if (std::any_of(members.begin(), members.end(), is_same)) continue;
+    const double logprob = name == came ? scored.token.logprob : top.logprob;
+    members.emplace_back(std::move(name), logprob);
+  }
+  const auto is_came = [&](const auto& member) { return member.first == came; };
+  if (std::none_of(members.begin(), members.end(), is_came))
+    members.emplace_back(came, scored.token.logprob);
+  json.BeginObject();
+  for (const auto& [name, logprob] : members) json.Key(name).Double(logprob);
+  json.EndObject();
+}
+
 void WriteCompletionLogprobs(const Choice& choice, JsonWriter& json) {
   json.BeginObject().Key("tokens").BeginArray();
-  for (const ScoredToken& scored : choice.scored) json.String(scored.token.bytes);
+  for (const ScoredToken& scored : choice.scored) json.String(CompletionToken(scored.token.bytes));
   json.EndArray().Key("token_logprobs").BeginArray();
   for (const ScoredToken& scored : choice.scored) json.Double(scored.token.logprob);
   json.EndArray().Key("top_logprobs").BeginArray();
-  for (const ScoredToken& scored : choice.scored) {
-    json.BeginObject();
-    for (const TokenText& top : scored.top) json.Key(top.bytes).Double(top.logprob);
-    json.EndObject();
-  }
+  for (const ScoredToken& scored : choice.scored) WriteTopOfCompletion(scored, json);
   json.EndArray().Key("text_offset").BeginArray();
   int64_t offset = choice.text_offset;
   for (const ScoredToken& scored : choice.scored) {
@@ -96,7 +126,7 @@ void WriteReason(const Choice& choice, JsonWriter& json) {
 }
 
 // Names of fields that nobody knows, as one field value.
-std::string IgnoredNames(const std::vector<std::string>& names) {
+std::string IgnoredNames(std::span<const std::string> names) {
   constexpr size_t kBytesMax = 400;
   std::string list;
   for (const std::string& name : names) {
@@ -109,10 +139,11 @@ std::string IgnoredNames(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<HttpField> AnswerFields(const std::string& id,
-                                    const std::vector<std::string>& ignored) {
+std::vector<HttpField> AnswerFields(const std::string& id, const AnswerNotes& notes) {
   std::vector<HttpField> fields = {{"x-request-id", id}};
-  if (!ignored.empty()) fields.push_back({"x-skald-ignored-params", IgnoredNames(ignored)});
+  if (!notes.ignored.empty())
+    fields.push_back({"x-skald-ignored-params", IgnoredNames(notes.ignored)});
+  if (!notes.warnings.empty()) fields.push_back({"x-skald-warnings", std::string(notes.warnings)});
   return fields;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,12 +52,19 @@ struct AnswerFrame {
   std::string id;
   int64_t created = 0;  ///< seconds since 1970
   std::string model;
+  uint64_t seed = 0;               ///< asked for or drawn
+  std::string system_fingerprint;  ///< of what the bits of an answer depend on beside the request
   bool with_logprobs = false;
 };
 
-/// The fields of every answer to a request that the engine computes: its id, and the names of
-/// fields that nobody knows.
-std::vector<HttpField> AnswerFields(const std::string& id, const std::vector<std::string>& ignored);
+/// What a client should know of how its request was understood.
+struct AnswerNotes {
+  std::span<const std::string> ignored = {};  ///< names of fields that nobody knows
+  std::string_view warnings = {};             ///< names of warnings, with commas
+};
+
+/// The fields of every answer to a request that the engine computes: its id, and the notes.
+std::vector<HttpField> AnswerFields(const std::string& id, const AnswerNotes& notes);
 
 /// Characters of a text in UTF-8; of other bytes at most as many.
 int64_t CharactersIn(std::string_view text);

@@ -6,7 +6,12 @@ namespace skald::server {
 namespace {
 
 AnswerFrame Frame(GenerationKind kind) {
-  return {.kind = kind, .id = "id-1", .created = 7, .model = "m", .with_logprobs = false};
+  return {.kind = kind,
+          .id = "id-1",
+          .created = 7,
+          .model = "m",
+          .seed = ~uint64_t{0},
+          .system_fingerprint = "fp"};
 }
 
 Choice Ended(std::string text) { return {.text = std::move(text), .reason = FinishReason::kStop}; }
@@ -16,7 +21,8 @@ TEST(Answer, IsACompletion) {
                 .Whole({Ended("a\n\"")},
                        {.prompt_tokens = 3, .cached_tokens = 2, .completion_tokens = 4}),
             R"({"id":"id-1","object":"text_completion","created":7,"model":"m",)"
-            R"("choices":[{"index":0,"text":"a\n\"","logprobs":null,"finish_reason":"stop",)"
+            R"("system_fingerprint":"fp","seed":-1,"choices":[)"
+            R"({"index":0,"text":"a\n\"","logprobs":null,"finish_reason":"stop",)"
             R"("stop_reason":null}],"usage":{"prompt_tokens":3,"completion_tokens":4,)"
             R"("total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}})");
 }
@@ -26,7 +32,8 @@ TEST(Answer, IsAChatCompletion) {
   choice.stop_string = "END";
   EXPECT_EQ(Answer(Frame(GenerationKind::kChat)).Whole({choice}, {}),
             R"({"id":"id-1","object":"chat.completion","created":7,"model":"m",)"
-            R"("choices":[{"index":0,"message":{"role":"assistant","content":"hi",)"
+            R"("system_fingerprint":"fp","seed":-1,"choices":[)"
+            R"({"index":0,"message":{"role":"assistant","content":"hi",)"
             R"("refusal":null},"logprobs":null,"finish_reason":"stop","stop_reason":"END"}],)"
             R"("usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0,)"
             R"("prompt_tokens_details":{"cached_tokens":0}}})");
@@ -35,7 +42,8 @@ TEST(Answer, IsAChatCompletion) {
 TEST(Answer, StreamsTheRoleWithTheFirstTextOnly) {
   const Answer answer(Frame(GenerationKind::kChat));
   const std::string head =
-      R"(data: {"id":"id-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[)";
+      R"(data: {"id":"id-1","object":"chat.completion.chunk","created":7,"model":"m",)"
+      R"("system_fingerprint":"fp","seed":-1,"choices":[)";
   EXPECT_EQ(answer.Chunk(0, {.text = "a"}, Answer::Position::kFirst),
             head + R"({"index":0,"delta":{"role":"assistant","content":"a"},"logprobs":null,)"
                    R"("finish_reason":null}]})"
@@ -71,10 +79,9 @@ TEST(Answer, ShowsLogprobsInTheFormOfEachRoute) {
   AnswerFrame frame = Frame(GenerationKind::kCompletion);
   frame.with_logprobs = true;
   const std::string completion = Answer(frame).Whole({choice}, {});
-  EXPECT_NE(completion.find(R"("logprobs":{"tokens":["a",")"
-                            "\xEF\xBF\xBD"
-                            R"("],"token_logprobs":[-0.5,-2],"top_logprobs":[{"a":-0.5,"b":-1},)"
-                            R"({}],"text_offset":[3,4]})"),
+  EXPECT_NE(completion.find(R"("logprobs":{"tokens":["a",)"
+                            R"("bytes:\\xff"],"token_logprobs":[-0.5,-2],"top_logprobs":[)"
+                            R"({"a":-0.5,"b":-1},{"bytes:\\xff":-2}],"text_offset":[3,4]})"),
             std::string::npos)
       << completion;
   frame.kind = GenerationKind::kChat;
@@ -85,6 +92,28 @@ TEST(Answer, ShowsLogprobsInTheFormOfEachRoute) {
             std::string::npos)
       << chat;
   EXPECT_NE(chat.find("\"bytes\":[255]"), std::string::npos);
+}
+
+// What `scored` is in the member top_logprobs of a completion.
+std::string TopOfCompletion(ScoredToken scored) {
+  AnswerFrame frame = Frame(GenerationKind::kCompletion);
+  frame.with_logprobs = true;
+  const std::string whole = Answer(frame).Whole({{.text = {}, .scored = {std::move(scored)}}}, {});
+  const size_t begin = whole.find("\"top_logprobs\":[") + 16;
+  return whole.substr(begin, whole.find("],\"text_offset\"") - begin);
+}
+
+TEST(Answer, NamesATextOnceAmongTheLikeliestAndAlwaysTheTokenThatCame) {
+  // Two tokens of one text: the likelier stands for both.
+  EXPECT_EQ(TopOfCompletion({{"c", -0.1}, {{"c", -0.1}, {"a", -1}, {"a", -2}, {"b", -3}}}),
+            R"({"c":-0.1,"a":-1,"b":-3})");
+  // One that came although others are likelier.
+  EXPECT_EQ(TopOfCompletion({{"z", -9}, {{"a", -1}, {"b", -2}}}), R"({"a":-1,"b":-2,"z":-9})");
+  // One that came as the less likely of two tokens of one text: its own probability.
+  EXPECT_EQ(TopOfCompletion({{"a", -5}, {{"a", -1}, {"a", -5}}}), R"({"a":-5})");
+  // Parts of characters are told apart.
+  EXPECT_EQ(TopOfCompletion({{"\xE2\x82", -1}, {{"\xE2\x82", -1}, {"\xE2", -2}}}),
+            R"({"bytes:\\xe2\\x82":-1,"bytes:\\xe2":-2})");
 }
 
 TEST(Answer, KnowsOnlyReasonsOfOpenAisEnum) {

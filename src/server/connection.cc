@@ -220,7 +220,8 @@ void Connection::LogAnswer(int status) {
                               .seconds = context_.clock.Now() - began_,
                               .prompt_tokens = summary.prompt_tokens,
                               .cached_tokens = summary.cached_tokens,
-                              .output_tokens = summary.output_tokens});
+                              .output_tokens = summary.output_tokens,
+                              .warnings = summary.warnings});
 }
 
 void Connection::AnswerDone() {

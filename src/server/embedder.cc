@@ -78,7 +78,8 @@ void Embedder::Fail(const ApiError& error) {
   CancelParts();
   if (channel_ == nullptr) return;
   HttpResponse response = ToResponse(error);
-  const std::vector<HttpField> fields = AnswerFields(name_.id, prepared_.request.ignored);
+  const std::vector<HttpField> fields =
+      AnswerFields(name_.id, {.ignored = prepared_.request.ignored});
   response.fields.insert(response.fields.end(), fields.begin(), fields.end());
   std::exchange(channel_, nullptr)->Respond(std::move(response));
 }
@@ -158,6 +159,7 @@ void Embedder::Finish() {
   wait_.End();
   JsonWriter json;
   json.BeginObject().Key("model").String(context_.served.name);
+  json.Key("system_fingerprint").String(context_.served.fingerprint);
   json.Key("pooling").String(PoolingName(context_.served.pooling));
   json.Key("usage").BeginObject().Key("prompt_tokens").Int(prompt_tokens_);
   json.Key("total_tokens").Int(prompt_tokens_);
@@ -173,8 +175,8 @@ void Embedder::Finish() {
   body += "],";
   body.append(rest, 1);
   std::exchange(channel_, nullptr)
-      ->Respond(
-          {.fields = AnswerFields(name_.id, prepared_.request.ignored), .body = std::move(body)});
+      ->Respond({.fields = AnswerFields(name_.id, {.ignored = prepared_.request.ignored}),
+                 .body = std::move(body)});
 }
 
 }  // namespace skald::server

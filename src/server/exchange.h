@@ -33,6 +33,7 @@ struct ExchangeSummary {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;
   int64_t output_tokens = 0;
+  std::string warnings = {};  ///< x-skald-warnings
 };
 
 /// One request being answered.

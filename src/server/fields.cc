@@ -14,20 +14,19 @@ namespace json = boost::json;
 
 constexpr size_t kShownMax = 40;
 
+}  // namespace
+
 std::string ShownText(std::string_view text) {
   if (text.size() <= kShownMax) return fmt::format("'{}'", text);
   return fmt::format("a string of {} bytes", text.size());
 }
 
-// What a client sends that does not want a feature.
 bool SaysNo(const json::value& value) {
   return value.is_null() || (value.is_bool() && !value.get_bool()) ||
          (value.is_string() && value.get_string().empty()) ||
          (value.is_array() && value.get_array().empty()) ||
          (value.is_object() && value.get_object().empty());
 }
-
-}  // namespace
 
 std::string Shown(const json::value& value) {
   switch (value.kind()) {
@@ -44,8 +43,12 @@ std::string Shown(const json::value& value) {
 }
 
 OrError<const json::object*> AsObject(const json::value& body) {
-  if (const json::object* object = body.if_object()) return object;
-  return BadRequest({}, fmt::format("the body is {}, expected an object", Shown(body)));
+  const json::object* object = body.if_object();
+  if (object == nullptr)
+    return BadRequest({}, fmt::format("the body is {}, expected an object", Shown(body)));
+  if (object->size() <= kMaxMembers) return object;
+  return BadRequest(
+      {}, fmt::format("the body has {} members, expected at most {}", object->size(), kMaxMembers));
 }
 
 const json::value* Fields::Any(std::string_view name) {

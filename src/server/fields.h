@@ -31,8 +31,17 @@ struct Between {
 
 /// "true", "4.5", "'yes'", "an array": what stands there, short enough for a message.
 std::string Shown(const boost::json::value& value);
+/// "'yes'", or how long it is.
+std::string ShownText(std::string_view text);
 
-/// The object that a body must be; it must outlive what is returned. Errors: 400.
+/// What a client sends that does not want a feature: null, false, "", [], {}.
+bool SaysNo(const boost::json::value& value);
+
+/// Members of a body: each is compared with all known names.
+inline constexpr size_t kMaxMembers = 256;
+
+/// The object that a body must be, of at most kMaxMembers; it must outlive what is returned.
+/// Errors: 400.
 OrError<const boost::json::object*> AsObject(const boost::json::value& body);
 
 /// See above. The object must outlive it.
@@ -49,9 +58,9 @@ class Fields {
   const boost::json::value* Any(std::string_view name);
   /// Known, and of no consequence.
   void Ignore(std::string_view name) { asked_.push_back(name); }
-  /// Known, and not to be had: an error if it is there, unless it says no (null, false, "", [],
-  /// {}).
+  /// Known, and not to be had: an error if it is there, unless it SaysNo.
   void Refuse(std::string_view name);
+  const boost::json::object& object() const { return object_; }
 
   void Fail(ApiError error);
   const std::optional<ApiError>& error() const { return error_; }

@@ -1,8 +1,11 @@
 #include "server/generation.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
+
+#include "base/rng.h"
 
 namespace skald::server {
 
@@ -21,11 +24,23 @@ bool IsEnd(FinishReason reason) {
 
 }  // namespace
 
+uint64_t SeedOfPrompt(uint64_t seed, size_t index) {
+  if (index == 0) return seed;
+  const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
+  // The last word is the upper half of a position where tokens are drawn (base/rng.cc): no text is
+  // so long.
+  constexpr uint32_t kNoPosition = 0xFFFFFFFF;
+  const std::array<uint32_t, 4> drawn =
+      Philox4x32({low(index), low(index >> 32), 0, kNoPosition}, {low(seed), low(seed >> 32)});
+  return uint64_t{drawn[1]} << 32 | drawn[0];
+}
+
 Generation::Generation(GenerationContext context, AnswerChannel& channel, GenerationName name)
     : context_(std::move(context)),
       channel_(&channel),
       name_(std::move(name)),
-      wait_(context_.activity) {}
+      wait_(context_.activity),
+      fields_(AnswerFields(name_.id, {})) {}
 
 Generation::~Generation() { CancelParts(); }
 
@@ -33,7 +48,8 @@ ExchangeSummary Generation::Summary() const {
   return {.id = name_.id,
           .prompt_tokens = usage_.prompt_tokens,
           .cached_tokens = usage_.cached_tokens,
-          .output_tokens = usage_.completion_tokens};
+          .output_tokens = usage_.completion_tokens,
+          .warnings = warnings_};
 }
 
 void Generation::CancelParts() {
@@ -79,19 +95,22 @@ void Generation::Fail(const ApiError& error) {
     return;
   }
   HttpResponse response = ToResponse(error);
-  const std::vector<HttpField> fields = AnswerFields(name_.id, request_.ignored);
-  response.fields.insert(response.fields.end(), fields.begin(), fields.end());
+  response.fields.insert(response.fields.end(), fields_.begin(), fields_.end());
   channel.Respond(std::move(response));
 }
 
 void Generation::Start(PreparedGeneration prepared) {
   if (channel_ == nullptr) return;
   request_ = std::move(prepared.request);
+  warnings_ = WarningNames(prepared.warnings);
+  fields_ = AnswerFields(name_.id, {.ignored = request_.ignored, .warnings = warnings_});
   const uint64_t seed = request_.has_seed ? request_.request.sampling.seed : name_.drawn_seed;
   answer_.emplace(AnswerFrame{.kind = request_.kind,
                               .id = name_.id,
                               .created = context_.clock.UnixSeconds(),
                               .model = context_.served.name,
+                              .seed = seed,
+                              .system_fingerprint = context_.served.fingerprint,
                               .with_logprobs = request_.request.sampling.top_logprobs.has_value()});
   const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
   sequences_.resize(per_prompt * prepared.engine_requests.size());
@@ -101,7 +120,7 @@ void Generation::Start(PreparedGeneration prepared) {
       sequences_[i * per_prompt + s].characters = CharactersIn(prepared.prompt_texts[i]);
     }
     Request& request = prepared.engine_requests[i];
-    request.sampling.seed = seed;
+    request.sampling.seed = SeedOfPrompt(seed, i);
     request.label = name_.label;
     usage_.prompt_tokens += static_cast<int64_t>(request.prompt.size());
     if (!Submit(i, std::move(request))) return;
@@ -110,7 +129,7 @@ void Generation::Start(PreparedGeneration prepared) {
   streaming_ = request_.stream;
   if (!streaming_) return;
   last_write_ = context_.clock.Now();
-  channel_->BeginStream(AnswerFields(name_.id, request_.ignored));
+  channel_->BeginStream(fields_);
 }
 
 // False if it was refused, and that was the answer.
@@ -272,8 +291,7 @@ void Generation::Finish() {
   wait_.End();
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
   if (!streaming_) {
-    channel.Respond({.fields = AnswerFields(name_.id, request_.ignored),
-                     .body = answer_->Whole(Best(), usage_)});
+    channel.Respond({.fields = fields_, .body = answer_->Whole(Best(), usage_)});
     return;
   }
   if (request_.include_usage) channel.Write(answer_->UsageChunk(usage_));

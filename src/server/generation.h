@@ -41,6 +41,10 @@ struct GenerationName {
   uint64_t drawn_seed = 0;  ///< for a request that gives none
 };
 
+/// The seed of prompt number `index` of a request: its own for the first, derived from both for the
+/// others. Equal prompts of one request then draw different numbers.
+uint64_t SeedOfPrompt(uint64_t seed, size_t index);
+
 /// See above.
 class Generation final : public Exchange, public std::enable_shared_from_this<Generation> {
  public:
@@ -96,6 +100,8 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   GenerationName name_;
   EngineWait wait_;
   GenerationRequest request_;
+  std::string warnings_;           // kSystemMessageDropped and the like, with commas
+  std::vector<HttpField> fields_;  // of the answer
   std::optional<Answer> answer_;
   std::vector<Part> parts_;
   std::vector<Sequence> sequences_;

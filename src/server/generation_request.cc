@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "server/fields.h"
+#include "server/known_fields.h"
+#include "server/template_variables.h"
 
 namespace skald::server {
 
@@ -135,41 +137,6 @@ void ReadSequences(Fields& fields, GenerationRequest& request) {
   }
 }
 
-// What cannot change the answer: known, and left alone.
-constexpr std::string_view kWithoutConsequence[] = {"user",
-                                                    "metadata",
-                                                    "store",
-                                                    "service_tier",
-                                                    "safety_identifier",
-                                                    "prompt_cache_key",
-                                                    "prompt_cache_retention",
-                                                    "parallel_tool_calls",
-                                                    "prediction",
-                                                    "request_id"};
-// What would change it.
-constexpr std::string_view kNotSupported[] = {"tools",
-                                              "functions",
-                                              "audio",
-                                              "web_search_options",
-                                              "grammar",
-                                              "json_schema",
-                                              "guided_json",
-                                              "guided_regex",
-                                              "guided_choice",
-                                              "guided_grammar",
-                                              "structured_outputs",
-                                              "suffix",
-                                              "use_beam_search",
-                                              "bad_words",
-                                              "allowed_token_ids",
-                                              "prompt_logprobs",
-                                              "chat_template",
-                                              "documents",
-                                              "logits_processors",
-                                              "lora",
-                                              "include_stop_str_in_output",
-                                              "truncate_prompt_tokens"};
-
 void ReadResponseFormat(Fields& fields) {
   const json::value* found = fields.Any("response_format");
   if (found == nullptr) return;
@@ -192,7 +159,8 @@ void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadSequences(fields, request);
   ReadSampling(fields, request.request.sampling);
   ReadLogitBias(fields, request.request.sampling);
-  if (const auto seed = fields.Int("seed", {kInt64Min, kInt64Max})) {
+  // -1 means "draw one" to every server that takes it.
+  if (const auto seed = fields.Int("seed", {kInt64Min, kInt64Max}); seed && *seed != -1) {
     request.has_seed = true;
     request.request.sampling.seed = static_cast<uint64_t>(*seed);
   }
@@ -208,8 +176,8 @@ void ReadCommon(Fields& fields, GenerationRequest& request) {
       static_cast<int32_t>(-fields.Int("priority", {-kMaxPriority, kMaxPriority}).value_or(0));
   if (const auto salt = fields.Text("cache_salt", kMaxSaltBytes)) request.cache_salt = *salt;
   ReadResponseFormat(fields);
-  for (const std::string_view name : kWithoutConsequence) fields.Ignore(name);
-  for (const std::string_view name : kNotSupported) fields.Refuse(name);
+  TakeKnownFields(
+      fields, request.kind == GenerationKind::kChat ? FieldScope::kChat : FieldScope::kCompletion);
 }
 
 void CheckMinTokens(Fields& fields, const StopRules& stop) {
@@ -340,6 +308,7 @@ OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {
   if (const auto logprobs = fields.Int("logprobs", {0, 20}))
     request.request.sampling.top_logprobs = static_cast<int32_t>(*logprobs);
   request.echo = fields.Bool("echo").value_or(false);
+  fields.Refuse("chat_template_kwargs");  // a completion has no template
   if (request.echo && request.request.sampling.top_logprobs)
     fields.Fail(Unsupported("logprobs",
                             "log probabilities of the prompt (echo with logprobs) are "
@@ -374,7 +343,7 @@ OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
     request.chat["enable_thinking"] = *thinking;
   if (const auto effort = fields.Text("reasoning_effort", 32))
     request.chat["reasoning_effort"] = *effort;
-  fields.Ignore("tool_choice");  // without tools there is nothing to choose
+  request.template_variables = ReadTemplateVariables(fields);
   return Finish(fields, std::move(request));
 }
 

@@ -41,9 +41,10 @@ enum class GenerationKind : uint8_t { kCompletion, kChat };
 /// See above.
 struct GenerationRequest {
   GenerationKind kind = GenerationKind::kCompletion;
-  std::string model;                 ///< as asked; empty if not
-  std::vector<PromptInput> prompts;  ///< of a completion: 1 to kMaxPrompts
-  boost::json::object chat;          ///< of a chat: the variables of the template
+  std::string model;                            ///< as asked; empty if not
+  std::vector<PromptInput> prompts;             ///< of a completion: 1 to kMaxPrompts
+  boost::json::object chat;                     ///< of a chat: the variables of the template
+  boost::json::object template_variables = {};  ///< what the client sends along with them
   /// What to compute: all but the prompt and the cache namespace. The seed is drawn if has_seed is
   /// not set.
   Request request;

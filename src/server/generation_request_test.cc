@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/json_reader.h"
+#include "server/template_variables.h"
 
 namespace skald::server {
 namespace {
@@ -62,7 +63,7 @@ TEST(ReadCompletionRequest, TakesEveryField) {
   const GenerationRequest request = Completion(
       R"("model":"m","max_tokens":5,"temperature":0.5,"top_p":0.9,"top_k":3,"min_p":0.1,
          "presence_penalty":1,"frequency_penalty":-1,"repetition_penalty":1.1,"n":2,"best_of":3,
-         "seed":-1,"stop":["a","b"],"stop_token_ids":[1],"ignore_eos":true,"min_tokens":2,
+         "seed":-2,"stop":["a","b"],"stop_token_ids":[1],"ignore_eos":true,"min_tokens":2,
          "logit_bias":{"7":-100},"logprobs":3,"echo":false,"cache_salt":"s","priority":-3,
          "user":"u")");
   const SamplingParams& sampling = request.request.sampling;
@@ -75,7 +76,7 @@ TEST(ReadCompletionRequest, TakesEveryField) {
   EXPECT_EQ(sampling.penalties.frequency, -1);
   EXPECT_EQ(sampling.penalties.repetition, 1.1);
   EXPECT_EQ(sampling.penalties.last_n, -1);
-  EXPECT_EQ(sampling.seed, ~uint64_t{0});
+  EXPECT_EQ(sampling.seed, ~uint64_t{1});
   ASSERT_EQ(sampling.logit_bias.size(), 1u);
   EXPECT_EQ(sampling.logit_bias[0].token, 7);
   EXPECT_EQ(sampling.top_logprobs, 3);
@@ -185,6 +186,78 @@ TEST(ReadCompletionRequest, RefusesWhatItDoesNotHaveUnlessItIsDeclined) {
   EXPECT_EQ(Fault(R"("response_format":{"type":"json_object"})"), "response_format");
 }
 
+// The answer would be another one than the client believes.
+TEST(ReadCompletionRequest, RefusesByNameWhatWouldChangeTheAnswer) {
+  for (const std::string_view member : {R"("mirostat":2)",
+                                        R"("mirostat_tau":5.0)",
+                                        R"("dry_multiplier":0.8)",
+                                        R"("dry_base":1.75)",
+                                        R"("xtc_probability":0.5)",
+                                        R"("xtc_threshold":0.1)",
+                                        R"("samplers":["top_k"])",
+                                        R"("n_predict":8)",
+                                        R"("num_predict":8)",
+                                        R"("thinking":{"type":"enabled"})",
+                                        R"("think":true)",
+                                        R"("format":"json")",
+                                        R"("options":{"seed":1})",
+                                        R"("n_probs":3)",
+                                        R"("continue_final_message":true)",
+                                        R"("chat_template_kwargs":{"a":1})",
+                                        R"("top_n_sigma":1)",
+                                        R"("repeat_last_n":64)",
+                                        R"("dynatemp_range":0.5)",
+                                        R"("skip_special_tokens":false)",
+                                        R"("add_special_tokens":false)",
+                                        R"("num_beams":4)",
+                                        R"("tool_choice":"required")",
+                                        R"("modalities":["text","audio"])",
+                                        R"("verbosity":"low")",
+                                        R"("max_new_tokens":5)",
+                                        R"("guided_whitespace_pattern":"x")",
+                                        R"("stop_sequences":["a"])",
+                                        R"("grammar_lazy":true)",
+                                        R"("length_penalty":2)",
+                                        R"("reasoning":{"effort":"low"})"}) {
+    const size_t end = member.find('"', 1);
+    EXPECT_EQ(Fault(member), member.substr(1, end - 1)) << member;
+  }
+}
+
+// Clients that have a window full of settings send all of them.
+TEST(ReadCompletionRequest, TakesWhatIsSwitchedOff) {
+  for (const std::string_view member :
+       {R"("mirostat":0,"mirostat_tau":5.0,"mirostat_eta":0.1)",
+        R"("dry_multiplier":0,"dry_base":1.75,"dry_sequence_breakers":["x"])",
+        R"("xtc_probability":0.0,"xtc_threshold":0.1)", R"("n_probs":0)", R"("num_beams":1)",
+        R"("repeat_last_n":-1)", R"("top_n_sigma":-1)", R"("length_penalty":1.0)",
+        R"("skip_special_tokens":true)", R"("add_special_tokens":true)", R"("tool_choice":"auto")",
+        R"("thinking":{"type":"disabled"})", R"("modalities":["text"])", R"("mirostat_tau":null)",
+        R"("chat_template_kwargs":{})", R"("continue_final_message":false)",
+        R"("reasoning_format":"none")", R"("cache_prompt":false)", R"("store":true)"}) {
+    EXPECT_EQ(Fault(member), "") << member;
+    EXPECT_TRUE(Completion(member).ignored.empty()) << member;
+  }
+}
+
+TEST(ReadCompletionRequest, DrawsTheSeedMinusOne) {
+  EXPECT_FALSE(Completion(R"("seed":-1)").has_seed);
+  EXPECT_TRUE(Completion(R"("seed":-2)").has_seed);
+  EXPECT_TRUE(Completion(R"("seed":0)").has_seed);
+}
+
+TEST(ReadCompletionRequest, BoundsTheMembersOfABody) {
+  const auto body = [](size_t members) {
+    std::string text = "\"x0\":1";
+    for (size_t i = 2; i < members; ++i) text += ",\"x" + std::to_string(i) + "\":1";
+    return text;  // and the prompt
+  };
+  EXPECT_EQ(Completion(body(kMaxMembers)).ignored.size(), kMaxMembers - 1);
+  const auto request =
+      ReadCompletionRequest(Json("{\"prompt\":\"x\"," + body(kMaxMembers + 1) + "}"));
+  EXPECT_TRUE(std::holds_alternative<ApiError>(request));
+}
+
 TEST(ReadCompletionRequest, ReportsFieldsThatNobodyKnows) {
   EXPECT_EQ(Completion(R"("zebra":1,"user":"u","ape":2)").ignored,
             (std::vector<std::string>{"zebra", "ape"}));
@@ -224,6 +297,42 @@ TEST(ReadChatRequest, TakesMessagesAndParts) {
   EXPECT_EQ(chat.request.sampling.top_logprobs, 2);
   EXPECT_EQ(chat.chat.at("messages").at(1).at("content"), "ab");
   EXPECT_EQ(chat.chat.at("add_generation_prompt"), true);
+}
+
+TEST(ReadChatRequest, TakesTemplateVariables) {
+  const GenerationRequest request =
+      Chat(R"("chat_template_kwargs":{"thinking_budget":7,"style":{"a":["b"]}})");
+  EXPECT_EQ(request.template_variables.at("thinking_budget"), 7);
+  EXPECT_EQ(request.template_variables.at("style").at("a").at(0), "b");
+  EXPECT_TRUE(request.ignored.empty());
+  EXPECT_FALSE(request.chat.contains("thinking_budget"));
+}
+
+std::string KwargsFault(std::string_view kwargs) {
+  return ChatFault(R"({"messages":[{"role":"user","content":"x"}],"chat_template_kwargs":)" +
+                   std::string(kwargs) + "}");
+}
+
+TEST(ReadChatRequest, BoundsTemplateVariables) {
+  for (const std::string_view kwargs : {"7", R"(["a"])", R"("{}")", "true"})
+    EXPECT_EQ(KwargsFault(kwargs), "chat_template_kwargs") << kwargs;
+  EXPECT_EQ(KwargsFault("{}"), "");
+  EXPECT_EQ(KwargsFault("null"), "");
+  const auto list = [](size_t count) {
+    std::string text = "{\"a\":[1";
+    for (size_t i = 1; i < count; ++i) text += ",1";
+    return text + "]}";
+  };
+  EXPECT_EQ(KwargsFault(list(kMaxTemplateValues - 2)), "");  // beside the object and the list
+  EXPECT_EQ(KwargsFault(list(kMaxTemplateValues - 1)), "chat_template_kwargs");
+  const auto nested = [](size_t depth) {
+    return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}";
+  };
+  EXPECT_EQ(KwargsFault(nested(kMaxTemplateDepth)), "");
+  EXPECT_EQ(KwargsFault(nested(kMaxTemplateDepth + 1)), "chat_template_kwargs");
+  const auto text = [](size_t bytes) { return "{\"a\":\"" + std::string(bytes - 1, 'x') + "\"}"; };
+  EXPECT_EQ(KwargsFault(text(kMaxTemplateBytes)), "");
+  EXPECT_EQ(KwargsFault(text(kMaxTemplateBytes + 1)), "chat_template_kwargs");
 }
 
 TEST(ReadChatRequest, RefusesWhatIsNoConversation) {

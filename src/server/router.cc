@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace skald::server {
 
@@ -38,6 +39,27 @@ const Route* Find(std::string_view path) {
   return path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size() ? &kModel : nullptr;
 }
 
+// What was asked for, as far as it is fit to be shown, and what there is.
+ApiError NoSuchRoute(std::string_view method, std::string_view path) {
+  constexpr size_t kShownBytes = 80;
+  std::string message = "there is no route " + std::string(method.substr(0, kShownBytes)) + ' ' +
+                        std::string(path.substr(0, kShownBytes));
+  if (path.size() > kShownBytes) message += "...";
+  message += "; there are POST";
+  const auto add_all = [&](bool with_body) {
+    const char* before = " ";
+    for (const Entry& entry : kRoutes) {
+      if (TakesBody(entry.route) != with_body) continue;
+      message += std::exchange(before, ", ");
+      message += entry.path;
+    }
+  };
+  add_all(true);
+  message += " and GET";
+  add_all(false);
+  return {.status = 404, .message = std::move(message), .code = "unknown_url"};
+}
+
 }  // namespace
 
 bool TakesBody(Route route) {
@@ -53,7 +75,7 @@ bool TakesBody(Route route) {
 
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
   const Route* route = Find(path);
-  if (route == nullptr) return ApiError{.status = 404, .message = "there is no such route"};
+  if (route == nullptr) return NoSuchRoute(method, path);
   const bool fits = TakesBody(*route) ? method == "POST" : method == "GET" || method == "HEAD";
   if (fits) return *route;
   return ApiError{

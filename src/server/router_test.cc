@@ -36,6 +36,16 @@ TEST(FindRoute, ComparesPathsAsTheyAre) {
     EXPECT_EQ(Refused("GET", path), 404) << path;
 }
 
+TEST(FindRoute, SaysWhatWasAskedForAndWhatThereIs) {
+  const auto route = FindRoute("GET", "/v1/engines");
+  const std::string message = std::get<ApiError>(route).message;
+  EXPECT_TRUE(message.starts_with("there is no route GET /v1/engines; there are POST ")) << message;
+  for (const char* path : {"/v1/chat/completions", "/v1/models", "/livez", "/slots"})
+    EXPECT_NE(message.find(path), std::string::npos) << path;
+  const auto long_one = FindRoute("GET", "/" + std::string(10'000, 'a'));
+  EXPECT_LT(std::get<ApiError>(long_one).message.size(), 600u);
+}
+
 TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
   EngineStats stats;
   stats.prompt_tokens = 12;

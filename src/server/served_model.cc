@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
+#include "server/fields.h"
 #include "skald/chat_template.h"
 
 namespace skald::server {
@@ -15,11 +17,8 @@ namespace {
 namespace json = boost::json;
 
 std::optional<ApiError> CheckModelName(const ServedModel& served, const std::string& asked) {
-  if (asked.empty() || asked == served.name) return std::nullopt;
-  return ApiError{.status = 404,
-                  .message = "there is no model of this name",
-                  .param = "model",
-                  .code = "model_not_found"};
+  if (asked.empty() || served.IsCalled(asked)) return std::nullopt;
+  return NoSuchModel(served, asked);
 }
 
 // Why the template did not render: the conversation does not suit it, or is too much for it. The
@@ -28,16 +27,43 @@ ApiError TemplateRefuses(const Status& status) {
   return BadRequest("messages", "the chat template of the model: " + status.message());
 }
 
-OrError<std::vector<TokenId>> ChatTokens(const ServedModel& served, const json::object& chat,
-                                         int64_t unix_seconds) {
+// Whether a message for the model is nowhere in what it gets to read: many templates know no system
+// message, and leave one out without a word. Templates may strip blanks at the ends.
+bool IsDropped(const json::value& message, std::string_view rendered) {
+  const std::string_view role = message.at("role").get_string();
+  if (role != "system" && role != "developer") return false;
+  std::string_view text = message.at("content").get_string();
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return false;
+  text = text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+  // memmem is linear whatever the two are made of; find is not.
+  return memmem(rendered.data(), rendered.size(), text.data(), text.size()) == nullptr;
+}
+
+OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationRequest& request,
+                               int64_t unix_seconds) {
   const Result<ChatTemplate>& chat_template = served.model.chat_template();
   if (!chat_template.ok()) {
     return BadRequest({}, "the chat template of the model cannot be read: ask for completions");
   }
+  json::object chat = request.chat;
+  if (const Status added = AddChatVariables(request.template_variables, &chat); !added.ok())
+    return BadRequest("chat_template_kwargs", "chat_template_kwargs: " + added.message());
   const std::chrono::local_seconds now{std::chrono::seconds(unix_seconds)};
   Result<ChatPrompt> prompt = MakeChatPrompt(*chat_template, served.model.tokenizer(), chat, now);
   if (!prompt.ok()) return TemplateRefuses(prompt.status());
-  return std::move(prompt->tokens);
+  return *std::move(prompt);
+}
+
+// All but the first kSystemMessages are not looked for: each look reads the whole prompt.
+bool DropsSystemMessage(const json::object& chat, std::string_view rendered) {
+  constexpr size_t kSystemMessages = 8;
+  const json::array& messages = chat.at("messages").get_array();
+  return std::any_of(
+      messages.begin(),
+      messages.begin() + static_cast<ptrdiff_t>(std::min(messages.size(), kSystemMessages)),
+      [&](const json::value& message) { return IsDropped(message, rendered); });
 }
 
 // Makes tokens of the prompts of one request.
@@ -83,16 +109,19 @@ class Prompts {
   std::vector<std::vector<TokenId>> all_;
 };
 
+// Also fills `warnings`.
 OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
                                                      const GenerationRequest& request,
-                                                     int64_t unix_seconds) {
+                                                     int64_t unix_seconds,
+                                                     std::vector<std::string_view>& warnings) {
   // Beside the prompt there must be room for a token.
   Prompts prompts(served, "prompt", served.engine.context() - 1);
   if (request.kind == GenerationKind::kChat) {
-    auto tokens = ChatTokens(served, request.chat, unix_seconds);
-    if (const auto* error = std::get_if<ApiError>(&tokens)) return *error;
-    if (auto error = prompts.AddTokens(std::get<std::vector<TokenId>>(std::move(tokens))))
-      return *error;
+    auto rendered = RenderChat(served, request, unix_seconds);
+    if (const auto* error = std::get_if<ApiError>(&rendered)) return *error;
+    auto& prompt = std::get<ChatPrompt>(rendered);
+    if (DropsSystemMessage(request.chat, prompt.text)) warnings.push_back(kSystemMessageDropped);
+    if (auto error = prompts.AddTokens(std::move(prompt.tokens))) return *error;
   }
   for (const PromptInput& prompt : request.prompts) {
     if (auto error = prompts.Add(prompt)) return *error;
@@ -120,6 +149,28 @@ std::optional<ApiError> CheckEmbedding(const ServedModel& served, const Embeddin
 
 }  // namespace
 
+std::string SystemFingerprint(const ModelInfo& info, std::string_view settings) {
+  return fmt::format("fp_{:016x}_n{}{}{}", info.identity, kNumericsVersion,
+                     settings.empty() ? "" : "_", settings);
+}
+
+std::string WarningNames(std::span<const std::string_view> warnings) {
+  std::string names;
+  for (const std::string_view warning : warnings) {
+    if (!names.empty()) names += ", ";
+    names += warning;
+  }
+  return names;
+}
+
+ApiError NoSuchModel(const ServedModel& served, std::string_view asked) {
+  return {.status = 404,
+          .message = fmt::format("there is no model {}; this server has '{}'", ShownText(asked),
+                                 served.name),
+          .param = "model",
+          .code = "model_not_found"};
+}
+
 int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
   size_t longest = 1;
   for (TokenId id = 0; id < tokenizer.vocab_size(); ++id)
@@ -130,15 +181,22 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
-  auto all = AllTokens(served, request, context.unix_seconds);
-  if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   PreparedGeneration prepared;
+  auto all = AllTokens(served, request, context.unix_seconds, prepared.warnings);
+  if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   request.request.cache_namespace = context.cache_namespace;
+  int64_t longest = 0;
   for (std::vector<TokenId>& tokens : std::get<std::vector<std::vector<TokenId>>>(all)) {
     if (request.echo) prepared.prompt_texts.push_back(served.model.tokenizer().Decode(tokens));
     prepared.engine_requests.push_back(request.request);
     prepared.engine_requests.back().prompt = std::move(tokens);
+    longest =
+        std::max(longest, static_cast<int64_t>(prepared.engine_requests.back().prompt.size()));
   }
+  // Positions that were asked for; the model may end its text before.
+  if (longest + std::max<int64_t>(0, request.request.stop.max_tokens) >
+      served.model.info().context_length)
+    prepared.warnings.push_back(kContextBeyondModel);
   prepared.request = std::move(request);
   return prepared;
 }

@@ -3,13 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "server/api_keys.h"
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/server.h"
 
 namespace skald::server {
 
@@ -20,7 +24,20 @@ struct ServedModel {
   std::string name;
   int64_t longest_token_bytes;  ///< LongestTokenBytes(model.tokenizer())
   Pooling pooling;              ///< of embeddings; kNone: there are none
+  /// What answers call system_fingerprint.
+  std::string fingerprint;
+  /// Whether it is what clients mean by every other name, too.
+  ModelNames names = ModelNames::kOwn;
+
+  bool IsCalled(std::string_view asked) const { return names == ModelNames::kAny || asked == name; }
 };
+
+/// "fp_0123456789abcdef_n7_f16": which model, which numerics version, which `settings`: all that
+/// the bits of an answer depend on beside the request.
+std::string SystemFingerprint(const ModelInfo& info, std::string_view settings);
+
+/// 404: there is no model of the name that was asked for, but another.
+ApiError NoSuchModel(const ServedModel& served, std::string_view asked);
 
 /// The most bytes of text that one token can stand for.
 int64_t LongestTokenBytes(const Tokenizer& tokenizer);
@@ -28,9 +45,16 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer);
 /// A request whose prompts are tokens: ready for the engine.
 struct PreparedGeneration {
   GenerationRequest request;
-  std::vector<Request> engine_requests;   ///< one for each prompt
-  std::vector<std::string> prompt_texts;  ///< the same, as text; filled for echo only
+  std::vector<Request> engine_requests;         ///< one for each prompt
+  std::vector<std::string> prompt_texts;        ///< the same, as text; filled for echo only
+  std::vector<std::string_view> warnings = {};  ///< what the client should know, see below
 };
+
+/// Warnings of an answer, in its header x-skald-warnings.
+inline constexpr std::string_view kSystemMessageDropped = "system-message-dropped";
+inline constexpr std::string_view kContextBeyondModel = "context-beyond-model";
+/// All of them, with commas.
+std::string WarningNames(std::span<const std::string_view> warnings);
 
 /// The same for a request for embeddings.
 struct PreparedEmbedding {

@@ -88,6 +88,8 @@ struct Server::State {
                  .engine = engine,
                  .model_name = options.model_name,
                  .version = options.version,
+                 .fingerprint_settings = options.fingerprint_settings,
+                 .model_names = options.model_names,
                  .rules = std::move(rules),
                  .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
                  .clock = clock,

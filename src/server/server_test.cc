@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -39,6 +40,7 @@ class Running {
     options.port = 0;
     options.model_name = "tales";
     options.version = "1";
+    options.fingerprint_settings = "test";
     options.secret = "0123456789abcdef";
     options.unix_seconds = [] { return int64_t{1'700'000'000}; };
     server_.emplace(*Server::Create(Tales(), std::move(engine), std::move(options)));
@@ -203,6 +205,145 @@ TEST(Server, WritesConversationsAsTheModelWantsThem) {
                R"({"messages":[{"role":"user","content":"Tell me a story"}],"seed":1})"));
   EXPECT_EQ(Member(answer, "role"), "\"assistant\"");
   EXPECT_EQ(Member(answer, "finish_reason"), "\"stop\"");
+}
+
+TEST(Server, SaysWhichSeedItDrewAndFromWhichModel) {
+  const Running server;
+  for (const std::string_view seed : {"", ",\"seed\":-1"}) {
+    const std::string fields =
+        R"("prompt":"The","max_tokens":12,"ignore_eos":true)" + std::string(seed);
+    const std::string drawn = Complete(server.port(), "{" + fields + "}");
+    const std::string number = Member(drawn, "seed");
+    EXPECT_GE(std::stoll(number), 0) << drawn;
+    const std::string again =
+        Complete(server.port(),
+                 R"({"prompt":"The","max_tokens":12,"ignore_eos":true,"seed":)" + number + "}");
+    EXPECT_EQ(Texts(again, "text"), Texts(drawn, "text"));
+    EXPECT_NE(Member(Complete(server.port(), "{" + fields + "}"), "seed"), number);
+    const std::string stream = Complete(server.port(), "{" + fields + ",\"stream\":true}");
+    EXPECT_NE(Member(stream, "seed"), "") << stream;
+    const std::string fingerprint = Member(stream, "system_fingerprint");
+    EXPECT_TRUE(fingerprint.starts_with("\"fp_") && fingerprint.ends_with("_test\""))
+        << fingerprint;
+    EXPECT_EQ(fingerprint, Member(drawn, "system_fingerprint"));
+    EXPECT_EQ(fingerprint, Member(BodyOf(Ask(server.port(), Get("/props"))), "system_fingerprint"));
+  }
+  EXPECT_EQ(Member(Complete(server.port(), R"({"prompt":"A","max_tokens":1,"seed":-7})"), "seed"),
+            "-7");
+}
+
+TEST(Server, DrawsOtherNumbersForEachPromptOfARequest) {
+  const Running server;
+  const auto texts = [&](std::string_view prompts) {
+    const std::string answer = Complete(server.port(), R"({"max_tokens":24,"ignore_eos":true,)"
+                                                       R"("seed":5,"prompt":)" +
+                                                           std::string(prompts) + "}");
+    std::vector<std::string> list;
+    for (size_t at = answer.find("\"text\":\""); at != std::string::npos;
+         at = answer.find("\"text\":\"", at + 1))
+      list.push_back(Texts(answer.substr(at, answer.find("\"logprobs\"", at) - at), "text"));
+    return list;
+  };
+  const std::vector<std::string> four =
+      texts(R"(["Once upon","Once upon","Once upon","Once upon"])");
+  EXPECT_EQ(std::set<std::string>(four.begin(), four.end()).size(), 4u);
+  // The first is what it would be alone, and all are the same again.
+  EXPECT_EQ(four[0], texts(R"("Once upon")")[0]);
+  EXPECT_EQ(four, texts(R"(["Once upon","Once upon","Once upon","Once upon"])"));
+}
+
+TEST(Server, NamesTheTokenThatCameInTheLogprobsOfACompletion) {
+  const Running server;
+  const std::string answer =
+      Complete(server.port(),
+               R"({"prompt":"The","max_tokens":20,"ignore_eos":true,"logprobs":0,"temperature":3,)"
+               R"("seed":1})");
+  EXPECT_EQ(answer.find("{}"), std::string::npos) << answer;
+}
+
+std::string HeaderOf(std::string_view answer, std::string_view name) {
+  const std::string line = "\r\n" + std::string(name) + ": ";
+  const size_t at = answer.find(line);
+  if (at == std::string_view::npos) return {};
+  const size_t begin = at + line.size();
+  return std::string(answer.substr(begin, answer.find("\r\n", begin) - begin));
+}
+
+// The template of the bundled model has words for users and assistants only.
+TEST(Server, WarnsOfASystemMessageThatTheTemplateDrops) {
+  std::string logged;
+  std::atomic<int> lines = 0;
+  {
+    const Running server({}, {.on_access = [&](const AccessRecord& record) {
+                           if (lines == 0) logged = record.warnings;
+                           ++lines;
+                         }});
+    const auto warnings = [&](std::string_view messages) {
+      const std::string answer =
+          Ask(server.port(), Post("/v1/chat/completions",
+                                  "{\"max_tokens\":1,\"messages\":" + std::string(messages) + "}"));
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+      return HeaderOf(answer, "x-skald-warnings");
+    };
+    const std::string user = R"({"role":"user","content":"Tell me a story"})";
+    EXPECT_EQ(warnings(R"([{"role":"system","content":"Be brief."},)" + user + "]"),
+              "system-message-dropped");
+    EXPECT_EQ(warnings("[" + user + R"(,{"role":"developer","content":" Rhyme! "}])"),
+              "system-message-dropped");
+    EXPECT_EQ(warnings("[" + user + "]"), "");
+    EXPECT_EQ(warnings(R"([{"role":"system","content":" \n"},)" + user + "]"), "");
+    // Found in the words of a user: nothing is lost.
+    EXPECT_EQ(warnings(R"([{"role":"system","content":" story "},)" + user + "]"), "");
+    ASSERT_TRUE(Soon([&] { return lines == 5; }));
+  }
+  EXPECT_EQ(logged, "system-message-dropped");
+}
+
+TEST(Server, WarnsOfAContextBeyondTheModels) {
+  const int64_t own = Tales().info().context_length;
+  const Running server({.context = own + 64});
+  const auto warnings = [&](int64_t max_tokens) {
+    const std::string answer =
+        Complete(server.port(),
+                 R"({"prompt":"A","stop":[" "],"max_tokens":)" + std::to_string(max_tokens) + "}");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+    return HeaderOf(answer, "x-skald-warnings");
+  };
+  const int64_t prompt = static_cast<int64_t>(Tales().tokenizer().Encode("A")->size());
+  EXPECT_EQ(warnings(own - prompt), "");
+  EXPECT_EQ(warnings(own - prompt + 1), "context-beyond-model");
+}
+
+TEST(Server, SaysWhichModelThereIsOrTakesEveryName) {
+  {
+    const Running server;
+    const std::string answer = Complete(server.port(), R"({"prompt":"A","model":"gpt-x"})");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 404 "));
+    EXPECT_EQ(Texts(answer, "message"), "there is no model 'gpt-x'; this server has 'tales'");
+  }
+  const Running server({}, {.model_names = ModelNames::kAny});
+  const std::string answer =
+      Complete(server.port(), R"({"prompt":"A","model":"gpt-x","max_tokens":1})");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+  EXPECT_EQ(Member(answer, "model"), "\"tales\"") << "what it really is";
+  EXPECT_TRUE(Ask(server.port(), Get("/v1/models/gpt-x")).starts_with("HTTP/1.1 200 "));
+}
+
+TEST(Server, GivesTemplateVariablesToTheTemplateAndKeepsItsOwn) {
+  const Running server;
+  const auto answer = [&](std::string_view kwargs) {
+    return Ask(server.port(), Post("/v1/chat/completions",
+                                   R"({"messages":[{"role":"user","content":"Hi"}],"max_tokens":1,)"
+                                   R"("chat_template_kwargs":)" +
+                                       std::string(kwargs) + "}"));
+  };
+  EXPECT_TRUE(answer(R"({"thinking_budget":7})").starts_with("HTTP/1.1 200 "));
+  for (const std::string_view name : {"messages", "bos_token", "add_generation_prompt"}) {
+    const std::string refused = answer("{\"" + std::string(name) + "\":\"x\"}");
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 400 ")) << refused;
+    EXPECT_EQ(Member(refused, "param"), "\"chat_template_kwargs\"");
+    EXPECT_NE(refused.find(name), std::string::npos);
+  }
 }
 
 TEST(Server, StreamsWhatItAnswersWhole) {

@@ -110,7 +110,9 @@ Service::Service(ServiceSetup setup)
               .engine = setup_.engine,
               .name = setup_.model_name,
               .longest_token_bytes = LongestTokenBytes(setup_.model.tokenizer()),
-              .pooling = setup_.pooling},
+              .pooling = setup_.pooling,
+              .fingerprint = SystemFingerprint(setup_.model.info(), setup_.fingerprint_settings),
+              .names = setup_.model_names},
       created_(setup_.clock.UnixSeconds()) {}
 
 GenerationContext Service::Context() {
@@ -280,12 +282,7 @@ HttpResponse Service::Models() const {
 }
 
 HttpResponse Service::OneModel(std::string_view id) const {
-  if (id != served_.name) {
-    return ToResponse({.status = 404,
-                       .message = "there is no model of this name",
-                       .param = "model",
-                       .code = "model_not_found"});
-  }
+  if (!served_.IsCalled(id)) return ToResponse(NoSuchModel(served_, id));
   JsonWriter json;
   WriteModel(served_.name, created_, setup_.engine.context(), json);
   return Json(json);
@@ -322,6 +319,7 @@ HttpResponse Service::Props() const {
   json.Key("isa").String(setup_.engine.isa_name()).Key("threads").Int(setup_.engine.threads());
   json.Key("kv_bytes").Int(setup_.engine.kv_bytes());
   json.Key("chat_template").String(info.chat_template);
+  json.Key("system_fingerprint").String(served_.fingerprint);
   json.Key("version").String(setup_.version).Key("numerics").Int(kNumericsVersion);
   json.EndObject();
   return Json(json);

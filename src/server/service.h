@@ -25,6 +25,8 @@ struct ServiceSetup {
   Engine& engine;
   std::string model_name;
   std::string version;  ///< of skald
+  std::string fingerprint_settings = {};
+  ModelNames model_names = ModelNames::kOwn;
   AccessRules rules;
   Post post;
   const Clock& clock;

@@ -125,7 +125,8 @@ test('log probabilities of a completion are four lists of one length', async () 
   assert.deepEqual([tokens.length, values.length, top.length, offsets.length], [8, 8, 8, 8]);
   assert.equal(tokens.join(''), answer.choices[0].text);
   tokens.forEach((token, i) => {
-    assert.equal(Object.keys(top[i]).length, 2);
+    assert.ok(Object.keys(top[i]).length <= 3);
+    assert.equal(top[i][token], values[i]);
     assert.equal(answer.choices[0].text.slice(offsets[i], offsets[i] + token.length), token);
   });
 });
@@ -148,6 +149,40 @@ test('several prompts have as many choices', async () => {
     const one = await complete({ prompt, max_tokens: 12, temperature: 0 });
     assert.equal(all.choices[index].text, one.choices[0].text);
   }
+});
+
+test('equal prompts of one request give different texts, the same ones again', async () => {
+  const request = { prompt: Array(4).fill(PROMPT), max_tokens: 24, ignore_eos: true, seed: 3 };
+  const texts = (answer) => answer.choices.map((choice) => choice.text);
+  const first = texts(await complete(request));
+  assert.equal(new Set(first).size, 4);
+  assert.deepEqual(texts(await complete(request)), first);
+});
+
+test('an answer says its seed and fingerprint, every chunk too', async () => {
+  const drawn = await complete({ max_tokens: 24, ignore_eos: true, seed: -1 });
+  assert.match(drawn.system_fingerprint, /^fp_[0-9a-f]{16}_n\d+_f16$/);
+  const request = { max_tokens: 24, ignore_eos: true, seed: drawn.seed };
+  const chunks = await collect(await complete({ ...request, stream: true }));
+  assert.equal(streamedText(chunks), drawn.choices[0].text);
+  for (const chunk of chunks) {
+    assert.equal(chunk.seed, drawn.seed);
+    assert.equal(chunk.system_fingerprint, drawn.system_fingerprint);
+  }
+  assert.equal((await chat({ max_tokens: 2 })).system_fingerprint, drawn.system_fingerprint);
+});
+
+test('what would change the answer and is not there is refused by name', async () => {
+  for (const [name, value] of Object.entries(
+    { mirostat: 2, n_predict: 5, thinking: { type: 'enabled' }, format: 'json', n_probs: 2 })) {
+    await assert.rejects(chat({ [name]: value }), (error) => {
+      assert.ok(error instanceof OpenAI.BadRequestError);
+      assert.equal(error.param, name);
+      assert.equal(error.code, 'unsupported_parameter');
+      return true;
+    });
+  }
+  await chat({ max_tokens: 2, chat_template_kwargs: { thinking_budget: 4 }, mirostat: 0 });
 });
 
 test('token ids are a prompt too', async () => {
