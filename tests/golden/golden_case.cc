@@ -4,36 +4,67 @@
 #include <boost/json.hpp>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 
 #include "base/status_macros.h"
 
 namespace skald::golden {
 namespace {
 
+Status Malformed(const std::string& path, const std::string& what) {
+  return Status(ErrorCode::kIo, "golden data " + path + ": " + what);
+}
+
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Status(ErrorCode::kNotFound,
-                  "golden data missing: " + path + " (expected beside the checkout)");
-  }
+  if (!file) return Status(ErrorCode::kNotFound, "golden data " + path + " is missing");
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-Result<std::vector<float>> ReadFloats(const std::string& path) {
+Result<std::vector<float>> ReadFloats(const std::string& path, size_t count) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  if (bytes.size() != count * sizeof(float)) {
+    return Malformed(path, "expected " + std::to_string(count) + " floats, found " +
+                               std::to_string(bytes.size()) + " bytes");
+  }
+  std::vector<float> values(count);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  for (const float value : values) {
+    if (!std::isfinite(value)) return Malformed(path, "a number is not finite");
+  }
   return values;
 }
 
-std::vector<TokenId> Tokens(const boost::json::value& list) {
+// Throws where the list is no list of tokens.
+std::vector<TokenId> Tokens(const boost::json::value& list, int64_t vocab) {
   std::vector<TokenId> tokens;
   for (const boost::json::value& token : list.as_array()) {
     tokens.push_back(token.to_number<TokenId>());
+    if (tokens.back() < 0 || tokens.back() >= vocab) throw std::out_of_range("no such token");
   }
   return tokens;
+}
+
+Result<GoldenCase> ReadTokens(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  GoldenCase result;
+  try {
+    const boost::json::value json = boost::json::parse(text);
+    result.vocab = json.at("vocab").to_number<int64_t>();
+    result.tokens = Tokens(json.at("tokens"), result.vocab);
+    result.continuation = Tokens(json.at("greedy_next"), result.vocab);
+  } catch (const std::exception& error) {
+    return Malformed(path, error.what());
+  }
+  if (result.tokens.empty()) return Malformed(path, "no tokens");
+  if (result.continuation.size() != kGreedyTokens) {
+    return Malformed(path, "expected " + std::to_string(kGreedyTokens) + " greedy tokens, found " +
+                               std::to_string(result.continuation.size()));
+  }
+  return result;
 }
 
 // log softmax of one row, in double.
@@ -48,22 +79,16 @@ std::vector<double> LogSoftmax(const float* row, int64_t vocab) {
 
 }  // namespace
 
-std::string GoldenFolder() { return std::string(SKALD_SOURCE_DIR) + "/../shared/golden/"; }
-
-Result<GoldenCase> ReadCase(const std::string& name) {
-  const std::string stem = GoldenFolder() + name;
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(stem + ".json"));
-  boost::json::error_code error;
-  const boost::json::value json = boost::json::parse(text, error);
-  if (error) return Status(ErrorCode::kIo, stem + ".json: " + error.message());
-  GoldenCase result;
-  result.model_path = stem + ".gguf";
-  result.vocab = json.at("vocab").to_number<int64_t>();
-  result.tokens = Tokens(json.at("tokens"));
-  result.continuation = Tokens(json.at("greedy_next"));
-  ASSIGN_OR_RETURN(result.logits, ReadFloats(stem + ".logits.f32"));
-  Result<std::vector<float>> exact = ReadFloats(stem + ".exact.f32");
-  if (exact.ok()) result.exact = *std::move(exact);
+Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& name,
+                            Recorded recorded) {
+  const std::string stem = folders.numbers + "/" + name;
+  ASSIGN_OR_RETURN(GoldenCase result, ReadTokens(stem + ".json"));
+  result.model_path = folders.models + "/" + name + ".gguf";
+  const size_t count = result.tokens.size() * static_cast<size_t>(result.vocab);
+  ASSIGN_OR_RETURN(result.logits, ReadFloats(stem + ".logits.f32", count));
+  if (recorded == Recorded::kLogitsAndExact) {
+    ASSIGN_OR_RETURN(result.exact, ReadFloats(stem + ".exact.f32", count));
+  }
   return result;
 }
 
@@ -79,10 +104,12 @@ double MeanKl(const std::vector<float>& exact, const std::vector<float>& other, 
 }
 
 double MaxDifference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = a.size() == b.size() ? 0 : HUGE_VAL;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+  if (a.size() != b.size()) return HUGE_VAL;
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
     const double difference = std::abs(static_cast<double>(a[i]) - b[i]);
-    if (!(difference <= largest)) largest = difference;  // NaN too
+    if (std::isnan(difference)) return HUGE_VAL;
+    largest = std::max(largest, difference);
   }
   return largest;
 }

@@ -1,5 +1,5 @@
-/// One recorded comparison case of the shared golden folder: a model, tokens, and what another
-/// engine computed.
+/// One recorded comparison case: a model, tokens, and what another engine computed. Two folders
+/// have such cases: the compact set that comes with the source, and the large one beside it.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,36 @@
 
 namespace skald::golden {
 
-/// Where the cases lie: beside the checkout. Tests that need them fail, rather than skip, where the
-/// folder is missing.
-std::string GoldenFolder();
+/// Where cases lie. What is missing there is an error, never a reason to skip.
+struct GoldenFolders {
+  std::string numbers;   ///< NAME.json, NAME.logits.f32, NAME.exact.f32
+  std::string models;    ///< NAME.gguf
+  double tolerance = 0;  ///< between logits of float models; README.md of the numbers says why
+};
+
+/// The greedy tokens that every case has.
+inline constexpr size_t kGreedyTokens = 24;
 
 struct GoldenCase {
   std::string model_path;
   int64_t vocab = 0;
   std::vector<TokenId> tokens;        ///< put in
-  std::vector<TokenId> continuation;  ///< greedy, of the recorded engine
+  std::vector<TokenId> continuation;  ///< greedy, of the recorded engine: kGreedyTokens
   std::vector<float> logits;          ///< [tokens][vocab], of the recorded engine
-  std::vector<float>
-      exact;  ///< the same of the dequantized weights in float arithmetic; empty if not recorded
+  std::vector<float> exact;  ///< the same of the dequantized weights in float arithmetic, or empty
 };
 
-/// Reads NAME.json and the files it goes with.
-Result<GoldenCase> ReadCase(const std::string& name);
+/// What was recorded of a case.
+enum class Recorded { kLogits, kLogitsAndExact };
 
-/// Mean over the rows of KL(softmax(exact) || softmax(other)), in double.
+/// Reads NAME.json and the files it goes with. An error if a number is missing or not finite.
+Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& name,
+                            Recorded recorded);
+
+/// Mean over the rows of KL(softmax(exact) || softmax(other)), in double. Sizes must be equal.
 double MeanKl(const std::vector<float>& exact, const std::vector<float>& other, int64_t vocab);
 
-/// Largest absolute difference.
+/// Largest absolute difference; infinite where sizes differ or one is no number.
 double MaxDifference(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace skald::golden

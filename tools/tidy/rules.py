@@ -134,4 +134,4 @@ MUTABLE_STATE_FILES = ("src/cli/interrupt.cc", "tests/promises/no_alloc_test.cc"
 BRACKET_HEADERS = ("src/kernels/isa/target_*.h",)
 
 # Not read as text.
-BINARY = ("*.gguf", "*.png", "*.bin", "fuzz/corpora/*")
+BINARY = ("*.gguf", "*.f32", "*.png", "*.bin", "fuzz/corpora/*")

@@ -1,0 +1,140 @@
+"""The golden models: small networks with random weights, a function for each family. MODELS lists them.
+
+Sizes are chosen so that a mistake shows: the vocabulary is no multiple of a panel, heads times their
+size is not the width, epsilons and factors are far from the usual ones, the context that YaRN stretches
+is shorter than the tokens put in.
+"""
+
+import struct
+
+from gguf_writer import (BF16, F16, F32, FLOAT32, IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1,
+                         Q5_K, Q6_K, Q8_0, STRING, UINT32, Gguf)
+from random_weights import RandomWeights
+from tiny_vocabulary import add_bpe, add_spm, bpe_vocabulary, spm_vocabulary
+
+
+class Network:
+    """A model file in the making: keys of one architecture, tensors with random values.
+
+    kind_of(tensor) is the type of a matrix; vectors are always F32. The seed is chosen such that the
+    greedy tokens differ, and that the second best is never close to the best.
+    """
+
+    def __init__(self, name, arch, seed=0, kind_of=lambda tensor: F32):
+        self.file, self._arch, self._kind_of = Gguf(), arch, kind_of
+        self._weights = RandomWeights("%s/%d" % (name, seed))
+        self.file.key("general.architecture", STRING, arch).key("general.name", STRING, name)
+
+    def key(self, name, kind, value):
+        self.file.key(self._arch + "." + name, kind, value)
+
+    def matrix(self, name, rows, columns, spread=None):
+        """Elements of a size that keeps that of a row, unless a spread is given."""
+        kind, spread = self._kind_of(name), columns ** -0.5 if spread is None else spread
+        data = self._weights.stored(name, kind, rows * columns, spread)
+        self.file.tensor(name, [columns, rows], kind, data)
+
+    def vector(self, name, values):
+        self.file.tensor(name, [len(values)], F32, struct.pack("<%df" % len(values), *values))
+
+    def bytes(self):
+        data = self.file.bytes()
+        return data + bytes(-len(data) % self.file.alignment)
+
+    def norm(self, name, count):
+        self.vector(name, [1 + 0.2 * x for x in self._weights.values(name, count)])
+
+    def bias(self, name, count):
+        self.vector(name, [0.2 * x for x in self._weights.values(name, count)])
+
+
+def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_forward=160, context=512,
+             rope_base=10000.0, rope_factors=(), qkv_bias=False, head_norm=False, vocabulary=0, tied=False):
+    """A network of the kind that llama began; what families add to it is an argument."""
+    for name, value in (("block_count", layers), ("context_length", context),
+                        ("embedding_length", embedding), ("feed_forward_length", feed_forward),
+                        ("attention.head_count", heads), ("attention.head_count_kv", kv_heads),
+                        ("attention.key_length", head_dim), ("attention.value_length", head_dim),
+                        ("rope.dimension_count", head_dim), ("vocab_size", vocabulary)):
+        n.key(name, UINT32, value)
+    n.key("attention.layer_norm_rms_epsilon", FLOAT32, 1e-3)
+    n.key("rope.freq_base", FLOAT32, rope_base)
+    n.matrix("token_embd.weight", vocabulary, embedding, spread=0.05 if tied else 1.0)
+    if rope_factors:
+        n.vector("rope_freqs.weight", rope_factors)
+    for layer in range(layers):
+        block = "blk.%d." % layer
+        n.norm(block + "attn_norm.weight", embedding)
+        for part, rows in (("q", heads), ("k", kv_heads), ("v", kv_heads)):
+            n.matrix(block + "attn_%s.weight" % part, rows * head_dim, embedding)
+            if qkv_bias:
+                n.bias(block + "attn_%s.bias" % part, rows * head_dim)
+            if head_norm and part != "v":
+                n.norm(block + "attn_%s_norm.weight" % part, head_dim)
+        n.matrix(block + "attn_output.weight", embedding, heads * head_dim)
+        n.norm(block + "ffn_norm.weight", embedding)
+        n.matrix(block + "ffn_gate.weight", feed_forward, embedding)
+        n.matrix(block + "ffn_up.weight", feed_forward, embedding)
+        n.matrix(block + "ffn_down.weight", embedding, feed_forward)
+    n.norm("output_norm.weight", embedding)
+    if not tied:
+        n.matrix("output.weight", vocabulary, embedding)
+
+
+def _llama(name, scaling=None, original_context=0, seed=0, kind_of=lambda tensor: F32, **shape):
+    n = Network(name, "llama", seed, kind_of)
+    _decoder(n, vocabulary=len(spm_vocabulary()[0]), **shape)
+    if scaling:
+        n.key("rope.scaling.type", STRING, scaling)
+        n.key("rope.scaling.factor", FLOAT32, 4.0)
+    if original_context:
+        n.key("rope.scaling.original_context_length", UINT32, original_context)
+    add_spm(n.file)
+    return n.bytes()
+
+
+def _qwen(name, seed, **shape):
+    n = Network(name, name, seed)
+    _decoder(n, vocabulary=len(bpe_vocabulary()[0]), rope_base=1000000.0, tied=True, **shape)
+    add_bpe(n.file, "qwen2")
+    return n.bytes()
+
+
+# Llama with rows long enough for blocks of 256.
+def _llama_k(name, kind_of):
+    return _llama(name, kind_of=kind_of, embedding=256, heads=8, feed_forward=256)
+
+
+def _mix(most, more, some, output=Q6_K):
+    """What files of several types have: `more` bits for V and down of the first layer, `some` of the
+    second, others `most`; the last matrix has the most bits of all."""
+    def kind_of(tensor):
+        if tensor == "output.weight":
+            return output
+        if "attn_v" in tensor or "ffn_down" in tensor:
+            return more if tensor.startswith("blk.0.") else some
+        return most
+    return kind_of
+
+
+TYPES = {"f32": F32, "F16": F16, "BF16": BF16, "Q8_0": Q8_0, "Q4_0": Q4_0, "Q4_1": Q4_1, "Q5_0": Q5_0,
+         "Q5_1": Q5_1, "Q2_K": Q2_K, "Q3_K": Q3_K, "Q4_K": Q4_K, "Q5_K": Q5_K, "Q6_K": Q6_K,
+         "IQ4_NL": IQ4_NL, "IQ4_XS": IQ4_XS}
+MIXES = {"Q3_K_M": _mix(Q3_K, Q5_K, Q4_K), "Q4_K_M": _mix(Q4_K, Q6_K, Q4_K),
+         "Q5_K_M": _mix(Q5_K, Q6_K, Q5_K)}
+
+# Name: a function that gives the bytes of the file.
+MODELS = {
+    "llama": lambda: _llama("llama", seed=8),
+    "llama-linear": lambda: _llama("llama-linear", scaling="linear", seed=9, kv_heads=1),
+    "llama-yarn": lambda: _llama("llama-yarn", scaling="yarn", original_context=16, seed=1),
+    "llama-freqs": lambda: _llama("llama-freqs", seed=1, rope_base=500000.0, kv_heads=4,
+                                  rope_factors=[1 + i * 0.5 for i in range(16)]),
+    "qwen2": lambda: _qwen("qwen2", seed=9, qkv_bias=True, heads=6, head_dim=16),
+    "qwen3": lambda: _qwen("qwen3", seed=11, head_norm=True),
+}
+for _name, _kind in TYPES.items():
+    MODELS["llama-k-" + _name] = lambda name=_name, kind=_kind: _llama_k("llama-k-" + name,
+                                                                         lambda tensor: kind)
+for _name, _kind_of in MIXES.items():
+    MODELS["llama-k-" + _name] = lambda name=_name, kind_of=_kind_of: _llama_k("llama-k-" + name, kind_of)
