@@ -143,11 +143,9 @@ TEST_F(SpeculationTest, WithItsDraftTheBundledModelTakesAThirdOfThePasses) {
   }
 }
 
-using SpeculationSharedData = SpeculationTest;
-TEST_F(SpeculationSharedData, ADraftOfAnotherVocabularyIsRefused) {
-  const Result<Model> other =
-      LoadModel({.path = std::string(SKALD_SOURCE_DIR) + "/../shared/golden/qwen2.gguf"});
-  ASSERT_TRUE(other.ok());
+TEST_F(SpeculationTest, ADraftOfAnotherVocabularyIsRefused) {
+  const Result<Model> other = LoadModel({.path = SKALD_GOLDEN_MODELS "/qwen2.gguf"});
+  ASSERT_TRUE(other.ok()) << other.status().message();
   const Result<Engine> engine =
       Engine::Create(*model_, {.speculation = {.kind = Speculation::kDraft, .draft = *other}});
   ASSERT_FALSE(engine.ok());

@@ -5,6 +5,7 @@ Run by ctest (tests Cli and CliSharedData), and by hand:
 python3 tests/cli/cli_test.py build/release/skald . Cli
 """
 
+import json
 import os
 import pty
 import resource
@@ -22,6 +23,7 @@ from command import (
     catches_interrupt,
     drain,
     environment,
+    golden_model,
     nearly_full_pipe,
     run,
     run_json,
@@ -29,6 +31,10 @@ from command import (
     wait_until,
     writer_is_stuck,
 )
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from gguf_writer import STRING, Gguf
+from tiny_vocabulary import add_spm, spm_vocabulary
 
 GREEDY = ("--temp", "0")
 
@@ -568,6 +574,39 @@ class CliLogits(CommandTest):
         for tokens in ("", "1,", "-1", "x", "2000000000"):
             with self.subTest(tokens):
                 self.assertEqual(run(*flags, tokens).returncode, 2)
+
+
+class CliGolden(CommandTest):
+    """Models and answers of another engine: what tests/golden compares, by the command."""
+
+    def test_the_recorded_rows_come_out(self):
+        for name in ("llama", "qwen2", "qwen3"):
+            with self.subTest(name):
+                numbers = Setup.source / "tests/data/golden" / name
+                case = json.loads(numbers.with_suffix(".json").read_text())
+                recorded = numbers.with_suffix(".logits.f32").read_bytes()
+                tokens = ",".join(str(token) for token in case["tokens"])
+                done = run("logits", "-m", str(golden_model(name)), "--tokens", tokens, "--out", "-",
+                           "--kv-type", "f32", "-q")
+                self.assert_ok(done)
+                self.assertEqual(len(done.stdout), len(recorded))
+                pairs = zip(struct.iter_unpack("<f", done.stdout), struct.iter_unpack("<f", recorded))
+                self.assertLess(max(abs(ours - theirs) for (ours,), (theirs,) in pairs), 2e-5)
+
+    def test_a_file_with_nothing_but_a_vocabulary_tokenizes(self):
+        vocabulary = Gguf().key("general.architecture", STRING, "llama")
+        add_spm(vocabulary)
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "vocabulary.gguf"
+            model.write_bytes(vocabulary.bytes())
+            done = run("tokenize", "-m", str(model), "--ids", "--no-bos", "a the")
+            self.assert_ok(done)
+            # "th" has the best score; then nothing joins up to "\u2581the", which is a token, too.
+            tokens = spm_vocabulary()[0]
+            expected = [tokens.index(token) for token in ("\u2581a", "\u2581", "th", "e")]
+            self.assertEqual(done.stdout.decode(), ",".join(map(str, expected)) + "\n")
+            self.assert_ok(run("show", "-m", str(model)))
+            self.assertNotEqual(run("run", "-m", str(model), "a").returncode, 0)
 
 
 class CliSharedData(CommandTest):

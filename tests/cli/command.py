@@ -37,6 +37,14 @@ def bundled_model() -> Path:
     return path
 
 
+def golden_model(name: str) -> Path:
+    """A golden model (tests/golden), which the build writes beside the binary."""
+    path = Path(Setup.binary).parent / "golden" / (name + ".gguf")
+    if not path.is_file():
+        raise AssertionError(f"the golden model is missing: {path} (the target golden_models writes it)")
+    return path
+
+
 def environment(**changes: str) -> dict[str, str]:
     """The test's environment without what would change the command's behaviour."""
     kept = dict(os.environ)

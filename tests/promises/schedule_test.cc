@@ -280,6 +280,18 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneOnTheBundledModel) {
   CheckModel(std::string(SKALD_SOURCE_DIR) + "/models/tales/tales.gguf", 4);
 }
 
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnQwen2) {
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen2.gguf", 2);
+}
+
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnQwen3) {
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen3.gguf", 2);
+}
+
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {
+  CheckModel(SKALD_GOLDEN_MODELS "/llama-k-Q4_K_M.gguf", 2);
+}
+
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {
   CheckModel(std::string(SKALD_SOURCE_DIR) + "/../shared/golden/qwen2.gguf", 3);
 }

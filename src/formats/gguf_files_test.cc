@@ -1,5 +1,5 @@
-// The files of the team's test data beside the checkout. They were written by other programs, so
-// they show that this reader and those writers mean the same format.
+// Model files that other programs wrote, so they show that this reader and those writers mean the
+// same format: the golden models always, the larger ones where they lie beside the checkout.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 namespace skald::formats {
 namespace {
 
-std::vector<std::string> FilesIn(const std::string& folder) {
+constexpr char kShared[] = SKALD_SOURCE_DIR "/../shared/";
+
+std::vector<std::string> FilesIn(const std::string& path) {
   std::vector<std::string> files;
   std::error_code error;
-  const std::string path = std::string(SKALD_SOURCE_DIR) + "/../shared/" + folder;
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     if (entry.path().extension() == ".gguf") files.push_back(entry.path().string());
   }
-  EXPECT_FALSE(files.empty()) << "no test data in " << path
-                              << ": the folder shared must lie beside the checkout";
+  EXPECT_FALSE(files.empty()) << "no model files in " << path;
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -31,8 +31,8 @@ GgufModel OpenOrFail(const std::string& path) {
   return *std::move(model);
 }
 
-TEST(GgufSharedData, GoldenModelsParse) {
-  for (const std::string& path : FilesIn("golden")) {
+void ExpectModelsParse(const std::string& folder) {
+  for (const std::string& path : FilesIn(folder)) {
     SCOPED_TRACE(path);
     const auto model = GgufModel::Open(path);
     ASSERT_TRUE(model.ok()) << model.status().message();
@@ -44,21 +44,29 @@ TEST(GgufSharedData, GoldenModelsParse) {
   }
 }
 
-TEST(GgufSharedData, GoldenLlamaHasItsShapes) {
-  const std::vector<std::string> files = FilesIn("golden");
-  ASSERT_FALSE(files.empty());
-  const GgufModel model =
-      OpenOrFail(std::filesystem::path(files.front()).parent_path() / "llama.gguf");
+// The matrix of the golden llama's tokens: its shape.
+void ExpectLlamaEmbedding(const std::string& folder, uint64_t columns, uint64_t rows) {
+  const GgufModel model = OpenOrFail(folder + "/llama.gguf");
   EXPECT_EQ(*model.metadata().GetU64("llama.block_count"), 2u);
   const auto embedding = model.tensors().Get("token_embd.weight");
   ASSERT_TRUE(embedding.ok());
-  EXPECT_EQ((*embedding)->columns(), 128u);
-  EXPECT_EQ((*embedding)->rows(), 512u);
-  EXPECT_EQ((*embedding)->byte_count, 128u * 512 * 4);
+  EXPECT_EQ((*embedding)->columns(), columns);
+  EXPECT_EQ((*embedding)->rows(), rows);
+  EXPECT_EQ((*embedding)->byte_count, columns * rows * 4);
+}
+
+TEST(GgufFiles, GoldenModelsParse) { ExpectModelsParse(SKALD_GOLDEN_MODELS); }
+
+TEST(GgufFiles, GoldenLlamaHasItsShapes) { ExpectLlamaEmbedding(SKALD_GOLDEN_MODELS, 96, 295); }
+
+TEST(GgufSharedData, GoldenModelsParse) { ExpectModelsParse(std::string(kShared) + "golden"); }
+
+TEST(GgufSharedData, GoldenLlamaHasItsShapes) {
+  ExpectLlamaEmbedding(std::string(kShared) + "golden", 128, 512);
 }
 
 TEST(GgufSharedData, VocabularyFilesParse) {
-  for (const std::string& path : FilesIn("tokenizers")) {
+  for (const std::string& path : FilesIn(std::string(kShared) + "tokenizers")) {
     SCOPED_TRACE(path);
     const auto model = GgufModel::Open(path);
     ASSERT_TRUE(model.ok()) << model.status().message();
