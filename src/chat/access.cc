@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "chat/builtins.h"
 #include "chat/operators.h"
+#include "chat/search.h"
 
 namespace skald::chat {
 
@@ -46,12 +47,14 @@ bool CanIndex(const Sequence& sequence) {
   return sequence.kind != SequenceKind::kView && sequence.kind != SequenceKind::kGenerator;
 }
 
-// Where the character number `count` begins; its end if there are not so many.
-size_t OffsetOf(std::string_view text, int64_t count) {
-  Characters characters(text);
-  while (characters.Next())
-    if (count-- == 0) return characters.begin();
-  return text.size();
+// The character number `place` of `text`, from its end if negative; empty if there is none.
+TextRange FindCharacter(Runtime& runtime, const Text& text, int64_t place) {
+  CharacterIndex& characters = runtime.characters;
+  if (place == -1 && !text.empty()) return {LastCharacter(text.bytes()), text.size()};
+  const int64_t at = place < 0 ? place + characters.Count(runtime.budget(), text) : place;
+  if (at < 0 || static_cast<uint64_t>(at) >= text.size()) return {0, 0};
+  return {characters.Offset(runtime.budget(), text, at),
+          characters.Offset(runtime.budget(), text, at + 1)};
 }
 
 // A bound of a slice over `length` items, with Python's rules for the direction of `step`.
@@ -69,11 +72,13 @@ Result<int64_t> Bound(const Value& bound, int64_t length, int64_t step, int64_t 
 
 }  // namespace
 
-Result<Value> GetAttribute(const Value& value, std::string_view name) {
-  if (IsUndefined(value)) return UndefinedError(value, "the attribute '" + std::string(name) + "'");
+Result<Value> GetAttribute(Runtime& runtime, const Value& value, std::string_view name) {
+  Budget& budget = runtime.budget();
+  if (IsUndefined(value)) return UndefinedError(value, "the attribute " + Quoted(name));
   const Value* found = nullptr;
-  if (const auto* dict = std::get_if<Dict*>(&value)) found = (*dict)->Get(name);
-  if (const auto* space = std::get_if<Namespace>(&value)) found = space->attributes->Get(name);
+  if (const auto* dict = std::get_if<Dict*>(&value)) found = (*dict)->Get(name, budget);
+  if (const auto* space = std::get_if<Namespace>(&value))
+    found = space->attributes->Get(name, budget);
   if (found != nullptr) return *found;
   if (const auto* loop = std::get_if<LoopState*>(&value)) return LoopAttribute(**loop, name);
   return Value(Undefined{});
@@ -84,26 +89,21 @@ Result<Value> GetItem(Runtime& runtime, const Value& value, const Value& index) 
   int64_t storage = 0;
   const int64_t* place = AsInt(index, &storage);
   if (const auto* dict = std::get_if<Dict*>(&value)) {
-    if (const Value* found = (*dict)->Get(index)) return *found;
+    if (const Value* found = (*dict)->Get(index, runtime.budget())) return *found;
   } else if (auto* const* sequence = std::get_if<Sequence*>(&value)) {
     const auto count = static_cast<int64_t>((*sequence)->items.size());
     if (place != nullptr && CanIndex(**sequence) && *place >= -count && *place < count)
       return (*sequence)->items[static_cast<size_t>(*place < 0 ? *place + count : *place)];
   } else if (const Text* text = AsText(value); text != nullptr && place != nullptr) {
-    const int64_t count = CharacterCount(text->bytes());
-    runtime.budget().Spend(static_cast<int64_t>(text->size() / 64));
-    if (*place >= -count && *place < count) {
-      const int64_t at = *place < 0 ? *place + count : *place;
-      const size_t begin = OffsetOf(text->bytes(), at);
-      const size_t length = OffsetOf(text->bytes().substr(begin), 1);
-      return Value(Slice(runtime.budget(), *text, begin, begin + length));
-    }
+    const TextRange character = FindCharacter(runtime, *text, *place);
+    if (character.begin < character.end)
+      return Value(Slice(runtime.budget(), *text, character.begin, character.end));
   }
   const Text* name = AsText(index);
   if (name == nullptr) return Value(Undefined{});
   if (const Function* method = FindMethod(value, name->bytes()))
     return Value(runtime.heap.NewCallable({.function = method, .self = value}));
-  return GetAttribute(value, name->bytes());
+  return GetAttribute(runtime, value, name->bytes());
 }
 
 Result<Value> GetSlice(Runtime& runtime, const Value& value, std::span<const Value, 3> bounds) {
@@ -116,63 +116,59 @@ Result<Value> GetSlice(Runtime& runtime, const Value& value, std::span<const Val
   const int64_t* step_value = IsNone(bounds[2]) ? &storage : AsInt(bounds[2], &storage);
   if (step_value == nullptr || *step_value == 0)
     return Refuse("expected a whole number other than 0 as step of a slice");
-  const auto count = text != nullptr ? CharacterCount(text->bytes())
+  Budget& budget = runtime.budget();
+  CharacterIndex& characters = runtime.characters;
+  const auto count = text != nullptr ? characters.Count(budget, *text)
                                      : static_cast<int64_t>((*sequence)->items.size());
-  if (!runtime.budget().Spend(count / 16)) return runtime.budget().status();
   // A step longer than all there is means the same, and cannot overflow.
   const int64_t step = std::clamp(*step_value, -count - 1, count + 1);
   ASSIGN_OR_RETURN(const int64_t begin, Bound(bounds[0], count, step, step < 0 ? count - 1 : 0));
   ASSIGN_OR_RETURN(const int64_t end, Bound(bounds[1], count, step, step < 0 ? -1 : count));
   if (text != nullptr && step == 1) {
-    return Value(Slice(runtime.budget(), *text, OffsetOf(text->bytes(), begin),
-                       OffsetOf(text->bytes(), std::max(begin, end))));
+    const size_t from = characters.Offset(budget, *text, begin);
+    return Value(Slice(budget, *text, from, std::max(from, characters.Offset(budget, *text, end))));
   }
-  std::vector<size_t> offsets;
-  const auto offset_bytes = static_cast<int64_t>(text ? text->size() * sizeof(size_t) : 0);
-  if (!runtime.budget().Take(offset_bytes)) return runtime.budget().status();
-  if (text != nullptr) offsets = CharacterOffsets(text->bytes());
-  runtime.budget().Return(offset_bytes);
-  TextBuilder builder(runtime.budget());
+  TextBuilder builder(budget);
   Sequence* items = text ? nullptr : runtime.heap.NewSequence((*sequence)->kind);
-  for (int64_t at = begin; step > 0 ? at < end : at > end; at += step) {
-    const auto place = static_cast<size_t>(at);
+  for (int64_t at = begin; (step > 0 ? at < end : at > end) && !budget.exhausted(); at += step) {
     if (text != nullptr) {
-      builder.AddSlice(*text, offsets[place], offsets[place + 1]);
+      const size_t from = characters.Offset(budget, *text, at);
+      builder.AddSlice(*text, from, characters.Offset(budget, *text, at + 1));
     } else {
-      runtime.heap.Append(*items, (*sequence)->items[place]);
+      runtime.heap.Append(*items, (*sequence)->items[static_cast<size_t>(at)]);
     }
   }
   if (text == nullptr) return Value(items);
   return Value(builder.Take(text->is_markup() ? Markup::kYes : Markup::kNo));
 }
 
-Result<std::vector<Value>> Iterate(Runtime& runtime, const Value& value) {
-  std::vector<Value> items;
+Result<Counted<Value>> Iterate(Runtime& runtime, const Value& value) {
+  Budget& budget = runtime.budget();
+  Counted<Value> items(budget);
   if (IsUndefined(value)) return items;
   if (auto* const* sequence = std::get_if<Sequence*>(&value)) {
-    runtime.budget().Spend(static_cast<int64_t>((*sequence)->items.size() / 8));
     if (!(*sequence)->error.empty()) return Refuse((*sequence)->error);
-    if ((*sequence)->kind == SequenceKind::kGenerator) return std::exchange((*sequence)->items, {});
-    return (*sequence)->items;
+    if ((*sequence)->kind == SequenceKind::kGenerator)
+      return Counted<Value>(budget, std::exchange((*sequence)->items, {}));
+    return Counted<Value>(budget, (*sequence)->items);
   }
   if (const auto* dict = std::get_if<Dict*>(&value)) {
-    for (const Dict::Entry& entry : (*dict)->entries()) items.push_back(entry.key);
+    for (const Dict::Entry& entry : (*dict)->entries())
+      if (!items.Add(entry.key)) break;
     return items;
   }
   if (const Text* text = AsText(value)) {
-    for (Characters characters(text->bytes()); characters.Next();) {
-      if (!runtime.budget().Take(sizeof(Value))) return runtime.budget().status();
-      items.push_back(Slice(runtime.budget(), *text, characters.begin(), characters.end()));
-    }
+    for (Characters characters(text->bytes()); characters.Next();)
+      if (!items.Add(Slice(budget, *text, characters.begin(), characters.end()))) break;
     return items;
   }
   return Refuse("cannot iterate over " + std::string(TypeName(value)) +
                 "; expected a list, dict or string");
 }
 
-Result<int64_t> Length(const Value& value) {
+Result<int64_t> Length(Runtime& runtime, const Value& value) {
   if (IsUndefined(value)) return int64_t{0};
-  if (const Text* text = AsText(value)) return CharacterCount(text->bytes());
+  if (const Text* text = AsText(value)) return runtime.characters.Count(runtime.budget(), *text);
   if (const auto* dict = std::get_if<Dict*>(&value))
     return static_cast<int64_t>((*dict)->entries().size());
   auto* const* sequence = std::get_if<Sequence*>(&value);
@@ -191,19 +187,21 @@ Result<bool> Contains(Runtime& runtime, const Value& container, const Value& ite
       return Refuse("'in' a string expects a string on its left, found " +
                     std::string(TypeName(item)));
     }
-    budget.Spend(static_cast<int64_t>(text->size() / 64));
-    return Find(text->bytes(), part->bytes(), 0) != std::string_view::npos;
+    if (part->empty()) return true;
+    if (part->size() > text->size()) return false;
+    budget.Scan(text->size());
+    return Needle(part->bytes()).Find(text->bytes(), 0) != std::string_view::npos;
   }
   if (const auto* dict = std::get_if<Dict*>(&container)) {
     if (!IsKey(item) && !IsUndefined(item))
       return Refuse("a " + std::string(TypeName(item)) + " cannot be a key");
-    return (*dict)->Get(item) != nullptr;
+    return (*dict)->Get(item, budget) != nullptr;
   }
   if (std::get_if<Sequence*>(&container) == nullptr && !IsUndefined(container)) {
     return Refuse("'in' expects a list, dict or string on its right, found " +
                   std::string(TypeName(container)));
   }
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, container));
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, container));
   for (const Value& candidate : items)
     if (Equal(candidate, item, budget)) return true;
   return false;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "chat/arguments.h"
 #include "chat/operators.h"
 #include "chat/python_format.h"
@@ -33,10 +34,10 @@ Result<Value> NewDict(Runtime& runtime, const Value&, const Arguments& arguments
     const auto* other = std::get_if<Dict*>(&arguments.values[0]);
     if (other == nullptr) return Refuse("expected a dict to copy");
     for (const Dict::Entry& entry : (*other)->entries())
-      runtime.heap.Set(*dict, entry.key, entry.value);
+      if (!runtime.budget().exhausted()) runtime.heap.Set(*dict, entry.key, entry.value);
   }
   for (size_t i = 0; i < arguments.names.size(); ++i) {
-    runtime.heap.Set(*dict, Text(arguments.names[i], Origin::kTemplate),
+    runtime.heap.Set(*dict, MakeText(runtime.budget(), arguments.names[i], Origin::kTemplate),
                      arguments.values[arguments.positional() + i]);
   }
   return Value(dict);
@@ -49,8 +50,12 @@ Result<Value> NewNamespace(Runtime& runtime, const Value& self, const Arguments&
 
 Result<Value> RaiseException(Runtime& runtime, const Value&, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"message"}, 1));
-  return Refuse("the template refuses this conversation: " +
-                std::string(ToText(runtime.budget(), values[0]).bytes()));
+  // Enough for every message that explains itself; what a user wrote may stand in it.
+  constexpr size_t kMaxMessageBytes = 4096;
+  const Text message = ToText(runtime.budget(), values[0]);
+  std::string_view bytes = message.bytes().substr(0, kMaxMessageBytes);
+  if (bytes.size() < message.size()) bytes = bytes.substr(0, WellFormedPrefix(bytes));
+  return Refuse("the template refuses this conversation: " + std::string(bytes));
 }
 
 Result<Value> Range(Runtime& runtime, const Value&, const Arguments& arguments) {
@@ -82,8 +87,12 @@ Result<Value> StrftimeNow(Runtime& runtime, const Value&, const Arguments& argum
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"format"}, 1));
   const Text* format = AsText(values[0]);
   if (format == nullptr) return Refuse("strftime_now expects a string");
-  ASSIGN_OR_RETURN(std::string text, Strftime(format->bytes(), runtime.now));
-  return Value(Text(std::move(text), Origin::kData));
+  if (format->size() > static_cast<size_t>(kMaxWidth)) {
+    return Refuse("strftime_now expects at most " + std::to_string(kMaxWidth) + " bytes, found " +
+                  std::to_string(format->size()));
+  }
+  ASSIGN_OR_RETURN(const std::string text, Strftime(format->bytes(), runtime.now));
+  return Value(MakeText(runtime.budget(), text, Origin::kData));
 }
 
 constexpr Function kGlobals[] = {
@@ -213,16 +222,15 @@ constexpr ValueTest kTests[] = {
 
 }  // namespace
 
+std::span<const ValueTest> ValueTests() { return kTests; }
+std::span<const Function> Globals() { return kGlobals; }
+
 const Filter* FindFilter(std::string_view name) {
   const Filter* filter = FindIn(TextFilters(), name);
   return filter != nullptr ? filter : FindIn(SequenceFilters(), name);
 }
-const ValueTest* FindValueTest(std::string_view name) {
-  return FindIn(std::span<const ValueTest>(kTests), name);
-}
-const Function* FindGlobal(std::string_view name) {
-  return FindIn(std::span<const Function>(kGlobals), name);
-}
+const ValueTest* FindValueTest(std::string_view name) { return FindIn(ValueTests(), name); }
+const Function* FindGlobal(std::string_view name) { return FindIn(Globals(), name); }
 const Function* FindMethod(const Value& self, std::string_view name) {
   return FindIn(AsText(self) != nullptr ? TextMethods() : CollectionMethods(self), name);
 }

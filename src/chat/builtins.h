@@ -17,6 +17,8 @@ namespace skald::chat {
 struct Runtime {
   Heap& heap;
   std::chrono::local_seconds now;  ///< what strftime_now tells
+  CharacterIndex characters = {};
+  int depth = 0;  ///< of filters that call filters
   Budget& budget() { return heap.budget(); }
 };
 
@@ -58,6 +60,8 @@ const Function* FindGlobal(std::string_view name);
 const Function* FindMethod(const Value& self, std::string_view name);
 
 /// One table each, sorted by nothing; the look-ups above search them at parse time.
+std::span<const ValueTest> ValueTests();
+std::span<const Function> Globals();
 std::span<const Filter> TextFilters();
 std::span<const Filter> SequenceFilters();
 std::span<const Function> TextMethods();
@@ -65,17 +69,17 @@ std::span<const Function> CollectionMethods(const Value& self);
 
 /// `value.name` or `value[name]` of data: the item of a dictionary or the attribute of a namespace;
 /// undefined if it is not there. Errors: `value` is undefined.
-Result<Value> GetAttribute(const Value& value, std::string_view name);
+Result<Value> GetAttribute(Runtime& runtime, const Value& value, std::string_view name);
 /// `value[index]`: as GetAttribute, and items of sequences and characters of texts.
 Result<Value> GetItem(Runtime& runtime, const Value& value, const Value& index);
 /// `value[start:stop:step]`; undefined or none bounds are left out.
 Result<Value> GetSlice(Runtime& runtime, const Value& value, std::span<const Value, 3> bounds);
 
-/// What iterating over `value` gives: items, characters, keys. A generator is used up. Errors: a
-/// type that cannot be iterated.
-Result<std::vector<Value>> Iterate(Runtime& runtime, const Value& value);
+/// What iterating over `value` gives: items, characters, keys, as a copy. A generator is used up.
+/// Errors: a type that cannot be iterated.
+Result<Counted<Value>> Iterate(Runtime& runtime, const Value& value);
 /// Python's len(). Errors: a type that has no length.
-Result<int64_t> Length(const Value& value);
+Result<int64_t> Length(Runtime& runtime, const Value& value);
 /// Python's `item in container`.
 Result<bool> Contains(Runtime& runtime, const Value& container, const Value& item);
 

@@ -9,6 +9,7 @@
 #include "chat/evaluator.h"
 #include "chat/json_value.h"
 #include "chat/parser.h"
+#include "chat/rendering.h"
 
 namespace skald {
 
@@ -64,7 +65,7 @@ void TrustRoles(Heap& heap, const Value& messages) {
   for (const Value& message : (*list)->items) {
     auto* const* dict = std::get_if<Dict*>(&message);
     if (dict == nullptr) continue;
-    const Value* role = (*dict)->Get("role");
+    const Value* role = (*dict)->Get("role", heap.budget());
     const Text* text = role == nullptr ? nullptr : chat::AsText(*role);
     if (text == nullptr) continue;
     const auto* known = std::find(std::begin(kRoles), std::end(kRoles), text->bytes());
@@ -112,19 +113,24 @@ class Variables {
 Result<RenderedPrompt> ChatTemplate::Render(const boost::json::object& variables,
                                             std::chrono::local_seconds now) const {
   chat::Budget budget;
+  return chat::RenderTree(state_->tree, state_->tokens, {variables, now}, budget);
+}
+
+Result<RenderedPrompt> chat::RenderTree(const SyntaxTree& tree, const ChatTokens& tokens,
+                                        const RenderInput& input, Budget& budget) {
   Heap heap(budget);
-  chat::Runtime runtime{heap, now};
-  Variables values(state_->tree);
-  values.Set("tools", chat::None{});
-  values.Set("documents", chat::None{});
+  Runtime runtime{heap, input.now};
+  Variables values(tree);
+  values.Set("tools", None{});
+  values.Set("documents", None{});
   values.Set("add_generation_prompt", false);
-  values.Set("bos_token", Text(state_->tokens.bos, Origin::kTemplate));
-  values.Set("eos_token", Text(state_->tokens.eos, Origin::kTemplate));
-  RETURN_IF_ERROR(values.Convert(heap, variables));
-  const auto loop = std::find(state_->tree.symbols.begin(), state_->tree.symbols.end(), "loop");
+  values.Set("bos_token", Text(tokens.bos, Origin::kTemplate));
+  values.Set("eos_token", Text(tokens.eos, Origin::kTemplate));
+  RETURN_IF_ERROR(values.Convert(heap, input.variables));
+  const auto loop = std::find(tree.symbols.begin(), tree.symbols.end(), "loop");
   // Where the template never says "loop", any number that is no symbol will do.
-  const auto loop_symbol = static_cast<chat::Symbol>(loop - state_->tree.symbols.begin());
-  chat::Evaluator evaluator(state_->tree, runtime, loop_symbol);
+  const auto loop_symbol = static_cast<Symbol>(loop - tree.symbols.begin());
+  Evaluator evaluator(tree, runtime, loop_symbol);
   ASSIGN_OR_RETURN(const Text text, evaluator.Run(values.values()));
   return RenderedPrompt{std::string(text.bytes()),
                         {text.from_template().begin(), text.from_template().end()}};

@@ -170,6 +170,11 @@ TEST(ChatTemplateTest, EveryHostileTemplateEndsWithinItsLimits) {
       "{{ ('x' * 100000)|replace('', 'x' * 100000) }}",
       "{{ '%999999999d' % 1 }}",
       "{% set l = [1] %}{% for i in l %}{% set _ = l.append(i) %}{% endfor %}",
+      "{{ [" + nested("1,", "", 400000) + "] }}",
+      "{% set l = [1] %}{% set _ = l.append(l) %}{{ l|map(" + nested("'map',", "", 100000) +
+          "'list')|list }}",
+      "{% for i in range(99999) %}{% for j in range(99999) %}{% macro m() %}{% endmacro %}{% set a "
+      "= i %}{% endfor %}{% endfor %}",
   };
   for (const std::string& source : sources) {
     const Stopwatch watch;
@@ -177,6 +182,75 @@ TEST(ChatTemplateTest, EveryHostileTemplateEndsWithinItsLimits) {
     EXPECT_NE(status.message(), "") << source.substr(0, 80);
     EXPECT_LT(watch.Seconds(), kHostileSeconds) << source.substr(0, 80);
   }
+}
+
+TEST(ChatTemplateTest, SplitsKeepTheWhiteSpaceThatPythonKeeps) {
+  const auto split = [](std::string_view call) {
+    return Render("{{ '  a b  c  '." + std::string(call) + " }}");
+  };
+  EXPECT_EQ(split("split()"), "['a', 'b', 'c']");
+  EXPECT_EQ(split("split(None, 0)"), "['a b  c  ']");
+  EXPECT_EQ(split("split(None, 1)"), "['a', 'b  c  ']");
+  EXPECT_EQ(split("split(None, 3)"), "['a', 'b', 'c']");
+  EXPECT_EQ(split("rsplit()"), "['a', 'b', 'c']");
+  EXPECT_EQ(split("rsplit(None, 0)"), "['  a b  c']");
+  EXPECT_EQ(split("rsplit(None, 1)"), "['  a b', 'c']");
+  EXPECT_EQ(split("rsplit(None, 2)"), "['  a', 'b', 'c']");
+  EXPECT_EQ(split("rsplit(None, 3)"), "['a', 'b', 'c']");
+}
+
+TEST(ChatTemplateTest, SplitsFromTheRightKeepWhatIsLeft) {
+  EXPECT_EQ(Render("{{ 'a,b,,c'.rsplit(',') }}"), "['a', 'b', '', 'c']");
+  EXPECT_EQ(Render("{{ 'a,b,,c'.rsplit(',', 1) }}"), "['a,b,', 'c']");
+  EXPECT_EQ(Render("{{ 'a,b,,c'.rsplit(',', 2) }}"), "['a,b', '', 'c']");
+  EXPECT_EQ(Render("{{ 'a,b,,c'.rsplit(',', 3) }}"), "['a', 'b', '', 'c']");
+  EXPECT_EQ(Render("{{ 'a,b,,c'.rsplit(',', 9) }}"), "['a', 'b', '', 'c']");
+  EXPECT_EQ(Render("{{ 'a,b,,c'.rsplit(',', 0) }}"), "['a,b,,c']");
+  EXPECT_EQ(Render("{{ 'a,b,,c'.split(',', 1) }}{{ 'abc'.rpartition('b') }}"),
+            "['a', 'b,,c']('a', 'b', 'c')");
+}
+
+TEST(ChatTemplateTest, FiltersAndTestsAreKnownByTheirNames) {
+  EXPECT_EQ(Render("{{ 'trim' is filter }} {{ 'length' is filter }} {{ 'odd' is filter }} "
+                   "{{ 'nothing' is filter }} {{ '' is filter }} {{ 5 is filter }}"),
+            "True True False False False False");
+  EXPECT_EQ(
+      Render("{{ 'odd' is test }} {{ '==' is test }} {{ 'trim' is test }} {{ none is test }}"),
+      "True True False False");
+}
+
+TEST(ChatTemplateTest, EscapesTakeAsManyDigitsAsInPython) {
+  EXPECT_EQ(Render(R"({{ '\x41B' }}{{ '\u00e9a' }}{{ '\U0001F600a' }}{{ '\1018' }})"), "ABéa😀aA8");
+  EXPECT_EQ(Render(R"({{ '\ud83d\ude00' }}{{ '\n\q\'' }})"), "😀\n\\q'");
+  for (const char* source :
+       {R"({{ '\x4' }})", R"({{ '\x4g' }})", R"({{ '\u00e' }})", R"({{ '\u00eg' }})",
+        R"({{ '\U0001F60' }})", R"({{ '\ud83d' }})", R"({{ '\N{DIGIT ONE}' }})"}) {
+    EXPECT_EQ(Refusal(source).code(), ErrorCode::kBadModel) << source;
+  }
+}
+
+TEST(ChatTemplateTest, NumbersAreKeysByTheirExactValue) {
+  EXPECT_EQ(Render("{% set d = {1: 'a', true: 'b', 1.0: 'c', '1': 'd', none: 'e', 2: 'f', 3: 'g', "
+                   "4: 'h', 5: 'i', 0.5: 'j'} %}"
+                   "{{ d|length }} {{ d[1] }} {{ d['1'] }} {{ d[none] }} {{ d[5.0] }} {{ d[0.5] }} "
+                   "{{ 7 in d }} {{ d['x'] is defined }}"),
+            "8 c d e i j False False");
+  // 2^53 and 2^53 + 1 are one double, but two numbers.
+  EXPECT_EQ(Render("{{ [9007199254740993, 9007199254740992, 9007199254740992.0]|unique|list }}"),
+            "[9007199254740993, 9007199254740992]");
+  EXPECT_EQ(
+      Render("{{ ['b', 'B', 'a', 1, 1.0, true, none, none, [1], [1], 'é', 'É']|unique|list }}"),
+      "['b', 'a', 1, None, [1], 'é']");
+}
+
+TEST(ChatTemplateTest, DictionariesOfAnySizeKeepTheirOrderAndLoseWhatIsTaken) {
+  EXPECT_EQ(Render("{% set d = {} %}{% for i in range(40) %}{% set _ = d.update({'k' ~ (i * 7 % "
+                   "40): i}) %}{% endfor %}"
+                   "{% for i in range(0, 40, 3) %}{% set _ = d.pop('k' ~ i) %}{% endfor %}"
+                   "{% for i in range(2, 40, 3) %}{% set _ = d.pop('k' ~ i) %}{% endfor %}{{ "
+                   "d|length }} {{ d.k1 }} {{ d.k37 }} {{ d.k2 is defined }} "
+                   "{% for i in range(1, 31, 3) %}{% set _ = d.pop('k' ~ i) %}{% endfor %}{{ d }}"),
+            "13 23 11 False {'k37': 11, 'k34': 22, 'k31': 33}");
 }
 
 TEST(ChatTemplateTest, ListsThatHoldThemselvesEndInOrder) {

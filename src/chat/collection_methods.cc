@@ -18,9 +18,9 @@ Status Refuse(std::string message) {
 Dict& SelfDict(const Value& self) { return *std::get<Dict*>(self); }
 Sequence& SelfList(const Value& self) { return *std::get<Sequence*>(self); }
 
-Result<Value> Get(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> Get(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"key", "default"}, 1));
-  if (const Value* found = SelfDict(self).Get(values[0])) return *found;
+  if (const Value* found = SelfDict(self).Get(values[0], runtime.budget())) return *found;
   if (arguments.values.size() < 2) return Value(None{});
   return values[1];
 }
@@ -32,6 +32,7 @@ Result<Value> ViewMethod(Runtime& runtime, const Value& self, const Arguments& a
   RETURN_IF_ERROR(Bind(arguments, {}).status());
   Sequence* view = runtime.heap.NewSequence(SequenceKind::kView);
   for (const Dict::Entry& entry : SelfDict(self).entries()) {
+    if (runtime.budget().exhausted()) break;
     Value item = kView == View::kKeys ? entry.key : entry.value;
     if (kView == View::kItems)
       item = runtime.heap.NewSequence(SequenceKind::kTuple, {entry.key, entry.value});
@@ -43,18 +44,19 @@ Result<Value> ViewMethod(Runtime& runtime, const Value& self, const Arguments& a
 Result<Value> PopKey(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"key", "default"}, 1));
   Dict& dict = SelfDict(self);
-  const Value* found = dict.Get(values[0]);
+  const Value* found = dict.Get(values[0], runtime.budget());
   if (found == nullptr && arguments.values.size() < 2) return Refuse("the key is not there");
   const Value value = found == nullptr ? values[1] : *found;
-  runtime.budget().Spend(static_cast<int64_t>(dict.entries().size()));
-  dict.Remove(values[0]);
+  dict.Remove(values[0], runtime.budget());
   return value;
 }
 
 Result<Value> Update(Runtime& runtime, const Value& self, const Arguments& arguments) {
+  runtime.budget().Spend(static_cast<int64_t>(arguments.values.size()));
   Arguments positional = arguments;
   for (size_t i = 0; i < arguments.names.size(); ++i) {
-    runtime.heap.Set(SelfDict(self), Text(arguments.names[i], Origin::kTemplate),
+    runtime.heap.Set(SelfDict(self),
+                     MakeText(runtime.budget(), arguments.names[i], Origin::kTemplate),
                      arguments.values[arguments.positional() + i]);
     positional.values.pop_back();
   }
@@ -63,14 +65,18 @@ Result<Value> Update(Runtime& runtime, const Value& self, const Arguments& argum
   if (IsUndefined(values[0])) return Value(None{});
   const auto* other = std::get_if<Dict*>(&values[0]);
   if (other == nullptr) return Refuse("expected a dict, found " + std::string(TypeName(values[0])));
-  const std::vector<Dict::Entry> entries = (*other)->entries();  // it may be the dict itself
-  for (const Dict::Entry& entry : entries) runtime.heap.Set(SelfDict(self), entry.key, entry.value);
+  // A copy, because it may be the dict itself.
+  const Counted<Dict::Entry> entries(runtime.budget(), (*other)->entries());
+  for (const Dict::Entry& entry : entries) {
+    if (runtime.budget().exhausted()) break;
+    runtime.heap.Set(SelfDict(self), entry.key, entry.value);
+  }
   return Value(None{});
 }
 
 Result<Value> SetDefault(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"key", "default"}, 1));
-  if (const Value* found = SelfDict(self).Get(values[0])) return *found;
+  if (const Value* found = SelfDict(self).Get(values[0], runtime.budget())) return *found;
   if (!IsKey(values[0]))
     return Refuse("a " + std::string(TypeName(values[0])) + " cannot be a key");
   const Value value = arguments.values.size() < 2 ? Value(None{}) : values[1];
@@ -82,7 +88,7 @@ Result<Value> CopyDict(Runtime& runtime, const Value& self, const Arguments& arg
   RETURN_IF_ERROR(Bind(arguments, {}).status());
   Dict* copy = runtime.heap.NewDict();
   for (const Dict::Entry& entry : SelfDict(self).entries())
-    runtime.heap.Set(*copy, entry.key, entry.value);
+    if (!runtime.budget().exhausted()) runtime.heap.Set(*copy, entry.key, entry.value);
   return Value(copy);
 }
 
@@ -94,7 +100,7 @@ Result<Value> Append(Runtime& runtime, const Value& self, const Arguments& argum
 
 Result<Value> Extend(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"iterable"}, 1));
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, values[0]));
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, values[0]));
   for (const Value& item : items) runtime.heap.Append(SelfList(self), item);
   return Value(None{});
 }
@@ -141,7 +147,7 @@ Result<Value> Insert(Runtime& runtime, const Value& self, const Arguments& argum
 Result<Value> IndexOf(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"value"}, 1));
   const std::vector<Value>& items = SelfList(self).items;
-  for (size_t i = 0; i < items.size(); ++i)
+  for (size_t i = 0; i < items.size() && !runtime.budget().exhausted(); ++i)
     if (Equal(items[i], values[0], runtime.budget())) return Value(static_cast<int64_t>(i));
   return Refuse("the value is not in the list");
 }
@@ -149,7 +155,10 @@ Result<Value> IndexOf(Runtime& runtime, const Value& self, const Arguments& argu
 Result<Value> Count(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"value"}, 1));
   int64_t count = 0;
-  for (const Value& item : SelfList(self).items) count += Equal(item, values[0], runtime.budget());
+  for (const Value& item : SelfList(self).items) {
+    if (runtime.budget().exhausted()) break;
+    count += Equal(item, values[0], runtime.budget());
+  }
   return Value(count);
 }
 

@@ -33,7 +33,11 @@ Result<Value> Evaluator::Evaluate(const Expression& node, Scope& scope) {
                                std::to_string(kMaxRunDepth) + " levels"));
   }
   if (!runtime_.budget().Spend(1)) return At(node, runtime_.budget().status());
-  return EvaluateNode(node, scope);
+  Result<Value> value = EvaluateNode(node, scope);
+  if (!runtime_.budget().exhausted()) return value;
+  // Whatever it says, it was cut short.
+  if (!value.ok() && value.status().code() == ErrorCode::kResourceExhausted) return value;
+  return At(node, runtime_.budget().status());
 }
 
 Result<Value> Evaluator::EvaluateNode(const Expression& node, Scope& scope) {
@@ -160,7 +164,7 @@ Result<Value> Evaluator::EvaluateAttribute(const Expression& node, Scope& scope)
   ASSIGN_OR_RETURN(const Value value, Evaluate(*node.children[0], scope));
   if (const Function* method = FindMethod(value, node.name))
     return Value(runtime_.heap.NewCallable({.function = method, .self = value}));
-  Result<Value> attribute = GetAttribute(value, node.name);
+  Result<Value> attribute = GetAttribute(runtime_, value, node.name);
   if (!attribute.ok()) return At(node, std::move(attribute).status());
   return attribute;
 }
@@ -184,7 +188,7 @@ Result<Value> Evaluator::EvaluateCall(const Expression& node, Scope& scope) {
     const Function* method = FindMethod(self, callee.name);
     Value function = Undefined{};
     if (method == nullptr) {
-      Result<Value> attribute = GetAttribute(self, callee.name);
+      Result<Value> attribute = GetAttribute(runtime_, self, callee.name);
       if (!attribute.ok()) return At(callee, std::move(attribute).status());
       function = *std::move(attribute);
     }
@@ -226,8 +230,13 @@ Result<Value> Evaluator::CallMacro(const Callable& callable, const Arguments& ar
     return refuse("takes " + std::to_string(macro.parameters.size()) + " arguments, found " +
                   std::to_string(arguments.positional()));
   }
-  ScopeFrame frame(scopes_, callable.scope);
+  ScopeFrame frame(scopes_, runtime_.budget(), callable.scope);
   Scope& scope = *frame;
+  // Each parameter is looked at, and for each argument with a name all of them.
+  constexpr size_t kNamesPerStep = 8;
+  const size_t searched = arguments.names.size() * macro.parameters.size() / kNamesPerStep;
+  if (!runtime_.budget().Spend(static_cast<int64_t>(macro.parameters.size() + searched)))
+    return runtime_.budget().status();
   std::vector<bool> given(macro.parameters.size(), false);
   for (size_t i = 0; i < arguments.values.size(); ++i) {
     size_t place = i;

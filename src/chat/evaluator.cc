@@ -11,17 +11,65 @@ namespace skald::chat {
 
 namespace {
 
+Status ErrorAt(int line, Status status) {
+  return std::move(status).WithContext("chat template, line " + std::to_string(line));
+}
+
 Status ErrorAt(int line, std::string message) {
-  return Status(ErrorCode::kInvalidArgument,
-                "chat template, line " + std::to_string(line) + ": " + std::move(message));
+  return ErrorAt(line, Status(ErrorCode::kInvalidArgument, std::move(message)));
 }
 
 }  // namespace
 
+size_t Scope::IndexOf(Symbol symbol) const {
+  if (variables_.size() >= kIndexFrom) {
+    const auto found = index_.find(symbol);
+    return found == index_.end() ? kNone : found->second;
+  }
+  for (size_t i = 0; i < variables_.size(); ++i)
+    if (variables_[i].first == symbol) return i;
+  return kNone;
+}
+
+const Value* Scope::Find(Symbol symbol) const {
+  size_t scopes = 0;
+  const Value* found = nullptr;
+  for (const Scope* scope = this; scope != nullptr && found == nullptr; scope = scope->outer_) {
+    const size_t at = scope->IndexOf(symbol);
+    if (at != kNone) found = &scope->variables_[at].second;
+    ++scopes;
+  }
+  budget_.Spend(static_cast<int64_t>(scopes / kScopesPerStep));
+  return found;
+}
+
+void Scope::Set(Symbol symbol, const Value& value) {
+  const size_t at = IndexOf(symbol);
+  if (at != kNone) {
+    variables_[at].second = value;
+    return;
+  }
+  // In a vector that may have room for twice as many, and in the index.
+  constexpr int64_t kVariableBytes = 2 * sizeof(std::pair<Symbol, Value>);
+  constexpr int64_t kIndexBytes = 80;
+  const bool indexed = variables_.size() + 1 >= kIndexFrom;
+  if (!Hold(kVariableBytes + (indexed ? kIndexBytes : 0))) return;
+  variables_.emplace_back(symbol, value);
+  const size_t first = variables_.size() == kIndexFrom ? 0 : variables_.size() - 1;
+  for (size_t i = first; indexed && i < variables_.size(); ++i)
+    index_.emplace(variables_[i].first, i);
+}
+
+bool Scope::Hold(int64_t bytes) {
+  if (!budget_.Hold(bytes)) return false;
+  held_ += bytes;
+  return true;
+}
+
 Result<Text> Evaluator::Run(const std::vector<std::pair<Symbol, Value>>& variables) {
   TextBuilder output(runtime_.budget());
   output_ = &output;
-  ScopeFrame frame(scopes_, nullptr);
+  ScopeFrame frame(scopes_, runtime_.budget(), nullptr);
   (*frame).Keep();
   for (const auto& [symbol, value] : variables) (*frame).Set(symbol, value);
   // Assignments of the template go to the same scope, as in Jinja.
@@ -69,7 +117,7 @@ Result<Evaluator::Flow> Evaluator::Execute(const Statement& statement, Scope& sc
                 runtime_.heap.NewCallable({.macro = statement.macro.get(), .scope = &scope}));
       break;
     case StatementKind::kGeneration: {
-      ScopeFrame inner(scopes_, &scope);
+      ScopeFrame inner(scopes_, runtime_.budget(), &scope);
       ASSIGN_OR_RETURN(const Text text, Capture(statement.body, *inner));
       output_->Add(text);
       break;
@@ -95,12 +143,12 @@ Result<const Sequence*> Evaluator::LoopItems(const Statement& statement, Scope& 
   if (sequence != nullptr && statement.condition == nullptr &&
       (*sequence)->kind != SequenceKind::kGenerator)
     return *sequence;
-  Result<std::vector<Value>> items = Iterate(runtime_, value);
-  if (!items.ok()) return ErrorAt(statement.line, items.status().message());
+  Result<Counted<Value>> items = Iterate(runtime_, value);
+  if (!items.ok()) return ErrorAt(statement.line, std::move(items).status());
   Sequence* kept = runtime_.heap.NewSequence();
   for (const Value& item : *items) {
     if (statement.condition != nullptr) {
-      ScopeFrame inner(scopes_, &scope);
+      ScopeFrame inner(scopes_, runtime_.budget(), &scope);
       RETURN_IF_ERROR(Assign(statement, item, *inner));
       ASSIGN_OR_RETURN(const Value condition, Evaluate(*statement.condition, *inner));
       if (!IsTrue(condition)) continue;
@@ -113,7 +161,7 @@ Result<const Sequence*> Evaluator::LoopItems(const Statement& statement, Scope& 
 Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
   ASSIGN_OR_RETURN(const Sequence* items, LoopItems(statement, scope));
   if (items->items.empty()) {
-    ScopeFrame inner(scopes_, &scope);
+    ScopeFrame inner(scopes_, runtime_.budget(), &scope);
     ASSIGN_OR_RETURN(const Flow flow, Execute(statement.else_body, *inner));
     CHECK(flow == Flow::kNext);
     return Ok();
@@ -122,7 +170,7 @@ Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
   ++loop_depth_;
   // The body may append to the collection: the end is looked up again each time.
   for (; loop->index < items->items.size(); ++loop->index) {
-    ScopeFrame inner(scopes_, &scope);
+    ScopeFrame inner(scopes_, runtime_.budget(), &scope);
     (*inner).Set(loop_symbol_, loop);
     RETURN_IF_ERROR(Assign(statement, items->items[loop->index], *inner));
     ASSIGN_OR_RETURN(const Flow flow, Execute(statement.body, *inner));
@@ -138,8 +186,8 @@ Status Evaluator::Assign(const Statement& statement, const Value& value, Scope& 
     scope.Set(statement.targets[0].symbol, value);
     return Ok();
   }
-  Result<std::vector<Value>> parts = Iterate(runtime_, value);
-  if (!parts.ok()) return ErrorAt(statement.line, parts.status().message());
+  Result<Counted<Value>> parts = Iterate(runtime_, value);
+  if (!parts.ok()) return ErrorAt(statement.line, std::move(parts).status());
   if (parts->size() != statement.targets.size()) {
     return ErrorAt(statement.line, "expected " + std::to_string(statement.targets.size()) +
                                        " values to unpack, found " + std::to_string(parts->size()));
@@ -171,7 +219,7 @@ Status Evaluator::ExecuteSet(const Statement& statement, Scope& scope) {
   }
   Value value;
   {
-    ScopeFrame inner(scopes_, &scope);
+    ScopeFrame inner(scopes_, runtime_.budget(), &scope);
     ASSIGN_OR_RETURN(value, Capture(statement.body, *inner));
   }
   if (statement.value != nullptr) {
@@ -194,7 +242,8 @@ Status Evaluator::ExecuteSetAttribute(const Statement& statement, Scope& scope) 
   }
   Dict* attributes = space->attributes;
   ASSIGN_OR_RETURN(const Value value, Evaluate(*statement.value, scope));
-  runtime_.heap.Set(*attributes, Text(statement.name, Origin::kTemplate), value);
+  const Text name = MakeText(runtime_.budget(), statement.name, Origin::kTemplate);
+  runtime_.heap.Set(*attributes, name, value);
   return Ok();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -13,33 +14,37 @@
 
 namespace skald::chat {
 
-/// Variables, and the scope around them. Found from the inside out; assigned in the innermost.
+/// Variables, and the scope around them. Found from the inside out; assigned in the innermost. Its
+/// memory counts for as long as it lives.
 class Scope {
  public:
-  explicit Scope(const Scope* outer) : outer_(outer) {}
+  Scope(Budget& budget, const Scope* outer) : budget_(budget), outer_(outer) { Hold(kBytes); }
+  ~Scope() { budget_.Return(held_); }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
 
-  const Value* Find(Symbol symbol) const {
-    for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
-      for (const auto& [known, value] : scope->variables_)
-        if (known == symbol) return &value;
-    }
-    return nullptr;
-  }
+  /// Null if there is none. O(log n) of the variables of each scope around.
+  const Value* Find(Symbol symbol) const;
+  /// Nothing is added beyond the budget.
+  void Set(Symbol symbol, const Value& value);
   /// A macro was defined here: it may be called after the scope has ended.
   void Keep() { kept_ = true; }
   bool kept() const { return kept_; }
-  void Set(Symbol symbol, const Value& value) {
-    for (auto& [known, slot] : variables_) {
-      if (known != symbol) continue;
-      slot = value;
-      return;
-    }
-    variables_.emplace_back(symbol, value);
-  }
 
  private:
+  static constexpr int64_t kBytes = 160;   // of a scope, with its first variables
+  static constexpr size_t kIndexFrom = 8;  // with fewer variables all are looked through
+  static constexpr size_t kScopesPerStep = 8;
+  static constexpr size_t kNone = SIZE_MAX;
+
+  size_t IndexOf(Symbol symbol) const;
+  bool Hold(int64_t bytes);
+
+  Budget& budget_;
   const Scope* outer_;
   std::vector<std::pair<Symbol, Value>> variables_;
+  std::map<Symbol, size_t> index_;  // places in variables_, from kIndexFrom of them on
+  int64_t held_ = 0;
   bool kept_ = false;
 };
 
@@ -47,8 +52,8 @@ class Scope {
 /// it, is kept.
 class ScopeFrame {
  public:
-  ScopeFrame(std::deque<Scope>& scopes, const Scope* outer)
-      : scopes_(scopes), scope_(&scopes.emplace_back(outer)) {}
+  ScopeFrame(std::deque<Scope>& scopes, Budget& budget, const Scope* outer)
+      : scopes_(scopes), scope_(&scopes.emplace_back(budget, outer)) {}
   ~ScopeFrame() {
     if (!scope_->kept() && &scopes_.back() == scope_) scopes_.pop_back();
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "chat/limits.h"
 #include "chat/string_literal.h"
 #include "chat/text.h"
 
@@ -58,7 +59,10 @@ class Lexer {
   explicit Lexer(std::string_view source) : source_(NormalizeNewlines(source)), rest_(source_) {}
 
   Result<std::vector<Token>> Run() {
-    while (!rest_.empty()) RETURN_IF_ERROR(Root());
+    while (!rest_.empty()) {
+      RETURN_IF_ERROR(Root());
+      RETURN_IF_ERROR(CheckCount());
+    }
     Add(TokenKind::kEnd, "");
     return std::move(tokens_);
   }
@@ -67,6 +71,11 @@ class Lexer {
   Status Error(std::string message) const {
     return Status(ErrorCode::kBadModel,
                   "chat template, line " + std::to_string(line_) + ": " + std::move(message));
+  }
+  Status CheckCount() const {
+    if (tokens_.size() <= kMaxSourceTokens) return Ok();
+    return Error("the template is too large: expected at most " + std::to_string(kMaxSourceTokens) +
+                 " names, numbers and operators");
   }
   void Add(TokenKind kind, std::string text) { tokens_.push_back({kind, line_, std::move(text)}); }
   void Skip(size_t bytes) {
@@ -211,6 +220,7 @@ Status Lexer::Tag(TokenKind end_kind) {
                    (end_kind == TokenKind::kBlockEnd ? "%}'" : "}}'"));
     }
     RETURN_IF_ERROR(TagToken());
+    RETURN_IF_ERROR(CheckCount());
   }
 }
 

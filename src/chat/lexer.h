@@ -36,7 +36,8 @@ struct Token {
 std::string Describe(const Token& token);
 
 /// All tokens, kEnd last. Errors, kBadModel with the line: an unclosed comment, string or raw
-/// block, brackets that do not match, a character that begins no token. Linear.
+/// block, brackets that do not match, a character that begins no token, more than kMaxSourceTokens.
+/// Linear.
 Result<std::vector<Token>> Tokenize(std::string_view source);
 
 }  // namespace skald::chat

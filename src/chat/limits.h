@@ -2,9 +2,14 @@
 /// of a request: everything that either can make grow is bounded here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace skald::chat {
+
+/// Most tokens of a source: names, numbers, operators, texts between tags. One becomes some 300
+/// bytes of syntax tree at most, so this is 40 MB; the largest of 65 published templates has 4,000.
+inline constexpr size_t kMaxSourceTokens = size_t{1} << 17;
 
 /// Deepest nesting of expressions and statements of a source: what parsing, evaluating and freeing
 /// the tree recurse by. Published templates reach 20, chains of "+" included.
@@ -20,11 +25,13 @@ inline constexpr int kMaxRunDepth = 1000;
 /// shallower (its parser's bound is 32).
 inline constexpr int kMaxValueDepth = 100;
 
-/// Steps of a rendering: a node evaluated, an item of a collection or 64 bytes of text handled. A
-/// message takes 50 to 300, so this is some 20,000 messages, and 0.3 s at most.
+/// Steps of a rendering: a node evaluated, an item of a collection handled, 32 bytes of text read
+/// by character or 128 copied, compared or searched (budget.h). A message takes 50 to 300, so this
+/// is some 20,000 messages. A step takes some 75 ns, the dearest 500: 0.3 s, 2 s at most.
 inline constexpr int64_t kMaxSteps = int64_t{4} << 20;
 
-/// Memory of the values of a rendering, and length of its output: 16 million tokens of text.
+/// Memory of the values of a rendering, its scopes and its output, as the allocator gives it: 16
+/// million tokens of text. What builtins need while they work counts, too.
 inline constexpr int64_t kMaxValueBytes = int64_t{64} << 20;
 
 /// Longest range(), as the sandbox of Jinja has it (MAX_RANGE).

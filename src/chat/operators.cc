@@ -125,8 +125,12 @@ Result<Value> Join(Runtime& runtime, const Value& left, const Value& right) {
   if (!lists || std::get<Sequence*>(left)->kind != std::get<Sequence*>(right)->kind)
     return TypeError(BinaryOp::kAdd, left, right);
   Sequence* result = runtime.heap.NewSequence(std::get<Sequence*>(left)->kind);
-  for (const Value& item : std::get<Sequence*>(left)->items) runtime.heap.Append(*result, item);
-  for (const Value& item : std::get<Sequence*>(right)->items) runtime.heap.Append(*result, item);
+  for (const Value* side : {&left, &right}) {
+    for (const Value& item : std::get<Sequence*>(*side)->items) {
+      if (runtime.budget().exhausted()) break;
+      runtime.heap.Append(*result, item);
+    }
+  }
   return Value(result);
 }
 
@@ -254,9 +258,7 @@ Result<Text> Convert(Runtime& runtime, const Conversion& conversion, const Value
     case 's': {
       Text text = ToText(budget, value);
       if (conversion.precision < 0) return text;
-      const std::vector<size_t> offsets = CharacterOffsets(text.bytes());
-      const size_t kept = std::min(offsets.size() - 1, static_cast<size_t>(conversion.precision));
-      return Slice(budget, text, 0, offsets[kept]);
+      return Slice(budget, text, 0, runtime.characters.Offset(budget, text, conversion.precision));
     }
     case 'd':
     case 'i': {
@@ -271,6 +273,8 @@ Result<Text> Convert(Runtime& runtime, const Conversion& conversion, const Value
     }
     case 'f':
     case 'F':
+      // Hundreds of digits, each of them computed.
+      budget.Read(static_cast<size_t>(std::max(conversion.precision, int64_t{0})));
       if (!AsDouble(value, &number) || !std::isfinite(number))
         return Refuse("%f needs a finite number, found " + NameOf(value));
       return Text(std::string(conversion.plus && !std::signbit(number) ? "+" : "")
@@ -285,14 +289,14 @@ Result<Text> Convert(Runtime& runtime, const Conversion& conversion, const Value
 }  // namespace
 
 Result<Text> FormatPercent(Runtime& runtime, const Text& format, const Value& values) {
-  std::vector<Value> items{values};
+  std::span<const Value> items(&values, 1);
   auto* const* tuple = std::get_if<Sequence*>(&values);
   if (tuple != nullptr && (*tuple)->kind == SequenceKind::kTuple) items = (*tuple)->items;
   TextBuilder builder(runtime.budget());
   const std::string_view bytes = format.bytes();
   size_t next = 0;
   size_t at = 0;
-  while (at < bytes.size()) {
+  while (at < bytes.size() && runtime.budget().Spend(1)) {
     const size_t percent = std::min(bytes.find('%', at), bytes.size());
     builder.AddSlice(format, at, percent);
     at = percent;
@@ -306,7 +310,10 @@ Result<Text> FormatPercent(Runtime& runtime, const Text& format, const Value& va
     ASSIGN_OR_RETURN(const Conversion conversion, ReadConversion(bytes, &at));
     if (next == items.size()) return Refuse("not enough arguments for the format");
     ASSIGN_OR_RETURN(const Text text, Convert(runtime, conversion, items[next++]));
-    const int64_t padding = conversion.width - CharacterCount(text.bytes());
+    // A text longer than the width needs no count.
+    const bool wide = text.size() > 4 * static_cast<size_t>(conversion.width);
+    const int64_t padding =
+        wide ? 0 : conversion.width - runtime.characters.Count(runtime.budget(), text);
     const bool zeros = conversion.zero && !conversion.left && conversion.letter != 's';
     const std::string fill(static_cast<size_t>(std::max(padding, int64_t{0})), zeros ? '0' : ' ');
     const bool negative = zeros && text.bytes().starts_with('-');

@@ -44,42 +44,50 @@ void AppendHex(uint32_t value, int digits, std::string* out) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) *out += kHex[(value >> shift) & 15];
 }
 
-// Python's repr of a string. What Unicode calls unprintable is escaped as far as its control,
-// format, space and private ranges go.
-std::string ReprText(std::string_view bytes) {
+// Whether Python's repr writes a character as an escape: a quote or backslash, and what Unicode
+// calls unprintable, as far as its control, format, space and private ranges go.
+bool IsEscaped(char32_t c, char quote) {
+  return c == static_cast<char32_t>(quote) || c == '\\' || c < 0x20 || (c >= 0x7F && c <= 0xA0) ||
+         c == 0xAD ||
+         (c < 0x10000 && c > 0x20 &&
+          (IsSpace(c) || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+           (c >= 0x2060 && c <= 0x206F) || (c >= 0xE000 && c <= 0xF8FF) || c == 0xFEFF));
+}
+
+std::string ReprEscape(char32_t c) {
+  switch (c) {
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '\\': return "\\\\";
+    case '\'': return "\\'";
+    default: break;
+  }
+  std::string out = c < 0x100 ? "\\x" : "\\u";
+  AppendHex(c, c < 0x100 ? 2 : 4, &out);
+  return out;
+}
+
+// Python's repr of a string.
+void AddRepr(Budget& budget, std::string_view bytes, TextBuilder* builder) {
+  budget.Read(bytes.size());
   const bool has_single = bytes.find('\'') != std::string_view::npos;
   const bool has_double = bytes.find('"') != std::string_view::npos;
   const char quote = has_single && !has_double ? '"' : '\'';
-  std::string out(1, quote);
-  for (Characters characters(bytes); characters.Next();) {
-    const char32_t c = characters.code_point();
-    if (c == static_cast<char32_t>(quote) || c == '\\') {
-      out += '\\';
-      out += static_cast<char>(c);
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) {
-      out += "\\x";
-      AppendHex(c, 2, &out);
-    } else if (c > 0x20 && c < 0x10000 &&
-               (IsSpace(c) || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
-                (c >= 0x2060 && c <= 0x206F) || (c >= 0xE000 && c <= 0xF8FF) || c == 0xFEFF)) {
-      out += "\\u";
-      AppendHex(c, 4, &out);
-    } else {
-      out += bytes.substr(characters.begin(), characters.end() - characters.begin());
-    }
+  builder->Add(std::string(1, quote), Origin::kData);
+  size_t plain = 0;  // where the characters begin that are not yet added
+  for (Characters characters(bytes); characters.Next() && !budget.exhausted();) {
+    if (!IsEscaped(characters.code_point(), quote)) continue;
+    builder->Add(bytes.substr(plain, characters.begin() - plain), Origin::kData);
+    builder->Add(ReprEscape(characters.code_point()), Origin::kData);
+    plain = characters.end();
   }
-  return out + quote;
+  builder->Add(bytes.substr(plain), Origin::kData);
+  builder->Add(std::string(1, quote), Origin::kData);
 }
 
-// What str() and repr() say of values that are no collections.
+// What str() and repr() say of values that are neither texts nor collections.
 std::string ReprScalar(const Value& value) {
-  if (const Text* text = AsText(value)) return ReprText(text->bytes());
   if (IsUndefined(value)) return "Undefined";
   if (IsNone(value)) return "None";
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "True" : "False";
@@ -100,10 +108,12 @@ class Repr {
     auto* const* dict = std::get_if<Dict*>(&value);
     if (depth > kMaxValueDepth) return Put("...");
     if (sequence != nullptr) return WriteSequence(**sequence, depth);
+    if (const Text* text = AsText(value)) return AddRepr(budget_, text->bytes(), &builder_);
     if (dict == nullptr) return Put(ReprScalar(value));
     Put("{");
     const char* separator = "";
     for (const Dict::Entry& entry : (*dict)->entries()) {
+      if (budget_.exhausted()) return;
       Put(separator);
       separator = ", ";
       Write(entry.key, depth + 1);
@@ -130,6 +140,7 @@ class Repr {
     Put(tuple ? "(" : "[");
     const char* separator = "";
     for (const Value& item : sequence.items) {
+      if (budget_.exhausted()) return;
       Put(separator);
       separator = ", ";
       Write(item, depth + 1);
@@ -204,16 +215,22 @@ class JsonText {
   }
 
   void PutString(std::string_view bytes) {
-    std::string out(1, '"');
-    for (Characters characters(bytes); characters.Next();) {
+    budget_.Read(bytes.size());
+    Put("\"");
+    size_t plain = 0;  // where the characters begin that are not yet written
+    std::string escape;
+    for (Characters characters(bytes); characters.Next() && !budget_.exhausted();) {
       const char32_t c = characters.code_point();
-      if (c < 0x20 || c == '"' || c == '\\' || (style_.ascii && c >= 0x7F && c != 0x7F)) {
-        PutEscape(c, &out);
-      } else {
-        out += bytes.substr(characters.begin(), characters.end() - characters.begin());
-      }
+      const bool escaped = c < 0x20 || c == '"' || c == '\\' || (style_.ascii && c > 0x7F);
+      if (!escaped) continue;
+      Put(bytes.substr(plain, characters.begin() - plain));
+      escape.clear();
+      PutEscape(c, &escape);
+      Put(escape);
+      plain = characters.end();
     }
-    Put(out + '"');
+    Put(bytes.substr(plain));
+    Put("\"");
   }
 
   void NewLine(int depth) {
@@ -235,32 +252,36 @@ class JsonText {
     return Ok();
   }
 
-  // What a key is in JSON: always a string.
-  Result<std::string> KeyOf(const Value& key) const {
-    if (const Text* text = AsText(key)) return std::string(text->bytes());
-    if (IsNone(key)) return std::string("null");
-    if (const bool* flag = std::get_if<bool>(&key)) return std::string(*flag ? "true" : "false");
-    return ReprScalar(key);
+  // A key is a string in JSON, whatever it is here.
+  void PutKey(const Value& key) {
+    if (const Text* text = AsText(key)) return PutString(text->bytes());
+    if (IsNone(key)) return PutString("null");
+    if (const bool* flag = std::get_if<bool>(&key)) return PutString(*flag ? "true" : "false");
+    PutString(ReprScalar(key));
   }
 
   Status WriteDict(const Dict& dict, int depth) {
     if (dict.entries().empty()) return Put("{}"), Ok();
-    std::vector<const Dict::Entry*> entries;
-    for (const Dict::Entry& entry : dict.entries()) entries.push_back(&entry);
+    Counted<const Dict::Entry*> entries(budget_);
+    for (const Dict::Entry& entry : dict.entries())
+      if (!entries.Add(&entry)) break;
     if (style_.sorted) {
       for (const Dict::Entry* entry : entries)
         if (AsText(entry->key) == nullptr)
           return Status(ErrorCode::kInvalidArgument, "sort_keys expects keys that are strings");
-      std::sort(entries.begin(), entries.end(), [](const auto* a, const auto* b) {
-        return AsText(a->key)->bytes() < AsText(b->key)->bytes();
+      std::sort(entries.begin(), entries.end(), [this](const auto* a, const auto* b) {
+        const std::string_view left = AsText(a->key)->bytes();
+        const std::string_view right = AsText(b->key)->bytes();
+        budget_.Spend(1);
+        budget_.Scan(std::min(left.size(), right.size()));
+        return left < right;
       });
     }
     Put("{");
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i > 0) Put(style_.item_separator);
       NewLine(depth + 1);
-      ASSIGN_OR_RETURN(const std::string key, KeyOf(entries[i]->key));
-      PutString(key);
+      PutKey(entries[i]->key);
       Put(style_.key_separator);
       RETURN_IF_ERROR(Write(entries[i]->value, depth + 1));
     }
@@ -280,7 +301,7 @@ Text ToText(Budget& budget, const Value& value) {
   if (const Text* text = AsText(value)) return *text;
   if (IsUndefined(value)) return Text();
   if (std::get_if<Sequence*>(&value) == nullptr && std::get_if<Dict*>(&value) == nullptr)
-    return Text(ReprScalar(value), Origin::kData);
+    return MakeText(budget, ReprScalar(value), Origin::kData);
   Repr repr(budget);
   repr.Write(value, 0);
   return repr.Take();

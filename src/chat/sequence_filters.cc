@@ -1,11 +1,13 @@
 // The filters that work on collections.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "chat/arguments.h"
 #include "chat/builtins.h"
+#include "chat/operators.h"
 #include "chat/python_format.h"
 #include "chat/text_operations.h"
 
@@ -19,11 +21,12 @@ Status Refuse(std::string message) {
 
 // `item.a.b` for the attribute "a.b"; numbers are indices. Undefined or none: the item itself.
 Result<Value> Attribute(Runtime& runtime, const Value& item, const Value& attribute) {
+  runtime.budget().Spend(1);
   if (IsUndefined(attribute) || IsNone(attribute)) return item;
   const Text* path = AsText(attribute);
   if (path == nullptr) return GetItem(runtime, item, attribute);
   Value value = item;
-  for (const TextRange part : SplitAt(path->bytes(), ".", -1)) {
+  for (const TextRange part : SplitAt(runtime.budget(), path->bytes(), ".", -1)) {
     const std::string name(path->bytes().substr(part.begin, part.end - part.begin));
     const bool number = !name.empty() && name.size() < 10 &&
                         name.find_first_not_of("0123456789") == std::string::npos;
@@ -50,9 +53,8 @@ struct Keyed {
 };
 
 // Merges sorted runs of `width`: stable, and safe whatever Compare says, which may also fail.
-Status MergeRuns(Runtime& runtime, std::vector<Keyed>* items, size_t width) {
-  std::vector<Keyed> merged;
-  merged.reserve(items->size());
+Status MergeRuns(Runtime& runtime, Counted<Keyed>* items, size_t width) {
+  Counted<Keyed> merged(runtime.budget());
   for (size_t begin = 0; begin < items->size(); begin += 2 * width) {
     size_t left = begin;
     const size_t middle = std::min(begin + width, items->size());
@@ -65,15 +67,14 @@ Status MergeRuns(Runtime& runtime, std::vector<Keyed>* items, size_t width) {
                          Compare((*items)[right].key, (*items)[left].key, runtime.budget()));
         take_right = order < 0;
       }
-      merged.push_back((*items)[take_right ? right++ : left++]);
+      if (!merged.Add((*items)[take_right ? right++ : left++])) return runtime.budget().status();
     }
-    if (runtime.budget().exhausted()) return runtime.budget().status();
   }
   *items = std::move(merged);
   return Ok();
 }
 
-Result<Value> SortedList(Runtime& runtime, std::vector<Keyed> items, const Value& reverse) {
+Result<Value> SortedList(Runtime& runtime, Counted<Keyed> items, const Value& reverse) {
   // Python reverses, sorts and reverses again: equal items keep their order.
   if (IsTrue(reverse)) std::reverse(items.begin(), items.end());
   for (size_t width = 1; width < items.size(); width *= 2)
@@ -84,20 +85,20 @@ Result<Value> SortedList(Runtime& runtime, std::vector<Keyed> items, const Value
   return Value(list);
 }
 
-Result<std::vector<Keyed>> WithKeys(Runtime& runtime, const Value& self, const Value& attribute,
-                                    const Value& exact) {
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, self));
-  std::vector<Keyed> keyed;
+Result<Counted<Keyed>> WithKeys(Runtime& runtime, const Value& self, const Value& attribute,
+                                const Value& exact) {
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, self));
+  Counted<Keyed> keyed(runtime.budget());
   for (const Value& item : items) {
     ASSIGN_OR_RETURN(Value key, SortKey(runtime, item, attribute, exact));
-    keyed.push_back({std::move(key), item});
+    if (!keyed.Add({std::move(key), item})) break;
   }
   return keyed;
 }
 
 Result<Value> Sort(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"reverse", "case_sensitive", "attribute"}));
-  ASSIGN_OR_RETURN(std::vector<Keyed> items, WithKeys(runtime, self, values[2], values[1]));
+  ASSIGN_OR_RETURN(Counted<Keyed> items, WithKeys(runtime, self, values[2], values[1]));
   return SortedList(runtime, std::move(items), values[0]);
 }
 
@@ -107,12 +108,12 @@ Result<Value> DictSort(Runtime& runtime, const Value& self, const Arguments& arg
   if (dict == nullptr) return Refuse("expected a dict, found " + std::string(TypeName(self)));
   const std::string_view by = AsText(values[1]) ? AsText(values[1])->bytes() : "key";
   if (by != "key" && by != "value") return Refuse("expected to sort by 'key' or 'value'");
-  std::vector<Keyed> items;
+  Counted<Keyed> items(runtime.budget());
   for (const Dict::Entry& entry : (*dict)->entries()) {
     ASSIGN_OR_RETURN(Value key,
                      SortKey(runtime, by == "key" ? entry.key : entry.value, None{}, values[0]));
-    items.push_back(
-        {std::move(key), runtime.heap.NewSequence(SequenceKind::kTuple, {entry.key, entry.value})});
+    Value pair = runtime.heap.NewSequence(SequenceKind::kTuple, {entry.key, entry.value});
+    if (!items.Add({std::move(key), std::move(pair)})) break;
   }
   return SortedList(runtime, std::move(items), values[2]);
 }
@@ -120,10 +121,11 @@ Result<Value> DictSort(Runtime& runtime, const Value& self, const Arguments& arg
 template <int kSign>
 Result<Value> Extreme(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"case_sensitive", "attribute"}));
-  ASSIGN_OR_RETURN(const std::vector<Keyed> items, WithKeys(runtime, self, values[1], values[0]));
+  ASSIGN_OR_RETURN(const Counted<Keyed> items, WithKeys(runtime, self, values[1], values[0]));
   if (items.empty()) return Value(Undefined{});
   const Keyed* best = &items[0];
   for (const Keyed& item : items) {
+    if (!runtime.budget().Spend(1)) break;
     ASSIGN_OR_RETURN(const int order, Compare(item.key, best->key, runtime.budget()));
     if (order * kSign > 0) best = &item;
   }
@@ -132,56 +134,69 @@ Result<Value> Extreme(Runtime& runtime, const Value& self, const Arguments& argu
 
 Result<Value> Unique(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"case_sensitive", "attribute"}));
-  ASSIGN_OR_RETURN(const std::vector<Keyed> items, WithKeys(runtime, self, values[1], values[0]));
+  Budget& budget = runtime.budget();
+  ASSIGN_OR_RETURN(const Counted<Keyed> items, WithKeys(runtime, self, values[1], values[0]));
+  constexpr int64_t kNodeBytes = 80;  // of the set below, with what the allocator adds
+  const int64_t node_bytes = kNodeBytes * static_cast<int64_t>(items.size());
+  if (!budget.Hold(node_bytes)) return budget.status();
   Sequence* unique = runtime.heap.NewSequence(SequenceKind::kGenerator);
-  std::vector<const Keyed*> seen;
+  std::set<Value, KeyLess> seen;  // what can be a key
+  Counted<Value> others(budget);  // and what cannot, searched for one by one
   for (const Keyed& item : items) {
-    const bool known = std::any_of(seen.begin(), seen.end(), [&](const Keyed* other) {
-      return Equal(other->key, item.key, runtime.budget());
-    });
-    if (known) continue;
-    seen.push_back(&item);
-    runtime.heap.Append(*unique, item.item);
+    if (!budget.Spend(1)) break;
+    bool known = false;
+    if (IsKey(item.key)) {
+      SpendLookup(budget, seen.size(), item.key);
+      known = !seen.insert(item.key).second;
+    } else {
+      known = std::any_of(others.begin(), others.end(), [&](const Value& other) {
+        return budget.exhausted() || Equal(other, item.key, budget);
+      });
+      if (!known) others.Add(item.key);
+    }
+    if (!known) runtime.heap.Append(*unique, item.item);
   }
+  budget.Return(node_bytes);
   return Value(unique);
 }
 
-Result<Value> LengthFilter(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> LengthFilter(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
-  ASSIGN_OR_RETURN(const int64_t length, Length(self));
+  ASSIGN_OR_RETURN(const int64_t length, Length(runtime, self));
   return Value(length);
 }
 
 Result<Value> First(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, self));
-  return items.empty() ? Value(Undefined{}) : items.front();
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, self));
+  return items.empty() ? Value(Undefined{}) : items[0];
 }
 
 Result<Value> Last(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, self));
-  return items.empty() ? Value(Undefined{}) : items.back();
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, self));
+  return items.empty() ? Value(Undefined{}) : items[items.size() - 1];
 }
 
 Result<Value> List(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
-  ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(runtime, self));
-  return Value(runtime.heap.NewSequence(SequenceKind::kList, std::move(items)));
+  ASSIGN_OR_RETURN(Counted<Value> items, Iterate(runtime, self));
+  return Value(runtime.heap.NewSequence(SequenceKind::kList, std::move(items).Release()));
 }
 
 Result<Value> ReverseFilter(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
-  ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(runtime, self));
+  ASSIGN_OR_RETURN(Counted<Value> items, Iterate(runtime, self));
   std::reverse(items.begin(), items.end());
   if (AsText(self) != nullptr) return Value(JoinTexts(runtime, Text(), items));
-  return Value(runtime.heap.NewSequence(SequenceKind::kGenerator, std::move(items)));
+  return Value(runtime.heap.NewSequence(SequenceKind::kGenerator, std::move(items).Release()));
 }
 
 Result<Value> Join(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"d", "attribute"}));
-  ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(runtime, self));
+  ASSIGN_OR_RETURN(Counted<Value> items, Iterate(runtime, self));
   for (Value& item : items) {
+    if (runtime.budget().exhausted()) break;
     ASSIGN_OR_RETURN(item, Attribute(runtime, item, values[1]));
   }
   return Value(JoinTexts(runtime, ToText(runtime.budget(), values[0]), items));
@@ -194,6 +209,7 @@ Result<Value> Items(Runtime& runtime, const Value& self, const Arguments& argume
   const auto* dict = std::get_if<Dict*>(&self);
   if (dict == nullptr) return Refuse("expected a dict, found " + std::string(TypeName(self)));
   for (const Dict::Entry& entry : (*dict)->entries()) {
+    if (runtime.budget().exhausted()) break;
     runtime.heap.Append(*items,
                         runtime.heap.NewSequence(SequenceKind::kTuple, {entry.key, entry.value}));
   }
@@ -202,11 +218,11 @@ Result<Value> Items(Runtime& runtime, const Value& self, const Arguments& argume
 
 Result<Value> Sum(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"attribute", "start"}));
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, self));
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, self));
   int64_t whole = 0;
   double real = 0;
   bool is_whole = true;
-  for (size_t i = 0; i <= items.size(); ++i) {
+  for (size_t i = 0; i <= items.size() && runtime.budget().Spend(1); ++i) {
     Value value = IsUndefined(values[1]) ? Value(int64_t{0}) : values[1];
     if (i > 0) {
       ASSIGN_OR_RETURN(value, Attribute(runtime, items[i - 1], values[0]));
@@ -230,17 +246,18 @@ Result<Value> Default(Runtime&, const Value& self, const Arguments& arguments) {
   return arguments.values.empty() ? Value(Text()) : values[0];
 }
 
-Result<Value> Attr(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> Attr(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"name"}, 1));
   const Text* name = AsText(values[0]);
   if (name == nullptr) return Refuse("expected the name of an attribute");
   // Items of dictionaries are no attributes.
   if (std::get_if<Dict*>(&self) != nullptr) return Value(Undefined{});
-  return GetAttribute(self, name->bytes());
+  return GetAttribute(runtime, self, name->bytes());
 }
 
 // The arguments from `from` on, for a filter or test that is called by name.
-Arguments Rest(const Arguments& arguments, size_t from) {
+Arguments Rest(Budget& budget, const Arguments& arguments, size_t from) {
+  budget.Spend(static_cast<int64_t>(arguments.values.size()));
   Arguments rest = arguments;
   rest.values.erase(rest.values.begin(), rest.values.begin() + static_cast<std::ptrdiff_t>(from));
   return rest;
@@ -249,10 +266,11 @@ Arguments Rest(const Arguments& arguments, size_t from) {
 Result<Value> Map(Runtime& runtime, const Value& self, const Arguments& arguments) {
   Sequence* mapped = runtime.heap.NewSequence(SequenceKind::kGenerator);
   if (!IsTrue(self)) return Value(mapped);  // as Jinja: nothing, also of none
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, self));
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, self));
   if (arguments.positional() == 0) {
     ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"attribute", "default"}, 1));
     for (const Value& item : items) {
+      if (runtime.budget().exhausted()) break;
       ASSIGN_OR_RETURN(Value value, Attribute(runtime, item, values[0]));
       runtime.heap.Append(*mapped, IsUndefined(value) ? values[1] : value);
     }
@@ -261,8 +279,16 @@ Result<Value> Map(Runtime& runtime, const Value& self, const Arguments& argument
   const Text* name = AsText(arguments.values[0]);
   const Filter* filter = name == nullptr ? nullptr : FindFilter(name->bytes());
   if (filter == nullptr) return Refuse("expected the name of a filter, or an attribute");
-  const Arguments rest = Rest(arguments, 1);
+  // A filter that is told to call filters that call filters.
+  const Level level(&runtime.depth);
+  if (runtime.depth > kMaxValueDepth) {
+    return Status(ErrorCode::kResourceExhausted,
+                  "filters are nested too deeply; expected at most " +
+                      std::to_string(kMaxValueDepth) + " levels");
+  }
+  const Arguments rest = Rest(runtime.budget(), arguments, 1);
   for (const Value& item : items) {
+    if (!runtime.budget().Spend(1)) break;
     ASSIGN_OR_RETURN(const Value value, filter->function(runtime, item, rest));
     runtime.heap.Append(*mapped, value);
   }
@@ -274,7 +300,7 @@ template <bool kWanted, bool kByAttribute>
 Result<Value> Select(Runtime& runtime, const Value& self, const Arguments& arguments) {
   Sequence* selected = runtime.heap.NewSequence(SequenceKind::kGenerator);
   if (!IsTrue(self)) return Value(selected);  // as Jinja: nothing, also of none
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, self));
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, self));
   constexpr size_t kTestAt = kByAttribute ? 1 : 0;
   if (kByAttribute && arguments.positional() == 0)
     return Refuse("expected the name of an attribute");
@@ -284,9 +310,10 @@ Result<Value> Select(Runtime& runtime, const Value& self, const Arguments& argum
     const Text* name = AsText(arguments.values[kTestAt]);
     test = name == nullptr ? nullptr : FindValueTest(name->bytes());
     if (test == nullptr) return Refuse("expected the name of a test");
-    rest = Rest(arguments, kTestAt + 1);
+    rest = Rest(runtime.budget(), arguments, kTestAt + 1);
   }
   for (const Value& item : items) {
+    if (!runtime.budget().Spend(1)) break;
     Value value = item;
     if (kByAttribute) {
       ASSIGN_OR_RETURN(value, Attribute(runtime, item, arguments.values[0]));
@@ -306,6 +333,7 @@ Result<Value> Lazy(Runtime& runtime, const Value& self, const Arguments& argumen
   if (result.ok() || result.status().code() != ErrorCode::kInvalidArgument) return result;
   Sequence* generator = runtime.heap.NewSequence(SequenceKind::kGenerator);
   generator->error = result.status().message();
+  runtime.budget().Hold(static_cast<int64_t>(generator->error.size()));
   return Value(generator);
 }
 

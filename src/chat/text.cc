@@ -1,7 +1,5 @@
 #include "chat/text.h"
 
-#include <string.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +7,22 @@
 
 namespace skald::chat {
 
+namespace {
+
+// Reads all bytes, not up to the first that is not ASCII: that is ten times as fast.
+bool IsAscii(std::string_view text) {
+  uint8_t all = 0;
+  for (const char c : text) all |= static_cast<uint8_t>(c);
+  return all < 0x80;
+}
+
+}  // namespace
+
 Text::Rep::Rep(Budget* owner, std::string text, std::vector<TextRange> ranges)
-    : budget(owner), bytes(std::move(text)), from_template(std::move(ranges)) {}
+    : budget(owner),
+      bytes(std::move(text)),
+      from_template(std::move(ranges)),
+      ascii(IsAscii(bytes)) {}
 
 Text::Rep::~Rep() {
   if (budget != nullptr) budget->Return(charged);
@@ -68,7 +80,13 @@ void TextBuilder::AddSlice(const Text& text, size_t begin, size_t end) {
 
 Text TextBuilder::Take(Markup markup) {
   if (bytes_.empty() && markup == Markup::kNo) return Text();
-  Grow(sizeof(Text::Rep));  // of many small texts that is most of the memory
+  // Of many small texts this is most of the memory, with what the allocator and sharing add; longer
+  // ones have one or two blocks more.
+  constexpr size_t kSharedBytes = 32;
+  constexpr size_t kBlockBytes = 16;
+  Grow(sizeof(Text::Rep) + kSharedBytes + (bytes_.size() < kBlockBytes ? 0 : 2 * kBlockBytes));
+  if (bytes_.capacity() > bytes_.size() + bytes_.size() / 4) bytes_.shrink_to_fit();
+  if (from_template_.capacity() > 2 * from_template_.size()) from_template_.shrink_to_fit();
   auto rep = std::make_shared<Text::Rep>(budget_, std::move(bytes_), std::move(from_template_));
   rep->markup = markup;
   rep->charged = charged_;
@@ -76,6 +94,12 @@ Text TextBuilder::Take(Markup markup) {
   from_template_.clear();
   charged_ = 0;
   return Text(std::move(rep));
+}
+
+Text MakeText(Budget& budget, std::string_view bytes, Origin origin) {
+  TextBuilder builder(budget);
+  builder.Add(bytes, origin);
+  return builder.Take();
 }
 
 Text Slice(Budget& budget, const Text& text, size_t begin, size_t end) {
@@ -135,39 +159,72 @@ bool Characters::Next() {
   return true;
 }
 
+size_t LastCharacter(std::string_view text) {
+  // A character has four bytes at most; only its first is no continuation byte, so what is
+  // well-formed up to the end is what Characters finds there, too.
+  for (size_t length = 1; length <= 4 && length <= text.size(); ++length) {
+    const size_t begin = text.size() - length;
+    if ((static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) continue;
+    const Utf8Sequence sequence = ReadUtf8(text.substr(begin));
+    const bool whole = sequence.kind == Utf8Sequence::Kind::kWellFormed &&
+                       static_cast<size_t>(sequence.length) == length;
+    return whole ? begin : text.size() - 1;
+  }
+  return text.size() - 1;
+}
+
+namespace {
+
+constexpr int64_t kMarkEvery = 256;
+
+}  // namespace
+
+bool CharacterIndex::Prepare(Budget& budget, const Text& text) {
+  if (text_.Shares(text)) return true;
+  if (!budget.Read(text.size())) return false;
+  text_ = text;
+  marks_.clear();
+  count_ = 0;
+  for (Characters characters(text.bytes()); characters.Next(); ++count_)
+    if (count_ % kMarkEvery == 0) marks_.push_back(characters.begin());
+  return true;
+}
+
+int64_t CharacterIndex::Count(Budget& budget, const Text& text) {
+  if (text.is_ascii()) return static_cast<int64_t>(text.size());
+  return Prepare(budget, text) ? count_ : 0;
+}
+
+size_t CharacterIndex::Offset(Budget& budget, const Text& text, int64_t at) {
+  if (text.is_ascii()) return std::min(text.size(), static_cast<size_t>(at));
+  size_t from = 0;
+  int64_t steps = at;
+  if (at >= kMarkEvery) {
+    if (!Prepare(budget, text)) return 0;
+    if (at >= count_) return text.size();
+    from = marks_[static_cast<size_t>(at / kMarkEvery)];
+    steps = at % kMarkEvery;
+  }
+  budget.Read(static_cast<size_t>(steps));
+  Characters characters(text.bytes().substr(from));
+  while (steps-- > 0 && characters.Next()) {
+  }
+  return from + characters.end();
+}
+
 std::string Quoted(std::string_view text) {
+  constexpr size_t kMaxBytes = 100;
   std::string quoted(1, '\'');
-  quoted.append(text).push_back('\'');
+  quoted.append(text.substr(0, kMaxBytes));
+  if (text.size() > kMaxBytes) quoted += "...";
+  quoted += '\'';
   return quoted;
-}
-
-int64_t CharacterCount(std::string_view text) {
-  int64_t count = 0;
-  for (Characters characters(text); characters.Next();) ++count;
-  return count;
-}
-
-std::vector<size_t> CharacterOffsets(std::string_view text) {
-  std::vector<size_t> offsets;
-  offsets.reserve(text.size() + 1);
-  for (Characters characters(text); characters.Next();) offsets.push_back(characters.begin());
-  offsets.push_back(text.size());
-  return offsets;
 }
 
 bool IsSpace(char32_t c) {
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
          c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
          c == 0x205F || c == 0x3000;
-}
-
-size_t Find(std::string_view text, std::string_view needle, size_t from) {
-  if (from > text.size()) return std::string_view::npos;
-  if (needle.empty()) return from;
-  // The C library's search is linear in the worst case, string_view::find is not.
-  const void* found = memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
-  if (found == nullptr) return std::string_view::npos;
-  return static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
 
 }  // namespace skald::chat

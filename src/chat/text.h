@@ -42,6 +42,10 @@ class Text {
   /// Who wrote the byte at `at`. O(log n) of the ranges.
   Origin OriginAt(size_t at) const;
   bool is_markup() const { return rep_ && rep_->markup == Markup::kYes; }
+  /// Whether each character is one byte.
+  bool is_ascii() const { return !rep_ || rep_->ascii; }
+  /// Whether both are the same text, not only equal: told at once.
+  bool Shares(const Text& other) const { return rep_ == other.rep_; }
 
  private:
   friend class TextBuilder;
@@ -55,6 +59,7 @@ class Text {
     std::string bytes;
     std::vector<TextRange> from_template;
     Markup markup = Markup::kNo;
+    bool ascii;
     int64_t charged = 0;
   };
   explicit Text(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
@@ -89,6 +94,9 @@ class TextBuilder {
   int64_t charged_ = 0;
 };
 
+/// A text of its own, counted by the budget.
+Text MakeText(Budget& budget, std::string_view bytes, Origin origin);
+
 /// Bytes [begin, end) of `text`, with their origin; the whole text costs nothing. Keeps Markup.
 Text Slice(Budget& budget, const Text& text, size_t begin, size_t end);
 
@@ -117,16 +125,31 @@ class Characters {
   char32_t code_point_ = 0;
 };
 
-/// 'text', for messages.
+/// Where the last of the characters of `text`, which is not empty, begins: as Characters counts.
+size_t LastCharacter(std::string_view text);
+
+/// Finds characters of texts by their number. The text asked for last is kept with a mark at every
+/// 256th character, so that a loop over the numbers costs a constant for each.
+class CharacterIndex {
+ public:
+  /// Number of characters.
+  int64_t Count(Budget& budget, const Text& text);
+  /// Where character `at` begins, or the end of the text if there are not so many; `at` is not
+  /// negative. 0 if the budget is passed.
+  size_t Offset(Budget& budget, const Text& text, int64_t at);
+
+ private:
+  bool Prepare(Budget& budget, const Text& text);
+
+  Text text_;
+  std::vector<size_t> marks_;  // a fortieth of the text at most: not counted
+  int64_t count_ = 0;
+};
+
+/// 'text', for messages: at most its first 100 bytes.
 std::string Quoted(std::string_view text);
 
-/// Number of characters.
-int64_t CharacterCount(std::string_view text);
-/// Byte offsets of the characters, and at the end the size of the text.
-std::vector<size_t> CharacterOffsets(std::string_view text);
 /// What Python's str.isspace says of a character.
 bool IsSpace(char32_t c);
-/// First place of `needle` in `text` at or after `from`, or npos. Linear time.
-size_t Find(std::string_view text, std::string_view needle, size_t from);
 
 }  // namespace skald::chat

@@ -79,13 +79,14 @@ Result<Value> Indent(Runtime& runtime, const Value& self, const Arguments& argum
     indentation =
         Text(std::string(static_cast<size_t>(std::max(width, int64_t{0})), ' '), Origin::kTemplate);
   }
-  TextBuilder builder(runtime.budget());
+  Budget& budget = runtime.budget();
+  TextBuilder builder(budget);
   if (IsTrue(values[1])) builder.Add(indentation);
   // Jinja adds a newline before it splits: what ends in one keeps an empty last line.
-  std::vector<TextRange> lines = SplitLines(text->bytes());
-  const bool ends_in_newline = !lines.empty() && lines.back().end < text->size();
-  if (lines.empty() || ends_in_newline) lines.push_back({text->size(), text->size()});
-  for (size_t i = 0; i < lines.size(); ++i) {
+  Pieces lines = SplitLines(budget, text->bytes());
+  const bool ends_in_newline = !lines.empty() && lines[lines.size() - 1].end < text->size();
+  if (lines.empty() || ends_in_newline) lines.Add({text->size(), text->size()});
+  for (size_t i = 0; i < lines.size() && !budget.exhausted(); ++i) {
     if (i > 0) builder.Add("\n", Origin::kTemplate);
     const bool blank = lines[i].begin == lines[i].end;
     if (i > 0 && (!blank || IsTrue(values[2]))) builder.Add(indentation);

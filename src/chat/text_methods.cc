@@ -7,6 +7,7 @@
 #include "chat/builtins.h"
 #include "chat/letter_case.h"
 #include "chat/python_format.h"
+#include "chat/search.h"
 #include "chat/text_operations.h"
 
 namespace skald::chat {
@@ -34,6 +35,16 @@ Result<Value> CaseMethod(Runtime& runtime, const Value& self, const Arguments& a
   return Value(ChangeCase(runtime.budget(), Self(self), kChange));
 }
 
+// Where `part` stands in `text`, first or last; npos if it does not.
+template <Ends kFrom>
+size_t Place(Budget& budget, std::string_view text, std::string_view part) {
+  if (part.empty()) return kFrom == Ends::kRight ? text.size() : 0;
+  if (part.size() > text.size()) return std::string_view::npos;
+  budget.Scan(text.size());
+  const Needle needle(part);
+  return kFrom == Ends::kRight ? needle.FindLast(text) : needle.Find(text, 0);
+}
+
 // "a,b,c".split(",", limit); from the right for rsplit.
 template <Ends kFrom>
 Result<Value> SplitMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -45,13 +56,14 @@ Result<Value> SplitMethod(Runtime& runtime, const Value& self, const Arguments& 
   int64_t limit = given == nullptr ? -1 : *given;
   const Text& text = Self(self);
   const bool from_right = kFrom == Ends::kRight && limit >= 0;
-  std::vector<TextRange> pieces;
+  Budget& budget = runtime.budget();
+  Pieces pieces(budget);
   const Text* separator = AsText(values[0]);
   if (separator != nullptr) {
     if (separator->empty()) return Status(ErrorCode::kInvalidArgument, "empty separator");
-    pieces = SplitAt(text.bytes(), separator->bytes(), from_right ? -1 : limit);
+    pieces = SplitAt(budget, text.bytes(), separator->bytes(), from_right ? -1 : limit);
   } else if (IsUndefined(values[0]) || IsNone(values[0])) {
-    pieces = SplitAtSpace(text.bytes(), from_right ? -1 : limit);
+    pieces = SplitAtSpace(budget, text.bytes(), from_right ? -1 : limit);
   } else {
     return ExpectString(values[0]);
   }
@@ -59,15 +71,17 @@ Result<Value> SplitMethod(Runtime& runtime, const Value& self, const Arguments& 
   if (from_right && pieces.size() > kept) {
     const size_t joined = pieces.size() - kept + 1;  // first pieces that stay one
     pieces[joined - 1].begin = pieces[0].begin;
-    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(joined) - 1);
-    if (separator == nullptr) pieces[0].begin = 0;  // the white space in front stays
+    std::vector<TextRange>& all = pieces.items();
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(joined) - 1);
   }
+  // White space in front stays, once there were as many splits as asked for.
+  if (from_right && separator == nullptr && pieces.size() == kept) pieces[0].begin = 0;
   return ToList(runtime, text, pieces);
 }
 
 Result<Value> SplitLinesMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
-  return ToList(runtime, Self(self), SplitLines(Self(self).bytes()));
+  return ToList(runtime, Self(self), SplitLines(runtime.budget(), Self(self).bytes()));
 }
 
 // "a=b".partition("="): what is before, the separator, what is behind.
@@ -78,9 +92,8 @@ Result<Value> PartitionMethod(Runtime& runtime, const Value& self, const Argumen
   if (separator == nullptr || separator->empty()) return ExpectString(values[0]);
   const Text& text = Self(self);
   const std::string_view bytes = text.bytes();
-  const size_t found =
-      kFrom == Ends::kRight ? bytes.rfind(separator->bytes()) : Find(bytes, separator->bytes(), 0);
   Budget& budget = runtime.budget();
+  const size_t found = Place<kFrom>(budget, bytes, separator->bytes());
   std::vector<Value> parts;
   if (found == std::string_view::npos) {
     parts = {text, Text(), Text()};
@@ -94,10 +107,11 @@ Result<Value> PartitionMethod(Runtime& runtime, const Value& self, const Argumen
 }
 
 template <Ends kEnd>
-Result<Value> BeginsOrEnds(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> BeginsOrEnds(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"prefix"}, 1));
   const std::string_view text = Self(self).bytes();
-  const auto matches = [text](const Text& part) {
+  const auto matches = [&runtime, text](const Text& part) {
+    runtime.budget().Scan(part.size());
     return kEnd == Ends::kLeft ? text.starts_with(part.bytes()) : text.ends_with(part.bytes());
   };
   if (const Text* part = AsText(values[0])) return Value(matches(*part));
@@ -107,6 +121,7 @@ Result<Value> BeginsOrEnds(Runtime&, const Value& self, const Arguments& argumen
   for (const Value& candidate : (*sequence)->items) {
     const Text* part = AsText(candidate);
     if (part == nullptr) return ExpectString(candidate);
+    if (!runtime.budget().Spend(1)) break;
     if (matches(*part)) return Value(true);
   }
   return Value(false);
@@ -117,6 +132,7 @@ Result<Value> RemoveAffix(Runtime& runtime, const Value& self, const Arguments& 
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"affix"}, 1));
   const Text* affix = AsText(values[0]);
   if (affix == nullptr) return ExpectString(values[0]);
+  runtime.budget().Scan(affix->size());
   const Text& text = Self(self);
   const bool left = kEnd == Ends::kLeft;
   const bool there =
@@ -139,22 +155,25 @@ Result<Value> ReplaceMethod(Runtime& runtime, const Value& self, const Arguments
 
 Result<Value> JoinMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"iterable"}, 1));
-  ASSIGN_OR_RETURN(const std::vector<Value> items, Iterate(runtime, values[0]));
+  ASSIGN_OR_RETURN(const Counted<Value> items, Iterate(runtime, values[0]));
   for (const Value& item : items)
     if (AsText(item) == nullptr) return ExpectString(item);
   return Value(JoinTexts(runtime, Self(self), items));
 }
 
 template <Ends kFrom>
-Result<Value> FindMethod(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> FindMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"sub"}, 1));
   const Text* part = AsText(values[0]);
   if (part == nullptr) return ExpectString(values[0]);
   const std::string_view text = Self(self).bytes();
-  const size_t found =
-      kFrom == Ends::kRight ? text.rfind(part->bytes()) : Find(text, part->bytes(), 0);
+  const size_t found = Place<kFrom>(runtime.budget(), text, part->bytes());
   if (found == std::string_view::npos) return Value(int64_t{-1});
-  return Value(CharacterCount(text.substr(0, found)));
+  if (Self(self).is_ascii()) return Value(static_cast<int64_t>(found));
+  int64_t count = 0;
+  runtime.budget().Read(found);
+  for (Characters characters(text.substr(0, found)); characters.Next();) ++count;
+  return Value(count);
 }
 
 Result<Value> IndexMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -164,21 +183,22 @@ Result<Value> IndexMethod(Runtime& runtime, const Value& self, const Arguments& 
   return found;
 }
 
-Result<Value> CountMethod(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> CountMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"sub"}, 1));
   const Text* part = AsText(values[0]);
   if (part == nullptr) return ExpectString(values[0]);
-  const std::string_view text = Self(self).bytes();
-  if (part->empty()) return Value(CharacterCount(text) + 1);
-  return Value(static_cast<int64_t>(SplitAt(text, part->bytes(), -1).size()) - 1);
+  if (!part->empty()) return Value(CountOf(runtime.budget(), Self(self).bytes(), part->bytes()));
+  ASSIGN_OR_RETURN(const int64_t characters, Length(runtime, self));
+  return Value(characters + 1);
 }
 
 // Tests of all characters of a string that is not empty.
 template <bool (*kTest)(char32_t)>
-Result<Value> AllMethod(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> AllMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
   Characters characters(Self(self).bytes());
   if (Self(self).empty()) return Value(false);
+  runtime.budget().Read(Self(self).size());
   while (characters.Next())
     if (!kTest(characters.code_point())) return Value(false);
   return Value(true);
@@ -190,9 +210,10 @@ bool IsAlphaOrDigit(char32_t c) { return IsAlpha(c) || IsDigit(c); }
 
 // Whether there are letters with case, and all of them are of this case.
 template <bool kUpperCase>
-Result<Value> IsCaseMethod(Runtime&, const Value& self, const Arguments& arguments) {
+Result<Value> IsCaseMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   RETURN_IF_ERROR(Bind(arguments, {}).status());
   bool found = false;
+  runtime.budget().Read(Self(self).size());
   for (Characters characters(Self(self).bytes()); characters.Next();) {
     const char32_t c = characters.code_point();
     if ((kUpperCase ? ToUpper(c) : ToLower(c)) != c) return Value(false);
@@ -208,7 +229,7 @@ Result<Value> FormatMethod(Runtime& runtime, const Value& self, const Arguments&
   TextBuilder builder(runtime.budget());
   size_t automatic = 0;
   size_t at = 0;
-  while (at < bytes.size()) {
+  while (at < bytes.size() && runtime.budget().Spend(1)) {
     const size_t brace = std::min(bytes.find_first_of("{}", at), bytes.size());
     builder.AddSlice(format, at, brace);
     if (brace == bytes.size()) break;
@@ -233,6 +254,8 @@ Result<Value> FormatMethod(Runtime& runtime, const Value& self, const Arguments&
       for (const char digit : field) number = number * 10 + static_cast<size_t>(digit - '0');
       if (number < arguments.positional()) place = number;
     } else {
+      constexpr size_t kNamesPerStep = 8;
+      runtime.budget().Spend(static_cast<int64_t>(arguments.names.size() / kNamesPerStep));
       const auto found = std::find(arguments.names.begin(), arguments.names.end(), field);
       if (found != arguments.names.end())
         place = arguments.positional() + static_cast<size_t>(found - arguments.names.begin());

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
+#include <span>
+#include <string_view>
 
 #include "chat/builtins.h"
 #include "chat/text.h"
@@ -30,17 +30,22 @@ Text ChangeCase(Budget& budget, const Text& text, CaseChange change);
 /// Python's replace; `count` below 0 is all.
 Text Replace(Budget& budget, const Text& text, const Text& from, const Text& to, int64_t count);
 
-/// Python's split at `separator`, at most `limit` times (below 0: always), as ranges of `text`.
-std::vector<TextRange> SplitAt(std::string_view text, std::string_view separator, int64_t limit);
+/// Pieces of a text.
+using Pieces = Counted<TextRange>;
+
+/// Python's split at `separator`, which is not empty, at most `limit` times (below 0: always).
+Pieces SplitAt(Budget& budget, std::string_view text, std::string_view separator, int64_t limit);
 /// Python's split at white space.
-std::vector<TextRange> SplitAtSpace(std::string_view text, int64_t limit);
+Pieces SplitAtSpace(Budget& budget, std::string_view text, int64_t limit);
 /// Python's splitlines.
-std::vector<TextRange> SplitLines(std::string_view text);
+Pieces SplitLines(Budget& budget, std::string_view text);
+/// How often `part`, which is not empty, stands in `text`, without overlap.
+int64_t CountOf(Budget& budget, std::string_view text, std::string_view part);
 
 /// The pieces as a list of texts.
-Value ToList(Runtime& runtime, const Text& text, const std::vector<TextRange>& pieces);
+Value ToList(Runtime& runtime, const Text& text, const Pieces& pieces);
 
 /// `separator`.join(items), each item as str() gives it.
-Text JoinTexts(Runtime& runtime, const Text& separator, const std::vector<Value>& items);
+Text JoinTexts(Runtime& runtime, const Text& separator, std::span<const Value> items);
 
 }  // namespace skald::chat

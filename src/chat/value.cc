@@ -1,6 +1,8 @@
 #include "chat/value.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "base/status_macros.h"
 
@@ -8,71 +10,122 @@ namespace skald::chat {
 
 namespace {
 
-// Keys that are equal by Python's rules: 1, 1.0 and True are one key.
-bool SameKey(const Value& a, const Value& b) {
-  double x = 0;
-  double y = 0;
-  if (AsDouble(a, &x)) return AsDouble(b, &y) && x == y;
-  if (IsNone(a)) return IsNone(b);
-  if (const Text* text = AsText(a)) {
-    const Text* other = AsText(b);
-    return other != nullptr && text->bytes() == other->bytes();
-  }
-  return false;
+// Where a key stands among others of its kind: texts behind numbers behind none.
+int Rank(const Value& key) {
+  if (AsText(key) != nullptr) return 2;
+  double number = 0;
+  return AsDouble(key, &number) ? 1 : 0;
+}
+
+// Whether `whole` is less than `real`, which is no NaN, by their exact values.
+bool Less(int64_t whole, double real) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  if (real >= kTwoTo63) return true;
+  if (real < -kTwoTo63) return false;
+  const auto truncated = static_cast<int64_t>(real);
+  return whole != truncated ? whole < truncated : static_cast<double>(truncated) < real;
+}
+bool Less(double real, int64_t whole) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  if (real >= kTwoTo63) return false;
+  if (real < -kTwoTo63) return true;
+  const auto truncated = static_cast<int64_t>(real);
+  return whole != truncated ? truncated < whole : real < static_cast<double>(truncated);
+}
+
+bool NumberLess(const Value& left, const Value& right) {
+  int64_t a_storage = 0;
+  int64_t b_storage = 0;
+  const int64_t* a = AsInt(left, &a_storage);
+  const int64_t* b = AsInt(right, &b_storage);
+  const double x = a == nullptr ? std::get<double>(left) : 0;
+  const double y = b == nullptr ? std::get<double>(right) : 0;
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && !std::isnan(y);  // NaN stands first
+  if (a != nullptr) return b != nullptr ? *a < *b : Less(*a, y);
+  return b != nullptr ? Less(x, *b) : x < y;
+}
+
+size_t KeyBytes(std::string_view key) { return key.size(); }
+size_t KeyBytes(const Value& key) { return AsText(key) != nullptr ? AsText(key)->size() : 0; }
+
+// Each level of an ordered tree waits for memory and compares a key.
+void SpendComparisons(Budget& budget, size_t count, size_t key_bytes) {
+  constexpr int kLevelsPerStep = 4;
+  const auto levels = static_cast<int>(std::bit_width(count));
+  budget.Spend(levels / kLevelsPerStep);
+  for (int i = 0; i < levels; ++i) budget.Scan(key_bytes);
 }
 
 }  // namespace
 
-size_t Dict::IndexOf(const Value& key) const {
-  const Text* text = AsText(key);
-  if (text != nullptr && entries_.size() >= kIndexFrom) {
-    const auto found = index_.find(text->bytes());
-    return found == index_.end() ? entries_.size() : found->second;
-  }
-  for (size_t i = 0; i < entries_.size(); ++i)
-    if (SameKey(entries_[i].key, key)) return i;
-  return entries_.size();
+void SpendLookup(Budget& budget, size_t count, const Value& key) {
+  SpendComparisons(budget, count, KeyBytes(key));
 }
 
-const Value* Dict::Get(const Value& key) const {
-  const size_t at = IndexOf(key);
+bool KeyLess::operator()(const Value& left, const Value& right) const {
+  const int a = Rank(left);
+  const int b = Rank(right);
+  if (a != b) return a < b;
+  if (a == 2) return AsText(left)->bytes() < AsText(right)->bytes();
+  return a == 1 && NumberLess(left, right);
+}
+bool KeyLess::operator()(const Value& left, std::string_view right) const {
+  const Text* text = AsText(left);
+  return text == nullptr || text->bytes() < right;
+}
+bool KeyLess::operator()(std::string_view left, const Value& right) const {
+  const Text* text = AsText(right);
+  return text != nullptr && left < text->bytes();
+}
+
+template <typename Key>
+size_t Dict::IndexOf(const Key& key, Budget& budget) const {
+  if (entries_.size() < kIndexFrom) {
+    budget.Scan(KeyBytes(key));
+    const KeyLess less;
+    for (size_t i = 0; i < entries_.size(); ++i)
+      if (!less(entries_[i].key, key) && !less(key, entries_[i].key)) return i;
+    return entries_.size();
+  }
+  SpendComparisons(budget, entries_.size(), KeyBytes(key));
+  const auto found = index_.find(key);
+  return found == index_.end() ? entries_.size() : found->second;
+}
+
+const Value* Dict::Get(const Value& key, Budget& budget) const {
+  if (Rank(key) == 0 && !IsNone(key)) return nullptr;
+  const size_t at = IndexOf(key, budget);
   return at < entries_.size() ? &entries_[at].value : nullptr;
 }
 
-const Value* Dict::Get(std::string_view key) const {
-  if (entries_.size() >= kIndexFrom) {
-    const auto found = index_.find(key);
-    return found == index_.end() ? nullptr : &entries_[found->second].value;
-  }
-  for (const Entry& entry : entries_) {
-    const Text* text = AsText(entry.key);
-    if (text != nullptr && text->bytes() == key) return &entry.value;
-  }
-  return nullptr;
+const Value* Dict::Get(std::string_view key, Budget& budget) const {
+  const size_t at = IndexOf(key, budget);
+  return at < entries_.size() ? &entries_[at].value : nullptr;
 }
 
-void Dict::Set(const Value& key, const Value& value) {
-  const size_t at = IndexOf(key);
+void Dict::Set(const Value& key, const Value& value, Budget& budget) {
+  const size_t at = IndexOf(key, budget);
   if (at < entries_.size()) {
     entries_[at].value = value;
     return;
   }
   entries_.push_back({key, value});
-  // The views of the index point to the bytes of the keys, which are shared and do not move.
   const size_t first = entries_.size() == kIndexFrom ? 0 : entries_.size() - 1;
-  for (size_t i = first; entries_.size() >= kIndexFrom && i < entries_.size(); ++i) {
-    if (const Text* text = AsText(entries_[i].key)) index_[text->bytes()] = i;
-  }
+  for (size_t i = first; entries_.size() >= kIndexFrom && i < entries_.size(); ++i)
+    index_.emplace(entries_[i].key, i);
 }
 
-bool Dict::Remove(const Value& key) {
-  const size_t at = IndexOf(key);
+bool Dict::Remove(const Value& key, Budget& budget) {
+  const size_t at = IndexOf(key, budget);
   if (at == entries_.size()) return false;
-  index_.clear();
+  budget.Spend(static_cast<int64_t>(entries_.size() - at));
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
-  for (size_t i = 0; entries_.size() >= kIndexFrom && i < entries_.size(); ++i) {
-    if (const Text* text = AsText(entries_[i].key)) index_[text->bytes()] = i;
+  if (entries_.size() < kIndexFrom) {
+    index_.clear();
+    return true;
   }
+  index_.erase(key);
+  for (size_t i = at; i < entries_.size(); ++i) index_.find(entries_[i].key)->second = i;
   return true;
 }
 
@@ -100,14 +153,15 @@ LoopState* Heap::NewLoop(LoopState loop) {
 }
 
 void Heap::Append(Sequence& sequence, const Value& value) {
-  if (budget_.Take(sizeof(Value))) sequence.items.push_back(value);
+  // A vector may have room for twice what it holds.
+  if (budget_.Take(2 * sizeof(Value))) sequence.items.push_back(value);
 }
 
 void Heap::Set(Dict& dict, const Value& key, const Value& value) {
-  // An entry with its place in the index. Keys that are no texts are searched for: steps of that.
-  constexpr int64_t kEntryBytes = 128;
-  if (!budget_.Spend(AsText(key) ? 1 : static_cast<int64_t>(dict.entries().size()))) return;
-  if (budget_.Take(kEntryBytes)) dict.Set(key, value);
+  // An entry, in a vector that may have room for twice as many, and its place in the index: a node
+  // of a map with what the allocator adds.
+  constexpr int64_t kEntryBytes = 2 * sizeof(Dict::Entry) + 96;
+  if (budget_.Spend(1) && budget_.Hold(kEntryBytes)) dict.Set(key, value, budget_);
 }
 
 std::string_view TypeName(const Value& value) {
@@ -165,7 +219,7 @@ bool EqualSequences(const Sequence& a, const Sequence& b, Budget& budget, int de
 bool EqualDicts(const Dict& a, const Dict& b, Budget& budget, int depth) {
   if (a.entries().size() != b.entries().size()) return false;
   for (const Dict::Entry& entry : a.entries()) {
-    const Value* other = b.Get(entry.key);
+    const Value* other = b.Get(entry.key, budget);
     if (other == nullptr || !Equal(entry.value, *other, budget, depth)) return false;
   }
   return true;
@@ -186,8 +240,7 @@ bool Equal(const Value& left, const Value& right, Budget& budget, int depth) {
   if (left.index() != right.index()) return false;
   if (const Text* text = AsText(left)) {
     const std::string_view other = AsText(right)->bytes();
-    return text->size() == other.size() && budget.Spend(static_cast<int64_t>(other.size() / 64)) &&
-           text->bytes() == other;
+    return text->size() == other.size() && budget.Scan(other.size()) && text->bytes() == other;
   }
   if (const auto* sequence = std::get_if<Sequence*>(&left))
     return EqualSequences(**sequence, *std::get<Sequence*>(right), budget, depth + 1);
@@ -211,8 +264,10 @@ Result<int> Compare(const Value& left, const Value& right, Budget& budget, int d
   double x = 0;
   double y = 0;
   if (AsDouble(left, &x) && AsDouble(right, &y)) return sign(x, y);
-  if (AsText(left) != nullptr && AsText(right) != nullptr)
+  if (AsText(left) != nullptr && AsText(right) != nullptr) {
+    budget.Scan(std::min(AsText(left)->size(), AsText(right)->size()));
     return sign(AsText(left)->bytes().compare(AsText(right)->bytes()), 0);  // UTF-8 keeps the order
+  }
   const auto* a = std::get_if<Sequence*>(&left);
   const auto* b = std::get_if<Sequence*>(&right);
   if (a != nullptr && b != nullptr && (*a)->kind == (*b)->kind && depth < kMaxValueDepth &&

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -56,7 +56,20 @@ struct Sequence {
   std::string error = {};
 };
 
-/// Entries in the order of insertion. Keys are texts, numbers, booleans or none.
+/// A total order of keys: none, then numbers by value (True is 1), then texts by their bytes. Keys
+/// that neither stands before are one key, as in Python: 1, 1.0 and True. All NaNs are one.
+struct KeyLess {
+  using is_transparent = void;
+  bool operator()(const Value& left, const Value& right) const;
+  bool operator()(const Value& left, std::string_view right) const;
+  bool operator()(std::string_view left, const Value& right) const;
+};
+
+/// Spends the steps of finding `key` among `count` ordered ones.
+void SpendLookup(Budget& budget, size_t count, const Value& key);
+
+/// Entries in the order of insertion. Keys are texts, numbers, booleans or none. Large ones have an
+/// index that is ordered, not hashed: no choice of keys makes it slow.
 class Dict {
  public:
   struct Entry {
@@ -65,19 +78,21 @@ class Dict {
   };
   const std::vector<Entry>& entries() const { return entries_; }
 
-  /// The value of `key`, or null. Text keys are hashed, others searched for.
-  const Value* Get(const Value& key) const;
-  const Value* Get(std::string_view key) const;
-  void Set(const Value& key, const Value& value);
+  /// The value of `key`, or null. O(log n) comparisons, whose steps are spent.
+  const Value* Get(const Value& key, Budget& budget) const;
+  const Value* Get(std::string_view key, Budget& budget) const;
+  /// Adds an entry or changes its value.
+  void Set(const Value& key, const Value& value, Budget& budget);
   /// Removes `key`; false if it was not there. Linear.
-  bool Remove(const Value& key);
+  bool Remove(const Value& key, Budget& budget);
 
  private:
-  size_t IndexOf(const Value& key) const;  // entries_.size() if not there
+  template <typename Key>
+  size_t IndexOf(const Key& key, Budget& budget) const;  // entries_.size() if not there
 
   static constexpr size_t kIndexFrom = 8;  // smaller dictionaries are searched
   std::vector<Entry> entries_;
-  std::unordered_map<std::string_view, size_t> index_;  // of text keys, from kIndexFrom entries on
+  std::map<Value, size_t, KeyLess> index_;  // places in entries_, from kIndexFrom entries on
 };
 
 struct Macro;
@@ -111,6 +126,7 @@ class Heap {
   const Callable* NewCallable(Callable callable);
   LoopState* NewLoop(LoopState loop);
   void Append(Sequence& sequence, const Value& value);
+  /// A copy of `key` and `value`. Steps: of finding the key.
   void Set(Dict& dict, const Value& key, const Value& value);
 
   Budget& budget() { return budget_; }
