@@ -109,8 +109,7 @@ struct Tokenizer::Impl {
   std::optional<text::SpmEncoder> spm;       // for kSentencePiece
   std::optional<text::BpeEncoder> bpe;       // for kByteLevel, with
   std::optional<text::PreTokenizer> pieces;  // its pre-tokenizer
-  std::optional<SpecialMatcher> user_defined;
-  std::optional<SpecialMatcher> all_special;
+  std::optional<SpecialMatcher> special;
 
   TokenId bos = kNoToken, eos = kNoToken, eot = kNoToken, eom = kNoToken;
   TokenId unk = kNoToken, pad = kNoToken;
@@ -227,8 +226,7 @@ Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
     impl->pieces.emplace(std::move(pieces));
     impl->FindEndOfGeneration();
   }
-  impl->user_defined.emplace(impl->vocab, SpecialSet::kUserDefined);
-  impl->all_special.emplace(impl->vocab, SpecialSet::kUserDefinedAndControl);
+  impl->special.emplace(impl->vocab);
   return Tokenizer(std::move(impl));
 }
 
@@ -254,9 +252,10 @@ Status Tokenizer::Impl::EncodeFragment(std::string_view fragment, text::MergeScr
 Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text,
                                                const EncodeOptions& options) const {
   RETURN_IF_ERROR(CheckLength(text));
-  const SpecialMatcher& special =
-      options.special == SpecialTokens::kParse ? *impl_->all_special : *impl_->user_defined;
-  return impl_->EncodeBetween(text, special.Find(text), options.boundary);
+  const SpecialSet set = options.special == SpecialTokens::kParse
+                             ? SpecialSet::kUserDefinedAndControl
+                             : SpecialSet::kUserDefined;
+  return impl_->EncodeBetween(text, impl_->special->Find(text, set), options.boundary);
 }
 
 Result<std::vector<TokenId>> Tokenizer::EncodeMixed(std::string_view text,
@@ -268,9 +267,8 @@ Result<std::vector<TokenId>> Tokenizer::EncodeMixed(std::string_view text,
     CHECK(at <= range.begin && range.begin <= range.end && range.end <= text.size());
     at = range.end;
   }
-  return impl_->EncodeBetween(
-      text, text::FindMixed(*impl_->user_defined, *impl_->all_special, text, control_ranges),
-      boundary);
+  return impl_->EncodeBetween(text, text::FindMixed(*impl_->special, text, control_ranges),
+                              boundary);
 }
 
 namespace {

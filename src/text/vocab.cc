@@ -110,6 +110,12 @@ Status Vocab::AddToken(const TokenizerSpec& spec, size_t i, TokenSpelling spelli
     return BadToken(i, "too long: at most " + std::to_string(max_bytes) + " bytes, found " +
                            std::to_string(text.size()));
   }
+  if (special) special_bytes_ += text.size();
+  if (special_bytes_ > kMaxSpecialBytes) {
+    return BadToken(i, "the control and user-defined tokens are too long together: at most " +
+                           std::to_string(kMaxSpecialBytes) + " bytes, found " +
+                           std::to_string(special_bytes_) + " up to here");
+  }
   if (token.type == TokenType::kByte) {
     const int byte = ParseByteToken(text);
     if (byte < 0) {
