@@ -1,12 +1,14 @@
 /// Engine: runs a model. Tokens in, tokens out, for any number of requests at once.
 ///
 ///     Result<Engine> engine = Engine::Create(model, {.context = 2048});
-///     Request request{.prompt = model.tokenizer().Encode("Once upon a time"),
+///     Request request{.prompt = *model.tokenizer().Encode("Once upon a time"),
 ///                     .sampling = {.seed = 7}};
 ///     auto events = std::make_shared<EventQueue>();
 ///     Result<RequestId> id = engine->Submit(std::move(request), events);
 ///     for (Event event = events->Next(); event.kind != EventKind::kFinished;
-///          event = events->Next()) ...
+///          event = events->Next()) {
+///       if (event.kind == EventKind::kToken) std::cout << event.token.token << '\n';
+///     }
 ///
 /// The answer to a request is a pure function of (model file, numerics version, prompt, sampling
 /// parameters, seed): the same bits for any number of threads, any chunk size and any instruction

@@ -1,7 +1,7 @@
 /// Model: a model file, loaded. Weights, tokenizer and facts about both; constant after loading.
 ///
 ///     Result<Model> model = LoadModel({.path = "tales.gguf"});
-///     if (!model.ok()) ... model.status().message() ...
+///     if (!model.ok()) std::cerr << model.status().message() << '\n';
 ///
 /// A Model is a handle: copies share one set of weights, and any number of engines and threads may
 /// use it at once.

@@ -1,7 +1,8 @@
 /// Server: an engine behind HTTP, with the API of OpenAI.
 ///
-///     Result<Server> server = Server::Create(model, std::move(engine), {.port = 8080});
-///     if (!server.ok()) ...
+///     Result<Server> server = Server::Create(
+///         model, std::move(engine), {.port = 0, .secret = secret, .unix_seconds = clock});
+///     if (!server.ok()) std::cerr << server.status().message() << '\n';
 ///     Status status = server->Run();  // until SIGTERM or SIGINT, or Stop()
 ///
 /// One thread does all input and output and never computes; requests become tokens there (long ones

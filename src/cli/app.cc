@@ -6,17 +6,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "cli/bench_command.h"
 #include "cli/chat_command.h"
 #include "cli/completion.h"
 #include "cli/console.h"
 #include "cli/embed_command.h"
 #include "cli/environment.h"
+#include "cli/foreign_flags.h"
 #include "cli/interrupt.h"
 #include "cli/logits_command.h"
 #include "cli/ls_command.h"
+#include "cli/model_lookup.h"
 #include "cli/run_command.h"
 #include "cli/serve_command.h"
 #include "cli/show_command.h"
@@ -30,7 +34,8 @@ namespace {
 
 constexpr const char* kFooter = R"(Examples:
   skald run                                    a tale from the bundled model
-  skald run -m model.gguf "Once upon a time"   continue a prompt
+  skald run model.gguf "Once upon a time"      continue a prompt
+  skald chat model.gguf                        talk with a model
   skald ls                                     models that -m finds by name
   skald run --help                             all flags of a verb
 
@@ -72,16 +77,29 @@ std::string DidYouMean(const std::string& word, const std::vector<std::string>& 
   return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest);
 }
 
-std::string UnexpectedArgument(const CLI::App& app, const std::string& argument) {
-  if (!argument.starts_with('-'))
-    return fmt::format("unexpected argument '{}'; a text with spaces needs quotes", argument);
-  const std::string name = argument.substr(0, argument.find('='));
-  std::vector<std::string> known;
-  for (const CLI::Option* option : ParsedVerb(app).get_options()) {
-    for (const std::string& known_name : option->get_lnames()) known.push_back("--" + known_name);
-    for (const std::string& known_name : option->get_snames()) known.push_back("-" + known_name);
-  }
-  return fmt::format("unknown flag '{}'{}", name, DidYouMean(name, known));
+std::string UnexpectedArgument(const std::string& argument) {
+  return fmt::format("unexpected argument '{}'; a text with spaces needs quotes", argument);
+}
+
+// What stands where a verb is expected.
+Status NoSuchVerb(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> verbs = VerbNames(app);
+  const std::string all = fmt::format("there are {}", fmt::join(verbs, ", "));
+  if (word.empty()) return UsageError(app, "no verb; " + all);
+  if (word.starts_with('-'))
+    return UsageError(app, fmt::format("no verb before '{0}'; type skald run {0} ..., skald chat "
+                                       "{0} ... or skald serve {0} ...",
+                                       word));
+  for (const ForeignVerb& verb : ForeignVerbs())
+    if (verb.name == word)
+      return UsageError(app, fmt::format("there is no verb '{}': {}", word, verb.here));
+  if (LooksLikeModel(word))
+    return UsageError(app, fmt::format("no verb before '{0}'; type skald run {0} PROMPT, skald "
+                                       "chat {0} or skald serve {0}",
+                                       word));
+  const std::string hint = DidYouMean(word, verbs);
+  return UsageError(app,
+                    fmt::format("unknown verb '{}'{}", word, hint.empty() ? "; " + all : hint));
 }
 
 // CLI11's "--n-predict: 1 required N missing" and "json was given a disallowed flag override".
@@ -153,17 +171,15 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
 }
 
 Result<Action> ParseCommandLine(CLI::App& app, Action& chosen, std::vector<std::string> arguments) {
+  const std::string first = arguments.empty() ? std::string() : arguments.front();
   const std::vector<std::string> verbs = VerbNames(app);
-  if (arguments.empty())
-    return UsageError(app, fmt::format("no verb; there are {}", fmt::join(verbs, ", ")));
-  const std::string& first = arguments.front();
-  if (!first.starts_with('-') && std::find(verbs.begin(), verbs.end(), first) == verbs.end()) {
-    const std::string hint = DidYouMean(first, verbs);
-    return UsageError(
-        app,
-        fmt::format("unknown verb '{}'{}", first,
-                    hint.empty() ? fmt::format("; there are {}", fmt::join(verbs, ", ")) : hint));
-  }
+  const bool has_verb = std::find(verbs.begin(), verbs.end(), first) != verbs.end();
+  if (!has_verb && first != "-h" && first != "--help" && first != "--version")
+    return NoSuchVerb(app, first);
+  const CLI::App& verb = has_verb ? *app.get_subcommand(first) : app;
+  ASSIGN_OR_RETURN(ResolvedLine line, ResolveFlags(verb, std::span(arguments).subspan(has_verb)));
+  arguments = std::move(line.arguments);
+  if (has_verb) arguments.insert(arguments.begin(), first);
   arguments = SplitEmptyValues(arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   // The only place that catches: CLI11 reports by exceptions, help included.
@@ -173,15 +189,19 @@ Result<Action> ParseCommandLine(CLI::App& app, Action& chosen, std::vector<std::
     return PrintAction(app.help());
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> extras = app.remaining(true);
-    return UsageError(app,
-                      UnexpectedArgument(app, extras.empty() ? std::string() : extras.front()));
+    return UsageError(app, UnexpectedArgument(extras.empty() ? std::string() : extras.front()));
   } catch (const CLI::ArgumentMismatch& error) {
     return UsageError(app, WrongValueCount(error.what()));
   } catch (const CLI::ParseError& error) {
     return UsageError(app, error.what());
   }
-  if (!chosen) return UsageError(app, fmt::format("no verb; there are {}", fmt::join(verbs, ", ")));
-  return chosen;
+  if (!chosen) return NoSuchVerb(app, "");
+  if (line.notes.empty()) return chosen;
+  return Action([notes = std::move(line.notes), action = chosen](const Environment& environment,
+                                                                 Console& console) {
+    console.NoteWhenConfigured(notes);
+    return action(environment, console);
+  });
 }
 
 std::string VersionText() {
@@ -195,6 +215,7 @@ ExitCode Main(const std::vector<std::string>& arguments) {
   // which end the run in order.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
+  UseUtf8Locale();
   const Environment environment = ReadEnvironment();
   Console console(environment.terminals, environment.color);
   // Nothing of skald throws; the standard library does when memory runs out.

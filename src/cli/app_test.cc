@@ -53,8 +53,8 @@ TEST(ParseCommandLine, SaysWhatIsWrongAndWhereHelpIs) {
             "--n-predict: '5x' is not a whole number (see skald run --help)");
   EXPECT_EQ(Problem({"run", "-n"}), "--n-predict needs a value (see skald run --help)");
   EXPECT_EQ(Problem({"run", "--json=1"}), "--json takes no value (see skald run --help)");
-  EXPECT_EQ(Problem({"run", "Once", "upon"}),
-            "unexpected argument 'upon'; a text with spaces needs quotes (see skald run --help)");
+  EXPECT_EQ(Problem({"run", "Once", "upon", "a"}),
+            "unexpected argument 'a'; a text with spaces needs quotes (see skald run --help)");
   EXPECT_EQ(Problem({"logits", "--tokens", "1"}), "--out is required (see skald logits --help)");
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   skald chat                                        with the bundled model
-  skald chat -m model.gguf --system "Be brief."
+  skald chat model.gguf --system "Be brief."
   printf 'Hi\nAnd you?\n' | skald chat -m model.gguf -q
 
 In the conversation: /help lists commands, """ opens and closes a text of several lines, Ctrl-C
@@ -44,11 +44,14 @@ void AddChatCommand(CLI::App& root, Action& chosen) {
   CLI::App& verb = AddVerb(root, {"chat", "Talk with a model", kExamples});
   const auto options = std::make_shared<ChatOptions>();
   AddModelArgs(verb, options->model);
+  AddModelWord(verb, options->model);
   AddValue(verb, {"--system", "what the model is told before the conversation"}, kTextType,
            [options](const std::string& text) {
              options->system = text;
              return Ok();
            });
+  AddSwitch(verb, {"--no-wrap", "let the terminal break lines, also within words"}, options->wrap,
+            Wrap::kNone);
   AddSettings(verb, options->settings);
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
@@ -76,13 +79,20 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
   ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
                                                                options.engine.threads, console));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  WarnOfContext(model.info(), engine.context(), console);
   const bool interactive = console.terminals().input && console.terminals().output;
-  LineEditor editor(interactive ? LineEditor::Mode::kInteractive : LineEditor::Mode::kPipe);
+  LineEditor::Mode mode = LineEditor::Mode::kPipe;
+  if (interactive)
+    mode = environment.has_escapes ? LineEditor::Mode::kInteractive : LineEditor::Mode::kDumb;
+  LineEditor editor(mode);
   if (interactive) {
     console.Note(
         fmt::format("{}, context {}; /help for commands", model.info().name, engine.context()));
   }
+  const bool wraps =
+      options.wrap == Wrap::kWords && console.terminals().output && environment.has_escapes;
   ChatSession session(model, *chat, engine, options, console);
+  session.SetWrap(wraps ? Wrap::kWords : Wrap::kNone);
   RETURN_IF_ERROR(session.Run(editor));
   if (engine_options.speculation.kind != Speculation::kOff)
     console.Detail(SpeculationLine(engine.Stats()));

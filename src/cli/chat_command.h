@@ -15,6 +15,9 @@ namespace skald::cli {
 /// What the model is told about thinking aloud before it answers.
 enum class Thinking : uint8_t { kAsModel, kOn, kOff };
 
+/// Where lines of an answer end on a terminal: between words, or where the terminal breaks them.
+enum class Wrap : uint8_t { kWords, kNone };
+
 /// What can be changed in the course of a conversation, by /set.
 struct ChatSettings {
   SamplingArgs sampling;
@@ -30,6 +33,7 @@ struct ChatOptions {
   EngineArgs engine;
   SpeculationArgs speculation;
   OutputArgs output;  ///< --json: one object a turn
+  Wrap wrap = Wrap::kWords;
 };
 
 /// Adds the verb; parsing it sets `chosen`.

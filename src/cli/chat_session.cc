@@ -5,19 +5,23 @@
 
 #include <array>
 #include <boost/json.hpp>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <random>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/json_writer.h"
 #include "base/status_macros.h"
+#include "cli/event_reader.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/output_file.h"
 #include "cli/suggest.h"
+#include "cli/utf8.h"
 #include "skald/text_sink.h"
 
 namespace skald::cli {
@@ -105,6 +109,8 @@ Status ChatSession::Run(LineEditor& editor) {
     std::optional<InterruptScope> interrupt;
     if (interactive) interrupt.emplace();
     const LineEnd end = editor.Read(reader.pending() ? "... " : ">>> ", &line);
+    if (end == LineEnd::kError)
+      return Status(ErrorCode::kIo, "stdin: " + std::generic_category().message(errno));
     if (!interactive) interrupt.emplace();
     if (end == LineEnd::kEndOfInput) break;
     if (end == LineEnd::kInterrupted) {
@@ -114,6 +120,9 @@ Status ChatSession::Run(LineEditor& editor) {
     }
     if (!reader.Add(line)) continue;
     Status status = Handle(reader.text());
+    // Nobody is there to type the next line.
+    if (status.ok() && !interactive && InterruptScope::Requested())
+      return Status(ErrorCode::kCancelled, "interrupted");
     // In a conversation a person goes on after an error; a script must hear of it.
     if (status.ok()) continue;
     if (!interactive || status.code() == ErrorCode::kIo) return status;
@@ -185,6 +194,11 @@ Status ChatSession::Ask(const std::string& message) {
     conversation_.messages.pop_back();
     return std::move(answer).status();
   }
+  if (answer->reason == FinishReason::kCancelled && answer->tokens == 0) {
+    conversation_.messages.pop_back();
+    console_.Note("stopped before the first word; the message is taken back");
+    return Ok();
+  }
   // Also an answer that was stopped: the model must know what it said.
   conversation_.messages.push_back({Speaker::kAssistant, answer->text});
   return Report(*answer);
@@ -241,15 +255,18 @@ Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
   request.sampling.seed = answer.seed;
   request.stop.max_tokens = settings_.stop.max_tokens;
   request.stop.ignore_eos = settings_.stop.ignore_eos;
+  EventReader events(engine_, console_);
   ASSIGN_OR_RETURN(
       const std::shared_ptr<TextSink> sink,
-      TextSink::Create(model_.tokenizer(), request, {.stop_strings = settings_.stop.stop}));
-  ASSIGN_OR_RETURN(const RequestId id, engine_.Submit(request, sink));
+      TextSink::Create(model_.tokenizer(), request,
+                       {.stop_strings = settings_.stop.stop, .on_ready = events.on_ready()}));
+  RETURN_IF_ERROR(events.Submit(request, sink));
+  WordWrap wrap;
   Status written;
   double queued = 0;
   TextEvent next;
   do {
-    next = sink->Next();
+    next = events.Next();
     const double seconds = next.event.seconds - queued;
     if (next.event.kind == EventKind::kQueued) queued = next.event.seconds;
     if (next.event.kind == EventKind::kAdmitted) answer.cached_tokens = next.event.done;
@@ -257,14 +274,19 @@ Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
       answer.first_seconds = seconds;
     answer.text += next.text;
     if (written.ok() && form_ == OutputForm::kText && !next.text.empty())
-      written = console_.WriteText(next.text);
-    if (!written.ok() || InterruptScope::Requested()) engine_.Cancel(id);
+      written = Show(next.text, &wrap);
+    if (!written.ok()) events.Cancel();
     answer.seconds = seconds;
   } while (next.event.kind != EventKind::kFinished);
   RETURN_IF_ERROR(std::move(written));
   RETURN_IF_ERROR(std::move(next.event.status));
   answer.reason = next.event.reason;
   return answer;
+}
+
+Status ChatSession::Show(const std::string& text, WordWrap* wrap) {
+  if (wrap_ == Wrap::kNone) return console_.WriteText(text);
+  return console_.Write(wrap->Add(TerminalText(text), TerminalColumns()));
 }
 
 Status ChatSession::Report(const Answer& answer) {

@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/conversation.h"
 #include "cli/line_editor.h"
+#include "cli/word_wrap.h"
 #include "skald/chat_template.h"
 #include "skald/engine.h"
 #include "skald/model.h"
@@ -23,6 +24,9 @@ class ChatSession {
   ChatSession(const Model& model, const ChatTemplate& chat, Engine& engine,
               const ChatOptions& options, Console& console);
 
+  /// How answers are shown; at first as they come.
+  void SetWrap(Wrap wrap) { wrap_ = wrap; }
+
   /// Until /bye or the end of the input. Errors: as Chat.
   Status Run(LineEditor& editor);
 
@@ -35,6 +39,7 @@ class ChatSession {
   Result<ChatPrompt> MakePrompt();
   Result<ChatPrompt> Render(size_t first) const;
   Result<Answer> Generate(const ChatPrompt& prompt);
+  Status Show(const std::string& text, WordWrap* wrap);
   Status Report(const Answer& answer);
   Status Show();
   Status Save(const std::string& path) const;
@@ -45,6 +50,7 @@ class ChatSession {
   Engine& engine_;
   Console& console_;
   const OutputForm form_;
+  Wrap wrap_ = Wrap::kNone;
   ChatSettings settings_;
   Conversation conversation_;
   size_t first_sent_ = 0;  // messages before it no longer fit

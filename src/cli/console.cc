@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "cli/utf8.h"
@@ -51,7 +53,10 @@ Status WriteAll(int descriptor, std::string_view bytes) {
 
 Console::Console(const Terminals& terminals, ColorWish wish) : terminals_(terminals), wish_(wish) {}
 
-void Console::Configure(const ConsoleOptions& options) { options_ = options; }
+void Console::Configure(const ConsoleOptions& options) {
+  options_ = options;
+  for (const std::string& line : std::exchange(pending_, {})) Note("skald: " + line);
+}
 
 Status Console::Write(std::string_view bytes) {
   return WriteAll(STDOUT_FILENO, bytes).WithContext("cannot write to stdout");

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/environment.h"
 #include "skald/status.h"
@@ -40,6 +43,8 @@ class Console {
 
   /// Takes over what the flags say. Before this call the defaults hold.
   void Configure(const ConsoleOptions& options);
+  /// Lines for Note that are known before the flags are: Configure says them, unless quiet.
+  void NoteWhenConfigured(std::vector<std::string> lines) { pending_ = std::move(lines); }
 
   /// Writes a result to stdout. Errors: as WriteAll, "cannot write to stdout: ..."
   Status Write(std::string_view bytes);
@@ -67,6 +72,7 @@ class Console {
   Terminals terminals_;
   ColorWish wish_;
   ConsoleOptions options_;
+  std::vector<std::string> pending_;
 };
 
 }  // namespace skald::cli

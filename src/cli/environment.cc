@@ -1,6 +1,8 @@
 #include "cli/environment.h"
 
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -43,9 +45,18 @@ Environment ReadEnvironment() {
   environment.data_home = Variable("XDG_DATA_HOME");
   environment.models = Variable("SKALD_MODELS");
   environment.color = ColorFromVariables();
+  const std::string terminal = Variable("TERM");
+  environment.has_escapes = !terminal.empty() && terminal != "dumb";
   environment.terminals = {isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1,
                            isatty(STDERR_FILENO) == 1};
   return environment;
+}
+
+void UseUtf8Locale() {
+  const auto is_utf8 = [] { return std::string_view(nl_langinfo(CODESET)) == "UTF-8"; };
+  if (setlocale(LC_CTYPE, "") != nullptr && is_utf8()) return;
+  for (const char* name : {"C.UTF-8", "C.utf8", "en_US.UTF-8"})
+    if (setlocale(LC_CTYPE, name) != nullptr && is_utf8()) return;
 }
 
 void ReserveStandardDescriptors() {
@@ -63,9 +74,11 @@ void ReserveStandardDescriptors() {
 }
 
 int TerminalColumns() {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  for (const int descriptor : {STDERR_FILENO, STDOUT_FILENO}) {
+    winsize size{};
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  }
+  return 80;
 }
 
 }  // namespace skald::cli

@@ -26,18 +26,24 @@ struct Environment {
   std::string data_home;       ///< XDG_DATA_HOME
   std::string models;          ///< SKALD_MODELS: directories separated by colons
   ColorWish color = ColorWish::kNone;
+  bool has_escapes = true;  ///< TERM is something and not "dumb": a terminal obeys ECMA-48
   Terminals terminals;
 };
 
 /// Reads the surroundings of this process.
 Environment ReadEnvironment();
 
+/// Makes text UTF-8 for the C library, which the line editor and the widths of characters depend
+/// on: by the user's locale if that is UTF-8, else by C.UTF-8, as in a container without a locale.
+/// Only what a character is; numbers and messages stay as they are.
+void UseUtf8Locale();
+
 /// Makes sure that descriptors 0, 1 and 2 are open. Called first of all: if the shell closed one
 /// (`>&-`), the next file opened would get its number and receive what is printed. A missing one is
 /// opened so that using it fails, as it would have.
 void ReserveStandardDescriptors();
 
-/// Width of the terminal on stderr in columns; 80 if that cannot be found out.
+/// Width of the terminal on stderr, else on stdout, in columns; 80 if that cannot be found out.
 int TerminalColumns();
 
 }  // namespace skald::cli

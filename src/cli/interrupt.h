@@ -16,6 +16,10 @@ class InterruptScope {
 
   /// Whether SIGINT came since the last scope began. Any thread, also after the scope.
   static bool Requested();
+
+  /// A descriptor that poll finds readable once SIGINT has come in this scope, for a main thread
+  /// that waits for something else, too. -1 if the system has none left.
+  static int Descriptor();
 };
 
 }  // namespace skald::cli

@@ -6,12 +6,49 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 
 namespace skald::cli {
 
+namespace {
+
+// Bracketed paste (xterm's control sequences): a terminal that is asked to puts these two around
+// what is pasted, so that its newlines are none of the user's.
+constexpr const char* kPasteOn = "\x1b[?2004h";
+constexpr const char* kPasteOff = "\x1b[?2004l";
+constexpr const char* kPasteBegin = "\x1b[200~";
+constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
+// Longer than any context of today; what comes behind is dropped.
+constexpr size_t kPasteMax = size_t{16} << 20;
+
+// What was pasted as it goes into a line: newlines of every kind are newlines, other control
+// characters are left out.
+std::wstring Cleaned(std::wstring_view pasted) {
+  std::wstring text;
+  for (size_t i = 0; i < pasted.size(); ++i) {
+    const wchar_t c = pasted[i];
+    if (c == L'\r') {
+      if (i + 1 == pasted.size() || pasted[i + 1] != L'\n') text += L'\n';
+    } else if (c == L'\n' || c == L'\t' || (c >= 0x20 && c != 0x7F && (c < 0x80 || c >= 0xA0))) {
+      text += c;
+    }
+  }
+  return text;
+}
+
+void Say(const char* text) {
+  fputs(text, stdout);
+  fflush(stdout);
+}
+
+}  // namespace
+
 // libedit's state. Its callbacks find it as client data.
 struct LineEditor::Terminal {
-  Terminal() : editor(el_init("skald", stdin, stdout, stderr)), history(history_init()) {
+  explicit Terminal(Mode mode)
+      : takes_pastes(mode == Mode::kInteractive),
+        editor(el_init("skald", stdin, stdout, stderr)),
+        history(history_init()) {
     constexpr int kHistoryLines = 1000;
     el_set(editor, EL_CLIENTDATA, this);
     el_set(editor, EL_PROMPT, &Terminal::ShowPrompt);
@@ -22,7 +59,12 @@ struct LineEditor::Terminal {
     el_set(editor, EL_SETTY, "-d", "-isig", nullptr);
     el_set(editor, EL_ADDFN, "skald-interrupt", "drops the line", &Terminal::OnInterrupt);
     el_set(editor, EL_BIND, "^C", "skald-interrupt", nullptr);
+    // A window that changes its size while a line is edited.
+    el_set(editor, EL_SIGNAL, 1);
     el_source(editor, nullptr);
+    // Behind ~/.editrc, which may choose other keys and would lose this one.
+    el_set(editor, EL_ADDFN, "skald-paste", "takes a pasted text", &Terminal::OnPaste);
+    if (takes_pastes) el_set(editor, EL_BIND, kPasteBegin, "skald-paste", nullptr);
   }
   ~Terminal() {
     history_end(history);
@@ -42,6 +84,21 @@ struct LineEditor::Terminal {
     return CC_NEWLINE;
   }
 
+  static unsigned char OnPaste(EditLine* editor, int) {
+    std::wstring pasted;
+    wchar_t c = 0;
+    while (!pasted.ends_with(kPasteEnd)) {
+      if (el_wgetc(editor, &c) != 1) return CC_EOF;
+      if (pasted.size() == kPasteMax) pasted.erase(kPasteMax - kPasteEnd.size(), 1);
+      pasted += c;
+    }
+    pasted.resize(pasted.size() - kPasteEnd.size());
+    const std::wstring text = Cleaned(pasted);
+    if (text.empty()) return CC_NORM;
+    return el_winsertstr(editor, text.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
+  }
+
+  const bool takes_pastes;
   EditLine* editor;
   History* history;
   HistEvent event{};
@@ -50,7 +107,7 @@ struct LineEditor::Terminal {
 };
 
 LineEditor::LineEditor(Mode mode) {
-  if (mode == Mode::kInteractive) terminal_ = std::make_unique<Terminal>();
+  if (mode != Mode::kPipe) terminal_ = std::make_unique<Terminal>(mode);
 }
 
 LineEditor::~LineEditor() = default;
@@ -62,6 +119,7 @@ LineEnd ReadPipe(std::string* line) {
   line->clear();
   int c = 0;
   while ((c = getc(stdin)) != EOF && c != '\n') line->push_back(static_cast<char>(c));
+  if (c == EOF && ferror(stdin) != 0) return LineEnd::kError;
   if (c == EOF && line->empty()) return LineEnd::kEndOfInput;
   if (!line->empty() && line->back() == '\r') line->pop_back();
   return LineEnd::kLine;
@@ -74,7 +132,10 @@ LineEnd LineEditor::Read(const char* prompt, std::string* line) {
   terminal_->prompt = prompt;
   terminal_->interrupted = false;
   int count = 0;
+  el_resize(terminal_->editor);  // it may have changed while an answer came
+  if (terminal_->takes_pastes) Say(kPasteOn);
   const char* typed = el_gets(terminal_->editor, &count);
+  if (terminal_->takes_pastes) Say(kPasteOff);
   // libedit leaves Ctrl-C a key; while an answer runs it is the signal again.
   termios modes{};
   if (tcgetattr(STDIN_FILENO, &modes) == 0) {
@@ -83,13 +144,11 @@ LineEnd LineEditor::Read(const char* prompt, std::string* line) {
   }
   line->clear();
   if (terminal_->interrupted) {
-    fputs("\n", stdout);
-    fflush(stdout);
+    Say("\n");
     return LineEnd::kInterrupted;
   }
   if (typed == nullptr || count <= 0) {
-    fputs("\n", stdout);
-    fflush(stdout);
+    Say("\n");
     return LineEnd::kEndOfInput;
   }
   line->assign(typed, static_cast<size_t>(count));

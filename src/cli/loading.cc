@@ -17,27 +17,39 @@ constexpr double kRedrawSeconds = 0.1;
 // A bar that flashes up for less than this is noise.
 constexpr double kPatienceSeconds = 1.0;
 
-constexpr std::string_view kEraseLine = "\r\x1b[K";
-
 }  // namespace
 
-std::string ProgressLine(int64_t done_bytes, int64_t total_bytes, int columns) {
+std::string ProgressLine(const Progress& progress, int columns) {
   const double share =
-      total_bytes > 0
-          ? std::clamp(static_cast<double>(done_bytes) / static_cast<double>(total_bytes), 0.0, 1.0)
+      progress.total > 0
+          ? std::clamp(static_cast<double>(progress.done) / static_cast<double>(progress.total),
+                       0.0, 1.0)
           : 0.0;
-  const std::string figures =
-      fmt::format("{:3.0f}%  {} of {}", share * 100, Bytes(done_bytes), Bytes(total_bytes));
-  constexpr std::string_view kWord = "loading ";
+  const std::string percent = fmt::format("{:3.0f}%", share * 100);
+  const std::string figures = fmt::format("{}  {}", percent, progress.figures);
   constexpr int kBarMin = 10;
   constexpr int kBarMax = 40;
-  // Two brackets, two spaces, and the last column stays free: some terminals wrap there.
-  const int room = columns - static_cast<int>(kWord.size() + figures.size()) - 5;
-  if (room < kBarMin) return fmt::format("{}{}", kWord, figures);
-  const int width = std::min(room, kBarMax);
-  const int filled = static_cast<int>(share * width);
-  return fmt::format("{}[{}{}]  {}", kWord, std::string(static_cast<size_t>(filled), '#'),
-                     std::string(static_cast<size_t>(width - filled), '.'), figures);
+  // A space, two brackets, two spaces, and the last column stays free: some terminals wrap there.
+  const int room = columns - static_cast<int>(progress.word.size() + figures.size()) - 6;
+  if (room >= kBarMin) {
+    const int width = std::min(room, kBarMax);
+    const int filled = static_cast<int>(share * width);
+    return fmt::format("{} [{}{}]  {}", progress.word,
+                       std::string(static_cast<size_t>(filled), '#'),
+                       std::string(static_cast<size_t>(width - filled), '.'), figures);
+  }
+  for (const std::string& line : {fmt::format("{} {}", progress.word, figures),
+                                  fmt::format("{} {}", progress.word, percent), percent})
+    if (static_cast<int>(line.size()) < columns) return line;
+  return {};
+}
+
+void WarnOfContext(const ModelInfo& info, int64_t context, Console& console) {
+  if (context <= info.context_length) return;
+  console.Note(
+      fmt::format("skald: warning: the context of {} tokens is beyond the {} of the model; "
+                  "what it writes there may make no sense",
+                  context, info.context_length));
 }
 
 Result<Model> LoadWithProgress(const std::string& path, int threads, Console& console) {
@@ -50,7 +62,9 @@ Result<Model> LoadWithProgress(const std::string& path, int threads, Console& co
     const double now = watch.Seconds();
     if (now < kPatienceSeconds || now - drawn_at < kRedrawSeconds) return;
     drawn_at = now;
-    console.Decorate(fmt::format("\r{}", ProgressLine(done_bytes, total_bytes, TerminalColumns())));
+    const Progress progress{"loading", done_bytes, total_bytes,
+                            fmt::format("{} of {}", Bytes(done_bytes), Bytes(total_bytes))};
+    console.Decorate(fmt::format("{}{}", kEraseLine, ProgressLine(progress, TerminalColumns())));
   };
   Result<Model> model = LoadModel(options);
   if (drawn_at > 0) console.Decorate(kEraseLine);

@@ -1,7 +1,9 @@
 /// Loading a model with a progress bar.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "cli/console.h"
 #include "skald/model.h"
@@ -13,7 +15,22 @@ namespace skald::cli {
 /// wiped away at the end. Warnings about the file go to stderr. Errors: as LoadModel.
 Result<Model> LoadWithProgress(const std::string& path, int threads, Console& console);
 
-/// "loading [######......]  52%  1.2 GiB of 2.3 GiB", at most `columns` wide; without the bar where
-/// there is no room for one.
-std::string ProgressLine(int64_t done_bytes, int64_t total_bytes, int columns);
+/// What a progress line says.
+struct Progress {
+  std::string_view word;  ///< "loading"
+  int64_t done = 0;
+  int64_t total = 0;
+  std::string figures;  ///< "1.2 GiB of 2.3 GiB"
+};
+
+/// "loading [######......]  52%  1.2 GiB of 2.3 GiB", narrower than `columns`; without the bar, the
+/// figures, the word where there is no room for them. Empty if there is room for nothing.
+std::string ProgressLine(const Progress& progress, int columns);
+
+/// Takes a progress line off the terminal.
+inline constexpr std::string_view kEraseLine = "\r\x1b[K";
+
+/// Says so if the context is longer than what the model was made for.
+void WarnOfContext(const ModelInfo& info, int64_t context, Console& console);
+
 }  // namespace skald::cli

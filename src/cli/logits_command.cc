@@ -28,9 +28,9 @@ static_assert(std::endian::native == std::endian::little,
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  skald logits -m model.gguf --tokens 1,403,407 --out rows.f32
+  skald logits -m model.gguf --tokens 1,403,407 --out a.f32
   skald tokenize --ids -f text.txt | skald logits --tokens-file - --out rows.f32
-  skald logits -m model.gguf --tokens-file ids.txt --chunks 5,1,7 --isa scalar --out b.f32
+  skald logits -m model.gguf --tokens 1,403,407 --chunks 2,1 --isa scalar --out b.f32
   cmp a.f32 b.f32                         the same bits
 )";
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -60,13 +61,57 @@ Status NoSuchModel(const Environment& environment, const std::string& name) {
   for (const FoundModel& model : FindModels(environment))
     known += (known.empty() ? "" : ", ") + model.name;
   if (!known.empty())
-    return Status(ErrorCode::kNotFound,
-                  fmt::format("no file and no model named '{}'; there are: {}", name, known));
+    return Status(
+        ErrorCode::kNotFound,
+        fmt::format("no file and no model named '{}'; there are: {}; type one of them, or "
+                    "the path of a GGUF file",
+                    name, known));
   std::string places;
   for (const std::string& directory : ModelDirectories(environment))
     places += (places.empty() ? "" : ", ") + directory;
-  return Status(ErrorCode::kNotFound,
-                fmt::format("no file and no model named '{}', and no models in {}", name, places));
+  return Status(
+      ErrorCode::kNotFound,
+      fmt::format("no file and no model named '{}', and no models in {}; type the path of "
+                  "a GGUF file",
+                  name, places));
+}
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+bool IsName(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsNameCharacter);
+}
+
+bool HasFigure(std::string_view text) {
+  return text.find_first_of("0123456789") != std::string_view::npos;
+}
+
+bool HasLetter(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
+// "llama3.2", "Qwen2.5-7B", "deepseek-r1": a family and a version. The family alone is a word
+// ("mistral" is a wind), but for those that are nothing else.
+bool IsFamily(std::string_view word) {
+  constexpr std::array<std::string_view, 18> kFamilies = {
+      "llama",     "qwen",    "mistral", "mixtral", "gemma",    "phi",
+      "deepseek",  "smollm",  "granite", "olmo",    "falcon",   "codellama",
+      "tinyllama", "gpt-oss", "glm",     "exaone",  "nemotron", "kimi"};
+  constexpr std::array<std::string_view, 6> kNoOtherWord = {"mixtral",   "qwen",    "tinyllama",
+                                                            "codellama", "gpt-oss", "smollm"};
+  if (!IsName(word)) return false;
+  std::string lower(word);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (std::find(kNoOtherWord.begin(), kNoOtherWord.end(), lower) != kNoOtherWord.end()) return true;
+  return std::any_of(kFamilies.begin(), kFamilies.end(), [&](std::string_view family) {
+    if (!lower.starts_with(family)) return false;
+    const std::string_view version = std::string_view(lower).substr(family.size());
+    return HasFigure(version) && (version.front() == '-' || HasFigure(version.substr(0, 1)));
+  });
 }
 
 }  // namespace
@@ -110,6 +155,32 @@ Result<std::string> FindModel(const Environment& environment, const std::string&
       if (IsFile(path)) return path.string();
   }
   return NoSuchModel(environment, name);
+}
+
+bool LooksLikeModel(std::string_view word) {
+  const bool has_space = word.find_first_of(" \t\n") != std::string_view::npos;
+  const bool is_path = word.starts_with("./") || word.starts_with("../") ||
+                       word.starts_with("~/") || word.starts_with('/');
+  if (word.ends_with(kExtension) && word.size() > kExtension.size()) return !has_space || is_path;
+  if (has_space) return false;
+  for (const std::string_view scheme : {"hf://", "hf.co/", "https://", "http://", "ollama://"})
+    if (word.starts_with(scheme) && word.size() > scheme.size()) return true;
+  if (is_path) return word.find('/', 1) != std::string_view::npos && word.size() > 3;
+  const size_t slash = word.find('/');
+  const std::string_view name = slash == std::string_view::npos ? word : word.substr(slash + 1);
+  const size_t colon = name.find(':');
+  const std::string_view base = name.substr(0, colon);
+  if (!IsName(base) || (slash != std::string_view::npos && !IsName(word.substr(0, slash))))
+    return false;
+  if (slash != std::string_view::npos) return HasFigure(name) && HasLetter(base);
+  if (colon == std::string_view::npos) return IsFamily(base);
+  const std::string_view tag = name.substr(colon + 1);
+  return HasLetter(base) && IsName(tag) && (HasFigure(word) || tag == "latest");
+}
+
+bool IsModelHere(const Environment& environment, const std::string& word) {
+  if (IsFile(word)) return true;
+  return word.find('/') == std::string::npos && !word.empty() && FindModel(environment, word).ok();
 }
 
 }  // namespace skald::cli

@@ -36,4 +36,12 @@ std::vector<FoundModel> FindModels(const Environment& environment);
 /// wrong with it. Errors: kNotFound with the models there are; kInvalidArgument for "".
 Result<std::string> FindModel(const Environment& environment, const std::string& name);
 
+/// Whether `word` is spelled as models are, so that hardly anybody means it as a prompt: a path, a
+/// name that ends in .gguf, "name:tag" or "owner/name" with a figure in it, an address, or a family
+/// of models with a version ("llama3.2"). What is there plays no role.
+bool LooksLikeModel(std::string_view word);
+
+/// Whether `word` is a model that is there: a regular file, or a name that FindModel finds.
+bool IsModelHere(const Environment& environment, const std::string& word);
+
 }  // namespace skald::cli

@@ -85,14 +85,16 @@ TEST_F(LookupTest, ListsWhatThereIsWhenANameIsUnknown) {
   Put("first/a.gguf");
   const Result<std::string> path = FindModel(environment_, "c");
   EXPECT_EQ(path.status().code(), ErrorCode::kNotFound);
-  EXPECT_EQ(path.status().message(), "no file and no model named 'c'; there are: a, b");
+  EXPECT_EQ(path.status().message(),
+            "no file and no model named 'c'; there are: a, b; type one of them, or the path of a "
+            "GGUF file");
 }
 
 TEST_F(LookupTest, NamesThePlacesWhenThereIsNothing) {
   const Result<std::string> path = FindModel(environment_, "c");
-  EXPECT_EQ(path.status().message(), "no file and no model named 'c', and no models in " +
-                                         (folder_ / "first").string() + ", " +
-                                         (folder_ / "second").string());
+  EXPECT_EQ(path.status().message(),
+            "no file and no model named 'c', and no models in " + (folder_ / "first").string() +
+                ", " + (folder_ / "second").string() + "; type the path of a GGUF file");
 }
 
 TEST_F(LookupTest, RefusesAnEmptyName) {

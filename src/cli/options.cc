@@ -88,8 +88,16 @@ void AddModelArgs(CLI::App& app, ModelArgs& args) {
           kModelType, args.model);
 }
 
+void AddModelWord(CLI::App& app, ModelArgs& args) {
+  AddText(app, {"model", "the model, as -m names it"}, kModelType, args.word);
+}
+
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args) {
-  return FindModel(environment, args.model.value_or(std::string(kBundledModel)));
+  if (args.model.has_value() && args.word.has_value())
+    return Status(ErrorCode::kInvalidArgument,
+                  fmt::format("two models: -m {} and the argument '{}'", *args.model, *args.word));
+  const std::optional<std::string>& name = args.word.has_value() ? args.word : args.model;
+  return FindModel(environment, name.value_or(std::string(kBundledModel)));
 }
 
 void AddComputeArgs(CLI::App& app, EngineArgs& args) {
@@ -161,8 +169,11 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
   AddChoice(app, {"--sampling-order", "when temperature is applied (default standard)"}, p.order,
             kSamplingOrders)
       .Group(kSamplingGroup);
-  AddValue(app, {"--seed", "same seed, same text; left out: a random one, shown at the end"}, "N",
+  AddValue(app, {"--seed", "same seed, same text; left out or -1: a random one, shown at the end"},
+           "N",
            [&args](const std::string& value) {
+             args.seed.reset();
+             if (value == "-1") return Ok();  // llama.cpp's word for it
              Result<uint64_t> seed = ParseInt<uint64_t>(value);
              if (!seed.ok())
                return Status(ErrorCode::kInvalidArgument,
@@ -198,6 +209,10 @@ void AddStopArgs(CLI::App& app, StopArgs& args) {
 void AddTextArgs(CLI::App& app, TextArgs& args, const std::string& noun) {
   const FlagText positional = {noun, fmt::format("the {}; - reads it from stdin", noun)};
   AddText(app, positional, kTextType, args.argument);
+  AddTextFlags(app, args, noun);
+}
+
+void AddTextFlags(CLI::App& app, TextArgs& args, const std::string& noun) {
   AddText(app, {"-p,--prompt", fmt::format("the {}, also if it starts with a dash", noun)},
           kTextType, args.prompt);
   AddText(app, {"-f,--file", fmt::format("read the {} from a file", noun)}, kFileType, args.file);

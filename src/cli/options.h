@@ -20,13 +20,17 @@
 
 namespace skald::cli {
 
-/// -m MODEL
+/// -m MODEL, or MODEL as a bare word
 struct ModelArgs {
-  std::optional<std::string> model;  ///< a path or a name; unset: the bundled model
+  std::optional<std::string> model = {};  ///< a path or a name; unset: the bundled model
+  std::optional<std::string> word = {};   ///< the same, without a flag
 };
 void AddModelArgs(CLI::App& app, ModelArgs& args);
+/// The bare word, for verbs that take no text.
+void AddModelWord(CLI::App& app, ModelArgs& args);
 
-/// The path of the model that was asked for. Errors: as FindModel.
+/// The path of the model that was asked for. Errors: as FindModel; kInvalidArgument if it was asked
+/// for twice.
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args);
 
 /// -t, -c, --chunk, --isa, --kv-type: sizes and resources. They cannot change the answer, except
@@ -78,6 +82,8 @@ struct TextArgs {
 };
 /// `noun` is what the text is called in the help: "prompt", "text".
 void AddTextArgs(CLI::App& app, TextArgs& args, const std::string& noun);
+/// All of them but the argument.
+void AddTextFlags(CLI::App& app, TextArgs& args, const std::string& noun);
 
 /// The text, less one final newline if it was read from a file or stdin; nothing if none was given
 /// and stdin is a terminal. Errors: kInvalidArgument if two sources were given; as ReadInput.

@@ -84,6 +84,12 @@ TEST(SamplingArgs, TheLastOfSeveralWins) {
   EXPECT_EQ(args.params.truncation.top_k, 8);
 }
 
+TEST(SamplingArgs, ASeedOfMinusOneIsDrawn) {
+  SamplingArgs args;
+  EXPECT_EQ(ParseSampling({"--seed", "5", "--seed", "-1"}, args), "");
+  EXPECT_FALSE(args.seed.has_value());
+}
+
 TEST(SamplingArgs, RefusesWhatIsNotANumber) {
   SamplingArgs args;
   EXPECT_EQ(ParseSampling({"--temp", "nan"}, args), "--temp: 'nan' is not a finite number");
@@ -91,8 +97,8 @@ TEST(SamplingArgs, RefusesWhatIsNotANumber) {
   EXPECT_EQ(ParseSampling({"--top-k", "4.0"}, args), "--top-k: '4.0' is not a whole number");
   EXPECT_EQ(ParseSampling({"--top-k", "-1"}, args),
             "--top-k: -1 is out of range, expected 0 to 2147483647");
-  EXPECT_EQ(ParseSampling({"--seed", "-1"}, args),
-            "--seed: '-1' is not a whole number; leave it out for a random seed");
+  EXPECT_EQ(ParseSampling({"--seed", "-2"}, args),
+            "--seed: '-2' is not a whole number; leave it out for a random seed");
   EXPECT_NE(ParseSampling({"--top-k", "5x", "--top-k", "5"}, args), "");
 }
 

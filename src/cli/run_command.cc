@@ -12,6 +12,7 @@
 #include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
+#include "cli/event_reader.h"
 #include "cli/flags.h"
 #include "cli/format.h"
 #include "cli/interrupt.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   skald run                                          a tale from the bundled model
   skald run "The fox and the lantern" --seed 7       the same tale every time
-  skald run -m model.gguf -n 200 --temp 0 "Once"     greedy, 200 tokens
+  skald run model.gguf "Once" -n 200 --temp 0        greedy, 200 tokens
   cat prompt.txt | skald run -m model.gguf -q > out.txt
   skald run -p "Once" --stop "." --json | jq -r .text
 )";
@@ -75,7 +76,9 @@ Result<std::string> PromptText(const RunOptions& options, const Terminals& termi
   if (text.has_value()) return *std::move(text);
   if (!options.model.model.has_value()) return std::string(kDefaultPrompt);
   return Status(ErrorCode::kInvalidArgument,
-                "no prompt: give one as argument, with -p, with -f, or on stdin");
+                fmt::format("no prompt: give one as argument, with -p, with -f, or on stdin; for a "
+                            "conversation: skald chat -m {}",
+                            *options.model.model));
 }
 
 Result<std::vector<TokenId>> EncodePrompt(const Tokenizer& tokenizer, const std::string& text,
@@ -100,17 +103,17 @@ class Display {
  public:
   Display(const RunOptions& options, Console& console) : options_(options), console_(console) {}
 
+  // Shows the prompt; at the first call only.
   Status Begin(const std::string& prompt) {
+    if (std::exchange(has_begun_, true)) return Ok();
     prompt_ = prompt;
-    if (!Streams() || options_.echo == Echo::kNone || prompt.empty()) return Ok();
-    last_ = prompt.back();
-    return console_.WriteDim(ValidUtf8(prompt));
+    return ShowPrompt();
   }
 
   // Another continuation of the prompt, behind an empty line.
   Status BeginNext() {
     RETURN_IF_ERROR(Add(last_ == '\n' ? "\n" : "\n\n"));
-    return Begin(prompt_);
+    return ShowPrompt();
   }
 
   Status Add(const std::string& text) {
@@ -131,26 +134,35 @@ class Display {
  private:
   bool Streams() const { return options_.output.form == OutputForm::kText; }
 
+  Status ShowPrompt() {
+    if (!Streams() || options_.echo == Echo::kNone || prompt_.empty()) return Ok();
+    last_ = prompt_.back();
+    return console_.WriteDim(ValidUtf8(prompt_));
+  }
+
   const RunOptions& options_;
   Console& console_;
   std::string prompt_;
+  bool has_begun_ = false;
   char last_ = '\n';
 };
 
 // Reads a request to its end. Ctrl-C and a text that cannot be written cancel it.
 class RunReader {
  public:
-  RunReader(Engine& engine, RequestId id, Display& display)
-      : engine_(engine), id_(id), display_(display) {}
+  RunReader(EventReader& events, Display& display, const Prompt& prompt)
+      : events_(events), display_(display), prompt_(prompt) {}
 
   // `count` continuations come one after the other.
-  Result<Outcome> ReadAll(TextSink& sink, int32_t count,
-                          const std::vector<std::string>& stop_strings) {
+  Result<Outcome> ReadAll(int32_t count, const std::vector<std::string>& stop_strings) {
     outcome_.continuations.resize(static_cast<size_t>(count));
     TextEvent next;
     do {
-      next = sink.Next();
+      next = events_.Next();
       Take(next.event);
+      // Unless it stood there before: the line of the terminal is free now.
+      if (write_status_.ok() && EndsReading(next.event.kind))
+        write_status_ = display_.Begin(prompt_.text);
       const auto index = static_cast<size_t>(next.event.sequence);
       Continuation& continuation = outcome_.continuations[index];
       continuation.text += next.text;
@@ -159,7 +171,7 @@ class RunReader {
       }
       for (; write_status_.ok() && shown_ < index; ++shown_) write_status_ = display_.BeginNext();
       if (write_status_.ok()) write_status_ = display_.Add(next.text);
-      if (!write_status_.ok() || InterruptScope::Requested()) engine_.Cancel(id_);
+      if (!write_status_.ok()) events_.Cancel();
     } while (next.event.kind != EventKind::kFinished);
     RETURN_IF_ERROR(std::move(write_status_));
     RETURN_IF_ERROR(std::move(next.event.status));
@@ -167,6 +179,11 @@ class RunReader {
   }
 
  private:
+  static bool EndsReading(EventKind kind) {
+    return kind == EventKind::kToken || kind == EventKind::kSequenceFinished ||
+           kind == EventKind::kFinished;
+  }
+
   void Take(const Event& event) {
     if (event.kind == EventKind::kQueued) queued_seconds_ = event.seconds;
     Continuation& continuation = outcome_.continuations[static_cast<size_t>(event.sequence)];
@@ -186,9 +203,9 @@ class RunReader {
     }
   }
 
-  Engine& engine_;
-  const RequestId id_;
+  EventReader& events_;
   Display& display_;
+  const Prompt& prompt_;
   Status write_status_;
   size_t shown_ = 0;  // continuation
   double queued_seconds_ = 0;
@@ -203,17 +220,19 @@ Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
   request.stop.ignore_eos = options.stop.ignore_eos;
   request.beam_search = options.beams.params;
   request.n = options.beams.best;
+  const InterruptScope interrupt;
+  EventReader events(engine, console);
   ASSIGN_OR_RETURN(const std::shared_ptr<TextSink> sink,
                    TextSink::Create(tokenizer, request,
                                     {.stop_strings = options.stop.stop,
-                                     .decode = ContinuationOf(tokenizer, prompt)}));
-
-  const InterruptScope interrupt;
+                                     .decode = ContinuationOf(tokenizer, prompt),
+                                     .on_ready = events.on_ready()}));
   Display display(options, console);
-  RETURN_IF_ERROR(display.Begin(prompt.text));
-  ASSIGN_OR_RETURN(const RequestId id, engine.Submit(request, sink));
-  RunReader reader(engine, id, display);
-  ASSIGN_OR_RETURN(Outcome outcome, reader.ReadAll(*sink, request.n, options.stop.stop));
+  // The prompt comes at once, unless a terminal's line is needed to say how much of it is read.
+  if (!EventReader::ShowsProgress(console)) RETURN_IF_ERROR(display.Begin(prompt.text));
+  RETURN_IF_ERROR(events.Submit(request, sink));
+  RunReader reader(events, display, prompt);
+  ASSIGN_OR_RETURN(Outcome outcome, reader.ReadAll(request.n, options.stop.stop));
   RETURN_IF_ERROR(display.End());
   outcome.searched = request.beam_search.beams > 0;
   outcome.seed = request.sampling.seed;
@@ -317,7 +336,10 @@ Status CheckFlags(const RunOptions& options) {
 void AddRunCommand(CLI::App& root, Action& chosen) {
   CLI::App& verb = AddVerb(root, {"run", "Generate text from a prompt", kExamples});
   const auto options = std::make_shared<RunOptions>();
-  AddTextArgs(verb, options->prompt, "prompt");
+  AddText(verb, {"model", "the model, as -m names it; a text that names none is the prompt"},
+          kModelType, options->words.first);
+  AddText(verb, {"prompt", "the prompt; - reads it from stdin"}, kTextType, options->words.second);
+  AddTextFlags(verb, options->prompt, "prompt");
   AddModelArgs(verb, options->model);
   AddStopArgs(verb, options->stop);
   AddSwitch(verb, {"--no-echo", "print only what the model adds, not the prompt"}, options->echo,
@@ -330,9 +352,11 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
   ChooseWhenParsed(verb, options, Run, &chosen);
 }
 
-Status Run(const RunOptions& options, const Environment& environment, Console& console) {
+Status Run(const RunOptions& given, const Environment& environment, Console& console) {
+  RunOptions options = given;
   console.Configure(options.output.console);
   RETURN_IF_ERROR(CheckFlags(options));
+  RETURN_IF_ERROR(PlaceWords(options.words, environment, &options.model, &options.prompt));
   Prompt prompt;
   ASSIGN_OR_RETURN(prompt.text, PromptText(options, console.terminals()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
@@ -351,6 +375,7 @@ Status Run(const RunOptions& options, const Environment& environment, Console& c
                     .model_context = model.info().context_length},
                    &engine_options);
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  WarnOfContext(model.info(), engine.context(), console);
   console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache",
                              engine.isa_name(), engine.threads(), engine.context(),
                              Bytes(engine.kv_bytes())));

@@ -7,6 +7,7 @@
 #include "cli/beam_args.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/run_words.h"
 #include "cli/speculation_args.h"
 #include "skald/status.h"
 
@@ -17,6 +18,7 @@ enum class Echo : uint8_t { kPrompt, kNone };
 
 /// What `skald run` was asked to do.
 struct RunOptions {
+  RunWords words;
   ModelArgs model;
   TextArgs prompt;
   StopArgs stop;

@@ -88,15 +88,6 @@ std::string FingerprintSettings(const ServeOptions& options) {
   return settings;
 }
 
-// A context that the model was not trained for: said once here, and with each answer that uses it.
-void WarnOfContext(const ModelInfo& info, const Engine& engine, Console& console) {
-  if (engine.context() <= info.context_length) return;
-  console.Note(
-      fmt::format("warning: the context of {} is beyond the {} of the model: what it "
-                  "writes there can be worse",
-                  engine.context(), info.context_length));
-}
-
 void AddServerArgs(CLI::App& app, ServeOptions& options) {
   const auto group = [](AddedFlag flag) { flag.Group(kServerGroup); };
   group(AddValue(app, {"--host", "numeric address to listen on (default 127.0.0.1)"}, "ADDRESS",
@@ -158,6 +149,7 @@ void AddServeCommand(CLI::App& root, Action& chosen) {
   CLI::App& verb = AddVerb(root, {"serve", "Serve a model over HTTP, as OpenAI's API", kExamples});
   const auto options = std::make_shared<ServeOptions>();
   AddModelArgs(verb, options->model);
+  AddModelWord(verb, options->model);
   AddServerArgs(verb, *options);
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
@@ -199,7 +191,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
                                                                options.engine.threads, console));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
-  WarnOfContext(model.info(), engine, console);
+  WarnOfContext(model.info(), engine.context(), console);
   server_options.model_name = NameOf(options, path);
   server_options.pooling = PoolingFor(options.pooling, model.info());
   const std::string name = server_options.model_name;

@@ -184,6 +184,7 @@ void AddShowCommand(CLI::App& root, Action& chosen) {
       AddVerb(root, {"show", "Show what is in a model file and what it needs", kExamples});
   const auto options = std::make_shared<ShowOptions>();
   AddModelArgs(verb, options->model);
+  AddModelWord(verb, options->model);
   AddSwitch(verb, {"--metadata", "list all keys"}, options->lists.metadata, true);
   AddSwitch(verb, {"--tensors", "list all tensors"}, options->lists.tensors, true);
   AddOutputArgs(verb, options->output);

@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   skald tokenize "Once upon a time"                ids and what each stands for
-  skald tokenize --ids "Once upon a time"          1,403,407,261,378
-  skald tokenize --decode 403,407,261,378          the text again
+  skald tokenize --ids "Once upon a time"          0,431,430,262,393
+  skald tokenize --decode 431,430,262,393          the text again
   skald tokenize -m model.gguf --special -f chat.txt --json
 )";
 

@@ -1,8 +1,8 @@
 #include "cli/utf8.h"
 
 #include <fmt/format.h>
+#include <wchar.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "base/utf8.h"
@@ -65,9 +65,19 @@ std::string TerminalLine(std::string_view text) {
   return TerminalText(out);
 }
 
+int CharacterWidth(uint32_t code_point) {
+  const int width = wcwidth(static_cast<wchar_t>(code_point));
+  return width < 0 ? 1 : width;
+}
+
 size_t DisplayWidth(std::string_view text) {
-  const auto starts_character = [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; };
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+  size_t width = 0;
+  while (!text.empty()) {
+    const Utf8Sequence sequence = ReadUtf8(text);
+    width += static_cast<size_t>(CharacterWidth(sequence.code_point));
+    text.remove_prefix(static_cast<size_t>(sequence.length));
+  }
+  return width;
 }
 
 }  // namespace skald::cli

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,11 @@ std::string TerminalText(std::string_view text);
 /// carriage return become \n, \t and \r.
 std::string TerminalLine(std::string_view text);
 
-/// Columns that valid UTF-8 takes on a terminal, counting one for each character. East Asian wide
-/// characters take two, so a table with such names is ragged; nothing worse.
+/// Columns that a character takes on a terminal: 0 (combining, joining), 1, or 2 (East Asian wide,
+/// emoji), as the system's locale data says (UseUtf8Locale); 1 if it does not know.
+int CharacterWidth(uint32_t code_point);
+
+/// Columns that valid UTF-8 takes on a terminal.
 size_t DisplayWidth(std::string_view text);
 
 }  // namespace skald::cli

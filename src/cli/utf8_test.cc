@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "cli/environment.h"
+
 namespace skald::cli {
 namespace {
 
@@ -52,6 +54,13 @@ TEST(DisplayWidth, CountsCharacters) {
   EXPECT_EQ(DisplayWidth(""), 0u);
   EXPECT_EQ(DisplayWidth("abc"), 3u);
   EXPECT_EQ(DisplayWidth("gr\xC3\xBC\xC3\x9F"), 4u);
+}
+
+TEST(DisplayWidth, CountsColumns) {
+  UseUtf8Locale();
+  EXPECT_EQ(DisplayWidth("\u65E5\u672C"), 4u);  // wide
+  EXPECT_EQ(DisplayWidth("e\u0301"), 1u);       // combining
+  EXPECT_EQ(DisplayWidth("\U0001F98A!"), 3u);   // emoji
 }
 
 }  // namespace

@@ -287,6 +287,10 @@ Result<Server> Server::Create(const Model& model, Engine engine, ServerOptions o
   auto state =
       std::make_unique<State>(model, std::move(engine), std::move(options), std::move(rules));
   RETURN_IF_ERROR(state->Listen(address));
+  // Before anybody can know the port: who starts a server and ends it at once is heard in Run.
+  state->signals.add(SIGTERM, error);
+  if (!error) state->signals.add(SIGINT, error);
+  if (error) return Status(ErrorCode::kIo, "cannot wait for signals: " + error.message());
   return Server(std::move(state));
 }
 
@@ -297,10 +301,6 @@ uint16_t Server::port() const {
 }
 
 Status Server::Run() {
-  error_code error;
-  state_->signals.add(SIGTERM, error);
-  if (!error) state_->signals.add(SIGINT, error);
-  if (error) return Status(ErrorCode::kIo, "cannot wait for signals: " + error.message());
   state_->WaitForSignal();
   state_->Accept();
   state_->io.run();

@@ -73,11 +73,19 @@ class CliUsage(CommandTest):
             (["run", "--chunk", "0", "a"], "0 is out of range"),
             (["run", "--logit-bias", "13", "a"], "ID=BIAS"),
             (["run", "--stop", "", "a"], "stop"),
-            (["run", "--seed", "-1", "a"], "random seed"),
+            (["run", "--seed", "-2", "a"], "random seed"),
             (["run", "--json=1", "a"], "takes no value"),
             (["run", "-m", "", "a"], "empty"),
             (["run", "a", "-p", "b"], "more than once"),
             (["run", "-p", "b", "-f", "/dev/null"], "more than once"),
+            (["run", "-hf", "owner/name"], "downloads nothing"),
+            (["run", "-ngl"], "-ngl needs a value"),
+            (["run", "-cnv"], "skald chat -m MODEL"),
+            (["run", "-ctk", "q8_0", "a"], "f16|bf16|f32"),
+            (["run", "-temp", "1"], "did you mean --temp?"),
+            (["pull", "llama3.2"], "downloads nothing"),
+            (["llama3.2", "Hi"], "skald run llama3.2"),
+            (["chat", "-m", model, model], "two models"),
             (["tokenize", "--decode", "1,,2"], "empty entry"),
             (["tokenize", "--decode", "1", "text"], "--decode"),
             (["tokenize", "--decode", "2000000000", "-m", model], "vocabulary"),
@@ -120,6 +128,38 @@ class CliUsage(CommandTest):
             (Path(folder) / "mine.gguf").symlink_to(bundled_model())
             done = run("run", "-m", "nope", "a", env=environment(SKALD_MODELS=folder))
             self.assert_fails(done, 3, "there are: mine")
+
+    def test_a_word_that_is_spelled_like_a_model_is_no_prompt(self):
+        for words in (["llama3.2"], ["llama3.2:1b", "Hi"], ["./model.gguf"], ["owner/Name-7B-GGUF:Q4_K_M"]):
+            with self.subTest(words):
+                self.assert_fails(run("run", *words), 3, "if it is the prompt: -p '" + words[0] + "'")
+
+    def test_a_bare_word_names_the_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "llama3.2.gguf").symlink_to(bundled_model())
+            flags = {"cwd": folder, "env": environment(SKALD_MODELS=folder)}
+            expected = run("run", "-m", "llama3.2", "-p", "One day", "-n", "5", *GREEDY, **flags).stdout
+            for model in ("llama3.2", "llama3.2.gguf", "./llama3.2.gguf", f"{folder}/llama3.2.gguf"):
+                self.assertEqual(run("run", model, "One day", "-n", "5", *GREEDY, **flags).stdout, expected)
+                self.assertEqual(run("run", model, "-n", "5", *GREEDY, stdin=b"One day", **flags).stdout, expected)
+                self.assertIn(b"architecture", run("show", model, **flags).stdout)
+                self.assert_ok(run("chat", model, stdin=b"", **flags))
+
+    def test_flags_from_elsewhere_change_nothing_and_are_said(self):
+        flags = ("run", "-m", str(bundled_model()), "-n", "5", *GREEDY, "One day")
+        done = run(*flags, "-ngl", "99", "-fa", "on", "--mlock", "-ctk", "f16", "--mirostat", "0")
+        self.assert_ok(done)
+        self.assertEqual(done.stdout, run(*flags).stdout)
+        notes = done.stderr.decode().splitlines()[:-1]
+        self.assertEqual([note.split(" of ")[0] for note in notes], ["skald: -ngl", "skald: -fa", "skald: --mlock"])
+        self.assertEqual(run(*flags, "-ngl", "99", "-q").stderr, b"")
+
+    def test_a_context_beyond_the_models_is_a_warning(self):
+        for verb in (("run", "-p", "a"), ("chat",)):
+            done = run(*verb, "-m", str(bundled_model()), "-n", "1", "-c", "1000")
+            self.assert_ok(done)
+            self.assertIn(b"warning: the context of 1000 tokens is beyond the 512 of the model", done.stderr)
+            self.assertNotIn(b"warning", run(*verb, "-m", str(bundled_model()), "-n", "1", "-c", "512").stderr)
 
     def test_missing_prompt_files(self):
         self.assert_fails(run("run", "-f", "/nonexistent/p"), 3, "/nonexistent/p")
@@ -488,6 +528,47 @@ class CliOutput(CommandTest):
                 with self.subTest(verb):
                     done = run(*verb, "-m", str(bundled_model()), stdout=full)
                     self.assert_fails(done, 4, "cannot write to stdout: No space left on device")
+
+    def test_a_full_disk_is_an_error_for_every_verb(self):
+        model = str(bundled_model())
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "wb") as full:
+            for verb, stdin in ((("tokenize", "a b c", "-m", model), b""), (("embed", "a", "-m", model), b""),
+                                (("ls",), b""), (("--help",), b""), (("completion", "bash"), b""),
+                                (("chat", "-n", "2", "-m", model), b"Hi\n")):
+                with self.subTest(verb):
+                    self.assert_fails(run(*verb, stdin=stdin, stdout=full), 4, "cannot write to stdout")
+            for line in ("/save /dev/full\n", f"/save {folder}/none/x.json\n"):
+                done = run("chat", "-m", model, "-q", stdin=b"/system Be brief.\n" + line.encode())
+                self.assert_fails(done, 4, "/dev/full" if "full" in line else "none/x.json")
+
+    def test_a_reader_that_goes_away_ends_it_quietly(self):
+        model = str(bundled_model())
+        for verb in (f"run -m {model} -n 200 --ignore-eos -p a", f"show -m {model} --metadata",
+                     f"tokenize -m {model} 'a b c d'", f"chat -m {model} -n 50 --ignore-eos"):
+            with self.subTest(verb):
+                done = subprocess.run(
+                    ["bash", "-c", f"yes Hi | head -c 60000 | {Setup.binary} {verb} -q | head -c 1 > /dev/null; "
+                     "echo ${PIPESTATUS[2]}"], capture_output=True, env=environment(), timeout=120, check=False)
+                self.assertIn(done.stdout.strip(), (b"141", b"0"), done.stderr)
+                self.assertEqual(done.stderr, b"")
+
+    def test_a_stdin_that_was_never_open_is_an_error(self):
+        model = str(bundled_model())
+        for verb in (("run", "-m", model, "-n", "1"), ("tokenize", "-m", model), ("chat", "-m", model)):
+            with self.subTest(verb):
+                done = subprocess.run([Setup.binary, *verb], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      env=environment(), preexec_fn=lambda: os.close(0), timeout=120, check=False)
+                self.assert_fails(done, 4, "stdin: Bad file descriptor")
+
+    def test_the_locale_changes_nothing(self):
+        flags = ("run", "-m", str(bundled_model()), "-n", "12", "--temp", "0.5", "--seed", "3", "--json",
+                 "Grüße, 日本 🦊")
+        texts = set()
+        for locale in ("C", "C.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "nonsense"):
+            done = run(*flags, env=environment(LC_ALL=locale))
+            self.assert_ok(done)
+            texts.add(done.stdout.partition(b'"timings"')[0])
+        self.assertEqual(len(texts), 1)
 
     def test_a_stdout_that_was_never_open_is_an_error(self):
         done = run("show", "-m", str(bundled_model()), preexec_fn=lambda: os.close(1))

@@ -1,0 +1,202 @@
+"""Every command that the documents and the help show is run as it stands there.
+
+Run by ctest (test Examples), and by hand: python3 tests/examples/examples_test.py build/release/skald .
+
+An example is a line of an indented block of a document, or behind "Examples:" in a help, that begins
+with a command. One that cannot be run here stands in NOT_RUN with the reason; an entry there that no
+document shows is a failure, as is a line of a block that is neither command nor known text.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TIMEOUT_S = 300
+DOCUMENTS = ("README.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/performance.md")
+COMMANDS = ("skald", "build/release/skald", "./run.sh", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
+            "SKALD_MODELS=")
+
+NOT_RUN = {
+    'git clone <this repository> skald && cd skald': "needs the network",
+    './run.sh "Once upon a time"': "installs packages and builds; .ci/run does so",
+    './run.sh "The capital of France is" -m path/to/model.gguf -n 40': "the same, with another model",
+    'cmake --preset release && cmake --build --preset release': "builds what this test tests",
+    'skald bench -m model.gguf --against "llama-bench -fa 1"': "needs llama-bench; Bench has one in its place",
+    'skald bench -m model.gguf -t 2 --against "llama-bench -fa 1"': "the same",
+    'skald bench -t 2 -m FILE -p 512 -n 32 -r 5 --against "llama-bench -fa 1"': "the same",
+}
+# Blocks that show what skald prints, or how a command line is built.
+TEXT = (
+    r"prompt 5 tokens, 120 tok/s \|",
+    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|completion SHELL|--version, )",
+    r"skald (logits|ls|bench) {3,}",
+)
+# Measurements are cut short by flags that come last and win: what is tested is that the example is
+# accepted and ends well.
+SHORTER = (
+    (r"skald bench\b.*--traffic", "--num-prompts 2 --prefix-len 16 --input-len 16 --output-len 4"),
+    (r"skald bench\b(?!.*--traffic)", "-r 1 -p 16 -n 2"),
+)
+
+
+class Setup:
+    binary = ""
+    source = Path()
+
+
+def commands_of_document(path: Path) -> list[str]:
+    """The lines of indented blocks, those that go on behind a backslash joined."""
+    found, block, before_is_blank = [], False, True
+    for line in path.read_text().splitlines():
+        is_code = line.startswith("    ") and (block or not line.lstrip().startswith(("|", "-", "*")))
+        block = is_code and (block or before_is_blank)
+        if block:
+            if found and found[-1].endswith("\\"):
+                found[-1] = found[-1][:-1] + line.strip()
+            else:
+                found.append(line.strip())
+        before_is_blank = not line.strip()
+    return found
+
+
+def commands_of_help(text: str) -> list[str]:
+    found = []
+    for line in text.partition("Examples:\n")[2].splitlines():
+        if not line.startswith("  "):
+            break
+        if found and found[-1].endswith("\\"):
+            found[-1] = found[-1][:-1] + line.strip()
+        else:
+            found.append(line.strip())
+    return found
+
+
+def split_remark(line: str) -> tuple[str, str]:
+    """The command, and what stands two spaces behind it, but not within quotes."""
+    quoted = None
+    for i, c in enumerate(line):
+        if quoted:
+            quoted = None if c == quoted else quoted
+        elif c in "'\"":
+            quoted = c
+        elif line.startswith("  ", i):
+            return line[:i].strip(), line[i:].strip().removeprefix("#").strip()
+    return line.strip(), ""
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.at = Path(cls.folder.name)
+        model = Setup.source / "models/tales/tales.gguf"
+        for place in ("bin", "build/release"):
+            (cls.at / place).mkdir(parents=True)
+            (cls.at / place / "skald").symlink_to(Setup.binary)
+        (cls.at / "model.gguf").symlink_to(model)
+        (cls.at / "models").mkdir()
+        for place in (".zfunc", ".config/fish/completions"):
+            (cls.at / place).mkdir(parents=True)
+        for name in ("prompt.txt", "text.txt", "document.txt", "chat.txt"):
+            (cls.at / name).write_text("The fox and the lantern.\n")
+        (cls.at / "ids.txt").write_text("1,403,407\n")
+        (cls.at / "keys.txt").write_text("a-key-of-more-than-enough-characters-0123456789\n")
+        (cls.at / "conversations.jsonl").write_text(
+            '{"timestamp": 0, "input_length": 64, "output_length": 8, "hash_ids": [1]}\n' * 2)
+        cls.env = {**os.environ, "HOME": str(cls.at), "PATH": f"{cls.at}/bin:{os.environ['PATH']}"}
+        for name in ("SKALD_MODELS", "XDG_DATA_HOME"):
+            cls.env.pop(name, None)
+        cls.seen = set()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def serve(self, command: str) -> tuple[subprocess.Popen, str]:
+        """Starts a server on any free port of this machine; its address once it serves."""
+        command = re.sub(r" --port \d+", "", command).replace("0.0.0.0", "127.0.0.1") + " --port 0"
+        server = subprocess.Popen(["bash", "-c", "exec " + command], cwd=self.at, env=self.env,
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        for line in server.stderr:
+            if match := re.search(rb"serving \S+ on http://(\S+)/v1", line):
+                return server, match[1].decode()
+        server.stderr.close()
+        self.fail(f"{command}: exit {server.wait()}")
+
+    def stop(self, server: subprocess.Popen) -> None:
+        server.send_signal(signal.SIGTERM)
+        server.stderr.close()
+        self.assertEqual(server.wait(timeout=TIMEOUT_S), 0)
+
+    def shell(self, command: str) -> str:
+        done = subprocess.run(["bash", "-c", "set -o pipefail; " + command], cwd=self.at, env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr.decode()}")
+        return done.stdout.decode()
+
+    def check(self, line: str) -> None:
+        command, remark = split_remark(line)
+        if any(re.match(text, line) for text in TEXT):
+            return
+        self.assertTrue(command.startswith(COMMANDS), f"neither a command nor known text: {line!r}")
+        if command in NOT_RUN:
+            self.seen.add(command)
+            return
+        if command.startswith("curl"):
+            server, address = self.serve("skald serve")
+            answer = self.shell(re.sub(r"127\.0\.0\.1:\d+", address, command) + " --fail --silent --show-error")
+            self.stop(server)
+            self.assertIn('"choices"', answer)
+            return
+        if re.search(r"skald serve\b", command):
+            self.stop(self.serve(command)[0])
+            return
+        for pattern, flags in SHORTER:
+            if re.match(pattern, command):
+                command += " " + flags
+                break
+        shown = self.shell(command)
+        if re.fullmatch(r"[\d,]{3,}", remark):
+            self.assertEqual(shown.strip(), remark, command)
+        if remark == "the text again":
+            self.assertEqual(shown.strip(), "Once upon a time")
+
+    def test_documents(self):
+        for name in DOCUMENTS:
+            lines = commands_of_document(Setup.source / name)
+            self.assertTrue(lines, name)
+            for line in lines:
+                with self.subTest(line, document=name):
+                    self.check(line)
+
+    def test_helps(self):
+        overview = self.shell("skald --help")
+        verbs = re.findall(r"^  (\w+) +[A-Z]", overview.partition("Subcommands:")[2], re.MULTILINE)
+        self.assertGreaterEqual(len(verbs), 9, overview)
+        for verb in ("", *verbs):
+            lines = commands_of_help(self.shell(f"skald {verb} --help"))
+            self.assertTrue(lines, f"no examples in the help of {verb!r}")
+            for line in lines:
+                with self.subTest(line, verb=verb):
+                    self.check(line)
+
+    def test_zz_what_is_not_run_is_shown_somewhere(self):
+        self.assertEqual(self.seen, set(NOT_RUN))
+
+
+def main() -> None:
+    Setup.binary, Setup.source = os.path.abspath(sys.argv[1]), Path(sys.argv[2]).resolve()
+    for tool in ("bash", "curl", "jq"):
+        if shutil.which(tool) is None:
+            sys.exit(f"{tool} is missing, which the examples use (tools/packages.txt)")
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

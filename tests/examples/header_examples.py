@@ -1,0 +1,113 @@
+"""The examples in the public headers as a program: header_examples.py OUT.cc HEADER...
+
+An example is what stands four spaces behind `///`. Each becomes a function, between what it takes for
+granted (BEFORE) and what must be true at its end (AFTER). A header whose example is not listed here
+is a failure, and so is a list entry without an example.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+BEFORE = {
+    "bench": "const auto go_on = [] { return true; };",
+    "chat_template": """const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  const boost::json::array messages{boost::json::object{{"role", "user"}, {"content", "Hi"}}};
+  const std::chrono::local_seconds now{};""",
+    "engine": "",
+    "model": "",
+    "server": """Engine engine = *Engine::Create(model, {});
+  const std::string secret(32, 'x');
+  const auto clock = [] { return int64_t{0}; };
+  EndSoon();""",
+    "text_sink": """Engine engine = *Engine::Create(model, {});
+  Request request{.prompt = *model.tokenizer().Encode("Once"), .stop = {.max_tokens = 8}};""",
+}
+AFTER = {
+    "bench": "seconds.ok() && share > 0",
+    "chat_template": 'prompt.ok() && prompt->text == "Hi"',
+    "engine": "id.ok()",
+    "model": "model.ok()",
+    "server": "server->port() != 0 && status.ok()",
+    "text_sink": "id.ok()",
+}
+# Pictures.
+NO_CODE = {"request"}
+
+HEAD = """// Made by tests/examples/header_examples.py.
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+"""
+
+HELPERS = """
+using namespace skald;
+
+namespace {
+
+// SIGTERM as soon as somebody listens for it.
+void OnAlarm(int) {
+  struct sigaction now {};
+  sigaction(SIGTERM, nullptr, &now);
+  if (now.sa_handler == SIG_DFL) {
+    alarm(1);
+  } else {
+    kill(getpid(), SIGTERM);
+  }
+}
+
+void EndSoon() {
+  signal(SIGALRM, OnAlarm);
+  alarm(1);
+}
+
+"""
+
+
+def example_of(header: Path) -> tuple[int, list[str]]:
+    """Line number and lines of the example in the head of a header; 0 if there is none."""
+    first, lines = 0, []
+    for number, line in enumerate(header.read_text().splitlines(), 1):
+        if match := re.match(r"/// {5}(.*)", line):
+            first = first or number
+            lines.append(match[1])
+        elif not line.startswith("///"):
+            break
+    return first, lines
+
+
+def main() -> None:
+    out, headers = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
+    functions, calls, seen = "", "", set()
+    for header in sorted(headers):
+        name = header.stem
+        first, lines = example_of(header)
+        if not first or name in NO_CODE:
+            continue
+        if name not in BEFORE:
+            sys.exit(f"{header}: the example is not in the lists of {sys.argv[0]}")
+        seen.add(name)
+        body = "\n".join(lines)
+        functions += (f"bool Example_{name}([[maybe_unused]] const Model& model) {{\n  {BEFORE[name]}\n  {{\n"
+                      f'#line {first} "{header}"\n{body}\n    return {AFTER[name]};\n  }}\n}}\n\n')
+        calls += f'  failed += Fails("{name}.h", Example_{name}(*model));\n'
+    if seen != set(BEFORE):
+        sys.exit(f"no example in the heads of: {sorted(set(BEFORE) - seen)}")
+    includes = "".join(f'#include "skald/{header.name}"\n' for header in sorted(headers))
+    out.write_text(
+        HEAD + includes + HELPERS + functions +
+        'int Fails(const char* header, bool ok) {\n  if (!ok) std::cerr << header << ": the example fails\\n";\n'
+        "  return ok ? 0 : 1;\n}\n\n}  // namespace\n\n"
+        'int main() {\n  const Result<Model> model = LoadModel({.path = "tales.gguf"});\n'
+        "  if (!model.ok()) return 1;\n  int failed = 0;\n" + calls + "  return failed;\n}\n")
+
+
+if __name__ == "__main__":
+    main()
