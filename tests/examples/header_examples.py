@@ -28,7 +28,7 @@ AFTER = {
     "chat_template": 'prompt.ok() && prompt->text == "Hi"',
     "engine": "id.ok()",
     "model": "model.ok()",
-    "server": "server->port() != 0 && status.ok()",
+    "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",
 }
 # Pictures.
