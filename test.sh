@@ -7,12 +7,14 @@ source "$(dirname "$(readlink -f "$0")")/tools/setup.sh"
 
 usage() {
   cat <<'TEXT'
-Usage: ./test.sh [LANE...]
+Usage: ./test.sh [LANE...] [--json FILE]
 
 Without a lane: the unit lane. Each lane builds into build/ with a preset of its own.
 
   --unit            gcc, release, warnings are errors; every test: unit tests, golden models,
                     malformed files, headers, style (tidy, format, shellcheck)
+  --alone           after --unit, in its build: the tests of programs that read the large recordings
+                    in ../shared, told that there are none, as in a clone with nothing beside it
   --asan            clang, warnings are errors; the tests under AddressSanitizer and
                     UndefinedBehaviorSanitizer
   --bits            the commands of --unit and --asan, by two compilers, give the same bits
@@ -21,18 +23,23 @@ Without a lane: the unit lane. Each lane builds into build/ with a preset of its
   --clang-tests     clang, release, warnings are errors; all tests again, the bits of --bits too
   --fuzz SECONDS    every fuzz target in the build of --asan, SECONDS in total
   --clang-tidy      clang-tidy over all sources but tests (slow)
-  --all             --unit --asan --bits --tsan --fuzz 60: what .ci/run runs
+  --all             --unit --alone --asan --bits --tsan --fuzz 60: what .ci/run runs
+  --json FILE       writes the summary there too; it is always in build/summary.json
   -h, --help        this text
 
-The last line is "N passed, N failed". Exit code: 0 all passed, 1 something failed,
-2 wrong usage, 69 the machine could not be set up.
+The last lines say how long each lane took, what was left out and why, which kernels this CPU cannot
+run, and "N passed, N failed". The summary has the same for programs, and the names of what failed:
+{"passed", "failed", "cpu", "kernels_not_run": [...], "lanes": [{"name", "passed", "failed",
+"seconds", "failed_tests": [...], "left_out": [{"suite", "tests", "needs"}]}]}.
+
+Exit code: 0 all passed, 1 something failed, 2 wrong usage, 69 the machine could not be set up.
 TEXT
 }
 
 jobs=$(nproc)
 passed=0
 failed=0
-report=()  # one line a lane
+results=()  # what tools/test_summary.py reads, of the lane at hand
 
 # configure PRESET [CMAKE ARGUMENT...]
 configure() {
@@ -56,11 +63,15 @@ build() {
 
 # run_ctest PRESET [CTEST ARGUMENT...]: adds to the counts what ctest reports.
 run_ctest() {
-  local preset=$1 log=$root/build/$1-ctest.log
+  local preset=$1 log=$root/build/$1-ctest.log xml=$root/build/$lane_name-tests.xml
   shift
+  rm -f "$xml"
+  results+=("ctest $xml" "labels $root/build/$lane_name-labels.json")
+  ctest --test-dir "$root/build/$preset" --show-only=json-v1 "$@" >"$root/build/$lane_name-labels.json"
   "${launcher[@]}" ctest --test-dir "$root/build/$preset" -j "$jobs" --output-on-failure \
-    --no-tests=error "$@" | tee "$log" |
-    grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed|^ +Start +[0-9]+:' >&2 || true
+    --no-tests=error --output-junit "$xml" "$@" | tee "$log" |
+    grep -vE '^ *[0-9]+/[0-9]+ Test .* (Passed|\*\*\*Not Run \(Disabled\))|^ +Start +[0-9]+:|\(Disabled\)$' >&2 ||
+    true
   local summary lane_failed lane_total
   summary=$(sed -nE 's/.* tests passed, ([0-9]+) tests failed out of ([0-9]+)/\1 \2/p' "$log")
   [ -n "$summary" ] || return 1
@@ -80,6 +91,13 @@ lane_unit() {
   ensure_packages build test
   ensure_clients
   configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release && run_ctest release
+}
+
+# Label beside: what can differ with and without the folder (cmake/shared_data.cmake).
+lane_alone() {
+  ensure_packages build test
+  configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release &&
+    SKALD_SHARED_DATA=none run_ctest release -L beside
 }
 
 # Label house: checks of the sources, which no compiler option can change. Left out, too: tests that
@@ -105,7 +123,7 @@ same_bits() {
   if cmp "$root/build/release.logits" "$root/build/$preset.logits" >&2; then
     passed=$((passed + 1))
   else
-    failed=$((failed + 1))
+    fails "$preset gives other bits than release"
   fi
 }
 
@@ -161,7 +179,7 @@ lane_fuzz() {
     if "$target" "${arguments[@]}" >"$root/build/fuzz/$name.log" 2>&1; then
       passed=$((passed + 1))
     else
-      failed=$((failed + 1))
+      fails "$name"
       tail -n 40 "$root/build/fuzz/$name.log" >&2
     fi
   done
@@ -175,28 +193,37 @@ lane_clang_tidy() {
     "$root/src/.*(?<!_test)\.cc$" >"$log" 2>&1; then
     passed=$((passed + 1))
   else
-    failed=$((failed + 1))
+    fails clang-tidy
     grep -E 'error:|warning:' "$log" | sort -u >&2
   fi
 }
 
+# fails WHAT: counts a failure that ctest does not know.
+fails() {
+  failed=$((failed + 1))
+  results+=("failed $1")
+}
+
 # lane NAME [ARGUMENT]: runs lane_NAME; a lane that did not get to its tests counts as one failure.
 lane() {
-  local name=$1 start=$SECONDS passed_before=$passed failed_before=$failed
+  local start=$SECONDS passed_before=$passed failed_before=$failed
+  lane_name=$1
   shift
   launcher=()
-  say "== $name"
-  "lane_${name//-/_}" "$@" || failed=$((failed + (failed == failed_before)))
-  report+=("$(printf '%-12s %5d passed %3d failed %5d s' "$name" $((passed - passed_before)) \
-    $((failed - failed_before)) $((SECONDS - start)))")
+  results=()
+  say "== $lane_name"
+  "lane_${lane_name//-/_}" "$@" || [ "$failed" -gt "$failed_before" ] || fails "$lane_name: no tests"
+  printf '%s\n' "lane $lane_name $((passed - passed_before)) $((failed - failed_before)) $((SECONDS - start))" \
+    "${results[@]}" >>"$root/build/lanes.txt"
 }
 
 mkdir -p "$root/build"
 lanes=()
 fuzz_seconds=60
+json=
 while [ $# -gt 0 ]; do
   case $1 in
-    --unit | --asan | --bits | --tsan | --tsan-tests | --clang-tests | --clang-tidy) lanes+=("${1#--}") ;;
+    --unit | --alone | --asan | --bits | --tsan | --tsan-tests | --clang-tests | --clang-tidy) lanes+=("${1#--}") ;;
     --fuzz)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || {
         say "error: --fuzz needs a number of seconds, got '${2:-}'"
@@ -206,7 +233,15 @@ while [ $# -gt 0 ]; do
       fuzz_seconds=$2
       shift
       ;;
-    --all) lanes+=(unit asan bits tsan fuzz) ;;
+    --json)
+      [ -n "${2:-}" ] || {
+        say "error: --json needs the name of a file"
+        exit 2
+      }
+      json=$2
+      shift
+      ;;
+    --all) lanes+=(unit alone asan bits tsan fuzz) ;;
     -h | --help)
       usage
       exit 0
@@ -220,9 +255,12 @@ while [ $# -gt 0 ]; do
 done
 [ ${#lanes[@]} -gt 0 ] || lanes=(unit)
 
+: >"$root/build/lanes.txt"
 for name in "${lanes[@]}"; do
   if [ "$name" = fuzz ]; then lane fuzz "$fuzz_seconds"; else lane "$name"; fi
 done
-printf '%s\n' "${report[@]}"
+python3 "$root/tools/test_summary.py" "$root/build/lanes.txt" "$root/build/summary.json" \
+  "$(find "$root/build" -maxdepth 2 -name kernels_test -perm -u+x | head -n 1)" || fails "summary"
+if [ -n "$json" ]; then cp "$root/build/summary.json" "$json" || fails "--json $json"; fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -16,8 +16,7 @@ else()
   set(SKALD_TEST_OPTIMIZATION -O1 -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
 endif()
 
-# register_tests(TARGET): makes the GoogleTest program TARGET a part of ctest. Suites called *SharedData compare with models
-# and recordings that lie beside the checkout; where that folder is missing they are left out (.ci/run insists on it).
+# register_tests(TARGET): makes the GoogleTest program TARGET a part of ctest.
 function(register_tests target)
   target_link_libraries(${target} PRIVATE GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE SKALD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -27,11 +26,9 @@ function(register_tests target)
   else()
     target_precompile_headers(${target} REUSE_FROM base_test)
   endif()
-  set(filter)
-  if(NOT SKALD_SHARED_DATA)
-    set(filter TEST_FILTER "-*SharedData*")
-  endif()
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ${filter})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  register_shared_data(${target})
 endfunction()
 
 # room(NAME [NO_HOT_LOOPS] SOURCES ... [DEPS room...] [LIBS target...] [TESTS file...] [TEST_LIBS target...] [FUZZERS file...] [FUZZ_LIBS target...] [BENCHMARKS file...])

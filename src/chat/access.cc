@@ -34,8 +34,9 @@ Value LoopAttribute(const LoopState& loop, std::string_view name) {
   if (name == "length") return count;
   if (name == "revindex") return count - index;
   if (name == "revindex0") return count - index - 1;
-  if (name == "depth") return loop.depth;
-  if (name == "depth0") return loop.depth - 1;
+  // Of recursive loops, which there are none of: a loop in another one is not deeper.
+  if (name == "depth") return int64_t{1};
+  if (name == "depth0") return int64_t{0};
   // The body may have taken items away.
   if (name == "previtem" && index > 0 && index - 1 < count)
     return loop.items->items[loop.index - 1];

@@ -90,6 +90,12 @@ TEST(ChatTemplateTest, ScopesAreThoseOfJinja) {
             "ABC21C");
 }
 
+TEST(ChatTemplateTest, ALoopInALoopIsNotDeeper) {
+  EXPECT_EQ(Render("{% for i in [0] %}{% for j in [0] %}{{ loop.depth }}{{ loop.depth0 }}"
+                   "{% endfor %}{% endfor %}"),
+            "10");
+}
+
 TEST(ChatTemplateTest, LoopsBreakContinueFilterAndUnpack) {
   EXPECT_EQ(
       Render(
@@ -130,6 +136,12 @@ TEST(ChatTemplateTest, ErrorsNameTheLineAndWhatWasExpected) {
   EXPECT_EQ(Refusal("{{ 'a' + 1 }}").message(), "chat template, line 1: cannot compute str + int");
   EXPECT_EQ(Refusal("{{ 'open").code(), ErrorCode::kBadModel);
   EXPECT_EQ(Refusal("{{ (1] }}").message(), "chat template, line 1: expected ')', found ']'");
+}
+
+TEST(ChatTemplateTest, NoArgumentIsIgnored) {
+  EXPECT_EQ(Render("{{ '12' | int(0, 10) }}"), "12");
+  EXPECT_NE(Refusal("{{ 'ff' | int(0, 16) }}").message().find("a base other than 10"),
+            std::string::npos);
 }
 
 TEST(ChatTemplateTest, AGuardedUnknownFilterFailsOnlyWhenReached) {

@@ -259,9 +259,7 @@ Result<Value> Evaluator::CallMacro(const Callable& callable, const Arguments& ar
     }
     scope.Set(macro.parameters[i].symbol, value);
   }
-  const int64_t loops = std::exchange(loop_depth_, 0);
   ASSIGN_OR_RETURN(Text text, Capture(macro.body, scope));
-  loop_depth_ = loops;
   return Value(std::move(text));
 }
 

@@ -166,8 +166,7 @@ Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
     CHECK(flow == Flow::kNext);
     return Ok();
   }
-  LoopState* loop = runtime_.heap.NewLoop({.items = items, .depth = loop_depth_ + 1});
-  ++loop_depth_;
+  LoopState* loop = runtime_.heap.NewLoop({.items = items});
   // The body may append to the collection: the end is looked up again each time.
   for (; loop->index < items->items.size(); ++loop->index) {
     ScopeFrame inner(scopes_, runtime_.budget(), &scope);
@@ -177,7 +176,6 @@ Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
     if (!runtime_.budget().Spend(1)) return runtime_.budget().status();
     if (flow == Flow::kBreak) break;
   }
-  --loop_depth_;
   return Ok();
 }
 

@@ -119,7 +119,6 @@ class Evaluator {
   TextBuilder* output_ = nullptr;
   std::deque<Scope> scopes_;  // a stack, but for those that are kept
   int depth_ = 0;
-  int64_t loop_depth_ = 0;
 };
 
 }  // namespace skald::chat

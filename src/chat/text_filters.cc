@@ -122,6 +122,11 @@ Result<Value> Truncated(double number, const Value& otherwise) {
 Result<Value> Int(Runtime& runtime, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"default", "base"}));
   const Value otherwise = IsUndefined(values[0]) ? Value(int64_t{0}) : values[0];
+  int64_t ten = 0;
+  if (const int64_t* base = AsInt(values[1], &ten);
+      !IsUndefined(values[1]) && !(base && *base == 10)) {
+    return Refuse("a base other than 10 is not supported");
+  }
   if (IsUndefined(self)) return Refuse("the value is undefined, expected a number or string");
   int64_t storage = 0;
   if (const int64_t* whole = AsInt(self, &storage)) return Value(*whole);

@@ -111,7 +111,6 @@ struct Callable {
 struct LoopState {
   const Sequence* items = nullptr;
   size_t index = 0;
-  int64_t depth = 1;  ///< 1 for a loop in no other loop
 };
 
 /// Owns the collections of one rendering. What is added is counted by the budget; beyond it nothing

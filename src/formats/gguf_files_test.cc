@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "formats/gguf.h"
+#include "support/shared_data.h"
 
 namespace skald::formats {
 namespace {
-
-constexpr char kShared[] = SKALD_SOURCE_DIR "/../shared/";
 
 std::vector<std::string> FilesIn(const std::string& path) {
   std::vector<std::string> files;
@@ -59,14 +58,14 @@ TEST(GgufFiles, GoldenModelsParse) { ExpectModelsParse(SKALD_GOLDEN_MODELS); }
 
 TEST(GgufFiles, GoldenLlamaHasItsShapes) { ExpectLlamaEmbedding(SKALD_GOLDEN_MODELS, 96, 295); }
 
-TEST(GgufSharedData, GoldenModelsParse) { ExpectModelsParse(std::string(kShared) + "golden"); }
+TEST(GgufSharedData, GoldenModelsParse) { ExpectModelsParse(support::SharedData("golden")); }
 
 TEST(GgufSharedData, GoldenLlamaHasItsShapes) {
-  ExpectLlamaEmbedding(std::string(kShared) + "golden", 128, 512);
+  ExpectLlamaEmbedding(support::SharedData("golden"), 128, 512);
 }
 
 TEST(GgufSharedData, VocabularyFilesParse) {
-  for (const std::string& path : FilesIn(std::string(kShared) + "tokenizers")) {
+  for (const std::string& path : FilesIn(support::SharedData("tokenizers"))) {
     SCOPED_TRACE(path);
     const auto model = GgufModel::Open(path);
     ASSERT_TRUE(model.ok()) << model.status().message();

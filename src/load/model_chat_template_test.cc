@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skald/model.h"
+#include "support/shared_data.h"
 #include "text/test_vocabs.h"
 
 namespace skald::load {
@@ -53,8 +54,7 @@ TEST(ModelChatTemplateTest, ElsePlainLines) {
 // around a message, and a message that spells all of them.
 TEST(ChatPromptSharedData, NoMessageSpellsAControlTokenInAnyVocabulary) {
   int vocabularies = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(SKALD_SOURCE_DIR "/../shared/tokenizers")) {
+  for (const auto& entry : std::filesystem::directory_iterator(support::SharedData("tokenizers"))) {
     if (entry.path().extension() != ".gguf") continue;
     const auto tokenizer = LoadTokenizer(entry.path());
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();

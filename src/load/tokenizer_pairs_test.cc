@@ -14,16 +14,14 @@
 #include "base/file.h"
 #include "formats/gguf.h"
 #include "load/tokenizer_from_gguf.h"
+#include "support/shared_data.h"
 
 namespace skald::load {
 namespace {
 
-constexpr char kFolder[] = SKALD_SOURCE_DIR "/../shared/tokenizers/";
-
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << "cannot read " << path
-                           << ": this test needs the folder ../shared beside the checkout";
+  EXPECT_TRUE(file.good()) << "cannot read " << path;
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
@@ -60,10 +58,9 @@ Result<Tokenizer> Load(const std::string& path) {
 class TokenizerPairsSharedData : public testing::TestWithParam<const char*> {};
 
 TEST_P(TokenizerPairsSharedData, EveryPairIsExactAndDecodesToItself) {
-  const std::string path = std::string(kFolder) + "ggml-vocab-" + GetParam() + ".gguf";
+  const std::string path = support::SharedData("tokenizers/ggml-vocab-") + GetParam() + ".gguf";
   const Result<Tokenizer> tokenizer = Load(path);
-  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message()
-                              << " (this test needs the folder ../shared beside the checkout)";
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
   const std::vector<std::string> texts = SplitTexts(ReadAll(path + ".inp"));
   const std::vector<std::vector<TokenId>> expected = SplitIds(ReadAll(path + ".out"));
   ASSERT_EQ(texts.size(), 46u);

@@ -1,13 +1,11 @@
 // Renders many cases in one process, for the comparison with Jinja (compare_with_jinja.py).
 //
-// Reads one JSON object a line from stdin: {"template": path} makes that template the current one,
-// {"variables": {...}} renders it. Writes one JSON object a line to stdout: {"text": ...,
+// Reads one JSON object a line from stdin: {"template": source} makes that template the current
+// one, {"variables": {...}} renders it. Writes one JSON object a line to stdout: {"text": ...,
 // "from_template": [[begin, end], ...]} or {"error": ...}.
 
 #include <boost/json.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 
@@ -17,11 +15,6 @@ namespace {
 
 // 2026-07-04 15:06:07: the clock of the script says the same.
 constexpr std::chrono::local_seconds kNow{std::chrono::seconds{1783177567}};
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 boost::json::object Rendered(const skald::Result<skald::RenderedPrompt>& rendered) {
   if (!rendered.ok()) return {{"error", rendered.status().message()}};
@@ -38,10 +31,9 @@ int main() {
   std::string error = "no template";
   for (std::string line; std::getline(std::cin, line);) {
     const boost::json::object command = boost::json::parse(line).as_object();
-    if (const boost::json::value* path = command.if_contains("template")) {
-      const std::string source = ReadFile(std::string(path->as_string()));
+    if (const boost::json::value* source = command.if_contains("template")) {
       skald::Result<skald::ChatTemplate> made =
-          skald::ChatTemplate::Create(source, {.bos = "<bos>", .eos = "<eos>"});
+          skald::ChatTemplate::Create(source->as_string(), {.bos = "<bos>", .eos = "<eos>"});
       error = made.ok() ? "" : made.status().message();
       current = made.ok() ? std::optional(*std::move(made)) : std::nullopt;
       continue;

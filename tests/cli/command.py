@@ -5,10 +5,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import termios
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+from shared_data import shared_data  # noqa: E402
 
 # A hang is a failure; sanitizer builds on a busy machine are slow.
 TIMEOUT_S = 120
@@ -23,7 +27,7 @@ class Setup:
 
 def shared_model() -> Path:
     """The trained model of the team's test data, which lies beside the checkout."""
-    path = Setup.source.parent / "shared/models/stories260K.gguf"
+    path = shared_data(Setup.source, "models/stories260K.gguf")
     if not path.is_file():
         raise AssertionError(f"test data is missing: {path} (the folder shared/ beside the checkout)")
     return path

@@ -17,6 +17,7 @@
 #include "golden/golden_case.h"
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "support/shared_data.h"
 
 namespace skald::golden {
 namespace {
@@ -125,19 +126,20 @@ TEST_P(Quantized, LosesAtMostAQuarterMoreThanTheRecordedEngine) {
 }
 INSTANTIATE_TEST_SUITE_P(Compact, Quantized, testing::ValuesIn(kQuantizedCases), TestName);
 
-const GoldenFolders kShared = {.numbers = SKALD_SOURCE_DIR "/../shared/golden",
-                               .models = SKALD_SOURCE_DIR "/../shared/golden",
-                               .tolerance = 2e-4};
+GoldenFolders SharedFolders() {
+  const std::string folder = support::SharedData("golden");
+  return {.numbers = folder, .models = folder, .tolerance = 2e-4};
+}
 
 class FloatFamiliesSharedData : public testing::TestWithParam<std::string> {};
 TEST_P(FloatFamiliesSharedData, LogitsAndGreedyTokensAreThoseRecorded) {
-  CheckFloats(kShared, GetParam());
+  CheckFloats(SharedFolders(), GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(Large, FloatFamiliesSharedData, testing::ValuesIn(kFloatCases), TestName);
 
 class QuantizedSharedData : public testing::TestWithParam<std::string> {};
 TEST_P(QuantizedSharedData, LosesAtMostAQuarterMoreThanTheRecordedEngine) {
-  CheckQuantized(kShared, GetParam());
+  CheckQuantized(SharedFolders(), GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(Large, QuantizedSharedData,
                          testing::Values("llama-k-F16", "llama-k-BF16", "llama-k-Q8_0",

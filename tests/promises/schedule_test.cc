@@ -22,6 +22,7 @@
 #include "engine/core.h"
 #include "engine/model_network.h"
 #include "skald/model.h"
+#include "support/shared_data.h"
 #include "support/virtual_clock.h"
 
 namespace skald {
@@ -293,11 +294,11 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {
-  CheckModel(std::string(SKALD_SOURCE_DIR) + "/../shared/golden/qwen2.gguf", 3);
+  CheckModel(support::SharedData("golden/qwen2.gguf"), 3);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {
-  CheckModel(std::string(SKALD_SOURCE_DIR) + "/../shared/golden/llama-k-Q4_K_M.gguf", 3);
+  CheckModel(support::SharedData("golden/llama-k-Q4_K_M.gguf"), 3);
 }
 
 }  // namespace

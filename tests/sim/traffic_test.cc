@@ -14,6 +14,7 @@
 #include "sim/fake_network.h"
 #include "sim/seeded.h"
 #include "sim/simulation.h"
+#include "support/shared_data.h"
 
 namespace skald::sim {
 namespace {
@@ -334,8 +335,7 @@ Replay ReplayOf(const std::string& path, size_t count) {
 
 // On recorded conversations, whatever an earlier request began with is computed once.
 TEST(TraceSharedData, ConversationsShareTheirHistory) {
-  const Replay replay = ReplayOf(
-      std::string(SKALD_SOURCE_DIR) + "/../shared/traces/mooncake-conversation.jsonl", 150);
+  const Replay replay = ReplayOf(support::SharedData("traces/mooncake-conversation.jsonl"), 150);
   ASSERT_EQ(replay.workload.clients.size(), 150u);
   const Outcome outcome = RunWorkload(replay.workload, Fault::kNone);
   EXPECT_EQ(outcome.wrong, "");

@@ -26,7 +26,7 @@ ROOM_MAY_INCLUDE = {
 }
 
 # Measures of tests/support that a test or fuzzer beside the source may include.
-TEST_SUPPORT = {"support/cost.h"}
+TEST_SUPPORT = {"support/cost.h", "support/shared_data.h"}
 
 # Plain values that every room may use, and the facades with the rooms that implement or return
 # them. cli sees all of include/skald, which is how the public API is proved complete.
@@ -57,7 +57,7 @@ FILE_LINES_RATCHET: dict[str, int] = {}
 FUNCTION_LINES_RATCHET: dict[str, int] = {}
 
 # Data and fixed texts: neither their length nor their blanks are a matter of style.
-DATA = ("models/*.txt", "models/*.json", "tests/*.txt", "LICENSE")
+DATA = ("models/*.txt", "models/*.json", "tests/*.txt", "tests/data/*", "LICENSE")
 SIZE_EXEMPT = ("models/*/*.gguf",)
 
 # --- banned code -----------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class Ban:
 
 
 BANS = [
-    Ban(r"\b(secure_)?getenv\b", "an option, read in cli", ("src/cli/*",)),
+    Ban(r"\b(secure_)?getenv\b", "an option, read in cli", ("src/cli/*", "tests/support/shared_data.h")),
     Ban(r"\bs?rand\s*\(", "base/rng.h (counter-based)"),
     Ban(r"\brandom_device\b", "a seed given by the caller, drawn in cli", ("src/cli/*",)),
     Ban(r"\bmt19937", "base/rng.h (counter-based)", TESTS),
@@ -116,6 +116,9 @@ MACHINE_PATHS = [
     (r"/[w]ork/|/[f]arm", ()),
     (r"/[h]ome/\w", TESTS),
     (r"/[t]mp/", (*TESTS, "docs/*")),
+    # What lies beside the checkout has one door (cmake/shared_data.cmake).
+    (r"\.\./[s]hared", ("*.md", "docs/*", ".ci/run", "test.sh", "tools/test_summary*.py",
+                      "cmake/shared_data.cmake", "tests/support/shared_data.h")),
 ]
 
 # The only files that may define macros: a macro is needed there for the source line, to leave the
