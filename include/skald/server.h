@@ -5,10 +5,10 @@
 ///     if (!server.ok()) std::cerr << server.status().message() << '\n';
 ///     Status status = server->Run();  // until SIGTERM or SIGINT, or Stop()
 ///
-/// One thread does all input and output and never computes; requests become tokens there (long ones
-/// on a second thread) and the engine has its own. Secure by default: it listens on this machine
-/// only, refuses any other address without keys, checks Host and Origin, bounds everything a client
-/// can send, and writes down no prompt (docs/server.md).
+/// One thread does all input and output and never computes; requests become tokens on a small pool
+/// of threads, fair by key, and the engine has its own. Secure by default: it listens on this
+/// machine only, refuses any other address without keys, checks Host and Origin, bounds everything
+/// a client can send, and writes down no prompt (docs/server.md).
 #pragma once
 
 #include <cstdint>
@@ -74,11 +74,13 @@ struct ServerOptions {
   double idle_seconds = 30;   ///< between two requests
   double stall_seconds = 30;  ///< without a byte of the answer taken by the client
   double drain_seconds = 30;  ///< for streams to end after SIGTERM
-  /// For the engine to do nothing though requests wait for it: a hundred times what a unit of its
-  /// work takes. Then on_engine_dead is called.
-  double engine_seconds = 8;
-  /// Called on the I/O thread, which can do nothing about it, nor can anybody in this process.
-  std::function<void()> on_engine_dead = nullptr;
+  /// For the engine to do nothing though requests wait for it (a hundred times what a unit of its
+  /// work takes), for the I/O thread to stand still, or for a piece of work to go on beyond its
+  /// limit (in processor time). Then on_dead is called.
+  double dead_seconds = 8;
+  /// What stands still, in a sentence without a dot. Called by any thread of the server, none of
+  /// which can do anything about it, nor can anybody in this process.
+  std::function<void(const std::string& what)> on_dead = nullptr;
   /// Called on the I/O thread: it must return at once.
   std::function<void(const AccessRecord& record)> on_access = nullptr;
 };
@@ -98,7 +100,8 @@ class Server {
   uint16_t port() const;
 
   /// Serves until SIGTERM, SIGINT or Stop: then takes no more connections and requests, lets what
-  /// runs end for drain_seconds, and cuts off the rest with an error. A second signal cuts at once.
+  /// runs end for drain_seconds, and cuts off the rest with an error. From the first signal on the
+  /// system's own action stands behind both: a second one ends the process, whatever it is doing.
   Status Run();
   /// Any thread: as the first signal.
   void Stop();

@@ -20,7 +20,7 @@ enum class ExitCode : uint8_t {
   kCancelled = 8,          ///< Reserved: stopped on request, but not by Ctrl-C.
   kNumeric = 9,            ///< The computation gave NaN or infinity.
   kUnavailable = 10,       ///< Not now: too many requests wait.
-  kEngineDead = 71,        ///< `serve`: the engine computes no more (sysexits.h: EX_OSERR).
+  kEngineDead = 71,        ///< `serve`: engine, work or connections stand still (EX_OSERR).
   kInterrupted = 130,      ///< Ctrl-C: 128 + SIGINT, as shells report it.
   kPipeClosed = 141,       ///< The reader of stdout went away: 128 + SIGPIPE, as shells report it.
 };

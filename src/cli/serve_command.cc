@@ -174,9 +174,9 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
     if (server_options.api_keys.empty())
       return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
   }
-  // The process cannot end in order: that would wait for the engine's thread.
-  server_options.on_engine_dead = [] {
-    LogLine("error: the engine computes no more though requests wait for it");
+  // The process cannot end in order: that would wait for what stands.
+  server_options.on_dead = [](const std::string& what) {
+    LogLine("error: " + what);
     std::_Exit(static_cast<int>(ExitCode::kEngineDead));
   };
   if (console.verbosity() != Verbosity::kQuiet)

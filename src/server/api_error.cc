@@ -21,6 +21,11 @@ ApiError Overloaded(std::string message) {
   return {.status = 503, .message = std::move(message), .code = "overloaded"};
 }
 
+ApiError TooMuchWork() {
+  return {.message = "reading this request takes more work than a request may take",
+          .code = "too_much_work"};
+}
+
 ApiError FromEngine(const Status& status) {
   switch (status.code()) {
     case ErrorCode::kInvalidArgument: return BadRequest({}, status.message());

@@ -31,6 +31,9 @@ ApiError Unsupported(std::string param, std::string message);
 /// 503 with Retry-After: not now.
 ApiError Overloaded(std::string message);
 
+/// 400: reading the request takes more processor time than a request may take.
+ApiError TooMuchWork();
+
 /// What the engine's refusal of a request is for the client: 400 for what is wrong with the
 /// request, 503 for a full queue.
 ApiError FromEngine(const Status& status);

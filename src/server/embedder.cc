@@ -67,6 +67,7 @@ void Embedder::CancelParts() {
 
 void Embedder::OnGone() {
   channel_ = nullptr;
+  work_ = {};
   CancelParts();
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/generation.h"
@@ -24,6 +25,8 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name);
   ~Embedder() override;
 
+  /// What is still to be done before Start; taken back when the client goes.
+  void Await(QueuedWork work) { work_ = std::move(work); }
   /// Submits. Answers at once if the engine refuses.
   void Start(PreparedEmbedding prepared);
   /// Answers with an error, if nothing has been answered.
@@ -56,6 +59,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
   GenerationName name_;
   EngineWait wait_;
+  QueuedWork work_;
   PreparedEmbedding prepared_;
   size_t submitted_ = 0;              // inputs that are or were parts
   std::vector<Part> parts_;           // in the engine

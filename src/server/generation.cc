@@ -64,6 +64,7 @@ void Generation::CancelParts() {
 
 void Generation::OnGone() {
   channel_ = nullptr;
+  work_ = {};
   CancelParts();
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/activity.h"
@@ -18,6 +19,7 @@
 #include "server/clock.h"
 #include "server/exchange.h"
 #include "server/served_model.h"
+#include "server/work_pool.h"
 #include "skald/text_sink.h"
 
 namespace skald::server {
@@ -51,6 +53,8 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   Generation(GenerationContext context, AnswerChannel& channel, GenerationName name);
   ~Generation() override;
 
+  /// What is still to be done before Start; taken back when the client goes.
+  void Await(QueuedWork work) { work_ = std::move(work); }
   /// Submits. Answers at once if the engine refuses.
   void Start(PreparedGeneration prepared);
   /// Answers with an error, if nothing has been answered.
@@ -99,6 +103,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
   GenerationName name_;
   EngineWait wait_;
+  QueuedWork work_;
   GenerationRequest request_;
   std::string warnings_;           // kSystemMessageDropped and the like, with commas
   std::vector<HttpField> fields_;  // of the answer

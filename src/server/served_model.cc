@@ -70,10 +70,11 @@ bool DropsSystemMessage(const json::object& chat, std::string_view rendered) {
 class Prompts {
  public:
   // `field`: where they stand; `most`: tokens that one may have.
-  Prompts(const ServedModel& served, std::string field, int64_t most)
-      : served_(served), field_(std::move(field)), most_(most) {}
+  Prompts(const ServedModel& served, const WorkLimit& limit, std::string field, int64_t most)
+      : served_(served), limit_(limit), field_(std::move(field)), most_(most) {}
 
   std::optional<ApiError> Add(const PromptInput& prompt) {
+    if (limit_.IsOver()) return TooMuchWork();
     if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return AddTokens(*ids);
     const auto& text = std::get<std::string>(prompt);
     // Megabytes need not become tokens to be too many.
@@ -104,6 +105,7 @@ class Prompts {
   }
 
   const ServedModel& served_;
+  const WorkLimit& limit_;
   const std::string field_;
   const int64_t most_;
   std::vector<std::vector<TokenId>> all_;
@@ -112,12 +114,12 @@ class Prompts {
 // Also fills `warnings`.
 OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
                                                      const GenerationRequest& request,
-                                                     int64_t unix_seconds,
+                                                     const PrepareContext& context,
                                                      std::vector<std::string_view>& warnings) {
   // Beside the prompt there must be room for a token.
-  Prompts prompts(served, "prompt", served.engine.context() - 1);
+  Prompts prompts(served, context.limit, "prompt", served.engine.context() - 1);
   if (request.kind == GenerationKind::kChat) {
-    auto rendered = RenderChat(served, request, unix_seconds);
+    auto rendered = RenderChat(served, request, context.unix_seconds);
     if (const auto* error = std::get_if<ApiError>(&rendered)) return *error;
     auto& prompt = std::get<ChatPrompt>(rendered);
     if (DropsSystemMessage(request.chat, prompt.text)) warnings.push_back(kSystemMessageDropped);
@@ -182,7 +184,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
                                     const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
   PreparedGeneration prepared;
-  auto all = AllTokens(served, request, context.unix_seconds, prepared.warnings);
+  auto all = AllTokens(served, request, context, prepared.warnings);
   if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   request.request.cache_namespace = context.cache_namespace;
   int64_t longest = 0;
@@ -205,7 +207,7 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
                                    const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
   if (auto error = CheckEmbedding(served, request)) return *error;
-  Prompts prompts(served, "input", served.engine.context());
+  Prompts prompts(served, context.limit, "input", served.engine.context());
   for (const PromptInput& input : request.inputs) {
     if (auto error = prompts.Add(input)) return *error;
   }

@@ -11,6 +11,7 @@
 #include "server/api_keys.h"
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
+#include "server/work_pool.h"
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/server.h"
@@ -64,6 +65,7 @@ struct PreparedEmbedding {
 
 /// What a prompt depends on beside the request.
 struct PrepareContext {
+  const WorkLimit& limit;  ///< looked at between prompts
   uint64_t cache_namespace = 0;
   int64_t unix_seconds = 0;  ///< what a chat template takes for the time of day, in UTC
 };

@@ -1,5 +1,7 @@
 #include "skald/server.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -7,13 +9,13 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <csignal>
 #include <unordered_map>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "server/connection.h"
 #include "server/service.h"
+#include "server/watchdog.h"
 
 namespace skald {
 
@@ -94,7 +96,9 @@ struct Server::State {
                  .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
                  .clock = clock,
                  .entropy = ReadNumber(options.secret),
-                 .pooling = options.pooling}) {}
+                 .pooling = options.pooling}),
+        watchdog(options.dead_seconds,
+                 [this] { Dead("the thread of the connections stands still"); }) {}
 
   Status Listen(const asio::ip::address& address);
   void Accept();
@@ -105,7 +109,9 @@ struct Server::State {
   }
   void PauseAccepting();
   void WaitForSignal();
+  Status CatchSignals();
   void Tick();
+  void Dead(const std::string& what);
   void StartTicking();
   void OnClosed(uint64_t number);
   void Drain();
@@ -130,6 +136,7 @@ struct Server::State {
   bool ticking = false;
   bool draining = false;
   bool accepting = false;
+  server::Watchdog watchdog;
 };
 
 Status Server::State::Listen(const asio::ip::address& address) {
@@ -211,12 +218,23 @@ void Server::State::StartTicking() {
   });
 }
 
+void Server::State::Dead(const std::string& what) {
+  if (options.on_dead) options.on_dead(what);
+}
+
 void Server::State::Tick() {
+  watchdog.Beat();
   // A tick may close connections; these leave the map later (OnClosed).
   for (const auto& [number, connection] : connections) connection->OnTick();
-  if (!connections.empty()) StartTicking();
-  const bool dead = service.LookAtEngine() > options.engine_seconds;
-  if (dead && options.on_engine_dead) options.on_engine_dead();
+  if (!connections.empty())
+    StartTicking();
+  else
+    watchdog.Rest();
+  const Service::Stalled stalled = service.Look();
+  if (stalled.engine_seconds > options.dead_seconds)
+    Dead("the engine computes no more though requests wait for it");
+  if (stalled.work_seconds > options.dead_seconds)
+    Dead("a piece of work does not end though its time is up");
   FinishIfDrained();
 }
 
@@ -229,10 +247,26 @@ void Server::State::FinishIfDrained() {
 void Server::State::WaitForSignal() {
   signals.async_wait([this](const error_code& error, int) {
     if (error) return;
-    if (draining) return CutOff();
+    // Back to the system's own action, also for the other signal.
+    error_code ignored;
+    signals.clear(ignored);
     Drain();
-    WaitForSignal();
   });
+}
+
+// The first of a kind goes to the I/O thread and gives the second back to the system: it ends the
+// process whatever the I/O thread is at.
+Status Server::State::CatchSignals() {
+  for (const int number : {SIGTERM, SIGINT}) {
+    error_code error;
+    signals.add(number, error);
+    if (error) return Status(ErrorCode::kIo, "cannot wait for signals: " + error.message());
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    action.sa_flags |= static_cast<int>(SA_RESETHAND);
+    sigaction(number, &action, nullptr);
+  }
+  return Ok();
 }
 
 void Server::State::Drain() {
@@ -288,9 +322,7 @@ Result<Server> Server::Create(const Model& model, Engine engine, ServerOptions o
       std::make_unique<State>(model, std::move(engine), std::move(options), std::move(rules));
   RETURN_IF_ERROR(state->Listen(address));
   // Before anybody can know the port: who starts a server and ends it at once is heard in Run.
-  state->signals.add(SIGTERM, error);
-  if (!error) state->signals.add(SIGINT, error);
-  if (error) return Status(ErrorCode::kIo, "cannot wait for signals: " + error.message());
+  RETURN_IF_ERROR(state->CatchSignals());
   return Server(std::move(state));
 }
 
@@ -304,6 +336,10 @@ Status Server::Run() {
   state_->WaitForSignal();
   state_->Accept();
   state_->io.run();
+  // What is still at work is told to stop; the watchdog ends the wait for what does not.
+  state_->watchdog.Beat();
+  state_->service.EndWork();
+  state_->watchdog.Rest();
   return Ok();
 }
 

@@ -405,11 +405,16 @@ TEST(Server, GivesTheAnswersOfOneByOneToManyAtOnce) {
 TEST(Server, CancelsWhenTheClientGoes) {
   // One sequence at a time: the second request is queued when its client goes.
   const Running server({.max_running = 1});
+  int submitted = 0;
   for (const std::string_view body : {kEndlessStream, kEndless}) {
     TestClient running(server.port());
     running.Send(Post("/v1/completions", body));
     TestClient queued(server.port());
     queued.Send(Post("/v1/completions", body));
+    submitted += 2;
+    // Who goes sooner is not submitted at all.
+    EXPECT_TRUE(
+        Soon([&] { return Metric(server.port(), "skald_requests_submitted_total") == submitted; }));
     queued.Close();
     running.Close();
   }
@@ -477,7 +482,7 @@ TEST(Server, SaysThatTheEngineStandsStill) {
   ASSERT_TRUE(engine.Submit({.prompt = {1, 2, 3}}, wedge).ok());
   std::atomic<bool> dead = false;
   const Running server(std::move(engine),
-                       {.engine_seconds = 3, .on_engine_dead = [&] { dead = true; }});
+                       {.dead_seconds = 3, .on_dead = [&](const std::string&) { dead = true; }});
   EXPECT_TRUE(Ask(server.port(), Get("/readyz")).starts_with("HTTP/1.1 200 "));
   TestClient waiting(server.port());
   waiting.Send(Post("/v1/completions", R"({"prompt":"The fox","max_tokens":3})"));

@@ -16,11 +16,16 @@ namespace skald::server {
 
 namespace {
 
-// Bodies up to this size are read on the I/O thread: about 1 ms at the tokenizer's slowest. The
-// worker takes the others.
-constexpr size_t kInlineBytes = 4096;
+// Whatever the size of a body, it costs at least so much: what is fixed about reading one.
+constexpr int64_t kLeastCostBytes = 1024;
+// Processor time beyond the limit of a piece of work after which the pool is said to be stuck.
+constexpr double kStuckSeconds = 2;
 
-constexpr const char* kWorkerIsFull = "too many long requests wait to be read";
+constexpr const char* kPoolIsFull = "too many requests wait to be read";
+
+int64_t CostOf(std::string_view body) {
+  return kLeastCostBytes + static_cast<int64_t>(body.size());
+}
 
 HttpResponse Json(JsonWriter& json) { return {.body = json.Take()}; }
 
@@ -29,9 +34,16 @@ struct Asker {
   TenantId tenant;
   int64_t unix_seconds;
   const ApiKeys& keys;
+  const WorkLimit* limit = nullptr;  // of the work for it
 
+  Asker With(const WorkLimit& its_limit) const {
+    Asker asker = *this;
+    asker.limit = &its_limit;
+    return asker;
+  }
   PrepareContext With(std::string_view cache_salt) const {
-    return {.cache_namespace = keys.CacheNamespace(tenant, cache_salt),
+    return {.limit = *limit,
+            .cache_namespace = keys.CacheNamespace(tenant, cache_salt),
             .unix_seconds = unix_seconds};
   }
 };
@@ -70,9 +82,11 @@ OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::stri
 }
 
 // What a route makes of its body.
-HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view body) {
+HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view body,
+                        const WorkLimit& limit) {
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return ToResponse(*error);
+  if (limit.IsOver()) return ToResponse(TooMuchWork());
   const auto& json = std::get<boost::json::value>(value);
   OrError<std::string> answer =
       route == Route::kTokenize ? AnswerTokenize(served, json) : AnswerDetokenize(served, json);
@@ -83,14 +97,18 @@ HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view
 // What the labels of a tenant's requests begin with; its id follows.
 std::string LabelPrefix(TenantId tenant) { return fmt::format("{}/", tenant); }
 
-// An answer that the worker computes.
+// An answer that the pool computes.
 class Computed final : public Exchange {
  public:
   explicit Computed(AnswerChannel& channel) : channel_(&channel) {}
+  void Await(QueuedWork work) { work_ = std::move(work); }
   void Respond(HttpResponse response) {
     if (channel_ != nullptr) std::exchange(channel_, nullptr)->Respond(std::move(response));
   }
-  void OnGone() override { channel_ = nullptr; }
+  void OnGone() override {
+    channel_ = nullptr;
+    work_ = {};
+  }
   void OnWritable() override {}
   void OnShutdown() override {
     Respond(ToResponse({.status = 503, .message = "the server is stopping"}));
@@ -100,6 +118,7 @@ class Computed final : public Exchange {
 
  private:
   AnswerChannel* channel_;
+  QueuedWork work_;
 };
 
 }  // namespace
@@ -113,7 +132,9 @@ Service::Service(ServiceSetup setup)
               .pooling = setup_.pooling,
               .fingerprint = SystemFingerprint(setup_.model.info(), setup_.fingerprint_settings),
               .names = setup_.model_names},
-      created_(setup_.clock.UnixSeconds()) {}
+      created_(setup_.clock.UnixSeconds()) {
+  work_.emplace(setup_.work);
+}
 
 GenerationContext Service::Context() {
   return {.served = served_,
@@ -149,7 +170,7 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& ch
   const OrError<Route> found = FindRoute(request.method, request.Path());
   const Route route = std::get<Route>(found);
   if (!TakesBody(route)) {
-    LookAtEngine();
+    Look();
     channel.Respond(Get(route, request));
     return nullptr;
   }
@@ -158,57 +179,49 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& ch
     return Generate(GenerationKind::kChat, std::move(request), channel);
   if (route == Route::kCompletions)
     return Generate(GenerationKind::kCompletion, std::move(request), channel);
-  if (request.body.size() <= kInlineBytes) {
-    channel.Respond(AnswerBody(served_, route, request.body));
-    return nullptr;
-  }
-  return AnswerOnWorker(route, std::move(request), channel);
+  return AnswerOnPool(route, std::move(request), channel);
 }
 
-std::shared_ptr<Exchange> Service::AnswerOnWorker(Route route, HttpRequest request,
-                                                  AnswerChannel& channel) {
-  if (WorkerIsFull()) {
-    channel.Respond(ToResponse(Overloaded(kWorkerIsFull)));
-    return nullptr;
-  }
+std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, HttpRequest request,
+                                                AnswerChannel& channel) {
   auto computed = std::make_shared<Computed>(channel);
-  ++preparing_;
-  // What is answered is let go by the I/O thread: hence the moves.
-  worker_.Run([this, route, body = std::move(request.body), computed]() mutable {
-    HttpResponse response = AnswerBody(served_, route, body);
-    setup_.post([this, computed = std::move(computed), response = std::move(response)] {
-      --preparing_;
-      computed->Respond(response);
-    });
-  });
+  const int64_t cost = CostOf(request.body);
+  // shared_ptr: a std::function must be copyable.
+  const auto body = std::make_shared<const std::string>(std::move(request.body));
+  auto work = work_->TryAdd(
+      {.tenant = TenantOf(setup_.rules, request),
+       .cost_bytes = cost,
+       .run = [this, route, body, computed](const WorkLimit& limit) {
+         auto response = std::make_shared<HttpResponse>(AnswerBody(served_, route, *body, limit));
+         setup_.post([computed, response] { computed->Respond(std::move(*response)); });
+       }});
+  if (work)
+    computed->Await(*std::move(work));
+  else
+    computed->Respond(ToResponse(Overloaded(kPoolIsFull)));
   return computed;
 }
 
 template <typename Target, typename Prepare>
-void Service::StartWith(std::shared_ptr<Target> target, std::string body, Prepare prepare) {
-  using Prepared = std::invoke_result_t<Prepare, std::string_view>;
-  const auto start = [](Target& prepared_for, Prepared& prepared) {
-    if (const auto* error = std::get_if<ApiError>(&prepared))
-      prepared_for.Fail(*error);
-    else
-      prepared_for.Start(std::get<0>(std::move(prepared)));
-  };
+void Service::StartWith(std::shared_ptr<Target> target, TenantId tenant, std::string body,
+                        Prepare prepare) {
+  using Prepared = std::invoke_result_t<Prepare, std::string_view, const WorkLimit&>;
   if (draining_) return target->OnShutdown();
-  if (body.size() <= kInlineBytes) {
-    Prepared prepared = prepare(body);
-    return start(*target, prepared);
-  }
-  if (WorkerIsFull()) return target->Fail(Overloaded(kWorkerIsFull));
-  ++preparing_;
-  // What is answered is let go by the I/O thread: hence the moves.
-  worker_.Run([this, start, prepare, body = std::move(body), target = std::move(target)]() mutable {
-    // shared_ptr: a std::function must be copyable.
-    auto prepared = std::make_shared<Prepared>(prepare(body));
-    setup_.post([this, start, target = std::move(target), prepared] {
-      --preparing_;
-      start(*target, *prepared);
+  const int64_t cost = CostOf(body);
+  // shared_ptr: a std::function must be copyable.
+  const auto text = std::make_shared<const std::string>(std::move(body));
+  const auto run = [this, prepare, text, target](const WorkLimit& limit) {
+    auto prepared = std::make_shared<Prepared>(prepare(*text, limit));
+    setup_.post([target, prepared] {
+      if (const auto* error = std::get_if<ApiError>(prepared.get()))
+        target->Fail(*error);
+      else
+        target->Start(std::get<0>(std::move(*prepared)));
     });
-  });
+  };
+  auto work = work_->TryAdd({.tenant = tenant, .cost_bytes = cost, .run = run});
+  if (!work) return target->Fail(Overloaded(kPoolIsFull));
+  target->Await(*std::move(work));
 }
 
 std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest request,
@@ -217,18 +230,20 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest req
   const Asker asker = AskerOf(setup_.rules, request, setup_.clock.UnixSeconds());
   auto generation =
       std::make_shared<Generation>(Context(), channel, NextName(prefix, asker.tenant));
-  StartWith(generation, std::move(request.body), [this, kind, asker](std::string_view body) {
-    return PrepareGeneration(served_, kind, body, asker);
-  });
+  StartWith(generation, asker.tenant, std::move(request.body),
+            [this, kind, asker](std::string_view body, const WorkLimit& limit) {
+              return PrepareGeneration(served_, kind, body, asker.With(limit));
+            });
   return generation;
 }
 
 std::shared_ptr<Exchange> Service::Embed(HttpRequest request, AnswerChannel& channel) {
   const Asker asker = AskerOf(setup_.rules, request, setup_.clock.UnixSeconds());
   auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asker.tenant));
-  StartWith(embedder, std::move(request.body), [this, asker](std::string_view body) {
-    return PrepareEmbedding(served_, body, asker);
-  });
+  StartWith(embedder, asker.tenant, std::move(request.body),
+            [this, asker](std::string_view body, const WorkLimit& limit) {
+              return PrepareEmbedding(served_, body, asker.With(limit));
+            });
   return embedder;
 }
 
@@ -244,14 +259,17 @@ HttpResponse Service::Get(Route route, const HttpRequest& request) const {
   }
 }
 
-double Service::LookAtEngine() {
+Service::Stalled Service::Look() {
   activity_.Look(setup_.engine.progress(), setup_.clock.Now());
-  return activity_.stalled_seconds();
+  const double overdue = work_->OverdueSeconds();
+  work_is_stuck_ = overdue > kStuckSeconds;
+  return {.engine_seconds = activity_.stalled_seconds(), .work_seconds = overdue};
 }
 
 HttpResponse Service::Health(Route route) const {
   std::string_view state = "ok";
   if (activity_.EngineStalled()) state = "engine stalled";
+  if (work_is_stuck_) state = "work stalled";
   if (draining_ && route != Route::kLive) state = "draining";
   JsonWriter json;
   json.BeginObject().Key("status").String(state).EndObject();

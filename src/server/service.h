@@ -1,6 +1,7 @@
 /// Service: requests to answers. Knows the routes and what stands behind them; knows no sockets.
 ///
-/// I/O thread only, but for the worker inside, which reads and tokenizes long bodies.
+/// I/O thread only, but for the work pool inside, whose threads read bodies, render conversations
+/// and make tokens.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 #include "server/generation.h"
 #include "server/router.h"
 #include "server/served_model.h"
-#include "server/worker.h"
+#include "server/work_pool.h"
 
 namespace skald::server {
 
@@ -33,7 +34,7 @@ struct ServiceSetup {
   /// Random; what is drawn for ids and seeds comes from it.
   uint64_t entropy = 0;
   Pooling pooling = Pooling::kLast;  ///< of embeddings
-  int64_t max_prepared = 256;        ///< requests that wait for the worker; more are refused
+  WorkPoolOptions work = {};
 };
 
 /// See above.
@@ -51,9 +52,16 @@ class Service {
   /// From now on nothing new is taken and /readyz says so.
   void Drain() { draining_ = true; }
 
-  /// Looks whether the engine is at work; every second while there are connections. Returns for how
-  /// many seconds it has done nothing though it should.
-  double LookAtEngine();
+  /// Looks whether engine and work pool are at work; every second while there are connections.
+  /// Returns for how many seconds the one has done nothing though it should, or the other has been
+  /// at a piece of work beyond its limit.
+  struct Stalled {
+    double engine_seconds = 0;
+    double work_seconds = 0;
+  };
+  Stalled Look();
+  /// Ends the work pool: waits for the pieces that run. Nothing is to be handled afterwards.
+  void EndWork() { work_.reset(); }
 
   /// Counters that the connections keep, for /metrics.
   int64_t connections = 0;
@@ -68,15 +76,14 @@ class Service {
   HttpResponse Version() const;
   HttpResponse Props() const;
   HttpResponse Slots(TenantId tenant) const;
-  bool WorkerIsFull() const { return preparing_ >= setup_.max_prepared; }
-  std::shared_ptr<Exchange> AnswerOnWorker(Route route, HttpRequest request,
-                                           AnswerChannel& channel);
+  std::shared_ptr<Exchange> AnswerOnPool(Route route, HttpRequest request, AnswerChannel& channel);
   std::shared_ptr<Exchange> Generate(GenerationKind kind, HttpRequest request,
                                      AnswerChannel& channel);
   std::shared_ptr<Exchange> Embed(HttpRequest request, AnswerChannel& channel);
-  /// Starts `target` with what `prepare` makes of the body, here or (a long one) on the worker.
+  /// Starts `target` with what `prepare` makes of the body, which is work for this tenant.
   template <typename Target, typename Prepare>
-  void StartWith(std::shared_ptr<Target> target, std::string body, Prepare prepare);
+  void StartWith(std::shared_ptr<Target> target, TenantId tenant, std::string body,
+                 Prepare prepare);
   GenerationContext Context();
   GenerationName NextName(std::string_view prefix, TenantId tenant);
 
@@ -84,10 +91,10 @@ class Service {
   ServedModel served_;
   Activity activity_;
   bool draining_ = false;
-  int64_t preparing_ = 0;
   uint64_t next_number_ = 0;  // of the next generation
   int64_t created_;           // seconds since 1970 of the start, what /v1/models says
-  Worker worker_;             // last: ends before what its jobs use
+  bool work_is_stuck_ = false;
+  std::optional<WorkPool> work_;  // last: ends before what its pieces use
 };
 
 }  // namespace skald::server

@@ -1,0 +1,88 @@
+/// WorkPool: a few threads for work that would keep the I/O thread from its connections: reading
+/// and rendering bodies, making tokens, writing long answers.
+///
+/// Which piece is next WorkQueue says. One thread takes short pieces only, so that none of these
+/// waits for a long one. A piece has so many seconds of processor time (WorkLimit); it looks
+/// itself whether they are over. One that does not is seen from outside (OverdueSeconds).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/cpu_clock.h"
+#include "base/thread.h"
+#include "server/work_queue.h"
+
+namespace skald::server {
+
+/// What a piece of work may still use. For the thread that runs it.
+class WorkLimit {
+ public:
+  /// From now on. `stop`: set when nobody wants the work any more; outlives it.
+  WorkLimit(double cpu_seconds, const std::atomic<bool>& stop)
+      : end_(clock_.Now() + cpu_seconds), stop_(stop) {}
+
+  /// Whether to give up. Costs about 0.3 us.
+  bool IsOver() const { return stop_ || clock_.Now() > end_; }
+
+ private:
+  CpuClock clock_;
+  double end_;
+  const std::atomic<bool>& stop_;
+};
+
+struct WorkPoolOptions {
+  int threads = 3;              ///< at least 2: one is for short pieces only
+  int64_t most_waiting = 8192;  ///< pieces, each of a connection
+  double cpu_seconds = 10;      ///< of a piece
+};
+
+/// What the threads of a pool share. Defined by the pool.
+struct WorkPoolState;
+
+/// A piece of work that waits, runs or is over. Whoever destroys it before it runs takes it back.
+class QueuedWork {
+ public:
+  QueuedWork() = default;
+  QueuedWork(std::weak_ptr<WorkPoolState> pool, WorkQueue::Ticket ticket)
+      : pool_(std::move(pool)), ticket_(ticket) {}
+  ~QueuedWork() { TakeBack(); }
+  QueuedWork(QueuedWork&& other) noexcept = default;
+  QueuedWork& operator=(QueuedWork&& other) noexcept;
+
+ private:
+  void TakeBack();
+
+  std::weak_ptr<WorkPoolState> pool_;
+  WorkQueue::Ticket ticket_ = 0;
+};
+
+/// See above. Thread-safe.
+class WorkPool {
+ public:
+  explicit WorkPool(const WorkPoolOptions& options);
+  /// Drops what has not begun, tells what has that it is over, and waits for it.
+  ~WorkPool();
+
+  /// Queues a piece. Nothing if too many wait, of all or of this tenant.
+  std::optional<QueuedWork> TryAdd(WorkPiece piece);
+  /// Queues a piece, however many there are: the end of work that was let in.
+  QueuedWork Add(WorkPiece piece);
+
+  /// Processor time beyond its limit that a piece has used, of the one that has used most; 0 if
+  /// all keep to it.
+  double OverdueSeconds() const;
+  /// Pieces that wait.
+  int64_t waiting() const;
+
+ private:
+  void Main(size_t number);
+
+  const std::shared_ptr<WorkPoolState> state_;
+  const double cpu_seconds_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // last: they start when all else is there
+};
+
+}  // namespace skald::server

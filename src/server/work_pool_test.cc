@@ -1,0 +1,120 @@
+#include "server/work_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <thread>
+
+namespace skald::server {
+namespace {
+
+constexpr int64_t kLong = WorkQueue::kShortBytes + 1;
+
+WorkPiece Piece(TenantId tenant, int64_t cost, std::function<void(const WorkLimit&)> run) {
+  return {.tenant = tenant, .cost_bytes = cost, .run = std::move(run)};
+}
+
+template <typename Condition>
+bool Soon(Condition condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldAllOtherThreads) {
+  WorkPool pool({.threads = 3});
+  std::latch running(2);
+  std::latch let_go(1);
+  std::vector<QueuedWork> works;
+  for (int i = 0; i < 6; ++i) {
+    works.push_back(*pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
+      if (!running.try_wait()) running.count_down();
+      let_go.wait();
+    })));
+  }
+  running.wait();
+  std::latch done(1);
+  works.push_back(*pool.TryAdd(Piece(0, 100, [&](const WorkLimit&) { done.count_down(); })));
+  done.wait();
+  EXPECT_EQ(pool.waiting(), 4);
+  let_go.count_down();
+}
+
+TEST(WorkPool, TakesBackWhatNobodyWaitsFor) {
+  std::atomic<int> ran = 0;
+  std::latch let_go(1);
+  {
+    WorkPool pool({.threads = 2});
+    std::latch running(1);
+    const QueuedWork first = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
+      running.count_down();
+      let_go.wait();
+    }));
+    running.wait();
+    QueuedWork gone = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) { ++ran; }));
+    QueuedWork kept = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) { ++ran; }));
+    gone = {};
+    EXPECT_EQ(pool.waiting(), 1);
+    let_go.count_down();
+    EXPECT_TRUE(Soon([&] { return ran == 1; }));
+  }
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(WorkPool, RefusesWhatIsTooMany) {
+  WorkPool pool({.threads = 2, .most_waiting = 4});
+  std::latch let_go(1);
+  std::latch running(1);
+  std::vector<QueuedWork> works;
+  works.push_back(*pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
+    running.count_down();
+    let_go.wait();
+  })));
+  running.wait();
+  const auto nothing = [](const WorkLimit&) {};
+  for (int i = 0; i < 2; ++i) works.push_back(*pool.TryAdd(Piece(0, kLong, nothing)));
+  EXPECT_FALSE(pool.TryAdd(Piece(0, kLong, nothing)));
+  EXPECT_TRUE(pool.TryAdd(Piece(1, kLong, nothing)));
+  works.push_back(pool.Add(Piece(0, kLong, nothing)));  // the end of what was let in
+  let_go.count_down();
+}
+
+TEST(WorkPool, TellsAPieceThatItsTimeIsUpAndSeesOneThatGoesOn) {
+  WorkPool pool({.threads = 2, .cpu_seconds = 0.02});
+  std::atomic<bool> told = false;
+  std::atomic<bool> let_go = false;
+  const QueuedWork work = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
+    while (!let_go) told = limit.IsOver();
+  }));
+  EXPECT_TRUE(Soon([&] { return pool.OverdueSeconds() > 0.05; }));
+  EXPECT_TRUE(told);
+  let_go = true;
+  EXPECT_TRUE(Soon([&] { return pool.OverdueSeconds() == 0; }));
+}
+
+TEST(WorkPool, TellsWhatRunsThatItEnds) {
+  std::latch running(1);
+  WorkPool pool({.threads = 2});
+  const QueuedWork work = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
+    running.count_down();
+    while (!limit.IsOver()) std::this_thread::yield();
+  }));
+  running.wait();
+}
+
+// Handles stand in events that nobody takes any more.
+TEST(WorkPool, MayEndBeforeItsHandles) {
+  QueuedWork work;
+  {
+    WorkPool pool({.threads = 2});
+    work = *pool.TryAdd(Piece(0, 1, [](const WorkLimit&) {}));
+  }
+  work = {};
+}
+
+}  // namespace
+}  // namespace skald::server

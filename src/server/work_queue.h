@@ -1,0 +1,88 @@
+/// WorkQueue: which piece of work is next, so that nobody's work waits for all of somebody else's.
+///
+/// Work is measured by its cost in bytes. Short and long pieces wait in lanes of their own: a
+/// thread that takes short ones only is never behind a long one. In a lane tenants take turns by
+/// deficit round robin (Shreedhar, Varghese 1995): each turn is worth kQuantum bytes, what a tenant
+/// does not use it keeps while it has work, so every tenant with work gets the same share of bytes
+/// whatever its pieces' number and size. Of one tenant the piece is next for which (bytes the
+/// tenant had been given when it came) + (its cost) is least: a piece is overtaken by later ones of
+/// the same tenant for at most as many bytes as it costs itself.
+///
+/// Full is relative: a tenant may have as many pieces waiting as there are places left (Choudhury,
+/// Hahne 1998). One alone gets half of all, and whoever comes finds a place.
+///
+/// Pure: no threads, no clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "server/api_keys.h"
+
+namespace skald::server {
+
+class WorkLimit;
+
+/// A piece of work.
+struct WorkPiece {
+  TenantId tenant = kEveryone;
+  int64_t cost_bytes = 0;
+  std::function<void(const WorkLimit& limit)> run;
+};
+
+/// See above. Not thread-safe.
+class WorkQueue {
+ public:
+  using Ticket = uint64_t;
+  enum class Lanes : uint8_t { kShort, kAll };
+
+  /// Pieces up to this cost are short: some 10 ms.
+  static constexpr int64_t kShortBytes = int64_t{64} << 10;
+  static constexpr int64_t kQuantum = int64_t{64} << 10;
+
+  /// `most`: pieces that may wait.
+  explicit WorkQueue(int64_t most) : most_(most) {}
+
+  /// Whether a further piece of this tenant is taken.
+  bool HasRoom(TenantId tenant) const { return size_of(tenant) < most_ - size(); }
+  /// Whether or not there is room.
+  Ticket Push(WorkPiece piece);
+  /// The next piece, if there is one. From all lanes: a long one before the short.
+  std::optional<WorkPiece> Pop(Lanes lanes);
+  /// Takes a piece out; nothing if it was popped.
+  std::optional<WorkPiece> Remove(Ticket ticket);
+
+  int64_t size() const { return short_.size + long_.size; }
+  int64_t size_of(TenantId tenant) const { return short_.size_of(tenant) + long_.size_of(tenant); }
+
+ private:
+  /// Of a tenant in a lane.
+  struct Share {
+    // By (given when it came + cost, ticket).
+    std::map<std::pair<int64_t, Ticket>, WorkPiece> pieces;
+    int64_t given = 0;  // bytes
+    int64_t deficit = 0;
+  };
+  struct Lane {
+    std::map<TenantId, Share> shares;  // those with work
+    TenantId turn = kEveryone;         // who is served, or the next behind it
+    int64_t size = 0;
+
+    int64_t size_of(TenantId tenant) const;
+    void Push(Ticket ticket, WorkPiece piece);
+    std::optional<WorkPiece> Pop();
+    std::optional<WorkPiece> Remove(Ticket ticket);
+    std::optional<WorkPiece> TakeOut(std::map<TenantId, Share>::iterator share,
+                                     std::map<std::pair<int64_t, Ticket>, WorkPiece>::iterator at);
+  };
+
+  int64_t most_;
+  Ticket next_ticket_ = 0;
+  Lane short_;
+  Lane long_;
+};
+
+}  // namespace skald::server

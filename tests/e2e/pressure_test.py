@@ -1,0 +1,98 @@
+"""Work, bytes and descriptors under attack: one client must not stall or end the others.
+
+Run by ctest (test E2ePressure), and by hand:
+python3 tests/e2e/pressure_test.py build/release/skald . [--only NAME]
+
+Each attack is bounded in time and count. What counts is what others see meanwhile (/livez, a short
+request), what the process costs (resident memory, processor time), and that it lives.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from skald_server import Server, Setup, Wire, completion, configure, head, post
+
+MIB = 1 << 20
+
+
+def cpu_seconds(server: Server) -> float:
+    """Processor time of the process, user and system."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_kib(server: Server) -> int:
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
+
+
+def in_background(work, *arguments) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+class Work(unittest.TestCase):
+    def test_short_bodies_do_not_wait_for_long_ones(self):
+        """A short request while six bodies of 8 MB are read: it is answered before the second of them
+        is, for there is a thread that takes short ones only."""
+        with Server() as server:
+            text = ("tell me of the fox " * (8 * MIB // 19))[:8 * MIB - 1000]
+            long = post("/tokenize", {"content": text})
+            ends = []
+
+            def ask_long():
+                server.exchange(long, timeout=300)
+                ends.append(time.monotonic())
+
+            threads = [in_background(ask_long) for _ in range(6)]
+            # Until they are being worked on.
+            idle = cpu_seconds(server)
+            while cpu_seconds(server) - idle < 0.2:
+                time.sleep(0.02)
+            begin = time.monotonic()
+            reply = server.exchange(post("/tokenize", {"content": "x" * 5000}), timeout=300)
+            end = time.monotonic()
+            for thread in threads:
+                thread.join()
+            print(f"a short body beside six of 8 MB: {end - begin:.3f} s, the last long one "
+                  f"{max(ends) - begin:.3f} s", file=sys.stderr)
+            self.assertEqual(reply.status, 200)
+            self.assertLess(sum(1 for ended in ends if ended < end), 3)
+
+
+class Signals(unittest.TestCase):
+    def test_a_second_signal_ends_the_process_at_once(self):
+        for second in (signal.SIGTERM, signal.SIGINT):
+            server = Server("--drain", "60")
+            server.wait_ready()
+            with Wire(server.port) as wire:
+                # A client that reads nothing: its stream has not ended when the second signal comes.
+                wire.send(completion(stream=True, n=16, max_tokens=400, ignore_eos=True, logprobs=20))
+                wire.until(b"data:")
+                server.process.send_signal(signal.SIGTERM)
+                while server.get("/readyz").status == 200:
+                    time.sleep(0.01)
+                server.process.send_signal(second)
+                self.assertEqual(server.process.wait(10), -second)
+            server.folder.cleanup()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--only", default="", help="tests whose name holds this")
+    options = configure(parser)
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{options.only}*"]
+    result = unittest.TextTestRunner(verbosity=2).run(loader.loadTestsFromModule(sys.modules[__name__]))
+    return 0 if result.wasSuccessful() and result.testsRun else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
