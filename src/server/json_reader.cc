@@ -14,6 +14,11 @@ namespace {
 
 namespace json = boost::json;
 
+// An object of up to so many members has no table: names are compared one by one. As Boost's.
+constexpr size_t kWithoutTable = 18;
+// What a look at one entry of a chain costs, in bytes compared.
+constexpr size_t kEntryCost = 16;
+
 // Receives what basic_parser reads. The signatures are Boost's.
 class Builder {
  public:
@@ -36,6 +41,7 @@ class Builder {
   bool on_object_end(size_t count, json::error_code& ec) {
     std::vector<std::string> names = std::move(names_.back());
     names_.pop_back();
+    if (!CountComparisons(names, ec)) return false;
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice != names.end())
@@ -56,8 +62,10 @@ class Builder {
     stack_.push_chars(part);
     return true;
   }
-  bool on_key(json::string_view part, size_t, json::error_code&) {
+  bool on_key(json::string_view part, size_t, json::error_code& ec) {
     name_.append(part.data(), part.size());
+    if (names_.back().size() == kJsonNames)
+      return Fail("an object has more than " + std::to_string(kJsonNames) + " names", ec);
     names_.back().push_back(std::exchange(name_, {}));
     stack_.push_key(part);
     return true;
@@ -95,6 +103,16 @@ class Builder {
     if (++values_ <= kJsonValues) return true;
     return Fail("there are more than " + std::to_string(kJsonValues) + " values", ec);
   }
+  // As if all names of an object fell into one chain of its table: its hash has no secret, so a
+  // client can make them do so.
+  bool CountComparisons(const std::vector<std::string>& names, json::error_code& ec) {
+    if (names.size() <= kWithoutTable) return true;
+    size_t bytes = 0;
+    for (const std::string& name : names) bytes += name.size() + kEntryCost;
+    comparisons_ += names.size() * bytes;
+    if (comparisons_ <= kJsonComparisons) return true;
+    return Fail("its objects have too many names, or too long ones", ec);
+  }
   bool Fail(std::string problem, json::error_code& ec) {
     problem_ = std::move(problem);
     ec = json::make_error_code(json::error::array_too_large);  // any error ends the parse
@@ -105,6 +123,7 @@ class Builder {
   std::vector<std::vector<std::string>> names_;  // of the objects that are open
   std::string name_;
   size_t values_ = 0;
+  size_t comparisons_ = 0;  // bytes
   std::string problem_;
 };
 

@@ -67,6 +67,42 @@ class Work(unittest.TestCase):
             self.assertLess(sum(1 for ended in ends if ended < end), 3)
 
 
+def colliding(count: int) -> bytes:
+    """A completion with an object of so many names (a power of two), which a hash of Boost.JSON (FNV-1a,
+    the address of the table added first) sends to the same places: large tables begin 16 bytes
+    into a page."""
+    letters = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+    prime, start = 0x100000001B3, 0xCBF29CE484222325 + 16
+    mask = 0xFFF
+    members = []
+    number = 0
+    while len(members) < count:
+        state, rest, name = start & mask, number, bytearray()
+        for _ in range(4):
+            name.append(letters[rest % 64])
+            state = (state ^ name[-1]) * prime & mask
+            rest //= 64
+        for letter in letters:
+            last = (state ^ letter) * prime & mask
+            if last in letters if last < 128 else False:
+                members.append(b'"%b":0' % bytes([*name, letter, last]))
+        number += 1
+    return b'{"prompt":"The fox","max_tokens":2,"metadata":{' + b",".join(members[:count]) + b"}}"
+
+
+class Hashes(unittest.TestCase):
+    def test_names_that_collide_cost_no_more_than_their_bytes(self):
+        # Large tables then begin at pages; an attacker finds out by timing where they begin.
+        environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "131072"}
+        with Server(env=environment) as server:
+            before = cpu_seconds(server)
+            reply = server.exchange(post("/v1/completions", colliding(65_536)), timeout=120)
+            spent = cpu_seconds(server) - before
+            print(f"65,536 names that collide: {spent:.2f} s of processor time", file=sys.stderr)
+            self.assertEqual(reply.status, 400)
+            self.assertLess(spent, 1)
+
+
 class Signals(unittest.TestCase):
     def test_a_second_signal_ends_the_process_at_once(self):
         for second in (signal.SIGTERM, signal.SIGINT):
