@@ -5,6 +5,7 @@ size is not the width, epsilons and factors are far from the usual ones, the con
 is shorter than the tokens put in.
 """
 
+import math
 import struct
 
 from gguf_writer import (BF16, F16, F32, FLOAT32, IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1,
@@ -30,7 +31,7 @@ class Network:
 
     def matrix(self, name, rows, columns, spread=None):
         """Elements of a size that keeps that of a row, unless a spread is given."""
-        kind, spread = self._kind_of(name), columns ** -0.5 if spread is None else spread
+        kind, spread = self._kind_of(name), 1 / math.sqrt(columns) if spread is None else spread
         data = self._weights.stored(name, kind, rows * columns, spread)
         self.file.tensor(name, [columns, rows], kind, data)
 
