@@ -28,6 +28,8 @@ TEST_P(KernelTableTest, AFasterLevelHasItsOwnAttention) {
   EXPECT_NE(TableFor(GetParam()).attention, TableFor(Isa::kScalar).attention);
 }
 
+TEST(Isa, IsTheBestThatTheSystemLists) { EXPECT_EQ(IsaName(DetectIsa()), IsaName(IsaOfSystem())); }
+
 TEST(Isa, NamesRoundTrip) {
   for (const Isa isa : kAllIsas) {
     EXPECT_EQ(ParseIsa(IsaName(isa)), isa);

@@ -14,6 +14,7 @@
 
 #include "base/aligned_buffer.h"
 #include "kernels/isa/isa.h"
+#include "kernels/isa/tested_isas.h"
 #include "kernels/pack/dequantize.h"
 #include "kernels/pack/panel.h"
 #include "kernels/test_data.h"
@@ -125,14 +126,6 @@ void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& 
     ASSERT_EQ(std::bit_cast<uint32_t>(actual[i]), std::bit_cast<uint32_t>(expected[i]))
         << "element " << i << ": " << actual[i] << " for " << expected[i];
   }
-}
-
-std::vector<Isa> PresentIsas() {
-  std::vector<Isa> present;
-  for (const Isa isa : kAllIsas) {
-    if (isa <= DetectIsa()) present.push_back(isa);
-  }
-  return present;
 }
 
 std::vector<DType> AllDTypeValues() {
@@ -275,20 +268,24 @@ TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
 
 INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant,
                          testing::Combine(testing::ValuesIn(AllDTypeValues()),
-                                          testing::ValuesIn(PresentIsas())),
+                                          testing::ValuesIn(TestedIsas())),
                          [](const testing::TestParamInfo<std::tuple<DType, Isa>>& param) {
                            return std::string(tensor::InfoOf(std::get<0>(param.param)).name) + "_" +
                                   std::string(IsaName(std::get<1>(param.param)));
                          });
 
-TEST(Matmul, EveryVariantOfThisMachineRan) {
-  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
-    const bool ran = isa <= DetectIsa();
-    RecordProperty(std::string(IsaName(isa)), ran ? "run" : "not run: the CPU lacks it");
-    if (!ran) std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());
+// Tiles have integers only.
+TEST(Matmul, AFasterLevelHasItsOwnFunctions) {
+  for (const DType dtype : AllDTypeValues()) {
+    const PanelType type = PanelTypeFor(dtype);
+    const bool floats = InfoOf(type).activation == ActivationFormat::kF32;
+    EXPECT_NE(MatmulFor(Isa::kAvx2, type), MatmulFor(Isa::kScalar, type));
+    EXPECT_NE(MatmulFor(Isa::kAvx512, type), MatmulFor(Isa::kAvx2, type));
+    EXPECT_EQ(MatmulFor(Isa::kAmx, type) == MatmulFor(Isa::kAvx512, type), floats);
   }
-  EXPECT_EQ(PresentIsas().front(), Isa::kScalar);
 }
+
+TEST(Matmul, EveryVariantOfThisMachineRan) { ExpectTestsOfEveryIsa("Matmul/EveryVariant"); }
 
 // Accuracy of the scalar variant (and so of all) against doubles on the dequantized weights.
 

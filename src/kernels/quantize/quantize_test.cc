@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/isa/isa.h"
+#include "kernels/isa/tested_isas.h"
 #include "kernels/quantize/tile_layout.h"
 #include "kernels/test_data.h"
 
@@ -40,15 +41,6 @@ TEST(ActivationBytes, IsAMultipleOfTheUnit) {
   EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock128, 512), 4 * 172);
   EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock32, 31), "CHECK failed");
   EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock128, 64), "CHECK failed");
-}
-
-// The variants of this machine, slowest first.
-std::vector<Isa> PresentIsas() {
-  std::vector<Isa> present;
-  for (const Isa isa : kAllIsas) {
-    if (isa <= DetectIsa()) present.push_back(isa);
-  }
-  return present;
 }
 
 class EveryIsa : public testing::TestWithParam<Isa> {
@@ -248,19 +240,21 @@ TEST_P(EveryIsa, RowsMayLieApart) {
   EXPECT_EQ(tile, Tile(ActivationFormat::kBlock32, narrow, 3, GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Quantize, EveryIsa, testing::ValuesIn(PresentIsas()),
+INSTANTIATE_TEST_SUITE_P(Quantize, EveryIsa, testing::ValuesIn(TestedIsas()),
                          [](const testing::TestParamInfo<Isa>& isa) {
                            return std::string(IsaName(isa.param));
                          });
 
-TEST(Quantize, EveryVariantOfThisMachineRan) {
+// As floats they are only transposed, by the same code for all (quantize.cc).
+TEST(Quantize, AFasterLevelHasItsOwnFunctions) {
   for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
-    const bool ran = isa <= DetectIsa();
-    RecordProperty(std::string(IsaName(isa)), ran ? "run" : "not run: the CPU lacks it");
-    if (!ran) std::printf("not run: this CPU lacks %s\n", std::string(IsaName(isa)).c_str());
+    for (const auto format : {ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
+      EXPECT_NE(QuantizeFor(isa, format), QuantizeFor(Isa::kScalar, format)) << IsaName(isa);
+    }
   }
-  EXPECT_EQ(PresentIsas().front(), Isa::kScalar);
 }
+
+TEST(Quantize, EveryVariantOfThisMachineRan) { ExpectTestsOfEveryIsa("Quantize/EveryIsa"); }
 
 }  // namespace
 }  // namespace skald::kernels
