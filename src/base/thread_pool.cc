@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/float_mode.h"
 
 namespace skald {
 namespace {
@@ -58,6 +59,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Run(int64_t unit_count, Body body) {
+  const FloatMode mode;  // the caller's thread is worker 0
   if (workers_.empty() || unit_count <= 1) {
     for (int64_t unit = 0; unit < unit_count; ++unit) {
       body(unit, 0);
@@ -129,6 +131,7 @@ uint64_t ThreadPool::AwaitLoop(uint64_t seen) {
 }
 
 void ThreadPool::WorkerMain(int worker) {
+  const FloatMode mode;
   uint64_t seen = 0;
   for (;;) {
     // Loops cannot be missed: Run does not return, so the next cannot start, before this worker has

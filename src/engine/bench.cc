@@ -11,6 +11,7 @@
 #include "base/aligned_buffer.h"
 #include "base/check.h"
 #include "base/checked_math.h"
+#include "base/float_mode.h"
 #include "base/rng.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
@@ -233,6 +234,7 @@ BenchSession& BenchSession::operator=(BenchSession&&) noexcept = default;
 
 Result<BenchSession> BenchSession::Create(const Model& model, const EngineOptions& options,
                                           const BenchLimits& limits) {
+  const FloatMode mode;  // tables are computed here
   const model::Transformer& network = model.transformer();
   const model::ModelConfig& config = network.config();
   if (limits.batch < 1 || limits.batch > engine::kMaxChunk || limits.positions < 1) {
@@ -288,6 +290,7 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
 }
 
 Result<double> BenchSession::Measure(const BenchCase& wanted, const GoOn& go_on) {
+  const FloatMode mode;
   RETURN_IF_ERROR(state_->Check(wanted));
   RETURN_IF_ERROR(state_->FillDepth(wanted, go_on));
   const Stopwatch watch;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/float_mode.h"
 #include "base/status_macros.h"
 #include "engine/completion_sink.h"
 #include "engine/core.h"
@@ -93,6 +94,7 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) {
+  const FloatMode mode;  // tables are computed here
   const model::Transformer& transformer = model.transformer();
   ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved,
                    engine::Resolve(options, transformer.config()));

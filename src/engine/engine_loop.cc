@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/float_mode.h"
+
 namespace skald::engine {
 namespace {
 
@@ -116,6 +118,8 @@ void EngineLoop::Main() {
     going = TakeNews();
     for (Arrival& arrival : new_arrivals_) core_.Submit(std::move(arrival));
     for (const RequestId id : new_cancels_) core_.Cancel(id);
+    // Each round anew: sinks and jobs run code of clients on this thread.
+    const FloatMode mode;
     for (Job* job : new_jobs_) {
       job->work();
       const std::lock_guard lock(mutex_);

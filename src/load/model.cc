@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/float_mode.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "formats/gguf.h"
@@ -87,6 +88,7 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
 }
 
 Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
+  const FloatMode mode;  // rope factors, configuration and packed weights are computed here
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
   ASSIGN_OR_RETURN(model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
