@@ -103,7 +103,7 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
   ASSIGN_OR_RETURN(auto proposer,
                    engine::MakeProposer(model, options.speculation, resolved, threads));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
-                   sampling::Sampler::Create(transformer.config().vocab));
+                   sampling::Sampler::Create(transformer.config().vocab, resolved.isa));
   return Engine(std::make_unique<State>(
       model, resolved, State::Parts{std::move(network), std::move(proposer), std::move(sampler)}));
 }

@@ -71,7 +71,7 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
   ASSIGN_OR_RETURN(auto network,
                    ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
-                   sampling::Sampler::Create(draft.transformer().config().vocab));
+                   sampling::Sampler::Create(draft.transformer().config().vocab, resolved.isa));
   return std::unique_ptr<Proposer>(std::make_unique<OwningDraftProposer>(
       draft, std::move(network), std::move(sampler), resolved));
 }

@@ -90,7 +90,7 @@ enum class Vary { kPosition, kSeed, kSequence };
 
 std::vector<int> DrawMany(const std::vector<float>& logits, const SamplingParams& params,
                           Vary vary) {
-  Result<Sampler> sampler = Sampler::Create(kVocab);
+  Result<Sampler> sampler = Sampler::Create(kVocab, kernels::DetectIsa());
   std::vector<int> counts(kVocab);
   for (int i = 0; i < kDraws; ++i) {
     RandomKey key = {.seed = 5, .sequence = 6, .position = 7};
@@ -162,7 +162,7 @@ TEST(SampledDistribution, TestRejectsDistributionsThatAreSlightlyWrong) {
 TEST(SampledDistribution, ConsecutivePositionsAreIndependent) {
   // Pairs of neighbours over the five likeliest tokens: the joint counts against the product.
   const std::vector<float> logits(2, 0.0f);
-  Result<Sampler> sampler = Sampler::Create(2);
+  Result<Sampler> sampler = Sampler::Create(2, kernels::DetectIsa());
   const SamplingParams params = {.temperature = 1, .truncation = kNone};
   std::vector<int> pairs(4);
   int previous = 0;
@@ -187,7 +187,7 @@ TEST(SampledDistribution, SimilarModelsWithTheSameKeyMostlyAgree) {
   const Distribution q = Expected(draft, 1, kNone);
   double distance = 0;
   for (int i = 0; i < kVocab; ++i) distance += 0.5 * static_cast<double>(std::fabs(p[i] - q[i]));
-  Result<Sampler> sampler = Sampler::Create(kVocab);
+  Result<Sampler> sampler = Sampler::Create(kVocab, kernels::DetectIsa());
   const SamplingParams params = {.temperature = 1, .truncation = kNone};
   const auto draw = [&](const std::vector<float>& logits, int position) {
     const RandomKey key = {.seed = 1, .position = static_cast<uint64_t>(position)};

@@ -52,7 +52,7 @@ class Sampler {
 
   /// Errors: kUnsupported unless 1 <= vocab_size <= kMaxVocabSize.
   /// `isa` chooses the kernels, and changes no result. Requires isa <= DetectIsa().
-  static Result<Sampler> Create(int64_t vocab_size, kernels::Isa isa = kernels::DetectIsa());
+  static Result<Sampler> Create(int64_t vocab_size, kernels::Isa isa);
 
   int64_t vocab_size() const { return static_cast<int64_t>(counts_.size()); }
 

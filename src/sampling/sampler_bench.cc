@@ -31,7 +31,7 @@ std::vector<float> Logits(double deviation) {
 }
 
 void Run(benchmark::State& state, double deviation, const SamplingParams& params) {
-  Result<Sampler> sampler = Sampler::Create(kVocabSize);
+  Result<Sampler> sampler = Sampler::Create(kVocabSize, kernels::DetectIsa());
   CHECK(sampler.ok() && Validate(params, kVocabSize).ok());
   const std::vector<float> logits = Logits(deviation);
   const std::vector<TokenId> prompt(64, 17);

@@ -16,7 +16,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr Truncation kNone = {.top_k = 0, .top_p = 1, .min_p = 0, .typical_p = 1};
 
 Sampler NewSampler(int64_t vocab_size) {
-  Result<Sampler> sampler = Sampler::Create(vocab_size);
+  Result<Sampler> sampler = Sampler::Create(vocab_size, kernels::DetectIsa());
   EXPECT_TRUE(sampler.ok());
   return *std::move(sampler);
 }
@@ -54,9 +54,10 @@ using Tokens = std::set<TokenId>;
 
 TEST(Sampler, RefusesVocabulariesItCannotCount) {
   for (const int64_t size : {int64_t{-1}, int64_t{0}, Sampler::kMaxVocabSize + 1}) {
-    EXPECT_EQ(Sampler::Create(size).status().code(), ErrorCode::kUnsupported) << size;
+    EXPECT_EQ(Sampler::Create(size, kernels::DetectIsa()).status().code(), ErrorCode::kUnsupported)
+        << size;
   }
-  EXPECT_EQ(Sampler::Create(0).status().message(),
+  EXPECT_EQ(Sampler::Create(0, kernels::DetectIsa()).status().message(),
             "sampler: vocabulary of 0 tokens; expected 1 to 1048576");
   EXPECT_EQ(NewSampler(1).vocab_size(), 1);
 }

@@ -51,7 +51,7 @@ class Answers : public EventSink {
 };
 
 engine::TokenChooser MakeChooser(int64_t vocab, std::vector<TokenId> ends, int64_t context) {
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(vocab);
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(vocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   return {*std::move(sampler), std::move(ends), context};
 }

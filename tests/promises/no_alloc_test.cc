@@ -143,7 +143,7 @@ TEST(NoAllocation, StepsOfEveryKind) {
 
 TEST(NoAllocation, SamplingOfEveryKind) {
   constexpr int64_t kVocab = 5000;
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab, kernels::DetectIsa());
   ASSERT_TRUE(sampler.ok());
   std::vector<float> logits;
   for (uint32_t i = 0; i < kVocab; ++i) {
@@ -185,7 +185,8 @@ struct ModelParts {
   ModelParts(const model::Transformer& network, SpeculationRule rule)
       : forward(*engine::ModelNetwork::Create(network, kOptions)),
         cache(kOptions.page_count),
-        chooser(*sampling::Sampler::Create(network.config().vocab), {}, kOptions.context, rule) {}
+        chooser(*sampling::Sampler::Create(network.config().vocab, kernels::DetectIsa()), {},
+                kOptions.context, rule) {}
 
   std::unique_ptr<engine::ModelNetwork> forward;
   engine::CacheManager cache;

@@ -157,7 +157,8 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
   support::TimedNetwork timed(&network, &clock,
                               {.row = 1e-5 * static_cast<double>(Draw(crowd.seed, 905, 1, 50))});
   const engine::Scheduler scheduler;
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(model.transformer().config().vocab);
+  Result<sampling::Sampler> sampler =
+      sampling::Sampler::Create(model.transformer().config().vocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   const auto ends = model.tokenizer().end_of_generation_ids();
   RecordingChooser chooser(*std::move(sampler), {ends.begin(), ends.end()}, kContext);

@@ -87,7 +87,7 @@ class Bench {
 
   Run Decode(engine::Proposer* proposer) {
     const int64_t vocab = model_.transformer().config().vocab;
-    Result<sampling::Sampler> sampler = sampling::Sampler::Create(vocab);
+    Result<sampling::Sampler> sampler = sampling::Sampler::Create(vocab, kernels::DetectIsa());
     CHECK(sampler.ok());
     engine::CacheManager cache(options_.page_count);
     engine::TokenChooser chooser(*std::move(sampler), {}, options_.context);

@@ -67,7 +67,7 @@ Outcome RunSeeds(SpeculationRule rule, engine::Proposer* proposer) {
   network.SetNamespaceOf([](const kv::PageId*) { return uint64_t{0}; });
   engine::CacheManager cache(kPages);
   cache.pool().RecordFreed(&freed);
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   engine::TokenChooser chooser(*std::move(sampler), {kEnd}, 32, rule);
   support::VirtualClock clock;

@@ -8,7 +8,7 @@ namespace skald::sim {
 namespace {
 
 sampling::Sampler MakeSampler() {
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   return *std::move(sampler);
 }

@@ -25,7 +25,7 @@ constexpr int64_t kMaxStarvedSteps = 3000;
 constexpr int64_t kMaxTicks = 200000;
 
 sampling::Sampler MakeSampler() {
-  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab);
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   return *std::move(sampler);
 }

@@ -103,6 +103,9 @@ BANS = [
     Ban(r"\b(abort|exit|_exit|quick_exit|terminate)\s*\(", "a Status, or CHECK for a bug",
         ("src/base/check.cc", "src/cli/*", "*_fuzz.cc")),
     Ban(r"\b(try|catch|throw)\b", "Status or Result", ("src/cli/*", *TESTS)),
+    # An engine of one instruction set uses no other: the set is resolved once and handed on.
+    Ban(r"\bDetectIsa\s*\(", "the Isa of the engine's options",
+        ("src/kernels/isa/isa.*", "src/kernels/kernels.cc", "src/engine/options.cc", *TESTS)),
     Ban(r"\bgoto\b", "a function that returns"),
     Ban(r"\busing\s+namespace\s+std\b", "names with std::"),
     Ban(r"\bthread_local\b", "an argument"),
