@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "cli/flags.h"
 #include "cli/input.h"
 #include "cli/loading.h"
+#include "cli/sandbox.h"
 #include "cli/utf8.h"
 
 namespace skald::cli {
@@ -118,6 +120,24 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                         options.max_connections, {1, 1'000'000}));
   group(AddInt<int64_t>(app, {"--drain", "seconds for answers to end after SIGTERM (default 30)"},
                         options.drain_seconds, {0, 86'400}));
+  group(AddSwitch(app, {"--no-sandbox", "keep files and system calls that serving does not need"},
+                  options.sandbox, false));
+}
+
+// What can still be opened while serving. The key file is read again on demand, and who changes it
+// usually puts a new file in its place, which is not the one that has the name now: hence its
+// directory. OpenSSL reads its configuration when it is first used.
+std::vector<std::string> ReadableFiles(const ServeOptions& options) {
+  std::vector<std::string> readable = {"/etc/ssl/openssl.cnf"};
+  if (options.api_key_file)
+    readable.push_back(std::filesystem::absolute(*options.api_key_file).parent_path().string());
+  return readable;
+}
+
+// A server without its sandbox serves as well: that is said, not refused.
+void NoteSandbox(const Status& status, std::string_view lost, Console& console) {
+  if (status.ok()) return;
+  console.Note(fmt::format("warning: {}; {} (--no-sandbox: no warning)", status.message(), lost));
 }
 
 }  // namespace
@@ -190,6 +210,10 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   EngineOptions engine_options = MakeEngineOptions(options, model.info());
   ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
                                                                options.engine.threads, console));
+  // Before the engine starts its threads, which then are limited, too.
+  if (options.sandbox) {
+    NoteSandbox(LimitFiles(ReadableFiles(options)), "any file of this user can be read", console);
+  }
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   WarnOfContext(model.info(), engine.context(), console);
   server_options.model_name = NameOf(options, path);
@@ -197,6 +221,8 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   const std::string name = server_options.model_name;
   ASSIGN_OR_RETURN(Server server,
                    Server::Create(model, std::move(engine), std::move(server_options)));
+  // Last: threads and sockets are there.
+  if (options.sandbox) NoteSandbox(LimitCalls(), "all system calls can be made", console);
   console.Note(fmt::format("serving {} on http://{}:{}/v1, ready after {:.2f} s", name,
                            options.host.find(':') == std::string::npos
                                ? options.host

@@ -33,6 +33,7 @@ struct ServeOptions {
   int64_t kv_positions = 0;  ///< 0 = four contexts
   int64_t max_connections = 1024;
   int64_t drain_seconds = 30;
+  bool sandbox = true;  ///< sandbox.h
 };
 
 /// Adds the verb; parsing it sets `chosen`.
