@@ -50,11 +50,11 @@ TEST(ModelChatTemplateTest, ElsePlainLines) {
   EXPECT_EQ(Rendered(text::SmallSentencePiece(), ""), "<s>Be.\n\nUser: Hi\nAssistant:");
 }
 
-// H44 of the abuse list, for each vocabulary there is: a template that writes all control tokens
+// H44 of the abuse list, for each vocabulary of a folder: a template that writes all control tokens
 // around a message, and a message that spells all of them.
-TEST(ChatPromptSharedData, NoMessageSpellsAControlTokenInAnyVocabulary) {
+void ExpectNoMessageSpellsAControlToken(const std::string& folder) {
   int vocabularies = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(support::SharedData("tokenizers"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".gguf") continue;
     const auto tokenizer = LoadTokenizer(entry.path());
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
@@ -85,7 +85,15 @@ TEST(ChatPromptSharedData, NoMessageSpellsAControlTokenInAnyVocabulary) {
     EXPECT_EQ(prompt->tokens, whole) << entry.path();
     ++vocabularies;
   }
-  EXPECT_GT(vocabularies, 0);
+  EXPECT_GT(vocabularies, 1);
+}
+
+TEST(ChatPrompt, NoMessageSpellsAControlTokenInAnyVocabulary) {
+  ExpectNoMessageSpellsAControlToken(SKALD_SOURCE_DIR "/tests/data/tokenizers");
+}
+
+TEST(ChatPromptSharedData, NoMessageSpellsAControlTokenInAnyVocabulary) {
+  ExpectNoMessageSpellsAControlToken(support::SharedData("tokenizers"));
 }
 
 }  // namespace

@@ -690,6 +690,19 @@ class CliGolden(CommandTest):
             self.assertNotEqual(run("run", "-m", str(model), "a").returncode, 0)
 
 
+class Vocabularies(CommandTest):
+    def test_a_file_with_nothing_but_a_vocabulary_tokenizes(self):
+        folder = Setup.source / "tests/data/tokenizers"
+        model = str(folder / "byte-level.gguf")
+        place = folder.joinpath("texts.txt").read_bytes().split(b"\n__text__\n").index(b"Hello world")
+        expected = folder.joinpath("default.ids").read_text().split("\n")[place].replace(" ", ",") + "\n"
+        done = run("tokenize", "-m", model, "--ids", "Hello world")
+        self.assert_ok(done)
+        self.assertEqual(done.stdout.decode(), expected)
+        self.assert_ok(run("show", "-m", model))
+        self.assertNotEqual(run("run", "-m", model, "a").returncode, 0)
+
+
 class CliSharedData(CommandTest):
     def test_the_published_story_comes_out_to_the_letter(self):
         # llama2.c's published text: 200 tokens from nothing but the beginning of a sequence.

@@ -334,13 +334,21 @@ Replay ReplayOf(const std::string& path, size_t count) {
 }
 
 // On recorded conversations, whatever an earlier request began with is computed once.
-TEST(TraceSharedData, ConversationsShareTheirHistory) {
-  const Replay replay = ReplayOf(support::SharedData("traces/mooncake-conversation.jsonl"), 150);
+void ExpectHistoryIsShared(const std::string& path) {
+  const Replay replay = ReplayOf(path, 150);
   ASSERT_EQ(replay.workload.clients.size(), 150u);
   const Outcome outcome = RunWorkload(replay.workload, Fault::kNone);
   EXPECT_EQ(outcome.wrong, "");
   EXPECT_GT(replay.repeated_tokens, 0);
   EXPECT_GE(outcome.prompt_tokens_cached, replay.repeated_tokens);
+}
+
+TEST(Trace, ConversationsShareTheirHistory) {
+  ExpectHistoryIsShared(SKALD_SOURCE_DIR "/tests/data/traces/conversations.jsonl");
+}
+
+TEST(TraceSharedData, ConversationsShareTheirHistory) {
+  ExpectHistoryIsShared(support::SharedData("traces/mooncake-conversation.jsonl"));
 }
 
 }  // namespace
