@@ -189,6 +189,36 @@ TEST(ByteLevelBpeTest, MergesByRankWithinPieces) {
   EXPECT_EQ(Tokens(tokenizer, "\n\n\n\n\n"), "[\\n\\n\\n\\n][\\n]");
 }
 
+// Every token takes part in merges, the first one too: as left half, right half and result.
+TEST(ByteLevelBpeTest, TheTokenWithNumberZeroMergesAsAnyOther) {
+  for (const size_t zero : {0U, 1U, 2U, 3U}) {
+    std::vector<std::string> words = {"a", "b", "ab", "aba"};
+    std::swap(words[0], words[zero]);
+    text::OwnedSpec owned;
+    owned.fields.model = "gpt2";
+    owned.fields.pre = "gpt-2";
+    for (const std::string& word : words) owned.Add(word, 1);
+    owned.fields.scores.clear();
+    owned.merges = {"a b", "ab a"};
+    const auto tokenizer = Tokenizer::Create(owned.spec());
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    const auto spelled = [&](const std::string& text) {
+      std::string pieces;
+      const auto ids = tokenizer->Encode(text);
+      if (!ids.ok()) return ids.status().message();
+      for (const TokenId id : *ids) pieces += std::string(tokenizer->TokenBytes(id)) + "|";
+      return pieces;
+    };
+    EXPECT_EQ(spelled("abaab"), "aba|ab|") << words[0];
+    std::string many;
+    std::string expected;
+    for (int i = 0; i < 20; ++i) many += "aba";  // longer than what is merged without a heap
+    for (int i = 0; i < 20; ++i) expected += "aba|";
+    EXPECT_EQ(spelled(many), expected) << words[0];
+    EXPECT_EQ(spelled("bbaa"), "b|b|a|a|") << words[0];
+  }
+}
+
 TEST(ByteLevelBpeTest, WholePiecesAreTakenOnlyWhereTheModelSaysSo) {
   OwnedSpec owned = SmallByteLevel("qwen2");
   owned.fields.types.push_back(1);
@@ -274,6 +304,54 @@ std::string MixedTokens(const Tokenizer& tokenizer, std::string_view text,
   std::string shown;
   for (const TokenId id : *ids) shown += "[" + tokenizer.EscapedToken(id) + "]";
   return shown;
+}
+
+// What a naive search finds: from the left, at each place the longest token that is looked for.
+std::string NaiveSpecial(const std::vector<std::pair<std::string, int64_t>>& tokens,
+                         std::string_view text, SpecialTokens special) {
+  std::string marked;
+  while (!text.empty()) {
+    std::string_view best;
+    for (const auto& [token, type] : tokens) {
+      const bool wanted = type == 4 || special == SpecialTokens::kParse;
+      if (wanted && text.starts_with(token) && token.size() > best.size()) best = token;
+    }
+    marked += best.empty() ? std::string(text.substr(0, 1)) : "[" + std::string(best) + "]";
+    text.remove_prefix(std::max(best.size(), size_t{1}));
+  }
+  return marked;
+}
+
+TEST(SpecialTokensTest, BothSetsAreFoundAsANaiveSearchFindsThem) {
+  RandomText random;
+  for (int round = 0; round < 300; ++round) {
+    text::OwnedSpec owned = text::SmallByteLevel("gpt-2");
+    std::vector<std::pair<std::string, int64_t>> tokens;
+    for (size_t i = 0; i < 6; ++i) {
+      std::string token(1, 'x');
+      for (size_t length = random.Draw(5); length > 0; --length)
+        token += static_cast<char>('x' + random.Draw(2));
+      const auto known = [&](const auto& other) { return other.first == token; };
+      if (token.size() < 2 || std::any_of(tokens.begin(), tokens.end(), known)) continue;
+      tokens.emplace_back(token, 3 + static_cast<int64_t>(random.Draw(2)));
+      owned.Add(token, tokens.back().second);
+    }
+    owned.fields.scores.clear();
+    const auto tokenizer = Tokenizer::Create(owned.spec());
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += static_cast<char>('x' + random.Draw(2));
+    for (const SpecialTokens special : {SpecialTokens::kParse, SpecialTokens::kAsText}) {
+      const auto ids = tokenizer->Encode(text, {.special = special});
+      ASSERT_TRUE(ids.ok());
+      std::string marked;
+      for (const TokenId id : *ids) {
+        const std::string bytes(tokenizer->TokenBytes(id));
+        marked += tokenizer->Type(id) == TokenType::kNormal ? bytes : "[" + bytes + "]";
+      }
+      ASSERT_EQ(marked, NaiveSpecial(tokens, text, special)) << text;
+    }
+  }
 }
 
 TEST(MixedTextTest, ControlTokensAreParsedInsideTheRangesOnly) {
