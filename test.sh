@@ -169,7 +169,7 @@ lane_fuzz() {
     name=$(basename "$target")
     corpus=$root/build/fuzz/corpus/$name
     mkdir -p "$corpus"
-    arguments=(-max_total_time="$each" -max_len=4096 -timeout=10 -rss_limit_mb=1024
+    arguments=(-max_total_time="$each" -max_len=65536 -timeout=10 -rss_limit_mb=1024
       -artifact_prefix="$root/build/fuzz/crashes/$name-" "$corpus")
     seeds=$root/fuzz/corpora/${name%_fuzz}
     dictionary=$root/fuzz/${name%_fuzz}.dict

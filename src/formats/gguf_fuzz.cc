@@ -1,10 +1,12 @@
 // Fuzz target of the GGUF reader. Besides not dying, an accepted file must keep its promises: every
 // tensor's bytes inside the file and disjoint, every name and key found again, and the header
-// written back from what was read equal to the header that was read, byte for byte.
+// written back from what was read equal to the header that was read, byte for byte. Reading takes
+// memory and time in proportion to the bytes.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "base/check.h"
 #include "formats/gguf.h"
 #include "formats/gguf_builder.h"
+#include "support/cost.h"
 
 namespace skald::formats {
 namespace {
@@ -150,7 +153,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* begin = reinterpret_cast<const std::byte*>(data);
   const std::vector<std::byte> bytes(begin, begin + size);
   const MemorySource source(bytes);
-  const Result<GgufFile> file = ParseGguf(source);
+  std::optional<Result<GgufFile>> parsed;
+  const test::Cost cost = test::CostOf([&] { parsed.emplace(ParseGguf(source)); });
+  const Result<GgufFile>& file = *parsed;
+  // What gguf.h promises, and a message; with the sanitizers and on a busy machine.
+  CHECK(cost.peak_bytes < 4 * static_cast<int64_t>(size) + (64 << 10));
+  CHECK(cost.cpu_seconds < 0.5 + 20e-6 * static_cast<double>(size));
   if (!file.ok()) {
     CHECK(!file.status().message().empty());
     CHECK(file.status().message().find('\n') == std::string::npos);

@@ -1,8 +1,9 @@
 // Encodes arbitrary bytes with small vocabularies of both families. Oracles: the bytes come back
-// when decoded, and short pieces are merged as the definition of BPE says.
+// when decoded, and short pieces are merged as the definition of BPE says; time and memory are in
+// proportion to the text.
 //
 // Input: byte 0 chooses the vocabulary, and from 250 on has the rest repeated to two kilobytes,
-// for the time limit of the fuzzer to catch superlinear behaviour.
+// from 253 on to 128, where superlinear behaviour shows.
 
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "skald/tokenizer.h"
+#include "support/cost.h"
 #include "text/pre_tokenizer.h"
 #include "text/test_vocabs.h"
 
@@ -21,7 +23,13 @@ using skald::Tokenizer;
 
 constexpr size_t kNaiveBytes = 40;
 constexpr size_t kRepeatedBytes = 2048;
+constexpr size_t kLongBytes = 128 << 10;
 constexpr uint8_t kRepeatFrom = 250;
+constexpr uint8_t kLongFrom = 253;
+// What a byte of text may cost, with the sanitizers on a busy machine.
+constexpr int64_t kMemoryPerByte = 160;
+constexpr double kSecondsPerByte = 20e-6;
+constexpr double kSecondsBase = 0.5;
 constexpr const char* kPreTokenizers[] = {"gpt-2",  "llama-bpe",    "qwen2",       "default",
                                           "smollm", "deepseek-llm", "deepseek-v3", "gpt-4o"};
 
@@ -102,11 +110,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
   if (data[0] >= kRepeatFrom && !text.empty()) {
     const std::string unit = text;
-    while (text.size() < kRepeatedBytes) text += unit;
+    while (text.size() < (data[0] >= kLongFrom ? kLongBytes : kRepeatedBytes)) text += unit;
   }
 
-  const auto ids = family.tokenizer.Encode(text);
+  skald::Result<std::vector<TokenId>> ids = std::vector<TokenId>();
+  const skald::test::Cost cost = skald::test::CostOf([&] { ids = family.tokenizer.Encode(text); });
   CHECK(ids.ok());
+  CHECK(cost.peak_bytes < kMemoryPerByte * static_cast<int64_t>(text.size()) + (64 << 10));
+  CHECK(cost.cpu_seconds < kSecondsBase + kSecondsPerByte * static_cast<double>(text.size()));
   const bool sentence_piece = !family.pre_tokenizer.has_value();
   const std::string expected = sentence_piece ? Replace(text, "\xE2\x96\x81", " ") : text;
   const std::vector<TokenId> body(ids->begin() + (family.tokenizer.add_bos() ? 1 : 0), ids->end());

@@ -3,13 +3,16 @@
 // tokens.
 //
 // Input: byte 0 flags, byte 1 pre-tokenizer, bytes 2-3 special ids, then records: a byte of kind
-// (token type or merge, a length) and the text of that length. The rest is encoded.
+// (token type or merge, a length) and the text of that length. The rest is encoded. Time and memory
+// of building it are in proportion to the input.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "skald/tokenizer.h"
+#include "support/cost.h"
 #include "text/fuzz_input.h"
 #include "text/test_vocabs.h"
 
@@ -19,7 +22,12 @@ using skald::TokenId;
 
 constexpr const char* kPreTokenizers[] = {"gpt-2",  "llama-bpe", "qwen2", "default",
                                           "smollm", "tekken",    "",      "unknown"};
-constexpr size_t kMaxRecords = 400;
+constexpr size_t kMaxRecords = 20'000;
+// What a byte of a vocabulary may cost, and what an empty one takes: patterns and their code.
+constexpr int64_t kMemoryPerByte = 64;
+constexpr int64_t kMemoryBase = 8 << 20;
+constexpr double kSecondsPerByte = 50e-6;
+constexpr double kSecondsBase = 1;
 
 skald::text::OwnedSpec ReadSpec(skald::text::FuzzInput* input) {
   const uint8_t flags = input->Byte();
@@ -39,7 +47,10 @@ skald::text::OwnedSpec ReadSpec(skald::text::FuzzInput* input) {
   for (size_t i = 0; i < kMaxRecords; ++i) {
     const uint8_t kind = input->Byte();
     if (kind == 0) break;
-    const std::string text(input->Bytes(kind >> 3));
+    // Longer ones than a byte can say: 31 and 16 times what follows.
+    size_t length = kind >> 3;
+    if (length == 31) length += 16 * size_t{input->Byte()};
+    const std::string text(input->Bytes(length));
     if ((kind & 7) == 7) {
       owned.merges.push_back(text);
     } else {
@@ -76,7 +87,13 @@ void CheckTokenizer(const skald::Tokenizer& tokenizer, std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   skald::text::FuzzInput input(data, size);
   const skald::text::OwnedSpec owned = ReadSpec(&input);
-  const auto tokenizer = skald::Tokenizer::Create(owned.spec());
+  const skald::text::TokenizerSpec spec = owned.spec();
+  std::optional<skald::Result<skald::Tokenizer>> created;
+  const skald::test::Cost cost =
+      skald::test::CostOf([&] { created.emplace(skald::Tokenizer::Create(spec)); });
+  const skald::Result<skald::Tokenizer>& tokenizer = *created;
+  CHECK(cost.peak_bytes < kMemoryPerByte * static_cast<int64_t>(size) + kMemoryBase);
+  CHECK(cost.cpu_seconds < kSecondsBase + kSecondsPerByte * static_cast<double>(size));
   if (!tokenizer.ok()) {
     CHECK(!tokenizer.status().message().empty());
     return 0;
