@@ -241,6 +241,76 @@ TEST(ChatTemplateTest, EscapesTakeAsManyDigitsAsInPython) {
   }
 }
 
+TEST(ChatTemplateTest, CharactersAreFoundByTheirNumberInLongText) {
+  // Characters of two, three and four bytes, then one that stands alone.
+  const std::string u = "{% set u = 'é€😀' * 300 ~ 'x' %}";
+  EXPECT_EQ(Render(u + "{{ u[254] }}{{ u[255] }}{{ u[256] }}{{ u[511] }}{{ u[512] }}{{ u[899] }}"
+                       "{{ u[900] }}{{ u[901] }}|{{ u[-1] }}{{ u[-2] }}{{ u[-901] }}{{ u[-902] }}"),
+            "😀é€€😀😀x|x😀é");
+  EXPECT_EQ(Render(u + "{{ u[255:258] }}|{{ u[510:514:2] }}|{{ u[-3:] }}|{{ u[1000:] }}|"
+                       "{{ u[899:897:-1] }}|{{ u|length }}|{{ u.find('x') }}"),
+            "é€😀|é😀|€😀x||😀€|901|900");
+}
+
+TEST(ChatTemplateTest, SlicesEndWhereThoseOfPythonEnd) {
+  EXPECT_EQ(Render("{{ 'abc'[-9::-1] }}|{{ 'abc'[-1:-9:-1] }}|{{ 'abc'[9::-1] }}|{{ 'abc'[-2:9] }}|"
+                   "{{ [1, 2, 3][-9:2] }}|{{ 'abc'[2:1] }}|{{ 'abc'[::-2] }}"),
+            "|cba|cba|bc|[1, 2]||ca");
+}
+
+TEST(ChatTemplateTest, FromJsonTakesOneValueAndNothingElse) {
+  EXPECT_EQ(
+      Render(R"({{ ' {"b": [1, 2.5, null, true, "\\u00e9"], "a": {}, "b": 1} '|from_json }})"),
+      "{'b': 1, 'a': {}}");
+  EXPECT_EQ(Render(R"({{ '[1, 2.5, null, true, "\\u00e9\\n", 18446744073709551615]'|from_json }})"),
+            "[1, 2.5, None, True, 'é\\n', 1.8446744073709552e+19]");
+  for (const char* text : {"", "1 2", "[1,]", "{1: 2}", "'a'", "[1", "nul"}) {
+    EXPECT_EQ(Refusal("{{ x|from_json }}", boost::json::serialize(boost::json::object{{"x", text}}))
+                  .code(),
+              ErrorCode::kInvalidArgument)
+        << text;
+  }
+}
+
+TEST(ChatTemplateTest, UnprintableCharactersAreEscapedInReprAsInPython) {
+  EXPECT_EQ(Render(R"({{ ['\u00ad\u00a0\u200b\x7f\x00\u00e9\ue000', 'a\'"\\'] }})"),
+            R"(['\xad\xa0\u200b\x7f\x00é\ue000', 'a\'"\\'])");
+}
+
+TEST(ChatTemplateTest, PowersOfOneHaveTheRightSign) {
+  EXPECT_EQ(Render("{{ (-1) ** 3 }} {{ (-1) ** 4 }} {{ 0 ** 0 }} {{ 2 ** 62 }} {{ 2 ** -1 }}"),
+            "-1 1 1 4611686018427387904 0.5");
+  EXPECT_EQ(Refusal("{{ 2 ** 63 }}").code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(ChatTemplateTest, EqualItemsKeepTheirOrderWhenSorted) {
+  const std::string items =
+      "{% set l = [{'k': 1, 'v': 'a'}, {'k': 2, 'v': 'b'}, {'k': 1, 'v': 'c'}, {'k': 2, 'v': 'd'}] "
+      "%}";
+  EXPECT_EQ(Render(items + "{{ l|sort(attribute='k')|map(attribute='v')|join }} "
+                           "{{ l|sort(attribute='k', reverse=true)|map(attribute='v')|join }}"),
+            "acbd bdac");
+}
+
+TEST(ChatTemplateTest, UnpackingNeedsAsManyValuesAsNames) {
+  EXPECT_EQ(Render("{% for a, b in [(1, 2)] %}{{ a }}{{ b }}{% endfor %}"), "12");
+  EXPECT_EQ(Refusal("{% for a, b in [(1, 2, 3)] %}{% endfor %}").code(),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Refusal("{% for a, b in [(1,)] %}{% endfor %}").code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(ChatTemplateTest, BlankLinesAreIndentedOnlyOnRequest) {
+  EXPECT_EQ(Render("{{ 'a\\n\\nb\\n'|indent(2) }}|{{ 'a\\n\\nb'|indent(2, true, true) }}"),
+            "a\n\n  b\n|  a\n  \n  b");
+}
+
+TEST(ChatTemplateTest, InsertCountsFromTheEndForNegativePlaces) {
+  EXPECT_EQ(
+      Render("{% set l = [1, 2, 3] %}{% set _ = l.insert(-1, 9) %}{% set _ = l.insert(-9, 0) %}"
+             "{% set _ = l.insert(9, 7) %}{{ l }}"),
+      "[0, 1, 2, 9, 3, 7]");
+}
+
 TEST(ChatTemplateTest, NumbersAreKeysByTheirExactValue) {
   EXPECT_EQ(Render("{% set d = {1: 'a', true: 'b', 1.0: 'c', '1': 'd', none: 'e', 2: 'f', 3: 'g', "
                    "4: 'h', 5: 'i', 0.5: 'j'} %}"

@@ -30,6 +30,7 @@ constexpr CaseRange kRanges[] = {
 }  // namespace
 
 char32_t ToLower(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
   for (const CaseRange& range : kRanges) {
     if (c < range.first || c > range.last) continue;
     if (range.stride == 2 && (c - range.first) % 2 != 0) continue;
@@ -39,6 +40,7 @@ char32_t ToLower(char32_t c) {
 }
 
 char32_t ToUpper(char32_t c) {
+  if (c < 0x80) return c >= 'a' && c <= 'z' ? c - 32 : c;
   constexpr char32_t kFinalSigma = 0x3C2;
   if (c == kFinalSigma) return 0x3A3;
   if (c == 0xB5) return 0x39C;  // the micro sign

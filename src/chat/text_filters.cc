@@ -105,6 +105,7 @@ Result<Value> Format(Runtime& runtime, const Value& self, const Arguments& argum
 // Python's int(text) and float(text), as far as decimal numbers go.
 template <typename Number>
 bool ParseNumber(const Text& text, Budget& budget, Number* number) {
+  budget.Read(text.size());
   const Text stripped = Strip(budget, text, Ends::kBoth, nullptr);
   std::string_view digits = stripped.bytes();
   if (digits.starts_with('+') && digits.size() > 1 && digits[1] != '-') digits.remove_prefix(1);

@@ -165,18 +165,20 @@ TEST(CostOfVocabularies, OfMergesIsInProportion) {
 }
 
 TEST(CostOfVocabularies, SpecialTokensAreBoundedTogether) {
-  const auto create = [](size_t bytes) {
-    const OwnedSpec owned = Vocabulary(3, Shape::kRandom, bytes);
+  const auto create = [](int64_t type, size_t bytes) {
+    const OwnedSpec owned = Vocabulary(type, Shape::kRandom, bytes);
     const auto tokenizer = Tokenizer::Create(owned.spec());
     return tokenizer.ok() ? std::string("ok") : tokenizer.status().message();
   };
   constexpr size_t kRest = 4096;  // of the small vocabulary, and a token more than asked for
-  EXPECT_EQ(create(kMaxSpecialBytes - kRest), "ok");
-  const std::string message = create(kMaxSpecialBytes + 1);
-  EXPECT_NE(message.find("the control and user-defined tokens are too long together: at most "
-                         "4194304 bytes, found 4194"),
-            std::string::npos)
-      << message;
+  for (const int64_t type : {2, 3, 4}) {
+    EXPECT_EQ(create(type, kMaxSpecialBytes - kRest), "ok");
+    const std::string message = create(type, kMaxSpecialBytes + 1);
+    EXPECT_NE(message.find("the control and user-defined tokens are too long together: at most "
+                           "4194304 bytes, found 4194"),
+              std::string::npos)
+        << message;
+  }
 }
 
 }  // namespace
