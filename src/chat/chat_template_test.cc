@@ -484,6 +484,12 @@ TEST(ChatPromptTest, BosIsThereOnce) {
   const auto prompt = MakeChatPrompt(*user_bos, *tokenizer, {{"x", "<s>"}}, kNow);
   ASSERT_TRUE(prompt.ok());
   EXPECT_EQ(ControlCount(*tokenizer, prompt->tokens), 1);
+  // Spelled by both together it is text, and the tokenizer's own still comes first.
+  const auto shared = ChatTemplate::Create("<{{ x }}", {.bos = "<s>", .eos = ""});
+  const auto mixed = MakeChatPrompt(*shared, *tokenizer, {{"x", "s>"}}, kNow);
+  ASSERT_TRUE(mixed.ok());
+  EXPECT_EQ(mixed->tokens[0], tokenizer->bos_id());
+  EXPECT_EQ(ControlCount(*tokenizer, mixed->tokens), 1);
 }
 
 }  // namespace
