@@ -155,6 +155,9 @@ class Engine {
   /// The context in positions, and the threads in use.
   int64_t context() const;
   int threads() const;
+  /// Sequences that compute at the same time, and requests that wait beside them, at most.
+  int64_t max_running() const;
+  int64_t max_queued() const;
   /// "avx512": the variants in use.
   std::string_view isa_name() const;
   /// Bytes reserved for KV pages.

@@ -27,6 +27,7 @@ namespace skald {
 /// One answered request, for a log. Nothing of prompt or answer.
 struct AccessRecord {
   std::string client;  ///< address
+  std::string tenant;  ///< the name of its key; empty: none
   std::string method;
   std::string path;   ///< without query
   int status = 0;     ///< 499: the client went away first

@@ -145,7 +145,8 @@ void NoteSandbox(const Status& status, std::string_view lost, Console& console) 
 std::string AccessLine(const AccessRecord& record, OutputForm form) {
   if (form == OutputForm::kText) {
     return fmt::format(
-        "{} {} {} {} {} bytes {:.3f} s{}", record.client, TerminalLine(record.method),
+        "{} {} {} {} {} {} bytes {:.3f} s{}", record.client,
+        record.tenant.empty() ? "-" : record.tenant, TerminalLine(record.method),
         TerminalLine(record.path), record.status, record.bytes, record.seconds,
         record.id.empty()
             ? std::string()
@@ -155,6 +156,7 @@ std::string AccessLine(const AccessRecord& record, OutputForm form) {
   }
   JsonWriter json;
   json.BeginObject().Key("client").String(record.client);
+  json.Key("tenant").String(record.tenant);
   json.Key("method").String(record.method).Key("path").String(record.path);
   json.Key("status").Int(record.status).Key("id").String(record.id);
   json.Key("bytes").Int(record.bytes).Key("seconds").Double(record.seconds);

@@ -43,7 +43,7 @@ void AddServeCommand(CLI::App& root, Action& chosen);
 /// Engine::Create and Server::Create; kIo for the key file.
 Status Serve(const ServeOptions& options, const Environment& environment, Console& console);
 
-/// A line of the access log: "127.0.0.1 POST /v1/completions 200 1234 bytes 0.123 s ...".
+/// A line of the access log: "127.0.0.1 alice POST /v1/completions 200 1234 bytes 0.123 s ...".
 std::string AccessLine(const AccessRecord& record, OutputForm form);
 
 }  // namespace skald::cli

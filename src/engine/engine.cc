@@ -206,6 +206,8 @@ Status Engine::State::ComputeLogits(
 int64_t Engine::embedding_width() const { return state_->model.transformer().config().embedding; }
 int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
+int64_t Engine::max_running() const { return state_->options.max_running; }
+int64_t Engine::max_queued() const { return state_->options.max_queued; }
 std::string_view Engine::isa_name() const { return kernels::IsaName(state_->options.isa); }
 int64_t Engine::kv_bytes() const { return state_->network->kv_bytes(); }
 uint64_t Engine::progress() const { return state_->network->progress(); }

@@ -45,7 +45,8 @@ std::string_view KeyOf(const HttpRequest& request) {
 
 std::vector<std::string> LoopbackHosts() { return {"localhost", "127.0.0.1", "[::1]"}; }
 
-OrError<TenantId> CheckAccess(const AccessRules& rules, const HttpRequest& request) {
+OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
+                                                   const HttpRequest& request) {
   const std::string_view host = request.Field("host").value_or("");
   if (!rules.hosts.empty() && !IsOneOf(rules.hosts, host)) {
     return ApiError{.status = 421, .message = "this server is not what the Host field names"};
@@ -55,8 +56,8 @@ OrError<TenantId> CheckAccess(const AccessRules& rules, const HttpRequest& reque
     if (rules.hosts.empty() || !IsOneOf(rules.hosts, OriginAuthority(*origin)))
       return ApiError{.status = 403, .message = "web pages of other sites are not served"};
   }
-  if (IsPublic(request)) return kEveryone;
-  if (const auto tenant = rules.keys.Find(KeyOf(request))) return *tenant;
+  if (IsPublic(request)) return std::make_shared<const Tenant>();
+  if (auto tenant = rules.keys->Find(KeyOf(request))) return tenant;
   return ApiError{.status = 401,
                   .message = "this server needs an API key: Authorization: Bearer KEY",
                   .code = "invalid_api_key"};

@@ -6,6 +6,7 @@
 /// rebinding). There are no CORS headers.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ namespace skald::server {
 
 /// See above.
 struct AccessRules {
-  ApiKeys keys;
+  /// Never null. Others may hold it when it is replaced.
+  std::shared_ptr<const ApiKeys> keys;
   /// Names that Host may give, without port. Empty: any.
   std::vector<std::string> hosts;
 };
@@ -27,8 +29,9 @@ struct AccessRules {
 /// "localhost", "127.0.0.1", "[::1]": the names of this machine for itself.
 std::vector<std::string> LoopbackHosts();
 
-/// The tenant that asks, or why it is not served: 401, 403 (Origin), 421 (Host).
-OrError<TenantId> CheckAccess(const AccessRules& rules, const HttpRequest& request);
+/// Who asks (never null), or why it is not served: 401, 403 (Origin), 421 (Host).
+OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
+                                                   const HttpRequest& request);
 
 /// What must hold of a request with a body of ours: JSON, not encoded. 415 if not.
 std::optional<ApiError> CheckContentType(const HttpRequest& request);

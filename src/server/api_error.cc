@@ -59,8 +59,8 @@ std::string ToJson(const ApiError& error) {
 
 HttpResponse ToResponse(const ApiError& error) {
   HttpResponse response = {.status = error.status, .body = ToJson(error)};
-  if (error.status == 503) {
-    response.fields.push_back({"retry-after", "1"});
+  if (error.status == 503 || error.status == 429) {
+    response.fields.push_back({"retry-after", std::to_string(error.retry_seconds)});
   } else {
     response.fields.push_back({"x-should-retry", "false"});
   }

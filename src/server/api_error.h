@@ -18,6 +18,7 @@ struct ApiError {
   std::string message;
   std::string param = {};  ///< the field at fault; empty = null
   std::string code = {};   ///< "context_length_exceeded"; empty = null
+  int retry_seconds = 1;   ///< of 429 and 503: after how long another try can help
 };
 
 /// What was asked for, or the refusal.

@@ -116,10 +116,13 @@ bool Connection::CheckHead() {
   const HttpRequest& request = reader_.request();
   method_ = request.method;
   path_ = request.Path();
-  if (const auto error = context_.service.CheckHead(request)) {
+  tenant_ = nullptr;
+  auto access = context_.service.CheckHead(request);
+  if (const auto* error = std::get_if<ApiError>(&access)) {
     RefuseAndClose(*error);
     return false;
   }
+  tenant_ = std::get<std::shared_ptr<const Tenant>>(std::move(access));
   if (request.expects_continue && reader_.state() == RequestReader::State::kBody)
     Send(HeadBytes(100, {}));
   return true;
@@ -138,14 +141,17 @@ void Connection::Handle() {
   bytes_ = 0;
   began_ = context_.clock.Now();
   in_handle_ = true;
-  std::shared_ptr<Exchange> exchange = context_.service.Handle(std::move(request), *this);
+  std::shared_ptr<Exchange> exchange = context_.service.Handle(std::move(request), tenant_, *this);
   in_handle_ = false;
   exchange_ = std::move(exchange);
   if (answered_) AnswerDone();
 }
 
 void Connection::RefuseAndClose(const ApiError& error) {
-  if (!head_checked_) method_ = path_ = {};  // those of the request before
+  if (!head_checked_) {  // those are of the request before
+    method_ = path_ = {};
+    tenant_ = nullptr;
+  }
   phase_ = Phase::kAnswering;
   keep_alive_ = false;
   began_ = context_.clock.Now();
@@ -212,6 +218,7 @@ void Connection::LogAnswer(int status) {
   if (!context_.options.on_access) return;
   const ExchangeSummary summary = exchange_ ? exchange_->Summary() : ExchangeSummary();
   context_.options.on_access({.client = client_,
+                              .tenant = tenant_ ? tenant_->name : std::string(),
                               .method = method_,
                               .path = path_,
                               .status = status,

@@ -109,6 +109,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool chunked_ = false;       // the stream at hand
   bool close_when_written_ = false;
   std::shared_ptr<Exchange> exchange_;
+  std::shared_ptr<const Tenant> tenant_;  // who asks, once the head is checked
   // Of the request at hand, for the log.
   std::string method_;
   std::string path_;

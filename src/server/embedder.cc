@@ -12,9 +12,6 @@ namespace skald::server {
 
 namespace {
 
-// Inputs of one request that the engine has at a time. More than run together in most engines.
-constexpr size_t kInputsAtOnce = 32;
-
 std::string Base64(std::span<const float> values) {
   static_assert(std::endian::native == std::endian::little, "the lowest byte comes first");
   const auto bytes = std::as_bytes(values);
@@ -43,10 +40,12 @@ std::string EmbeddingJson(size_t index, std::span<const float> values, VectorFor
   return json.Take();
 }
 
-Embedder::Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name)
+Embedder::Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name,
+                   TenantAccounts::Claim claim)
     : context_(std::move(context)),
       channel_(&channel),
       name_(std::move(name)),
+      claim_(std::move(claim)),
       wait_(context_.activity) {}
 
 Embedder::~Embedder() { CancelParts(); }
@@ -91,6 +90,9 @@ void Embedder::Start(PreparedEmbedding prepared) {
   vectors_.resize(prepared_.engine_requests.size());
   for (const Request& request : prepared_.engine_requests)
     prompt_tokens_ += static_cast<int64_t>(request.prompt.size());
+  const auto at_once = static_cast<int64_t>(std::min(vectors_.size(), kInputsAtOnce));
+  const Load load = {.sequences = at_once, .tokens = prompt_tokens_};
+  if (const auto error = claim_.Take(load, context_.clock.Now())) return Fail(*error);
   SubmitMore();
 }
 

@@ -22,7 +22,9 @@ std::string EmbeddingJson(size_t index, std::span<const float> values, VectorFor
 /// See above.
 class Embedder final : public Exchange, public std::enable_shared_from_this<Embedder> {
  public:
-  Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name);
+  /// `claim`: what the tenant has in flight for it.
+  Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name,
+           TenantAccounts::Claim claim);
   ~Embedder() override;
 
   /// What is still to be done before Start; taken back when the client goes.
@@ -58,6 +60,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   GenerationContext context_;
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
   GenerationName name_;
+  TenantAccounts::Claim claim_;
   EngineWait wait_;
   QueuedWork work_;
   PreparedEmbedding prepared_;

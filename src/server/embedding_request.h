@@ -17,6 +17,8 @@ namespace skald::server {
 
 /// Of one request: what OpenAI takes, and clients cut their lists to.
 inline constexpr size_t kMaxEmbeddingInputs = 2048;
+/// Inputs of one request that the engine has at a time. More than run together in most engines.
+inline constexpr size_t kInputsAtOnce = 32;
 
 /// How the numbers of a vector are written.
 enum class VectorForm : uint8_t {

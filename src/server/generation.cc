@@ -35,10 +35,12 @@ uint64_t SeedOfPrompt(uint64_t seed, size_t index) {
   return uint64_t{drawn[1]} << 32 | drawn[0];
 }
 
-Generation::Generation(GenerationContext context, AnswerChannel& channel, GenerationName name)
+Generation::Generation(GenerationContext context, AnswerChannel& channel, GenerationName name,
+                       TenantAccounts::Claim claim)
     : context_(std::move(context)),
       channel_(&channel),
       name_(std::move(name)),
+      claim_(std::move(claim)),
       wait_(context_.activity),
       fields_(AnswerFields(name_.id, {})) {}
 
@@ -100,8 +102,22 @@ void Generation::Fail(const ApiError& error) {
   channel.Respond(std::move(response));
 }
 
+// False if the tenant has no room for it, and that was the answer.
+bool Generation::TakeLoad(const std::vector<Request>& requests) {
+  Load load;
+  for (const Request& request : requests) {
+    const Load part = LoadOf(request, context_.engine.context());
+    load.sequences += part.sequences;
+    load.tokens += part.tokens;
+  }
+  const auto error = claim_.Take(load, context_.clock.Now());
+  if (error) Fail(*error);
+  return !error;
+}
+
 void Generation::Start(PreparedGeneration prepared) {
   if (channel_ == nullptr) return;
+  if (!TakeLoad(prepared.engine_requests)) return;
   request_ = std::move(prepared.request);
   warnings_ = WarningNames(prepared.warnings);
   fields_ = AnswerFields(name_.id, {.ignored = request_.ignored, .warnings = warnings_});
@@ -151,12 +167,15 @@ bool Generation::Submit(size_t index, Request request) {
     Fail(FromEngine(sink.status()));
     return false;
   }
+  const Load load = LoadOf(request, context_.engine.context());
+  const int64_t spare = load.tokens - static_cast<int64_t>(request.prompt.size());
   const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
   if (!id.ok()) {
     Fail(FromEngine(id.status()));
     return false;
   }
-  parts_.push_back({.sink = *sink, .id = *id, .first_choice = first});
+  parts_.push_back(
+      {.sink = *sink, .id = *id, .first_choice = first, .load = load, .spare_tokens = spare});
   return true;
 }
 
@@ -189,10 +208,14 @@ void Generation::Take(Part& part, const TextEvent& event) {
     case EventKind::kAdmitted:
       if (event.event.sequence == 0) usage_.cached_tokens += event.event.done;
       break;
-    case EventKind::kToken: TakeToken(sequence, event); break;
+    case EventKind::kToken:
+      --part.spare_tokens;
+      TakeToken(sequence, event);
+      break;
     case EventKind::kSequenceFinished: TakeEnd(sequence, event); break;
     case EventKind::kFinished:
       part.finished = true;
+      claim_.GiveBack(part.load, part.spare_tokens, context_.clock.Now());
       FailWith(event.event);
       break;
     case EventKind::kQueued:

@@ -50,7 +50,9 @@ uint64_t SeedOfPrompt(uint64_t seed, size_t index);
 /// See above.
 class Generation final : public Exchange, public std::enable_shared_from_this<Generation> {
  public:
-  Generation(GenerationContext context, AnswerChannel& channel, GenerationName name);
+  /// `claim`: what the tenant has in flight for it.
+  Generation(GenerationContext context, AnswerChannel& channel, GenerationName name,
+             TenantAccounts::Claim claim);
   ~Generation() override;
 
   /// What is still to be done before Start; taken back when the client goes.
@@ -72,6 +74,8 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
     std::shared_ptr<TextSink> sink;
     RequestId id = {};
     int64_t first_choice = 0;  // index of its first sequence in choices_
+    Load load = {};            // given back at its end
+    int64_t spare_tokens = 0;  // of the load, not computed yet
     bool finished = false;
   };
   /// One sequence.
@@ -84,6 +88,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
     double logprob_sum = 0;
   };
 
+  bool TakeLoad(const std::vector<Request>& requests);
   bool Submit(size_t index, Request request);
   void ReadEvents();
   void ReadPart(Part& part);
@@ -102,6 +107,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   GenerationContext context_;
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
   GenerationName name_;
+  TenantAccounts::Claim claim_;
   EngineWait wait_;
   QueuedWork work_;
   GenerationRequest request_;

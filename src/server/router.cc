@@ -73,6 +73,8 @@ bool TakesBody(Route route) {
   }
 }
 
+bool IsForAdmins(Route route) { return route == Route::kMetrics; }
+
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
   const Route* route = Find(path);
   if (route == nullptr) return NoSuchRoute(method, path);

@@ -30,6 +30,9 @@ enum class Route : uint8_t {
 /// True if the route takes a body: POST. All others take GET and HEAD.
 bool TakesBody(Route route);
 
+/// True if what it tells concerns all tenants.
+bool IsForAdmins(Route route);
+
 /// The route. Paths are compared as they are: nothing is decoded or normalised, so nothing can be
 /// smuggled past a proxy's rules. Errors: 404; 405 for another method.
 OrError<Route> FindRoute(std::string_view method, std::string_view path);

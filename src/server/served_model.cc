@@ -149,6 +149,36 @@ std::optional<ApiError> CheckEmbedding(const ServedModel& served, const Embeddin
                                 count, kMaxEmbeddingNumbers / width, width));
 }
 
+// What the key of a request's tenant makes of it.
+void ApplyRights(const Tenant& tenant, Request& request) {
+  request.tenant = tenant.id;
+  request.tenant_share = tenant.rights.share;
+  request.tenant_running = tenant.rights.running;
+}
+
+// As far as a request's size is known before its prompts are tokens: each has one at least.
+std::optional<ApiError> CheckRoom(const PrepareContext& context, const GenerationRequest& request) {
+  const Request& each = request.request;
+  const TenantRights& rights = context.tenant->rights;
+  if (rights.running > 0 && each.width() > rights.running) {
+    return BadRequest("n", fmt::format("n (or best_of) is {}, this key may have {} sequences "
+                                       "compute at the same time",
+                                       each.width(), rights.running));
+  }
+  const auto prompts = static_cast<int64_t>(std::max<size_t>(1, request.prompts.size()));
+  const int64_t answer = std::max<int64_t>(0, each.stop.max_tokens);
+  return context.room.Refusal(
+      {.sequences = prompts * each.width(), .tokens = prompts * (1 + each.width() * answer)});
+}
+
+// True if the request asked for more than its key may have. The engine's priority is the other way
+// round: higher goes first.
+bool LowerPriority(const Tenant& tenant, Request& request) {
+  if (-int64_t{request.priority} >= tenant.rights.priority) return false;
+  request.priority = static_cast<int32_t>(-tenant.rights.priority);
+  return true;
+}
+
 }  // namespace
 
 std::string SystemFingerprint(const ModelInfo& info, std::string_view settings) {
@@ -183,7 +213,11 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
+  if (auto error = CheckRoom(context, request)) return *error;
   PreparedGeneration prepared;
+  ApplyRights(*context.tenant, request.request);
+  if (LowerPriority(*context.tenant, request.request))
+    prepared.warnings.push_back(kPriorityLowered);
   auto all = AllTokens(served, request, context, prepared.warnings);
   if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   request.request.cache_namespace = context.cache_namespace;
@@ -207,6 +241,9 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
                                    const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
   if (auto error = CheckEmbedding(served, request)) return *error;
+  const auto inputs = static_cast<int64_t>(request.inputs.size());
+  const int64_t at_once = std::min<int64_t>(inputs, kInputsAtOnce);
+  if (auto error = context.room.Refusal({.sequences = at_once, .tokens = inputs})) return *error;
   Prompts prompts(served, context.limit, "input", served.engine.context());
   for (const PromptInput& input : request.inputs) {
     if (auto error = prompts.Add(input)) return *error;
@@ -216,6 +253,7 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
     prepared.engine_requests.push_back({.prompt = std::move(tokens),
                                         .cache_namespace = context.cache_namespace,
                                         .pooling = served.pooling});
+    ApplyRights(*context.tenant, prepared.engine_requests.back());
   }
   prepared.request = std::move(request);
   return prepared;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "server/api_keys.h"
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
+#include "server/tenant_accounts.h"
 #include "server/work_pool.h"
 #include "skald/engine.h"
 #include "skald/model.h"
@@ -54,6 +56,7 @@ struct PreparedGeneration {
 /// Warnings of an answer, in its header x-skald-warnings.
 inline constexpr std::string_view kSystemMessageDropped = "system-message-dropped";
 inline constexpr std::string_view kContextBeyondModel = "context-beyond-model";
+inline constexpr std::string_view kPriorityLowered = "priority-lowered";
 /// All of them, with commas.
 std::string WarningNames(std::span<const std::string_view> warnings);
 
@@ -66,12 +69,15 @@ struct PreparedEmbedding {
 /// What a prompt depends on beside the request.
 struct PrepareContext {
   const WorkLimit& limit;  ///< looked at between prompts
+  std::shared_ptr<const Tenant> tenant;
+  Room room;  ///< of the tenant, as of not long ago
   uint64_t cache_namespace = 0;
   int64_t unix_seconds = 0;  ///< what a chat template takes for the time of day, in UTC
 };
 
-/// Checks what only the model can check, and makes tokens of the prompts. Pure, thread-safe; takes
-/// about a microsecond for 5 bytes of prompt. Errors: 400; 404 for another model's name.
+/// Checks what only the model and the tenant's room can check, and makes tokens of the prompts.
+/// Pure, thread-safe; takes about a microsecond for 5 bytes of prompt. Errors: 400; 404 for another
+/// model's name; 429, before any work, if the tenant has no room for so much.
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context);
 

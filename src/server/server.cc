@@ -40,11 +40,13 @@ constexpr std::chrono::milliseconds kLastWords{500};
 constexpr size_t kReadBuffer = size_t{64} << 10;
 
 Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::address& address) {
-  AccessRules rules = {.keys = ApiKeys(options.secret), .hosts = options.allowed_hosts};
+  ApiKeys keys(options.secret);
   if (!options.api_keys.empty()) {
-    ASSIGN_OR_RETURN(rules.keys, ApiKeys::Parse(options.api_keys, options.secret));
+    ASSIGN_OR_RETURN(keys, ApiKeys::Parse(options.api_keys, options.secret));
   }
-  if (!address.is_loopback() && rules.keys.empty()) {
+  AccessRules rules = {.keys = std::make_shared<const ApiKeys>(std::move(keys)),
+                       .hosts = options.allowed_hosts};
+  if (!address.is_loopback() && rules.keys->empty()) {
     return Status(ErrorCode::kInvalidArgument,
                   options.host +
                       " can be reached from other machines: serving there needs keys "

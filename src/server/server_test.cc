@@ -13,96 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/thread.h"
 #include "server/test_client.h"
+#include "server/test_server.h"
 
 namespace skald::server {
 namespace {
-
-const Model& Tales() {
-  static const Result<Model> model =
-      LoadModel({.path = SKALD_SOURCE_DIR "/models/tales/tales.gguf"});
-  return *model;
-}
-
-Engine MakeEngine(EngineOptions options = {}) {
-  if (options.kv_positions == 0) options.kv_positions = 8192;
-  options.threads = 1;  // tests run beside each other
-  return *Engine::Create(Tales(), options);
-}
-
-// A server that runs on a thread of its own until the end of the test.
-class Running {
- public:
-  explicit Running(EngineOptions engine = {}, ServerOptions options = {})
-      : Running(MakeEngine(engine), std::move(options)) {}
-  Running(Engine engine, ServerOptions options) {
-    options.port = 0;
-    options.model_name = "tales";
-    options.version = "1";
-    options.fingerprint_settings = "test";
-    options.secret = "0123456789abcdef";
-    options.unix_seconds = [] { return int64_t{1'700'000'000}; };
-    server_.emplace(*Server::Create(Tales(), std::move(engine), std::move(options)));
-    thread_.emplace([this] { EXPECT_TRUE(server_->Run().ok()); });
-  }
-  ~Running() { Join(); }
-
-  uint16_t port() const { return server_->port(); }
-  void Stop() { server_->Stop(); }
-  void Join() {
-    server_->Stop();
-    thread_.reset();
-  }
-
- private:
-  std::optional<Server> server_;
-  std::optional<Thread> thread_;
-};
-
-std::string Complete(uint16_t port, std::string_view json) {
-  return Ask(port, Post("/v1/completions", json));
-}
-
-// What stands behind `name` in a JSON document of one answer, up to a comma or bracket.
-std::string Member(std::string_view json, std::string_view name) {
-  const size_t at = json.find("\"" + std::string(name) + "\":");
-  if (at == std::string_view::npos) return {};
-  const size_t begin = at + name.size() + 3;
-  return std::string(json.substr(begin, json.find_first_of(",}]", begin) - begin));
-}
-
-// The string behind every `name` of a document, escapes as they are.
-std::string Texts(std::string_view json, std::string_view name) {
-  const std::string key = "\"" + std::string(name) + "\":\"";
-  std::string all;
-  for (size_t at = json.find(key); at != std::string_view::npos; at = json.find(key, at)) {
-    at += key.size();
-    while (json[at] != '"') {
-      if (json[at] == '\\') all += json[at++];
-      all += json[at++];
-    }
-  }
-  return all;
-}
-
-// The value of a metric without labels but the model's.
-double Metric(uint16_t port, const std::string& name, const std::string& labels = {}) {
-  const std::string text = BodyOf(Ask(port, Get("/metrics")));
-  const std::string line = "\n" + name + "{model_name=\"tales\"" + labels + "} ";
-  const size_t at = text.find(line);
-  return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size(), 30));
-}
-
-// Waits until `condition` holds, 10 seconds at most.
-template <typename Condition>
-bool Soon(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
 
 constexpr std::string_view kEndless =
     R"({"prompt":"The fox","max_tokens":300,"ignore_eos":true,"seed":1})";
@@ -118,37 +33,6 @@ TEST(Server, AnswersEveryRoute) {
   EXPECT_TRUE(Ask(server.port(), Get("/v1/models/other")).starts_with("HTTP/1.1 404 "));
   EXPECT_TRUE(Ask(server.port(), Get("/none")).starts_with("HTTP/1.1 404 "));
   EXPECT_TRUE(Ask(server.port(), Get("/v1/completions")).starts_with("HTTP/1.1 405 "));
-}
-
-std::string WithKey(std::string_view method_and_path, std::string_view key,
-                    std::string_view body = {}) {
-  std::string request = std::string(method_and_path) + " HTTP/1.1\r\nHost: localhost\r\n" +
-                        "Connection: close\r\nAuthorization: Bearer " + std::string(key) + "\r\n";
-  if (!body.empty())
-    request +=
-        "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
-  return request + "\r\n" + std::string(body);
-}
-
-TEST(Server, SlotsShowARequestToItsOwnKeyOnly) {
-  const Running server({}, {.api_keys = "key-of-alice\nkey-of-bob\n"});
-  TestClient stream(server.port());
-  stream.Send(
-      WithKey("POST /v1/completions", "key-of-alice",
-              R"({"prompt":"The fox","max_tokens":480,"ignore_eos":true,"n":8,"stream":true})"));
-  std::string own;
-  EXPECT_TRUE(Soon([&] {
-    own = Ask(server.port(), WithKey("GET /slots", "key-of-alice"));
-    return Member(own, "state") == "\"decode\"";
-  })) << own;
-  EXPECT_TRUE(Member(own, "id").starts_with("\"cmpl-")) << own;
-  EXPECT_EQ(Member(own, "sequences"), "8");
-  EXPECT_EQ(Member(own, "prompt_tokens"), "3");
-  EXPECT_GT(std::stoi(Member(own, "output_tokens")), 0);
-  EXPECT_EQ(own.find("fox"), std::string::npos) << "no text";
-  const std::string others = Ask(server.port(), WithKey("GET /slots", "key-of-bob"));
-  EXPECT_EQ(Member(others, "running"), "8");
-  EXPECT_NE(others.find("\"requests\":[]"), std::string::npos) << others;
 }
 
 TEST(Server, EmbedsAndSaysHow) {
@@ -259,14 +143,6 @@ TEST(Server, NamesTheTokenThatCameInTheLogprobsOfACompletion) {
                R"({"prompt":"The","max_tokens":20,"ignore_eos":true,"logprobs":0,"temperature":3,)"
                R"("seed":1})");
   EXPECT_EQ(answer.find("{}"), std::string::npos) << answer;
-}
-
-std::string HeaderOf(std::string_view answer, std::string_view name) {
-  const std::string line = "\r\n" + std::string(name) + ": ";
-  const size_t at = answer.find(line);
-  if (at == std::string_view::npos) return {};
-  const size_t begin = at + line.size();
-  return std::string(answer.substr(begin, answer.find("\r\n", begin) - begin));
 }
 
 // The template of the bundled model has words for users and assistants only.
@@ -582,21 +458,6 @@ TEST(Server, CutsOffAClientThatHasStoppedReading) {
   EXPECT_TRUE(Soon([&] { return Metric(server.port(), "skald_pages_held") == 0; }));
 }
 
-TEST(Server, KeepsTheCachesOfTenantsApart) {
-  const Running server({}, {.api_keys = "first-key\nsecond-key"});
-  const auto cached = [&](const std::string& key, const std::string& salt) {
-    std::string request = Post("/v1/completions", R"({"prompt":"The fox and the lantern",)"
-                                                  R"("max_tokens":1,"cache_salt":")" +
-                                                      salt + "\"}");
-    request.insert(request.find("Host:"), "Authorization: Bearer " + key + "\r\n");
-    return Member(Ask(server.port(), request), "cached_tokens");
-  };
-  EXPECT_EQ(cached("first-key", "a"), "0");
-  EXPECT_NE(cached("first-key", "a"), "0");
-  EXPECT_EQ(cached("second-key", "a"), "0");
-  EXPECT_EQ(cached("first-key", "b"), "0");
-}
-
 TEST(Server, ClosesConnectionsThatBringNothing) {
   const Running server({}, {.head_seconds = 0.2, .body_seconds = 0.2, .idle_seconds = 0.2});
   TestClient idle(server.port());
@@ -659,25 +520,6 @@ TEST(Server, CutsOffWithAnErrorWhatDoesNotEnd) {
   EXPECT_TRUE(answer.find("shutting_down") != std::string::npos ||
               answer.find("[DONE]") != std::string::npos);
   server.Join();
-}
-
-TEST(Server, LogsWhatHappenedAndNothingOfThePrompt) {
-  std::atomic<int> lines = 0;
-  AccessRecord last;
-  {
-    const Running server({}, {.on_access = [&](const AccessRecord& record) {
-                           last = record;
-                           ++lines;
-                         }});
-    Complete(server.port(), R"({"prompt":"The fox","max_tokens":3,"ignore_eos":true})");
-    ASSERT_TRUE(Soon([&] { return lines == 1; }));
-  }
-  EXPECT_EQ(last.client, "127.0.0.1");
-  EXPECT_EQ(last.method, "POST");
-  EXPECT_EQ(last.path, "/v1/completions");
-  EXPECT_EQ(last.status, 200);
-  EXPECT_EQ(last.prompt_tokens, 3);
-  EXPECT_EQ(last.output_tokens, 3);
 }
 
 TEST(ServerCreate, RefusesOtherMachinesWithoutKeys) {

@@ -31,9 +31,10 @@ HttpResponse Json(JsonWriter& json) { return {.body = json.Take()}; }
 
 // Who asks, and when.
 struct Asker {
-  TenantId tenant;
+  std::shared_ptr<const Tenant> tenant;
+  Room room;
   int64_t unix_seconds;
-  const ApiKeys& keys;
+  std::shared_ptr<const ApiKeys> keys;
   const WorkLimit* limit = nullptr;  // of the work for it
 
   Asker With(const WorkLimit& its_limit) const {
@@ -43,19 +44,12 @@ struct Asker {
   }
   PrepareContext With(std::string_view cache_salt) const {
     return {.limit = *limit,
-            .cache_namespace = keys.CacheNamespace(tenant, cache_salt),
+            .tenant = tenant,
+            .room = room,
+            .cache_namespace = keys->CacheNamespace(tenant->id, cache_salt),
             .unix_seconds = unix_seconds};
   }
 };
-
-// Of a request that was let in.
-TenantId TenantOf(const AccessRules& rules, const HttpRequest& request) {
-  return std::get<TenantId>(CheckAccess(rules, request));
-}
-
-Asker AskerOf(const AccessRules& rules, const HttpRequest& request, int64_t unix_seconds) {
-  return {.tenant = TenantOf(rules, request), .unix_seconds = unix_seconds, .keys = rules.keys};
-}
 
 OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, GenerationKind kind,
                                               std::string_view body, const Asker& asker) {
@@ -132,8 +126,15 @@ Service::Service(ServiceSetup setup)
               .pooling = setup_.pooling,
               .fingerprint = SystemFingerprint(setup_.model.info(), setup_.fingerprint_settings),
               .names = setup_.model_names},
+      accounts_({.running = setup_.engine.max_running(), .waiting = setup_.engine.max_queued()}),
       created_(setup_.clock.UnixSeconds()) {
+  accounts_.SetTenants(*setup_.rules.keys);
   work_.emplace(setup_.work);
+}
+
+void Service::SetKeys(ApiKeys keys) {
+  setup_.rules.keys = std::make_shared<const ApiKeys>(std::move(keys));
+  accounts_.SetTenants(*setup_.rules.keys);
 }
 
 GenerationContext Service::Context() {
@@ -157,43 +158,57 @@ GenerationName Service::NextName(std::string_view prefix, TenantId tenant) {
           .drawn_seed = drawn[2]};
 }
 
-std::optional<ApiError> Service::CheckHead(const HttpRequest& request) const {
-  const OrError<TenantId> tenant = CheckAccess(setup_.rules, request);
-  if (const auto* error = std::get_if<ApiError>(&tenant)) return *error;
-  const OrError<Route> route = FindRoute(request.method, request.Path());
-  if (const auto* error = std::get_if<ApiError>(&route)) return *error;
-  if (TakesBody(std::get<Route>(route))) return CheckContentType(request);
-  return std::nullopt;
+OrError<std::shared_ptr<const Tenant>> Service::CheckHead(const HttpRequest& request) const {
+  const auto access = CheckAccess(setup_.rules, request);
+  if (const auto* error = std::get_if<ApiError>(&access)) return *error;
+  const auto& tenant = std::get<std::shared_ptr<const Tenant>>(access);
+  const OrError<Route> found = FindRoute(request.method, request.Path());
+  if (const auto* error = std::get_if<ApiError>(&found)) return *error;
+  const Route route = std::get<Route>(found);
+  if (IsForAdmins(route) && !tenant->rights.admin) {
+    return ApiError{.status = 403,
+                    .message = "this route needs a key with the right admin (docs/server.md)",
+                    .code = "not_an_admin"};
+  }
+  if (!TakesBody(route)) return tenant;
+  if (const auto error = CheckContentType(request)) return *error;
+  // Before its body is read: what is refused costs little.
+  if (const auto error = accounts_.CheckHead(*tenant, setup_.clock.Now())) return *error;
+  return tenant;
 }
 
-std::shared_ptr<Exchange> Service::Handle(HttpRequest request, AnswerChannel& channel) {
+std::shared_ptr<Exchange> Service::Handle(HttpRequest request, std::shared_ptr<const Tenant> tenant,
+                                          AnswerChannel& channel) {
   const OrError<Route> found = FindRoute(request.method, request.Path());
   const Route route = std::get<Route>(found);
   if (!TakesBody(route)) {
     Look();
-    channel.Respond(Get(route, request));
+    channel.Respond(Get(route, {std::move(request), std::move(tenant)}));
     return nullptr;
   }
-  if (route == Route::kEmbeddings) return Embed(std::move(request), channel);
+  if (route == Route::kEmbeddings) return Embed({std::move(request), std::move(tenant)}, channel);
   if (route == Route::kChatCompletions)
-    return Generate(GenerationKind::kChat, std::move(request), channel);
+    return Generate(GenerationKind::kChat, {std::move(request), std::move(tenant)}, channel);
   if (route == Route::kCompletions)
-    return Generate(GenerationKind::kCompletion, std::move(request), channel);
-  return AnswerOnPool(route, std::move(request), channel);
+    return Generate(GenerationKind::kCompletion, {std::move(request), std::move(tenant)}, channel);
+  // Counts for the rate of requests, and is over.
+  accounts_.Open(*tenant, setup_.clock.Now());
+  return AnswerOnPool(route, {std::move(request), std::move(tenant)}, channel);
 }
 
-std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, HttpRequest request,
-                                                AnswerChannel& channel) {
+std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, AnswerChannel& channel) {
   auto computed = std::make_shared<Computed>(channel);
-  const int64_t cost = CostOf(request.body);
+  const int64_t cost = CostOf(asked.request.body);
   // shared_ptr: a std::function must be copyable.
-  const auto body = std::make_shared<const std::string>(std::move(request.body));
+  const auto body = std::make_shared<const std::string>(std::move(asked.request.body));
   auto work = work_->TryAdd(
-      {.tenant = TenantOf(setup_.rules, request),
+      {.tenant = asked.tenant->id,
        .cost_bytes = cost,
-       .run = [this, route, body, computed](const WorkLimit& limit) {
+       .run = [this, route, body, weak = std::weak_ptr(computed)](const WorkLimit& limit) {
          auto response = std::make_shared<HttpResponse>(AnswerBody(served_, route, *body, limit));
-         setup_.post([computed, response] { computed->Respond(std::move(*response)); });
+         setup_.post([weak, response] {
+           if (const auto alive = weak.lock()) alive->Respond(std::move(*response));
+         });
        }});
   if (work)
     computed->Await(*std::move(work));
@@ -210,13 +225,16 @@ void Service::StartWith(std::shared_ptr<Target> target, TenantId tenant, std::st
   const int64_t cost = CostOf(body);
   // shared_ptr: a std::function must be copyable.
   const auto text = std::make_shared<const std::string>(std::move(body));
-  const auto run = [this, prepare, text, target](const WorkLimit& limit) {
+  // Its connection holds the target; a piece of work must not be the last to, on another thread.
+  const auto run = [this, prepare, text, weak = std::weak_ptr(target)](const WorkLimit& limit) {
     auto prepared = std::make_shared<Prepared>(prepare(*text, limit));
-    setup_.post([target, prepared] {
+    setup_.post([weak, prepared] {
+      const std::shared_ptr<Target> alive = weak.lock();
+      if (alive == nullptr) return;
       if (const auto* error = std::get_if<ApiError>(prepared.get()))
-        target->Fail(*error);
+        alive->Fail(*error);
       else
-        target->Start(std::get<0>(std::move(*prepared)));
+        alive->Start(std::get<0>(std::move(*prepared)));
     });
   };
   auto work = work_->TryAdd({.tenant = tenant, .cost_bytes = cost, .run = run});
@@ -224,37 +242,40 @@ void Service::StartWith(std::shared_ptr<Target> target, TenantId tenant, std::st
   target->Await(*std::move(work));
 }
 
-std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, HttpRequest request,
+std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
                                             AnswerChannel& channel) {
   const char* prefix = kind == GenerationKind::kChat ? "chatcmpl" : "cmpl";
-  const Asker asker = AskerOf(setup_.rules, request, setup_.clock.UnixSeconds());
-  auto generation =
-      std::make_shared<Generation>(Context(), channel, NextName(prefix, asker.tenant));
-  StartWith(generation, asker.tenant, std::move(request.body),
+  TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
+  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys};
+  auto generation = std::make_shared<Generation>(
+      Context(), channel, NextName(prefix, asked.tenant->id), std::move(claim));
+  StartWith(generation, asked.tenant->id, std::move(asked.request.body),
             [this, kind, asker](std::string_view body, const WorkLimit& limit) {
               return PrepareGeneration(served_, kind, body, asker.With(limit));
             });
   return generation;
 }
 
-std::shared_ptr<Exchange> Service::Embed(HttpRequest request, AnswerChannel& channel) {
-  const Asker asker = AskerOf(setup_.rules, request, setup_.clock.UnixSeconds());
-  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asker.tenant));
-  StartWith(embedder, asker.tenant, std::move(request.body),
+std::shared_ptr<Exchange> Service::Embed(Asked asked, AnswerChannel& channel) {
+  TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
+  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys};
+  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asked.tenant->id),
+                                             std::move(claim));
+  StartWith(embedder, asked.tenant->id, std::move(asked.request.body),
             [this, asker](std::string_view body, const WorkLimit& limit) {
               return PrepareEmbedding(served_, body, asker.With(limit));
             });
   return embedder;
 }
 
-HttpResponse Service::Get(Route route, const HttpRequest& request) const {
+HttpResponse Service::Get(Route route, const Asked& asked) const {
   switch (route) {
     case Route::kModels: return Models();
-    case Route::kModel: return OneModel(ModelIdOf(request.Path()));
+    case Route::kModel: return OneModel(ModelIdOf(asked.request.Path()));
     case Route::kMetrics: return Metrics();
     case Route::kVersion: return Version();
     case Route::kProps: return Props();
-    case Route::kSlots: return Slots(TenantOf(setup_.rules, request));
+    case Route::kSlots: return Slots(*asked.tenant);
     default: return Health(route);
   }
 }
@@ -358,20 +379,27 @@ void WriteRequest(const RequestProgress& request, size_t prefix, JsonWriter& jso
 
 }  // namespace
 
-HttpResponse Service::Slots(TenantId tenant) const {
+// What others ask is nobody's business, but an admin's: who is none sees its own requests, and of
+// the engine what these have.
+HttpResponse Service::Slots(const Tenant& tenant) const {
   const EngineStats stats = setup_.engine.Stats();
+  std::vector<RequestProgress> requests = setup_.engine.Requests();
+  const std::string own = LabelPrefix(tenant.id);
   JsonWriter json;
-  json.BeginObject().Key("running").Int(stats.running).Key("waiting").Int(stats.waiting);
-  json.Key("pages").BeginObject().Key("total").Int(stats.pages_total);
-  json.Key("free").Int(stats.pages_free).Key("held").Int(stats.pages_held);
-  json.Key("cached").Int(stats.pages_cached).EndObject();
-  json.Key("steps").Int(stats.steps);
-  json.Key("requests").BeginArray();
-  const std::string own = LabelPrefix(tenant);
-  for (const RequestProgress& request : setup_.engine.Requests()) {
-    // What others ask is nobody's business.
-    if (request.label.starts_with(own)) WriteRequest(request, own.size(), json);
+  json.BeginObject();
+  if (tenant.rights.admin) {
+    json.Key("running").Int(stats.running).Key("waiting").Int(stats.waiting);
+    json.Key("pages").BeginObject().Key("total").Int(stats.pages_total);
+    json.Key("free").Int(stats.pages_free).Key("held").Int(stats.pages_held);
+    json.Key("cached").Int(stats.pages_cached).EndObject();
+    json.Key("steps").Int(stats.steps);
+  } else {
+    std::erase_if(requests,
+                  [&](const RequestProgress& request) { return !request.label.starts_with(own); });
   }
+  json.Key("requests").BeginArray();
+  for (const RequestProgress& request : requests)
+    WriteRequest(request, request.label.find('/') + 1, json);
   json.EndArray().EndObject();
   return Json(json);
 }

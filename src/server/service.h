@@ -42,12 +42,17 @@ class Service {
  public:
   explicit Service(ServiceSetup setup);
 
-  /// Whether to go on with a request of which only the head is there. An error is the answer, and
-  /// nothing more is read.
-  std::optional<ApiError> CheckHead(const HttpRequest& request) const;
+  /// Whether to go on with a request of which only the head is there, and who asks (never null). An
+  /// error is the answer, and nothing more is read.
+  OrError<std::shared_ptr<const Tenant>> CheckHead(const HttpRequest& request) const;
 
-  /// Answers: either at once, or the exchange that will. Requires that CheckHead let it pass.
-  std::shared_ptr<Exchange> Handle(HttpRequest request, AnswerChannel& channel);
+  /// Answers `tenant`: either at once, or the exchange that will. Requires that CheckHead let it
+  /// pass, and said who asks.
+  std::shared_ptr<Exchange> Handle(HttpRequest request, std::shared_ptr<const Tenant> tenant,
+                                   AnswerChannel& channel);
+
+  /// From now on these keys are let in. What runs goes on.
+  void SetKeys(ApiKeys keys);
 
   /// From now on nothing new is taken and /readyz says so.
   void Drain() { draining_ = true; }
@@ -68,18 +73,22 @@ class Service {
   int64_t answered = 0;
 
  private:
-  HttpResponse Get(Route route, const HttpRequest& request) const;
+  /// A request that has been let in.
+  struct Asked {
+    HttpRequest request;
+    std::shared_ptr<const Tenant> tenant;
+  };
+  HttpResponse Get(Route route, const Asked& asked) const;
   HttpResponse Models() const;
   HttpResponse OneModel(std::string_view id) const;
   HttpResponse Health(Route route) const;
   HttpResponse Metrics() const;
   HttpResponse Version() const;
   HttpResponse Props() const;
-  HttpResponse Slots(TenantId tenant) const;
-  std::shared_ptr<Exchange> AnswerOnPool(Route route, HttpRequest request, AnswerChannel& channel);
-  std::shared_ptr<Exchange> Generate(GenerationKind kind, HttpRequest request,
-                                     AnswerChannel& channel);
-  std::shared_ptr<Exchange> Embed(HttpRequest request, AnswerChannel& channel);
+  HttpResponse Slots(const Tenant& tenant) const;
+  std::shared_ptr<Exchange> AnswerOnPool(Route route, Asked asked, AnswerChannel& channel);
+  std::shared_ptr<Exchange> Generate(GenerationKind kind, Asked asked, AnswerChannel& channel);
+  std::shared_ptr<Exchange> Embed(Asked asked, AnswerChannel& channel);
   /// Starts `target` with what `prepare` makes of the body, which is work for this tenant.
   template <typename Target, typename Prepare>
   void StartWith(std::shared_ptr<Target> target, TenantId tenant, std::string body,
@@ -90,6 +99,7 @@ class Service {
   ServiceSetup setup_;
   ServedModel served_;
   Activity activity_;
+  TenantAccounts accounts_;
   bool draining_ = false;
   uint64_t next_number_ = 0;  // of the next generation
   int64_t created_;           // seconds since 1970 of the start, what /v1/models says

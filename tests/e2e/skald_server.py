@@ -191,7 +191,8 @@ class Server:
         command = [Setup.binary, "serve", "-m", Setup.model, "--port", "0", *options]
         if keys:
             path = Path(self.folder.name) / "keys"
-            path.write_text("\n".join(keys) + "\n")
+            # The first may read the metrics.
+            path.write_text("\n".join((f"{keys[0]} admin", *keys[1:])) + "\n")
             path.chmod(0o600)
             command += ["--api-key-file", str(path)]
         self.key = keys[0] if keys else ""

@@ -22,7 +22,7 @@ export async function startServer(...options) {
   if (!binary || !model) throw new Error('SKALD and SKALD_MODEL must be set, see server.mjs');
   const folder = mkdtempSync(join(tmpdir(), 'skald-clients-'));
   const keys = join(folder, 'keys');
-  writeFileSync(keys, `${KEY}\n${OTHER_KEY}\n`, { mode: 0o600 });
+  writeFileSync(keys, `${KEY} name=tests admin\n${OTHER_KEY}\n`, { mode: 0o600 });
   const command = ['serve', '-m', model, '--port', '0', '--api-key-file', keys, ...options];
   const child = spawn(binary, command, { stdio: ['ignore', 'ignore', 'pipe'] });
   const port = await portOf(child);

@@ -1,0 +1,146 @@
+// The server with keys: who may do what, and how much of it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "server/test_client.h"
+#include "server/test_server.h"
+#include "skald/server.h"
+
+namespace skald::server {
+namespace {
+
+TEST(Server, SlotsShowARequestToItsOwnKeyOnly) {
+  const Running server({}, {.api_keys = "key-of-alice\nkey-of-bob\nkey-of-admin admin\n"});
+  TestClient stream(server.port());
+  stream.Send(
+      WithKey("POST /v1/completions", "key-of-alice",
+              R"({"prompt":"The fox","max_tokens":480,"ignore_eos":true,"n":8,"stream":true})"));
+  std::string own;
+  EXPECT_TRUE(Soon([&] {
+    own = Ask(server.port(), WithKey("GET /slots", "key-of-alice"));
+    return Member(own, "state") == "\"decode\"";
+  })) << own;
+  EXPECT_TRUE(Member(own, "id").starts_with("\"cmpl-")) << own;
+  EXPECT_EQ(Member(own, "sequences"), "8");
+  EXPECT_EQ(Member(own, "prompt_tokens"), "3");
+  EXPECT_GT(std::stoi(Member(own, "output_tokens")), 0);
+  EXPECT_EQ(own.find("fox"), std::string::npos) << "no text";
+  const std::string others = Ask(server.port(), WithKey("GET /slots", "key-of-bob"));
+  EXPECT_EQ(BodyOf(others), "{\"requests\":[]}");
+  const std::string all = Ask(server.port(), WithKey("GET /slots", "key-of-admin"));
+  EXPECT_EQ(Member(all, "running"), "8");
+  EXPECT_EQ(Member(all, "id"), Member(own, "id"));
+}
+
+TEST(Server, ShowsMetricsToAdminsOnly) {
+  const Running server({}, {.api_keys = "key-of-alice\nkey-of-admin name=root admin\n"});
+  EXPECT_TRUE(
+      Ask(server.port(), WithKey("GET /metrics", "key-of-admin")).starts_with("HTTP/1.1 200"));
+  const std::string refused = Ask(server.port(), WithKey("GET /metrics", "key-of-alice"));
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 403 ")) << refused;
+  EXPECT_EQ(refused.find("skald_"), std::string::npos);
+  EXPECT_TRUE(Ask(server.port(), Get("/metrics")).starts_with("HTTP/1.1 401 "));
+}
+
+std::string Answer(uint16_t port, std::string_view key, std::string_view body) {
+  return Ask(port, WithKey("POST /v1/completions", key, body));
+}
+
+TEST(Server, RefusesWhatAKeyMayNotHaveAtATime) {
+  const Running server({.max_running = 4},
+                       {.api_keys = "key-of-alice name=alice running=2 waiting=2 tokens=900\n"
+                                    "key-of-bob name=bob rpm=2\n"});
+  // Never: too wide, too many, too long.
+  const auto refusal = [&](std::string_view body) {
+    const std::string answer = Answer(server.port(), "key-of-alice", body);
+    EXPECT_EQ(HeaderOf(answer, "x-should-retry"), "false") << answer;
+    return answer.substr(0, 13);
+  };
+  EXPECT_EQ(refusal(R"({"prompt":"A","max_tokens":1,"n":3})"), "HTTP/1.1 400 ");
+  EXPECT_EQ(refusal(R"({"prompt":["A","A","A","A","A"],"max_tokens":1})"), "HTTP/1.1 400 ");
+  EXPECT_EQ(refusal(R"({"prompt":"A","max_tokens":450,"n":2})"), "HTTP/1.1 400 ");
+  // Not now: two run, two wait.
+  TestClient busy(server.port());
+  busy.Send(WithKey("POST /v1/completions", "key-of-alice",
+                    R"({"prompt":["A","A","A","A"],"max_tokens":200,"ignore_eos":true,)"
+                    R"("stream":true})"));
+  EXPECT_NE(busy.ReadUntil("data: "), "");
+  TestClient unread(server.port());
+  unread.Send(
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n"
+      "Content-Type: application/json\r\nAuthorization: Bearer key-of-alice\r\n\r\n");
+  const std::string head = unread.ReadUntil("\r\n\r\n");
+  EXPECT_TRUE(head.starts_with("HTTP/1.1 429 ")) << head;
+  EXPECT_EQ(HeaderOf(head, "retry-after"), "1");
+  // Others are served: at a rate.
+  constexpr std::string_view kShort = R"({"prompt":"A","max_tokens":1})";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(Answer(server.port(), "key-of-bob", kShort).starts_with("HTTP/1.1 200 "));
+  const std::string third = Answer(server.port(), "key-of-bob", kShort);
+  EXPECT_TRUE(third.starts_with("HTTP/1.1 429 "));
+  EXPECT_GT(std::stoi(HeaderOf(third, "retry-after")), 10);
+  EXPECT_NE(third.find("2 requests a minute"), std::string::npos);
+  // What has ended makes room.
+  busy.Close();
+  EXPECT_TRUE(Soon(
+      [&] { return Answer(server.port(), "key-of-alice", kShort).starts_with("HTTP/1.1 200 "); }));
+}
+
+TEST(Server, LowersAPriorityBeyondTheRightOfItsKey) {
+  const Running server({}, {.api_keys = "key-of-alice priority=-5\nkey-of-bob\n"});
+  const auto warnings = [&](std::string_view key, std::string_view priority) {
+    const std::string answer =
+        Answer(server.port(), key,
+               R"({"prompt":"A","max_tokens":1,"priority":)" + std::string(priority) + "}");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+    return HeaderOf(answer, "x-skald-warnings");
+  };
+  EXPECT_EQ(warnings("key-of-alice", "-5"), "");
+  EXPECT_EQ(warnings("key-of-alice", "-6"), "priority-lowered");
+  EXPECT_EQ(warnings("key-of-bob", "0"), "");
+  EXPECT_EQ(warnings("key-of-bob", "-1"), "priority-lowered");
+  EXPECT_EQ(warnings("key-of-bob", "1000000"), "");
+}
+
+TEST(Server, KeepsTheCachesOfTenantsApart) {
+  const Running server({}, {.api_keys = "first-key\nsecond-key"});
+  const auto cached = [&](const std::string& key, const std::string& salt) {
+    std::string request = Post("/v1/completions", R"({"prompt":"The fox and the lantern",)"
+                                                  R"("max_tokens":1,"cache_salt":")" +
+                                                      salt + "\"}");
+    request.insert(request.find("Host:"), "Authorization: Bearer " + key + "\r\n");
+    return Member(Ask(server.port(), request), "cached_tokens");
+  };
+  EXPECT_EQ(cached("first-key", "a"), "0");
+  EXPECT_NE(cached("first-key", "a"), "0");
+  EXPECT_EQ(cached("second-key", "a"), "0");
+  EXPECT_EQ(cached("first-key", "b"), "0");
+}
+
+TEST(Server, LogsWhatHappenedAndNothingOfThePrompt) {
+  std::atomic<int> lines = 0;
+  AccessRecord last;
+  {
+    const Running server(
+        {}, {.api_keys = "key-of-alice name=alice", .on_access = [&](const AccessRecord& record) {
+               last = record;
+               ++lines;
+             }});
+    Answer(server.port(), "key-of-alice",
+           R"({"prompt":"The fox","max_tokens":3,"ignore_eos":true})");
+    ASSERT_TRUE(Soon([&] { return lines == 1; }));
+  }
+  EXPECT_EQ(last.client, "127.0.0.1");
+  EXPECT_EQ(last.method, "POST");
+  EXPECT_EQ(last.path, "/v1/completions");
+  EXPECT_EQ(last.tenant, "alice");
+  EXPECT_EQ(last.status, 200);
+  EXPECT_EQ(last.prompt_tokens, 3);
+  EXPECT_EQ(last.output_tokens, 3);
+}
+
+}  // namespace
+}  // namespace skald::server
