@@ -22,6 +22,8 @@ Without a lane: the unit lane. Each lane builds into build/ with a preset of its
   --tsan-tests      all unit tests under ThreadSanitizer
   --clang-tests     clang, release, warnings are errors; all tests again, the bits of --bits too
   --fuzz SECONDS    every fuzz target in the build of --asan, SECONDS in total
+  --soak MINUTES    hostile and honest clients against one server with a memory limit: texts, times,
+                    memory (tests/soak/soak.py)
   --clang-tidy      clang-tidy over all sources but tests (slow)
   --all             --unit --alone --asan --bits --tsan --fuzz 60: what .ci/run runs
   --json FILE       writes the summary there too; it is always in build/summary.json
@@ -185,6 +187,17 @@ lane_fuzz() {
   done
 }
 
+# lane_soak MINUTES
+lane_soak() {
+  ensure_packages build test
+  configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release skald || return 1
+  if python3 "$root/tests/soak/soak.py" "$root/build/release/skald" "$root" --minutes "$1" >&2; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
 lane_clang_tidy() {
   ensure_packages build test clang lint
   configure clang -DSKALD_TESTS=ON || return 1
@@ -220,6 +233,7 @@ lane() {
 mkdir -p "$root/build"
 lanes=()
 fuzz_seconds=60
+soak_minutes=60
 json=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -241,6 +255,15 @@ while [ $# -gt 0 ]; do
       json=$2
       shift
       ;;
+    --soak)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || {
+        say "error: --soak needs a number of minutes, got '${2:-}'"
+        exit 2
+      }
+      lanes+=(soak)
+      soak_minutes=$2
+      shift
+      ;;
     --all) lanes+=(unit alone asan bits tsan fuzz) ;;
     -h | --help)
       usage
@@ -257,7 +280,11 @@ done
 
 : >"$root/build/lanes.txt"
 for name in "${lanes[@]}"; do
-  if [ "$name" = fuzz ]; then lane fuzz "$fuzz_seconds"; else lane "$name"; fi
+  case $name in
+    fuzz) lane fuzz "$fuzz_seconds" ;;
+    soak) lane soak "$soak_minutes" ;;
+    *) lane "$name" ;;
+  esac
 done
 python3 "$root/tools/test_summary.py" "$root/build/lanes.txt" "$root/build/summary.json" \
   "$(find "$root/build" -maxdepth 2 -name kernels_test -perm -u+x | head -n 1)" || fails "summary"
