@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>
@@ -80,11 +81,16 @@ TEST(ThreadPool, WakesUpAfterItsWorkersWentToSleep) {
 TEST(ThreadPool, IdlePoolUsesNoCpu) {
   ThreadPool pool(4);
   pool.Run(100, [](int64_t, int) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until the spinning has ended
-  const std::clock_t before = std::clock();                    // CPU time of all threads
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const double cpu_ms = 1000.0 * static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
-  EXPECT_LT(cpu_ms, 30.0);  // three spinning workers would use 300 and more
+  // On a busy machine it may take a while until the workers could end their spinning; three that
+  // never do use 300 ms and more in each round, or what the machine gives them.
+  double least_cpu_ms = 1e9;
+  for (int round = 0; round < 20 && least_cpu_ms >= 5; ++round) {
+    const std::clock_t before = std::clock();  // CPU time of all threads
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const auto used = static_cast<double>(std::clock() - before);
+    least_cpu_ms = std::min(least_cpu_ms, 1000 * used / CLOCKS_PER_SEC);
+  }
+  EXPECT_LT(least_cpu_ms, 5);
 }
 
 TEST(AvailableCores, IsAtLeastOneAndWithinTheLimit) {

@@ -92,10 +92,10 @@ inline double Metric(uint16_t port, const std::string& name, const std::string& 
   return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size(), 30));
 }
 
-/// Waits until `condition` holds, 10 seconds at most.
+/// Waits until `condition` holds, a minute at most: the machine may be busy with something else.
 template <typename Condition>
 bool Soon(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -342,8 +342,8 @@ class Suite:
         if not self.server.alive():
             return ["the server is dead"]
         ready = self.server.exchange(head("GET", "/readyz"))
-        if ready.status != 200 or (ready.seconds > 1 and not Setup.sanitized):
-            found.append(f"/readyz: {ready.status} after {ready.seconds:.3f} s")
+        if ready.status != 200 or (ready.own_seconds > 1 and not Setup.sanitized):
+            found.append(f"/readyz: {ready.status} after {ready.own_seconds:.3f} s")
         if self.ask_canary() != self.canary:
             found.append("the canary sings something else")
         self.server.settle()
@@ -351,7 +351,7 @@ class Suite:
 
     def leaks(self) -> list[str]:
         """Memory and descriptors above what they were; connections take a moment to close."""
-        deadline = time.monotonic() + 1
+        deadline = time.monotonic() + 20
         while True:
             found = []
             grown = self.server.rss_kib() - self.rss
@@ -369,13 +369,13 @@ class Suite:
         for _ in range(ATTEMPTS):
             reply = self.server.exchange(each.data, timeout=20)
             refused = reply.status >= 400
-            if not refused or reply.seconds <= limit:
+            if not refused or reply.own_seconds <= limit:
                 break
         found = []
         if reply.status not in each.statuses:
             found.append(f"status {reply.status}, expected {each.statuses}: {reply.body[:200]!r}")
-        if refused and reply.seconds > limit and not Setup.sanitized:
-            found.append(f"refused after {reply.seconds * 1000:.0f} ms, at most {limit * 1000:.0f}")
+        if refused and reply.own_seconds > limit and not Setup.sanitized:
+            found.append(f"refused after {reply.own_seconds * 1000:.0f} ms, at most {limit * 1000:.0f}")
         if refused:
             found += check_error(reply)
         # H85: nothing of a request comes back as a field of its own.

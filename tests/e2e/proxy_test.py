@@ -61,7 +61,7 @@ class Proxied:
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         stack.callback(process.wait)
         stack.callback(process.terminate)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not self.serves():
             if time.monotonic() > deadline:
                 raise AssertionError(f"{kind} does not serve")

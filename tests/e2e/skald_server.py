@@ -50,6 +50,12 @@ class Reply:
     fields: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     seconds: float = 0.0  # from the first byte sent to the end of the head
+    queued_seconds: float = 0.0  # of these, what the threads waited for a processor (Server.exchange)
+
+    @property
+    def own_seconds(self) -> float:
+        """The time without what other programs took: what a bound is about, on a machine busy with something else."""
+        return max(0.0, self.seconds - self.queued_seconds)
 
     def json(self):
         return json.loads(self.body)
@@ -172,6 +178,18 @@ class Wire:
         return not self.buffer and not self.more()
 
 
+def queued_seconds(*pids: int) -> float:
+    """How long the threads of these processes have been ready to run without a processor, in sum."""
+    total = 0
+    for pid in pids:
+        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                total += int(task.read_text().split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # the thread has ended
+    return total / 1e9
+
+
 def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S) -> Reply:
     """Sends `data` on a connection of its own and reads the answer."""
     with Wire(port, timeout) as wire:
@@ -233,7 +251,10 @@ class Server:
                 time.sleep(0.01)
 
     def exchange(self, data: bytes, timeout: float = TIMEOUT_S) -> Reply:
-        return exchange(self.port, data, timeout)
+        queued = queued_seconds(self.process.pid, os.getpid())
+        reply = exchange(self.port, data, timeout)
+        reply.queued_seconds = queued_seconds(self.process.pid, os.getpid()) - queued
+        return reply
 
     def get(self, path: str) -> Reply:
         fields = [f"Authorization: Bearer {self.key}"] if self.key else []
@@ -242,7 +263,7 @@ class Server:
     def slots(self) -> dict:
         return self.get("/slots").json()
 
-    def settle(self, seconds: float = 10) -> dict:
+    def settle(self, seconds: float = TIMEOUT_S) -> dict:
         """Waits until nothing runs, waits or holds pages."""
         deadline = time.monotonic() + seconds
         while True:

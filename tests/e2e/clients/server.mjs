@@ -66,7 +66,7 @@ class RunningServer {
 
   /** What /slots says as soon as `holds` is true of it. */
   async slots(holds) {
-    const end = Date.now() + 20_000;
+    const end = Date.now() + 120_000;
     for (;;) {
       const slots = await (await this.fetch('/slots')).json();
       if (holds(slots)) return slots;
