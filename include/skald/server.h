@@ -58,6 +58,10 @@ struct ServerOptions {
   std::string fingerprint_settings = {};
   /// Content of a key file: one a line. Empty: no keys, and then only loopback addresses.
   std::string api_keys = {};
+  /// Reads the key file again, on SIGHUP: called on the I/O thread. Running requests and the caches
+  /// of keys that stay are not touched; a file that is wrong changes nothing. Empty: SIGHUP does
+  /// what it does by default.
+  std::function<Result<std::string>()> read_api_keys = nullptr;
   /// Names that Host may give beside those of this machine. With an address that is not loopback,
   /// none at all means any.
   std::vector<std::string> allowed_hosts = {};
@@ -82,6 +86,8 @@ struct ServerOptions {
   /// What stands still, in a sentence without a dot. Called by any thread of the server, none of
   /// which can do anything about it, nor can anybody in this process.
   std::function<void(const std::string& what)> on_dead = nullptr;
+  /// A sentence for the log that is not about a request. Called on the I/O thread.
+  std::function<void(const std::string& text)> on_notice = nullptr;
   /// Called on the I/O thread: it must return at once.
   std::function<void(const AccessRecord& record)> on_access = nullptr;
 };

@@ -195,6 +195,8 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
     ASSIGN_OR_RETURN(server_options.api_keys, ReadInput(*options.api_key_file));
     if (server_options.api_keys.empty())
       return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
+    server_options.read_api_keys = [file = *options.api_key_file] { return ReadInput(file); };
+    server_options.on_notice = LogLine;
   }
   // The process cannot end in order: that would wait for what stands.
   server_options.on_dead = [](const std::string& what) {

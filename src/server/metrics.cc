@@ -128,7 +128,13 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   gauge("skald_pages_held", "Pages of running sequences.", stats.pages_held);
   gauge("skald_pages_cached", "Pages of the prefix tree alone.", stats.pages_cached);
   gauge("skald_connections", "Open connections.", input.connections);
-  out.Counter("skald_http_requests_total", "Requests answered.", input.requests);
+  int64_t answers = 0;
+  for (const auto& [status, count] : input.answers) answers += count;
+  out.Counter("skald_http_requests_total", "Requests answered.", answers);
+  out.Head("skald_http_answers_total", "Answers, by status.", "counter");
+  for (const auto& [status, count] : input.answers)
+    out.Sample("skald_http_answers_total", fmt::format("status=\"{}\"", status),
+               static_cast<double>(count));
   out.Times("skald_queue_seconds", "From submission to admission.", stats.queue_seconds);
   out.Times("skald_time_to_first_token_seconds", "From submission to the first token.",
             stats.ttft_seconds);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "skald/engine_stats.h"
@@ -16,7 +17,7 @@ struct MetricsInput {
   EngineStats stats;
   std::string model_name;
   int64_t connections = 0;
-  int64_t requests = 0;  ///< HTTP requests that were answered
+  std::map<int, int64_t> answers = {};  ///< to HTTP requests, by status
 };
 
 /// The text, "text/plain; version=0.0.4".

@@ -82,6 +82,66 @@ TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {
   }
 }
 
+TEST(MetricsText, TellsEachTimeUnderItsOwnName) {
+  EngineStats stats;
+  stats.queue_seconds.Add(1);
+  stats.ttft_seconds.Add(2);
+  stats.tbt_seconds.Add(4);
+  stats.step_seconds.Add(8);
+  stats.e2e_seconds.Add(16);
+  stats.inference_seconds.Add(32);
+  stats.prefill_seconds.Add(64);
+  stats.decode_seconds.Add(128);
+  const std::string text = MetricsText({.stats = stats, .model_name = "m"});
+  const auto sum = [&](const std::string& family, const std::string& labels) {
+    const std::string line = "\n" + family + "_sum{model_name=\"m\"" + labels + "} ";
+    const size_t at = text.find(line);
+    return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size(), 20));
+  };
+  EXPECT_EQ(sum("skald_queue_seconds", ""), 1);
+  EXPECT_EQ(sum("skald_time_to_first_token_seconds", ""), 2);
+  EXPECT_EQ(sum("skald_time_between_tokens_seconds", ""), 4);
+  EXPECT_EQ(sum("skald_step_seconds", ""), 8);
+  EXPECT_EQ(sum("skald_request_seconds", ""), 16);
+  EXPECT_EQ(sum("skald_inference_seconds", ""), 32);
+  EXPECT_EQ(sum("skald_prefill_seconds", ""), 64);
+  EXPECT_EQ(sum("skald_decode_seconds", ""), 128);
+  const std::string engine = ",engine=\"0\"";
+  EXPECT_EQ(sum("vllm:request_queue_time_seconds", engine), 1);
+  EXPECT_EQ(sum("vllm:time_to_first_token_seconds", engine), 2);
+  EXPECT_EQ(sum("vllm:inter_token_latency_seconds", engine), 4);
+  EXPECT_EQ(sum("vllm:time_per_output_token_seconds", engine), 4);
+  EXPECT_EQ(sum("vllm:e2e_request_latency_seconds", engine), 16);
+  EXPECT_EQ(sum("vllm:request_inference_time_seconds", engine), 32);
+  EXPECT_EQ(sum("vllm:request_prefill_time_seconds", engine), 64);
+  EXPECT_EQ(sum("vllm:request_decode_time_seconds", engine), 128);
+}
+
+TEST(MetricsText, TellsEachGaugeAndCounterUnderItsOwnName) {
+  EngineStats stats;
+  stats.running = 3;
+  stats.waiting = 5;
+  stats.pages_total = 100;
+  stats.pages_free = 60;
+  stats.pages_held = 25;
+  stats.pages_cached = 15;
+  stats.preemptions = 7;
+  const std::string text = MetricsText(
+      {.stats = stats, .model_name = "m", .connections = 11, .answers = {{200, 8}, {401, 2}}});
+  for (const char* line :
+       {"skald_sequences_running{model_name=\"m\"} 3\n",
+        "skald_sequences_waiting{model_name=\"m\"} 5\n", "skald_pages{model_name=\"m\"} 100\n",
+        "skald_pages_free{model_name=\"m\"} 60\n", "skald_pages_held{model_name=\"m\"} 25\n",
+        "skald_pages_cached{model_name=\"m\"} 15\n",
+        "skald_preemptions_total{model_name=\"m\"} 7\n", "skald_connections{model_name=\"m\"} 11\n",
+        "skald_http_requests_total{model_name=\"m\"} 10\n",
+        "skald_http_answers_total{model_name=\"m\",status=\"200\"} 8\n",
+        "skald_http_answers_total{model_name=\"m\",status=\"401\"} 2\n",
+        "vllm:num_requests_running{model_name=\"m\",engine=\"0\"} 3\n",
+        "vllm:num_requests_waiting{model_name=\"m\",engine=\"0\"} 5\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+}
+
 TEST(Activity, CallsTheEngineStalledIfItDoesNothingWhileItIsWaitedFor) {
   Activity activity;
   const auto stalled = [&](uint64_t progress, double now) {

@@ -83,6 +83,7 @@ struct Server::State {
         clock{options.unix_seconds},
         acceptor(io),
         signals(io),
+        hangups(io),
         ticker(io),
         accept_pause(io),
         drain_deadline(io),
@@ -111,6 +112,8 @@ struct Server::State {
   }
   void PauseAccepting();
   void WaitForSignal();
+  void WaitForHangup();
+  void ReadKeysAgain();
   Status CatchSignals();
   void Tick();
   void Dead(const std::string& what);
@@ -127,6 +130,7 @@ struct Server::State {
   asio::io_context io{1};
   tcp::acceptor acceptor;
   asio::signal_set signals;
+  asio::signal_set hangups;
   asio::steady_timer ticker;
   asio::steady_timer accept_pause;
   asio::steady_timer drain_deadline;
@@ -268,7 +272,34 @@ Status Server::State::CatchSignals() {
     action.sa_flags |= static_cast<int>(SA_RESETHAND);
     sigaction(number, &action, nullptr);
   }
+  // Without a file to be read again, a closed terminal ends a server as it ends any program.
+  if (!options.read_api_keys) return Ok();
+  error_code error;
+  hangups.add(SIGHUP, error);
+  if (error) return Status(ErrorCode::kIo, "cannot wait for SIGHUP: " + error.message());
   return Ok();
+}
+
+void Server::State::WaitForHangup() {
+  hangups.async_wait([this](const error_code& error, int) {
+    if (error) return;
+    ReadKeysAgain();
+    WaitForHangup();
+  });
+}
+
+void Server::State::ReadKeysAgain() {
+  const auto notice = [this](const std::string& text) {
+    if (options.on_notice) options.on_notice(text);
+  };
+  const Result<std::string> text = options.read_api_keys();
+  if (!text.ok()) return notice("the keys stay as they are: " + text.status().message());
+  Result<ApiKeys> keys = ApiKeys::Parse(*text, options.secret);
+  if (!keys.ok())
+    return notice("the keys stay as they are: the key file: " + keys.status().message());
+  const size_t count = keys->size();
+  service.SetKeys(*std::move(keys));
+  notice("the key file was read again: " + std::to_string(count) + " keys");
 }
 
 void Server::State::Drain() {
@@ -298,6 +329,7 @@ void Server::State::CutOff() {
 void Server::State::Finish() {
   error_code ignored;
   signals.cancel(ignored);
+  hangups.cancel(ignored);
   ticker.cancel();
   acceptor.close(ignored);
   drain_deadline.cancel();
@@ -335,6 +367,7 @@ uint16_t Server::port() const {
 }
 
 Status Server::Run() {
+  if (state_->options.read_api_keys) state_->WaitForHangup();
   state_->WaitForSignal();
   state_->Accept();
   state_->io.run();

@@ -2,8 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "server/test_client.h"
 #include "server/test_server.h"
@@ -87,6 +92,78 @@ TEST(Server, RefusesWhatAKeyMayNotHaveAtATime) {
   busy.Close();
   EXPECT_TRUE(Soon(
       [&] { return Answer(server.port(), "key-of-alice", kShort).starts_with("HTTP/1.1 200 "); }));
+}
+
+TEST(Server, ReadsItsKeysAgainOnSighupAndKeepsCacheAndRequests) {
+  std::mutex mutex;
+  std::string file = "key-of-alice name=alice\nkey-of-bob\n";
+  std::vector<std::string> notices;
+  const auto set_file = [&](std::string text) {
+    const std::lock_guard lock(mutex);
+    file = std::move(text);
+  };
+  // Waits for the notice that follows; the signal is the one that an administrator sends.
+  const auto hang_up = [&] {
+    size_t before = 0;
+    {
+      const std::lock_guard lock(mutex);
+      before = notices.size();
+    }
+    std::raise(SIGHUP);
+    EXPECT_TRUE(Soon([&] {
+      const std::lock_guard lock(mutex);
+      return notices.size() > before;
+    }));
+    const std::lock_guard lock(mutex);
+    return notices.back();
+  };
+  const Running server({}, {.api_keys = file,
+                            .read_api_keys = [&]() -> Result<std::string> {
+                              const std::lock_guard lock(mutex);
+                              return file;
+                            },
+                            .on_notice =
+                                [&](const std::string& text) {
+                                  const std::lock_guard lock(mutex);
+                                  notices.push_back(text);
+                                }});
+  constexpr std::string_view kPrompt = R"({"prompt":"The fox and the lantern","max_tokens":1})";
+  EXPECT_EQ(Member(Answer(server.port(), "key-of-alice", kPrompt), "cached_tokens"), "0");
+  TestClient running(server.port());
+  running.Send(WithKey("POST /v1/completions", "key-of-bob",
+                       R"({"prompt":"A","max_tokens":300,"ignore_eos":true,"stream":true})"));
+  EXPECT_NE(running.ReadUntil("data: "), "");
+
+  set_file("new-key-of-alice name=alice\n");
+  EXPECT_EQ(hang_up(), "the key file was read again: 1 keys");
+  EXPECT_TRUE(Answer(server.port(), "key-of-alice", kPrompt).starts_with("HTTP/1.1 401 "));
+  EXPECT_TRUE(Answer(server.port(), "key-of-bob", kPrompt).starts_with("HTTP/1.1 401 "));
+  EXPECT_NE(Member(Answer(server.port(), "new-key-of-alice", kPrompt), "cached_tokens"), "0");
+  EXPECT_NE(running.ReadAll().find("[DONE]"), std::string::npos) << "what runs goes on";
+
+  for (const char* broken :
+       {"new-key-of-alice name=alice\nanother-key share=x\n", "", "# none\n"}) {
+    set_file(broken);
+    EXPECT_TRUE(hang_up().starts_with("the keys stay as they are: ")) << broken;
+    EXPECT_TRUE(Answer(server.port(), "new-key-of-alice", kPrompt).starts_with("HTTP/1.1 200 "));
+  }
+}
+
+TEST(Server, SlowsWrongKeysAndNobodyElse) {
+  const Running server({}, {.api_keys = "key-of-alice admin\n"});
+  const auto wrong = [&] { return WithKey("GET /v1/models", "key-of-mallory"); };
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Ask(server.port(), wrong()).starts_with("HTTP/1.1 401 "));
+  TestClient slowed(server.port());
+  const auto begin = std::chrono::steady_clock::now();
+  slowed.Send(wrong());
+  // The right key of the same address is served meanwhile.
+  EXPECT_TRUE(
+      Ask(server.port(), WithKey("GET /v1/models", "key-of-alice")).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(slowed.ReadAll().starts_with("HTTP/1.1 401 "));
+  // A second, less what was forgotten while the first five were asked.
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(300));
+  const std::string metrics = Ask(server.port(), WithKey("GET /metrics", "key-of-alice"));
+  EXPECT_NE(metrics.find("status=\"401\"} 6\n"), std::string::npos) << metrics;
 }
 
 TEST(Server, LowersAPriorityBeyondTheRightOfItsKey) {

@@ -285,6 +285,28 @@ TEST(Server, GivesTheAnswersOfOneByOneToManyAtOnce) {
   EXPECT_TRUE(Soon([&] { return Metric(server.port(), "skald_pages_held") == 0; }));
 }
 
+// One place: two requests at once, of which one waits for the other.
+TEST(Server, TellsTimesThatAddUp) {
+  const Running server({.max_running = 1});
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+    clients.back()->Send(Post("/v1/completions", kEndless));
+  }
+  for (const auto& client : clients) client->ReadAll();
+  const auto metric = [&](const std::string& name) { return Metric(server.port(), name); };
+  EXPECT_TRUE(Soon([&] { return metric("skald_request_seconds_count") == 2; }));
+  const double queue = metric("skald_queue_seconds_sum");
+  const double inference = metric("skald_inference_seconds_sum");
+  EXPECT_EQ(metric("skald_queue_seconds_count"), 2);
+  EXPECT_GT(queue, 0);
+  EXPECT_NEAR(queue + inference, metric("skald_request_seconds_sum"), 1e-3);
+  EXPECT_NEAR(metric("skald_prefill_seconds_sum") + metric("skald_decode_seconds_sum"), inference,
+              1e-3);
+  EXPECT_NEAR(queue + metric("skald_prefill_seconds_sum"),
+              metric("skald_time_to_first_token_seconds_sum"), 1e-3);
+}
+
 TEST(Server, CancelsWhenTheClientGoes) {
   // One request at a time: the second is queued when its client goes.
   const Running server({.max_running = 16});

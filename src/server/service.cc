@@ -332,7 +332,7 @@ HttpResponse Service::Metrics() const {
   response.body = MetricsText({.stats = setup_.engine.Stats(),
                                .model_name = served_.name,
                                .connections = connections,
-                               .requests = answered});
+                               .answers = answers});
   return response;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "server/embedder.h"
 #include "server/exchange.h"
 #include "server/generation.h"
+#include "server/refusal_delays.h"
 #include "server/router.h"
 #include "server/served_model.h"
 #include "server/work_pool.h"
@@ -70,7 +72,8 @@ class Service {
 
   /// Counters that the connections keep, for /metrics.
   int64_t connections = 0;
-  int64_t answered = 0;
+  RefusalDelays refusal_delays;
+  std::map<int, int64_t> answers;  ///< by status; as many statuses as this server knows
 
  private:
   /// A request that has been let in.
