@@ -92,6 +92,7 @@ complete -c skald -n '__fish_seen_subcommand_from serve' -l max-queued -x -d 're
 complete -c skald -n '__fish_seen_subcommand_from serve' -l kv-positions -x -d 'tokens of KV cache in all; 0 = four contexts'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l max-connections -x -d 'open connections (default 1024)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l drain -x -d 'seconds for answers to end after SIGTERM (default 30)'
+complete -c skald -n '__fish_seen_subcommand_from serve' -l no-sandbox -d 'keep files and system calls that serving does not need'
 complete -c skald -n '__fish_seen_subcommand_from serve' -s c -l ctx-size -x -d 'context in tokens; 0 = the model\'s, at most 4096 (default 0)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -s t -l threads -x -d 'threads; 0 = all cores (default 0)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l isa -x -a 'best scalar avx2 avx512 amx' -d 'instruction set; all give the same text (default best)'
