@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "cli/man_page.h"
 
 namespace skald::cli {
 
@@ -220,16 +221,18 @@ std::string FishScript(const CLI::App& root) {
   return script;
 }
 
-constexpr std::array<Choice<Shell>, 3> kShells = {{
+constexpr std::array<Choice<Shell>, 4> kShells = {{
     {"bash", Shell::kBash},
     {"zsh", Shell::kZsh},
     {"fish", Shell::kFish},
+    {"man", Shell::kManual},
 }};
 
 constexpr const char* kExamples = R"(Examples:
   source <(skald completion bash)
   skald completion zsh > ~/.zfunc/_skald
   skald completion fish > ~/.config/fish/completions/skald.fish
+  skald completion man > skald.1            the manual page, from the same table
 )";
 
 }  // namespace
@@ -239,6 +242,7 @@ std::string CompletionScript(const CLI::App& root, Shell shell) {
     case Shell::kBash: return BashScript(root);
     case Shell::kZsh: return ZshScript(root);
     case Shell::kFish: return FishScript(root);
+    case Shell::kManual: return ManPage(root);
   }
   return {};
 }
@@ -247,7 +251,7 @@ void AddCompletionCommand(CLI::App& root, Action& chosen) {
   CLI::App& verb =
       AddVerb(root, {"completion", "Print a completion script for a shell", kExamples});
   const auto shell = std::make_shared<Shell>(Shell::kBash);
-  AddChoice(verb, {"shell", "the shell"}, *shell, kShells).Require();
+  AddChoice(verb, {"shell", "the shell; man is the manual page"}, *shell, kShells).Require();
   OnParsed(verb, [&root, shell, &chosen] {
     chosen = [&root, shell = *shell](const Environment&, Console& console) {
       return console.Write(CompletionScript(root, shell));

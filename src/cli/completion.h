@@ -14,7 +14,12 @@
 
 namespace skald::cli {
 
-enum class Shell : uint8_t { kBash, kZsh, kFish };
+enum class Shell : uint8_t {
+  kBash,
+  kZsh,
+  kFish,
+  kManual,  ///< no shell: the manual page, made from the same tree (man_page.h)
+};
 
 /// The script that completes `root` in `shell`.
 std::string CompletionScript(const CLI::App& root, Shell shell);

@@ -92,7 +92,7 @@ class CliUsage(CommandTest):
             (["logits", "--tokens", "1", "-m", model], "--out is required"),
             (["logits", "--out", "/dev/null", "-m", model], "--tokens"),
             (["logits", "--tokens", "1", "--chunks", "0", "--out", "/dev/null"], "--chunks"),
-            (["completion", "tcsh"], "bash|zsh|fish"),
+            (["completion", "tcsh"], "bash|zsh|fish|man"),
         ):
             with self.subTest(arguments):
                 self.assert_fails(run(*arguments), 2, part)

@@ -27,6 +27,7 @@ NOT_RUN = {
     './run.sh "Once upon a time"': "installs packages and builds; .ci/run does so",
     './run.sh "The capital of France is" -m path/to/model.gguf -n 40': "the same, with another model",
     'cmake --preset release && cmake --build --preset release': "builds what this test tests",
+    'cmake --install build/release --prefix ~/.local': "Install does so",
     'skald bench -m model.gguf --against "llama-bench -fa 1"': "needs llama-bench; Bench has one in its place",
     'skald bench -m model.gguf -t 2 --against "llama-bench -fa 1"': "the same",
     'skald bench -t 2 -m FILE -p 512 -n 32 -r 5 --against "llama-bench -fa 1"': "the same",

@@ -87,7 +87,7 @@ BANS = [
         ("src/base/thread.h", "src/base/thread_pool.*", *TESTS)),
     Ban(r"\b[fsv]*n?printf\s*\(|\bputs\s*\(", "a Status, or fmt in cli",
         ("src/cli/*", "src/base/check.cc", *TESTS)),
-    Ban(r"\bstd::(cout|cerr|clog)\b", "a Status, or output in cli", ("src/cli/*", *TESTS)),
+    Ban(r"\bstd::(cout|cerr|clog)\b", "a Status, or output in cli", ("src/cli/*", "examples/*", *TESTS)),
     # unique_ptr<T>(new T(...)) is the one way where the constructor is private.
     Ban(r"(?<!operator )(?<!>\()\bnew\b|(?<!= )(?<!operator )\bdelete\b",
         "std::make_unique, std::vector, AlignedBuffer"),
