@@ -86,9 +86,10 @@ struct Request {
   /// Most sequences of this tenant that compute at the same time, at least width(); 0 = as many as
   /// there are places. Further requests wait, and delay nobody else.
   int32_t tenant_running = 0;
-  /// Larger goes first, and takes the place and the pages of running smaller ones if there are no
-  /// others: these resume later, each gives way four times at most. A request that 64 later ones
-  /// have overtaken goes before all.
+  /// Of a tenant's requests the larger goes first, and takes the place and the pages of running
+  /// smaller ones if there are no others: these resume later, each gives way four times at most.
+  /// The oldest waiting request of a tenant that 64 later ones have overtaken goes before all, and
+  /// a tenth of each step to who has waited longest, whatever the priority (docs/scheduling.md).
   int32_t priority = 0;
   /// Seconds from Submit after which the request ends with kDeadline, whatever its state.
   std::optional<double> deadline_seconds = std::nullopt;

@@ -52,7 +52,9 @@ Core::~Core() = default;
 void Core::Submit(Arrival arrival) {
   auto state =
       MakeState(std::move(arrival), chooser_.end_tokens(), &cache_.pool(), limits_.context);
+  state->tenant = tenants_.Enter(state->request);
   Sequence* lead = state->sequences.front().get();
+  lead->last_turn = turn_;
   requests_.push_back(std::move(state));
   InsertInOrder(lead, &waiting_);
   ++stats_.submitted;
@@ -171,21 +173,39 @@ void Core::Admit() {
   }
 }
 
-// Whoever came earlier and still waits has been overtaken by `admitted`.
+// Of each tenant, the request that has waited longest has been overtaken by `admitted` if it came
+// earlier. Of all that wait it would be too many: a tenant with a thousand of them would go before
+// all others once sixty-four of theirs had passed.
 void Core::CountOvertaken(const RequestState& admitted) {
-  constexpr int32_t kBeforeAll = std::numeric_limits<int32_t>::max();
   bool reorder = false;
+  for (const auto& tenant : tenants_.all()) tenant->seen = false;
   for (const auto& state : requests_) {
     if (state->id >= admitted.id) break;
-    if (!state->waits() || state->paused()) continue;
+    if (!state->waits() || state->paused() || state->tenant->seen) continue;
+    state->tenant->seen = true;
+    // Its own tenant keeps it from running.
+    if (!MayRunOneMore(*state)) continue;
     if (++state->overtaken != limits_.max_overtaken) continue;
-    state->priority = kBeforeAll;
+    state->due = true;
+    state->priority = std::numeric_limits<int32_t>::max();
     reorder = true;
   }
   if (!reorder) return;
   const auto before = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
   std::sort(running_.begin(), running_.end(), before);
   std::sort(waiting_.begin(), waiting_.end(), before);
+}
+
+// True if the bound of its tenant allows `request` to run beside those of it that do.
+bool Core::MayRunOneMore(const RequestState& request) const {
+  const int64_t most = request.tenant->view.max_running;
+  int64_t running = 0;
+  for (const Sequence* sequence : running_) {
+    const RequestState& other = *sequence->request;
+    if (other.tenant != request.tenant || &other == &request) continue;
+    running += sequence == other.lead() ? 1 + other.unforked() : 1;
+  }
+  return most == 0 || running == 0 || running + request.request.width() <= most;
 }
 
 void Core::InsertRunning(Sequence* sequence) { InsertInOrder(sequence, &running_); }
@@ -208,6 +228,7 @@ void Core::PreemptOne(Sequence* sequence) {
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Release(sequence);
   sequence->MoveTo(Phase::kPreempted);
+  sequence->last_turn = turn_;
   InsertInOrder(sequence, &waiting_);
   ++stats_.preemptions;
   EmitNote(*sequence, EventKind::kPreempted, 0, sequence->length());
@@ -259,7 +280,11 @@ void Core::Retire(Sequence* sequence) {
 }
 
 void Core::RemoveFinished() {
-  std::erase_if(requests_, [](const auto& state) { return state->unfinished == 0; });
+  std::erase_if(requests_, [this](const auto& state) {
+    if (state->unfinished > 0) return false;
+    tenants_.Leave(state->tenant);
+    return true;
+  });
 }
 
 void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score) {

@@ -17,6 +17,7 @@
 #include "engine/proposer.h"
 #include "engine/request_state.h"
 #include "engine/scheduler.h"
+#include "engine/tenants.h"
 #include "engine/token_budget.h"
 #include "engine/token_chooser.h"
 #include "skald/engine_stats.h"
@@ -29,9 +30,9 @@ struct CoreLimits {
   int64_t max_chunk = 0;      ///< of these, prompt rows
   int64_t max_running = 0;    ///< sequences
   double target_seconds = 0;  ///< TokenBudget
-  /// Later requests of higher priority that a waiting one lets pass, give or take those admitted in
-  /// one step; then it goes before all others. So no flood of requests, whatever their priority,
-  /// keeps it waiting for ever.
+  /// Later requests that the oldest waiting one of a tenant lets pass, give or take those admitted
+  /// in one step; then it goes before all others. So no flood of requests, whatever their priority
+  /// and their size, keeps it waiting for ever.
   int32_t max_overtaken = 64;
   int64_t least_draft = 0;     ///< DraftLength
   int64_t most_draft = 0;      ///< DraftLength
@@ -79,10 +80,18 @@ class Core {
   const std::vector<Sequence*>& running() const { return running_; }
   const std::vector<Sequence*>& waiting() const { return waiting_; }
   const SchedulerState& scheduler_state() const { return state_; }
+  /// Of its waiting ones, the sequences; some may be gone by now.
+  const std::vector<Sequence*>& candidates() const { return candidates_; }
   const StepPlan& plan() const { return plan_; }
   const Budget& budget() const { return budget_; }
 
  private:
+  // A waiting sequence that a plan may look at.
+  struct Candidate {
+    Sequence* sequence;
+    int64_t round;  // of those of its tenant, this one goes so many-th
+  };
+
   // The rows of one sequence in the step being done.
   struct StepRows {
     Sequence* sequence;
@@ -97,6 +106,7 @@ class Core {
   void Displace();
   void Admit();
   void CountOvertaken(const RequestState& admitted);
+  bool MayRunOneMore(const RequestState& request) const;
   void InsertRunning(Sequence* sequence);
   void AdmitOtherBeams(const Sequence& lead);
   void Preempt(Sequence* sequence);
@@ -114,8 +124,11 @@ class Core {
   void MakePlan();
   void LookAtRunning();
   void LookAtWaiting();
-  bool CouldDisplace(const Sequence& waiting) const;
-  bool WaitsForPrefix(const Sequence& sequence) const;
+  void LookAtSharing();
+  void PickCandidates();
+  void KeepTheFirstOfEachTenant();
+  bool WaitsForPrefix(const Sequence& sequence);
+  void ChargeTenants();
   RunningView ViewOf(const Sequence& sequence) const;
   void WishDrafts(int64_t decode_rows);
   int64_t AllowedDrafts(const Sequence& sequence) const;
@@ -157,14 +170,18 @@ class Core {
   TokenBudget token_budget_;
   DraftLength draft_length_;
 
+  Tenants tenants_;                                      // of the requests
   std::vector<std::unique_ptr<RequestState>> requests_;  // not over
   std::vector<Sequence*> running_;                       // with pages, in the order of GoesBefore
   std::vector<Sequence*> waiting_;                       // without, in the same order
+
+  int64_t turn_ = 0;  // steps that had rows for prompts
 
   // Of the step being done; members, so that their memory is used again.
   Budget budget_;
   SchedulerState state_;
   std::vector<Sequence*> candidates_;  // of state_.waiting
+  std::vector<Candidate> queue_;       // for PickCandidates
   StepPlan plan_;
   std::vector<StepRows> step_;
   std::vector<StepRows> pooled_step_;  // of these, for PutPooledLast

@@ -1,14 +1,12 @@
 #include <algorithm>
+#include <limits>
+#include <tuple>
 
 #include "engine/core.h"
 #include "kernels/attention/attention.h"
 
 namespace skald::engine {
 namespace {
-
-// Waiting sequences looked at in a step. More than are ever admitted together, few enough that
-// matching their prompts costs little beside a step.
-constexpr size_t kMaxCandidates = 16;
 
 // A wait that saves less than a page of prompt costs more than it saves.
 constexpr int64_t kLeastShared = kernels::kPageTokens;
@@ -19,10 +17,11 @@ int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
          a.tokens.begin();
 }
 
-TenantView TenantOf(const Sequence& sequence) {
-  const Request& request = sequence.request->request;
-  return {
-      .id = request.tenant, .share = request.tenant_share, .max_running = request.tenant_running};
+// Tokens of a prefix of `sequence` that are not cached, and that another sequence will compute with
+// which it has `common` tokens in common: worth waiting for?
+bool IsWorthWaiting(const Sequence& sequence, int64_t cached, int64_t common) {
+  return std::min(common, sequence.request->ReusableTokens(sequence.length())) >=
+         cached + kLeastShared;
 }
 
 // Running sequences that a waiting one will become.
@@ -35,6 +34,8 @@ int32_t PlacesOf(const Sequence& waiting) {
 
 void Core::MakePlan() {
   ResumeBeams();
+  tenants_.View(&state_.tenants);
+  state_.turn = turn_;
   LookAtRunning();
   LookAtWaiting();
   int64_t decode_rows = 0;
@@ -54,6 +55,24 @@ void Core::MakePlan() {
                      .count = planned.count - planned.drafts,
                      .samples = planned.samples,
                      .drafts = planned.drafts});
+  }
+  ChargeTenants();
+}
+
+// The plan is as good as done. Who is preempted before its rows are computed has them to its debit:
+// it gives back what it has computed since, and that is not counted either.
+void Core::ChargeTenants() {
+  if (budget_.prefill_rows > 0) ++turn_;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const StepRows& rows : step_) {
+    const bool decodes = rows.sequence->running() && rows.sequence->remaining() == 1;
+    if (decodes) continue;
+    rows.sequence->last_turn = turn_;
+    least = std::min(least, rows.sequence->request->tenant->view.used);
+  }
+  if (least != std::numeric_limits<int64_t>::max()) tenants_.Advance(least);
+  for (const StepRows& rows : step_) {
+    Tenants::Charge(rows.sequence->request->tenant, rows.count + rows.drafts);
   }
 }
 
@@ -88,7 +107,8 @@ RunningView Core::ViewOf(const Sequence& sequence) const {
           .unforked = &sequence == sequence.request->lead() ? sequence.request->unforked() : 0,
           .paused = sequence.request->paused(),
           .priority = sequence.request->priority,
-          .tenant = TenantOf(sequence),
+          .tenant = sequence.request->tenant->index,
+          .waited = turn_ - sequence.last_turn,
           .displaceable = sequence.displaced < kMaxDisplaced,
           .held = HeldRows(sequence)};
 }
@@ -102,11 +122,55 @@ void Core::LookAtRunning() {
   }
 }
 
-// True if a running sequence has to give way to `waiting`.
-bool Core::CouldDisplace(const Sequence& waiting) const {
-  return std::any_of(running_.begin(), running_.end(), [&](const Sequence* running) {
-    return running->request->priority < waiting.request->request.priority &&
-           running->displaced < kMaxDisplaced;
+// The waiting ones that could be admitted: there is a place for them, or one to be taken. Those
+// that are overtaken too often are always looked at, for nobody goes before them.
+void Core::PickCandidates() {
+  candidates_.clear();
+  queue_.clear();
+  int64_t places = limits_.max_running;
+  int32_t least_priority = std::numeric_limits<int32_t>::max();
+  for (const RunningView& running : state_.running) {
+    places -= 1 + running.unforked;
+    if (running.displaceable) least_priority = std::min(least_priority, running.priority);
+  }
+  for (Sequence* sequence : waiting_) {
+    const RequestState& request = *sequence->request;
+    // The beams of a search come back with the first of them.
+    if (request.beams && sequence != request.lead()) continue;
+    const bool displaces = request.request.priority > least_priority;
+    if (!displaces && !request.due && PlacesOf(*sequence) > places) continue;
+    if (!request.paused()) queue_.push_back({.sequence = sequence, .round = 0});
+  }
+  if (static_cast<int64_t>(queue_.size()) > kMaxWaitingViews) KeepTheFirstOfEachTenant();
+  for (const Candidate& each : queue_) candidates_.push_back(each.sequence);
+}
+
+// Each tenant shows its first, then each its second, and so on: however many wait, those of another
+// tenant are seen. What is cached of them is not known yet; so the shortest is the shortest text.
+void Core::KeepTheFirstOfEachTenant() {
+  const auto rank = [](const Candidate& each) {
+    const RequestState& request = *each.sequence->request;
+    return std::tuple(request.tenant->index, !request.due, -int64_t{request.priority},
+                      each.sequence->length(), request.id, each.sequence->index);
+  };
+  std::sort(queue_.begin(), queue_.end(),
+            [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+  for (size_t i = 1; i < queue_.size(); ++i) {
+    const bool same =
+        queue_[i].sequence->request->tenant == queue_[i - 1].sequence->request->tenant;
+    queue_[i].round = same ? queue_[i - 1].round + 1 : 0;
+  }
+  const auto key = [](const Candidate& each) {
+    const RequestState& request = *each.sequence->request;
+    return std::tuple(!request.due, each.round, request.tenant->view.used, request.id,
+                      each.sequence->index);
+  };
+  const auto last = queue_.begin() + kMaxWaitingViews;
+  std::partial_sort(queue_.begin(), last, queue_.end(),
+                    [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+  queue_.erase(last, queue_.end());
+  std::sort(queue_.begin(), queue_.end(), [](const Candidate& a, const Candidate& b) {
+    return GoesBefore(*a.sequence, *b.sequence);
   });
 }
 
@@ -114,22 +178,18 @@ bool Core::CouldDisplace(const Sequence& waiting) const {
 // Admit.
 void Core::LookAtWaiting() {
   state_.waiting.clear();
-  candidates_.clear();
   state_.available_pages = cache_.available_pages();
-  const bool full = static_cast<int64_t>(running_.size()) >= limits_.max_running;
-  for (Sequence* sequence : waiting_) {
-    if (candidates_.size() == kMaxCandidates) return;
-    if (sequence->request->paused()) continue;
-    // The beams of a search come back with the first of them.
-    if (sequence->request->beams && sequence != sequence->request->lead()) continue;
-    if (full && !CouldDisplace(*sequence)) return;
+  PickCandidates();
+  for (Sequence* sequence : candidates_) {
+    const RequestState& request = *sequence->request;
     WaitingView view = {.length = sequence->length(),
                         .sequences = PlacesOf(*sequence),
                         .waits_for_prefix = WaitsForPrefix(*sequence),
                         .held = HeldRows(*sequence),
-                        .priority = sequence->request->request.priority,
-                        .tenant = TenantOf(*sequence)};
-    candidates_.push_back(sequence);
+                        .priority = request.request.priority,
+                        .tenant = request.tenant->index,
+                        .waited = turn_ - sequence->last_turn,
+                        .due = request.due};
     if (!view.waits_for_prefix) {
       const int64_t before = cache_.available_pages();
       cache_.Acquire(sequence);
@@ -140,20 +200,38 @@ void Core::LookAtWaiting() {
     }
     state_.waiting.push_back(view);
   }
+  LookAtSharing();
 }
 
-// True if somebody ahead will compute more of this prefix than is cached now: running, or admitted
-// before it.
-bool Core::WaitsForPrefix(const Sequence& sequence) const {
-  const int64_t worth = cache_.Match(sequence) + kLeastShared;
-  const auto computes_more = [&](const Sequence* other) {
-    if (!GoesBefore(*other, sequence)) return false;
-    const int64_t common = std::min(CommonPrefix(*other, sequence),
-                                    sequence.request->ReusableTokens(sequence.length()));
-    return common >= worth && common > other->computed;
-  };
-  return std::any_of(running_.begin(), running_.end(), computes_more) ||
-         std::any_of(candidates_.begin(), candidates_.end(), computes_more);
+// Of two candidates with the same beginning one is to wait for the other, whichever is admitted
+// first.
+void Core::LookAtSharing() {
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      WaitingView& a = state_.waiting[i];
+      WaitingView& b = state_.waiting[j];
+      if (a.waits_for_prefix || b.waits_for_prefix) continue;
+      const int64_t common = CommonPrefix(*candidates_[i], *candidates_[j]);
+      if (IsWorthWaiting(*candidates_[i], a.computed, common)) a.shares_with |= uint32_t{1} << j;
+      if (IsWorthWaiting(*candidates_[j], b.computed, common)) b.shares_with |= uint32_t{1} << i;
+    }
+  }
+}
+
+// True if a running one of no lower priority will compute more of this prefix than is cached now.
+// That one then goes as if it had no more to compute than what the two have in common.
+bool Core::WaitsForPrefix(const Sequence& sequence) {
+  const int64_t cached = cache_.Match(sequence);
+  for (size_t i = 0; i < running_.size(); ++i) {
+    const Sequence& other = *running_[i];
+    if (other.request->priority < sequence.request->priority) continue;
+    const int64_t common = CommonPrefix(other, sequence);
+    if (common <= other.computed || !IsWorthWaiting(sequence, cached, common)) continue;
+    int64_t& wanted = state_.running[i].wanted_rows;
+    wanted = std::min(wanted > 0 ? wanted : common, common - other.computed);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace skald::engine

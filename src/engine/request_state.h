@@ -24,6 +24,7 @@
 #include "engine/beam_search.h"
 #include "engine/draft_length.h"
 #include "engine/pooler.h"
+#include "engine/tenants.h"
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
 #include "sampling/filters.h"
@@ -66,6 +67,7 @@ struct Sequence {
   double logprob_sum = 0;   ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
   int32_t displaced = 0;       ///< how often it gave way to a higher priority
+  int64_t last_turn = 0;       ///< of the core, in which its prompt had rows, or it lost its pages
   std::vector<TokenId> draft;  ///< guessed in this step, behind `tokens` as they were at its start
   DraftChances draft_chances;
   int64_t draft_accepted = 0;  ///< of these, leading tokens that were sampled
@@ -116,8 +118,10 @@ struct RequestState {
   double admitted_seconds = 0;
   int64_t cached_tokens = 0;  ///< found in the cache when it was admitted first
   std::optional<double> first_token_seconds;
+  Tenant* tenant = nullptr;
   int32_t priority = 0;   ///< the request's, until it has been overtaken too often
   int32_t overtaken = 0;  ///< later requests that were admitted while it waited
+  bool due = false;       ///< overtaken too often: nobody is admitted before it
   bool gone = false;      ///< nobody listens: cancel
 
   /// Leading tokens of a sequence of `length` tokens that may come from the cache: all but those

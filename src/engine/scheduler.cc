@@ -1,11 +1,14 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/check.h"
 
 namespace skald::engine {
 namespace {
+
+int32_t SequencesOf(const RunningView& running) { return 1 + running.unforked; }
 
 // What is left of a budget while a plan grows; dies with the plan.
 class PlanBuilder {
@@ -13,18 +16,23 @@ class PlanBuilder {
   PlanBuilder(const SchedulerState& state, const Budget& budget, StepPlan* plan)
       : state_(state),
         plan_(*plan),
+        prompts_(plan->prompts),
         rows_(budget.rows),
         prefill_rows_(budget.prefill_rows),
         budget_draft_rows_(budget.draft_rows),
-        places_(budget.sequences),
-        pages_(state.available_pages),
-        kept_(state.running.size()) {
+        room_({.places = budget.sequences,
+               .pages = state.available_pages,
+               .kept = state.running.size()}) {
     plan_.displaced.clear();
     plan_.admitted.clear();
     plan_.rows.clear();
+    prompts_.clear();
+    plan_.tenants = state.tenants;
+    plan_.tenant_running.assign(state.tenants.size(), 0);
     for (const RunningView& running : state.running) {
-      places_ -= SequencesOf(running);
-      pages_ -= running.pages + SequencesOf(running);
+      room_.places -= SequencesOf(running);
+      room_.pages -= running.pages + SequencesOf(running);
+      RunningOf(running.tenant) += SequencesOf(running);
     }
   }
 
@@ -32,32 +40,27 @@ class PlanBuilder {
     for (size_t i = 0; i < state_.running.size(); ++i) {
       const RunningView& running = state_.running[i];
       if (!running.decodes() || rows_ < 1) continue;
-      Add(RowSource::kRunning, i, running.computed, 1, true);
+      rows_ -= 1;
+      Charge(running.tenant, 1);
+      plan_.rows.push_back({.source = RowSource::kRunning,
+                            .index = static_cast<int32_t>(i),
+                            .first = running.computed,
+                            .count = 1,
+                            .samples = true});
     }
   }
 
-  void AddChunks() {
-    for (size_t i = 0; i < state_.running.size(); ++i) {
-      const RunningView& running = state_.running[i];
-      const int64_t left = running.length - running.computed;
-      // The last row samples, which a slow reader does not allow.
-      const int64_t held = std::max(running.held, int64_t{running.paused});
-      if (left > 1) AddChunk(RowSource::kRunning, i, running.computed, left, left - held);
-    }
-  }
-
-  void AddAdmissions() {
-    for (size_t i = 0; i < state_.waiting.size(); ++i) {
-      const WaitingView& waiting = state_.waiting[i];
-      if (waiting.waits_for_prefix) continue;
-      if (prefill_rows_ < 1) return;
-      if (!Fits(waiting) && !Displace(waiting)) return;
-      places_ -= waiting.sequences;
-      pages_ -= waiting.pages + waiting.sequences;
-      plan_.admitted.push_back(static_cast<int32_t>(i));
-      const int64_t left = waiting.length - waiting.computed;
-      AddChunk(RowSource::kWaiting, i, waiting.computed, left, left - waiting.held);
-    }
+  void AddPrompts() {
+    if (prefill_rows_ < 1) return;
+    FindPrompts();
+    AdmitDue();
+    kept_rows_ = PatientRows(std::min(prefill_rows_, rows_));
+    GiveByRank();
+    kept_rows_ = 0;
+    GiveToThePatient();
+    for (const PromptTurn& prompt : prompts_) AddRows(prompt);
+    std::sort(plan_.admitted.begin(), plan_.admitted.end());
+    std::sort(plan_.displaced.rbegin(), plan_.displaced.rend());
   }
 
   void AddDrafts() {
@@ -72,68 +75,257 @@ class PlanBuilder {
   }
 
  private:
-  static int32_t SequencesOf(const RunningView& running) { return 1 + running.unforked; }
+  // What a waiting sequence needs to be admitted. Displacing changes it; if that was not enough, it
+  // is set back.
+  struct Room {
+    int64_t places;
+    int64_t pages;
+    size_t kept;  // running sequences from here on are displaced or cannot be
+  };
 
-  bool Fits(const WaitingView& waiting) const {
-    const bool alone = plan_.displaced.size() == state_.running.size() && plan_.admitted.empty();
-    return places_ >= waiting.sequences && (alone || waiting.pages + waiting.sequences <= pages_);
+  const RunningView& RunningAt(const PromptTurn& prompt) const {
+    return state_.running[static_cast<size_t>(prompt.index)];
+  }
+  const WaitingView& WaitingAt(const PromptTurn& prompt) const {
+    return state_.waiting[static_cast<size_t>(prompt.index)];
+  }
+  bool Runs(const PromptTurn& prompt) const { return prompt.source == RowSource::kRunning; }
+  int32_t TenantOf(const PromptTurn& prompt) const {
+    return Runs(prompt) ? RunningAt(prompt).tenant : WaitingAt(prompt).tenant;
+  }
+  int64_t WaitedOf(const PromptTurn& prompt) const {
+    return Runs(prompt) ? RunningAt(prompt).waited : WaitingAt(prompt).waited;
+  }
+  int32_t& RunningOf(int32_t tenant) { return plan_.tenant_running[static_cast<size_t>(tenant)]; }
+  TenantView& Tenant(int32_t tenant) { return plan_.tenants[static_cast<size_t>(tenant)]; }
+  void Charge(int32_t tenant, int64_t rows) {
+    Tenant(tenant).used += rows * kTenantScale / Tenant(tenant).share;
   }
 
-  // Makes room for `waiting` by displacing running sequences of lower priority, the last first.
-  // False, with nothing changed that matters to what follows, if they are not enough.
-  bool Displace(const WaitingView& waiting) {
-    const size_t displaced_before = plan_.displaced.size();
-    for (; kept_ > 0 && !Fits(waiting); --kept_) {
-      const RunningView& running = state_.running[kept_ - 1];
-      if (running.priority >= waiting.priority) break;
-      if (!running.displaceable) continue;
-      plan_.displaced.push_back(static_cast<int32_t>(kept_ - 1));
-      places_ += SequencesOf(running);
-      pages_ += running.pages + SequencesOf(running) + running.freed;
+  void FindPrompts() {
+    for (size_t i = 0; i < state_.running.size(); ++i) {
+      const RunningView& running = state_.running[i];
+      const int64_t left = running.length - running.computed;
+      // The last row samples, which a slow reader does not allow.
+      const int64_t held = std::max(running.held, int64_t{running.paused});
+      if (left < 2 || left <= held) continue;
+      prompts_.push_back({.source = RowSource::kRunning,
+                          .index = static_cast<int32_t>(i),
+                          .first = running.computed,
+                          .left = left,
+                          .allowed = left - held,
+                          .has_pages = true});
     }
-    if (!Fits(waiting)) {
-      // The end of all admission: places_ and pages_ are not looked at again.
-      plan_.displaced.resize(displaced_before);
-      return false;
+    for (size_t i = 0; i < state_.waiting.size(); ++i) {
+      const WaitingView& waiting = state_.waiting[i];
+      if (waiting.waits_for_prefix) continue;
+      const int64_t left = waiting.length - waiting.computed;
+      prompts_.push_back({.source = RowSource::kWaiting,
+                          .index = static_cast<int32_t>(i),
+                          .first = waiting.computed,
+                          .left = left,
+                          .allowed = std::max<int64_t>(left - waiting.held, 0)});
     }
-    TakeRowsBack();
-    return true;
   }
 
-  // The rows of displaced sequences go to others.
-  void TakeRowsBack() {
-    std::erase_if(plan_.rows, [this](const PlannedRows& rows) {
-      const bool displaced = rows.source == RowSource::kRunning &&
-                             std::find(plan_.displaced.begin(), plan_.displaced.end(),
-                                       rows.index) != plan_.displaced.end();
-      if (!displaced) return false;
-      const RunningView& running = state_.running[static_cast<size_t>(rows.index)];
-      rows_ += rows.count;
-      if (running.length - running.computed > 1) prefill_rows_ += rows.count;
-      return true;
+  bool SeveralTenants() const {
+    return std::any_of(prompts_.begin(), prompts_.end(), [this](const PromptTurn& prompt) {
+      return TenantOf(prompt) != TenantOf(prompts_.front());
     });
   }
 
-  void AddChunk(RowSource source, size_t index, int64_t first, int64_t left, int64_t allowed) {
-    const int64_t count = std::min({allowed, rows_, prefill_rows_});
-    if (count < 1) return;
-    prefill_rows_ -= count;
-    Add(source, index, first, count, count == left);
+  // Those that were overtaken too often come before all others, and if one of them does not fit,
+  // nobody is admitted: what running ones give back is for it.
+  void AdmitDue() {
+    for (PromptTurn& prompt : prompts_) {
+      if (Runs(prompt) || !WaitingAt(prompt).due || prompt.over) continue;
+      if (Admit(&prompt) || !MayRunOneMore(WaitingAt(prompt))) continue;
+      for (PromptTurn& other : prompts_) other.over = other.over || !other.has_pages;
+      return;
+    }
   }
 
-  void Add(RowSource source, size_t index, int64_t first, int64_t count, bool samples) {
+  void GiveByRank() {
+    const int64_t go = SeveralTenants() ? RowsInAGo(prefill_rows_) : prefill_rows_;
+    while (prefill_rows_ > kept_rows_) {
+      PromptTurn* next = FirstByRank();
+      if (next == nullptr) return;
+      // Nobody is admitted who would have to wait for a row: its pages serve others until then.
+      const bool fits = next->has_pages || Fits(WaitingAt(*next));
+      if (fits && rows_ <= kept_rows_) {
+        next->passed = true;
+      } else if (next->has_pages) {
+        Give(next, go);
+      } else if (!Admit(next)) {
+        next->passed = true;
+      }  // else it has a rank among those with pages, and those may have rows again
+    }
+  }
+
+  // Behind those that go by rank, which have taken the places that there are.
+  void GiveToThePatient() {
+    while (prefill_rows_ > 0 && rows_ > 0) {
+      PromptTurn* patient = MostPatient();
+      if (patient == nullptr) return;
+      if (!patient->has_pages) TakePlace(patient);
+      Give(patient, prefill_rows_);
+    }
+  }
+
+  // Of those that can have rows at once and have none, the one that has waited longest. In every
+  // other turn those that wait for pages come first, so that neither those that run nor those that
+  // come keep the others from it.
+  PromptTurn* MostPatient() {
+    PromptTurn* found = nullptr;
+    const bool waiting_first = state_.turn % 2 == 1;
+    const auto key = [&](const PromptTurn& prompt) {
+      return std::tuple(prompt.given > 0, Runs(prompt) == waiting_first, -WaitedOf(prompt),
+                        RankOf(prompt));
+    };
+    for (PromptTurn& prompt : prompts_) {
+      if (prompt.over || (!prompt.has_pages && !Fits(WaitingAt(prompt)))) continue;
+      if (found == nullptr || key(prompt) < key(*found)) found = &prompt;
+    }
+    return found;
+  }
+
+  // Rows that somebody who may have less to compute waits for.
+  int64_t WantedRows(const PromptTurn& prompt) const {
+    return Runs(prompt) ? RunningAt(prompt).wanted_rows - prompt.given : 0;
+  }
+
+  // Smaller goes first.
+  std::tuple<int64_t, int64_t, int64_t, bool, int32_t> RankOf(const PromptTurn& prompt) const {
+    const int64_t used = plan_.tenants[static_cast<size_t>(TenantOf(prompt))].used;
+    int64_t priority = 0;
+    int64_t left = prompt.left - prompt.given;
+    if (Runs(prompt)) {
+      priority = RunningAt(prompt).priority;
+      if (const int64_t wanted = WantedRows(prompt); wanted > 0) left = std::min(left, wanted);
+    } else {
+      priority = WaitingAt(prompt).priority;
+    }
+    return {used, -priority, left, !Runs(prompt), prompt.index};
+  }
+
+  PromptTurn* FirstByRank() {
+    PromptTurn* first = nullptr;
+    for (PromptTurn& prompt : prompts_) {
+      if (prompt.over || prompt.passed) continue;
+      if (first == nullptr || RankOf(prompt) < RankOf(*first)) first = &prompt;
+    }
+    return first;
+  }
+
+  // Up to `most` rows.
+  void Give(PromptTurn* prompt, int64_t most) {
+    int64_t count = std::min(
+        {most, rows_ - kept_rows_, prefill_rows_ - kept_rows_, prompt->allowed - prompt->given});
+    if (const int64_t wanted = WantedRows(*prompt); wanted > 0) count = std::min(count, wanted);
+    prompt->given += count;
+    prompt->over = prompt->given == prompt->allowed;
+    prefill_rows_ -= count;
     rows_ -= count;
-    plan_.rows.push_back({source, static_cast<int32_t>(index), first, count, samples});
+    Charge(TenantOf(*prompt), count);
+  }
+
+  void AddRows(const PromptTurn& prompt) {
+    if (prompt.given == 0) return;
+    plan_.rows.push_back({.source = prompt.source,
+                          .index = prompt.index,
+                          .first = prompt.first,
+                          .count = prompt.given,
+                          .samples = prompt.given == prompt.left});
+  }
+
+  // One request of a tenant may always run: its bound may have shrunk since it was submitted.
+  bool MayRunOneMore(const WaitingView& waiting) {
+    const int32_t most = Tenant(waiting.tenant).max_running;
+    const int32_t running = RunningOf(waiting.tenant);
+    return most == 0 || running == 0 || running + waiting.sequences <= most;
+  }
+
+  bool Fits(const WaitingView& waiting) {
+    const bool alone = plan_.displaced.size() == state_.running.size() && plan_.admitted.empty();
+    return MayRunOneMore(waiting) && room_.places >= waiting.sequences &&
+           (alone || waiting.pages + waiting.sequences <= room_.pages);
+  }
+
+  bool Admit(PromptTurn* prompt) {
+    const WaitingView& waiting = WaitingAt(*prompt);
+    if (!Fits(waiting) && !Displace(waiting)) return false;
+    TakePlace(prompt);
+    return true;
+  }
+
+  void TakePlace(PromptTurn* prompt) {
+    const WaitingView& waiting = WaitingAt(*prompt);
+    room_.places -= waiting.sequences;
+    room_.pages -= waiting.pages + waiting.sequences;
+    RunningOf(waiting.tenant) += waiting.sequences;
+    prompt->has_pages = true;
+    plan_.admitted.push_back(prompt->index);
+    // Who would compute the same prefix waits for it.
+    for (PromptTurn& other : prompts_) {
+      if (other.has_pages) continue;
+      other.over = other.over || ((WaitingAt(other).shares_with >> prompt->index) & 1) != 0;
+    }
+  }
+
+  // Makes room for `waiting` by displacing running sequences of lower priority, the last first.
+  // False, with nothing changed, if they are not enough.
+  bool Displace(const WaitingView& waiting) {
+    if (!MayRunOneMore(waiting)) return false;
+    const Room before = room_;
+    const size_t displaced_before = plan_.displaced.size();
+    for (; room_.kept > 0 && !Fits(waiting); --room_.kept) {
+      const RunningView& running = state_.running[room_.kept - 1];
+      if (running.priority >= waiting.priority) break;
+      if (!running.displaceable) continue;
+      plan_.displaced.push_back(static_cast<int32_t>(room_.kept - 1));
+      room_.places += SequencesOf(running);
+      room_.pages += running.pages + SequencesOf(running) + running.freed;
+    }
+    if (!Fits(waiting)) {
+      room_ = before;
+      plan_.displaced.resize(displaced_before);
+      return false;
+    }
+    for (size_t i = displaced_before; i < plan_.displaced.size(); ++i) {
+      TakeRowsBack(plan_.displaced[i]);
+    }
+    // There are rows again, and perhaps more room than it takes.
+    for (PromptTurn& prompt : prompts_) prompt.passed = false;
+    return true;
+  }
+
+  // The rows of a displaced sequence go to others.
+  void TakeRowsBack(int32_t index) {
+    const RunningView& running = state_.running[static_cast<size_t>(index)];
+    RunningOf(running.tenant) -= SequencesOf(running);
+    const size_t decodes = std::erase_if(plan_.rows, [&](const PlannedRows& rows) {
+      return rows.source == RowSource::kRunning && rows.index == index;
+    });
+    rows_ += static_cast<int64_t>(decodes);
+    Charge(running.tenant, -static_cast<int64_t>(decodes));
+    for (PromptTurn& prompt : prompts_) {
+      if (!Runs(prompt) || prompt.index != index) continue;
+      Charge(running.tenant, -prompt.given);
+      rows_ += prompt.given;
+      prefill_rows_ += prompt.given;
+      prompt.given = 0;
+      prompt.over = true;
+    }
   }
 
   const SchedulerState& state_;
   StepPlan& plan_;
+  std::vector<PromptTurn>& prompts_;
   int64_t rows_;
   int64_t prefill_rows_;
+  int64_t kept_rows_ = 0;  // of both, for the patient
   const int64_t budget_draft_rows_;
-  int64_t places_;
-  int64_t pages_;
-  size_t kept_;  // running sequences from here on are displaced or cannot be
+  Room room_;
 };
 
 }  // namespace
@@ -141,8 +333,7 @@ class PlanBuilder {
 void Scheduler::Plan(const SchedulerState& state, const Budget& budget, StepPlan* plan) const {
   PlanBuilder builder(state, budget, plan);
   builder.AddDecodes();
-  builder.AddChunks();
-  builder.AddAdmissions();
+  builder.AddPrompts();
   builder.AddDrafts();
 }
 

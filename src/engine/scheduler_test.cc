@@ -35,21 +35,137 @@ TEST(Scheduler, DecodeGoesFirstThenChunksThenAdmissions) {
             "waiting 0 [32, 40) samples");
 }
 
-TEST(Scheduler, PromptsAreCutToTheBudgetOldestFirst) {
-  const SchedulerState state = {.running = {Running(9, 1), Running(0, 40), Running(5, 40)}};
+// Nine tenths to the shortest, the rest to who waits.
+TEST(Scheduler, ThePromptWithTheFewestRowsLeftGoesFirst) {
+  const SchedulerState state = {.running = {Running(9, 1), Running(0, 90), Running(5, 40)}};
   EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 50, .sequences = 8}),
-            "running 0 [9, 10) samples; running 1 [0, 40) samples; running 2 [5, 15)");
+            "running 0 [9, 10) samples; running 1 [0, 10); running 2 [5, 45) samples");
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 30, .sequences = 8}),
+            "running 0 [9, 10) samples; running 1 [0, 3); running 2 [5, 32)");
   EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 0, .sequences = 8}),
             "running 0 [9, 10) samples");
   EXPECT_EQ(Plan(state, {.rows = 11, .prefill_rows = 50, .sequences = 8}),
-            "running 0 [9, 10) samples; running 1 [0, 10)");
+            "running 0 [9, 10) samples; running 1 [0, 1); running 2 [5, 14)");
 }
 
-TEST(Scheduler, TheFirstThatDoesNotFitEndsTheAdmission) {
-  const SchedulerState state = {.running = {Running(9, 1)},
-                                .waiting = {Waiting(0, 4, 1), Waiting(0, 90, 9), Waiting(0, 4, 1)},
-                                .available_pages = 8};
-  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 10) samples; waiting 0 [0, 4) samples");
+// What the old order did: the newcomer got nothing until all four were done.
+TEST(Scheduler, AShortNewcomerDoesNotWaitForLongPrompts) {
+  SchedulerState state = {.running = {Running(512, 29488), Running(0, 30000), Running(0, 30000)},
+                          .waiting = {Waiting(0, 31, 1)},
+                          .available_pages = 9000};
+  const Budget budget = {.rows = 512, .prefill_rows = 512, .sequences = 16};
+  EXPECT_EQ(Plan(state, budget),
+            "running 0 [512, 942); running 1 [0, 51); waiting 0 [0, 31) samples");
+  // Nor one of low priority, which is among the patient in the next turn.
+  state.waiting[0].priority = -1000;
+  EXPECT_EQ(Plan(state, budget), "running 0 [512, 973); running 1 [0, 51)");
+  state.turn = 1;
+  EXPECT_EQ(Plan(state, budget),
+            "running 0 [512, 973); running 1 [0, 20); waiting 0 [0, 31) samples");
+}
+
+TEST(Scheduler, PriorityGoesBeforeLength) {
+  SchedulerState state = {.running = {Running(0, 40), Running(0, 400)}};
+  state.running[1].priority = 1;
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 100, .sequences = 8}),
+            "running 0 [0, 10); running 1 [0, 90)");
+}
+
+// A row in ten to who has waited longest, so that each of R prompts has one in 2 R turns.
+TEST(Scheduler, ThePatientTakeTurns) {
+  SchedulerState state = {.running = {Running(0, 10), Running(0, 80), Running(0, 70)},
+                          .waiting = {Waiting(0, 90, 1), Waiting(0, 95, 1)},
+                          .available_pages = 100};
+  state.running[1].waited = 3;
+  state.running[2].waited = 4;
+  state.waiting[0].waited = 9;
+  state.waiting[1].waited = 12;
+  const Budget budget = {.rows = 10, .prefill_rows = 10, .sequences = 8};
+  EXPECT_EQ(Plan(state, budget), "running 0 [0, 9); running 2 [0, 1)");
+  state.turn = 1;
+  EXPECT_EQ(Plan(state, budget), "running 0 [0, 9); waiting 1 [0, 1)");
+  // One that does not fit is not patient.
+  state.waiting[1].sequences = 99;
+  EXPECT_EQ(Plan(state, budget), "running 0 [0, 9); waiting 0 [0, 1)");
+}
+
+TEST(Scheduler, TheTenantThatHasUsedLeastGoesFirst) {
+  SchedulerState state = {.running = {Running(0, 30), Running(0, 300)},
+                          .tenants = {{.used = 64 * kTenantScale}, {}}};
+  state.running[1].tenant = 1;
+  const Budget budget = {.rows = 100, .prefill_rows = 100, .sequences = 8};
+  EXPECT_EQ(Plan(state, budget), "running 0 [0, 16); running 1 [0, 84)");
+  // Of twice the share, it gets twice the rows.
+  state.tenants = {{.share = 2}, {}};
+  state.running[0] = Running(0, 600);
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 96, .sequences = 8}),
+            "running 0 [0, 64); running 1 [0, 32)");
+  // Its streams count too.
+  state = {.running = {Running(0, 300), Running(0, 300)}, .tenants = {{}, {}}};
+  state.running[1].tenant = 1;
+  for (int i = 0; i < 40; ++i) state.running.push_back(Running(9, 1));
+  StepPlan plan;
+  Scheduler().Plan(state, {.rows = 1000, .prefill_rows = 48, .sequences = 99}, &plan);
+  EXPECT_EQ(plan.rows[plan.rows.size() - 2].count, 4);
+  EXPECT_EQ(plan.rows.back().count, 44);
+}
+
+TEST(Scheduler, ATenantRunsNoMoreThanItsBoundAndDelaysNobody) {
+  SchedulerState state = {.running = {Running(9, 1)},
+                          .waiting = {Waiting(0, 4, 1), Waiting(0, 5, 1)},
+                          .available_pages = 100,
+                          .tenants = {{.max_running = 1}, {}}};
+  state.waiting[0].due = true;
+  state.waiting[1].tenant = 1;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 10) samples; waiting 1 [0, 5) samples");
+  // One request may always run.
+  state.running[0].tenant = 1;
+  state.waiting[0].sequences = 2;
+  EXPECT_EQ(Plan(state, kAmple),
+            "running 0 [9, 10) samples; waiting 0 [0, 4) samples; waiting 1 [0, 5) samples");
+}
+
+TEST(Scheduler, OneThatDoesNotFitIsPassedOverUntilItIsDue) {
+  SchedulerState state = {.running = {Running(9, 1)},
+                          .waiting = {Waiting(0, 4, 1), Waiting(0, 90, 9), Waiting(0, 4, 1)},
+                          .available_pages = 8};
+  EXPECT_EQ(Plan(state, kAmple),
+            "running 0 [9, 10) samples; waiting 0 [0, 4) samples; waiting 2 [0, 4) samples");
+  state.waiting[1].due = true;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 10) samples");
+  state.available_pages = 12;
+  EXPECT_EQ(Plan(state, kAmple), "running 0 [9, 10) samples; waiting 1 [0, 90) samples");
+}
+
+// A place is free, and the first in the queue needs four.
+TEST(Scheduler, FreePlacesAreNotKeptForOneThatNeedsMore) {
+  SchedulerState state = {.running = {Running(9, 1)},
+                          .waiting = {Waiting(0, 4, 1), Waiting(0, 9, 1)},
+                          .available_pages = 100};
+  state.waiting[0].sequences = 4;
+  EXPECT_EQ(Plan(state, {.rows = 99, .prefill_rows = 99, .sequences = 4}),
+            "running 0 [9, 10) samples; waiting 1 [0, 9) samples");
+}
+
+// Whoever is admitted first, the other one shares what it computes.
+TEST(Scheduler, OneOfTwoWithTheSameBeginningWaits) {
+  SchedulerState state = {.waiting = {Waiting(0, 90, 3), Waiting(0, 80, 3)}, .available_pages = 99};
+  state.waiting[0].shares_with = 2;
+  state.waiting[1].shares_with = 1;
+  EXPECT_EQ(Plan(state, kAmple), "waiting 1 [0, 80) samples");
+  state.available_pages = 0;
+  state.waiting[1].pages = 9;
+  state.waiting[1].sequences = 101;
+  EXPECT_EQ(Plan(state, kAmple), "waiting 0 [0, 90) samples");
+}
+
+// The short one waits for the long one, which computes the 50 tokens they share as if it had no
+// more to do.
+TEST(Scheduler, APrefixThatOthersWaitForGoesFirst) {
+  SchedulerState state = {.running = {Running(0, 60), Running(0, 400)}};
+  state.running[1].wanted_rows = 50;
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 60, .sequences = 8}),
+            "running 0 [0, 10); running 1 [0, 50)");
 }
 
 // A sequence of the request that has pages, those of the others not yet forked, and what else.

@@ -8,12 +8,16 @@
 
 namespace skald::engine {
 
-/// Whose a sequence is (skald/request.h).
+/// A tenant (skald/request.h) as the scheduler sees it.
 struct TenantView {
-  int64_t id = 0;
   int32_t share = 1;
   int32_t max_running = 0;  ///< sequences; 0 = no bound but the budget's
+  int64_t used = 0;         ///< rows so far, times kTenantScale / share
 };
+
+/// A row of a tenant of share 1, in TenantView::used. Divisible by most shares; 2^63 of it are more
+/// rows than a machine computes in a thousand years.
+inline constexpr int64_t kTenantScale = 5040;
 
 /// A running sequence as the scheduler sees it.
 struct RunningView {
@@ -23,7 +27,9 @@ struct RunningView {
   int32_t unforked = 0;  ///< further sequences that come when its prompt is computed
   bool paused = false;   ///< no token may be sampled
   int32_t priority = 0;
-  TenantView tenant = {};
+  int32_t tenant = 0;        ///< in SchedulerState::tenants
+  int64_t waited = 0;        ///< turns since it last had rows of its prompt
+  int64_t wanted_rows = 0;   ///< so many of its next rows are a prefix that a waiting one wants
   int64_t freed = 0;         ///< pages that others could have if it were preempted
   bool displaceable = true;  ///< it has not been displaced kMaxDisplaced times
   int64_t drafts = 0;        ///< tokens it would have guessed, in a step that decodes it
@@ -38,17 +44,25 @@ struct WaitingView {
   int64_t length = 0;     ///< tokens
   int64_t pages = 0;      ///< pages that are free or evictable now and would not be afterwards
   int32_t sequences = 1;  ///< running sequences it will become
-  bool waits_for_prefix = false;  ///< somebody ahead is computing more of its prefix
+  bool waits_for_prefix = false;  ///< a running one is computing more of its prefix
+  uint32_t shares_with = 0;       ///< bit i: waiting sequence i would compute more of its prefix
   int64_t held = 0;               ///< so many of its last rows are not to be computed yet
   int32_t priority = 0;
-  TenantView tenant = {};
+  int32_t tenant = 0;  ///< in SchedulerState::tenants
+  int64_t waited = 0;  ///< turns since it came, or lost its pages
+  bool due = false;    ///< overtaken too often: goes before all, and nobody passes it
 };
+
+/// Most waiting sequences that a plan looks at: bits of WaitingView::shares_with.
+inline constexpr int64_t kMaxWaitingViews = 16;
 
 /// Everything a plan depends on. Both lists in the order of GoesBefore.
 struct SchedulerState {
   std::vector<RunningView> running = {};
-  std::vector<WaitingView> waiting = {};  ///< the first of the queue; paused requests left out
+  std::vector<WaitingView> waiting = {};  ///< kMaxWaitingViews of the queue, none that is paused
   int64_t available_pages = 0;            ///< free or evictable
+  std::vector<TenantView> tenants = {TenantView{}};
+  int64_t turn = 0;  ///< steps that had rows for prompts so far
 };
 
 /// The limits of a step.
@@ -73,12 +87,29 @@ struct PlannedRows {
   friend bool operator==(const PlannedRows&, const PlannedRows&) = default;
 };
 
+/// A prompt that rows of a step can go to.
+struct PromptTurn {
+  RowSource source = RowSource::kRunning;
+  int32_t index = 0;       ///< in that list of the SchedulerState
+  int64_t first = 0;       ///< position of its first row
+  int64_t left = 0;        ///< rows until it samples
+  int64_t allowed = 0;     ///< of these, rows that it may have now
+  int64_t given = 0;       ///< of these, rows that it has
+  bool has_pages = false;  ///< it runs, or is admitted by this plan
+  bool passed = false;     ///< it gets no more by rank
+  bool over = false;       ///< it gets no more
+};
+
 struct StepPlan {
   /// Indices of running sequences that are preempted for admitted ones of higher priority,
   /// descending.
   std::vector<int32_t> displaced;
   std::vector<int32_t> admitted;  ///< indices of waiting sequences that get pages, ascending
-  std::vector<PlannedRows> rows;  ///< decode rows, then prefill chunks of running, then of admitted
+  std::vector<PlannedRows> rows;  ///< decode rows, then chunks of prompts
+  /// What the scheduler works with, kept so that its memory is used again.
+  std::vector<PromptTurn> prompts;
+  std::vector<TenantView> tenants;
+  std::vector<int32_t> tenant_running;
 
   int64_t row_count() const;
   /// "displaced 3; running 0 [12, 13) samples; waiting 2 [96, 128)": for people, tests and the

@@ -1,7 +1,7 @@
 #include "engine/token_budget.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <bit>
 
 namespace skald::engine {
 namespace {
@@ -18,37 +18,55 @@ void Blend(double measured, double* estimate) {
 TokenBudget::TokenBudget(int64_t max_rows, double target_seconds)
     : max_rows_(max_rows), target_seconds_(target_seconds) {}
 
-bool TokenBudget::MustMeasure(int64_t decode_rows) const {
-  // A quarter more or fewer rows: the time has changed by less than that.
-  const bool similar = std::abs(decode_rows - measured_rows_) * 4 <= measured_rows_;
-  return !similar || steps_since_ >= kStepsBetweenMeasures;
+// 1, 2, 3, 4, 5, 6, 7, 8 to 9, 10 to 11, 12 to 13, 14 to 15, 16 to 19, ...: numbers of a class
+// differ by less than a quarter, and so do their times.
+size_t TokenBudget::ClassOf(int64_t decode_rows) {
+  const auto rows = static_cast<uint64_t>(decode_rows);
+  const auto top = static_cast<size_t>(std::bit_width(rows)) - 1;
+  if (top < 2) return rows;
+  return 4 * top + ((rows >> (top - 2)) & 3);
+}
+
+// As measured; of a class never measured, as of the nearest one below it, else above. 0 if none is.
+double TokenBudget::DecodeSeconds(int64_t decode_rows) const {
+  const size_t wanted = ClassOf(decode_rows);
+  for (size_t below = wanted + 1; below > 0; --below) {
+    if (decode_[below - 1].seconds > 0) return decode_[below - 1].seconds;
+  }
+  for (size_t above = wanted; above < kClasses; ++above) {
+    if (decode_[above].seconds > 0) return decode_[above].seconds;
+  }
+  return 0;
 }
 
 int64_t TokenBudget::PrefillRows(int64_t decode_rows) const {
   if (decode_rows == 0) return max_rows_;
-  if (MustMeasure(decode_rows)) return 0;
+  const Decode& known = decode_[ClassOf(decode_rows)];
+  const bool must_measure = known.seconds <= 0 || known.steps_since >= kStepsBetweenMeasures;
+  if (must_measure && !has_measured_) return 0;
   const int64_t least = std::min(kLeastRows, max_rows_);
-  if (row_seconds_ <= 0) return least;
-  const double target = target_seconds_ > 0 ? target_seconds_ : kStretch * decode_seconds_;
-  const double rows = (target - decode_seconds_) / row_seconds_;
+  const double decode_seconds = DecodeSeconds(decode_rows);
+  if (row_seconds_ <= 0 || decode_seconds <= 0) return least;
+  const double target = target_seconds_ > 0 ? target_seconds_ : kStretch * decode_seconds;
+  const double rows = (target - decode_seconds) / row_seconds_;
   if (rows >= static_cast<double>(max_rows_)) return max_rows_;
   return std::max(least, static_cast<int64_t>(rows));
 }
 
 void TokenBudget::Observe(int64_t decode_rows, int64_t prefill_rows, double seconds) {
-  if (seconds <= 0) return;
+  has_measured_ = prefill_rows == 0;
+  if (seconds <= 0 || decode_rows + prefill_rows == 0) return;
+  Decode& known = decode_[ClassOf(decode_rows)];
   if (prefill_rows == 0) {
-    if (MustMeasure(decode_rows) && steps_since_ < kStepsBetweenMeasures) decode_seconds_ = 0;
-    Blend(seconds, &decode_seconds_);
-    measured_rows_ = decode_rows;
-    steps_since_ = 0;
+    Blend(seconds, &known.seconds);
+    known.steps_since = 0;
     return;
   }
   const auto rows = static_cast<double>(prefill_rows);
   if (decode_rows == 0) return Blend(seconds / rows, &row_seconds_);
-  ++steps_since_;
+  ++known.steps_since;
   // A row costs something: a thousandth of the step, whatever noise says.
-  Blend(std::max(seconds - decode_seconds_, seconds / 1000) / rows, &row_seconds_);
+  Blend(std::max(seconds - DecodeSeconds(decode_rows), seconds / 1000) / rows, &row_seconds_);
 }
 
 }  // namespace skald::engine

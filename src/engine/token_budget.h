@@ -6,8 +6,14 @@
 /// alone, a prompt whose rows become dearer with its length would pass for slower decode, the
 /// target would follow, and streams would slow down without bound. The result shapes steps; answers
 /// do not depend on it (docs/numerics.md).
+///
+/// What was measured is kept for each number of decode rows, to a quarter: readers of different
+/// speed make the number change in every step, and a budget that knew only the last one measured
+/// again and again, and no prompt got on.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace skald::engine {
@@ -28,20 +34,28 @@ class TokenBudget {
   static constexpr int64_t kStepsBetweenMeasures = 32;
 
   /// Prompt rows for a step with so many decode rows; all there are if it has none; none if decode
-  /// must be measured, which never happens twice in a row with the same decode rows.
+  /// must be measured, which never happens twice in a row, whatever the decode rows.
   int64_t PrefillRows(int64_t decode_rows) const;
 
   /// A step took `seconds`.
   void Observe(int64_t decode_rows, int64_t prefill_rows, double seconds);
 
  private:
-  bool MustMeasure(int64_t decode_rows) const;
+  // What a step of about so many decode rows takes without prompt rows.
+  struct Decode {
+    double seconds = 0;       // 0 = never measured
+    int64_t steps_since = 0;  // with prompt rows
+  };
+  // Four for each power of two of a count of rows.
+  static constexpr size_t kClasses = 4 * 64;
+
+  static size_t ClassOf(int64_t decode_rows);
+  double DecodeSeconds(int64_t decode_rows) const;
 
   int64_t max_rows_;
   double target_seconds_;
-  double decode_seconds_ = 0;  // of a step with measured_rows_ decode rows alone
-  int64_t measured_rows_ = 0;  // 0 = decode was never measured
-  int64_t steps_since_ = 0;    // with prompt rows, since then
+  std::array<Decode, kClasses> decode_ = {};
+  bool has_measured_ = false;  // the last step had no prompt rows
   double row_seconds_ = 0;     // of one prefill row; 0 = not known yet
 };
 

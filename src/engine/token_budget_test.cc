@@ -30,13 +30,52 @@ TEST(TokenBudget, MeasuresDecodeAloneThenIsCareful) {
   EXPECT_EQ(tiny.PrefillRows(1), 3);
 }
 
-TEST(TokenBudget, MeasuresAgainWhenManyMoreOrFewerDecode) {
+TEST(TokenBudget, MeasuresWhenManyMoreOrFewerDecode) {
   TokenBudget budget(512, 0);
   budget.Observe(8, 0, 0.1);
-  EXPECT_NE(budget.PrefillRows(10), 0);
-  EXPECT_EQ(budget.PrefillRows(11), 0);
-  EXPECT_NE(budget.PrefillRows(6), 0);
-  EXPECT_EQ(budget.PrefillRows(5), 0);
+  budget.Observe(8, 4, 0.1);
+  EXPECT_NE(budget.PrefillRows(9), 0);
+  EXPECT_EQ(budget.PrefillRows(10), 0);
+  EXPECT_EQ(budget.PrefillRows(7), 0);
+  // And knows what it has measured before.
+  budget.Observe(16, 0, 0.1);
+  budget.Observe(16, 4, 0.1);
+  EXPECT_NE(budget.PrefillRows(8), 0);
+}
+
+TEST(TokenBudget, KeepsTheLargestCounts) {
+  TokenBudget budget(512, 0);
+  budget.Observe(int64_t{1} << 62, 0, 0.1);
+  EXPECT_NE(budget.PrefillRows((int64_t{1} << 62) + 1), 0);
+}
+
+// A reader that takes an event in every other step: one stream decodes, two, one, two. A prompt
+// beside them got nothing.
+TEST(TokenBudget, PromptsGetOnWhereTheNumberOfStreamsFlickers) {
+  for (const int64_t period : {2, 3, 7}) {
+    TokenBudget budget(512, 0);
+    int64_t computed = 0;
+    for (int64_t step = 0; step < 100; ++step) {
+      const int64_t streams = 1 + step % period;
+      const int64_t rows = budget.PrefillRows(streams);
+      computed += rows;
+      budget.Observe(streams, rows, 0.01 + 0.001 * static_cast<double>(streams + rows));
+    }
+    EXPECT_GE(computed, 500) << "period " << period;
+  }
+}
+
+// However the streams come and go, every other step has rows for prompts.
+TEST(TokenBudget, NeverMeasuresTwiceInARow) {
+  TokenBudget budget(512, 0);
+  bool has_measured = false;
+  for (int64_t step = 0; step < 10000; ++step) {
+    const int64_t streams = 1 + step * step % 97;
+    const int64_t rows = budget.PrefillRows(streams);
+    ASSERT_FALSE(rows == 0 && has_measured) << "step " << step;
+    has_measured = rows == 0;
+    budget.Observe(streams, rows, 0.01);
+  }
 }
 
 TEST(TokenBudget, MeasuresAgainNowAndThen) {

@@ -54,6 +54,14 @@ enum class Fault : uint8_t {
   kBeamKeepsPages,
   kEqualDisplaced,
   kDisplacedWithoutEnd,
+  kDueIgnored,
+  kPromptsReversed,
+  kPatienceLost,
+  kSharesIgnored,
+  kTenantBoundIgnored,
+  kGuessesLeftOut,
+  kEvictsAll,
+  kScoreOfOtherBeam,
 };
 
 struct FaultName {
@@ -98,7 +106,7 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kDecodeLast, "prompts go before decode"},
     FaultName{Fault::kPlanOverBudget, "a step has more rows than its budget"},
     FaultName{Fault::kPlacesIgnored, "more sequences run than allowed"},
-    FaultName{Fault::kOvertaking, "small requests overtake one that does not fit"},
+    FaultName{Fault::kOvertaking, "the first in the queue is passed over though it fits"},
     FaultName{Fault::kPreemptedForgotten, "a preempted sequence is never resumed"},
     FaultName{Fault::kStaleAfterRejection, "the position of a rejected draft stays as it was"},
     FaultName{Fault::kDraftBelieved, "a draft is believed unchecked"},
@@ -107,6 +115,14 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kBeamKeepsPages, "a beam goes on with another's tokens in its own pages"},
     FaultName{Fault::kEqualDisplaced, "an equal priority displaces"},
     FaultName{Fault::kDisplacedWithoutEnd, "a sequence is displaced without end"},
+    FaultName{Fault::kDueIgnored, "one that does not fit is overtaken without end"},
+    FaultName{Fault::kPromptsReversed, "prompts are computed in reverse order"},
+    FaultName{Fault::kPatienceLost, "nobody knows who has waited longest"},
+    FaultName{Fault::kSharesIgnored, "what a tenant has used is forgotten"},
+    FaultName{Fault::kTenantBoundIgnored, "a tenant runs more than its bound"},
+    FaultName{Fault::kGuessesLeftOut, "guesses are dropped though there are rows"},
+    FaultName{Fault::kEvictsAll, "an eviction empties the whole cache"},
+    FaultName{Fault::kScoreOfOtherBeam, "the second best beam has the score of the best"},
 };
 
 }  // namespace skald::sim

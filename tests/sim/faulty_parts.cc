@@ -1,6 +1,7 @@
 #include "sim/faulty_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/attention/attention.h"
 
@@ -92,6 +93,20 @@ void FaultyCache::ForkInto(Sequence* lead, Sequence* fork) {
   fork->tokens.assign(lead->tokens.begin(), lead->tokens.end());
 }
 
+bool FaultyCache::PrepareWrite(Sequence* sequence, int64_t count,
+                               std::vector<kv::PageCopy>* copies) {
+  const int64_t evicted = evicted_count();
+  if (fault_ == Fault::kEvictsAll && PagesToWrite(*sequence, count) > pool_.free_count()) {
+    Evict(pool_.total_count());
+  }
+  const bool prepared = CacheManager::PrepareWrite(sequence, count, copies);
+  // One page may be left: what is evicted may have been the tree's part of a shared page, which
+  // then need not be copied.
+  const bool left_over = evicted_count() > evicted && pool_.free_count() > 1;
+  if (prepared && left_over) wrong_ = "more is evicted than is needed";
+  return prepared;
+}
+
 Result<engine::ChosenToken> FaultyChooser::Choose(const Sequence& sequence,
                                                   std::span<const float> logits) {
   const Client& client = workload_.clients[static_cast<size_t>(sequence.request->id)];
@@ -136,6 +151,54 @@ std::optional<FinishReason> FaultyChooser::EndOf(const Sequence& sequence) const
   return end;
 }
 
+namespace {
+
+bool IsOfState(Fault fault) {
+  return fault == Fault::kDueIgnored || fault == Fault::kPatienceLost ||
+         fault == Fault::kSharesIgnored || fault == Fault::kTenantBoundIgnored;
+}
+
+// Rows of the first of two prompts of a tenant go to the second, which has more left.
+void GiveToTheLongest(const engine::SchedulerState& state, engine::StepPlan* plan) {
+  using engine::PlannedRows;
+  const auto view = [&](const PlannedRows& rows) -> const engine::RunningView& {
+    return state.running[static_cast<size_t>(rows.index)];
+  };
+  const auto left = [&](const PlannedRows& rows) { return view(rows).length - rows.first; };
+  const auto is_prompt = [&](const PlannedRows& rows) {
+    return rows.source == engine::RowSource::kRunning && left(rows) > 1 && !view(rows).paused &&
+           view(rows).held == 0;
+  };
+  for (PlannedRows& first : plan->rows) {
+    for (PlannedRows& second : plan->rows) {
+      if (!is_prompt(first) || !is_prompt(second) || left(first) >= left(second)) continue;
+      if (view(first).tenant != view(second).tenant) continue;
+      const int64_t moved = std::min(first.count - 1, left(second) - second.count);
+      first.count -= moved;
+      second.count += moved;
+      for (PlannedRows* rows : {&first, &second}) rows->samples = rows->count == left(*rows);
+    }
+  }
+}
+
+}  // namespace
+
+engine::SchedulerState FaultyScheduler::Mistaken(const engine::SchedulerState& state) const {
+  engine::SchedulerState mistaken = state;
+  for (engine::RunningView& running : mistaken.running) {
+    if (fault_ == Fault::kPatienceLost) running.waited = 0;
+  }
+  for (engine::WaitingView& waiting : mistaken.waiting) {
+    if (fault_ == Fault::kPatienceLost) waiting.waited = 0;
+    if (fault_ == Fault::kDueIgnored) waiting.due = false;
+  }
+  for (engine::TenantView& tenant : mistaken.tenants) {
+    if (fault_ == Fault::kSharesIgnored) tenant.used = 0;
+    if (fault_ == Fault::kTenantBoundIgnored) tenant.max_running = 0;
+  }
+  return mistaken;
+}
+
 void FaultyScheduler::Plan(const engine::SchedulerState& state, const engine::Budget& budget,
                            engine::StepPlan* plan) const {
   engine::Budget changed = budget;
@@ -156,7 +219,12 @@ void FaultyScheduler::Plan(const engine::SchedulerState& state, const engine::Bu
     }
     return Scheduler::Plan(mistaken, changed, plan);
   }
+  if (IsOfState(fault_)) return Scheduler::Plan(Mistaken(state), changed, plan);
   Scheduler::Plan(state, changed, plan);
+  if (fault_ == Fault::kPromptsReversed) GiveToTheLongest(state, plan);
+  if (fault_ == Fault::kGuessesLeftOut) {
+    for (engine::PlannedRows& rows : plan->rows) rows.count -= std::exchange(rows.drafts, 0);
+  }
   const auto drop = [&](auto&& is_dropped) { std::erase_if(plan->rows, is_dropped); };
   if (fault_ == Fault::kDecodeLast) {
     const bool prompts = std::any_of(plan->rows.begin(), plan->rows.end(),

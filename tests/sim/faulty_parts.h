@@ -1,6 +1,8 @@
 /// The engine's parts with a fault planted: each does what its base class does, but for one thing.
 #pragma once
 
+#include <string>
+
 #include "engine/cache_manager.h"
 #include "engine/scheduler.h"
 #include "engine/token_chooser.h"
@@ -19,11 +21,17 @@ class FaultyCache : public engine::CacheManager {
   std::unique_ptr<engine::Sequence> Fork(engine::Sequence* lead, int32_t index,
                                          int64_t context) override;
   void ForkInto(engine::Sequence* lead, engine::Sequence* fork) override;
+  bool PrepareWrite(engine::Sequence* sequence, int64_t count,
+                    std::vector<kv::PageCopy>* copies) override;
+
+  /// Empty, or what was wrong with what it was asked so far.
+  const std::string& wrong() const { return wrong_; }
 
  private:
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);
 
   Fault fault_;
+  std::string wrong_;
 };
 
 /// It also fails where the workload says so, as for logits that are not numbers.
@@ -54,6 +62,8 @@ class FaultyScheduler : public engine::Scheduler {
   int32_t Victim(const std::vector<engine::RunningView>& running) const override;
 
  private:
+  engine::SchedulerState Mistaken(const engine::SchedulerState& state) const;
+
   Fault fault_;
 };
 

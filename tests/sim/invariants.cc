@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/attention/attention.h"
+#include "sim/plan_invariants.h"
 
 namespace skald::sim {
 namespace {
@@ -83,59 +84,12 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
   return {};
 }
 
-// The plan keeps its budget, decode goes first, and nobody overtakes.
-std::string CheckPlan(const Core& core) {
-  const engine::StepPlan& plan = core.plan();
-  const engine::SchedulerState& state = core.scheduler_state();
-  int64_t prefill = 0;
-  int64_t drafts = 0;
-  std::vector<bool> has_rows(state.running.size());
-  for (const engine::PlannedRows& rows : plan.rows) {
-    const bool waiting = rows.source == engine::RowSource::kWaiting;
-    const auto index = static_cast<size_t>(rows.index);
-    if (!waiting) has_rows[index] = true;
-    const bool decodes = !waiting && state.running[index].length - rows.first == 1;
-    if (!decodes) prefill += rows.count;
-    drafts += rows.drafts;
-    if (rows.drafts > 0 && (!decodes || rows.drafts > state.running[index].drafts)) {
-      return "guesses that nobody wants: " + plan.ToString();
-    }
-  }
-  if (drafts > core.budget().draft_rows) return "too many guesses: " + plan.ToString();
-  if (plan.row_count() > core.budget().rows || prefill > core.budget().prefill_rows) {
-    return "the plan is over its budget: " + plan.ToString();
-  }
-  for (const int32_t index : plan.displaced) {
-    const engine::RunningView& displaced = state.running[static_cast<size_t>(index)];
-    const bool justified =
-        std::any_of(plan.admitted.begin(), plan.admitted.end(), [&](int32_t admitted) {
-          return state.waiting[static_cast<size_t>(admitted)].priority > displaced.priority;
-        });
-    if (!justified) return "displaced for nothing: " + plan.ToString();
-    has_rows[static_cast<size_t>(index)] = true;  // needs none
-  }
-  for (size_t i = 0; i < state.running.size(); ++i) {
-    const engine::RunningView& running = state.running[i];
-    if (running.decodes() && !has_rows[i]) {
-      return "a running stream gets no row: " + plan.ToString();
-    }
-  }
-  bool refused = false;
-  for (size_t i = 0; i < state.waiting.size(); ++i) {
-    if (state.waiting[i].waits_for_prefix) continue;
-    const bool admitted =
-        std::binary_search(plan.admitted.begin(), plan.admitted.end(), static_cast<int32_t>(i));
-    if (admitted && refused) return "a request overtakes another";
-    refused = refused || !admitted;
-  }
-  return {};
-}
-
 // What the events tell of one sequence.
 struct Told {
   std::vector<TokenId> tokens;
   std::vector<float> embedding;
   std::optional<FinishReason> reason;
+  double score = 0;
 };
 
 std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
@@ -155,6 +109,7 @@ std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
     if (event.kind == EventKind::kSequenceFinished) {
       if (sequence.reason) return "a sequence ends twice";
       sequence.reason = event.reason;
+      sequence.score = event.score;
     }
     if (event.kind == EventKind::kFinished && &event != &sink.events().back()) {
       return "an event after the end";
@@ -179,7 +134,7 @@ std::string CheckStep(const Core& core, const engine::CacheManager& cache,
   if (std::string wrong = cache.tree().CheckIntegrity(); !wrong.empty()) return wrong;
   if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
-  return CheckPlan(core);
+  return CheckPlan(core.scheduler_state(), core.budget(), core.plan());
 }
 
 std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t context,
@@ -208,6 +163,7 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
     if (!alone.tokens.empty() && FailsBeforeEnd(client, alone)) return "a failure is passed over";
     if (sequence.embedding != alone.embedding) return "an embedding is not its prompt's";
     if (*sequence.reason != alone.reason) return "a text ends for a wrong reason";
+    if (sequence.score != alone.score) return "a score is not that of its text";
   }
   return {};
 }

@@ -154,7 +154,7 @@ std::vector<BeamText> SearchAlone(const Request& request, int64_t context,
 Answer BeamAlone(const Client& client, size_t rank, int64_t context, sampling::Sampler* sampler) {
   const std::vector<BeamText> found = SearchAlone(client.request, context, sampler);
   if (rank >= found.size()) return {.tokens = {}};
-  Answer answer = {.tokens = {}, .reason = found[rank].answer.reason};
+  Answer answer = {.tokens = {}, .reason = found[rank].answer.reason, .score = found[rank].value};
   for (const TokenId token : found[rank].answer.tokens) {
     answer.tokens.push_back(token);
     if (!EndsWith(answer.tokens, client.reader.stop)) continue;

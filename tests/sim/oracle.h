@@ -13,6 +13,7 @@ struct Answer {
   std::vector<TokenId> tokens;
   std::vector<float> embedding = {};
   FinishReason reason = FinishReason::kStop;
+  double score = 0;  ///< of a beam search
 };
 
 /// The sequence number `index` of a client's request. `sampler` is for kVocab tokens.

@@ -17,6 +17,10 @@ class RecordingSink : public EventSink {
 
   Listening Push(const Event& event) override {
     events_.push_back(event);
+    if (event.kind == EventKind::kSequenceFinished) {
+      if (event.sequence == 0) best_score_ = event.score;
+      if (fault_ == Fault::kScoreOfOtherBeam) events_.back().score = best_score_;
+    }
     ++unread_;
     overrun_ = overrun_ || unread_ > reader_.capacity;
     const auto count = static_cast<int64_t>(events_.size());
@@ -28,7 +32,9 @@ class RecordingSink : public EventSink {
 
   /// Time goes on: perhaps the reader reads.
   void Tick(int64_t tick) {
-    if (reader_.reads_one_in > 0 && tick % reader_.reads_one_in == 0) unread_ = 0;
+    if (reader_.reads_one_in > 0 && tick % reader_.reads_one_in == 0) {
+      unread_ = std::max<int64_t>(0, unread_ - reader_.reads_events);
+    }
   }
   const std::vector<Event>& events() const { return events_; }
   bool finished() const { return !events_.empty() && events_.back().kind == EventKind::kFinished; }
@@ -53,6 +59,7 @@ class RecordingSink : public EventSink {
   Fault fault_;
   std::vector<Event> events_;
   std::map<int32_t, std::vector<TokenId>> tokens_;  // by sequence
+  double best_score_ = 0;
   int64_t unread_ = 0;
   bool overrun_ = false;
 };

@@ -12,6 +12,7 @@
 #include "sim/invariants.h"
 #include "sim/recording_sink.h"
 #include "sim/scripted_proposer.h"
+#include "sim/waiting_watch.h"
 #include "support/virtual_clock.h"
 
 namespace skald::sim {
@@ -87,7 +88,8 @@ class Simulation {
                               .cache = cache_,
                               .scheduler = scheduler_,
                               .chooser = chooser_,
-                              .proposer = proposers_.all.get()}) {
+                              .proposer = proposers_.all.get()}),
+        watch_(workload.core) {
     cache_.pool().RecordFreed(&freed_);
     network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
   }
@@ -120,6 +122,7 @@ class Simulation {
       const bool someone_could = SomeoneCould();
       const engine::Sequence* first = FirstInOrder();
       const bool first_runs = first != nullptr && first->running();
+      watch_.Begin(core_);
       const bool computed = core_.Step();
       if (trace_) trace_(Describe(tick, computed));
       if (!computed) clock_.Advance(kIdleSeconds);
@@ -130,6 +133,8 @@ class Simulation {
       std::string wrong = CheckStep(core_, cache_, workload_.core);
       if (first_runs && Contains(core_.waiting(), first)) wrong = "the first in order is preempted";
       if (wrong.empty() && proposers_.draft != nullptr) wrong = proposers_.draft->Check();
+      if (wrong.empty() && computed) wrong = watch_.End(core_);
+      if (wrong.empty()) wrong = cache_.wrong();
       if (wrong.empty()) wrong = CheckStarvation(computed);
       if (!wrong.empty()) return "tick " + std::to_string(tick) + ": " + wrong;
     }
@@ -228,6 +233,7 @@ class Simulation {
   sampling::Sampler sampler_;  // of the oracle
   Proposers proposers_;
   engine::Core core_;
+  WaitingWatch watch_;
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client
   std::vector<size_t> open_;                           // clients that have come and not ended
   size_t next_ = 0;                                    // client to arrive

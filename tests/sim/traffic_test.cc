@@ -131,6 +131,87 @@ TEST(Traffic, LongPromptsDoNotStallStreams) {
   EXPECT_LT(EndOf(outcome, 1), EndOf(outcome, 0));
 }
 
+// 31 tokens behind four prompts of 30,000, also with the lowest priority: the first token within
+// three times a chunk and the own prompt, and the long ones lose little.
+TEST(Traffic, AShortPromptDoesNotWaitForLongOnes) {
+  for (const int32_t priority : {0, -1000}) {
+    Workload workload = Server(30100, 4000);
+    for (uint64_t i = 0; i < 4; ++i) workload.clients.push_back(Ask(Text(i, 30000), 4));
+    workload.clients.push_back(Ask(Text(9, 31), 4, 1.0));
+    workload.clients[4].request.priority = priority;
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    ASSERT_EQ(outcome.wrong, "");
+    const double chunk = workload.step_seconds + 512 * workload.row_seconds;
+    const double own = workload.step_seconds + 31 * workload.row_seconds;
+    EXPECT_LE(TokenTimes(outcome, 4)[0] - 1.0, 3 * (chunk + own)) << "priority " << priority;
+    for (size_t i = 0; i < 4; ++i) {
+      const double in_order = static_cast<double>(i + 1) * 30000 / 512 * chunk;
+      EXPECT_LE(TokenTimes(outcome, i)[0], 1.15 * in_order) << "prompt " << i;
+    }
+  }
+}
+
+// A place is free, and the first in the queue needs four: others take it, but not for ever.
+TEST(Traffic, OneThatDoesNotFitYetIdlesNoPlaceAndStillGetsIts) {
+  Workload workload = Server(512, 200);
+  workload.core.max_running = 4;
+  workload.core.max_overtaken = 10;
+  workload.clients.push_back(Ask(Text(0, 50), 300));
+  workload.clients.push_back(Ask(Text(1, 50), 20, 0.1));
+  workload.clients[1].request.n = 4;
+  for (uint64_t i = 2; i < 60; ++i) {
+    workload.clients.push_back(Ask(Text(i, 20), 40, 0.2 * static_cast<double>(i)));
+  }
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  EXPECT_LT(TokenTimes(outcome, 2)[0] - 0.4, 0.1);
+  int before = 0;
+  for (size_t i = 2; i < 60; ++i) {
+    before += int{TokenTimes(outcome, i)[0] < TokenTimes(outcome, 1)[0]};
+  }
+  EXPECT_GE(before, 10);
+  EXPECT_LE(before, 12);
+}
+
+// A reader that takes one event in two steps: one stream decodes, two, one, two. The prompt beside
+// them got nothing before their end.
+TEST(Traffic, APromptGetsOnBesideAReaderThatIsHalfAsFast) {
+  Workload workload = Server(4096, 600);
+  workload.clients.push_back(Ask(Text(0, 20), 1200));
+  workload.clients.push_back(Ask(Text(1, 20), 1200));
+  workload.clients[1].reader = {.capacity = 4, .reads_one_in = 2, .reads_events = 1};
+  workload.clients.push_back(Ask(Text(2, 3000), 4, 1.0));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  const auto streamed = [&](size_t client) {
+    const std::vector<double> times = TokenTimes(outcome, client);
+    const double first = TokenTimes(outcome, 2)[0];
+    return std::count_if(times.begin(), times.end(),
+                         [&](double time) { return time > 1.0 && time < first; });
+  };
+  // A step of twice a stream's time has some twenty rows for the prompt.
+  EXPECT_LE(streamed(0), 300);
+}
+
+// One key with twenty prompts, another with one: that one waits for a chunk or two, not for twenty.
+TEST(Traffic, AFloodOfOneTenantDoesNotDelayAnother) {
+  Workload workload = Server(2048, 1000);
+  workload.core.max_running = 4;
+  for (uint64_t i = 0; i < 40; ++i) workload.clients.push_back(Ask(Text(i, 1000), 40));
+  workload.clients.push_back(Ask(Text(99, 1000), 4, 2.0));
+  const double alone = 10 * workload.step_seconds + 1000 * workload.row_seconds;
+  double first[2];
+  for (const int tenant : {0, 1}) {
+    workload.clients[40].request.tenant = tenant;
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    ASSERT_EQ(outcome.wrong, "");
+    first[tenant] = TokenTimes(outcome, 40)[0] - 2.0;
+  }
+  // It waits for a place: the texts of 40 tokens of those that run.
+  EXPECT_LE(first[1], 4 * alone);
+  EXPECT_GE(first[0], 10 * alone);
+}
+
 TEST(Traffic, HigherPriorityGoesFirst) {
   Workload workload = Server(512, 100);
   workload.core.max_running = 1;

@@ -108,6 +108,36 @@ void DrawGuessing(Seeded& draw, Workload* workload) {
   workload->core.max_draft_rows = draw.Between(1, 12);
 }
 
+// Who asks, and how fast readers read: numbers of their own, so that the seeds known to find
+// something go on finding it.
+void DrawTenantsAndReaders(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed);
+  const int64_t tenants = draw.OneIn(2) ? 1 : draw.Between(2, 4);
+  std::vector<int32_t> shares;
+  std::vector<int32_t> bounds;
+  for (int64_t i = 0; i < tenants; ++i) {
+    shares.push_back(static_cast<int32_t>(draw.OneIn(4) ? draw.Between(1, kMaxTenantShare)
+                                                        : draw.Between(1, 3)));
+    const bool bounded = draw.OneIn(4);
+    bounds.push_back(bounded ? static_cast<int32_t>(draw.Between(1, workload->core.max_running))
+                             : 0);
+  }
+  for (Client& client : workload->clients) {
+    const auto tenant = static_cast<size_t>(draw.Between(0, tenants - 1));
+    client.request.tenant = static_cast<int64_t>(tenant) * 1000 - 1;
+    client.request.tenant_share = shares[tenant];
+    if (bounds[tenant] > 0) {
+      client.request.tenant_running = std::max(bounds[tenant], client.request.width());
+    }
+    if (draw.OneIn(2)) client.reader.reads_events = draw.Between(1, 4);
+    if (draw.OneIn(6)) {
+      client.reader.capacity =
+          std::min(client.reader.capacity, 2 * int64_t{client.request.sequence_count()} + 2);
+      client.reader.reads_one_in = std::min<int64_t>(client.reader.reads_one_in, 2);
+    }
+  }
+}
+
 }  // namespace
 
 engine::RequestLimits Workload::request_limits() const {
@@ -150,6 +180,7 @@ Workload DrawWorkload(uint64_t seed) {
     workload.clients.push_back(std::move(client));
   }
   DrawGuessing(draw, &workload);
+  DrawTenantsAndReaders(seed, &workload);
   return workload;
 }
 

@@ -16,8 +16,9 @@ namespace skald::sim {
 /// How the reader of a request behaves.
 struct Reader {
   int64_t capacity = std::numeric_limits<int64_t>::max();  ///< events it holds unread
-  int64_t reads_one_in = 1;    ///< ticks between two times it reads everything; 0 = never
-  int64_t gone_at_event = -1;  ///< answers kGone from this event on
+  int64_t reads_one_in = 1;  ///< ticks between two times it reads; 0 = never
+  int64_t reads_events = std::numeric_limits<int64_t>::max();  ///< that it then takes at most
+  int64_t gone_at_event = -1;                                  ///< answers kGone from this event on
   /// Ends each sequence with kEndSequence where its last tokens are these, as a stop string does.
   std::vector<TokenId> stop = {};
 };
