@@ -87,7 +87,7 @@ struct EngineOptions {
   KvCacheType kv_type = KvCacheType::kF16;
   int64_t kv_positions = 0;   ///< positions of all requests and the cache together; 0 = context
   int64_t max_running = 16;   ///< sequences that compute at the same time
-  int64_t max_queued = 1024;  ///< requests that wait; more are refused
+  int64_t max_queued = 1024;  ///< requests that wait, whatever their n; more are refused
   /// Seconds a step may take while streams run; prompts are cut to fit. 0 = twice what a step
   /// without prompts takes.
   double target_tbt_seconds = 0;
@@ -117,7 +117,7 @@ class Engine {
   /// hears kFinished with kCancelled, unless it has ended before. Returns at once.
   void Cancel(RequestId id);
 
-  /// As of the last step.
+  /// As of the last step; who runs and waits, as of the one being computed.
   EngineStats Stats() const;
 
   /// The requests that have not ended, in the order of Submit, as of a step not long ago (some 20

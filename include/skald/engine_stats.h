@@ -53,8 +53,10 @@ struct EngineStats {
   int64_t pages_copied = 0;   ///< partly filled pages, because they were shared
   int64_t pages_evicted = 0;  ///< from the prefix tree
 
-  int64_t running = 0;  ///< sequences with pages, now
-  int64_t waiting = 0;  ///< sequences without, now; those preempted among them
+  int64_t running = 0;           ///< sequences with pages, now
+  int64_t waiting = 0;           ///< sequences without, now; those preempted among them
+  int64_t requests_running = 0;  ///< requests of which a sequence has pages, now
+  int64_t requests_waiting = 0;  ///< all others that have not ended, now: at most max_queued come
   int64_t pages_total = 0;
   int64_t pages_free = 0;    ///< now
   int64_t pages_held = 0;    ///< by running sequences, now

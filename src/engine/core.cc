@@ -78,13 +78,21 @@ void Core::CancelAll() {
 }
 
 bool Core::Step() {
-  const double start_seconds = clock_.Seconds();
+  BeginStep();
+  return FinishStep();
+}
+
+void Core::BeginStep() {
+  step_began_seconds_ = clock_.Seconds();
   EndOverdue();
   Park();
   MakePlan();
   Displace();
   Admit();
   ReservePages();
+}
+
+bool Core::FinishStep() {
   Propose();
   const bool computes = !step_.empty();
   if (computes) {
@@ -94,7 +102,7 @@ bool Core::Step() {
                       .logit_rows = logit_rows_,
                       .hidden_rows = hidden_rows_});
     Apply();
-    Measure(start_seconds);
+    Measure(step_began_seconds_);
   }
   RemoveFinished();
   return computes || !plan_.admitted.empty();
@@ -319,15 +327,25 @@ void Core::Progress(std::vector<RequestProgress>* progress) const {
 
 EngineStats Core::Stats() const {
   EngineStats stats = stats_;
-  const kv::PagePool& pool = cache_.pool();
   stats.pages_evicted = cache_.evicted_count();
-  stats.running = static_cast<int64_t>(running_.size());
-  stats.waiting = static_cast<int64_t>(waiting_.size());
-  stats.pages_total = pool.total_count();
-  stats.pages_free = pool.free_count();
-  stats.pages_held = pool.held_count();
-  stats.pages_cached = pool.cached_count();
+  LookAtState(&stats);
   return stats;
+}
+
+void Core::LookAtState(EngineStats* stats) const {
+  const kv::PagePool& pool = cache_.pool();
+  stats->running = static_cast<int64_t>(running_.size());
+  stats->waiting = static_cast<int64_t>(waiting_.size());
+  const auto runs = [](const auto& request) {
+    return std::any_of(request->sequences.begin(), request->sequences.end(),
+                       [](const auto& sequence) { return sequence->running(); });
+  };
+  stats->requests_running = std::count_if(requests_.begin(), requests_.end(), runs);
+  stats->requests_waiting = static_cast<int64_t>(requests_.size()) - stats->requests_running;
+  stats->pages_total = pool.total_count();
+  stats->pages_free = pool.free_count();
+  stats->pages_held = pool.held_count();
+  stats->pages_cached = pool.cached_count();
 }
 
 }  // namespace skald::engine

@@ -67,11 +67,17 @@ class Core {
   /// One step. Returns false if there was nothing to do: no request, or readers of all of them are
   /// slow.
   bool Step();
+  /// The two halves of a step: who runs and waits in it is known before its forward pass, which may
+  /// take seconds.
+  void BeginStep();
+  bool FinishStep();
 
   bool idle() const { return requests_.empty(); }
   int64_t waiting_count() const { return static_cast<int64_t>(waiting_.size()); }
   /// Counters, and the state of now.
   EngineStats Stats() const;
+  /// Of `*stats`, the state of now.
+  void LookAtState(EngineStats* stats) const;
   /// Overwrites `*progress`, whose memory is used again.
   void Progress(std::vector<RequestProgress>* progress) const;
 
@@ -135,7 +141,8 @@ class Core {
 
   // core_step.cc: the forward pass and what follows from it.
   void ReservePages();
-  void Reserve(StepRows* rows);
+  void Reserve(const StepRows& rows);
+  void ReserveDrafts(StepRows* rows);
   bool PrepareWrite(Sequence* sequence, int64_t count);
   void Propose();
   void PutPooledLast();
@@ -175,6 +182,7 @@ class Core {
   std::vector<Sequence*> running_;                       // with pages, in the order of GoesBefore
   std::vector<Sequence*> waiting_;                       // without, in the same order
 
+  double step_began_seconds_ = 0;
   int64_t turn_ = 0;  // steps that had rows for prompts
 
   // Of the step being done; members, so that their memory is used again.

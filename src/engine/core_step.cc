@@ -14,17 +14,15 @@ void Core::ReservePages() {
     for (Sequence* sequence : running_) cache_.Deduplicate(sequence);
   }
   for (StepRows& rows : step_) {
-    if (rows.sequence->running()) Reserve(&rows);
+    if (rows.sequence->running()) Reserve(rows);
   }
   std::erase_if(step_, [](const StepRows& rows) { return !rows.sequence->running(); });
+  for (StepRows& rows : step_) ReserveDrafts(&rows);
 }
 
-void Core::Reserve(StepRows* rows) {
-  Sequence* sequence = rows->sequence;
-  // Nobody loses pages for a guess, cached ones neither.
-  const int64_t wanted = cache_.PagesToWrite(*sequence, rows->count + rows->drafts);
-  if (wanted > cache_.pool().free_count()) rows->drafts = 0;
-  while (!PrepareWrite(sequence, rows->count + rows->drafts)) {
+void Core::Reserve(const StepRows& rows) {
+  Sequence* sequence = rows.sequence;
+  while (!PrepareWrite(sequence, rows.count)) {
     victims_.clear();
     for (const Sequence* running : running_) victims_.push_back(ViewOf(*running));
     Sequence* victim = running_[static_cast<size_t>(scheduler_.Victim(victims_))];
@@ -33,6 +31,18 @@ void Core::Reserve(StepRows* rows) {
     Preempt(victim);
     if (!sequence->running()) return;
   }
+}
+
+// After all rows of the step, so that nobody that runs loses pages for a guess. Those of the cache
+// count as free: a full cache is the rule in a server that has run for a while, and without them
+// every guess across the border of a page was lost. The guess ends where the pages do.
+void Core::ReserveDrafts(StepRows* rows) {
+  const auto pages = [&] {
+    return cache_.PagesToWrite(*rows->sequence, rows->count + rows->drafts);
+  };
+  while (rows->drafts > 0 && pages() > cache_.available_pages()) --rows->drafts;
+  if (rows->drafts == 0) return;
+  if (!PrepareWrite(rows->sequence, rows->count + rows->drafts)) rows->drafts = 0;
 }
 
 bool Core::PrepareWrite(Sequence* sequence, int64_t count) {

@@ -35,7 +35,7 @@ EngineLoop::~EngineLoop() {
 
 Result<RequestId> EngineLoop::Submit(Request request, std::shared_ptr<EventSink> sink) {
   const std::lock_guard lock(mutex_);
-  const int64_t queued = stats_.waiting + static_cast<int64_t>(arrivals_.size());
+  const int64_t queued = stats_.requests_waiting + static_cast<int64_t>(arrivals_.size());
   if (queued >= max_queued_) {
     ++refused_;
     return Status(ErrorCode::kUnavailable, "the queue is full: " + std::to_string(queued) +
@@ -66,6 +66,9 @@ EngineStats EngineLoop::Stats() const {
   const std::lock_guard lock(mutex_);
   EngineStats stats = stats_;
   stats.refused = refused_;
+  // They wait too, though the engine thread has not taken them yet.
+  stats.waiting += static_cast<int64_t>(arrivals_.size());
+  stats.requests_waiting += static_cast<int64_t>(arrivals_.size());
   return stats;
 }
 
@@ -94,6 +97,16 @@ void EngineLoop::LookAtCore() {
   core_.Progress(&requests_);
 }
 
+// Who runs and who waits is known before the forward pass, and a long one must not hide it.
+void EngineLoop::LookAtStep() {
+  const std::lock_guard lock(mutex_);
+  core_.LookAtState(&stats_);
+  const StepPlan& plan = core_.plan();
+  if (plan.admitted.empty() && plan.displaced.empty()) return;
+  requests_seconds_ = clock_.Seconds();
+  core_.Progress(&requests_);
+}
+
 // Waits until there is something to do and takes what clients asked. False: the end.
 bool EngineLoop::TakeNews() {
   std::unique_lock lock(mutex_);
@@ -109,6 +122,7 @@ bool EngineLoop::TakeNews() {
   std::swap(jobs_, new_jobs_);
   // Until the next time they wait, these count as queued.
   stats_.waiting += static_cast<int64_t>(new_arrivals_.size());
+  stats_.requests_waiting += static_cast<int64_t>(new_arrivals_.size());
   return !stop_;
 }
 
@@ -129,7 +143,10 @@ void EngineLoop::Main() {
     new_arrivals_.clear();
     new_cancels_.clear();
     new_jobs_.clear();
-    computing_ = going && core_.Step();
+    if (!going) break;
+    core_.BeginStep();
+    LookAtStep();
+    computing_ = core_.FinishStep();
   }
   core_.CancelAll();
 }

@@ -45,6 +45,7 @@ class EngineLoop {
   bool HasNews() const;
   bool TakeNews();
   void LookAtCore();
+  void LookAtStep();
 
   Core& core_;
   const Clock& clock_;

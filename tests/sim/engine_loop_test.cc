@@ -1,0 +1,124 @@
+// What an engine says of itself while a step is being computed, and what it counts.
+
+#include "engine/engine_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/check.h"
+#include "sim/fake_network.h"
+#include "support/virtual_clock.h"
+
+namespace skald::sim {
+namespace {
+
+// Its forward pass lasts until the test lets it end.
+class SlowNetwork : public FakeNetwork {
+ public:
+  using FakeNetwork::FakeNetwork;
+
+  void Forward(const model::StepBatch& batch) override {
+    FakeNetwork::Forward(batch);
+    std::unique_lock lock(mutex_);
+    ++begun_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return ended_ >= begun_; });
+  }
+  void AwaitForward(int64_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return begun_ >= number; });
+  }
+  void LetAllEnd() {
+    const std::lock_guard lock(mutex_);
+    ended_ = 1 << 30;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t begun_ = 0;
+  int64_t ended_ = 0;
+};
+
+sampling::Sampler MakeSampler() {
+  Result<sampling::Sampler> sampler = sampling::Sampler::Create(kVocab, kernels::DetectIsa());
+  CHECK(sampler.ok());
+  return *std::move(sampler);
+}
+
+// A core of 40 pages and four places.
+template <typename Network>
+struct Parts {
+  Parts()
+      : network(40, &freed, Fault::kNone),
+        cache(40),
+        chooser(MakeSampler(), {kEnd}, 512),
+        core({.context = 512, .max_rows = 64, .max_chunk = 64, .max_running = 4},
+             {.network = network,
+              .clock = clock,
+              .cache = cache,
+              .scheduler = scheduler,
+              .chooser = chooser}) {
+    cache.pool().RecordFreed(&freed);
+    network.SetNamespaceOf([](const kv::PageId*) { return uint64_t{0}; });
+  }
+
+  std::vector<kv::PageId> freed;
+  support::VirtualClock clock;
+  Network network;
+  engine::CacheManager cache;
+  engine::Scheduler scheduler;
+  engine::TokenChooser chooser;
+  engine::Core core;
+};
+
+Request Ask(int64_t prompt_tokens) {
+  Request request;
+  request.prompt.assign(static_cast<size_t>(prompt_tokens), 1);
+  request.stop = {.max_tokens = 100, .ignore_eos = true};
+  return request;
+}
+
+// A first prefill of nine seconds said that nothing ran.
+TEST(EngineLoop, SaysWhoRunsAndWaitsDuringALongStep) {
+  Parts<SlowNetwork> parts;
+  engine::EngineLoop loop(&parts.core, &parts.clock, 8);
+  ASSERT_TRUE(loop.Submit(Ask(300), std::make_shared<EventQueue>()).ok());
+  parts.network.AwaitForward(1);
+  EXPECT_EQ(loop.Stats().running, 1);
+  EXPECT_EQ(loop.Stats().requests_running, 1);
+  EXPECT_EQ(loop.Stats().waiting, 0);
+  ASSERT_EQ(loop.Requests().size(), 1u);
+  EXPECT_EQ(RequestPhaseName(loop.Requests()[0].phase), "prefill");
+  ASSERT_TRUE(loop.Submit(Ask(300), std::make_shared<EventQueue>()).ok());
+  EXPECT_EQ(loop.Stats().waiting, 1);
+  EXPECT_EQ(loop.Stats().requests_waiting, 1);
+  parts.network.LetAllEnd();
+}
+
+// A request of four sequences that gave its places up is one that waits, not four.
+TEST(Core, CountsRequestsThatWaitAndDisplacements) {
+  Parts<FakeNetwork> parts;
+  for (uint64_t id = 1; id <= 2; ++id) {
+    Request request = Ask(20 * static_cast<int64_t>(id));
+    request.n = 4;
+    request.priority = static_cast<int32_t>(id);
+    parts.core.Submit({.id = RequestId{id},
+                       .request = std::move(request),
+                       .sink = std::make_shared<EventQueue>()});
+    for (int i = 0; i < 3; ++i) parts.core.Step();
+  }
+  EXPECT_EQ(parts.core.Stats().running, 4);
+  EXPECT_EQ(parts.core.Stats().waiting, 4);
+  EXPECT_EQ(parts.core.Stats().requests_running, 1);
+  EXPECT_EQ(parts.core.Stats().requests_waiting, 1);
+  EXPECT_EQ(parts.core.Stats().displacements, 4);
+}
+
+}  // namespace
+}  // namespace skald::sim
