@@ -37,6 +37,7 @@ TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
     r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
+    r"(# KEY  |sk-0123456789abcdef  |sk-of-the-dashboard  |a-key-without-settings$)",  # a file of keys
 )
 # Measurements are cut short by flags that come last and win: what is tested is that the example is
 # accepted and ends well.
