@@ -136,8 +136,10 @@ struct Conditional {
 };
 
 int Allow(void* context, const Conditional& rule) {
-  return seccomp_rule_add(context, SCMP_ACT_ALLOW, rule.call, 1,
-                          SCMP_CMP64(rule.argument, SCMP_CMP_MASKED_EQ, rule.mask, rule.value));
+  // The macros of libseccomp for it are literals of C.
+  const scmp_arg_cmp condition = {
+      .arg = rule.argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = rule.mask, .datum_b = rule.value};
+  return seccomp_rule_add(context, SCMP_ACT_ALLOW, rule.call, 1, condition);
 }
 
 int AddRules(void* context) {
