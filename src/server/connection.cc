@@ -119,7 +119,7 @@ bool Connection::CheckHead() {
   tenant_ = nullptr;
   auto access = context_.service.CheckHead(request);
   if (const auto* error = std::get_if<ApiError>(&access)) {
-    error->status == 401 ? RefuseWrongKey(*error) : RefuseAndClose(*error);
+    RefuseAndClose(*error);
     return false;
   }
   tenant_ = std::get<std::shared_ptr<const Tenant>>(std::move(access));
@@ -145,25 +145,6 @@ void Connection::Handle() {
   in_handle_ = false;
   exchange_ = std::move(exchange);
   if (answered_) AnswerDone();
-}
-
-// At once, or at a later tick. While it waits nothing is read, and the connection is the first to
-// make room for another.
-void Connection::RefuseWrongKey(ApiError error) {
-  const double now = context_.clock.Now();
-  const double seconds = context_.service.refusal_delays.Next(client_, now);
-  if (seconds <= 0) return RefuseAndClose(error);
-  phase_ = Phase::kAnswering;
-  answer_begun_ = answered_ = false;
-  keep_alive_ = false;
-  began_ = now;
-  delayed_ = Delayed{.error = std::move(error), .until = now + seconds};
-  WaitForReset();
-}
-
-void Connection::EndDelay() {
-  if (delayed_) context_.service.refusal_delays.WaitIsOver();
-  delayed_.reset();
 }
 
 void Connection::RefuseAndClose(const ApiError& error) {
@@ -282,7 +263,6 @@ void Connection::Gone() {
 void Connection::Close() {
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kAnswering && exchange_) exchange_->OnGone();
-  EndDelay();
   phase_ = Phase::kClosed;
   exchange_.reset();
   boost::system::error_code ignored;
@@ -365,11 +345,6 @@ void Connection::OnTick() {
       return RefuseAndClose({.status = 408, .message = "the request did not come in time"});
     }
     case Phase::kAnswering:
-      if (delayed_ && context_.clock.Now() >= delayed_->until) {
-        const ApiError error = delayed_->error;
-        EndDelay();
-        return RefuseAndClose(error);
-      }
       if (exchange_) exchange_->OnTick();
       return;
     case Phase::kLingering:

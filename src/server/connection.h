@@ -51,7 +51,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool busy() const { return phase_ == Phase::kAnswering || backlog() > 0; }
   /// Since when a request is awaited or coming; nothing while one is answered.
   std::optional<double> waiting_since() const {
-    return phase_ == Phase::kReading || delayed_ ? std::optional(phase_since_) : std::nullopt;
+    return phase_ == Phase::kReading ? std::optional(phase_since_) : std::nullopt;
   }
   /// Ends the answer at hand with an error.
   void CutOff();
@@ -80,8 +80,6 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool CheckHead();
   void Handle();
   void RefuseAndClose(const ApiError& error);
-  void RefuseWrongKey(ApiError error);
-  void EndDelay();
   void AnswerDone();
   void NextRequest();
   void Gone();
@@ -112,11 +110,6 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool close_when_written_ = false;
   std::shared_ptr<Exchange> exchange_;
   std::shared_ptr<const Tenant> tenant_;  // who asks, once the head is checked
-  struct Delayed {
-    ApiError error;
-    double until;
-  };
-  std::optional<Delayed> delayed_;  // a refusal that waits
   // Of the request at hand, for the log.
   std::string method_;
   std::string path_;

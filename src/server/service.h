@@ -15,7 +15,6 @@
 #include "server/embedder.h"
 #include "server/exchange.h"
 #include "server/generation.h"
-#include "server/refusal_delays.h"
 #include "server/router.h"
 #include "server/served_model.h"
 #include "server/work_pool.h"
@@ -72,7 +71,6 @@ class Service {
 
   /// Counters that the connections keep, for /metrics.
   int64_t connections = 0;
-  RefusalDelays refusal_delays;
   std::map<int, int64_t> answers;  ///< by status; as many statuses as this server knows
 
  private:
