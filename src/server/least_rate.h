@@ -1,6 +1,7 @@
 /// LeastRate: whether a client sends or takes its bytes at a rate worth waiting for. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace skald::server {
