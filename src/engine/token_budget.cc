@@ -56,14 +56,14 @@ int64_t TokenBudget::PrefillRows(int64_t decode_rows) const {
 void TokenBudget::Observe(int64_t decode_rows, int64_t prefill_rows, double seconds) {
   has_measured_ = prefill_rows == 0;
   if (seconds <= 0 || decode_rows + prefill_rows == 0) return;
-  Decode& known = decode_[ClassOf(decode_rows)];
+  const auto rows = static_cast<double>(prefill_rows);
+  if (decode_rows == 0) return Blend(seconds / rows, &row_seconds_);
+  Decode& known = decode_[ClassOf(decode_rows)];  // no rows have no class
   if (prefill_rows == 0) {
     Blend(seconds, &known.seconds);
     known.steps_since = 0;
     return;
   }
-  const auto rows = static_cast<double>(prefill_rows);
-  if (decode_rows == 0) return Blend(seconds / rows, &row_seconds_);
   ++known.steps_since;
   // A row costs something: a thousandth of the step, whatever noise says.
   Blend(std::max(seconds - DecodeSeconds(decode_rows), seconds / 1000) / rows, &row_seconds_);
