@@ -73,9 +73,17 @@ struct ServerOptions {
   /// What an embedding is made of; kNone: there are none.
   Pooling pooling = Pooling::kLast;
   int64_t max_connections = 1024;
+  /// Bytes that bodies, prepared requests and unread answers of all clients take together. One
+  /// client (a key, without keys an address) gets as much as is left free: alone half.
+  int64_t max_buffered_bytes = int64_t{256} << 20;
+  /// Of one answer that is not a stream; at most a quarter of max_buffered_bytes.
+  int64_t max_answer_bytes = int64_t{64} << 20;
+  /// At which a body must come and an answer be taken, in each window of body_seconds and
+  /// stall_seconds.
+  double least_bytes_per_second = 1024;
   size_t max_body_bytes = size_t{8} << 20;
   double head_seconds = 10;   ///< for a request's head to come
-  double body_seconds = 30;   ///< for its body
+  double body_seconds = 30;   ///< of its body: without the least rate
   double idle_seconds = 30;   ///< between two requests
   double stall_seconds = 30;  ///< without a byte of the answer taken by the client
   double drain_seconds = 30;  ///< for streams to end after SIGTERM

@@ -111,6 +111,15 @@ JsonWriter& JsonWriter::String(std::string_view text) {
   return *this;
 }
 
+JsonWriter& JsonWriter::String(std::string_view escaped, std::string_view text) {
+  BeforeValue();
+  out_ += '"';
+  out_ += escaped;
+  AppendJsonText(text, &out_);
+  out_ += '"';
+  return *this;
+}
+
 JsonWriter& JsonWriter::Int(int64_t number) {
   BeforeValue();
   AppendNumber(number, &out_);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace skald {
@@ -35,6 +36,8 @@ class JsonWriter {
   JsonWriter& Key(std::string_view name);
 
   JsonWriter& String(std::string_view text);
+  /// One string of two parts, of which the first is escaped already (AppendJsonText).
+  JsonWriter& String(std::string_view escaped, std::string_view text);
   /// All 64 bits as digits. Readers that keep numbers as doubles lose what is beyond 2^53.
   JsonWriter& Int(int64_t number);
   JsonWriter& Uint(uint64_t number);
@@ -47,6 +50,11 @@ class JsonWriter {
 
   /// The document. Only legal when every Begin has its End. The writer is empty afterwards.
   std::string Take();
+  /// What has been written since the last TakePart, for a document that goes out in pieces. The
+  /// last piece is Take's.
+  std::string TakePart() { return std::exchange(out_, {}); }
+  /// Bytes that TakePart would give.
+  size_t size() const { return out_.size(); }
 
  private:
   enum class Scope : uint8_t { kObject, kArray };

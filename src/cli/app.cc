@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -227,6 +228,10 @@ ExitCode Main(const std::vector<std::string>& arguments) {
     return Report((*action)(environment, console), console);
   } catch (const std::bad_alloc&) {
     console.Error("out of memory");
+    return ExitCode::kResourceExhausted;
+  } catch (const std::system_error& error) {
+    // Threads are what is started; nothing else of the library's throws this.
+    console.Error(fmt::format("cannot start a thread: {} (ulimit -u, TasksMax)", error.what()));
     return ExitCode::kResourceExhausted;
   } catch (const std::exception& error) {
     console.Error(fmt::format("unexpected: {}", error.what()));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "base/process_limits.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "cli/exit_code.h"
@@ -60,6 +61,33 @@ EngineOptions MakeEngineOptions(const ServeOptions& options, const ModelInfo& in
       engine.context > 0 ? engine.context : std::min<int64_t>(info.context_length, 4096);
   engine.kv_positions = options.kv_positions > 0 ? options.kv_positions : 4 * context;
   return engine;
+}
+
+// What the server needs beside connections: model, log, epoll, timers, and room for surprises.
+constexpr int64_t kOtherDescriptors = 64;
+constexpr int64_t kMostConnections = 8192;
+
+// As many as asked for, or as descriptors allow.
+Result<int64_t> ConnectionsFor(int64_t asked) {
+  const int64_t descriptors = RaiseDescriptorLimit();
+  const int64_t most = descriptors - kOtherDescriptors;
+  if (most < 1 || asked > most) {
+    return Status(ErrorCode::kResourceExhausted,
+                  fmt::format("{} connections need {} descriptors, the system allows {} (ulimit "
+                              "-n, LimitNOFILE)",
+                              std::max<int64_t>(asked, 1),
+                              std::max<int64_t>(asked, 1) + kOtherDescriptors, descriptors));
+  }
+  return asked > 0 ? asked : std::min(most, kMostConnections);
+}
+
+// As many as asked for, or an eighth of memory: beside weights and KV there is room for it, and
+// three bodies of the largest size fit in any case.
+int64_t BufferedBytesFor(int64_t asked) {
+  constexpr uint64_t kLeast = uint64_t{64} << 20;
+  constexpr uint64_t kMost = uint64_t{4} << 30;
+  if (asked > 0) return asked;
+  return static_cast<int64_t>(std::clamp(MemoryLimitBytes() / 8, kLeast, kMost));
 }
 
 std::string DrawSecret() {
@@ -116,8 +144,14 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                         options.max_queued, {1, 1'000'000}));
   group(AddInt<int64_t>(app, {"--kv-positions", "tokens of KV cache in all; 0 = four contexts"},
                         options.kv_positions, {0, int64_t{1} << 40}));
-  group(AddInt<int64_t>(app, {"--max-connections", "open connections (default 1024)"},
-                        options.max_connections, {1, 1'000'000}));
+  group(AddInt<int64_t>(
+      app, {"--max-connections", "open connections; 0 = as descriptors allow, up to 8192"},
+      options.max_connections, {0, 1'000'000}));
+  group(AddInt<int64_t>(app,
+                        {"--max-buffered-bytes",
+                         "bytes of bodies and unread answers of all clients; 0 = an eighth of "
+                         "memory"},
+                        options.max_buffered_bytes, {0, int64_t{1} << 50}));
   group(AddInt<int64_t>(app, {"--drain", "seconds for answers to end after SIGTERM (default 30)"},
                         options.drain_seconds, {0, 86'400}));
   group(AddSwitch(app, {"--no-sandbox", "keep files and system calls that serving does not need"},
@@ -181,16 +215,19 @@ void AddServeCommand(CLI::App& root, Action& chosen) {
 
 Status Serve(const ServeOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
-  ServerOptions server_options = {.host = options.host,
-                                  .port = options.port,
-                                  .model_names = options.model_names,
-                                  .version = SKALD_VERSION,
-                                  .fingerprint_settings = FingerprintSettings(options),
-                                  .allowed_hosts = options.allowed_hosts,
-                                  .secret = DrawSecret(),
-                                  .unix_seconds = UnixSeconds,
-                                  .max_connections = options.max_connections,
-                                  .drain_seconds = static_cast<double>(options.drain_seconds)};
+  ASSIGN_OR_RETURN(const int64_t connections, ConnectionsFor(options.max_connections));
+  ServerOptions server_options = {
+      .host = options.host,
+      .port = options.port,
+      .model_names = options.model_names,
+      .version = SKALD_VERSION,
+      .fingerprint_settings = FingerprintSettings(options),
+      .allowed_hosts = options.allowed_hosts,
+      .secret = DrawSecret(),
+      .unix_seconds = UnixSeconds,
+      .max_connections = connections,
+      .max_buffered_bytes = BufferedBytesFor(options.max_buffered_bytes),
+      .drain_seconds = static_cast<double>(options.drain_seconds)};
   if (options.api_key_file) {
     ASSIGN_OR_RETURN(server_options.api_keys, ReadInput(*options.api_key_file));
     if (server_options.api_keys.empty())

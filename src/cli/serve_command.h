@@ -30,8 +30,9 @@ struct ServeOptions {
   std::optional<Pooling> pooling = {};  ///< what an embedding is made of; none: PoolingFor
   int64_t max_running = 16;
   int64_t max_queued = 256;
-  int64_t kv_positions = 0;  ///< 0 = four contexts
-  int64_t max_connections = 1024;
+  int64_t kv_positions = 0;        ///< 0 = four contexts
+  int64_t max_connections = 0;     ///< 0 = as descriptors allow
+  int64_t max_buffered_bytes = 0;  ///< 0 = a share of memory
   int64_t drain_seconds = 30;
   bool sandbox = true;  ///< sandbox.h
 };

@@ -6,13 +6,18 @@ namespace skald::server {
 
 namespace {
 
-// "localhost:8080" -> "localhost", "[::1]:8080" -> "[::1]"
+// "localhost:8080" -> "localhost", "[::1]:8080" -> "[::1]". What is no host with a port or without
+// stays as it is, and so is nobody's name: an address of IPv6 without brackets, "a:b", "a:80:80".
 std::string_view WithoutPort(std::string_view authority) {
-  const size_t bracket = authority.rfind(']');
   const size_t colon = authority.rfind(':');
   if (colon == std::string_view::npos) return authority;
-  if (bracket != std::string_view::npos && colon < bracket) return authority;
-  return authority.substr(0, colon);
+  const std::string_view host = authority.substr(0, colon);
+  const std::string_view port = authority.substr(colon + 1);
+  const bool is_port = port.size() <= 5 && std::all_of(port.begin(), port.end(),
+                                                       [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_host = host.starts_with('[') ? host.find(']') + 1 == host.size()
+                                             : host.find(':') == std::string_view::npos;
+  return is_port && is_host ? host : authority;
 }
 
 bool IsOneOf(const std::vector<std::string>& hosts, std::string_view authority) {

@@ -40,8 +40,10 @@ TEST(CheckAccess, AnswersOnThisMachineOnlyWhoNamesItSo) {
        {"localhost", "localhost:8080", "127.0.0.1:1", "[::1]", "[::1]:8080", "LOCALHOST:8080"}) {
     EXPECT_EQ(Refused(rules, Get("/props", {{"host", host}})), 0) << host;
   }
-  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example", "",
-                           "127.0.0.1.evil.example", "10.0.0.1"}) {
+  for (const char* host :
+       {"evil.example", "evil.example:8080", "localhost.evil.example", "", "127.0.0.1.evil.example",
+        "10.0.0.1", "localhost:x@evil", "localhost:8080:80", "localhost:123456", "::1", "[::1",
+        "[::1]x:80", "::1]:80"}) {
     EXPECT_EQ(Refused(rules, Get("/props", {{"host", host}})), 421) << host;
   }
   EXPECT_EQ(Refused({.keys = std::make_shared<ApiKeys>(kSecret), .hosts = {}},
@@ -54,6 +56,10 @@ TEST(CheckAccess, RefusesPagesOfOtherSites) {
     return Get("/livez", {{"host", "localhost:8080"}, {"origin", origin}});
   };
   EXPECT_EQ(Refused(Loopback(), with_origin("http://localhost:8080")), 0);
+  EXPECT_EQ(Refused(Loopback(), with_origin("http://[::1]")), 0);
+  EXPECT_EQ(Refused(Loopback(), with_origin("http://[::1]:8080")), 0);
+  EXPECT_EQ(Refused(Loopback(), with_origin("http://localhost:80@evil.example")), 403);
+  EXPECT_EQ(Refused(Loopback(), with_origin("http://localhost:evil.example")), 403);
   EXPECT_EQ(Refused(Loopback(), with_origin("https://evil.example")), 403);
   EXPECT_EQ(Refused(Loopback(), with_origin("null")), 403);
   EXPECT_EQ(Refused({.keys = std::make_shared<ApiKeys>(kSecret), .hosts = {}},

@@ -125,6 +125,10 @@ void WriteReason(const Choice& choice, JsonWriter& json) {
   choice.stop_string ? json.String(*choice.stop_string) : json.Null();
 }
 
+std::string_view PromptOf(const Choice& choice) {
+  return choice.prompt_json ? std::string_view(*choice.prompt_json) : std::string_view();
+}
+
 // Names of fields that nobody knows, as one field value.
 std::string IgnoredNames(std::span<const std::string> names) {
   constexpr size_t kBytesMax = 400;
@@ -166,6 +170,14 @@ Answer::Answer(AnswerFrame frame) : frame_(std::move(frame)) {
 }
 
 std::string Answer::Whole(const std::vector<Choice>& choices, const Usage& usage) const {
+  std::string whole;
+  for (const std::string& piece : WholeInPieces(choices, usage)) whole += piece;
+  return whole;
+}
+
+std::vector<std::string> Answer::WholeInPieces(const std::vector<Choice>& choices,
+                                               const Usage& usage) const {
+  std::vector<std::string> pieces;
   JsonWriter json;
   json.BeginObject();
   WriteHead(frame_, {}, json);
@@ -174,18 +186,24 @@ std::string Answer::Whole(const std::vector<Choice>& choices, const Usage& usage
     json.BeginObject().Key("index").Uint(i);
     if (frame_.kind == GenerationKind::kChat) {
       json.Key("message").BeginObject().Key("role").String("assistant");
-      json.Key("content").String(choices[i].text).Key("refusal").Null().EndObject();
+      json.Key("content")
+          .String(PromptOf(choices[i]), choices[i].text)
+          .Key("refusal")
+          .Null()
+          .EndObject();
     } else {
-      json.Key("text").String(choices[i].text);
+      json.Key("text").String(PromptOf(choices[i]), choices[i].text);
     }
     WriteLogprobs(frame_, choices[i], json);
     WriteReason(choices[i], json);
     json.EndObject();
+    if (json.size() >= kPieceBytes) pieces.push_back(json.TakePart());
   }
   json.EndArray();
   WriteUsage(usage, json);
   json.EndObject();
-  return json.Take();
+  pieces.push_back(json.Take());
+  return pieces;
 }
 
 // `rest`: a JSON object whose members follow those of the head.
@@ -202,9 +220,9 @@ std::string Answer::Chunk(int64_t index, const Choice& choice, Position position
   if (frame_.kind == GenerationKind::kChat) {
     json.Key("delta").BeginObject();
     if (position == Position::kFirst) json.Key("role").String("assistant");
-    json.Key("content").String(choice.text).EndObject();
+    json.Key("content").String(PromptOf(choice), choice.text).EndObject();
   } else {
-    json.Key("text").String(choice.text);
+    json.Key("text").String(PromptOf(choice), choice.text);
   }
   WriteLogprobs(frame_, choice, json);
   json.Key("finish_reason").Null();

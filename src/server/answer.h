@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ struct ScoredToken {
 /// What one choice has, or what has been added to it.
 struct Choice {
   std::string text;
+  /// Stands before the text, as JSON (AppendJsonText): the prompt, of which all choices have the
+  /// same one. nullptr: nothing does.
+  std::shared_ptr<const std::string> prompt_json = {};
   std::vector<ScoredToken> scored = {};         ///< if log probabilities were asked for
   int64_t text_offset = 0;                      ///< characters before `scored`, for completions
   std::optional<FinishReason> reason = {};      ///< set when it has ended
@@ -80,6 +84,10 @@ class Answer {
 
   /// The complete answer: choices in order of their index.
   std::string Whole(const std::vector<Choice>& choices, const Usage& usage) const;
+  /// The same in pieces of about kPieceBytes, none much longer than the longest choice.
+  std::vector<std::string> WholeInPieces(const std::vector<Choice>& choices,
+                                         const Usage& usage) const;
+  static constexpr size_t kPieceBytes = size_t{256} << 10;
 
   /// Chunks of a stream, as SSE events "data: ...\n\n". A chunk with what `choice` has got: text,
   /// scored tokens. `is_first`: the role comes with it.

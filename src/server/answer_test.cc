@@ -133,5 +133,28 @@ TEST(ApiError, IsOpenAisErrorObject) {
   EXPECT_NE(busy.body.find("\"type\":\"server_error\""), std::string::npos);
 }
 
+TEST(Answer, BeginsWithThePromptThatAllChoicesShare) {
+  const auto prompt = std::make_shared<const std::string>("a\\\"");
+  const Choice choice = {.text = "b\"", .prompt_json = prompt, .reason = FinishReason::kStop};
+  const Answer answer(Frame(GenerationKind::kCompletion));
+  const std::string both = R"("text":"a\"b\"")";
+  EXPECT_NE(answer.Whole({choice}, {}).find(both), std::string::npos);
+  EXPECT_NE(answer.Chunk(0, choice, Answer::Position::kFirst).find(both), std::string::npos);
+}
+
+TEST(Answer, ComesInPiecesThatAreTheWhole) {
+  const Answer answer(Frame(GenerationKind::kChat));
+  const std::vector<Choice> choices(
+      20, {.text = std::string(100'000, 'x'), .reason = FinishReason::kLength});
+  const std::vector<std::string> pieces = answer.WholeInPieces(choices, {});
+  EXPECT_GT(pieces.size(), 5U);
+  std::string whole;
+  for (const std::string& piece : pieces) {
+    EXPECT_LE(piece.size(), Answer::kPieceBytes + 110'000);
+    whole += piece;
+  }
+  EXPECT_EQ(whole, answer.Whole(choices, {}));
+}
+
 }  // namespace
 }  // namespace skald::server

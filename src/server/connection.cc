@@ -22,7 +22,12 @@ constexpr size_t kLowWater = size_t{32} << 10;
 constexpr size_t kPipelinedMax = size_t{64} << 10;
 // How long the rest of a refused request is thrown away, so that the refusal is read.
 constexpr double kLingerSeconds = 2;
+constexpr const char* kNoRoom = "clients hold all the memory there is for bodies and answers";
 constexpr int kSendBuffer = 256 << 10;
+// Pieces of an answer are joined up to here: few calls, and what is written is soon let go.
+constexpr size_t kPieceBytes = size_t{16} << 10;
+// A body or an answer that has taken no longer is not slow.
+constexpr double kSlowSeconds = 5;
 
 // RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string HttpDate(std::time_t now) {
@@ -41,6 +46,9 @@ Connection::Connection(Socket socket, uint64_t number, ConnectionContext context
       number_(number),
       context_(std::move(context)),
       reader_({.body_bytes = context_.options.max_body_bytes}),
+      body_rate_(context_.options.least_bytes_per_second, context_.options.body_seconds),
+      answer_rate_(context_.options.least_bytes_per_second, context_.options.stall_seconds),
+      lease_(context_.budget, {}),
       phase_since_(context_.clock.Now()),
       last_write_progress_(phase_since_) {}
 
@@ -48,6 +56,7 @@ void Connection::Start() {
   boost::system::error_code error;
   const auto peer = socket_.remote_endpoint(error);
   if (!error) client_ = peer.address().to_string();
+  lease_.ChargeTo(client_);
   socket_.non_blocking(true, error);
   socket_.set_option(asio::ip::tcp::no_delay(true), error);
   socket_.set_option(asio::socket_base::send_buffer_size(kSendBuffer), error);
@@ -78,7 +87,54 @@ void Connection::OnReadable() {
   if (phase_ == Phase::kLingering) return WaitForBytes();
   if (reader_.idle()) phase_since_ = context_.clock.Now();
   reader_.Feed({buffer.data(), count});
+  body_rate_.Moved(count);
+  if (!HasRoom()) return RefuseAndClose(Overloaded(kNoRoom));
   OnBytes();
+}
+
+int64_t Connection::HeldBytes() const {
+  return static_cast<int64_t>(reader_.held_bytes() + queued_bytes_) + exchange_bytes_;
+}
+
+// Whether what has just come may stay: slower clients of the same payer make room for it.
+bool Connection::HasRoom() {
+  if (phase_ != Phase::kReading) {
+    CountHeld();  // the next request: little, and it is not refused in the middle of an answer
+    return true;
+  }
+  while (!lease_.Resize(HeldBytes())) {
+    if (!context_.make_room(payer(), number_)) return false;
+  }
+  return true;
+}
+
+bool Connection::Reserve(int64_t bytes) {
+  const int64_t before = std::exchange(exchange_bytes_, bytes);
+  while (!lease_.Resize(HeldBytes())) {
+    if (context_.make_room(payer(), number_)) continue;
+    exchange_bytes_ = before;
+    return false;
+  }
+  return true;
+}
+
+std::optional<int> Connection::uselessness() const {
+  // One whose refusal is delayed, too: its answer is known.
+  if (phase_ == Phase::kLingering || delayed_) return 0;
+  if (phase_ != Phase::kReading) return std::nullopt;
+  return reader_.idle() ? 1 : 2;
+}
+
+std::optional<double> Connection::SlowRate() const {
+  const double now = context_.clock.Now();
+  const LeastRate& rate = phase_ == Phase::kReading ? body_rate_ : answer_rate_;
+  if (rate.Seconds(now) < kSlowSeconds) return std::nullopt;
+  return rate.Average(now);
+}
+
+void Connection::EndAsSlow() {
+  if (phase_ == Phase::kReading) return RefuseAndClose(Overloaded(kNoRoom));
+  Gone();
 }
 
 void Connection::OnClientEnd() {
@@ -104,6 +160,7 @@ void Connection::OnBytes() {
     const RequestReader::State state = reader_.state();
     if (state == RequestReader::State::kRefused) return RefuseAndClose(reader_.error());
     if (state != RequestReader::State::kHead && !head_checked_ && !CheckHead()) return;
+    if (state == RequestReader::State::kBody) body_rate_.Start(context_.clock.Now());
     if (state == RequestReader::State::kComplete) Handle();
   }
   if (phase_ == Phase::kAnswering && reader_.waiting_bytes() > kPipelinedMax) return WaitForReset();
@@ -123,6 +180,7 @@ bool Connection::CheckHead() {
     return false;
   }
   tenant_ = std::get<std::shared_ptr<const Tenant>>(std::move(access));
+  if (tenant_->id != kEveryone) lease_.ChargeTo("key " + std::to_string(tenant_->id));
   if (request.expects_continue && reader_.state() == RequestReader::State::kBody)
     Send(HeadBytes(100, {}));
   return true;
@@ -131,6 +189,8 @@ bool Connection::CheckHead() {
 void Connection::Handle() {
   HttpRequest request = reader_.Take();
   head_checked_ = false;
+  body_rate_.Stop();
+  exchange_bytes_ = static_cast<int64_t>(request.body.capacity());
   method_ = request.method;
   path_ = request.Path();
   is_http_1_0_ = request.is_http_1_0;
@@ -152,6 +212,8 @@ void Connection::RefuseAndClose(const ApiError& error) {
     method_ = path_ = {};
     tenant_ = nullptr;
   }
+  body_rate_.Stop();
+  reader_.Drop();
   phase_ = Phase::kAnswering;
   keep_alive_ = false;
   began_ = context_.clock.Now();
@@ -173,14 +235,18 @@ std::vector<HttpField> Connection::CommonFields() const {
 void Connection::Respond(HttpResponse response) {
   std::vector<HttpField> fields = CommonFields();
   fields.push_back({"content-type", response.content_type});
-  fields.push_back({"content-length", std::to_string(response.body.size())});
+  const size_t body_bytes = response.BodyBytes();
+  fields.push_back({"content-length", std::to_string(body_bytes)});
   fields.insert(fields.end(), response.fields.begin(), response.fields.end());
   answer_begun_ = true;
   status_ = response.status;
-  bytes_ = static_cast<int64_t>(response.body.size());
-  std::string message = HeadBytes(response.status, fields);
-  if (method_ != "HEAD") message += response.body;
-  Send(std::move(message));
+  bytes_ = static_cast<int64_t>(body_bytes);
+  exchange_bytes_ = 0;  // from here on it is backlog
+  Send(HeadBytes(response.status, fields));
+  if (method_ != "HEAD") {
+    Send(std::move(response.body));
+    for (std::string& piece : response.more) Send(std::move(piece));
+  }
   answered_ = true;
   if (!in_handle_) AnswerDone();
 }
@@ -234,6 +300,8 @@ void Connection::LogAnswer(int status) {
 void Connection::AnswerDone() {
   LogAnswer(status_);
   exchange_.reset();
+  exchange_bytes_ = 0;
+  CountHeld();
   if (!keep_alive_ || draining_ || client_ended_) {
     phase_ = Phase::kLingering;
     phase_since_ = context_.clock.Now();
@@ -265,6 +333,9 @@ void Connection::Close() {
   if (phase_ == Phase::kAnswering && exchange_) exchange_->OnGone();
   phase_ = Phase::kClosed;
   exchange_.reset();
+  lease_.Force(0);
+  queue_.clear();
+  queued_bytes_ = 0;
   boost::system::error_code ignored;
   socket_.close(ignored);
   context_.on_closed(number_);
@@ -278,23 +349,25 @@ void Connection::CutOff() {
 }
 
 void Connection::Send(std::string bytes) {
-  if (phase_ == Phase::kClosed) return;
-  if (pending_.empty())
-    pending_ = std::move(bytes);
+  if (phase_ == Phase::kClosed || bytes.empty()) return;
+  queued_bytes_ += bytes.size();
+  // The first piece is being written: its bytes must stay where they are.
+  if (queue_.size() > 1 && queue_.back().size() + bytes.size() <= kPieceBytes)
+    queue_.back() += bytes;
   else
-    pending_ += bytes;
+    queue_.push_back(std::move(bytes));
+  CountHeld();
   if (!write_active_) StartWrite();
 }
 
 void Connection::StartWrite() {
-  if (written_ == writing_.size()) {
-    writing_ = std::exchange(pending_, {});
-    written_ = 0;
-    last_write_progress_ = context_.clock.Now();
-  }
+  const double now = context_.clock.Now();
+  if (!answer_rate_.active()) last_write_progress_ = now;
+  answer_rate_.Start(now);
   write_active_ = true;
+  const std::string& piece = queue_.front();
   socket_.async_write_some(
-      asio::buffer(writing_.data() + written_, writing_.size() - written_),
+      asio::buffer(piece.data() + written_, piece.size() - written_),
       [self = shared_from_this()](const boost::system::error_code& error, size_t count) {
         self->OnWritten(error, count);
       });
@@ -305,11 +378,19 @@ void Connection::OnWritten(const boost::system::error_code& error, size_t count)
   if (phase_ == Phase::kClosed) return;
   if (error) return Gone();
   written_ += count;
+  queued_bytes_ -= count;
+  if (written_ == queue_.front().size()) {
+    queue_.pop_front();
+    written_ = 0;
+  }
+  answer_rate_.Moved(count);
   last_write_progress_ = context_.clock.Now();
+  CountHeld();
   if (backlog() > 0) {
     StartWrite();
-  } else if (close_when_written_) {
-    return Linger();
+  } else {
+    answer_rate_.Stop();
+    if (close_when_written_) return Linger();
   }
   if (backlog() < kLowWater && exchange_) {
     const std::shared_ptr<Exchange> exchange = exchange_;
@@ -332,15 +413,17 @@ bool Connection::IsOver(double since, double seconds) const {
 
 void Connection::OnTick() {
   const ServerOptions& options = context_.options;
-  if (backlog() > 0 && IsOver(last_write_progress_, options.stall_seconds)) return Gone();
+  const double now = context_.clock.Now();
+  const bool stalled = backlog() > 0 && IsOver(last_write_progress_, options.stall_seconds);
+  if (answer_rate_.TooSlow(now) || stalled) return Gone();
   switch (phase_) {
     case Phase::kReading: {
       const bool idle = reader_.idle();
       const bool in_body = reader_.state() == RequestReader::State::kBody;
-      const double limit = idle      ? options.idle_seconds
-                           : in_body ? options.body_seconds
-                                     : options.head_seconds;
-      if (!IsOver(phase_since_, limit)) return;
+      const bool over =
+          in_body ? body_rate_.TooSlow(now)
+                  : IsOver(phase_since_, idle ? options.idle_seconds : options.head_seconds);
+      if (!over) return;
       if (idle) return Close();
       return RefuseAndClose({.status = 408, .message = "the request did not come in time"});
     }

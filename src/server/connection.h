@@ -10,14 +10,17 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/byte_budget.h"
 #include "server/clock.h"
 #include "server/exchange.h"
+#include "server/least_rate.h"
 #include "server/request_reader.h"
 #include "server/service.h"
 #include "skald/server.h"
@@ -31,6 +34,10 @@ struct ConnectionContext {
   const Clock& clock;
   /// Scratch for reads: one is in use at a time.
   std::vector<char>& read_buffer;
+  ByteBudget& budget;
+  /// Ends a connection of this payer that is slow with its bytes, if there is one: there is no room
+  /// for those of connection `number`.
+  std::function<bool(const std::string& payer, uint64_t number)> make_room;
   /// The connection is closed: who holds it lets it go.
   std::function<void(uint64_t number)> on_closed;
 };
@@ -49,10 +56,20 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void Drain() { draining_ = true; }
   /// Whether a request is being answered, or its answer is not yet with the system.
   bool busy() const { return phase_ == Phase::kAnswering || backlog() > 0; }
-  /// Since when a request is awaited or coming; nothing while one is answered.
-  std::optional<double> waiting_since() const {
-    return phase_ == Phase::kReading ? std::optional(phase_since_) : std::nullopt;
-  }
+  /// Since when it has been awaiting a request, reading one, or letting go.
+  double phase_since() const { return phase_since_; }
+  /// Whether it is of so little use that it is the first to close where a place is needed, 0 before
+  /// 1 before 2; nothing where a request is being answered.
+  ///   0: its last answer is out; 1: not a byte of a request has come; 2: a part of one has.
+  std::optional<int> uselessness() const;
+  /// The address of the client.
+  const std::string& client() const { return client_; }
+  /// Who pays for the bytes it holds.
+  const std::string& payer() const { return lease_.payer(); }
+  /// Bytes a second at which a body comes, or an answer is taken, that has taken some seconds yet.
+  std::optional<double> SlowRate() const;
+  /// Ends it for its slowness, with an answer if none has begun.
+  void EndAsSlow();
   /// Ends the answer at hand with an error.
   void CutOff();
   /// Closes now, whatever the state.
@@ -62,7 +79,8 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void BeginStream(std::vector<HttpField> fields) override;
   void Write(std::string_view bytes) override;
   void EndStream() override;
-  size_t backlog() const override { return pending_.size() + writing_.size() - written_; }
+  size_t backlog() const override { return queued_bytes_; }
+  bool Reserve(int64_t bytes) override;
 
  private:
   enum class Phase : uint8_t {
@@ -84,6 +102,9 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void NextRequest();
   void Gone();
   void Send(std::string bytes);
+  int64_t HeldBytes() const;
+  bool HasRoom();
+  void CountHeld() { lease_.Force(HeldBytes()); }
   void StartWrite();
   void OnWritten(const boost::system::error_code& error, size_t count);
   void Linger();
@@ -118,10 +139,14 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   int64_t bytes_ = 0;
   double began_ = 0;
 
-  std::string pending_;  // to be written after writing_
-  std::string writing_;
-  size_t written_ = 0;  // of writing_
+  std::deque<std::string> queue_;  // to be written, in pieces
+  size_t queued_bytes_ = 0;        // of them, not yet written
+  size_t written_ = 0;             // of the first piece
   bool write_active_ = false;
+  int64_t exchange_bytes_ = 0;  // Reserve
+  LeastRate body_rate_;
+  LeastRate answer_rate_;
+  ByteLease lease_;
   double phase_since_;  // of reading: the first byte or the end of the last answer
   double last_write_progress_;
 };

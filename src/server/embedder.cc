@@ -93,6 +93,9 @@ void Embedder::Start(PreparedEmbedding prepared) {
   const auto at_once = static_cast<int64_t>(std::min(vectors_.size(), kInputsAtOnce));
   const Load load = {.sequences = at_once, .tokens = prompt_tokens_};
   if (const auto error = claim_.Take(load, context_.clock.Now())) return Fail(*error);
+  if (!channel_->Reserve(prompt_tokens_ * static_cast<int64_t>(sizeof(TokenId)) +
+                         prepared_.answer_bytes))
+    return Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
   SubmitMore();
 }
 
@@ -170,16 +173,12 @@ void Embedder::Finish() {
   json.Key("cached_tokens").Int(cached_tokens_).EndObject().EndObject().EndObject();
   // The members behind "data", which may be many megabytes.
   const std::string rest = json.Take();
-  std::string body = R"({"object":"list","data":[)";
-  for (std::string& vector : vectors_) {
-    if (&vector != &vectors_.front()) body += ',';
-    body += std::exchange(vector, {});
-  }
-  body += "],";
-  body.append(rest, 1);
+  for (size_t i = 1; i < vectors_.size(); ++i) vectors_[i].insert(0, 1, ',');
+  vectors_.push_back("]," + rest.substr(1));
   std::exchange(channel_, nullptr)
       ->Respond({.fields = AnswerFields(name_.id, {.ignored = prepared_.request.ignored}),
-                 .body = std::move(body)});
+                 .body = R"({"object":"list","data":[)",
+                 .more = std::move(vectors_)});
 }
 
 }  // namespace skald::server

@@ -25,6 +25,9 @@ class AnswerChannel {
   virtual void EndStream() = 0;
   /// Bytes that the client has not taken yet.
   virtual size_t backlog() const = 0;
+  /// The exchange holds so many bytes for this answer now. False, and nothing is changed, if all
+  /// clients together would hold too many: then the request is to be given up.
+  [[nodiscard]] virtual bool Reserve(int64_t bytes) = 0;
 };
 
 /// What an exchange tells the access log. No content of prompts or answers.

@@ -17,6 +17,19 @@ constexpr size_t kBacklogMax = size_t{256} << 10;
 // So often at least something is sent: proxies and clients give up on silence.
 constexpr double kHeartbeatSeconds = 15;
 
+// Answers that may be longer are written on the pool: some 0.2 ms.
+constexpr int64_t kInlineBytes = int64_t{64} << 10;
+// Of a choice beside its text.
+constexpr int64_t kChoiceBytes = 256;
+
+int64_t BytesOf(const PreparedGeneration& prepared) {
+  size_t bytes = 0;
+  for (const Request& request : prepared.engine_requests)
+    bytes += sizeof(Request) + request.prompt.size() * sizeof(TokenId);
+  for (const EchoedPrompt& prompt : prepared.echoed) bytes += prompt.json->size();
+  return static_cast<int64_t>(bytes);
+}
+
 bool IsEnd(FinishReason reason) {
   return reason == FinishReason::kStop || reason == FinishReason::kLength ||
          reason == FinishReason::kContext;
@@ -131,10 +144,12 @@ void Generation::Start(PreparedGeneration prepared) {
                               .with_logprobs = request_.request.sampling.top_logprobs.has_value()});
   const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
   sequences_.resize(per_prompt * prepared.engine_requests.size());
+  prepared_bytes_ = BytesOf(prepared);
+  if (!ReserveHeld()) return;
   for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
     for (size_t s = 0; request_.echo && s < per_prompt; ++s) {
-      sequences_[i * per_prompt + s].choice.text = prepared.prompt_texts[i];
-      sequences_[i * per_prompt + s].characters = CharactersIn(prepared.prompt_texts[i]);
+      sequences_[i * per_prompt + s].choice.prompt_json = prepared.echoed[i].json;
+      sequences_[i * per_prompt + s].characters = prepared.echoed[i].characters;
     }
     Request& request = prepared.engine_requests[i];
     request.sampling.seed = SeedOfPrompt(seed, i);
@@ -186,8 +201,9 @@ void Generation::ReadEvents() {
     if (streaming_ && channel_->backlog() > kBacklogMax) return wait_.End();
     ReadPart(part);
     if (channel_ == nullptr) return;
-    if (streaming_) SendPieces();
+    if (streaming_) SendPieces(part);
   }
+  if (!streaming_ && !ReserveHeld()) return;
   wait_.Begin();
   if (std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.finished; }))
     Finish();
@@ -232,10 +248,12 @@ void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
   ++usage_.completion_tokens;
   sequence.logprob_sum += token.logprob.value_or(0);
   sequence.choice.text += event.text;
+  held_bytes_ += static_cast<int64_t>(event.text.size());
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
   if (!request_.request.sampling.top_logprobs || tokenizer.IsEndOfGeneration(token.token)) return;
   if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
   sequence.choice.scored.push_back(Scored(token));
+  held_bytes_ += static_cast<int64_t>(sizeof(ScoredToken) + token.top.size() * sizeof(TokenText));
   sequence.characters += CharactersIn(sequence.choice.scored.back().token.bytes);
 }
 
@@ -271,21 +289,32 @@ void Generation::FailWith(const Event& finished) {
   }
 }
 
-void Generation::SendPieces() {
-  for (size_t i = 0; i < sequences_.size(); ++i)
-    SendSequence(static_cast<int64_t>(i), sequences_[i]);
+void Generation::SendPieces(const Part& part) {
+  for (int64_t i = 0; i < request_.request.sequence_count(); ++i) {
+    const int64_t index = part.first_choice + i;
+    SendSequence(index, sequences_[static_cast<size_t>(index)]);
+  }
+}
+
+// What is known of the prompts and has come of the answer is counted against what all clients may
+// make the server hold. False if that is too much, and this was the answer.
+bool Generation::ReserveHeld() {
+  if (channel_->Reserve(prepared_bytes_ + held_bytes_)) return true;
+  Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
+  return false;
 }
 
 void Generation::SendSequence(int64_t index, Sequence& sequence) {
   Choice& choice = sequence.choice;
   const bool is_first = !sequence.started;
-  const bool has_news = !choice.text.empty() || !choice.scored.empty();
+  const bool has_news = !choice.text.empty() || !choice.scored.empty() || choice.prompt_json;
   if (has_news || (is_first && choice.reason)) {
     sequence.started = true;
     WriteOut(answer_->Chunk(index, choice,
                             is_first ? Answer::Position::kFirst : Answer::Position::kLater));
     choice.text.clear();
     choice.scored.clear();
+    choice.prompt_json.reset();
   }
   if (!choice.reason || sequence.ended) return;
   sequence.ended = true;
@@ -311,13 +340,40 @@ std::vector<Choice> Generation::Best() {
   return best;
 }
 
+// A long answer is written on the pool: the I/O thread has other clients.
+void Generation::RespondFromPool() {
+  int64_t bytes = kChoiceBytes * static_cast<int64_t>(sequences_.size()) + 4 * held_bytes_;
+  for (const Sequence& sequence : sequences_) {
+    if (sequence.choice.prompt_json)
+      bytes += static_cast<int64_t>(sequence.choice.prompt_json->size());
+  }
+  if (bytes <= kInlineBytes) {
+    AnswerChannel& channel = *std::exchange(channel_, nullptr);
+    return channel.Respond({.fields = fields_, .body = answer_->Whole(Best(), usage_)});
+  }
+  if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes))
+    return Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
+  parts_.clear();
+  // What the pool needs is its own: this lives and ends on the I/O thread.
+  const auto choices = std::make_shared<const std::vector<Choice>>(Best());
+  const auto run = [weak = weak_from_this(), post = context_.post, choices, answer = *answer_,
+                    usage = usage_](const WorkLimit&) {
+    const auto pieces =
+        std::make_shared<std::vector<std::string>>(answer.WholeInPieces(*choices, usage));
+    post([weak, pieces] {
+      const auto self = weak.lock();
+      if (!self || self->channel_ == nullptr) return;
+      AnswerChannel& channel = *std::exchange(self->channel_, nullptr);
+      channel.Respond({.fields = self->fields_, .more = std::move(*pieces)});
+    });
+  };
+  Await(context_.work({.tenant = name_.tenant, .cost_bytes = bytes, .run = run}));
+}
+
 void Generation::Finish() {
   wait_.End();
+  if (!streaming_) return RespondFromPool();
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
-  if (!streaming_) {
-    channel.Respond({.fields = fields_, .body = answer_->Whole(Best(), usage_)});
-    return;
-  }
   if (request_.include_usage) channel.Write(answer_->UsageChunk(usage_));
   channel.Write(DoneEvent());
   channel.EndStream();

@@ -34,12 +34,15 @@ struct GenerationContext {
   Activity& activity;
   const Clock& clock;
   Post post;
+  /// Queues work for a tenant on the pool.
+  std::function<QueuedWork(WorkPiece piece)> work;
 };
 
 /// What is a generation's own from the start.
 struct GenerationName {
-  std::string id;           ///< of the answer, and x-request-id
-  std::string label;        ///< of its requests in the engine
+  std::string id;     ///< of the answer, and x-request-id
+  std::string label;  ///< of its requests in the engine
+  TenantId tenant = kEveryone;
   uint64_t drawn_seed = 0;  ///< for a request that gives none
 };
 
@@ -96,9 +99,11 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   void TakeToken(Sequence& sequence, const TextEvent& event);
   void TakeEnd(Sequence& sequence, const TextEvent& event);
   ScoredToken Scored(const TokenEvent& token) const;
-  void SendPieces();
+  void SendPieces(const Part& part);
   void SendSequence(int64_t index, Sequence& sequence);
   void Finish();
+  bool ReserveHeld();
+  void RespondFromPool();
   std::vector<Choice> Best();
   void FailWith(const Event& finished);
   void CancelParts();
@@ -114,6 +119,8 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   std::string warnings_;           // kSystemMessageDropped and the like, with commas
   std::vector<HttpField> fields_;  // of the answer
   std::optional<Answer> answer_;
+  int64_t prepared_bytes_ = 0;  // prompts, as tokens and as text
+  int64_t held_bytes_ = 0;      // what has come of the answer and is not sent
   std::vector<Part> parts_;
   std::vector<Sequence> sequences_;
   Usage usage_;

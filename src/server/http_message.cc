@@ -16,6 +16,12 @@ std::string_view HttpRequest::Path() const {
   return std::string_view(target).substr(0, target.find('?'));
 }
 
+size_t HttpResponse::BodyBytes() const {
+  size_t bytes = body.size();
+  for (const std::string& piece : more) bytes += piece.size();
+  return bytes;
+}
+
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

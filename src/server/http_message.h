@@ -36,6 +36,11 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<HttpField> fields = {};
   std::string body = {};
+  /// The rest of the body: a long one comes in pieces, each let go when the client has taken it.
+  std::vector<std::string> more = {};
+
+  /// Of the whole body.
+  size_t BodyBytes() const;
 };
 
 /// ASCII letters in lower case, all else as it is.

@@ -54,6 +54,7 @@ bool RequestReader::Refuse(int status, std::string message) {
   error_ = {.status = status, .message = std::move(message)};
   buffer_.clear();
   begin_ = 0;
+  request_.body = {};
   return false;
 }
 
@@ -82,6 +83,13 @@ HttpRequest RequestReader::Take() {
   body_left_ = 0;
   Advance();
   return request;
+}
+
+void RequestReader::Drop() {
+  state_ = State::kRefused;
+  buffer_ = {};
+  begin_ = 0;
+  request_ = {};
 }
 
 void RequestReader::Advance() {
@@ -234,7 +242,13 @@ void RequestReader::NoteConnection() {
 
 bool RequestReader::TakePlainBody() {
   const size_t count = std::min(body_left_, waiting_bytes());
-  request_.body.append(Rest().substr(0, count));
+  // As a string grows, but not beyond what is announced. Not all at once: who announces much and
+  // sends nothing takes nothing.
+  std::string& body = request_.body;
+  if (body.size() + count > body.capacity())
+    body.reserve(
+        std::min(body.size() + body_left_, std::max(2 * body.size(), body.size() + count)));
+  body.append(Rest().substr(0, count));
   body_left_ -= count;
   Consume(count);
   return body_left_ == 0;

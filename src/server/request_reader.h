@@ -46,12 +46,16 @@ class RequestReader {
   bool idle() const { return state_ == State::kHead && waiting_bytes() == 0; }
   /// Bytes that wait behind a complete request.
   size_t waiting_bytes() const { return buffer_.size() - begin_; }
+  /// Memory that what has come takes.
+  size_t held_bytes() const { return buffer_.capacity() + request_.body.capacity(); }
   /// The request, from kBody on without (all of) its body.
   const HttpRequest& request() const { return request_; }
   const ApiError& error() const { return error_; }
 
   /// The complete request; the next one begins.
   HttpRequest Take();
+  /// Nothing more will be read: lets go of what has come.
+  void Drop();
 
  private:
   // Where in a chunked body the next byte belongs.

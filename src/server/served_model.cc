@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/json_writer.h"
+#include "server/answer.h"
 #include "server/fields.h"
 #include "skald/chat_template.h"
 
@@ -131,6 +133,26 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
   return prompts.Take();
 }
 
+EchoedPrompt Echoed(const ServedModel& served, const std::vector<TokenId>& tokens) {
+  const std::string text = served.model.tokenizer().Decode(tokens);
+  auto json = std::make_shared<std::string>();
+  AppendJsonText(text, json.get());
+  return {.json = std::move(json), .characters = CharactersIn(text)};
+}
+
+ApiError TooLarge(int64_t bytes, int64_t most) {
+  return {.message = fmt::format(
+              "the answer could have {} bytes, expected at most {}: ask for fewer prompts, choices "
+              "(n), tokens or log probabilities, without echo, or for a stream",
+              bytes, most),
+          .code = "answer_too_large"};
+}
+
+// A float has up to 15 characters with its comma; in base64 it has 16 / 3.
+int64_t EmbeddingBytes(VectorForm form, int64_t numbers) {
+  return numbers * (form == VectorForm::kBase64 ? 6 : 15);
+}
+
 // What makes no embeddings, whatever the inputs.
 std::optional<ApiError> CheckEmbedding(const ServedModel& served, const EmbeddingRequest& request) {
   if (served.pooling == Pooling::kNone)
@@ -203,6 +225,28 @@ ApiError NoSuchModel(const ServedModel& served, std::string_view asked) {
           .code = "model_not_found"};
 }
 
+int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context) {
+  // Braces, names, finish reason of a choice.
+  constexpr int64_t kChoice = 256;
+  // Of text as JSON, on the average: more only in texts of control characters.
+  constexpr int64_t kToken = 8;
+  // A token's text, its log probability of up to 24 digits, in chats its bytes; their names.
+  constexpr int64_t kScored = 128;
+  const Request& common = prepared.request.request;
+  const std::optional<int32_t> top = common.sampling.top_logprobs;
+  const int64_t per_token = kToken + (top ? kScored * (1 + *top) : 0);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
+    const int64_t left = context - static_cast<int64_t>(prepared.engine_requests[i].prompt.size());
+    const int64_t wanted = common.stop.max_tokens;
+    const int64_t tokens = wanted < 0 ? left : std::min(wanted, left);
+    int64_t choice = kChoice + tokens * per_token;
+    if (prepared.request.echo) choice += static_cast<int64_t>(prepared.echoed[i].json->size());
+    bytes += choice * common.n;
+  }
+  return bytes;
+}
+
 int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
   size_t longest = 1;
   for (TokenId id = 0; id < tokenizer.vocab_size(); ++id)
@@ -223,7 +267,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
   request.request.cache_namespace = context.cache_namespace;
   int64_t longest = 0;
   for (std::vector<TokenId>& tokens : std::get<std::vector<std::vector<TokenId>>>(all)) {
-    if (request.echo) prepared.prompt_texts.push_back(served.model.tokenizer().Decode(tokens));
+    if (request.echo) prepared.echoed.push_back(Echoed(served, tokens));
     prepared.engine_requests.push_back(request.request);
     prepared.engine_requests.back().prompt = std::move(tokens);
     longest =
@@ -234,6 +278,9 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
       served.model.info().context_length)
     prepared.warnings.push_back(kContextBeyondModel);
   prepared.request = std::move(request);
+  const int64_t bytes = AnswerBytes(prepared, served.engine.context());
+  if (!prepared.request.stream && bytes > context.max_answer_bytes)
+    return TooLarge(bytes, context.max_answer_bytes);
   return prepared;
 }
 
@@ -244,6 +291,9 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
   const auto inputs = static_cast<int64_t>(request.inputs.size());
   const int64_t at_once = std::min<int64_t>(inputs, kInputsAtOnce);
   if (auto error = context.room.Refusal({.sequences = at_once, .tokens = inputs})) return *error;
+  const int64_t bytes = EmbeddingBytes(
+      request.form, inputs * served.engine.embedding_width());
+  if (bytes > context.max_answer_bytes) return TooLarge(bytes, context.max_answer_bytes);
   Prompts prompts(served, context.limit, "input", served.engine.context());
   for (const PromptInput& input : request.inputs) {
     if (auto error = prompts.Add(input)) return *error;
@@ -256,6 +306,7 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
     ApplyRights(*context.tenant, prepared.engine_requests.back());
   }
   prepared.request = std::move(request);
+  prepared.answer_bytes = bytes;
   return prepared;
 }
 

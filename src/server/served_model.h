@@ -45,11 +45,17 @@ ApiError NoSuchModel(const ServedModel& served, std::string_view asked);
 /// The most bytes of text that one token can stand for.
 int64_t LongestTokenBytes(const Tokenizer& tokenizer);
 
+/// The text of a prompt that its choices begin with.
+struct EchoedPrompt {
+  std::shared_ptr<const std::string> json;  ///< AppendJsonText; shared by all choices
+  int64_t characters = 0;
+};
+
 /// A request whose prompts are tokens: ready for the engine.
 struct PreparedGeneration {
   GenerationRequest request;
   std::vector<Request> engine_requests;         ///< one for each prompt
-  std::vector<std::string> prompt_texts;        ///< the same, as text; filled for echo only
+  std::vector<EchoedPrompt> echoed;             ///< the same, as text; filled for echo only
   std::vector<std::string_view> warnings = {};  ///< what the client should know, see below
 };
 
@@ -63,6 +69,7 @@ std::string WarningNames(std::span<const std::string_view> warnings);
 /// The same for a request for embeddings.
 struct PreparedEmbedding {
   EmbeddingRequest request;
+  int64_t answer_bytes = 0;              ///< at most
   std::vector<Request> engine_requests;  ///< one for each input
 };
 
@@ -71,13 +78,18 @@ struct PrepareContext {
   const WorkLimit& limit;  ///< looked at between prompts
   std::shared_ptr<const Tenant> tenant;
   Room room;  ///< of the tenant, as of not long ago
+  int64_t max_answer_bytes = 0;
   uint64_t cache_namespace = 0;
   int64_t unix_seconds = 0;  ///< what a chat template takes for the time of day, in UTC
 };
 
+/// The most bytes that a whole answer can have: prompts that it repeats are known, generated text
+/// and log probabilities are counted for as many tokens as may come.
+int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context);
+
 /// Checks what only the model and the tenant's room can check, and makes tokens of the prompts.
-/// Pure, thread-safe; takes about a microsecond for 5 bytes of prompt. Errors: 400; 404 for another
-/// model's name; 429, before any work, if the tenant has no room for so much.
+/// Pure, thread-safe; takes about a microsecond for 5 bytes of prompt. Errors: 400, also for
+/// an answer of more than max_answer_bytes; 404 for another model's name; 429, before any work, if the tenant has no room for so much.
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context);
 

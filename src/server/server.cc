@@ -9,12 +9,14 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "server/connection.h"
 #include "server/service.h"
+#include "server/subkey.h"
 #include "server/watchdog.h"
 
 namespace skald {
@@ -35,6 +37,9 @@ constexpr int kListenBacklog = 511;
 constexpr std::chrono::seconds kTick{1};
 // After the system refused a connection (no descriptors left): a pause, not a busy loop.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+// Of the connections allowed so many are closed at a time when a place is needed: looking for one
+// costs a look at all.
+constexpr int64_t kShareClosed = 64;
 // For clients to take the error that ends their answer.
 constexpr std::chrono::milliseconds kLastWords{500};
 constexpr size_t kReadBuffer = size_t{64} << 10;
@@ -59,14 +64,6 @@ Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::addr
   return rules;
 }
 
-// The first bytes of the secret.
-uint64_t ReadNumber(std::string_view secret) {
-  uint64_t number = 0;
-  for (const char c : secret.substr(0, sizeof(number)))
-    number = number << 8 | static_cast<unsigned char>(c);
-  return number;
-}
-
 Status SystemError(const ServerOptions& options, const error_code& error) {
   return Status(ErrorCode::kIo, "cannot listen on " + options.host + ":" +
                                     std::to_string(options.port) + ": " + error.message());
@@ -81,6 +78,7 @@ struct Server::State {
       : options(std::move(its_options)),
         model(served_model),
         clock{options.unix_seconds},
+        budget(options.max_buffered_bytes),
         acceptor(io),
         signals(io),
         hangups(io),
@@ -98,15 +96,19 @@ struct Server::State {
                  .rules = std::move(rules),
                  .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
                  .clock = clock,
-                 .entropy = ReadNumber(options.secret),
-                 .pooling = options.pooling}),
+                 .id_key = server::Subkey(options.secret, "ids"),
+                 .seed_key = server::Subkey(options.secret, "seeds"),
+                 .pooling = options.pooling,
+                 .max_answer_bytes =
+                     std::min(options.max_answer_bytes, options.max_buffered_bytes / 4)}),
         watchdog(options.dead_seconds,
                  [this] { Dead("the thread of the connections stands still"); }) {}
 
   Status Listen(const asio::ip::address& address);
   void Accept();
   void OnAccepted(const error_code& error, tcp::socket socket);
-  void MakeRoomFor(uint64_t newest);
+  bool MakeRoomFor(std::optional<uint64_t> newest);
+  bool EndSlowest(const std::string& payer, uint64_t except);
   int64_t connections_over_limit() const {
     return static_cast<int64_t>(connections.size()) - options.max_connections;
   }
@@ -127,6 +129,7 @@ struct Server::State {
   ServerOptions options;
   Model model;
   server::Clock clock;
+  server::ByteBudget budget;  // connections may live on in events of io
   asio::io_context io{1};
   tcp::acceptor acceptor;
   asio::signal_set signals;
@@ -167,34 +170,80 @@ void Server::State::Accept() {
 
 void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
   if (error == asio::error::operation_aborted) return;
+  // No descriptors are left, most likely: somebody who has waited gives up his.
+  if (error && MakeRoomFor(std::nullopt)) return;
   if (error) return PauseAccepting();
   const uint64_t number = next_number++;
   auto connection = std::make_shared<Connection>(
       std::move(socket), number,
-      server::ConnectionContext{.service = service,
-                                .options = options,
-                                .clock = clock,
-                                .read_buffer = read_buffer,
-                                .on_closed = [this](uint64_t closed) { OnClosed(closed); }});
+      server::ConnectionContext{
+          .service = service,
+          .options = options,
+          .clock = clock,
+          .read_buffer = read_buffer,
+          .budget = budget,
+          .make_room = [this](const std::string& payer,
+                              uint64_t asking) { return EndSlowest(payer, asking); },
+          .on_closed = [this](uint64_t closed) { OnClosed(closed); }});
   if (draining) connection->Drain();
   connections.emplace(number, connection);
   service.connections = static_cast<int64_t>(connections.size());
   connection->Start();
   StartTicking();
-  if (connections_over_limit() > 0) return MakeRoomFor(number);
+  if (connections_over_limit() > 0) {
+    MakeRoomFor(number);
+    return;
+  }
   Accept();
 }
 
-// Closes the connection that has waited longest for a whole request: who holds connections open and
-// says nothing must not keep out who has something to say. If all are being answered, the next to
-// close makes room.
-void Server::State::MakeRoomFor(uint64_t newest) {
-  std::shared_ptr<Connection> longest;
+// Closes connections, in this order: whose last answer is out, who has not sent a byte, who has
+// sent a part of a request; of these first the address that has most of them, and of an address who
+// has waited longest. Who holds connections open and says nothing must not keep out who has
+// something to say, and a crowd of one address not who is slow at another. False if all are being
+// answered: the next to close makes room.
+bool Server::State::MakeRoomFor(std::optional<uint64_t> newest) {
+  struct Candidate {
+    int uselessness;
+    int64_t of_address;
+    double since;
+    std::shared_ptr<Connection> connection;
+  };
+  std::unordered_map<std::string, int64_t> of_address;
+  for (const auto& [number, connection] : connections) ++of_address[connection->client()];
+  std::vector<Candidate> candidates;
   for (const auto& [number, connection] : connections) {
-    if (number == newest || !connection->waiting_since()) continue;
-    if (!longest || *connection->waiting_since() < *longest->waiting_since()) longest = connection;
+    const std::optional<int> uselessness = connection->uselessness();
+    if (!uselessness || number == newest) continue;
+    candidates.push_back({.uselessness = *uselessness,
+                          .of_address = of_address[connection->client()],
+                          .since = connection->phase_since(),
+                          .connection = connection});
   }
-  if (longest) longest->Close();
+  const auto count = std::min(static_cast<int64_t>(candidates.size()),
+                              std::max<int64_t>(1, options.max_connections / kShareClosed));
+  std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end(),
+                    [](const Candidate& a, const Candidate& b) {
+                      return std::tuple(a.uselessness, -a.of_address, a.since) <
+                             std::tuple(b.uselessness, -b.of_address, b.since);
+                    });
+  for (int64_t i = 0; i < count; ++i) candidates[static_cast<size_t>(i)].connection->Close();
+  return count > 0;
+}
+
+// Ends the slowest of a payer's bodies and unread answers. False if none has taken some seconds.
+bool Server::State::EndSlowest(const std::string& payer, uint64_t except) {
+  std::shared_ptr<Connection> slowest;
+  double least = 0;
+  for (const auto& [number, connection] : connections) {
+    const std::optional<double> rate = connection->SlowRate();
+    if (!rate || number == except || connection->payer() != payer) continue;
+    if (slowest && *rate >= least) continue;
+    slowest = connection;
+    least = *rate;
+  }
+  if (slowest) slowest->EndAsSlow();
+  return slowest != nullptr;
 }
 
 void Server::State::PauseAccepting() {

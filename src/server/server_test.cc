@@ -487,6 +487,88 @@ TEST(Server, CutsOffAClientThatHasStoppedReading) {
   EXPECT_TRUE(Soon([&] { return Metric(server.port(), "skald_pages_held") == 0; }));
 }
 
+// A head, and a part of the body that it announces.
+std::string HalfOf(size_t body, size_t sent) {
+  return "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+         "Content-Length: " +
+         std::to_string(body) + "\r\n\r\n" + std::string(sent, ' ');
+}
+
+// All come from one address: one client, who gets half of what there is.
+TEST(Server, HoldsNoMoreBytesOfOneClientThanItsShare) {
+  const Running server({}, {.max_buffered_bytes = 2 << 20});
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+    clients.back()->Send(HalfOf(1 << 20, 600 << 10));
+  }
+  // The first two do not fit together, and none is old enough to be called slow.
+  int refused = 0;
+  for (const auto& client : clients) {
+    client->EndSending();
+    const std::string answer = client->ReadAll();
+    if (answer.starts_with("HTTP/1.1 503 ")) ++refused;
+  }
+  EXPECT_EQ(refused, 2);
+  EXPECT_TRUE(
+      Ask(server.port(), Post("/tokenize", R"({"content":"a"})")).starts_with("HTTP/1.1 200 "));
+}
+
+TEST(Server, EndsASlowBodyOfAClientThatNeedsItsRoom) {
+  const Running server({}, {.max_buffered_bytes = 2 << 20});
+  TestClient slow(server.port());
+  slow.Send(HalfOf(1 << 20, 900 << 10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5500));  // then it is old enough
+  const std::string body = "{\"content\":\"" + std::string(600 << 10, 'a') + "\"}";
+  EXPECT_TRUE(Ask(server.port(), Post("/tokenize", body)).starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(slow.ReadAll().starts_with("HTTP/1.1 503 "));
+}
+
+TEST(Server, RefusesAnswersThatAreTooLargeBeforeItComputes) {
+  const Running server({}, {.max_answer_bytes = 100'000});
+  const std::string prompt(400, 'a');
+  std::string prompts = "\"" + prompt + "\"";
+  for (int i = 1; i < 64; ++i) prompts += ",\"" + prompt + "\"";
+  const std::string echo = R"({"prompt":[)" + prompts + R"(],"n":16,"max_tokens":1,"echo":true)";
+  const std::string refused = Complete(server.port(), echo + "}");
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 400 ")) << refused.substr(0, 300);
+  EXPECT_EQ(Member(refused, "code"), "\"answer_too_large\"");
+  EXPECT_NE(refused.find("at most 100000"), std::string::npos) << refused;
+  EXPECT_EQ(Metric(server.port(), "skald_requests_submitted_total"), 0);
+  for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
+           {"/v1/completions", R"({"prompt":"a","max_tokens":50,"n":8,"logprobs":20})"},
+           {"/v1/embeddings", R"({"input":[)" + prompts + "]}"},
+           {"/tokenize", "{\"with_pieces\":true,\"content\":\"" + std::string(9000, '#') + "\"}"},
+           {"/detokenize", "{\"tokens\":[400" + [] {
+              std::string more;
+              for (int i = 0; i < 40'000; ++i) more += ",400";
+              return more;
+            }() + "]}"}}) {
+    const std::string answer = Ask(server.port(), Post(path, body));
+    EXPECT_EQ(Member(answer, "code"), "\"answer_too_large\"") << path << answer.substr(0, 300);
+  }
+  // A stream has no end that anybody holds.
+  EXPECT_NE(Complete(server.port(), echo + R"(,"stream":true})").find("[DONE]"), std::string::npos);
+}
+
+// Long answers are written on the pool, in pieces: the same bytes.
+TEST(Server, WritesLongAnswersAsShortOnes) {
+  const Running server;
+  const std::string prompt(400, 'a');
+  std::string prompts = "\"" + prompt + "\"";
+  for (int i = 1; i < 64; ++i) prompts += ",\"" + prompt + "\"";
+  const auto fields = [](const std::string& list) {
+    return R"({"prompt":)" + list +
+           R"(,"n":16,"max_tokens":1,"echo":true,"temperature":0,"ignore_eos":true})";
+  };
+  const std::string one = Texts(Complete(server.port(), fields("\"" + prompt + "\"")), "text");
+  const std::string many = Complete(server.port(), fields("[" + prompts + "]"));
+  EXPECT_EQ(BodyOf(many).size(), std::stoul(many.substr(many.find("content-length: ") + 16)));
+  std::string expected;
+  for (int i = 0; i < 64; ++i) expected += one;
+  EXPECT_EQ(Texts(many, "text"), expected);
+}
+
 TEST(Server, ClosesConnectionsThatBringNothing) {
   const Running server({}, {.head_seconds = 0.2, .body_seconds = 0.2, .idle_seconds = 0.2});
   TestClient idle(server.port());
@@ -499,6 +581,22 @@ TEST(Server, ClosesConnectionsThatBringNothing) {
   EXPECT_EQ(idle.ReadAll(), "");
   EXPECT_TRUE(slow_head.ReadAll().starts_with("HTTP/1.1 408 "));
   EXPECT_TRUE(slow_body.ReadAll().starts_with("HTTP/1.1 408 "));
+}
+
+TEST(Server, ClosesWhoHasSentNothingBeforeWhoIsSlow) {
+  const Running server({}, {.max_connections = 3});
+  TestClient slow(server.port());
+  slow.Send(HalfOf(1000, 10));
+  const auto open = [&] { return Metric(server.port(), "skald_connections"); };
+  TestClient silent(server.port());
+  TestClient second(server.port());
+  EXPECT_TRUE(Soon([&] { return open() >= 3; }));
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(Ask(server.port(), Get("/livez")).starts_with("HTTP/1.1 200 ")) << i;
+  EXPECT_EQ(silent.ReadAll(), "");
+  EXPECT_EQ(second.ReadAll(), "");
+  slow.Send(std::string(989, ' ') + "1");
+  EXPECT_TRUE(slow.ReadUntil("\r\n").starts_with("HTTP/1.1 400 "));
 }
 
 TEST(Server, ClosesWhoHasWaitedLongestWhenThereAreTooManyConnections) {

@@ -35,6 +35,7 @@ struct Asker {
   Room room;
   int64_t unix_seconds;
   std::shared_ptr<const ApiKeys> keys;
+  int64_t max_answer_bytes = 0;
   const WorkLimit* limit = nullptr;  // of the work for it
 
   Asker With(const WorkLimit& its_limit) const {
@@ -46,6 +47,7 @@ struct Asker {
     return {.limit = *limit,
             .tenant = tenant,
             .room = room,
+            .max_answer_bytes = max_answer_bytes,
             .cache_namespace = keys->CacheNamespace(tenant->id, cache_salt),
             .unix_seconds = unix_seconds};
   }
@@ -77,13 +79,13 @@ OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::stri
 
 // What a route makes of its body.
 HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view body,
-                        const WorkLimit& limit) {
+                        const AnswerLimits& limits) {
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return ToResponse(*error);
-  if (limit.IsOver()) return ToResponse(TooMuchWork());
+  if (limits.work.IsOver()) return ToResponse(TooMuchWork());
   const auto& json = std::get<boost::json::value>(value);
-  OrError<std::string> answer =
-      route == Route::kTokenize ? AnswerTokenize(served, json) : AnswerDetokenize(served, json);
+  OrError<std::string> answer = route == Route::kTokenize ? AnswerTokenize(served, json, limits)
+                                                          : AnswerDetokenize(served, json, limits);
   if (const auto* error = std::get_if<ApiError>(&answer)) return ToResponse(*error);
   return {.body = std::get<std::string>(std::move(answer))};
 }
@@ -97,7 +99,11 @@ class Computed final : public Exchange {
   explicit Computed(AnswerChannel& channel) : channel_(&channel) {}
   void Await(QueuedWork work) { work_ = std::move(work); }
   void Respond(HttpResponse response) {
-    if (channel_ != nullptr) std::exchange(channel_, nullptr)->Respond(std::move(response));
+    if (channel_ == nullptr) return;
+    AnswerChannel& channel = *std::exchange(channel_, nullptr);
+    if (!channel.Reserve(static_cast<int64_t>(response.BodyBytes())))
+      response = ToResponse(Overloaded("clients hold all the memory there is for answers"));
+    channel.Respond(std::move(response));
   }
   void OnGone() override {
     channel_ = nullptr;
@@ -142,20 +148,24 @@ GenerationContext Service::Context() {
           .engine = setup_.engine,
           .activity = activity_,
           .clock = setup_.clock,
-          .post = setup_.post};
+          .post = setup_.post,
+          .work = [this](WorkPiece piece) { return work_->Add(std::move(piece)); }};
 }
 
 GenerationName Service::NextName(std::string_view prefix, TenantId tenant) {
   const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
   const uint64_t number = next_number_++;
-  const std::array<uint32_t, 4> drawn = Philox4x32(
-      {low(number), low(number >> 32), 0, 0}, {low(setup_.entropy), low(setup_.entropy >> 32)});
+  const auto draw = [&](uint64_t key) {
+    return Philox4x32({low(number), low(number >> 32), 0, 0}, {low(key), low(key >> 32)});
+  };
+  const std::array<uint32_t, 4> drawn = draw(setup_.id_key);
   std::string id = fmt::format("{}-{:08x}{:08x}", prefix, drawn[0], drawn[1]);
   std::string label = LabelPrefix(tenant) + id;
   return {.id = std::move(id),
           .label = std::move(label),
+          .tenant = tenant,
           // 32 bits: a person can type it again.
-          .drawn_seed = drawn[2]};
+          .drawn_seed = draw(setup_.seed_key)[0]};
 }
 
 OrError<std::shared_ptr<const Tenant>> Service::CheckHead(const HttpRequest& request) const {
@@ -205,7 +215,8 @@ std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, Answer
       {.tenant = asked.tenant->id,
        .cost_bytes = cost,
        .run = [this, route, body, weak = std::weak_ptr(computed)](const WorkLimit& limit) {
-         auto response = std::make_shared<HttpResponse>(AnswerBody(served_, route, *body, limit));
+         auto response = std::make_shared<HttpResponse>(
+             AnswerBody(served_, route, *body, {.work = limit, .bytes = setup_.max_answer_bytes}));
          setup_.post([weak, response] {
            if (const auto alive = weak.lock()) alive->Respond(std::move(*response));
          });
@@ -246,7 +257,8 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
                                             AnswerChannel& channel) {
   const char* prefix = kind == GenerationKind::kChat ? "chatcmpl" : "cmpl";
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
-  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys};
+  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys,
+                       setup_.max_answer_bytes};
   auto generation = std::make_shared<Generation>(
       Context(), channel, NextName(prefix, asked.tenant->id), std::move(claim));
   StartWith(generation, asked.tenant->id, std::move(asked.request.body),
@@ -258,7 +270,8 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
 
 std::shared_ptr<Exchange> Service::Embed(Asked asked, AnswerChannel& channel) {
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
-  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys};
+  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys,
+                       setup_.max_answer_bytes};
   auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asked.tenant->id),
                                              std::move(claim));
   StartWith(embedder, asked.tenant->id, std::move(asked.request.body),

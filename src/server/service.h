@@ -32,10 +32,12 @@ struct ServiceSetup {
   AccessRules rules;
   Post post;
   const Clock& clock;
-  /// Random; what is drawn for ids and seeds comes from it.
-  uint64_t entropy = 0;
+  /// Random; what is drawn for ids and for seeds comes from them.
+  uint64_t id_key = 0;
+  uint64_t seed_key = 0;
   Pooling pooling = Pooling::kLast;  ///< of embeddings
   WorkPoolOptions work = {};
+  int64_t max_answer_bytes = int64_t{64} << 20;
 };
 
 /// See above.

@@ -1,5 +1,7 @@
 #include "server/tokenize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/json_writer.h"
@@ -20,9 +22,32 @@ void WriteTokens(const std::vector<TokenId>& tokens, JsonWriter& out) {
   out.EndArray();
 }
 
+// Of their texts.
+int64_t TextBytes(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+  size_t bytes = 0;
+  for (const TokenId token : tokens) bytes += tokenizer.TokenBytes(token).size();
+  return static_cast<int64_t>(bytes);
+}
+
+// Of an answer with these tokens and, `texts` times, the text of each. A text is at most six times
+// as long as JSON (\\u0001), but then it is one of few; a number, names and brackets take some 30.
+int64_t TokensBytes(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens, int64_t texts) {
+  constexpr int64_t kNumber = 8;
+  constexpr int64_t kNames = 24;
+  const auto count = static_cast<int64_t>(tokens.size());
+  return count * kNumber + texts * (count * kNames + 2 * TextBytes(tokenizer, tokens));
+}
+
+ApiError TooLarge(int64_t bytes, const AnswerLimits& limits) {
+  return {.message = fmt::format("the answer could have {} bytes, expected at most {}", bytes,
+                                 limits.bytes),
+          .code = "answer_too_large"};
+}
+
 }  // namespace
 
-OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value& body) {
+OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value& body,
+                                    const AnswerLimits& limits) {
   const auto object = AsObject(body);
   if (const auto* error = std::get_if<ApiError>(&object)) return *error;
   Fields fields(*std::get<const json::object*>(object));
@@ -39,6 +64,10 @@ OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value
   const Result<std::vector<TokenId>> tokens = tokenizer.Encode(
       *text, {.boundary = special ? BoundaryTokens::kAsModel : BoundaryTokens::kNone});
   if (!tokens.ok()) return BadRequest("content", tokens.status().message());
+  const int64_t bytes =
+      TokensBytes(tokenizer, *tokens, (with_pieces ? 1 : 0) + (with_strings ? 1 : 0));
+  if (bytes > limits.bytes) return TooLarge(bytes, limits);
+  if (limits.work.IsOver()) return TooMuchWork();
   JsonWriter out;
   out.BeginObject().Key("tokens");
   if (with_pieces) {
@@ -62,7 +91,8 @@ OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value
   return out.Take();
 }
 
-OrError<std::string> AnswerDetokenize(const ServedModel& served, const json::value& body) {
+OrError<std::string> AnswerDetokenize(const ServedModel& served, const json::value& body,
+                                      const AnswerLimits& limits) {
   const auto object = AsObject(body);
   if (const auto* error = std::get_if<ApiError>(&object)) return *error;
   Fields fields(*std::get<const json::object*>(object));
@@ -77,9 +107,22 @@ OrError<std::string> AnswerDetokenize(const ServedModel& served, const json::val
                                       std::to_string(tokenizer.vocab_size()));
     tokens.push_back(static_cast<TokenId>(id.get_int64()));
   }
+  // The text stands in the answer twice.
+  const int64_t least = 2 * TextBytes(tokenizer, tokens);
+  if (least > limits.bytes) return TooLarge(least, limits);
+  if (limits.work.IsOver()) return TooMuchWork();
   const std::string text = tokenizer.Decode(tokens, {.control = ControlTokens::kShow});
+  std::string escaped;
+  AppendJsonText(text, &escaped);
+  const auto bytes = static_cast<int64_t>(2 * escaped.size());
+  if (bytes > limits.bytes) return TooLarge(bytes, limits);
   JsonWriter out;
-  out.BeginObject().Key("content").String(text).Key("prompt").String(text).EndObject();
+  out.BeginObject()
+      .Key("content")
+      .String(escaped, {})
+      .Key("prompt")
+      .String(escaped, {})
+      .EndObject();
   return out.Take();
 }
 
