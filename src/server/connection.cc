@@ -26,6 +26,9 @@ constexpr const char* kNoRoom = "clients hold all the memory there is for bodies
 constexpr int kSendBuffer = 256 << 10;
 // Pieces of an answer are joined up to here: few calls, and what is written is soon let go.
 constexpr size_t kPieceBytes = size_t{16} << 10;
+// What a connection may hold in any case: a short request is served though its client's share is
+// full of long ones.
+constexpr int64_t kInAnyCase = int64_t{16} << 10;
 // A body or an answer that has taken no longer is not slow.
 constexpr double kSlowSeconds = 5;
 
@@ -98,8 +101,15 @@ int64_t Connection::HeldBytes() const {
 
 // Whether what has just come may stay: slower clients of the same payer make room for it.
 bool Connection::HasRoom() {
-  if (phase_ != Phase::kReading) {
-    CountHeld();  // the next request: little, and it is not refused in the middle of an answer
+  // In the middle of an answer it is the next request: little, and it is not refused then.
+  if (phase_ == Phase::kReading) return HoldHeld();
+  CountHeld();
+  return true;
+}
+
+bool Connection::HoldHeld() {
+  if (HeldBytes() <= kInAnyCase) {
+    CountHeld();
     return true;
   }
   while (!lease_.Resize(HeldBytes())) {
@@ -110,12 +120,9 @@ bool Connection::HasRoom() {
 
 bool Connection::Reserve(int64_t bytes) {
   const int64_t before = std::exchange(exchange_bytes_, bytes);
-  while (!lease_.Resize(HeldBytes())) {
-    if (context_.make_room(payer(), number_)) continue;
-    exchange_bytes_ = before;
-    return false;
-  }
-  return true;
+  if (HoldHeld()) return true;
+  exchange_bytes_ = before;
+  return false;
 }
 
 std::optional<int> Connection::uselessness() const {

@@ -104,6 +104,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void Send(std::string bytes);
   int64_t HeldBytes() const;
   bool HasRoom();
+  bool HoldHeld();
   void CountHeld() { lease_.Force(HeldBytes()); }
   void StartWrite();
   void OnWritten(const boost::system::error_code& error, size_t count);
