@@ -291,8 +291,7 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
   const auto inputs = static_cast<int64_t>(request.inputs.size());
   const int64_t at_once = std::min<int64_t>(inputs, kInputsAtOnce);
   if (auto error = context.room.Refusal({.sequences = at_once, .tokens = inputs})) return *error;
-  const int64_t bytes = EmbeddingBytes(
-      request.form, inputs * served.engine.embedding_width());
+  const int64_t bytes = EmbeddingBytes(request.form, inputs * served.engine.embedding_width());
   if (bytes > context.max_answer_bytes) return TooLarge(bytes, context.max_answer_bytes);
   Prompts prompts(served, context.limit, "input", served.engine.context());
   for (const PromptInput& input : request.inputs) {

@@ -88,8 +88,9 @@ struct PrepareContext {
 int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context);
 
 /// Checks what only the model and the tenant's room can check, and makes tokens of the prompts.
-/// Pure, thread-safe; takes about a microsecond for 5 bytes of prompt. Errors: 400, also for
-/// an answer of more than max_answer_bytes; 404 for another model's name; 429, before any work, if the tenant has no room for so much.
+/// Pure, thread-safe; takes about a microsecond for 5 bytes of prompt. Errors: 400, also for an
+/// answer of more than max_answer_bytes; 404 for another model's name; 429, before any work, if the
+/// tenant has no room for so much.
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context);
 
