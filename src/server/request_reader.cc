@@ -54,7 +54,7 @@ bool RequestReader::Refuse(int status, std::string message) {
   error_ = {.status = status, .message = std::move(message)};
   buffer_.clear();
   begin_ = 0;
-  request_.body = {};
+  std::string().swap(request_.body);
   return false;
 }
 
@@ -87,9 +87,10 @@ HttpRequest RequestReader::Take() {
 
 void RequestReader::Drop() {
   state_ = State::kRefused;
-  buffer_ = {};
+  // Assigned, a string would keep its memory.
+  std::string().swap(buffer_);
+  std::string().swap(request_.body);
   begin_ = 0;
-  request_ = {};
 }
 
 void RequestReader::Advance() {

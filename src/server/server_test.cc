@@ -509,7 +509,8 @@ TEST(Server, HoldsNoMoreBytesOfOneClientThanItsShare) {
     const std::string answer = client->ReadAll();
     if (answer.starts_with("HTTP/1.1 503 ")) ++refused;
   }
-  EXPECT_EQ(refused, 1);
+  EXPECT_GE(refused, 1);
+  EXPECT_LT(refused, 3);
   EXPECT_TRUE(
       Ask(server.port(), Post("/tokenize", R"({"content":"a"})")).starts_with("HTTP/1.1 200 "));
 }
