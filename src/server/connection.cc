@@ -126,8 +126,7 @@ bool Connection::Reserve(int64_t bytes) {
 }
 
 std::optional<int> Connection::uselessness() const {
-  // One whose refusal is delayed, too: its answer is known.
-  if (phase_ == Phase::kLingering || delayed_) return 0;
+  if (phase_ == Phase::kLingering) return 0;
   if (phase_ != Phase::kReading) return std::nullopt;
   return reader_.idle() ? 1 : 2;
 }
