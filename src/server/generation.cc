@@ -195,7 +195,9 @@ bool Generation::Submit(size_t index, Request request) {
 }
 
 void Generation::ReadEvents() {
-  if (channel_ == nullptr) return;
+  // News that were on their way when the last event was read would write the answer again, of
+  // choices that the pool has taken already.
+  if (channel_ == nullptr || on_pool_) return;
   const std::shared_ptr<Generation> alive = shared_from_this();
   for (Part& part : parts_) {
     if (streaming_ && channel_->backlog() > kBacklogMax) return wait_.End();
@@ -353,6 +355,7 @@ void Generation::RespondFromPool() {
   }
   if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes))
     return Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
+  on_pool_ = true;
   parts_.clear();
   // What the pool needs is its own: this lives and ends on the I/O thread.
   const auto choices = std::make_shared<const std::vector<Choice>>(Best());

@@ -111,6 +111,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
 
   GenerationContext context_;
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
+  bool on_pool_ = false;    // all events are read, and the pool writes the answer
   GenerationName name_;
   TenantAccounts::Claim claim_;
   EngineWait wait_;
