@@ -66,9 +66,9 @@ TEST(WorkPool, TakesBackWhatNobodyWaitsFor) {
 }
 
 TEST(WorkPool, RefusesWhatIsTooMany) {
-  WorkPool pool({.threads = 2, .most_waiting = 4});
   std::latch let_go(1);
   std::latch running(1);
+  WorkPool pool({.threads = 2, .most_waiting = 4});  // ends first: its pieces use the latches
   std::vector<QueuedWork> works;
   works.push_back(*pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
     running.count_down();
@@ -84,9 +84,9 @@ TEST(WorkPool, RefusesWhatIsTooMany) {
 }
 
 TEST(WorkPool, TellsAPieceThatItsTimeIsUpAndSeesOneThatGoesOn) {
-  WorkPool pool({.threads = 2, .cpu_seconds = 0.02});
   std::atomic<bool> told = false;
   std::atomic<bool> let_go = false;
+  WorkPool pool({.threads = 2, .cpu_seconds = 0.02});  // ends first: its piece uses both
   const QueuedWork work = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
     while (!let_go) told = limit.IsOver();
   }));
