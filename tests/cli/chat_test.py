@@ -119,6 +119,7 @@ class Terminal:
 
     def say(self, text: bytes | str) -> bytes:
         """Types a message once the program waits for one; what came until the next prompt."""
+        self.wait_until_ctrl_c_is("a key")  # until then the terminal itself edits what is typed
         self.type(text if isinstance(text, bytes) else text.encode())
         self.type(b"\r")
         answer = self.wait_for(b"from cache")
