@@ -26,9 +26,10 @@ bool Soon(Condition condition) {
 }
 
 TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldAllOtherThreads) {
-  WorkPool pool({.threads = 3});
   std::latch running(2);
   std::latch let_go(1);
+  std::latch done(1);
+  WorkPool pool({.threads = 3});  // ends first: its pieces use the latches
   std::vector<QueuedWork> works;
   for (int i = 0; i < 6; ++i) {
     works.push_back(*pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
@@ -37,7 +38,6 @@ TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldAllOtherThreads) {
     })));
   }
   running.wait();
-  std::latch done(1);
   works.push_back(*pool.TryAdd(Piece(0, 100, [&](const WorkLimit&) { done.count_down(); })));
   done.wait();
   EXPECT_EQ(pool.waiting(), 4);
@@ -48,8 +48,8 @@ TEST(WorkPool, TakesBackWhatNobodyWaitsFor) {
   std::atomic<int> ran = 0;
   std::latch let_go(1);
   {
-    WorkPool pool({.threads = 2});
     std::latch running(1);
+    WorkPool pool({.threads = 2});
     const QueuedWork first = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
       running.count_down();
       let_go.wait();
