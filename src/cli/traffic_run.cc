@@ -80,10 +80,11 @@ class Recorder : public EventSink {
 class Run {
  public:
   Run(Engine& engine, const TrafficGoOn& go_on) : engine_(engine), go_on_(go_on) {}
-  // Nobody may ring the bell after it has gone.
+  // Nobody may ring the bell after it has gone, and who gives up leaves an engine that is seen to
+  // be empty.
   ~Run() {
     for (const RequestId id : ids_) engine_.Cancel(id);
-    while (UnderWay() > 0) bell_.WaitTick();
+    while (UnderWay() > 0 || EngineWorks()) bell_.WaitTick();
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -121,13 +122,11 @@ class Run {
   size_t accepted() const { return recorders_.size(); }
   double seconds() const { return watch_.Seconds(); }
 
-  // Once nothing is under way. The statistics of a step come a moment after its events.
+  // Once nothing is under way.
   Result<TrafficOutcome> Finish() {
     outcome_.seconds = watch_.Seconds();
-    do {
-      bell_.WaitTick();
-      outcome_.stats = engine_.Stats();
-    } while (outcome_.stats.running + outcome_.stats.waiting > 0);
+    while (EngineWorks()) bell_.WaitTick();
+    outcome_.stats = engine_.Stats();
     for (const auto& recorder : recorders_) {
       RETURN_IF_ERROR(recorder->status());
       outcome_.records.push_back(recorder->TakeRecord());
@@ -136,6 +135,12 @@ class Run {
   }
 
  private:
+  // The statistics of a step come a moment after its events.
+  bool EngineWorks() const {
+    const EngineStats stats = engine_.Stats();
+    return stats.running + stats.waiting > 0;
+  }
+
   Engine& engine_;
   const TrafficGoOn& go_on_;
   Bell bell_;
