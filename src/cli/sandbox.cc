@@ -16,16 +16,10 @@
 #include <memory>
 #include <system_error>
 
+#include "base/sanitizers.h"
+
 namespace skald::cli {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 Status Unsupported(const std::string& what, int error) {
   return Status(ErrorCode::kUnsupported, what + ": " + std::generic_category().message(error));

@@ -1,13 +1,12 @@
 #include "server/work_pool.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "base/check.h"
+#include "base/heap.h"
 
 namespace skald::server {
 
@@ -118,7 +117,7 @@ void WorkPool::Main(size_t number) {
     const bool is_long = piece->cost_bytes > WorkQueue::kShortBytes;
     piece.reset();
     // Each thread has an arena of its own, and each would keep what its longest piece took.
-    if (is_long) malloc_trim(0);
+    if (is_long) ReturnFreeMemory();
     lock.lock();
     own.until.reset();
   }
