@@ -119,12 +119,18 @@ class Terminal:
 
     def say(self, text: bytes | str) -> bytes:
         """Types a message once the program waits for one; what came until the next prompt."""
-        self.wait_until_ctrl_c_is("a key")  # until then the terminal itself edits what is typed
         self.type(text if isinstance(text, bytes) else text.encode())
         self.type(b"\r")
         answer = self.wait_for(b"from cache")
-        self.wait_for(b">>> ")
+        self.wait_for_prompt()
         return answer
+
+    def wait_for_prompt(self) -> bytes:
+        """What came until the program waits for a line and edits it. Until then the terminal itself
+        edits: it keeps what is typed, but a Ctrl-D is lost."""
+        before = self.wait_for(b">>> ")
+        self.wait_until_ctrl_c_is("a key")
+        return before
 
     def wait_for(self, part: bytes) -> bytes:
         """What came until `part` did, which is then forgotten."""
@@ -175,39 +181,36 @@ class Terminal:
 class AtTheTerminal(unittest.TestCase):
     def test_a_conversation(self):
         person = Terminal("-n", "6")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(b"Hi\r")
         person.wait_for(b"from cache")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(b"\x1b[A\r")  # up: the same message again
         person.wait_for(b"from cache")
-        person.wait_for(b">>> ")
-        person.wait_until_ctrl_c_is("a key")
+        person.wait_for_prompt()
         person.type(b"half a line\x03")
         person.wait_for(b"Ctrl-D or /bye leaves")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(b"/show\r")
         person.wait_for(b"think       auto\r\n")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(b"\x04")
         self.assertEqual(person.leave(), 0)
 
     def test_ctrl_c_stops_the_answer_only(self):
         person = Terminal("--ignore-eos", "--isa", "scalar", "-t", "1")  # slow enough to be stopped
-        person.wait_for(b">>> ")
-        person.wait_until_ctrl_c_is("a key")
+        person.wait_for_prompt()
         person.type(b"Tell me a story.\r")
         person.wait_until_ctrl_c_is("a signal")
         person.type(b"\x03")
-        self.assertRegex(person.wait_for(b">>> "), STOPPED)
-        person.wait_until_ctrl_c_is("a key")
+        self.assertRegex(person.wait_for_prompt(), STOPPED)
         person.type(b"And then?\r")  # a second answer is stopped like the first
         person.wait_until_ctrl_c_is("a signal")
         person.type(b"\x03")
-        self.assertRegex(person.wait_for(b">>> "), STOPPED)
+        self.assertRegex(person.wait_for_prompt(), STOPPED)
         person.type(b"/nonsense\r")
         person.wait_for(b"no command /nonsense")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(b"/bye\r")
         self.assertEqual(person.leave(), 0)
 
@@ -240,7 +243,7 @@ def saved(person: Terminal) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "talk.json"
         person.type(f"/save {file}\r")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         return [message["content"] for message in json.loads(file.read_text())["messages"]]
 
 
@@ -251,7 +254,7 @@ class TextOfAllKinds(unittest.TestCase):
                        {"LC_ALL": "ja_JP.UTF-8"}, {"LC_ALL": "C"}, {"LANG": "de_DE.ISO-8859-1"}):
             with self.subTest(locale):
                 person = Terminal("-n", "2", **locale)
-                person.wait_for(b">>> ")
+                person.wait_for_prompt()
                 for text in texts if locale == {"LANG": "C"} else texts[:3]:
                     person.say(text)
                 said = saved(person)
@@ -261,7 +264,7 @@ class TextOfAllKinds(unittest.TestCase):
 
     def test_the_keys_move_by_characters(self):
         person = Terminal("-n", "2")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.say("äx日本\x7f\x1b[D\x1b[D\x7fö")  # rubs out 本; two to the left; rubs out ä
         self.assertEqual(saved(person)[0], "öx日")
         person.type("/bye\r")
@@ -270,7 +273,7 @@ class TextOfAllKinds(unittest.TestCase):
     def test_a_pasted_text_is_one_message(self):
         person = Terminal("-n", "2", columns=40)
         # A terminal that was asked for it puts brackets around what is pasted.
-        self.assertTrue(person.wait_for(b">>> ").endswith(b"\x1b[?2004h"))
+        self.assertTrue(person.wait_for_prompt().endswith(b"\x1b[?2004h"))
         lines = ["first line", "", "zweite Zeile: äöü", "三行目", "\ta fourth, longer than the terminal is wide: " + "x" * 50]
         person.type("\x1b[200~" + "\r".join(lines) + "\x1b[201~")
         person.say(" and typed")
@@ -280,14 +283,14 @@ class TextOfAllKinds(unittest.TestCase):
         self.assertEqual(saved(person)[2], "/bye\n[A\nlast")
         person.type("\x1b[A\x1b[A\r")  # past a /save: a message of several lines comes back whole
         person.wait_for(b"from cache")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         self.assertEqual(saved(person)[4], "/bye\n[A\nlast")
         person.type("/bye\r")
         self.assertEqual(person.leave(), 0)
 
     def test_a_long_paste_is_one_message(self):
         person = Terminal("-n", "2", "-c", "4096")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         text = "\n".join(f"line {i} of a text that is longer than the screen" for i in range(60))
         person.type("\x1b[200~")
         for i in range(0, len(text), 500):
@@ -301,18 +304,17 @@ class TextOfAllKinds(unittest.TestCase):
 
     def test_the_terminal_is_left_as_it_was(self):
         person = Terminal("-n", "2")
-        person.wait_for(b">>> ")
-        person.wait_until_ctrl_c_is("a key")
+        person.wait_for_prompt()
         person.type("Hi\r")
         # While an answer comes, and behind the end, pasted text has no brackets.
         self.assertIn(b"\x1b[?2004l", person.wait_for(b"from cache"))
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type("\x04")
         self.assertEqual(person.leave(), 0)
 
     def test_a_terminal_without_escape_sequences_gets_none(self):
         person = Terminal("-n", "40", columns=20, TERM="dumb")
-        shown = person.wait_for(b">>> ")
+        shown = person.wait_for_prompt()
         person.type("Tell me a story.\r")
         shown += person.wait_for(b"from cache")
         self.assertNotIn(b"\x1b", shown)
@@ -329,12 +331,12 @@ class Lines(unittest.TestCase):
     def test_end_between_words(self):
         flags = ("-n", "60", "--ignore-eos")
         wide = Terminal(*flags, columns=1000)
-        wide.wait_for(b">>> ")
+        wide.wait_for_prompt()
         expected = self.answer(wide).text().split()
         self.assertGreater(len(expected), 20)
         for columns in (20, 33, 80):
             person = Terminal(*flags, columns=columns)
-            person.wait_for(b">>> ")
+            person.wait_for_prompt()
             shown = self.answer(person)
             self.assertLess(max(shown.widths()), columns)
             self.assertEqual(shown.text().split(), expected, columns)
@@ -342,7 +344,7 @@ class Lines(unittest.TestCase):
             person.type("/bye\r")
             self.assertEqual(person.leave(), 0)
         raw = Terminal(*flags, "--no-wrap", columns=20)
-        raw.wait_for(b">>> ")
+        raw.wait_for_prompt()
         self.assertEqual(self.answer(raw).text().split(), expected)
         for person in (wide, raw):
             person.type("/bye\r")
@@ -350,12 +352,12 @@ class Lines(unittest.TestCase):
 
     def test_follow_the_window(self):
         person = Terminal("-n", "60", "--ignore-eos", columns=100)
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         self.assertGreater(max(self.answer(person).widths()), 60)
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.resize(24)
         self.assertLess(max(self.answer(person).widths()), 24)
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         # A line that is edited while the window changes is whole.
         person.type("half a line, ")
         person.wait_for(b"line, ")
@@ -373,7 +375,7 @@ class WhileAPromptIsRead(unittest.TestCase):
 
     def test_chat_says_how_much_is_done(self):
         person = Terminal("-n", "3", *self.SLOW)
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(self.LONG + "\r")
         person.wait_for(b"reading ")
         line = person.wait_for(b" tokens")
@@ -382,18 +384,18 @@ class WhileAPromptIsRead(unittest.TestCase):
         # Wiped away before the answer.
         self.assertIn(b"\r\x1b[K", shown)
         self.assertNotIn(b"tokens", shown[shown.rindex(b"\r\x1b[K"):shown.rindex(b"prompt ")])
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type("/bye\r")
         self.assertEqual(person.leave(), 0)
 
     def test_ctrl_c_takes_the_message_back(self):
         person = Terminal("-n", "3", *self.SLOW)
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.type(self.LONG + "\r")
         person.wait_for(b"reading ")
         person.type("\x03")
         person.wait_for(b"stopped before the first word")
-        person.wait_for(b">>> ")
+        person.wait_for_prompt()
         person.say("Hi")
         self.assertEqual(saved(person)[0], "Hi")
         person.type("/bye\r")
