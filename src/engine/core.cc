@@ -206,14 +206,13 @@ void Core::CountOvertaken(const RequestState& admitted) {
 
 // True if the bound of its tenant allows `request` to run beside those of it that do.
 bool Core::MayRunOneMore(const RequestState& request) const {
-  const int64_t most = request.tenant->view.max_running;
   int64_t running = 0;
   for (const Sequence* sequence : running_) {
     const RequestState& other = *sequence->request;
     if (other.tenant != request.tenant || &other == &request) continue;
     running += sequence == other.lead() ? 1 + other.unforked() : 1;
   }
-  return most == 0 || running == 0 || running + request.request.width() <= most;
+  return request.tenant->view.MayRun(running, request.request.width());
 }
 
 void Core::InsertRunning(Sequence* sequence) { InsertInOrder(sequence, &running_); }

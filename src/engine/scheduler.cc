@@ -41,7 +41,7 @@ class PlanBuilder {
       const RunningView& running = state_.running[i];
       if (!running.decodes() || rows_ < 1) continue;
       rows_ -= 1;
-      Charge(running.tenant, 1);
+      Tenant(running.tenant).Charge(1);
       plan_.rows.push_back({.source = RowSource::kRunning,
                             .index = static_cast<int32_t>(i),
                             .first = running.computed,
@@ -98,9 +98,6 @@ class PlanBuilder {
   }
   int32_t& RunningOf(int32_t tenant) { return plan_.tenant_running[static_cast<size_t>(tenant)]; }
   TenantView& Tenant(int32_t tenant) { return plan_.tenants[static_cast<size_t>(tenant)]; }
-  void Charge(int32_t tenant, int64_t rows) {
-    Tenant(tenant).used += rows * kTenantScale / Tenant(tenant).share;
-  }
 
   void FindPrompts() {
     for (size_t i = 0; i < state_.running.size(); ++i) {
@@ -226,7 +223,7 @@ class PlanBuilder {
     prompt->over = prompt->given == prompt->allowed;
     prefill_rows_ -= count;
     rows_ -= count;
-    Charge(TenantOf(*prompt), count);
+    Tenant(TenantOf(*prompt)).Charge(count);
   }
 
   void AddRows(const PromptTurn& prompt) {
@@ -238,11 +235,8 @@ class PlanBuilder {
                           .samples = prompt.given == prompt.left});
   }
 
-  // One request of a tenant may always run: its bound may have shrunk since it was submitted.
   bool MayRunOneMore(const WaitingView& waiting) {
-    const int32_t most = Tenant(waiting.tenant).max_running;
-    const int32_t running = RunningOf(waiting.tenant);
-    return most == 0 || running == 0 || running + waiting.sequences <= most;
+    return Tenant(waiting.tenant).MayRun(RunningOf(waiting.tenant), waiting.sequences);
   }
 
   bool Fits(const WaitingView& waiting) {
@@ -307,10 +301,10 @@ class PlanBuilder {
       return rows.source == RowSource::kRunning && rows.index == index;
     });
     rows_ += static_cast<int64_t>(decodes);
-    Charge(running.tenant, -static_cast<int64_t>(decodes));
+    Tenant(running.tenant).Charge(-static_cast<int64_t>(decodes));
     for (PromptTurn& prompt : prompts_) {
       if (!Runs(prompt) || prompt.index != index) continue;
-      Charge(running.tenant, -prompt.given);
+      Tenant(running.tenant).Charge(-prompt.given);
       rows_ += prompt.given;
       prefill_rows_ += prompt.given;
       prompt.given = 0;

@@ -8,16 +8,24 @@
 
 namespace skald::engine {
 
+/// A row of a tenant of share 1, in TenantView::used. Divisible by most shares; 2^63 of it are more
+/// rows than a machine computes in a thousand years.
+inline constexpr int64_t kTenantScale = 5040;
+
 /// A tenant (skald/request.h) as the scheduler sees it.
 struct TenantView {
   int32_t share = 1;
   int32_t max_running = 0;  ///< sequences; 0 = no bound but the budget's
   int64_t used = 0;         ///< rows so far, times kTenantScale / share
-};
 
-/// A row of a tenant of share 1, in TenantView::used. Divisible by most shares; 2^63 of it are more
-/// rows than a machine computes in a thousand years.
-inline constexpr int64_t kTenantScale = 5040;
+  /// Rows of it are computed, or (negative) are not after all.
+  void Charge(int64_t rows) { used += rows * kTenantScale / share; }
+  /// Whether `more` sequences may run beside the `running` ones. One request always may: the bound
+  /// may have shrunk since it was submitted.
+  bool MayRun(int64_t running, int64_t more) const {
+    return max_running == 0 || running == 0 || running + more <= max_running;
+  }
+};
 
 /// A running sequence as the scheduler sees it.
 struct RunningView {

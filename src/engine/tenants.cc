@@ -36,10 +36,6 @@ void Tenants::Leave(Tenant* tenant) {
   tenants_.pop_back();
 }
 
-void Tenants::Charge(Tenant* tenant, int64_t rows) {
-  tenant->view.used += rows * kTenantScale / tenant->view.share;
-}
-
 void Tenants::Advance(int64_t used) { now_ = std::max(now_, used); }
 
 void Tenants::View(std::vector<TenantView>* views) const {

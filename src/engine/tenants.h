@@ -34,8 +34,6 @@ class Tenants {
   Tenant* Enter(const Request& request);
   void Leave(Tenant* tenant);
 
-  /// Rows of the tenant are computed.
-  static void Charge(Tenant* tenant, int64_t rows);
   /// Who goes next has used so much: one that comes now starts there.
   void Advance(int64_t used);
 

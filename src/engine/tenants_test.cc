@@ -16,8 +16,8 @@ TEST(Tenants, UseTheirRowsOverTheirShare) {
   Tenants tenants;
   Tenant* one = tenants.Enter(Of(1));
   Tenant* two = tenants.Enter(Of(2, 4));
-  Tenants::Charge(one, 100);
-  Tenants::Charge(two, 400);
+  one->view.Charge(100);
+  two->view.Charge(400);
   EXPECT_EQ(one->view.used, 100 * kTenantScale);
   EXPECT_EQ(two->view.used, one->view.used);
 }
@@ -41,7 +41,7 @@ TEST(Tenants, TimeWithoutRequestsIsNotSavedUp) {
   Tenants tenants;
   Tenant* one = tenants.Enter(Of(1));
   tenants.Enter(Of(2));
-  Tenants::Charge(one, 1'000'000);
+  one->view.Charge(1'000'000);
   tenants.Advance(one->view.used);
   EXPECT_EQ(tenants.Enter(Of(3))->view.used, one->view.used);
   Tenant* two = tenants.Enter(Of(2));
