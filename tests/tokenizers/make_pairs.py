@@ -49,21 +49,22 @@ TEXTS = [
 ]
 
 
+def join_the_best(words: list[list]) -> tuple:
+    """Joins the most frequent pair wherever it stands in `words`: the pair. Of equals the last in order."""
+    counts = Counter(pair for word in words for pair in zip(word, word[1:]))
+    best = max(counts.items(), key=lambda entry: (entry[1], entry[0]))[0]
+    for word in words:
+        at = 0
+        while at + 1 < len(word):
+            if (word[at], word[at + 1]) == best:
+                word[at:at + 2] = [word[at] + word[at + 1]]
+            at += 1
+    return best
+
+
 def learned_merges() -> list[tuple[bytes, bytes]]:
-    """The most frequent pair of the texts, joined, again and again; of equals the first in order."""
     words = [[bytes([byte]) for byte in text.encode()] for text in TEXTS]
-    merges = []
-    while len(merges) < MERGES:
-        counts = Counter(pair for word in words for pair in zip(word, word[1:]))
-        best = max(counts.items(), key=lambda entry: (entry[1], entry[0]))[0]
-        merges.append(best)
-        for word in words:
-            at = 0
-            while at + 1 < len(word):
-                if (word[at], word[at + 1]) == best:
-                    word[at:at + 2] = [word[at] + word[at + 1]]
-                at += 1
-    return merges
+    return [join_the_best(words) for _ in range(MERGES)]
 
 
 def byte_level() -> tuple[list[str], list[str], bytes]:
@@ -91,16 +92,9 @@ def sentencepiece() -> tuple[list[str], list[float], list[int], bytes]:
     letters = sorted({letter for word in words for letter in word if letter < "\u0500" or letter == "\u2581"})
     pieces = []
     for _ in range(MERGES):
-        counts = Counter(pair for word in words for pair in zip(word, word[1:]) if all(len(part.encode()) > 0 for part in pair))
-        best = max(counts.items(), key=lambda entry: (entry[1], entry[0]))[0]
-        if "".join(best) not in pieces:
-            pieces.append("".join(best))
-        for word in words:
-            at = 0
-            while at + 1 < len(word):
-                if (word[at], word[at + 1]) == best:
-                    word[at:at + 2] = [word[at] + word[at + 1]]
-                at += 1
+        piece = "".join(join_the_best(words))
+        if piece not in pieces:
+            pieces.append(piece)
     tokens = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % byte for byte in range(256)] + pieces
     tokens += [letter for letter in letters if letter not in tokens]
     types = [2, 3, 3] + [6] * 256 + [1] * (len(tokens) - 259)
