@@ -3,17 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/thread.h"
 #include "server/test_client.h"
 #include "skald/server.h"
+#include "support/soon.h"
 
 namespace skald::server {
 
@@ -90,16 +89,6 @@ inline double Metric(uint16_t port, const std::string& name, const std::string& 
   const std::string line = "\n" + name + "{model_name=\"tales\"" + labels + "} ";
   const size_t at = text.find(line);
   return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size(), 30));
-}
-
-/// Waits until `condition` holds, a minute at most: the machine may be busy with something else.
-template <typename Condition>
-bool Soon(Condition condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
 }
 
 inline std::string HeaderOf(std::string_view answer, std::string_view name) {

@@ -6,17 +6,10 @@
 #include <chrono>
 #include <thread>
 
+#include "support/soon.h"
+
 namespace skald::server {
 namespace {
-
-template <typename Condition>
-bool Soon(Condition condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
 
 TEST(Watchdog, NoticesStillness) {
   std::atomic<int> dead = 0;

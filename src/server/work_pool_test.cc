@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <latch>
 #include <thread>
+
+#include "support/soon.h"
 
 namespace skald::server {
 namespace {
@@ -14,15 +15,6 @@ constexpr int64_t kLong = WorkQueue::kShortBytes + 1;
 
 WorkPiece Piece(TenantId tenant, int64_t cost, std::function<void(const WorkLimit&)> run) {
   return {.tenant = tenant, .cost_bytes = cost, .run = std::move(run)};
-}
-
-template <typename Condition>
-bool Soon(Condition condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
 }
 
 TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldAllOtherThreads) {

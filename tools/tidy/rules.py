@@ -25,8 +25,8 @@ ROOM_MAY_INCLUDE = {
     "cli": {"base"},
 }
 
-# Measures of tests/support that a test or fuzzer beside the source may include.
-TEST_SUPPORT = {"support/cost.h", "support/shared_data.h"}
+# Parts of tests/support that a test or fuzzer beside the source may include.
+TEST_SUPPORT = {"support/cost.h", "support/shared_data.h", "support/soon.h"}
 
 # Plain values that every room may use, and the facades with the rooms that implement or return
 # them. cli sees all of include/skald, which is how the public API is proved complete.
