@@ -1,5 +1,7 @@
 #include "server/api_error.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/json_writer.h"
@@ -19,6 +21,16 @@ ApiError Unsupported(std::string param, std::string message) {
 
 ApiError Overloaded(std::string message) {
   return {.status = 503, .message = std::move(message), .code = "overloaded"};
+}
+
+ApiError NoRoom() {
+  return Overloaded("clients hold all the memory there is for bodies and answers");
+}
+
+ApiError AnswerTooLarge(int64_t bytes, int64_t most, std::string_view advice) {
+  return {.message = fmt::format("the answer could have {} bytes, expected at most {}{}", bytes,
+                                 most, advice),
+          .code = "answer_too_large"};
 }
 
 ApiError TooMuchWork() {

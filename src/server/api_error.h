@@ -4,7 +4,9 @@
 /// path, an address, or what a library says (docs/server.md lists status and code).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "server/http_message.h"
@@ -31,6 +33,10 @@ ApiError BadRequest(std::string param, std::string message);
 ApiError Unsupported(std::string param, std::string message);
 /// 503 with Retry-After: not now.
 ApiError Overloaded(std::string message);
+/// 503: the budget of bytes that all clients share (byte_budget.h) is spent.
+ApiError NoRoom();
+/// 400: the answer could have `bytes`, more than `most`. `advice` follows, with its punctuation.
+ApiError AnswerTooLarge(int64_t bytes, int64_t most, std::string_view advice = {});
 
 /// 400: reading the request takes more processor time than a request may take.
 ApiError TooMuchWork();

@@ -22,7 +22,6 @@ constexpr size_t kLowWater = size_t{32} << 10;
 constexpr size_t kPipelinedMax = size_t{64} << 10;
 // How long the rest of a refused request is thrown away, so that the refusal is read.
 constexpr double kLingerSeconds = 2;
-constexpr const char* kNoRoom = "clients hold all the memory there is for bodies and answers";
 constexpr int kSendBuffer = 256 << 10;
 // Pieces of an answer are joined up to here: few calls, and what is written is soon let go.
 constexpr size_t kPieceBytes = size_t{16} << 10;
@@ -91,7 +90,7 @@ void Connection::OnReadable() {
   if (reader_.idle()) phase_since_ = context_.clock.Now();
   reader_.Feed({buffer.data(), count});
   body_rate_.Moved(count);
-  if (!HasRoom()) return RefuseAndClose(Overloaded(kNoRoom));
+  if (!HasRoom()) return RefuseAndClose(NoRoom());
   OnBytes();
 }
 
@@ -139,7 +138,7 @@ std::optional<double> Connection::SlowRate() const {
 }
 
 void Connection::EndAsSlow() {
-  if (phase_ == Phase::kReading) return RefuseAndClose(Overloaded(kNoRoom));
+  if (phase_ == Phase::kReading) return RefuseAndClose(NoRoom());
   Gone();
 }
 

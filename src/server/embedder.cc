@@ -74,12 +74,15 @@ void Embedder::OnShutdown() {
   Fail({.status = 503, .message = "the server is stopping", .code = "shutting_down"});
 }
 
+std::vector<HttpField> Embedder::Fields() const {
+  return AnswerFields(name_.id, {.ignored = prepared_.request.ignored});
+}
+
 void Embedder::Fail(const ApiError& error) {
   CancelParts();
   if (channel_ == nullptr) return;
   HttpResponse response = ToResponse(error);
-  const std::vector<HttpField> fields =
-      AnswerFields(name_.id, {.ignored = prepared_.request.ignored});
+  const std::vector<HttpField> fields = Fields();
   response.fields.insert(response.fields.end(), fields.begin(), fields.end());
   std::exchange(channel_, nullptr)->Respond(std::move(response));
 }
@@ -95,7 +98,7 @@ void Embedder::Start(PreparedEmbedding prepared) {
   if (const auto error = claim_.Take(load, context_.clock.Now())) return Fail(*error);
   if (!channel_->Reserve(prompt_tokens_ * static_cast<int64_t>(sizeof(TokenId)) +
                          prepared_.answer_bytes))
-    return Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
+    return Fail(NoRoom());
   SubmitMore();
 }
 
@@ -176,7 +179,7 @@ void Embedder::Finish() {
   for (size_t i = 1; i < vectors_.size(); ++i) vectors_[i].insert(0, 1, ',');
   vectors_.push_back("]," + rest.substr(1));
   std::exchange(channel_, nullptr)
-      ->Respond({.fields = AnswerFields(name_.id, {.ignored = prepared_.request.ignored}),
+      ->Respond({.fields = Fields(),
                  .body = R"({"object":"list","data":[)",
                  .more = std::move(vectors_)});
 }

@@ -32,6 +32,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   /// Submits. Answers at once if the engine refuses.
   void Start(PreparedEmbedding prepared);
   /// Answers with an error, if nothing has been answered.
+  std::vector<HttpField> Fields() const;
   void Fail(const ApiError& error);
 
   void OnGone() override;

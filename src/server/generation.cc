@@ -302,7 +302,7 @@ void Generation::SendPieces(const Part& part) {
 // make the server hold. False if that is too much, and this was the answer.
 bool Generation::ReserveHeld() {
   if (channel_->Reserve(prepared_bytes_ + held_bytes_)) return true;
-  Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
+  Fail(NoRoom());
   return false;
 }
 
@@ -353,8 +353,7 @@ void Generation::RespondFromPool() {
     AnswerChannel& channel = *std::exchange(channel_, nullptr);
     return channel.Respond({.fields = fields_, .body = answer_->Whole(Best(), usage_)});
   }
-  if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes))
-    return Fail(Overloaded("clients hold all the memory there is for bodies and answers"));
+  if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes)) return Fail(NoRoom());
   on_pool_ = true;
   parts_.clear();
   // What the pool needs is its own: this lives and ends on the I/O thread.

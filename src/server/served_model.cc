@@ -18,6 +18,10 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kSmallerAnswer =
+    ": ask for fewer prompts, choices (n), tokens or log probabilities, without echo, or for a "
+    "stream";
+
 std::optional<ApiError> CheckModelName(const ServedModel& served, const std::string& asked) {
   if (asked.empty() || served.IsCalled(asked)) return std::nullopt;
   return NoSuchModel(served, asked);
@@ -138,14 +142,6 @@ EchoedPrompt Echoed(const ServedModel& served, const std::vector<TokenId>& token
   auto json = std::make_shared<std::string>();
   AppendJsonText(text, json.get());
   return {.json = std::move(json), .characters = CharactersIn(text)};
-}
-
-ApiError TooLarge(int64_t bytes, int64_t most) {
-  return {.message = fmt::format(
-              "the answer could have {} bytes, expected at most {}: ask for fewer prompts, choices "
-              "(n), tokens or log probabilities, without echo, or for a stream",
-              bytes, most),
-          .code = "answer_too_large"};
 }
 
 // A float has up to 15 characters with its comma; in base64 it has 16 / 3.
@@ -280,7 +276,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
   prepared.request = std::move(request);
   const int64_t bytes = AnswerBytes(prepared, served.engine.context());
   if (!prepared.request.stream && bytes > context.max_answer_bytes)
-    return TooLarge(bytes, context.max_answer_bytes);
+    return AnswerTooLarge(bytes, context.max_answer_bytes, kSmallerAnswer);
   return prepared;
 }
 
@@ -292,7 +288,8 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
   const int64_t at_once = std::min<int64_t>(inputs, kInputsAtOnce);
   if (auto error = context.room.Refusal({.sequences = at_once, .tokens = inputs})) return *error;
   const int64_t bytes = EmbeddingBytes(request.form, inputs * served.engine.embedding_width());
-  if (bytes > context.max_answer_bytes) return TooLarge(bytes, context.max_answer_bytes);
+  if (bytes > context.max_answer_bytes)
+    return AnswerTooLarge(bytes, context.max_answer_bytes, kSmallerAnswer);
   Prompts prompts(served, context.limit, "input", served.engine.context());
   for (const PromptInput& input : request.inputs) {
     if (auto error = prompts.Add(input)) return *error;

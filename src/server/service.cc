@@ -53,6 +53,12 @@ struct Asker {
   }
 };
 
+Asker AskerOf(const std::shared_ptr<const Tenant>& tenant, const ServiceSetup& setup,
+              const TenantAccounts::Claim& claim) {
+  return {tenant, claim.room(), setup.clock.UnixSeconds(), setup.rules.keys,
+          setup.max_answer_bytes};
+}
+
 OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, GenerationKind kind,
                                               std::string_view body, const Asker& asker) {
   const OrError<boost::json::value> value = ReadJson(body);
@@ -257,8 +263,7 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
                                             AnswerChannel& channel) {
   const char* prefix = kind == GenerationKind::kChat ? "chatcmpl" : "cmpl";
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
-  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys,
-                       setup_.max_answer_bytes};
+  const Asker asker = AskerOf(asked.tenant, setup_, claim);
   auto generation = std::make_shared<Generation>(
       Context(), channel, NextName(prefix, asked.tenant->id), std::move(claim));
   StartWith(generation, asked.tenant->id, std::move(asked.request.body),
@@ -270,8 +275,7 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
 
 std::shared_ptr<Exchange> Service::Embed(Asked asked, AnswerChannel& channel) {
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
-  const Asker asker = {asked.tenant, claim.room(), setup_.clock.UnixSeconds(), setup_.rules.keys,
-                       setup_.max_answer_bytes};
+  const Asker asker = AskerOf(asked.tenant, setup_, claim);
   auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asked.tenant->id),
                                              std::move(claim));
   StartWith(embedder, asked.tenant->id, std::move(asked.request.body),

@@ -1,7 +1,5 @@
 #include "server/tokenize.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/json_writer.h"
@@ -38,12 +36,6 @@ int64_t TokensBytes(const Tokenizer& tokenizer, const std::vector<TokenId>& toke
   return count * kNumber + texts * (count * kNames + 2 * TextBytes(tokenizer, tokens));
 }
 
-ApiError TooLarge(int64_t bytes, const AnswerLimits& limits) {
-  return {.message = fmt::format("the answer could have {} bytes, expected at most {}", bytes,
-                                 limits.bytes),
-          .code = "answer_too_large"};
-}
-
 }  // namespace
 
 OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value& body,
@@ -66,7 +58,7 @@ OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value
   if (!tokens.ok()) return BadRequest("content", tokens.status().message());
   const int64_t bytes =
       TokensBytes(tokenizer, *tokens, (with_pieces ? 1 : 0) + (with_strings ? 1 : 0));
-  if (bytes > limits.bytes) return TooLarge(bytes, limits);
+  if (bytes > limits.bytes) return AnswerTooLarge(bytes, limits.bytes);
   if (limits.work.IsOver()) return TooMuchWork();
   JsonWriter out;
   out.BeginObject().Key("tokens");
@@ -109,13 +101,13 @@ OrError<std::string> AnswerDetokenize(const ServedModel& served, const json::val
   }
   // The text stands in the answer twice.
   const int64_t least = 2 * TextBytes(tokenizer, tokens);
-  if (least > limits.bytes) return TooLarge(least, limits);
+  if (least > limits.bytes) return AnswerTooLarge(least, limits.bytes);
   if (limits.work.IsOver()) return TooMuchWork();
   const std::string text = tokenizer.Decode(tokens, {.control = ControlTokens::kShow});
   std::string escaped;
   AppendJsonText(text, &escaped);
   const auto bytes = static_cast<int64_t>(2 * escaped.size());
-  if (bytes > limits.bytes) return TooLarge(bytes, limits);
+  if (bytes > limits.bytes) return AnswerTooLarge(bytes, limits.bytes);
   JsonWriter out;
   out.BeginObject()
       .Key("content")
