@@ -5,9 +5,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <utility>
 
 namespace skald::server {
@@ -43,6 +45,15 @@ std::string HttpDate(std::time_t now) {
 
 }  // namespace
 
+std::string NetworkOf(const asio::ip::address& address) {
+  if (address.is_v4()) return address.to_string();
+  const asio::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
+  asio::ip::address_v6::bytes_type bytes = v6.to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), uint8_t{0});
+  return asio::ip::address_v6(bytes).to_string();
+}
+
 Connection::Connection(Socket socket, uint64_t number, ConnectionContext context)
     : socket_(std::move(socket)),
       number_(number),
@@ -57,8 +68,11 @@ Connection::Connection(Socket socket, uint64_t number, ConnectionContext context
 void Connection::Start() {
   boost::system::error_code error;
   const auto peer = socket_.remote_endpoint(error);
-  if (!error) client_ = peer.address().to_string();
-  lease_.ChargeTo(client_);
+  if (!error) {
+    client_ = peer.address().to_string();
+    network_ = NetworkOf(peer.address());
+  }
+  lease_.ChargeTo(network_);
   socket_.non_blocking(true, error);
   socket_.set_option(asio::ip::tcp::no_delay(true), error);
   socket_.set_option(asio::socket_base::send_buffer_size(kSendBuffer), error);
@@ -125,7 +139,7 @@ bool Connection::Reserve(int64_t bytes) {
 }
 
 std::optional<int> Connection::uselessness() const {
-  if (phase_ == Phase::kLingering) return 0;
+  if (phase_ == Phase::kLingering || held_) return 0;
   if (phase_ != Phase::kReading) return std::nullopt;
   return reader_.idle() ? 1 : 2;
 }
@@ -181,7 +195,11 @@ bool Connection::CheckHead() {
   tenant_ = nullptr;
   auto access = context_.service.CheckHead(request);
   if (const auto* error = std::get_if<ApiError>(&access)) {
-    RefuseAndClose(*error);
+    // Who brings no key guesses none.
+    if (error->status == 401 && request.Field("authorization"))
+      RefuseKey(*error);
+    else
+      RefuseAndClose(*error);
     return false;
   }
   tenant_ = std::get<std::shared_ptr<const Tenant>>(std::move(access));
@@ -212,6 +230,33 @@ void Connection::Handle() {
   if (answered_) AnswerDone();
 }
 
+// At once, or later. While it waits nothing is read, and what has come of a body is let go.
+void Connection::RefuseKey(const ApiError& error) {
+  began_ = context_.clock.Now();
+  const double seconds = context_.refusals.Next(network_, began_);
+  if (seconds <= 0) return RefuseAndClose(error);
+  body_rate_.Stop();
+  reader_.Drop();
+  CountHeld();
+  phase_ = Phase::kAnswering;
+  keep_alive_ = answer_begun_ = answered_ = false;
+  bytes_ = 0;
+  auto place = context_.refusals.TryHold();
+  if (!place) {
+    LogAnswer(error.status);
+    return Close();
+  }
+  held_.emplace(*std::move(place), asio::steady_timer(socket_.get_executor()));
+  held_->timer.expires_after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+  held_->timer.async_wait(
+      [self = shared_from_this(), error](const boost::system::error_code& cancelled) {
+        if (cancelled || !self->held_) return;
+        self->held_.reset();
+        self->RefuseAndClose(error);
+      });
+  WaitForReset();
+}
+
 void Connection::RefuseAndClose(const ApiError& error) {
   if (!head_checked_) {  // those are of the request before
     method_ = path_ = {};
@@ -219,9 +264,10 @@ void Connection::RefuseAndClose(const ApiError& error) {
   }
   body_rate_.Stop();
   reader_.Drop();
+  // A refusal that was held began when it was.
+  if (phase_ != Phase::kAnswering) began_ = context_.clock.Now();
   phase_ = Phase::kAnswering;
   keep_alive_ = false;
-  began_ = context_.clock.Now();
   answer_begun_ = answered_ = false;
   bytes_ = 0;
   in_handle_ = true;
@@ -328,7 +374,8 @@ void Connection::Gone() {
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kAnswering) {
     if (exchange_) exchange_->OnGone();
-    LogAnswer(499);
+    // A wrong key is one, whether its refusal was awaited or not.
+    LogAnswer(held_ ? 401 : 499);
   }
   Close();
 }
@@ -337,6 +384,7 @@ void Connection::Close() {
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kAnswering && exchange_) exchange_->OnGone();
   phase_ = Phase::kClosed;
+  held_.reset();
   exchange_.reset();
   lease_.Force(0);
   queue_.clear();

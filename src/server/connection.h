@@ -9,6 +9,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,11 +22,15 @@
 #include "server/clock.h"
 #include "server/exchange.h"
 #include "server/least_rate.h"
+#include "server/refusal_delays.h"
 #include "server/request_reader.h"
 #include "server/service.h"
 #include "skald/server.h"
 
 namespace skald::server {
+
+/// Who counts as one client: an address of IPv4, the 2^64 addresses of IPv6 that one is given.
+std::string NetworkOf(const boost::asio::ip::address& address);
 
 /// What all connections of a server share. Outlives them.
 struct ConnectionContext {
@@ -35,6 +40,7 @@ struct ConnectionContext {
   /// Scratch for reads: one is in use at a time.
   std::vector<char>& read_buffer;
   ByteBudget& budget;
+  RefusalDelays& refusals;
   /// Ends a connection of this payer that is slow with its bytes, if there is one: there is no room
   /// for those of connection `number`.
   std::function<bool(const std::string& payer, uint64_t number)> make_room;
@@ -60,10 +66,11 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   double phase_since() const { return phase_since_; }
   /// Whether it is of so little use that it is the first to close where a place is needed, 0 before
   /// 1 before 2; nothing where a request is being answered.
-  ///   0: its last answer is out; 1: not a byte of a request has come; 2: a part of one has.
+  ///   0: its last answer is out, or is a refusal that is held; 1: not a byte of a request has
+  ///   come; 2: a part of one has.
   std::optional<int> uselessness() const;
-  /// The address of the client.
-  const std::string& client() const { return client_; }
+  /// Where the client is, see NetworkOf.
+  const std::string& network() const { return network_; }
   /// Who pays for the bytes it holds.
   const std::string& payer() const { return lease_.payer(); }
   /// Bytes a second at which a body comes, or an answer is taken, that has taken some seconds yet.
@@ -97,6 +104,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void OnBytes();
   bool CheckHead();
   void Handle();
+  void RefuseKey(const ApiError& error);
   void RefuseAndClose(const ApiError& error);
   void AnswerDone();
   void NextRequest();
@@ -116,7 +124,8 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   Socket socket_;
   const uint64_t number_;
   ConnectionContext context_;
-  std::string client_;
+  std::string client_;  // its address
+  std::string network_;
   RequestReader reader_;
   Phase phase_ = Phase::kReading;
   bool head_checked_ = false;
@@ -132,6 +141,12 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool close_when_written_ = false;
   std::shared_ptr<Exchange> exchange_;
   std::shared_ptr<const Tenant> tenant_;  // who asks, once the head is checked
+  // A refusal that is held.
+  struct Held {
+    RefusalDelays::Place place;
+    boost::asio::steady_timer timer;
+  };
+  std::optional<Held> held_;
   // Of the request at hand, for the log.
   std::string method_;
   std::string path_;

@@ -129,7 +129,9 @@ struct Server::State {
   ServerOptions options;
   Model model;
   server::Clock clock;
-  server::ByteBudget budget;  // connections may live on in events of io
+  // Connections may live on in events of io, with what they hold of these.
+  server::ByteBudget budget;
+  server::RefusalDelays refusals;
   asio::io_context io{1};
   tcp::acceptor acceptor;
   asio::signal_set signals;
@@ -182,6 +184,7 @@ void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
           .clock = clock,
           .read_buffer = read_buffer,
           .budget = budget,
+          .refusals = refusals,
           .make_room = [this](const std::string& payer,
                               uint64_t asking) { return EndSlowest(payer, asking); },
           .on_closed = [this](uint64_t closed) { OnClosed(closed); }});
@@ -210,13 +213,13 @@ bool Server::State::MakeRoomFor(std::optional<uint64_t> newest) {
     std::shared_ptr<Connection> connection;
   };
   std::unordered_map<std::string, int64_t> of_address;
-  for (const auto& [number, connection] : connections) ++of_address[connection->client()];
+  for (const auto& [number, connection] : connections) ++of_address[connection->network()];
   std::vector<Candidate> candidates;
   for (const auto& [number, connection] : connections) {
     const std::optional<int> uselessness = connection->uselessness();
     if (!uselessness || number == newest) continue;
     candidates.push_back({.uselessness = *uselessness,
-                          .of_address = of_address[connection->client()],
+                          .of_address = of_address[connection->network()],
                           .since = connection->phase_since(),
                           .connection = connection});
   }

@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "server/refusal_delays.h"
 #include "server/test_client.h"
 #include "server/test_server.h"
 #include "skald/server.h"
@@ -146,6 +149,84 @@ TEST(Server, ReadsItsKeysAgainOnSighupAndKeepsCacheAndRequests) {
     EXPECT_TRUE(hang_up().starts_with("the keys stay as they are: ")) << broken;
     EXPECT_TRUE(Answer(server.port(), "new-key-of-alice", kPrompt).starts_with("HTTP/1.1 200 "));
   }
+}
+
+// Answers so far, by status, as an admin reads them.
+std::string Answers(uint16_t port, int status) {
+  const std::string metrics = Ask(port, WithKey("GET /metrics", "key-of-alice"));
+  const std::string sample =
+      "skald_http_answers_total{model_name=\"tales\",status=\"" + std::to_string(status) + "\"} ";
+  const size_t at = metrics.find(sample);
+  if (at == std::string::npos) return "0";
+  const size_t begin = at + sample.size();
+  return metrics.substr(begin, metrics.find('\n', begin) - begin);
+}
+
+TEST(Server, HoldsRefusalsOfWrongKeysAndNothingElse) {
+  const Running server({}, {.api_keys = "key-of-alice admin\n"});
+  const std::string wrong = WithKey("GET /v1/models", "key-of-mallory");
+  // None brings no key: none of them counts.
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(Ask(server.port(), Get("/v1/models")).starts_with("HTTP/1.1 401 "));
+  {
+    std::vector<std::unique_ptr<TestClient>> clients;
+    for (int i = 0; i < 20; ++i) {
+      clients.push_back(std::make_unique<TestClient>(server.port()));
+      clients.back()->Send(wrong);
+    }
+    for (const auto& client : clients)
+      EXPECT_TRUE(client->ReadAll().starts_with("HTTP/1.1 401 ")) << "held, then answered";
+  }
+  // Twenty are a second. Which answer is written first would tell on a machine that is never busy.
+  EXPECT_TRUE(Soon([&] {
+    TestClient slowed(server.port());
+    const auto begin = std::chrono::steady_clock::now();
+    slowed.Send(wrong);
+    const std::string right = Ask(server.port(), WithKey("GET /v1/models", "key-of-alice"));
+    const auto served = std::chrono::steady_clock::now() - begin;
+    EXPECT_TRUE(right.starts_with("HTTP/1.1 200 ")) << right;
+    EXPECT_TRUE(slowed.ReadAll().starts_with("HTTP/1.1 401 "));
+    const auto refused = std::chrono::steady_clock::now() - begin;
+    EXPECT_GT(refused, std::chrono::milliseconds(500));
+    return served < refused / 2;
+  }));
+}
+
+TEST(Server, HoldsABoundedNumberOfRefusals) {
+  const Running server({}, {.api_keys = "key-of-alice admin\n"});
+  const std::string wrong = WithKey("GET /v1/models", "key-of-mallory");
+  // Closed are those that find no place; on a machine that takes seconds for a crowd all find one.
+  constexpr int kCrowd = 300;
+  int asked = 0;
+  EXPECT_TRUE(Soon([&] {
+    std::vector<std::unique_ptr<TestClient>> clients;
+    for (int i = 0; i < kCrowd; ++i) {
+      clients.push_back(std::make_unique<TestClient>(server.port()));
+      clients.back()->Send(wrong);
+    }
+    asked += kCrowd;
+    int closed = 0;
+    for (const auto& client : clients) {
+      const std::string answer = client->ReadAll();
+      EXPECT_TRUE(answer.empty() || answer.starts_with("HTTP/1.1 401 ")) << answer;
+      closed += answer.empty() ? 1 : 0;
+    }
+    EXPECT_LE(closed, kCrowd - RefusalDelays::kMostHeld);
+    return closed > 0;
+  }));
+  EXPECT_EQ(Answers(server.port(), 401), std::to_string(asked)) << "each counts";
+}
+
+TEST(Server, CountsAWrongKeyThatDoesNotAwaitItsRefusal) {
+  const Running server({}, {.api_keys = "key-of-alice admin\n"});
+  for (int i = 0; i < 30; ++i) {
+    TestClient client(server.port());
+    client.Send(WithKey("GET /v1/models", "key-of-mallory"));
+    client.Close();
+  }
+  EXPECT_TRUE(Soon([&] { return Answers(server.port(), 401) == "30"; }))
+      << Answers(server.port(), 401);
+  EXPECT_EQ(Answers(server.port(), 499), "0");
 }
 
 TEST(Server, LowersAPriorityBeyondTheRightOfItsKey) {

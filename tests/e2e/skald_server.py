@@ -95,8 +95,9 @@ def parse_head(text: bytes) -> Reply:
 class Wire:
     """One connection, blocking."""
 
-    def __init__(self, port: int, timeout: float = TIMEOUT_S):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    def __init__(self, port: int, timeout: float = TIMEOUT_S, source: str = "127.0.0.1"):
+        """`source`: the client's own address, any of 127.0.0.0/8."""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout, source_address=(source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
 
@@ -190,9 +191,9 @@ def queued_seconds(*pids: int) -> float:
     return total / 1e9
 
 
-def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S) -> Reply:
+def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S, source: str = "127.0.0.1") -> Reply:
     """Sends `data` on a connection of its own and reads the answer."""
-    with Wire(port, timeout) as wire:
+    with Wire(port, timeout, source) as wire:
         begin = time.perf_counter()
         wire.send(data)
         reply = wire.head()
@@ -250,9 +251,9 @@ class Server:
             else:
                 time.sleep(0.01)
 
-    def exchange(self, data: bytes, timeout: float = TIMEOUT_S) -> Reply:
+    def exchange(self, data: bytes, timeout: float = TIMEOUT_S, source: str = "127.0.0.1") -> Reply:
         queued = queued_seconds(self.process.pid, os.getpid())
-        reply = exchange(self.port, data, timeout)
+        reply = exchange(self.port, data, timeout, source)
         reply.queued_seconds = queued_seconds(self.process.pid, os.getpid()) - queued
         return reply
 
