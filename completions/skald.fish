@@ -82,6 +82,7 @@ complete -c skald -n '__fish_seen_subcommand_from serve' -s h -l help -d 'show t
 complete -c skald -n '__fish_seen_subcommand_from serve' -s m -l model -r -F -d 'a GGUF file, or a name that \'skald ls\' shows (default tales)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l host -x -d 'numeric address to listen on (default 127.0.0.1)'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l port -x -d 'port; 0 = any that is free (default 8080)'
+complete -c skald -n '__fish_seen_subcommand_from serve' -l admin-listen -x -d 'further address, of this machine, for monitors: /metrics, /slots, health, without keys'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l api-key-file -r -F -d 'file with the keys that are let in, one a line'
 complete -c skald -n '__fish_seen_subcommand_from serve' -s a -l alias -l served-model-name -x -d 'what clients call the model'
 complete -c skald -n '__fish_seen_subcommand_from serve' -l any-model-name -d 'answer for every name of a model that clients ask for'

@@ -50,7 +50,10 @@ enum class ModelNames : uint8_t {
 struct ServerOptions {
   std::string host = "127.0.0.1";  ///< a numeric address
   uint16_t port = 8080;            ///< 0: any that is free
-  std::string model_name = {};     ///< what clients call the model
+  /// "127.0.0.1:9090", "[::1]:9090" (port 0: any that is free): a further address, of this machine
+  /// only, where monitors read metrics, slots and health without a key. Empty: none.
+  std::string admin_listen = {};
+  std::string model_name = {};  ///< what clients call the model
   ModelNames model_names = ModelNames::kOwn;
   std::string version = {};  ///< of the program, for /version
   /// The engine's options that the bits of an answer depend on: "f16" (the type of the KV cache).
@@ -104,8 +107,8 @@ struct ServerOptions {
 class Server {
  public:
   /// Binds and listens. Errors: kInvalidArgument (an address that is none, or is not of this
-  /// machine and there are no keys; keys that are none; no secret, no clock), kIo (the system
-  /// refuses the port).
+  /// machine and there are no keys, or is admin_listen; keys that are none; no secret, no clock),
+  /// kIo (the system refuses the port).
   static Result<Server> Create(const Model& model, Engine engine, ServerOptions options);
   ~Server();
   Server(Server&&) noexcept;
@@ -113,6 +116,8 @@ class Server {
 
   /// The port it listens on.
   uint16_t port() const;
+  /// The port of admin_listen; 0 without.
+  uint16_t admin_port() const;
 
   /// Serves until SIGTERM, SIGINT or Stop: then takes no more connections and requests, lets what
   /// runs end for drain_seconds, and cuts off the rest with an error. From the first signal on the

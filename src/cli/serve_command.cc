@@ -127,6 +127,12 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                  }));
   group(AddInt<uint16_t>(app, {"--port", "port; 0 = any that is free (default 8080)"}, options.port,
                          {0, 65535}));
+  group(
+      AddText(app,
+              {"--admin-listen",
+               "further address, of this machine, for monitors: /metrics, /slots, health, without "
+               "keys"},
+              "ADDRESS:PORT", options.admin_listen));
   group(AddText(app, {"--api-key-file", "file with the keys that are let in, one a line"},
                 kFileType, options.api_key_file));
   group(AddText(app, {"-a,--alias,--served-model-name", "what clients call the model"}, kTextType,
@@ -219,6 +225,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   ServerOptions server_options = {
       .host = options.host,
       .port = options.port,
+      .admin_listen = options.admin_listen.value_or(""),
       .model_names = options.model_names,
       .version = SKALD_VERSION,
       .fingerprint_settings = FingerprintSettings(options),
@@ -262,6 +269,12 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   const std::string name = server_options.model_name;
   ASSIGN_OR_RETURN(Server server,
                    Server::Create(model, std::move(engine), std::move(server_options)));
+  if (server.admin_port() != 0) {
+    // Its port may be any; its address is as it was given.
+    const std::string& address = *options.admin_listen;
+    console.Note(fmt::format("monitors on http://{}:{}, without keys",
+                             address.substr(0, address.rfind(':')), server.admin_port()));
+  }
   // Last: threads and sockets are there.
   if (options.sandbox) NoteSandbox(LimitCalls(), "all system calls can be made", console);
   console.Note(fmt::format("serving {} on http://{}:{}/v1, ready after {:.2f} s", name,

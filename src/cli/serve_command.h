@@ -23,6 +23,7 @@ struct ServeOptions {
   OutputArgs output;  ///< --json: the access log as JSON lines
   std::string host = "127.0.0.1";
   uint16_t port = 8080;
+  std::optional<std::string> admin_listen;  ///< for monitors, without keys
   std::optional<std::string> api_key_file;
   std::optional<std::string> alias;  ///< what clients call the model
   ModelNames model_names = ModelNames::kOwn;

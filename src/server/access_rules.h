@@ -6,6 +6,7 @@
 /// rebinding). There are no CORS headers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,12 @@
 #include "server/http_message.h"
 
 namespace skald::server {
+
+/// Where a request came in.
+enum class Door : uint8_t {
+  kPublic,
+  kAdmin,  ///< an address of this machine for monitors, without keys (--admin-listen)
+};
 
 /// See above.
 struct AccessRules {

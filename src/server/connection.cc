@@ -193,7 +193,7 @@ bool Connection::CheckHead() {
   method_ = request.method;
   path_ = request.Path();
   tenant_ = nullptr;
-  auto access = context_.service.CheckHead(request);
+  auto access = context_.service.CheckHead(request, context_.door);
   if (const auto* error = std::get_if<ApiError>(&access)) {
     // Who brings no key guesses none.
     if (error->status == 401 && request.Field("authorization"))

@@ -32,9 +32,10 @@ namespace skald::server {
 /// Who counts as one client: an address of IPv4, the 2^64 addresses of IPv6 that one is given.
 std::string NetworkOf(const boost::asio::ip::address& address);
 
-/// What all connections of a server share. Outlives them.
+/// What all connections of a server share, and outlives them.
 struct ConnectionContext {
   Service& service;
+  Door door = Door::kPublic;  ///< by which this one came in
   const ServerOptions& options;
   const Clock& clock;
   /// Scratch for reads: one is in use at a time.
@@ -69,6 +70,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   ///   0: its last answer is out, or is a refusal that is held; 1: not a byte of a request has
   ///   come; 2: a part of one has.
   std::optional<int> uselessness() const;
+  Door door() const { return context_.door; }
   /// Where the client is, see NetworkOf.
   const std::string& network() const { return network_; }
   /// Who pays for the bytes it holds.

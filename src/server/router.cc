@@ -75,6 +75,18 @@ bool TakesBody(Route route) {
 
 bool IsForAdmins(Route route) { return route == Route::kMetrics; }
 
+bool IsForMonitors(Route route) {
+  switch (route) {
+    case Route::kHealth:
+    case Route::kLive:
+    case Route::kReady:
+    case Route::kMetrics:
+    case Route::kVersion:
+    case Route::kSlots: return true;
+    default: return false;
+  }
+}
+
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
   const Route* route = Find(path);
   if (route == nullptr) return NoSuchRoute(method, path);

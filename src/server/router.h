@@ -33,6 +33,10 @@ bool TakesBody(Route route);
 /// True if what it tells concerns all tenants.
 bool IsForAdmins(Route route);
 
+/// True if it tells how the server is, and nothing of its model or of a text: what the door for
+/// administrators has.
+bool IsForMonitors(Route route);
+
 /// The route. Paths are compared as they are: nothing is decoded or normalised, so nothing can be
 /// smuggled past a proxy's rules. Errors: 404; 405 for another method.
 OrError<Route> FindRoute(std::string_view method, std::string_view path);

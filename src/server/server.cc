@@ -8,7 +8,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <charconv>
 #include <chrono>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -40,6 +42,8 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 // Of the connections allowed so many are closed at a time when a place is needed: looking for one
 // costs a look at all.
 constexpr int64_t kShareClosed = 64;
+// Connections of monitors that may be open.
+constexpr int64_t kMostMonitors = 16;
 // For clients to take the error that ends their answer.
 constexpr std::chrono::milliseconds kLastWords{500};
 constexpr size_t kReadBuffer = size_t{64} << 10;
@@ -64,9 +68,67 @@ Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::addr
   return rules;
 }
 
-Status SystemError(const ServerOptions& options, const error_code& error) {
-  return Status(ErrorCode::kIo, "cannot listen on " + options.host + ":" +
-                                    std::to_string(options.port) + ": " + error.message());
+// Of the door for administrators: as a loopback address without keys.
+AccessRules MakeAdminRules(const ServerOptions& options) {
+  AccessRules rules = {.keys = std::make_shared<const ApiKeys>(options.secret),
+                       .hosts = options.allowed_hosts};
+  const std::vector<std::string> own = server::LoopbackHosts();
+  rules.hosts.insert(rules.hosts.end(), own.begin(), own.end());
+  return rules;
+}
+
+// "127.0.0.1:9090" or "[::1]:9090"; nothing for "".
+Result<std::optional<tcp::endpoint>> AdminEndpoint(const std::string& text) {
+  if (text.empty()) return std::optional<tcp::endpoint>();
+  const Status wrong(ErrorCode::kInvalidArgument,
+                     "the address for monitors is '" + text +
+                         "', expected one of this machine with a port, such as 127.0.0.1:9090 or "
+                         "[::1]:9090");
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return wrong;
+  std::string host = text.substr(0, colon);
+  const bool is_v6 = host.starts_with('[') && host.ends_with(']');
+  if (is_v6) host = host.substr(1, host.size() - 2);
+  uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + colon + 1, end, port);
+  error_code error;
+  const asio::ip::address address = asio::ip::make_address(host, error);
+  if (error || read.ec != std::errc() || read.ptr != end) return wrong;
+  if (!address.is_loopback() || address.is_v6() != is_v6) return wrong;
+  return std::optional(tcp::endpoint(address, port));
+}
+
+// Where connections come in: what listens, and how many may be open that came by it. Each has its
+// own crowd: that of one keeps nobody out of the other.
+struct Entrance {
+  Entrance(asio::io_context& io, server::Door its_door, int64_t its_most)
+      : acceptor(io), door(its_door), most(its_most) {}
+
+  Status Listen(const tcp::endpoint& endpoint);
+  int64_t over_limit() const { return open - most; }
+  uint16_t port() const {
+    error_code error;
+    const tcp::endpoint endpoint = acceptor.local_endpoint(error);
+    return error ? uint16_t{0} : endpoint.port();
+  }
+
+  tcp::acceptor acceptor;  // not open: nobody comes in here
+  const server::Door door;
+  const int64_t most;
+  int64_t open = 0;
+  bool accepting = false;
+};
+
+Status Entrance::Listen(const tcp::endpoint& endpoint) {
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(kListenBacklog, error);
+  if (!error) return Ok();
+  return Status(ErrorCode::kIo, "cannot listen on " + endpoint.address().to_string() + ":" +
+                                    std::to_string(endpoint.port()) + ": " + error.message());
 }
 
 }  // namespace
@@ -79,7 +141,8 @@ struct Server::State {
         model(served_model),
         clock{options.unix_seconds},
         budget(options.max_buffered_bytes),
-        acceptor(io),
+        main(io, server::Door::kPublic, options.max_connections),
+        admin(io, server::Door::kAdmin, kMostMonitors),
         signals(io),
         hangups(io),
         ticker(io),
@@ -94,6 +157,7 @@ struct Server::State {
                  .fingerprint_settings = options.fingerprint_settings,
                  .model_names = options.model_names,
                  .rules = std::move(rules),
+                 .admin_rules = MakeAdminRules(options),
                  .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
                  .clock = clock,
                  .id_key = server::Subkey(options.secret, "ids"),
@@ -104,14 +168,10 @@ struct Server::State {
         watchdog(options.dead_seconds,
                  [this] { Dead("the thread of the connections stands still"); }) {}
 
-  Status Listen(const asio::ip::address& address);
-  void Accept();
-  void OnAccepted(const error_code& error, tcp::socket socket);
-  bool MakeRoomFor(std::optional<uint64_t> newest);
+  void Accept(Entrance& entrance);
+  void OnAccepted(Entrance& entrance, const error_code& error, tcp::socket socket);
+  bool MakeRoomFor(const Entrance& entrance, std::optional<uint64_t> newest);
   bool EndSlowest(const std::string& payer, uint64_t except);
-  int64_t connections_over_limit() const {
-    return static_cast<int64_t>(connections.size()) - options.max_connections;
-  }
   void PauseAccepting();
   void WaitForSignal();
   void WaitForHangup();
@@ -133,7 +193,8 @@ struct Server::State {
   server::ByteBudget budget;
   server::RefusalDelays refusals;
   asio::io_context io{1};
-  tcp::acceptor acceptor;
+  Entrance main;
+  Entrance admin;
   asio::signal_set signals;
   asio::signal_set hangups;
   asio::steady_timer ticker;
@@ -150,36 +211,27 @@ struct Server::State {
   server::Watchdog watchdog;
 };
 
-Status Server::State::Listen(const asio::ip::address& address) {
-  const tcp::endpoint endpoint(address, options.port);
-  error_code error;
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(kListenBacklog, error);
-  return error ? SystemError(options, error) : Ok();
-}
-
-void Server::State::Accept() {
+void Server::State::Accept(Entrance& entrance) {
   // One over the limit only if it found none to close (MakeRoomFor).
-  if (accepting || connections_over_limit() > 0) return;
-  accepting = true;
-  acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
-    accepting = false;
-    OnAccepted(error, std::move(socket));
+  if (!entrance.acceptor.is_open() || entrance.accepting || entrance.over_limit() > 0) return;
+  entrance.accepting = true;
+  entrance.acceptor.async_accept([this, &entrance](const error_code& error, tcp::socket socket) {
+    entrance.accepting = false;
+    OnAccepted(entrance, error, std::move(socket));
   });
 }
 
-void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
+void Server::State::OnAccepted(Entrance& entrance, const error_code& error, tcp::socket socket) {
   if (error == asio::error::operation_aborted) return;
   // No descriptors are left, most likely: somebody who has waited gives up his.
-  if (error && MakeRoomFor(std::nullopt)) return;
+  if (error && MakeRoomFor(main, std::nullopt)) return;
   if (error) return PauseAccepting();
   const uint64_t number = next_number++;
   auto connection = std::make_shared<Connection>(
       std::move(socket), number,
       server::ConnectionContext{
           .service = service,
+          .door = entrance.door,
           .options = options,
           .clock = clock,
           .read_buffer = read_buffer,
@@ -190,22 +242,23 @@ void Server::State::OnAccepted(const error_code& error, tcp::socket socket) {
           .on_closed = [this](uint64_t closed) { OnClosed(closed); }});
   if (draining) connection->Drain();
   connections.emplace(number, connection);
+  ++entrance.open;
   service.connections = static_cast<int64_t>(connections.size());
   connection->Start();
   StartTicking();
-  if (connections_over_limit() > 0) {
-    MakeRoomFor(number);
+  if (entrance.over_limit() > 0) {
+    MakeRoomFor(entrance, number);
     return;
   }
-  Accept();
+  Accept(entrance);
 }
 
-// Closes connections, in this order: whose last answer is out, who has not sent a byte, who has
-// sent a part of a request; of these first the address that has most of them, and of an address who
-// has waited longest. Who holds connections open and says nothing must not keep out who has
-// something to say, and a crowd of one address not who is slow at another. False if all are being
-// answered: the next to close makes room.
-bool Server::State::MakeRoomFor(std::optional<uint64_t> newest) {
+// Closes connections of an entrance, in this order: whose last answer is out, who has not sent a
+// byte, who has sent a part of a request; of these first the address that has most of them, and of
+// an address who has waited longest. Who holds connections open and says nothing must not keep out
+// who has something to say, and a crowd of one address not who is slow at another. False if all are
+// being answered: the next to close makes room.
+bool Server::State::MakeRoomFor(const Entrance& entrance, std::optional<uint64_t> newest) {
   struct Candidate {
     int uselessness;
     int64_t of_address;
@@ -217,14 +270,14 @@ bool Server::State::MakeRoomFor(std::optional<uint64_t> newest) {
   std::vector<Candidate> candidates;
   for (const auto& [number, connection] : connections) {
     const std::optional<int> uselessness = connection->uselessness();
-    if (!uselessness || number == newest) continue;
+    if (!uselessness || number == newest || connection->door() != entrance.door) continue;
     candidates.push_back({.uselessness = *uselessness,
                           .of_address = of_address[connection->network()],
                           .since = connection->phase_since(),
                           .connection = connection});
   }
   const auto count = std::min(static_cast<int64_t>(candidates.size()),
-                              std::max<int64_t>(1, options.max_connections / kShareClosed));
+                              std::max<int64_t>(1, entrance.most / kShareClosed));
   std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end(),
                     [](const Candidate& a, const Candidate& b) {
                       return std::tuple(a.uselessness, -a.of_address, a.since) <
@@ -252,17 +305,22 @@ bool Server::State::EndSlowest(const std::string& payer, uint64_t except) {
 void Server::State::PauseAccepting() {
   accept_pause.expires_after(kAcceptPause);
   accept_pause.async_wait([this](const error_code& error) {
-    if (!error) Accept();
+    if (error) return;
+    Accept(main);
+    Accept(admin);
   });
 }
 
 void Server::State::OnClosed(uint64_t number) {
   // Later: a connection may be closing itself deep inside a call of its own.
   asio::post(io, [this, number] {
-    connections.erase(number);
+    const auto closed = connections.find(number);
+    --(closed->second->door() == main.door ? main : admin).open;
+    connections.erase(closed);
     service.connections = static_cast<int64_t>(connections.size());
     FinishIfDrained();
-    Accept();
+    Accept(main);
+    Accept(admin);
   });
 }
 
@@ -383,7 +441,8 @@ void Server::State::Finish() {
   signals.cancel(ignored);
   hangups.cancel(ignored);
   ticker.cancel();
-  acceptor.close(ignored);
+  main.acceptor.close(ignored);
+  admin.acceptor.close(ignored);
   drain_deadline.cancel();
   accept_pause.cancel();
   io.stop();
@@ -404,24 +463,24 @@ Result<Server> Server::Create(const Model& model, Engine engine, ServerOptions o
   if (options.secret.size() < 16 || !options.unix_seconds)
     return Status(ErrorCode::kInvalidArgument, "a server needs a secret and a clock");
   ASSIGN_OR_RETURN(AccessRules rules, MakeRules(options, address));
+  ASSIGN_OR_RETURN(const std::optional<tcp::endpoint> admin, AdminEndpoint(options.admin_listen));
   auto state =
       std::make_unique<State>(model, std::move(engine), std::move(options), std::move(rules));
-  RETURN_IF_ERROR(state->Listen(address));
+  RETURN_IF_ERROR(state->main.Listen({address, state->options.port}));
+  if (admin) RETURN_IF_ERROR(state->admin.Listen(*admin));
   // Before anybody can know the port: who starts a server and ends it at once is heard in Run.
   RETURN_IF_ERROR(state->CatchSignals());
   return Server(std::move(state));
 }
 
-uint16_t Server::port() const {
-  error_code error;
-  const tcp::endpoint endpoint = state_->acceptor.local_endpoint(error);
-  return error ? uint16_t{0} : endpoint.port();
-}
+uint16_t Server::port() const { return state_->main.port(); }
+uint16_t Server::admin_port() const { return state_->admin.port(); }
 
 Status Server::Run() {
   if (state_->options.read_api_keys) state_->WaitForHangup();
   state_->WaitForSignal();
-  state_->Accept();
+  state_->Accept(state_->main);
+  state_->Accept(state_->admin);
   state_->io.run();
   // What is still at work is told to stop; the watchdog ends the wait for what does not.
   state_->watchdog.Beat();

@@ -52,6 +52,58 @@ TEST(Server, ShowsMetricsToAdminsOnly) {
   EXPECT_TRUE(Ask(server.port(), Get("/metrics")).starts_with("HTTP/1.1 401 "));
 }
 
+TEST(Server, HasADoorForMonitorsWithoutKeys) {
+  const Running server({}, {.admin_listen = "127.0.0.1:0", .api_keys = "key-of-alice\n"});
+  ASSERT_NE(server.admin_port(), 0);
+  TestClient stream(server.port());
+  stream.Send(
+      WithKey("POST /v1/completions", "key-of-alice",
+              R"({"prompt":"The fox","max_tokens":480,"ignore_eos":true,"n":8,"stream":true})"));
+  EXPECT_NE(stream.ReadUntil("data: "), "");
+  for (const char* path : {"/livez", "/readyz", "/health", "/metrics", "/slots", "/version"})
+    EXPECT_TRUE(Ask(server.admin_port(), Get(path)).starts_with("HTTP/1.1 200 ")) << path;
+  EXPECT_EQ(Member(Ask(server.admin_port(), Get("/slots")), "running"), "8") << "of all keys";
+  // Nothing that computes, and nothing of the model.
+  for (const char* path : {"/v1/models", "/v1/models/tales", "/props", "/none"})
+    EXPECT_TRUE(Ask(server.admin_port(), Get(path)).starts_with("HTTP/1.1 404 ")) << path;
+  for (const char* path : {"/v1/completions", "/tokenize", "/v1/embeddings"}) {
+    EXPECT_TRUE(
+        Ask(server.admin_port(), Post(path, R"({"prompt":"A"})")).starts_with("HTTP/1.1 404 "))
+        << path;
+  }
+  // A page in a browser on this machine gets in here no more than elsewhere.
+  EXPECT_TRUE(Ask(server.admin_port(), "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+                  .starts_with("HTTP/1.1 421 "));
+  EXPECT_TRUE(Ask(server.admin_port(),
+                  "GET /metrics HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil\r\n\r\n")
+                  .starts_with("HTTP/1.1 403 "));
+  // And the door that all use is not opened by it.
+  EXPECT_TRUE(Ask(server.port(), Get("/metrics")).starts_with("HTTP/1.1 401 "));
+}
+
+TEST(Server, KeepsMonitorsInWhenConnectionsAreFull) {
+  const Running server({}, {.admin_listen = "127.0.0.1:0", .max_connections = 2});
+  std::vector<std::unique_ptr<TestClient>> busy;
+  for (int i = 0; i < 2; ++i) {
+    busy.push_back(std::make_unique<TestClient>(server.port()));
+    busy.back()->Send(
+        Post("/v1/completions",
+             R"({"prompt":"The fox","max_tokens":480,"ignore_eos":true,"n":8,"stream":true})"));
+    EXPECT_NE(busy.back()->ReadUntil("data: "), "");
+  }
+  TestClient kept(server.admin_port());
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_TRUE(Ask(server.admin_port(), Get("/metrics")).starts_with("HTTP/1.1 200 "));
+    kept.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_NE(kept.ReadUntil("ok"), "") << "is not closed for others of its kind";
+  }
+  // A crowd of monitors makes room for itself, among itself.
+  std::vector<std::unique_ptr<TestClient>> crowd;
+  for (int i = 0; i < 40; ++i) crowd.push_back(std::make_unique<TestClient>(server.admin_port()));
+  EXPECT_TRUE(Ask(server.admin_port(), Get("/slots")).starts_with("HTTP/1.1 200 "));
+  EXPECT_NE(busy.front()->ReadUntil("data: "), "");
+}
+
 std::string Answer(uint16_t port, std::string_view key, std::string_view body) {
   return Ask(port, WithKey("POST /v1/completions", key, body));
 }

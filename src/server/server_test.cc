@@ -665,5 +665,26 @@ TEST(ServerCreate, RefusesOtherMachinesWithoutKeys) {
   EXPECT_TRUE(create({.host = "127.0.0.1"}).ok());
 }
 
+TEST(ServerCreate, LetsMonitorsInOnThisMachineOnly) {
+  const auto create = [](std::string address) {
+    return Server::Create(Tales(), *Engine::Create(Tales(), {}),
+                          {.port = 0,
+                           .admin_listen = std::move(address),
+                           .secret = "0123456789abcdef",
+                           .unix_seconds = [] { return int64_t{0}; }});
+  };
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[2001:db8::1]:0", "127.0.0.1",
+                              "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:80x",
+                              ":80", "::1:80", "[127.0.0.1]:80", "localhost:80", "80"}) {
+    EXPECT_EQ(create(address).status().code(), ErrorCode::kInvalidArgument) << address;
+  }
+  EXPECT_EQ(create("")->admin_port(), 0);
+  const Result<Server> server = create("127.0.0.1:0");
+  ASSERT_TRUE(server.ok());
+  const std::string taken = "127.0.0.1:" + std::to_string(server->admin_port());
+  EXPECT_EQ(create(taken).status().code(), ErrorCode::kIo);
+  EXPECT_NE(create(taken).status().message().find(taken), std::string::npos);
+}
+
 }  // namespace
 }  // namespace skald::server

@@ -174,13 +174,22 @@ GenerationName Service::NextName(std::string_view prefix, TenantId tenant) {
           .drawn_seed = draw(setup_.seed_key)[0]};
 }
 
-OrError<std::shared_ptr<const Tenant>> Service::CheckHead(const HttpRequest& request) const {
-  const auto access = CheckAccess(setup_.rules, request);
+OrError<std::shared_ptr<const Tenant>> Service::CheckHead(const HttpRequest& request,
+                                                          Door door) const {
+  const auto access =
+      CheckAccess(door == Door::kAdmin ? setup_.admin_rules : setup_.rules, request);
   if (const auto* error = std::get_if<ApiError>(&access)) return *error;
   const auto& tenant = std::get<std::shared_ptr<const Tenant>>(access);
   const OrError<Route> found = FindRoute(request.method, request.Path());
   if (const auto* error = std::get_if<ApiError>(&found)) return *error;
   const Route route = std::get<Route>(found);
+  if (door == Door::kAdmin && !IsForMonitors(route)) {
+    return ApiError{.status = 404,
+                    .message =
+                        "this address has /metrics, /slots, /health, /livez, /readyz and "
+                        "/version only: it is that of --admin-listen",
+                    .code = "unknown_url"};
+  }
   if (IsForAdmins(route) && !tenant->rights.admin) {
     return ApiError{.status = 403,
                     .message = "this route needs a key with the right admin (docs/server.md)",

@@ -30,6 +30,7 @@ struct ServiceSetup {
   std::string fingerprint_settings = {};
   ModelNames model_names = ModelNames::kOwn;
   AccessRules rules;
+  AccessRules admin_rules;  ///< of Door::kAdmin
   Post post;
   const Clock& clock;
   /// Random; what is drawn for ids and for seeds comes from them.
@@ -47,7 +48,7 @@ class Service {
 
   /// Whether to go on with a request of which only the head is there, and who asks (never null). An
   /// error is the answer, and nothing more is read.
-  OrError<std::shared_ptr<const Tenant>> CheckHead(const HttpRequest& request) const;
+  OrError<std::shared_ptr<const Tenant>> CheckHead(const HttpRequest& request, Door door) const;
 
   /// Answers `tenant`: either at once, or the exchange that will. Requires that CheckHead let it
   /// pass, and said who asks.

@@ -46,6 +46,7 @@ class Running {
   ~Running() { Join(); }
 
   uint16_t port() const { return server_->port(); }
+  uint16_t admin_port() const { return server_->admin_port(); }
   void Stop() { server_->Stop(); }
   void Join() {
     server_->Stop();

@@ -10,6 +10,7 @@ server's deadlines (10 s for a head, 30 s for a body, idle or stalled) waits tog
 import argparse
 import itertools
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import unittest
 
 from abuse_test import REFUSAL_S
 from metrics_format import problems_of
-from skald_server import Server, Setup, Wire, completion, configure, head, post, texts
+from skald_server import Server, Setup, Wire, completion, configure, exchange, head, post, texts
 
 KEY = "sk-the-key-of-the-connections-suite"
 
@@ -250,6 +251,14 @@ class Connections(unittest.TestCase):
             self.assertGreater(slowed[-1], 0.3)
             self.assertLess(sum(ask(KEY) for _ in range(40)), 0.3 * 40)
             self.assertIn('skald_http_answers_total{model_name="tales",status="401"} 15\n', server.get("/metrics").body.decode())
+
+    def test_monitors_need_no_key_at_their_own_address(self):
+        with Server("--admin-listen", "127.0.0.1:0", keys=(KEY,)) as server:
+            said = re.search(r"monitors on http://127\.0\.0\.1:(\d+), without keys", server.log.read_text())
+            for path in ("/metrics", "/slots", "/livez", "/readyz", "/health", "/version"):
+                self.assertEqual(exchange(int(said[1]), head("GET", path)).status, 200, path)
+            self.assertEqual(exchange(int(said[1]), head("GET", "/v1/models", f"Authorization: Bearer {KEY}")).status, 404)
+            self.assertEqual(server.exchange(head("GET", "/metrics")).status, 401)
 
     def test_metrics_are_in_the_text_format(self):
         """By our own reader of the format always, by Prometheus's where there is one."""
