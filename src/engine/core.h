@@ -145,6 +145,8 @@ class Core {
   void ReserveDrafts(StepRows* rows);
   bool PrepareWrite(Sequence* sequence, int64_t count);
   void Propose();
+  int64_t CatchUpRows() const;
+  TokenBudget::Rows RowsOfStep() const;
   void PutPooledLast();
   void BuildBatch();
   static int64_t OutputRows(const StepRows& rows);
@@ -200,6 +202,7 @@ class Core {
   std::vector<Sequence*> grown_beams_;
   std::vector<kv::PageCopy> copies_;
   std::vector<DraftWish> wishes_;
+  int64_t caught_up_rows_ = 0;  // of a draft model
   std::vector<TokenId> tokens_;
   std::vector<model::SequenceRows> sequence_rows_;
   std::vector<int32_t> logit_rows_;

@@ -72,7 +72,7 @@ void Core::ChargeTenants() {
   }
   if (least != std::numeric_limits<int64_t>::max()) tenants_.Advance(least);
   for (const StepRows& rows : step_) {
-    rows.sequence->request->tenant->view.Charge(rows.count + rows.drafts);
+    rows.sequence->request->tenant->view.Charge(rows.count);
   }
 }
 

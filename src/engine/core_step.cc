@@ -68,7 +68,27 @@ void Core::Propose() {
                        .tokens = &sequence.draft,
                        .chances = draws ? &sequence.draft_chances : nullptr});
   }
-  if (!wishes_.empty()) proposer_->Propose(wishes_);
+  caught_up_rows_ = wishes_.empty() ? 0 : proposer_->Propose(wishes_, CatchUpRows());
+  for (const StepRows& rows : step_) {
+    Sequence& sequence = *rows.sequence;
+    if (rows.drafts > 0 && sequence.draft.empty()) DraftLength::Miss(&sequence.draft_record);
+    sequence.request->tenant->view.Charge(static_cast<int64_t>(sequence.draft.size()));
+  }
+}
+
+// Rows that a draft model may compute of prompts in the step. Who is alone makes nobody wait.
+int64_t Core::CatchUpRows() const {
+  if (running_.size() == 1 && waiting_.empty()) return limits_.max_chunk;
+  return token_budget_.DraftRows(RowsOfStep());
+}
+
+// But those of guesses.
+TokenBudget::Rows Core::RowsOfStep() const {
+  TokenBudget::Rows rows = {.draft = caught_up_rows_};
+  for (const StepRows& each : step_) {
+    (each.samples && each.count == 1 ? rows.decode : rows.prefill) += each.count;
+  }
+  return rows;
 }
 
 // Rows whose hidden states are wanted stand behind all whose logits are (model/step_batch.h).
@@ -237,20 +257,14 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
 
 void Core::Measure(double start_seconds) {
   const double seconds = clock_.Seconds() - start_seconds;
-  int64_t decode_rows = 0;
-  int64_t draft_rows = 0;
-  for (const StepRows& rows : step_) {
-    decode_rows += int64_t{rows.samples && rows.count == 1};
-    draft_rows += static_cast<int64_t>(rows.sequence->draft.size());
-  }
+  const TokenBudget::Rows of_step = RowsOfStep();
+  token_budget_.Observe(of_step, seconds);
   const auto rows = static_cast<int64_t>(tokens_.size());
-  const int64_t prefill_rows = rows - decode_rows - draft_rows;
-  token_budget_.Observe(decode_rows, prefill_rows, seconds);
-  if (prefill_rows == 0) draft_length_.Observe(rows, seconds);
+  if (of_step.prefill == 0 && of_step.draft == 0) draft_length_.Observe(rows, seconds);
   stats_.step_seconds.Add(seconds);
   ++stats_.steps;
   stats_.rows += rows;
-  stats_.prefill_rows += prefill_rows;
+  stats_.prefill_rows += of_step.prefill;
 }
 
 }  // namespace skald::engine

@@ -63,6 +63,8 @@ int64_t DraftLength::Best(double acceptance, int64_t allowed) const {
   return best;
 }
 
+void DraftLength::Miss(DraftRecord* record) { record->wait = 0; }
+
 void DraftLength::Learn(int64_t tried, int64_t accepted, DraftRecord* record) {
   for (int64_t i = 0; i < tried; ++i) {
     const double right = i < accepted ? 1 : 0;

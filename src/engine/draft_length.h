@@ -32,6 +32,9 @@ class DraftLength {
   /// answered counts as rows of the step for the sequences that follow.
   int64_t Next(DraftRecord* record, int64_t allowed);
 
+  /// Nothing was guessed, though it was to be: a probe is then repeated in the next step, for a
+  /// proposer that was behind may have caught up.
+  static void Miss(DraftRecord* record);
   /// `tried` of the tokens proposed were compared: all `accepted` ones, and the first that was
   /// wrong, if there was one.
   static void Learn(int64_t tried, int64_t accepted, DraftRecord* record);

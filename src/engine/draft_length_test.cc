@@ -84,6 +84,26 @@ TEST(DraftLength, NoticesWhenTheTextBecomesPredictable) {
   EXPECT_GT(guessed, 1000);
 }
 
+// A draft model was behind: the probe is not lost, and comes again in the next step.
+TEST(DraftLength, AProbeWithoutAGuessIsRepeated) {
+  DraftLength lengths(0, 4, 64);
+  DraftRecord record;
+  const auto step = [&](bool guesses) {
+    lengths.Begin(1);
+    const int64_t wanted = lengths.Next(&record, 100);
+    if (wanted > 0 && guesses) DraftLength::Learn(1, 0, &record);
+    if (wanted > 0 && !guesses) DraftLength::Miss(&record);
+    lengths.Observe(1 + wanted, 1 + 0.5 * double(wanted));
+    return wanted;
+  };
+  for (int i = 0; i < 1000; ++i) step(true);
+  while (step(false) == 0) {
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_GT(step(false), 0);
+  EXPECT_GT(step(true), 0);
+  EXPECT_EQ(step(true), 0);
+}
+
 TEST(DraftLength, KeepsItsBounds) {
   DraftRecord record;
   DraftLength fixed(3, 3, 64);

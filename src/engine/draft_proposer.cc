@@ -3,22 +3,34 @@
 #include <algorithm>
 
 namespace skald::engine {
+namespace {
 
-void DraftProposer::Propose(std::span<const DraftWish> wishes) {
+// Of so many steps one is for who has waited longest. Half of them let nobody get guesses where
+// prompts come faster than they can be computed; they need them less than prompts need rows.
+constexpr int64_t kTurnsOfPatience = 8;
+
+}  // namespace
+
+int64_t DraftProposer::Propose(std::span<const DraftWish> wishes, int64_t catch_up_rows) {
+  ++turn_;
   active_.clear();
+  behind_.clear();
   for (const DraftWish& wish : wishes) {
     Slot* slot = SlotOf(*wish.sequence);
-    CatchUp(slot);
     slot->wish = wish;
-    active_.push_back(slot);
+    CopyTokens(slot);
+    (IsBehind(*slot) ? behind_ : active_).push_back(slot);
   }
-  while (!active_.empty()) {
-    BuildPass();
-    if (tokens_.empty()) return;
+  SortBehind();
+  int64_t left = catch_up_rows;
+  for (;;) {
+    BuildPass(left);
+    if (pass_.empty()) break;
     parts_.network.Forward(
         {.tokens = tokens_, .sequences = sequence_rows_, .logit_rows = logit_rows_});
-    FinishPass();
+    left -= FinishPass();
   }
+  return catch_up_rows - left;
 }
 
 void DraftProposer::Forget(const Sequence& sequence) {
@@ -43,14 +55,20 @@ DraftProposer::Slot* DraftProposer::SlotOf(const Sequence& target) {
   slots_.push_back(std::make_unique<Slot>());
   Slot* slot = slots_.back().get();
   slot->target = &target;
+  slot->last_turn = turn_;
   slot->copy = std::make_unique<Sequence>(target.request, target.index,
                                           kv::PageTable(&parts_.cache.pool(), parts_.context));
   slot->copy->tokens.reserve(static_cast<size_t>(parts_.context) + 1);
   return slot;
 }
 
+// A step brings all that was guessed and one token more.
+bool DraftProposer::IsBehind(const Slot& slot) {
+  return slot.copy->remaining() > slot.wish.most + 1;
+}
+
 // Makes the copy's tokens those of the target, and keeps what it has computed of them.
-void DraftProposer::CatchUp(Slot* slot) {
+void DraftProposer::CopyTokens(Slot* slot) {
   const std::vector<TokenId>& truth = slot->target->tokens;
   Sequence& copy = *slot->copy;
   size_t common = slot->seen;
@@ -66,42 +84,82 @@ void DraftProposer::CatchUp(Slot* slot) {
   parts_.cache.Acquire(&copy);
 }
 
-// The next rows of every active sequence: what it lacks, then one row a pass.
-void DraftProposer::BuildPass() {
+// Fewest first brings the most sequences to guesses, and would let a long prompt wait for ever.
+void DraftProposer::SortBehind() {
+  const bool patient_first = turn_ % kTurnsOfPatience == 0;
+  std::stable_sort(behind_.begin(), behind_.end(), [&](const Slot* a, const Slot* b) {
+    return patient_first ? a->last_turn < b->last_turn
+                         : a->copy->remaining() < b->copy->remaining();
+  });
+}
+
+// The sequences of a request have one prompt: who comes behind the first finds it in the tree.
+void DraftProposer::FindWhatOthersComputed() {
+  std::erase_if(behind_, [this](Slot* slot) {
+    Sequence& copy = *slot->copy;
+    if (parts_.cache.Match(copy) > copy.computed) {
+      parts_.cache.Release(&copy);
+      parts_.cache.Acquire(&copy);
+    }
+    if (IsBehind(*slot)) return false;
+    active_.push_back(slot);
+    return true;
+  });
+}
+
+// The next rows of every active sequence: what it lacks, then one row a pass. Behind them those of
+// one sequence that catches up.
+void DraftProposer::BuildPass(int64_t catch_up_rows) {
   tokens_.clear();
   sequence_rows_.clear();
   logit_rows_.clear();
-  for (Slot* slot : active_) {
-    Sequence& copy = *slot->copy;
-    const int64_t left = parts_.max_rows - static_cast<int64_t>(tokens_.size());
-    slot->rows = std::min(copy.remaining(), left);
-    if (slot->rows > 0 && !parts_.cache.PrepareWrite(&copy, slot->rows, &copies_)) slot->rows = 0;
-    for (const kv::PageCopy& page : copies_) parts_.network.CopyPage(page);
-    copies_.clear();
-    if (slot->rows == 0) continue;
-    const auto first = copy.tokens.begin() + copy.computed;
-    tokens_.insert(tokens_.end(), first, first + slot->rows);
-    sequence_rows_.push_back(
-        {.row_count = slot->rows, .first_position = copy.computed, .pages = copy.table.pages()});
-    if (slot->rows == copy.remaining()) {
-      logit_rows_.push_back(static_cast<int32_t>(tokens_.size()) - 1);
-    }
+  pass_.clear();
+  std::erase_if(active_, [this](Slot* slot) { return !AddRows(slot, slot->copy->remaining()); });
+  while (!behind_.empty() && catch_up_rows > 0) {
+    Slot* first = behind_.front();
+    if (AddRows(first, std::min(catch_up_rows, first->copy->remaining()))) break;
+    behind_.erase(behind_.begin());
   }
 }
 
-// Who got no rows, has rows left or has guessed enough is done for this step.
-void DraftProposer::FinishPass() {
+// Up to `most` rows, none if the pass is full. False if there are no pages for them.
+bool DraftProposer::AddRows(Slot* slot, int64_t most) {
+  Sequence& copy = *slot->copy;
+  slot->rows = std::min(most, parts_.max_rows - static_cast<int64_t>(tokens_.size()));
+  if (slot->rows == 0) return true;
+  if (!parts_.cache.PrepareWrite(&copy, slot->rows, &copies_)) return false;
+  for (const kv::PageCopy& page : copies_) parts_.network.CopyPage(page);
+  copies_.clear();
+  const auto first = copy.tokens.begin() + copy.computed;
+  tokens_.insert(tokens_.end(), first, first + slot->rows);
+  sequence_rows_.push_back(
+      {.row_count = slot->rows, .first_position = copy.computed, .pages = copy.table.pages()});
+  if (slot->rows == copy.remaining()) {
+    logit_rows_.push_back(static_cast<int32_t>(tokens_.size()) - 1);
+  }
+  pass_.push_back(slot);
+  return true;
+}
+
+// Who has guessed enough is done for this step. Returns the rows of the one that catches up.
+int64_t DraftProposer::FinishPass() {
   int64_t logit_index = 0;
-  for (Slot* slot : active_) {
-    if (slot->rows == 0) continue;
+  for (Slot* slot : pass_) {
     parts_.cache.Publish(slot->copy.get(), slot->rows);
     if (slot->copy->remaining() == 0) Sample(slot, parts_.network.Logits(logit_index++));
   }
+  int64_t caught_up = 0;
+  if (!behind_.empty() && pass_.back() == behind_.front()) {
+    caught_up = behind_.front()->rows;
+    behind_.front()->last_turn = turn_;
+    FindWhatOthersComputed();
+  }
   std::erase_if(active_, [this](const Slot* slot) {
-    return slot->rows == 0 || slot->copy->remaining() != 1 ||
+    return slot->copy->remaining() == 0 ||
            static_cast<int64_t>(slot->wish.tokens->size()) == slot->wish.most ||
            parts_.chooser.EndOf(*slot->copy).has_value();
   });
+  return caught_up;
 }
 
 void DraftProposer::Sample(Slot* slot, std::span<const float> logits) {

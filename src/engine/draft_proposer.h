@@ -36,10 +36,13 @@ class DraftProposer : public Proposer {
  public:
   explicit DraftProposer(const DraftParts& parts) : parts_(parts) {}
 
-  /// One pass of the draft model for each token guessed, of all sequences together. A prompt that
-  /// is longer than a pass gets no guess until the passes of some steps have computed it; nor does
-  /// a sequence for which there are no pages.
-  void Propose(std::span<const DraftWish> wishes) override;
+  /// One pass of the draft model for each token guessed, of all sequences together. A copy that
+  /// lacks no more rows than there are tokens in a step, one more than guessed, follows its text. A
+  /// copy that lacks more is behind: it gets no guess until it has caught up, at most
+  /// `catch_up_rows` rows a step for all that are behind. They go to the one that lacks fewest, in
+  /// one step of eight to the one that has waited longest. So a step has at most `catch_up_rows`
+  /// rows and twice as many as tokens are wanted. Nor is there a guess where there are no pages.
+  int64_t Propose(std::span<const DraftWish> wishes, int64_t catch_up_rows) override;
   void Forget(const Sequence& sequence) override;
 
   /// For the simulation: the sequence whose copy has this list of pages; null if none has.
@@ -49,23 +52,31 @@ class DraftProposer : public Proposer {
   struct Slot {
     const Sequence* target = nullptr;
     std::unique_ptr<Sequence> copy;
-    size_t seen = 0;  // leading tokens of the target that were copied
+    size_t seen = 0;        // leading tokens of the target that were copied
+    int64_t last_turn = 0;  // in which it came, or was behind and had rows
     // Of the step.
     DraftWish wish;
     int64_t rows = 0;  // in the pass being done
   };
 
+  static bool IsBehind(const Slot& slot);
   Slot* SlotOf(const Sequence& target);
-  void CatchUp(Slot* slot);
-  void BuildPass();
+  void CopyTokens(Slot* slot);
+  void SortBehind();
+  void FindWhatOthersComputed();
+  void BuildPass(int64_t catch_up_rows);
+  bool AddRows(Slot* slot, int64_t most);
+  int64_t FinishPass();
   void Sample(Slot* slot, std::span<const float> logits);
-  void FinishPass();
 
   const DraftParts parts_;
   std::vector<std::unique_ptr<Slot>> slots_;
+  int64_t turn_ = 0;
 
   // Of the step; members, so that their memory is used again.
-  std::vector<Slot*> active_;
+  std::vector<Slot*> active_;  // follow their texts, and want more guesses
+  std::vector<Slot*> behind_;  // in the order in which they have rows
+  std::vector<Slot*> pass_;    // have rows in the pass being done
   std::vector<kv::PageCopy> copies_;
   std::vector<TokenId> tokens_;
   std::vector<model::SequenceRows> sequence_rows_;

@@ -52,7 +52,7 @@ std::optional<int64_t> NgramIndex::FindIn(const Table& table, std::span<const To
   return static_cast<int64_t>(behind);
 }
 
-void NgramProposer::Propose(std::span<const DraftWish> wishes) {
+int64_t NgramProposer::Propose(std::span<const DraftWish> wishes, int64_t) {
   for (const DraftWish& wish : wishes) {
     const std::vector<TokenId>& text = wish.sequence->tokens;
     const std::optional<int64_t> found = IndexOf(*wish.sequence).Find(text);
@@ -64,6 +64,7 @@ void NgramProposer::Propose(std::span<const DraftWish> wishes) {
       wish.tokens->push_back(in_text ? text[from + i] : (*wish.tokens)[from + i - text.size()]);
     }
   }
+  return 0;
 }
 
 void NgramProposer::Forget(const Sequence& sequence) {

@@ -53,7 +53,7 @@ class NgramIndex {
 
 class NgramProposer : public Proposer {
  public:
-  void Propose(std::span<const DraftWish> wishes) override;
+  int64_t Propose(std::span<const DraftWish> wishes, int64_t) override;
   void Forget(const Sequence& sequence) override;
 
  private:

@@ -19,7 +19,7 @@ class NgramProposerTest : public testing::Test {
     sequence.tokens = Tokens(text);
     std::vector<TokenId> guess;
     const DraftWish wish = {.sequence = &sequence, .most = most, .tokens = &guess};
-    proposer_.Propose({&wish, 1});
+    proposer_.Propose({&wish, 1}, 0);
     return Text(guess);
   }
   std::string Guess(std::string_view text, int64_t most) { return Guess(text, most, sequence_); }
@@ -83,7 +83,7 @@ TEST_F(NgramProposerTest, LongTextsNeverGiveAGuessThatDidNotFollow) {
     if (i % 16 != 0) continue;
     std::vector<TokenId> guess;
     const DraftWish wish = {.sequence = &sequence_, .most = 1, .tokens = &guess};
-    proposer_.Propose({&wish, 1});
+    proposer_.Propose({&wish, 1}, 0);
     if (guess.empty()) continue;
     ++guesses;
     bool found = false;

@@ -40,7 +40,11 @@ class Proposer {
 
   /// Appends up to `most` tokens of the vocabulary to each wish; none where it has no guess. Called
   /// once a step for all sequences together. Allocates nothing in steady state.
-  virtual void Propose(std::span<const DraftWish> wishes) = 0;
+  ///
+  /// One that computes follows each text as it grows, and beside that computes at most
+  /// `catch_up_rows` rows of texts of which it lacks more: prompts, when a sequence begins. Returns
+  /// how many these were.
+  virtual int64_t Propose(std::span<const DraftWish> wishes, int64_t catch_up_rows) = 0;
 
   /// Drops what is kept for a sequence, which gives its pages up: it has ended, or may come back.
   virtual void Forget(const Sequence& sequence) = 0;
@@ -52,7 +56,7 @@ class ChainProposer : public Proposer {
   /// None of them is null.
   explicit ChainProposer(std::vector<std::unique_ptr<Proposer>> links) : links_(std::move(links)) {}
 
-  void Propose(std::span<const DraftWish> wishes) override;
+  int64_t Propose(std::span<const DraftWish> wishes, int64_t catch_up_rows) override;
   void Forget(const Sequence& sequence) override;
 
  private:

@@ -53,7 +53,9 @@ class OwningDraftProposer : public Proposer {
                    .max_rows = options.max_rows,
                    .context = options.context}) {}
 
-  void Propose(std::span<const DraftWish> wishes) override { proposer_.Propose(wishes); }
+  int64_t Propose(std::span<const DraftWish> wishes, int64_t catch_up_rows) override {
+    return proposer_.Propose(wishes, catch_up_rows);
+  }
   void Forget(const Sequence& sequence) override { proposer_.Forget(sequence); }
 
  private:

@@ -39,34 +39,59 @@ double TokenBudget::DecodeSeconds(int64_t decode_rows) const {
   return 0;
 }
 
-int64_t TokenBudget::PrefillRows(int64_t decode_rows) const {
-  if (decode_rows == 0) return max_rows_;
+bool TokenBudget::MustMeasure(int64_t decode_rows) const {
   const Decode& known = decode_[ClassOf(decode_rows)];
-  const bool must_measure = known.seconds <= 0 || known.steps_since >= kStepsBetweenMeasures;
-  if (must_measure && !has_measured_) return 0;
+  const bool is_old = known.seconds <= 0 || known.steps_since >= kStepsBetweenMeasures;
+  return is_old && !has_measured_;
+}
+
+// In `share` of the time that a step has beside its decode rows.
+int64_t TokenBudget::RowsThatFit(int64_t decode_rows, double share, double row_seconds) const {
   const int64_t least = std::min(kLeastRows, max_rows_);
   const double decode_seconds = DecodeSeconds(decode_rows);
-  if (row_seconds_ <= 0 || decode_seconds <= 0) return least;
+  if (row_seconds <= 0 || decode_seconds <= 0) return least;
   const double target = target_seconds_ > 0 ? target_seconds_ : kStretch * decode_seconds;
-  const double rows = (target - decode_seconds) / row_seconds_;
+  const double rows = share * (target - decode_seconds) / row_seconds;
   if (rows >= static_cast<double>(max_rows_)) return max_rows_;
   return std::max(least, static_cast<int64_t>(rows));
 }
 
-void TokenBudget::Observe(int64_t decode_rows, int64_t prefill_rows, double seconds) {
-  has_measured_ = prefill_rows == 0;
-  if (seconds <= 0 || decode_rows + prefill_rows == 0) return;
-  const auto rows = static_cast<double>(prefill_rows);
-  if (decode_rows == 0) return Blend(seconds / rows, &row_seconds_);
-  Decode& known = decode_[ClassOf(decode_rows)];  // no rows have no class
-  if (prefill_rows == 0) {
+int64_t TokenBudget::PrefillRows(int64_t decode_rows) const {
+  if (decode_rows == 0) return max_rows_;
+  if (MustMeasure(decode_rows)) return 0;
+  return RowsThatFit(decode_rows, 1, row_seconds_);
+}
+
+int64_t TokenBudget::DraftRows(const Rows& others) const {
+  if (others.decode == 0) return max_rows_;
+  if (MustMeasure(others.decode)) return 0;
+  const double share = others.prefill > 0 ? 0.5 : 1;
+  // A smaller model takes no longer.
+  const bool known = draft_row_seconds_ > 0;
+  return RowsThatFit(others.decode, share, known ? draft_row_seconds_ : row_seconds_);
+}
+
+void TokenBudget::Observe(const Rows& rows, double seconds) {
+  const bool measures = rows.prefill == 0 && rows.draft == 0;
+  has_measured_ = measures;
+  if (seconds <= 0 || rows.decode + rows.prefill == 0) return;
+  const auto prefill = static_cast<double>(rows.prefill);
+  const auto draft = static_cast<double>(rows.draft);
+  if (rows.decode == 0) return Blend(seconds / prefill, &row_seconds_);
+  Decode& known = decode_[ClassOf(rows.decode)];  // no rows have no class
+  if (measures) {
     Blend(seconds, &known.seconds);
     known.steps_since = 0;
     return;
   }
   ++known.steps_since;
   // A row costs something: a thousandth of the step, whatever noise says.
-  Blend(std::max(seconds - DecodeSeconds(decode_rows), seconds / 1000) / rows, &row_seconds_);
+  const double beside = seconds - DecodeSeconds(rows.decode);
+  if (rows.prefill == 0) {
+    return Blend(std::max(beside, seconds / 1000) / draft, &draft_row_seconds_);
+  }
+  const double of_model = beside - draft * draft_row_seconds_;
+  Blend(std::max(of_model, seconds / 1000) / prefill, &row_seconds_);
 }
 
 }  // namespace skald::engine

@@ -10,6 +10,9 @@
 /// What was measured is kept for each number of decode rows, to a quarter: readers of different
 /// speed make the number change in every step, and a budget that knew only the last one measured
 /// again and again, and no prompt got on.
+///
+/// A draft model computes prompts too, when their streams begin: it has the time that a prompt has,
+/// half of it beside one. What its rows take is measured apart.
 #pragma once
 
 #include <array>
@@ -37,26 +40,40 @@ class TokenBudget {
   /// must be measured, which never happens twice in a row, whatever the decode rows.
   int64_t PrefillRows(int64_t decode_rows) const;
 
+  /// The rows of a step.
+  struct Rows {
+    int64_t decode = 0;
+    int64_t prefill = 0;
+    int64_t draft = 0;  ///< of prompts, computed by a draft model
+  };
+
+  /// Rows of prompts for a draft model, in a step with these others; none if decode must be
+  /// measured.
+  int64_t DraftRows(const Rows& others) const;
+
   /// A step took `seconds`.
-  void Observe(int64_t decode_rows, int64_t prefill_rows, double seconds);
+  void Observe(const Rows& rows, double seconds);
 
  private:
   // What a step of about so many decode rows takes without prompt rows.
   struct Decode {
     double seconds = 0;       // 0 = never measured
-    int64_t steps_since = 0;  // with prompt rows
+    int64_t steps_since = 0;  // with rows of prompts
   };
   // Four for each power of two of a count of rows.
   static constexpr size_t kClasses = 4 * 64;
 
   static size_t ClassOf(int64_t decode_rows);
   double DecodeSeconds(int64_t decode_rows) const;
+  bool MustMeasure(int64_t decode_rows) const;
+  int64_t RowsThatFit(int64_t decode_rows, double share, double row_seconds) const;
 
   int64_t max_rows_;
   double target_seconds_;
   std::array<Decode, kClasses> decode_ = {};
-  bool has_measured_ = false;  // the last step had no prompt rows
-  double row_seconds_ = 0;     // of one prefill row; 0 = not known yet
+  bool has_measured_ = false;     // the last step had no rows of prompts
+  double row_seconds_ = 0;        // of one prefill row; 0 = not known yet
+  double draft_row_seconds_ = 0;  // of one row of a draft model; 0 = not known yet
 };
 
 }  // namespace skald::engine

@@ -11,7 +11,7 @@ namespace {
 void Show(TokenBudget* budget, double base, double row, int64_t steps = 100) {
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t prefill = i % 3 == 0 ? 0 : budget->PrefillRows(1);
-    budget->Observe(1, prefill, base + row * static_cast<double>(prefill));
+    budget->Observe({1, prefill}, base + row * static_cast<double>(prefill));
   }
 }
 
@@ -23,29 +23,29 @@ TEST(TokenBudget, WithoutStreamsAPromptMayHaveAllRows) {
 TEST(TokenBudget, MeasuresDecodeAloneThenIsCareful) {
   TokenBudget budget(512, 0);
   EXPECT_EQ(budget.PrefillRows(1), 0);
-  budget.Observe(1, 0, 0.1);
+  budget.Observe({1, 0}, 0.1);
   EXPECT_EQ(budget.PrefillRows(1), TokenBudget::kLeastRows);
   TokenBudget tiny(3, 0);
-  tiny.Observe(1, 0, 0.1);
+  tiny.Observe({1, 0}, 0.1);
   EXPECT_EQ(tiny.PrefillRows(1), 3);
 }
 
 TEST(TokenBudget, MeasuresWhenManyMoreOrFewerDecode) {
   TokenBudget budget(512, 0);
-  budget.Observe(8, 0, 0.1);
-  budget.Observe(8, 4, 0.1);
+  budget.Observe({8, 0}, 0.1);
+  budget.Observe({8, 4}, 0.1);
   EXPECT_NE(budget.PrefillRows(9), 0);
   EXPECT_EQ(budget.PrefillRows(10), 0);
   EXPECT_EQ(budget.PrefillRows(7), 0);
   // And knows what it has measured before.
-  budget.Observe(16, 0, 0.1);
-  budget.Observe(16, 4, 0.1);
+  budget.Observe({16, 0}, 0.1);
+  budget.Observe({16, 4}, 0.1);
   EXPECT_NE(budget.PrefillRows(8), 0);
 }
 
 TEST(TokenBudget, KeepsTheLargestCounts) {
   TokenBudget budget(512, 0);
-  budget.Observe(int64_t{1} << 62, 0, 0.1);
+  budget.Observe({int64_t{1} << 62, 0}, 0.1);
   EXPECT_NE(budget.PrefillRows((int64_t{1} << 62) + 1), 0);
 }
 
@@ -59,7 +59,7 @@ TEST(TokenBudget, PromptsGetOnWhereTheNumberOfStreamsFlickers) {
       const int64_t streams = 1 + step % period;
       const int64_t rows = budget.PrefillRows(streams);
       computed += rows;
-      budget.Observe(streams, rows, 0.01 + 0.001 * static_cast<double>(streams + rows));
+      budget.Observe({streams, rows}, 0.01 + 0.001 * static_cast<double>(streams + rows));
     }
     EXPECT_GE(computed, 500) << "period " << period;
   }
@@ -74,33 +74,33 @@ TEST(TokenBudget, NeverMeasuresTwiceInARow) {
     const int64_t rows = budget.PrefillRows(streams);
     ASSERT_FALSE(rows == 0 && has_measured) << "step " << step;
     has_measured = rows == 0;
-    budget.Observe(streams, rows, 0.01);
+    budget.Observe({streams, rows}, 0.01);
   }
 }
 
 TEST(TokenBudget, MeasuresAgainNowAndThen) {
   TokenBudget budget(512, 0);
-  budget.Observe(1, 0, 0.1);
+  budget.Observe({1, 0}, 0.1);
   for (int i = 0; i < TokenBudget::kStepsBetweenMeasures; ++i) {
     ASSERT_NE(budget.PrefillRows(1), 0);
-    budget.Observe(1, 10, 0.2);
+    budget.Observe({1, 10}, 0.2);
   }
   EXPECT_EQ(budget.PrefillRows(1), 0);
-  budget.Observe(1, 0, 0.1);
+  budget.Observe({1, 0}, 0.1);
   EXPECT_NE(budget.PrefillRows(1), 0);
 }
 
 // Found with a prompt of 4,096 tokens beside a stream: its time between tokens grew fifteenfold.
 TEST(TokenBudget, RowsThatBecomeDearerDoNotPassForSlowerDecode) {
   TokenBudget budget(512, 0);
-  budget.Observe(1, 0, 0.03);
+  budget.Observe({1, 0}, 0.03);
   double longest = 0;
   for (int64_t computed = 0; computed < 4096;) {
     const int64_t rows = budget.PrefillRows(1);
     // A row costs 2 ms, and 4 ms more behind each thousand tokens.
     const double row = 0.002 + 4e-6 * static_cast<double>(computed);
     const double seconds = 0.03 + row * static_cast<double>(rows);
-    budget.Observe(1, rows, seconds);
+    budget.Observe({1, rows}, seconds);
     longest = std::max(longest, seconds);
     computed += rows;
   }
@@ -133,12 +133,46 @@ TEST(TokenBudget, FollowsAMachineThatBecomesSlower) {
   EXPECT_NEAR(static_cast<double>(budget.PrefillRows(1)), 50, 3);
 }
 
+// What a draft model computes of prompts beside a stream of 0.1 s, in rows of 0.0005 s.
+TEST(TokenBudget, ADraftModelHasTheTimeOfAPrompt) {
+  TokenBudget budget(512, 0);
+  budget.Observe({1, 0}, 0.1);
+  EXPECT_EQ(budget.DraftRows({1, 0}), TokenBudget::kLeastRows);
+  Show(&budget, 0.1, 0.001);
+  // Nothing is known of it: as many rows as of the model.
+  EXPECT_NEAR(static_cast<double>(budget.DraftRows({1, 0})), 100, 2);
+  const auto show = [&](int64_t prompt_rows) {
+    for (int i = 0; i < 100; ++i) {
+      if (i % 3 == 0) budget.Observe({1, 0}, 0.1);
+      const int64_t rows = budget.DraftRows({1, prompt_rows});
+      const double seconds = 0.001 * static_cast<double>(prompt_rows);
+      budget.Observe({1, prompt_rows, rows}, 0.1 + seconds + 0.0005 * static_cast<double>(rows));
+    }
+  };
+  show(0);
+  EXPECT_NEAR(static_cast<double>(budget.DraftRows({1, 0})), 200, 4);
+  // Beside a prompt half of that, and neither passes for the other, nor for slower decode.
+  show(50);
+  EXPECT_NEAR(static_cast<double>(budget.DraftRows({1, 50})), 100, 2);
+  EXPECT_NEAR(static_cast<double>(budget.PrefillRows(1)), 100, 3);
+}
+
+TEST(TokenBudget, NoDraftPromptWhereDecodeIsMeasured) {
+  TokenBudget budget(512, 0);
+  EXPECT_EQ(budget.DraftRows({1, 0}), 0);
+  budget.Observe({1, 0}, 0.1);
+  EXPECT_EQ(budget.DraftRows({1, 0}), TokenBudget::kLeastRows);
+  for (int i = 0; i < TokenBudget::kStepsBetweenMeasures; ++i) budget.Observe({1, 0, 4}, 0.1);
+  EXPECT_EQ(budget.PrefillRows(1), 0);
+  EXPECT_EQ(budget.DraftRows({1, 0}), 0);
+}
+
 TEST(TokenBudget, LearnsWhenPromptsNeverPause) {
   TokenBudget budget(512, 0);
-  budget.Observe(0, 512, 0.512);
+  budget.Observe({0, 512}, 0.512);
   for (int i = 0; i < 100; ++i) {
     const int64_t prefill = budget.PrefillRows(4);
-    budget.Observe(4, prefill, 0.1 + 0.001 * static_cast<double>(prefill));
+    budget.Observe({4, prefill}, 0.1 + 0.001 * static_cast<double>(prefill));
   }
   EXPECT_NEAR(static_cast<double>(budget.PrefillRows(4)), 100, 3);
 }

@@ -110,7 +110,7 @@ class ScriptedProposer : public engine::Proposer {
  public:
   ScriptedProposer(const Record& answers, int64_t vocab) : answers_(answers), vocab_(vocab) {}
 
-  void Propose(std::span<const engine::DraftWish> wishes) override {
+  int64_t Propose(std::span<const engine::DraftWish> wishes, int64_t) override {
     for (const engine::DraftWish& wish : wishes) {
       const engine::Sequence& sequence = *wish.sequence;
       for (int64_t i = 0; i < wish.most; ++i) {
@@ -123,6 +123,7 @@ class ScriptedProposer : public engine::Proposer {
             static_cast<TokenId>((found->second.token + int64_t{wrong}) % vocab_));
       }
     }
+    return 0;
   }
   void Forget(const engine::Sequence&) override {}
 

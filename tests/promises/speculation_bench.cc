@@ -32,15 +32,16 @@ class ScriptedProposer : public engine::Proposer {
   ScriptedProposer(const std::vector<TokenId>& answer, double acceptance, int64_t vocab)
       : answer_(answer), acceptance_(acceptance), vocab_(vocab) {}
 
-  void Propose(std::span<const engine::DraftWish> wishes) override {
+  int64_t Propose(std::span<const engine::DraftWish> wishes, int64_t) override {
     for (const engine::DraftWish& wish : wishes) {
       for (int64_t i = 0; i < wish.most; ++i) {
         const size_t at = wish.sequence->output().size() + static_cast<size_t>(i);
-        if (at >= answer_.size()) return;
+        if (at >= answer_.size()) return 0;
         const bool right = UniformDouble({.seed = 1, .position = guesses_++}, 0) < acceptance_;
         wish.tokens->push_back(static_cast<TokenId>((answer_[at] + int64_t{!right}) % vocab_));
       }
     }
+    return 0;
   }
   void Forget(const engine::Sequence&) override {}
 

@@ -193,13 +193,14 @@ TEST(SpeculationRule, TheSameGuessesGiveTheSameText) {
 class LyingProposer : public engine::Proposer {
  public:
   explicit LyingProposer(engine::Proposer* honest) : honest_(*honest) {}
-  void Propose(std::span<const engine::DraftWish> wishes) override {
-    honest_.Propose(wishes);
+  int64_t Propose(std::span<const engine::DraftWish> wishes, int64_t catch_up_rows) override {
+    const int64_t caught_up = honest_.Propose(wishes, catch_up_rows);
     for (const engine::DraftWish& wish : wishes) {
       for (sampling::Candidate& each : wish.chances->candidates) {
         each.mass += sampling::kFullMass / 8;
       }
     }
+    return caught_up;
   }
   void Forget(const engine::Sequence& sequence) override { honest_.Forget(sequence); }
 

@@ -13,12 +13,14 @@ sampling::Sampler MakeSampler() {
   return *std::move(sampler);
 }
 
+// Of its network.
 Fault FaultOfDrafts(Fault fault) { return fault == Fault::kStaleDraftPage ? fault : Fault::kNone; }
 
 }  // namespace
 
 DraftModel::DraftModel(const DraftModelSpec& spec)
-    : network_(spec.page_count, &freed_, FaultOfDrafts(spec.fault)),
+    : spec_(spec),
+      network_(spec.page_count, &freed_, FaultOfDrafts(spec.fault)),
       cache_(spec.page_count),
       chooser_(MakeSampler(), {kEnd}, spec.context),
       proposer_({.network = network_,
@@ -33,9 +35,23 @@ DraftModel::DraftModel(const DraftModelSpec& spec)
   });
 }
 
-void DraftModel::Propose(std::span<const engine::DraftWish> wishes) {
-  proposer_.Propose(wishes);
+int64_t DraftModel::Propose(std::span<const engine::DraftWish> wishes, int64_t catch_up_rows) {
+  const bool unbounded = spec_.fault == Fault::kDraftPromptsUnbounded;
+  network_.TakeRowCount();
+  const int64_t caught_up = proposer_.Propose(wishes, unbounded ? spec_.context : catch_up_rows);
   for (const engine::DraftWish& wish : wishes) CheckGuess(wish);
+  CheckRows(wishes, catch_up_rows);
+  return caught_up;
+}
+
+// The tokens wanted and one more where the text went on, then one row for each guess but the first.
+void DraftModel::CheckRows(std::span<const engine::DraftWish> wishes, int64_t catch_up_rows) {
+  int64_t most = catch_up_rows;
+  for (const engine::DraftWish& wish : wishes) most += 2 * wish.most;
+  const int64_t rows = network_.TakeRowCount();
+  if (rows > most) wrong_ = "a draft model computes more rows than its budget";
+  rows_ += rows;
+  if (spec_.clock != nullptr) spec_.clock->Advance(spec_.row_seconds * static_cast<double>(rows));
 }
 
 // What the draft model says of the tokens alone, guess by guess.

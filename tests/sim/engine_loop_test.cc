@@ -54,16 +54,23 @@ sampling::Sampler MakeSampler() {
 // A core of 40 pages and four places.
 template <typename Network>
 struct Parts {
-  Parts()
+  explicit Parts(engine::Proposer* proposer = nullptr)
       : network(40, &freed, Fault::kNone),
         cache(40),
         chooser(MakeSampler(), {kEnd}, 512),
-        core({.context = 512, .max_rows = 64, .max_chunk = 64, .max_running = 4},
+        core({.context = 512,
+              .max_rows = 64,
+              .max_chunk = 64,
+              .max_running = 4,
+              .least_draft = proposer == nullptr ? 0 : 3,
+              .most_draft = proposer == nullptr ? 0 : 3,
+              .max_draft_rows = proposer == nullptr ? 0 : 12},
              {.network = network,
               .clock = clock,
               .cache = cache,
               .scheduler = scheduler,
-              .chooser = chooser}) {
+              .chooser = chooser,
+              .proposer = proposer}) {
     cache.pool().RecordFreed(&freed);
     network.SetNamespaceOf([](const kv::PageId*) { return uint64_t{0}; });
   }
@@ -118,6 +125,37 @@ TEST(Core, CountsRequestsThatWaitAndDisplacements) {
   EXPECT_EQ(parts.core.Stats().requests_running, 1);
   EXPECT_EQ(parts.core.Stats().requests_waiting, 1);
   EXPECT_EQ(parts.core.Stats().displacements, 4);
+}
+
+// As many wrong guesses as it is told, of those it is asked for.
+class WrongProposer : public engine::Proposer {
+ public:
+  explicit WrongProposer(size_t guesses) : guesses_(guesses) {}
+  int64_t Propose(std::span<const engine::DraftWish> wishes, int64_t) override {
+    for (const engine::DraftWish& wish : wishes) wish.tokens->assign(guesses_, kEnd);
+    return 0;
+  }
+  void Forget(const engine::Sequence&) override {}
+
+ private:
+  const size_t guesses_;
+};
+
+// A draft model that is behind guesses nothing: its tenant had three rows a step to its debit.
+TEST(Core, ATenantIsChargedForGuessesThatWereMade) {
+  for (const size_t guesses : {0, 2}) {
+    WrongProposer proposer(guesses);
+    Parts<FakeNetwork> parts(&proposer);
+    Request request = Ask(20);
+    request.sampling.logit_bias = {{kEnd, -1e9f}};
+    parts.core.Submit({.id = RequestId{1},
+                       .request = std::move(request),
+                       .sink = std::make_shared<EventQueue>()});
+    for (int i = 0; i < 11; ++i) parts.core.Step();
+    ASSERT_EQ(parts.core.requests().size(), 1u);
+    EXPECT_EQ(parts.core.requests()[0]->tenant->view.used / engine::kTenantScale,
+              20 + 10 * static_cast<int64_t>(1 + guesses));
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace skald::sim {
 
-void ScriptedProposer::Propose(std::span<const engine::DraftWish> wishes) {
+int64_t ScriptedProposer::Propose(std::span<const engine::DraftWish> wishes, int64_t) {
   for (const engine::DraftWish& wish : wishes) {
     const engine::Sequence& sequence = *wish.sequence;
     const auto request = static_cast<uint64_t>(sequence.request->id);
@@ -22,6 +22,7 @@ void ScriptedProposer::Propose(std::span<const engine::DraftWish> wishes) {
       wish.tokens->push_back(wrong ? static_cast<TokenId>((right + 1) % kVocab) : right);
     }
   }
+  return 0;
 }
 
 }  // namespace skald::sim

@@ -19,7 +19,7 @@ class ScriptedProposer : public engine::Proposer {
   ScriptedProposer(const Workload& workload, int64_t wrong_one_in, sampling::Sampler* sampler)
       : workload_(workload), wrong_one_in_(wrong_one_in), sampler_(*sampler), draw_(0) {}
 
-  void Propose(std::span<const engine::DraftWish> wishes) override;
+  int64_t Propose(std::span<const engine::DraftWish> wishes, int64_t) override;
   void Forget(const engine::Sequence&) override {}
 
  private:

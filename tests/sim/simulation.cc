@@ -42,7 +42,8 @@ struct Proposers {
 };
 
 // One guess of the script in three is wrong.
-Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler* sampler) {
+Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler* sampler,
+                        support::VirtualClock* clock) {
   Proposers proposers;
   std::vector<std::unique_ptr<engine::Proposer>> links;
   const Guessing guessing = workload.guessing;
@@ -58,7 +59,9 @@ Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler
         std::make_unique<DraftModel>(DraftModelSpec{.page_count = workload.draft_page_count,
                                                     .max_rows = workload.draft_rows,
                                                     .context = workload.core.context,
-                                                    .fault = fault});
+                                                    .fault = fault,
+                                                    .clock = clock,
+                                                    .row_seconds = workload.draft_row_seconds});
     proposers.draft = draft.get();
     links.push_back(std::move(draft));
   }
@@ -67,7 +70,10 @@ Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler
 }
 
 // The fault, unless it is one of the draft model.
-Fault FaultOfTarget(Fault fault) { return fault == Fault::kStaleDraftPage ? Fault::kNone : fault; }
+Fault FaultOfTarget(Fault fault) {
+  const bool of_draft = fault == Fault::kStaleDraftPage || fault == Fault::kDraftPromptsUnbounded;
+  return of_draft ? Fault::kNone : fault;
+}
 
 class Simulation {
  public:
@@ -82,7 +88,7 @@ class Simulation {
         scheduler_(fault),
         chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),
-        proposers_(MakeProposers(workload, fault, &sampler_)),
+        proposers_(MakeProposers(workload, fault, &sampler_, &clock_)),
         core_(workload.core, {.network = timed_network_,
                               .clock = clock_,
                               .cache = cache_,
@@ -108,6 +114,7 @@ class Simulation {
     outcome.prompt_tokens_cached = stats.prompt_tokens_cached;
     outcome.draft_tokens = stats.draft_tokens;
     outcome.draft_tokens_accepted = stats.draft_tokens_accepted;
+    if (proposers_.draft != nullptr) outcome.draft_rows = proposers_.draft->rows();
     for (const auto& sink : sinks_) outcome.events.push_back(sink->events());
     return outcome;
   }

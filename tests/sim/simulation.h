@@ -24,6 +24,7 @@ struct Outcome {
   int64_t prompt_tokens_cached = 0;
   int64_t draft_tokens = 0;
   int64_t draft_tokens_accepted = 0;
+  int64_t draft_rows = 0;                  ///< that a draft model computed
   std::vector<std::vector<Event>> events;  ///< by client
 };
 

@@ -211,6 +211,75 @@ TEST(Traffic, GuessesGoOnWhenTheCacheIsFull) {
   EXPECT_EQ(steps[1], steps[0]);
 }
 
+// A server with a draft model that costs a fifth.
+Workload ServerWithDraft() {
+  Workload workload = Server(8192, 1000);
+  workload.guessing = Guessing::kDraft;
+  workload.draft_page_count = 1000;
+  workload.draft_rows = 512 + 64;
+  workload.draft_row_seconds = workload.row_seconds / 5;
+  workload.core.most_draft = workload.core.least_draft = 4;
+  workload.core.max_draft_rows = 64;
+  return workload;
+}
+
+// The draft model has to compute a prompt too, when its stream begins: not in one step, which made
+// the others wait.
+TEST(Traffic, ThePromptOfADraftModelDoesNotStallStreams) {
+  Workload workload = ServerWithDraft();
+  workload.clients.push_back(Ask(Text(4, 20), 600));
+  workload.clients[0].request.max_draft = 0;
+  workload.clients.push_back(Ask(Text(5, 4096), 100, 1.0));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  const std::vector<double> times = TokenTimes(outcome, 0);
+  double longest = 0;
+  for (size_t i = 1; i < times.size(); ++i) longest = std::max(longest, times[i] - times[i - 1]);
+  EXPECT_LE(longest, 3 * (workload.step_seconds + 6 * workload.row_seconds));
+}
+
+// Of a request alone nobody waits for the draft's prompt: the guesses come at once.
+TEST(Traffic, WhoIsAloneHasGuessesAtOnce) {
+  Workload workload = ServerWithDraft();
+  workload.clients.push_back(Ask(Text(5, 500), 100));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  EXPECT_GE(outcome.draft_tokens, 4 * (outcome.steps - 3));
+}
+
+// Four answers to a prompt: the draft model computes it once.
+TEST(Traffic, ADraftModelComputesAPromptOnce) {
+  Workload workload = ServerWithDraft();
+  workload.clients.push_back(Ask(Text(5, 2000), 10));
+  workload.clients[0].request.n = 4;
+  workload.clients[0].request.stop.max_tokens = 100;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  EXPECT_GT(outcome.draft_tokens, 0);
+  EXPECT_GE(outcome.draft_rows, 2000);
+  EXPECT_LE(outcome.draft_rows, 2000 + 4 * 100 * 5);
+}
+
+// Steps that gave tokens to the stream of a client.
+size_t StepsOf(const Outcome& outcome, size_t client) {
+  const std::vector<double> times = TokenTimes(outcome, client);
+  return std::set<double>(times.begin(), times.end()).size();
+}
+
+// A long prompt for the draft model to compute, and short ones one after the other: neither keeps
+// the others from guesses.
+TEST(Traffic, DraftsCatchUpSideBySide) {
+  Workload workload = ServerWithDraft();
+  workload.clients.push_back(Ask(Text(1, 6000), 600));
+  for (uint64_t i = 0; i < 60; ++i) {
+    workload.clients.push_back(Ask(Text(2 + i, 300), 80, 3.5 + 0.3 * static_cast<double>(i)));
+  }
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  ASSERT_EQ(outcome.wrong, "");
+  EXPECT_LE(StepsOf(outcome, 0), 450u);
+  for (size_t i = 1; i <= 60; ++i) EXPECT_LE(StepsOf(outcome, i), 60u) << "prompt " << i;
+}
+
 // One key with forty prompts, another with one: that one waits for a chunk or two, not for twenty.
 TEST(Traffic, AFloodOfOneTenantDoesNotDelayAnother) {
   Workload workload = Server(2048, 1000);

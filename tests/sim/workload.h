@@ -50,6 +50,7 @@ struct Workload {
   int64_t draft_page_count = 0;  ///< pages of the draft model
   int64_t draft_rows = 0;        ///< rows of its passes
   double row_seconds = 0;        ///< time a row takes
+  double draft_row_seconds = 0;  ///< time a row of the draft model takes
   double step_seconds = 0;       ///< time a step takes besides
   std::vector<Client> clients;   ///< in the order of their arrival; all pass CheckRequest
 
