@@ -187,12 +187,9 @@ Result<IntruderOutcome> RunIntruder(Engine& engine, const std::vector<TrafficReq
     return Status(ErrorCode::kInvalidArgument,
                   "the stream or the prompt is longer than the context");
   }
-  const TrafficRecord& stream = outcome.disturbed.records[0];
-  const double first_token = arrived + outcome.disturbed.records[1].token_seconds.at(0);
-  for (size_t i = 1; i < stream.token_seconds.size(); ++i) {
-    if (stream.token_seconds[i] < arrived || stream.token_seconds[i - 1] > first_token) continue;
-    outcome.gaps_during.push_back(stream.token_seconds[i] - stream.token_seconds[i - 1]);
-  }
+  const std::vector<TrafficRecord>& records = outcome.disturbed.records;
+  const double first_token = arrived + records[1].token_seconds.at(0);
+  outcome.gaps_during = GapsBetween(records[0], arrived, first_token);
   return outcome;
 }
 
@@ -200,6 +197,16 @@ std::vector<double> GapsOf(const TrafficRecord& record) {
   std::vector<double> gaps;
   for (size_t i = 1; i < record.token_seconds.size(); ++i)
     gaps.push_back(record.token_seconds[i] - record.token_seconds[i - 1]);
+  return gaps;
+}
+
+std::vector<double> GapsBetween(const TrafficRecord& record, double from, double to) {
+  std::vector<double> gaps;
+  for (size_t i = 1; i < record.token_seconds.size(); ++i) {
+    const double begin = record.token_seconds[i - 1];
+    const double end = record.token_seconds[i];
+    if (end >= from && begin <= to) gaps.push_back(end - begin);
+  }
   return gaps;
 }
 

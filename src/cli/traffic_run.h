@@ -41,7 +41,8 @@ Result<TrafficOutcome> RunTraffic(Engine& engine, const std::vector<TrafficReque
 struct IntruderOutcome {
   TrafficOutcome alone;
   TrafficOutcome disturbed;  ///< records[0] is the stream
-  /// Times between tokens of the stream that overlap the computation of the long prompt.
+  /// Times between tokens of the stream that overlap the computation of the long prompt. None if
+  /// the stream had ended when it came.
   std::vector<double> gaps_during;
 };
 
@@ -52,5 +53,7 @@ Result<IntruderOutcome> RunIntruder(Engine& engine, const std::vector<TrafficReq
 
 /// Times between the tokens of one request.
 std::vector<double> GapsOf(const TrafficRecord& record);
+/// Of these, the ones that overlap the time from `from` to `to`.
+std::vector<double> GapsBetween(const TrafficRecord& record, double from, double to);
 
 }  // namespace skald::cli
