@@ -120,8 +120,8 @@ class Engine {
   /// As of the last step; who runs and waits, as of the one being computed.
   EngineStats Stats() const;
 
-  /// The requests that have not ended, in the order of Submit, as of a step not long ago (some 20
-  /// ms). Those that have come since are missing.
+  /// The requests that have not ended, in the order of Submit: each as of a step not long ago (some
+  /// 20 ms), those that have come since as queued.
   std::vector<RequestProgress> Requests() const;
 
   /// Called once per generated token; false ends the request with kCancelled. The prompt is checked

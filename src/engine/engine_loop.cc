@@ -74,7 +74,9 @@ EngineStats EngineLoop::Stats() const {
 
 std::vector<RequestProgress> EngineLoop::Requests() const {
   const std::lock_guard lock(mutex_);
-  return requests_;
+  std::vector<RequestProgress> requests = requests_;
+  for (const Arrival& arrival : arrivals_) requests.push_back(ProgressOf(arrival));
+  return requests;
 }
 
 void EngineLoop::Run(FunctionRef<void()> work) {
@@ -120,7 +122,8 @@ bool EngineLoop::TakeNews() {
   std::swap(arrivals_, new_arrivals_);
   std::swap(cancels_, new_cancels_);
   std::swap(jobs_, new_jobs_);
-  // Until the next time they wait, these count as queued.
+  // Until the core is looked at again, these count as queued.
+  for (const Arrival& arrival : new_arrivals_) requests_.push_back(ProgressOf(arrival));
   stats_.waiting += static_cast<int64_t>(new_arrivals_.size());
   stats_.requests_waiting += static_cast<int64_t>(new_arrivals_.size());
   return !stop_;

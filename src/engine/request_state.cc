@@ -137,6 +137,13 @@ RequestProgress ProgressOf(const RequestState& request) {
   return progress;
 }
 
+RequestProgress ProgressOf(const Arrival& arrival) {
+  return {.id = arrival.id,
+          .label = arrival.request.label,
+          .prompt_tokens = static_cast<int64_t>(arrival.request.prompt.size()),
+          .sequences = arrival.request.width()};
+}
+
 std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId> end_tokens,
                                         kv::PagePool* pool, int64_t context) {
   auto state = std::make_unique<RequestState>();

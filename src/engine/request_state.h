@@ -156,6 +156,8 @@ struct Arrival {
   std::shared_ptr<EventSink> sink;
   double seconds = 0;  ///< when it was submitted
 };
+/// How far one is that has not entered yet: nowhere.
+RequestProgress ProgressOf(const Arrival& arrival);
 std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId> end_tokens,
                                         kv::PagePool* pool, int64_t context);
 

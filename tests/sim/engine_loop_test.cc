@@ -32,11 +32,12 @@ class SlowNetwork : public FakeNetwork {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return begun_ >= number; });
   }
-  void LetAllEnd() {
+  void LetEnd(int64_t number) {
     const std::lock_guard lock(mutex_);
-    ended_ = 1 << 30;
+    ended_ = number;
     changed_.notify_all();
   }
+  void LetAllEnd() { LetEnd(int64_t{1} << 30); }
 
  private:
   std::mutex mutex_;
@@ -105,6 +106,38 @@ TEST(EngineLoop, SaysWhoRunsAndWaitsDuringALongStep) {
   ASSERT_TRUE(loop.Submit(Ask(300), std::make_shared<EventQueue>()).ok());
   EXPECT_EQ(loop.Stats().waiting, 1);
   EXPECT_EQ(loop.Stats().requests_waiting, 1);
+  parts.network.LetAllEnd();
+}
+
+// Who came during a long step was not to be seen before its end, nor where it was queued behind the
+// next one.
+TEST(EngineLoop, ShowsRequestsThatComeDuringAStep) {
+  Parts<SlowNetwork> parts;
+  engine::EngineLoop loop(&parts.core, &parts.clock, 8);
+  const auto submit = [&](const char* label, int32_t n) {
+    Request request = Ask(300);
+    request.label = label;
+    request.n = n;
+    ASSERT_TRUE(loop.Submit(std::move(request), std::make_shared<EventQueue>()).ok());
+  };
+  submit("first", 1);
+  parts.network.AwaitForward(1);
+  submit("second", 4);
+  const auto expect_both = [&] {
+    const std::vector<RequestProgress> requests = loop.Requests();
+    ASSERT_EQ(requests.size(), 2u);
+    EXPECT_EQ(requests[0].label, "first");
+    EXPECT_EQ(requests[1].label, "second");
+    EXPECT_EQ(RequestPhaseName(requests[1].phase), "queued");
+    EXPECT_LT(requests[0].id, requests[1].id);
+    EXPECT_EQ(requests[1].prompt_tokens, 300);
+    EXPECT_EQ(requests[1].computed_tokens, 0);
+    EXPECT_EQ(requests[1].sequences, 4);
+  };
+  expect_both();
+  parts.network.LetEnd(1);
+  parts.network.AwaitForward(2);
+  expect_both();
   parts.network.LetAllEnd();
 }
 
