@@ -16,7 +16,6 @@
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
-#include "engine/bench_work.h"
 #include "engine/options.h"
 #include "kernels/kernels.h"
 #include "kernels/peak/peak.h"
@@ -26,9 +25,6 @@
 
 namespace skald {
 namespace {
-
-using engine::StepShape;
-using engine::StepWork;
 
 // Four times the last-level cache: at most a quarter of a pass can be hits. At least 256 MiB, for
 // machines that do not say how large it is; at most 1 GiB, for those that share a huge one.
@@ -45,6 +41,10 @@ int64_t ReadBufferBytes() {
   return RoundUp<int64_t>(wanted, int64_t{1} << 20);
 }
 
+BenchWork PublicWork(const model::Work& work) {
+  return {.int8_macs = work.int8_macs, .float_macs = work.float_macs, .bytes = work.bytes};
+}
+
 }  // namespace
 
 // What stands behind a session. Sequence s has its tokens in row s of `tokens`; computed[s] counts
@@ -55,7 +55,7 @@ struct BenchSession::State {
   BenchLimits limits;
   kernels::KernelTable kernels;
   std::unique_ptr<ThreadPool> pool;
-  model::RopeTable rope;
+  std::vector<model::RopeTable> ropes;
   kv::KvStore store;
   model::Workspace workspace;
   std::unique_ptr<kv::PagePool> pages;  // the tables point to it
@@ -68,7 +68,7 @@ struct BenchSession::State {
   std::vector<int32_t> logit_rows;
   model::StepProfile* profile = nullptr;
 
-  const model::Transformer& network() const { return model.transformer(); }
+  const model::Transformer& transformer() const { return model.transformer(); }
   Status Check(const BenchCase& wanted) const;
   void Forward(const model::StepBatch& batch);
   // Computes positions begin .. end of a sequence, in chunks.
@@ -76,7 +76,7 @@ struct BenchSession::State {
   Status Decode(int64_t batch, int64_t position);
   Status FillDepth(const BenchCase& wanted, const GoOn& go_on);
   Status Run(const BenchCase& wanted, const GoOn& go_on);
-  StepWork WorkByPhase(const BenchCase& wanted) const;
+  model::StepWork WorkByPhase(const BenchCase& wanted) const;
 };
 
 Status BenchSession::State::Check(const BenchCase& wanted) const {
@@ -98,8 +98,8 @@ Status BenchSession::State::Check(const BenchCase& wanted) const {
 
 void BenchSession::State::Forward(const model::StepBatch& batch) {
   const model::Execution execution{kernels, *pool, profile};
-  network().Forward(batch,
-                    {.store = store, .workspace = workspace, .rope = rope, .execution = execution});
+  transformer().Forward(
+      batch, {.store = store, .workspace = workspace, .ropes = ropes, .execution = execution});
 }
 
 Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end,
@@ -158,25 +158,25 @@ Status BenchSession::State::Run(const BenchCase& wanted, const GoOn& go_on) {
   return Ok();
 }
 
-StepWork BenchSession::State::WorkByPhase(const BenchCase& wanted) const {
-  StepWork work;
+model::StepWork BenchSession::State::WorkByPhase(const BenchCase& wanted) const {
+  model::StepWork work;
   const kv::KvLayout& layout = store.layout();
   const int64_t prompt_end = wanted.depth + wanted.prompt_tokens;
   for (int64_t position = wanted.depth; position < prompt_end; position += options.max_chunk) {
     const int64_t count = std::min(options.max_chunk, prompt_end - position);
     const int64_t logits = position + count == prompt_end ? 1 : 0;
     for (int64_t s = 0; s < wanted.batch; ++s) {
-      engine::AddStep(network(), layout,
-                      {.rows = count, .first_position = position, .logit_rows = logits}, work);
+      model::AddWork(transformer().network(), layout,
+                     {.rows = count, .first_position = position, .logit_rows = logits}, work);
     }
   }
   for (int64_t step = 0; step < wanted.decode_tokens; ++step) {
-    engine::AddStep(network(), layout,
-                    {.rows = wanted.batch,
-                     .sequences = wanted.batch,
-                     .first_position = prompt_end + step,
-                     .logit_rows = wanted.batch},
-                    work);
+    model::AddWork(transformer().network(), layout,
+                   {.rows = wanted.batch,
+                    .sequences = wanted.batch,
+                    .first_position = prompt_end + step,
+                    .logit_rows = wanted.batch},
+                   work);
   }
   return work;
 }
@@ -235,8 +235,7 @@ BenchSession& BenchSession::operator=(BenchSession&&) noexcept = default;
 Result<BenchSession> BenchSession::Create(const Model& model, const EngineOptions& options,
                                           const BenchLimits& limits) {
   const FloatMode mode;  // tables are computed here
-  const model::Transformer& network = model.transformer();
-  const model::ModelConfig& config = network.config();
+  const model::Network& shape = model.transformer().network();
   if (limits.batch < 1 || limits.batch > engine::kMaxChunk || limits.positions < 1) {
     return Status(ErrorCode::kInvalidArgument, "a benchmark of " + std::to_string(limits.batch) +
                                                    " sequences of " +
@@ -244,16 +243,16 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
   }
   EngineOptions sized = options;
   sized.context = limits.positions;
-  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(sized, config));
+  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(sized, shape));
   const int64_t page_count =
       limits.batch * DivCeil<int64_t>(limits.positions, kernels::kPageTokens);
   ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(network.KvLayoutFor(resolved.kv_type), page_count));
+                   kv::KvStore::Create(model::KvLayoutOf(shape, resolved.kv_type), page_count));
   ASSIGN_OR_RETURN(
       model::Workspace workspace,
-      model::Workspace::Create(config, {.rows = std::max(resolved.max_chunk, limits.batch),
-                                        .logit_rows = limits.batch,
-                                        .threads = resolved.threads}));
+      model::Workspace::Create(shape, {.rows = std::max(resolved.max_chunk, limits.batch),
+                                       .logit_rows = limits.batch,
+                                       .threads = resolved.threads}));
   auto pages = std::make_unique<kv::PagePool>(page_count);
   std::vector<kv::PageTable> tables;
   std::vector<TokenId> tokens;
@@ -266,7 +265,7 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
                                       .sequence = static_cast<uint32_t>(s),
                                       .position = static_cast<uint64_t>(position)},
                                      0);
-      tokens.push_back(static_cast<TokenId>(u * static_cast<double>(config.vocab)));
+      tokens.push_back(static_cast<TokenId>(u * static_cast<double>(shape.vocab)));
     }
   }
   std::vector<int32_t> logit_rows(batch);
@@ -277,7 +276,7 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
                                     .limits = limits,
                                     .kernels = kernels::TableFor(resolved.isa),
                                     .pool = std::make_unique<ThreadPool>(resolved.threads),
-                                    .rope = model::RopeTable(config.rope, resolved.context),
+                                    .ropes = model::RopeTablesOf(shape, resolved.context),
                                     .store = std::move(store),
                                     .workspace = std::move(workspace),
                                     .pages = std::move(pages),
@@ -299,7 +298,7 @@ Result<double> BenchSession::Measure(const BenchCase& wanted, const GoOn& go_on)
 }
 
 BenchWork BenchSession::WorkOf(const BenchCase& wanted) const {
-  return engine::Essential(state_->WorkByPhase(wanted));
+  return PublicWork(model::Essential(state_->WorkByPhase(wanted)));
 }
 
 Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, int repetitions,
@@ -313,15 +312,16 @@ Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, i
     state_->profile = nullptr;
     RETURN_IF_ERROR(status);
   }
-  const StepWork work = state_->WorkByPhase(wanted);
+  const model::StepWork work = state_->WorkByPhase(wanted);
   std::vector<ProfileRow> rows;
-  for (size_t phase = 0; phase < model::kPhaseCount; ++phase) {
+  for (size_t i = 0; i < model::kPhaseCount; ++i) {
+    const auto phase = static_cast<model::Phase>(i);
     std::vector<double> seconds;
-    for (const model::StepProfile& profile : profiles) seconds.push_back(profile.seconds[phase]);
+    for (const model::StepProfile& profile : profiles) seconds.push_back(profile[phase]);
     const auto middle = seconds.begin() + static_cast<int64_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
     rows.push_back(
-        {.operation = model::kPhaseNames[phase], .seconds = *middle, .work = work[phase]});
+        {.operation = model::kPhaseNames[i], .seconds = *middle, .work = PublicWork(work[phase])});
   }
   return rows;
 }

@@ -33,7 +33,7 @@ struct Engine::State {
       : model(model_of_engine),
         options(resolved),
         limits({.context = resolved.context,
-                .vocab = model.transformer().config().vocab,
+                .vocab = model.transformer().network().vocab,
                 .page_count = resolved.page_count,
                 .max_running = resolved.max_running}),
         network(std::move(parts.network)),
@@ -97,13 +97,13 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
   const FloatMode mode;  // tables are computed here
   const model::Transformer& transformer = model.transformer();
   ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved,
-                   engine::Resolve(options, transformer.config()));
+                   engine::Resolve(options, transformer.network()));
   const auto threads = std::make_shared<ThreadPool>(resolved.threads);
   ASSIGN_OR_RETURN(auto network, ModelNetwork::Create(transformer, resolved, threads));
   ASSIGN_OR_RETURN(auto proposer,
                    engine::MakeProposer(model, options.speculation, resolved, threads));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
-                   sampling::Sampler::Create(transformer.config().vocab, resolved.isa));
+                   sampling::Sampler::Create(transformer.network().vocab, resolved.isa));
   return Engine(std::make_unique<State>(
       model, resolved, State::Parts{std::move(network), std::move(proposer), std::move(sampler)}));
 }
@@ -203,7 +203,7 @@ Status Engine::State::ComputeLogits(
   return Ok();
 }
 
-int64_t Engine::embedding_width() const { return state_->model.transformer().config().embedding; }
+int64_t Engine::embedding_width() const { return state_->model.transformer().network().width; }
 int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
 int64_t Engine::max_running() const { return state_->options.max_running; }

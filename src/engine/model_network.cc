@@ -12,10 +12,11 @@ Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transfor
                                                            std::shared_ptr<ThreadPool> threads) {
   const int64_t sampled_rows = options.max_running + options.max_draft_rows;
   ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(network.KvLayoutFor(options.kv_type), options.page_count));
+                   kv::KvStore::Create(model::KvLayoutOf(network.network(), options.kv_type),
+                                       options.page_count));
   ASSIGN_OR_RETURN(
       model::Workspace workspace,
-      model::Workspace::Create(network.config(),
+      model::Workspace::Create(network.network(),
                                {.rows = options.max_rows,
                                 .logit_rows = std::max(options.max_logit_rows, sampled_rows),
                                 .threads = options.threads}));
@@ -29,22 +30,22 @@ ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOpti
     : network_(network),
       kernels_(kernels::TableFor(options.isa)),
       pool_(std::move(parts.threads)),
-      rope_(network.config().rope, options.context),
+      ropes_(model::RopeTablesOf(network.network(), options.context)),
       store_(std::move(parts.store)),
       workspace_(std::move(parts.workspace)) {}
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
   const model::Execution execution{kernels_, *pool_};
   network_.Forward(
-      batch, {.store = store_, .workspace = workspace_, .rope = rope_, .execution = execution});
+      batch, {.store = store_, .workspace = workspace_, .ropes = ropes_, .execution = execution});
 }
 
 std::span<const float> ModelNetwork::Logits(int64_t index) const {
-  return {workspace_.logits.row(index), static_cast<size_t>(network_.config().vocab)};
+  return {workspace_.logits.row(index), static_cast<size_t>(network_.network().vocab)};
 }
 
 std::span<const float> ModelNetwork::Hidden(int64_t index) const {
-  return {workspace_.normed.row(index), static_cast<size_t>(network_.config().embedding)};
+  return {workspace_.normed.row(index), static_cast<size_t>(network_.network().width)};
 }
 
 }  // namespace skald::engine

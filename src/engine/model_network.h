@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "engine/network.h"
@@ -45,7 +46,7 @@ class ModelNetwork : public Network {
   const model::Transformer& network_;
   kernels::KernelTable kernels_;
   std::shared_ptr<ThreadPool> pool_;
-  model::RopeTable rope_;
+  std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
   model::Workspace workspace_;
 };

@@ -70,12 +70,12 @@ Result<Hardware> ResolveHardware(int threads, InstructionSet isa) {
   return hardware;
 }
 
-Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::ModelConfig& config) {
+Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Network& network) {
   ResolvedOptions resolved;
   RETURN_IF_ERROR(InRange("context", options.context, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("chunk", options.max_chunk, 1, kMaxChunk));
   resolved.context =
-      options.context > 0 ? options.context : std::min(config.context, kDefaultContext);
+      options.context > 0 ? options.context : std::min(network.context, kDefaultContext);
   resolved.max_chunk = std::min(options.max_chunk, resolved.context);
   RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
   RETURN_IF_ERROR(InRange("running sequences", options.max_running, 1, kMaxChunk));

@@ -5,7 +5,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/isa/isa.h"
-#include "model/config.h"
+#include "model/network.h"
 #include "skald/engine.h"
 #include "skald/status.h"
 
@@ -54,6 +54,6 @@ struct Hardware {
 Result<Hardware> ResolveHardware(int threads, InstructionSet isa);
 
 /// Errors: kInvalidArgument naming the field, what was found and what is possible.
-Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::ModelConfig& config);
+Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Network& network);
 
 }  // namespace skald::engine

@@ -20,8 +20,8 @@ Status Different(const std::string& what) {
 
 // Token by token: a draft with another order of tokens would run, and never be right.
 Status CheckVocabulary(const Model& target, const Model& draft) {
-  const int64_t rows = target.transformer().config().vocab;
-  const int64_t draft_rows = draft.transformer().config().vocab;
+  const int64_t rows = target.transformer().network().vocab;
+  const int64_t draft_rows = draft.transformer().network().vocab;
   if (rows != draft_rows) {
     return Different("it has " + std::to_string(draft_rows) + " tokens, expected " +
                      std::to_string(rows));
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
   ASSIGN_OR_RETURN(auto network,
                    ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
-                   sampling::Sampler::Create(draft.transformer().config().vocab, resolved.isa));
+                   sampling::Sampler::Create(draft.transformer().network().vocab, resolved.isa));
   return std::unique_ptr<Proposer>(std::make_unique<OwningDraftProposer>(
       draft, std::move(network), std::move(sampler), resolved));
 }

@@ -13,14 +13,12 @@
 #include "base/status_macros.h"
 #include "kernels/pack/dequantize.h"
 #include "kernels/pack/finite.h"
-#include "load/gguf_names.h"
 
 namespace skald::load {
 namespace {
 
 using formats::TensorInfo;
-using model::WeightRole;
-using model::WeightSlot;
+using model::TensorSlot;
 
 // File bytes that one unit of packing reads: large enough that the system call costs nothing
 // beside the copy, small enough that they are still in L2 (1 MiB and more) when they are packed.
@@ -28,17 +26,17 @@ constexpr uint64_t kReadBytes = 256 << 10;
 
 bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
 
-Status CheckTensor(const WeightSlot& slot, const TensorInfo& tensor) {
+Status CheckTensor(const TensorSlot& slot, const TensorInfo& tensor) {
   const bool fits = tensor.columns() == static_cast<uint64_t>(slot.cols) &&
                     tensor.rows() == static_cast<uint64_t>(slot.rows);
   const std::string name = "tensor '" + std::string(tensor.name) + "'";
   if (!fits) {
     std::string expected = std::to_string(slot.cols);
-    if (!slot.vector) expected += " x " + std::to_string(slot.rows);
+    if (!slot.is_vector()) expected += " x " + std::to_string(slot.rows);
     return Status(ErrorCode::kBadModel,
                   name + " has shape " + ShapeText(tensor) + ", expected " + expected);
   }
-  if (slot.vector && !IsFloat(tensor.dtype)) {
+  if (slot.is_vector() && !IsFloat(tensor.dtype)) {
     return Status(ErrorCode::kBadModel, name + " has type " +
                                             std::string(tensor::InfoOf(tensor.dtype).name) +
                                             ", expected F32, F16 or BF16");
@@ -60,9 +58,9 @@ std::string ListNames(const std::vector<std::string>& names) {
 
 // A tensor left out would change the answers in silence.
 Status CheckAllUsed(const formats::TensorDirectory& tensors, const std::vector<Binding>& bindings) {
-  if (bindings.size() == tensors.size()) return Ok();
   std::set<const TensorInfo*> used;
   for (const Binding& binding : bindings) used.insert(binding.tensor);
+  if (used.size() == tensors.size()) return Ok();
   std::vector<std::string> unused;
   for (const TensorInfo& tensor : tensors.all()) {
     if (!used.contains(&tensor)) unused.emplace_back(tensor.name);
@@ -179,23 +177,22 @@ std::string ShapeText(const TensorInfo& tensor) {
   return text;
 }
 
-Result<std::vector<Binding>> BindTensors(const model::ModelConfig& config,
+Result<std::vector<Binding>> BindTensors(model::Network& network,
                                          const formats::TensorDirectory& tensors) {
   std::vector<Binding> bindings;
   std::vector<std::string> missing;
-  for (const WeightSlot& slot : model::SlotsOf(config)) {
-    const std::string name = TensorName(slot);
-    const TensorInfo* tensor = tensors.Find(name);
+  for (const TensorSlot& slot : model::TensorsOf(network)) {
+    const TensorInfo* tensor = tensors.Find(slot.name);
     if (tensor == nullptr) {
-      if (!slot.optional) missing.push_back(name);
+      if (!slot.is_optional()) missing.push_back(slot.name);
       continue;
     }
     RETURN_IF_ERROR(CheckTensor(slot, *tensor));
     bindings.push_back({slot, tensor});
   }
   if (!missing.empty()) {
-    return Status(ErrorCode::kBadModel, "architecture '" + std::string(config.family->name) +
-                                            "' with " + std::to_string(config.layers) +
+    return Status(ErrorCode::kBadModel, "architecture '" + std::string(network.family) + "' with " +
+                                            std::to_string(network.layers.size()) +
                                             " layers lacks " + std::to_string(missing.size()) +
                                             " tensors: " + ListNames(missing));
   }
@@ -206,7 +203,7 @@ Result<std::vector<Binding>> BindTensors(const model::ModelConfig& config,
 int64_t PackedBytes(const std::vector<Binding>& bindings) {
   int64_t bytes = 0;
   for (const Binding& binding : bindings) {
-    if (!binding.slot.vector) bytes += MatrixBytes(Describe(*binding.tensor));
+    if (!binding.slot.is_vector()) bytes += MatrixBytes(Describe(*binding.tensor));
   }
   return bytes;
 }
@@ -216,22 +213,18 @@ PageCache PageCacheRule(uint64_t file_bytes, uint64_t memory_bytes) {
 }
 
 Result<PackedWeights> PackWeights(const formats::GgufModel& file,
-                                  const std::vector<Binding>& bindings, int64_t layers,
+                                  const std::vector<Binding>& bindings,
                                   const PackOptions& options) {
   PackedWeights packed;
-  model::Weights& weights = packed.weights;
-  weights.layers.resize(static_cast<size_t>(layers));
   auto storage = AlignedBuffer::Create(static_cast<uint64_t>(PackedBytes(bindings)));
   if (!storage.ok()) return std::move(storage).status().WithContext("weights");
-  weights.storage = *std::move(storage);
+  packed.storage = *std::move(storage);
   PackLoop loop{.file = file, .page_cache = options.page_cache};
   TensorSet not_finite;
-  std::byte* next = weights.storage.data();
+  std::byte* next = packed.storage.data();
   for (const auto& [slot, tensor] : bindings) {
-    if (slot.vector) {
-      std::vector<float>& vector =
-          slot.role == WeightRole::kRopeFactors ? packed.rope_factors : weights.Vector(slot);
-      ASSIGN_OR_RETURN(vector, ReadVector(file, *tensor, &not_finite));
+    if (slot.is_vector()) {
+      ASSIGN_OR_RETURN(slot.vector(), ReadVector(file, *tensor, &not_finite));
       continue;
     }
     PackJob job{.tensor = tensor, .matrix = Describe(*tensor), .panels = next};
@@ -240,14 +233,13 @@ Result<PackedWeights> PackWeights(const formats::GgufModel& file,
         static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
     job.first_unit = loop.unit_count;
     job.matrix.panels = next;
-    weights.Matrix(slot) = job.matrix;
+    slot.matrix() = job.matrix;
     next += MatrixBytes(job.matrix);
     loop.unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
     loop.total_bytes += static_cast<int64_t>(tensor->byte_count);
     loop.jobs.push_back(job);
   }
   RETURN_IF_ERROR(RunPacking(options, &loop, &not_finite));
-  if (weights.output.panels == nullptr) weights.output = weights.token_embedding;
   for (const TensorInfo* tensor : not_finite) packed.not_finite.emplace_back(tensor->name);
   return packed;
 }

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "formats/gguf.h"
-#include "model/config.h"
-#include "model/weights.h"
+#include "model/network.h"
 #include "skald/status.h"
 
 namespace skald::load {
@@ -18,14 +18,15 @@ std::string ShapeText(const formats::TensorInfo& tensor);
 
 /// A slot of the network and the tensor that fills it.
 struct Binding {
-  model::WeightSlot slot;
+  model::TensorSlot slot;
   const formats::TensorInfo* tensor;
 };
 
-/// Finds the tensor of every slot and checks its shape and type.
+/// Finds the tensor of every slot and checks its shape and type. The bindings point into `network`,
+/// which must stay where it is until its tensors are packed.
 /// Errors: kBadModel with all missing tensors, or the one that is wrong; kUnsupported for a tensor
 /// that no slot takes, because leaving it out would change the model's answers.
-Result<std::vector<Binding>> BindTensors(const model::ModelConfig& config,
+Result<std::vector<Binding>> BindTensors(model::Network& network,
                                          const formats::TensorDirectory& tensors);
 
 /// Bytes of the packed matrices of `bindings`.
@@ -58,19 +59,17 @@ struct PackOptions {
 
 /// The tensors of a file as the network uses them.
 struct PackedWeights {
-  model::Weights weights;
-  std::vector<float> rope_factors;  ///< empty if the file has none
+  AlignedBuffer storage;  ///< the panels, to which the network's matrices point now
   /// Tensors with a weight or a scale that is NaN or infinite, in the order of the file. They are
   /// packed as they are.
   std::vector<std::string> not_finite;
 };
 
-/// Reads every bound tensor and packs it. Matrices go to panels in one buffer, by all threads of
-/// the pool; vectors to floats. `layers` is the network's number of layers. Errors: kIo (also if
-/// the file shrank since it was opened), kResourceExhausted. Memory: the packed weights and less
-/// than 1 MiB for each thread (for rows above 64 KiB, 16 of them).
+/// Reads every bound tensor, packs it and puts it in its place in the network. Matrices go to
+/// panels in one buffer, by all threads of the pool; vectors to floats. Errors: kIo (also if the
+/// file shrank since it was opened), kResourceExhausted. Memory: the packed weights and less than
+/// 1 MiB for each thread (for rows above 64 KiB, 16 of them).
 Result<PackedWeights> PackWeights(const formats::GgufModel& file,
-                                  const std::vector<Binding>& bindings, int64_t layers,
-                                  const PackOptions& options);
+                                  const std::vector<Binding>& bindings, const PackOptions& options);
 
 }  // namespace skald::load

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "formats/gguf_builder.h"
-#include "load/config_from_gguf.h"
-#include "load/gguf_names.h"
+#include "load/network_from_gguf.h"
 #include "tensor/half.h"
 
 namespace skald::load {
@@ -34,9 +33,9 @@ GgufBuilder Keys() {
       .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "c"});
 }
 
-model::ModelConfig Config() {
+model::Network EmptyNetwork() {
   const auto file = formats::ParseGguf(Keys().BuildSource());
-  return *ConfigFromMetadata(file->metadata);
+  return *NetworkFromMetadata(file->metadata);
 }
 
 // A part of a tensor that a test changes, and to what.
@@ -50,15 +49,16 @@ struct Patch {
 // The file: vectors in F32, matrices in Q8_0, all zero but for the patches.
 GgufBuilder File(const std::vector<Patch>& patches = {}) {
   GgufBuilder file = Keys();
-  for (const model::WeightSlot& slot : model::SlotsOf(Config())) {
-    if (slot.optional) continue;
+  model::Network network = EmptyNetwork();
+  for (const model::TensorSlot& slot : model::TensorsOf(network)) {
+    if (slot.is_optional()) continue;
     const auto elements = static_cast<size_t>(slot.rows * slot.cols);
     BuiltTensor tensor;
-    tensor.name = TensorName(slot);
+    tensor.name = slot.name;
     tensor.dims = {static_cast<uint64_t>(slot.cols)};
-    if (!slot.vector) tensor.dims.push_back(static_cast<uint64_t>(slot.rows));
-    tensor.type_id = slot.vector ? 0 : 8;
-    tensor.data = std::vector<std::byte>(slot.vector ? elements * 4 : elements / 32 * 34);
+    if (!slot.is_vector()) tensor.dims.push_back(static_cast<uint64_t>(slot.rows));
+    tensor.type_id = slot.is_vector() ? 0 : 8;
+    tensor.data = std::vector<std::byte>(slot.is_vector() ? elements * 4 : elements / 32 * 34);
     for (const Patch& patch : patches) {
       if (patch.tensor != tensor.name) continue;
       std::memcpy(tensor.data->data() + patch.offset, &patch.bits, patch.bytes);
@@ -104,14 +104,15 @@ Outcome Pack(const GgufBuilder& builder, PageCache page_cache, int threads) {
   sources.push_back(std::make_unique<DropRecorder>(builder.Build(), &outcome.dropped));
   const Result<GgufModel> file = GgufModel::FromSources(std::move(sources));
   EXPECT_TRUE(file.ok()) << file.status().message();
-  const auto bindings = BindTensors(Config(), file->tensors());
+  model::Network network = EmptyNetwork();
+  const auto bindings = BindTensors(network, file->tensors());
   EXPECT_TRUE(bindings.ok()) << bindings.status().message();
   for (const Binding& binding : *bindings) {
-    if (!binding.slot.vector) outcome.matrix_bytes += binding.tensor->byte_count;
+    if (!binding.slot.is_vector()) outcome.matrix_bytes += binding.tensor->byte_count;
   }
   ThreadPool pool(threads);
   Result<PackedWeights> packed =
-      PackWeights(*file, *bindings, 1, {.pool = pool, .page_cache = page_cache});
+      PackWeights(*file, *bindings, {.pool = pool, .page_cache = page_cache});
   EXPECT_TRUE(packed.ok()) << packed.status().message();
   outcome.packed = *std::move(packed);
   return outcome;

@@ -10,9 +10,9 @@
 #include "base/thread_pool.h"
 #include "formats/gguf.h"
 #include "load/bind_weights.h"
-#include "load/config_from_gguf.h"
 #include "load/model_chat_template.h"
 #include "load/model_identity.h"
+#include "load/network_from_gguf.h"
 #include "load/tokenizer_from_gguf.h"
 #include "model/transformer.h"
 
@@ -71,11 +71,11 @@ Result<ModelInfo> InfoOf(const GgufModel& file) {
   return info;
 }
 
-void AddNetwork(const model::ModelConfig& config, const std::vector<load::Binding>& bindings,
+void AddNetwork(const model::Network& network, const std::vector<load::Binding>& bindings,
                 ModelInfo* info) {
-  info->context_length = config.context;
-  info->vocab_size = config.vocab;
-  info->layer_count = config.layers;
+  info->context_length = network.context;
+  info->vocab_size = network.vocab;
+  info->layer_count = static_cast<int64_t>(network.layers.size());
   info->weight_bytes = load::PackedBytes(bindings);
 }
 
@@ -88,24 +88,22 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
 }
 
 Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
-  const FloatMode mode;  // rope factors, configuration and packed weights are computed here
+  const FloatMode mode;  // rope factors, numbers of the network and packed weights
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
-  ASSIGN_OR_RETURN(model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
-  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
-  AddNetwork(config, bindings, &info);
+  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
+  AddNetwork(network, bindings, &info);
   ASSIGN_OR_RETURN(info.identity, load::ModelIdentity(file));
   ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
   const load::PackOptions pack = {
       .pool = pool,
       .progress = options.progress,
       .page_cache = load::PageCacheRule(file.file_bytes(), MachineMemoryBytes())};
-  ASSIGN_OR_RETURN(load::PackedWeights packed,
-                   load::PackWeights(file, bindings, config.layers, pack));
-  config.rope.factors = std::move(packed.rope_factors);
-  RETURN_IF_ERROR(model::Validate(config));  // again: the rope factors came with the weights
+  ASSIGN_OR_RETURN(load::PackedWeights packed, load::PackWeights(file, bindings, pack));
+  RETURN_IF_ERROR(model::Validate(network));  // again: the rope factors came with the weights
   if (!packed.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(packed.not_finite));
-  model::Transformer transformer(std::move(config), std::move(packed.weights));
+  model::Transformer transformer(std::move(network), std::move(packed.storage));
   Result<ChatTemplate> chat_template = load::ChatTemplateOf(info.chat_template, tokenizer);
   return Model(std::make_shared<const Model::State>(Model::State{
       std::move(info), std::move(tokenizer), std::move(chat_template), std::move(transformer)}));
@@ -140,13 +138,13 @@ Result<ModelDescription> DescribeOpened(const GgufModel& file) {
   ASSIGN_OR_RETURN(const Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   description.info.vocab_size = tokenizer.vocab_size();
   if (file.tensors().size() == 0) return description;  // a vocabulary without a network
-  ASSIGN_OR_RETURN(const model::ModelConfig config, load::ConfigFromMetadata(file.metadata()));
-  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(config, file.tensors()));
-  AddNetwork(config, bindings, &description.info);
+  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
+  AddNetwork(network, bindings, &description.info);
   description.kv_bytes_per_token_f16 =
-      model::KvLayoutOf(config, kernels::KvType::kF16).position_bytes();
+      model::KvLayoutOf(network, kernels::KvType::kF16).position_bytes();
   description.kv_bytes_per_token_f32 =
-      model::KvLayoutOf(config, kernels::KvType::kF32).position_bytes();
+      model::KvLayoutOf(network, kernels::KvType::kF32).position_bytes();
   return description;
 }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "base/exact_math.h"
+#include "base/status_macros.h"
+#include "model/checks.h"
 
 namespace skald::model {
 namespace {
@@ -12,16 +15,16 @@ constexpr double kTwoPi = 6.283185307179586;
 
 // The pair whose frequency makes `rotations` turns within the trained context: the inverse of
 // angle(i) * original_context = 2 pi rotations (Peng et al. 2023, section 3.2).
-double PairOfRotations(const RopeConfig& config, double rotations) {
-  const double ratio = static_cast<double>(config.original_context) / (rotations * kTwoPi);
-  return static_cast<double>(config.rotated) * ExactLog(ratio) / (2 * ExactLog(config.base));
+double PairOfRotations(const Rope& rope, double rotations) {
+  const double ratio = static_cast<double>(rope.original_context) / (rotations * kTwoPi);
+  return static_cast<double>(rope.rotated) * ExactLog(ratio) / (2 * ExactLog(rope.base));
 }
 
 // 1 for pairs that keep their frequency, 0 for those that are interpolated, linear between.
-double YarnKeep(const RopeConfig& config, int64_t pair) {
-  const double last = static_cast<double>(config.rotated - 1);
-  const double low = std::max(0.0, std::floor(PairOfRotations(config, config.beta_fast)));
-  const double high = std::min(last, std::ceil(PairOfRotations(config, config.beta_slow)));
+double YarnKeep(const Rope& rope, int64_t pair) {
+  const double last = static_cast<double>(rope.rotated - 1);
+  const double low = std::max(0.0, std::floor(PairOfRotations(rope, rope.beta_fast)));
+  const double high = std::min(last, std::ceil(PairOfRotations(rope, rope.beta_slow)));
   // The divisor's floor is ggml's guard against low == high.
   const double ramp = (static_cast<double>(pair) - low) / std::max(0.001, high - low);
   return 1 - std::clamp(ramp, 0.0, 1.0);
@@ -29,29 +32,54 @@ double YarnKeep(const RopeConfig& config, int64_t pair) {
 
 }  // namespace
 
-RopeFrequencies ComputeRopeFrequencies(const RopeConfig& config) {
+Status Validate(const Rope& rope) {
+  RETURN_IF_ERROR(InRange("rope dimension", rope.rotated, 2, kMaxHeadDim));
+  if (rope.rotated % 2 != 0) {
+    return Status(ErrorCode::kBadModel, "rope dimension is " + std::to_string(rope.rotated) +
+                                            ", expected an even number");
+  }
+  RETURN_IF_ERROR(Positive("rope frequency base", rope.base));
+  RETURN_IF_ERROR(Positive("rope scaling factor", rope.factor));
+  RETURN_IF_ERROR(Positive("rope attention factor", rope.attention_factor));
+  if (rope.scaling == RopeScaling::kYarn) {
+    RETURN_IF_ERROR(InRange("rope original context", rope.original_context, 1, kMaxContext));
+    RETURN_IF_ERROR(Positive("rope beta fast", rope.beta_fast));
+    RETURN_IF_ERROR(Positive("rope beta slow", rope.beta_slow));
+  }
+  if (!rope.factors.empty() && static_cast<int64_t>(rope.factors.size()) != rope.rotated / 2) {
+    return Status(ErrorCode::kBadModel, "rope frequency factors are " +
+                                            std::to_string(rope.factors.size()) + ", expected " +
+                                            std::to_string(rope.rotated / 2));
+  }
+  for (const float factor : rope.factors) {
+    RETURN_IF_ERROR(Positive("rope frequency factor", factor));
+  }
+  return Ok();
+}
+
+RopeFrequencies ComputeRopeFrequencies(const Rope& rope) {
   RopeFrequencies result;
-  for (int64_t pair = 0; pair < config.rotated / 2; ++pair) {
-    const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(config.rotated);
-    double angle = ExactPow(config.base, exponent);
-    if (!config.factors.empty()) angle /= config.factors[static_cast<size_t>(pair)];
-    if (config.scaling == RopeScaling::kLinear) angle /= config.factor;
-    if (config.scaling == RopeScaling::kYarn) {
-      const double keep = YarnKeep(config, pair) * config.extrapolation;
-      angle = angle / config.factor * (1 - keep) + angle * keep;
+  for (int64_t pair = 0; pair < rope.rotated / 2; ++pair) {
+    const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(rope.rotated);
+    double angle = ExactPow(rope.base, exponent);
+    if (!rope.factors.empty()) angle /= rope.factors[static_cast<size_t>(pair)];
+    if (rope.scaling == RopeScaling::kLinear) angle /= rope.factor;
+    if (rope.scaling == RopeScaling::kYarn) {
+      const double keep = YarnKeep(rope, pair) * rope.extrapolation;
+      angle = angle / rope.factor * (1 - keep) + angle * keep;
     }
     result.angle.push_back(angle);
   }
-  if (config.scaling == RopeScaling::kYarn) {
-    result.magnitude = config.attention_factor;
-    if (config.extrapolation != 0) result.magnitude *= 1 + 0.1 * ExactLog(config.factor);
+  if (rope.scaling == RopeScaling::kYarn) {
+    result.magnitude = rope.attention_factor;
+    if (rope.extrapolation != 0) result.magnitude *= 1 + 0.1 * ExactLog(rope.factor);
   }
   return result;
 }
 
-RopeTable::RopeTable(const RopeConfig& config, int64_t positions)
-    : half_(config.rotated / 2), positions_(positions) {
-  const RopeFrequencies frequencies = ComputeRopeFrequencies(config);
+RopeTable::RopeTable(const Rope& rope, int64_t positions)
+    : pairing_(rope.pairing), half_(rope.rotated / 2), positions_(positions) {
+  const RopeFrequencies frequencies = ComputeRopeFrequencies(rope);
   const auto entries = static_cast<size_t>(half_ * positions);
   cosine_.reserve(entries);
   sine_.reserve(entries);

@@ -1,12 +1,37 @@
-/// RopeTable: cosine and sine of every position's angles (numerics 3.2), computed once.
+/// Rope and RopeTable: rotary position embedding, and the cosine and sine of every position's
+/// angles (numerics 3.2), computed once.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "model/config.h"
+#include "kernels/rope/rope.h"
+#include "skald/status.h"
 
 namespace skald::model {
+
+/// How RoPE frequencies are stretched beyond the trained context.
+enum class RopeScaling : uint8_t { kNone, kLinear, kYarn };
+
+/// Rotary position embedding. Source: Su et al. 2021; linear: Chen et al. 2023; YaRN: Peng et al.
+/// 2023, in the form of ggml's rope_yarn; per-frequency factors: the rope_freqs.weight tensor of
+/// Llama 3.1 files.
+struct Rope {
+  kernels::RopePairing pairing = kernels::RopePairing::kAdjacent;
+  int64_t rotated = 0;  ///< elements of a head that are rotated; even
+  double base = 10000;  ///< frequency base, theta
+  RopeScaling scaling = RopeScaling::kNone;
+  double factor = 1;                ///< context stretched by this
+  int64_t original_context = 0;     ///< trained context, for YaRN
+  double extrapolation = 1;         ///< YaRN's mix, 1 = as published
+  double attention_factor = 1;      ///< YaRN: multiplies the magnitude
+  double beta_fast = 32;            ///< YaRN: rotations at which a frequency is kept
+  double beta_slow = 1;             ///< YaRN: rotations at which it is fully interpolated
+  std::vector<float> factors = {};  ///< divides frequency i; empty, or rotated / 2 numbers
+};
+
+/// Checks every field. Errors: kBadModel with the field, what was found, what was expected.
+Status Validate(const Rope& rope);
 
 /// A table of [positions][rotated / 2] cosines and as many sines, computed in double precision by
 /// functions that are the same on every machine, and rounded to float once.
@@ -14,14 +39,17 @@ class RopeTable {
  public:
   RopeTable() = default;
   /// Computes the table. Cost: about 50 ns per entry.
-  RopeTable(const RopeConfig& config, int64_t positions);
+  RopeTable(const Rope& rope, int64_t positions);
 
+  kernels::RopePairing pairing() const { return pairing_; }
+  int64_t rotated() const { return 2 * half_; }
   int64_t positions() const { return positions_; }
   /// rotated / 2 floats. Requires 0 <= position < positions().
   const float* Cosine(int64_t position) const { return cosine_.data() + position * half_; }
   const float* Sine(int64_t position) const { return sine_.data() + position * half_; }
 
  private:
+  kernels::RopePairing pairing_ = kernels::RopePairing::kAdjacent;
   int64_t half_ = 0;
   int64_t positions_ = 0;
   std::vector<float> cosine_;
@@ -34,6 +62,6 @@ struct RopeFrequencies {
   std::vector<double> angle;
   double magnitude = 1;
 };
-RopeFrequencies ComputeRopeFrequencies(const RopeConfig& config);
+RopeFrequencies ComputeRopeFrequencies(const Rope& rope);
 
 }  // namespace skald::model

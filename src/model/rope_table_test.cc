@@ -44,8 +44,8 @@ TEST(RopeTable, FactorsDivideEachFrequency) {
 // YaRN keeps fast frequencies, interpolates slow ones, and raises the magnitude (Peng et al.
 // 2023, 3.4).
 TEST(RopeTable, YarnKeepsFastAndStretchesSlowFrequencies) {
-  const RopeConfig plain{.rotated = 128, .base = 10000};
-  RopeConfig yarn = plain;
+  const Rope plain{.rotated = 128, .base = 10000};
+  Rope yarn = plain;
   yarn.scaling = RopeScaling::kYarn;
   yarn.factor = 16;
   yarn.original_context = 4096;

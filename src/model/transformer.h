@@ -1,6 +1,6 @@
 /// Transformer: weights times a step batch gives logits.
 ///
-///     tokens -> embedding -> [ norm -> attention -> + -> norm -> feed forward -> + ] x layers ->
+///     tokens -> embedding -> [ norm -> mixer -> + -> norm -> feed-forward -> + ] x layers ->
 ///     norm -> LM head -> logits             (or, for an embedding, behind the norm already)
 ///
 /// The same Forward serves prefill, decode and mixtures. What a row computes depends on its token,
@@ -10,39 +10,22 @@
 
 #include <cstdint>
 
-#include "kv/kv_store.h"
-#include "model/config.h"
-#include "model/execution.h"
-#include "model/rope_table.h"
+#include "base/aligned_buffer.h"
+#include "model/context.h"
+#include "model/network.h"
 #include "model/step_batch.h"
-#include "model/weights.h"
-#include "model/workspace.h"
+#include "model/work.h"
 
 namespace skald::model {
-
-/// The KV layout a network of this shape needs.
-kv::KvLayout KvLayoutOf(const ModelConfig& config, kernels::KvType type);
 
 /// Constant after construction; any number of threads may call Forward at once, each with its own
 /// store, workspace and pool.
 class Transformer {
  public:
-  /// Requires a valid configuration and weights bound to all its slots.
-  Transformer(ModelConfig config, Weights weights);
+  /// Requires a valid network whose tensors are all in place. `storage` holds its panels.
+  Transformer(Network network, AlignedBuffer storage);
 
-  const ModelConfig& config() const { return config_; }
-  const Weights& weights() const { return weights_; }
-
-  /// The KV layout this network needs.
-  kv::KvLayout KvLayoutFor(kernels::KvType type) const;
-
-  /// What a step works with besides the weights.
-  struct Context {
-    kv::KvStore& store;     ///< laid out by KvLayoutFor
-    Workspace& workspace;   ///< made for this network; limits at least the batch
-    const RopeTable& rope;  ///< covers every position of the batch
-    const Execution& execution;
-  };
+  const Network& network() const { return network_; }
 
   /// Computes one step: writes K and V of every row into its pages, then the logits of
   /// batch.logit_rows into workspace.logits, row i for logit_rows[i], and the hidden states of
@@ -51,8 +34,12 @@ class Transformer {
   void Forward(const StepBatch& batch, const Context& context) const;
 
  private:
-  ModelConfig config_;
-  Weights weights_;
+  Network network_;
+  AlignedBuffer storage_;
 };
+
+/// Adds what Forward does in one step to `work`.
+void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape& shape,
+             StepWork& work);
 
 }  // namespace skald::model

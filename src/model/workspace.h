@@ -3,14 +3,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "base/aligned_buffer.h"
+#include "base/checked_math.h"
 #include "kernels/quantize/quantize.h"
-#include "model/config.h"
+#include "skald/status.h"
 
 namespace skald::model {
+
+struct Network;
 
 /// The largest step a workspace has room for.
 struct StepLimits {
@@ -19,33 +22,63 @@ struct StepLimits {
   int threads = 1;         ///< workers of the pool
 };
 
-/// Row-major float buffers, one row per row of the step; widths are padded to whole panels (16).
+/// A matrix of floats in the workspace, one row per row of the step; widths are padded to whole
+/// panels (16).
+struct Rows {
+  float* data = nullptr;
+  int64_t stride = 0;  ///< floats from one row to the next
+  float* row(int64_t index) const { return data + index * stride; }
+};
+
+/// Hands out consecutive 64-byte aligned parts of a buffer. Without a buffer it only counts: what
+/// lays a buffer out also says how large it is.
+class Carver {
+ public:
+  explicit Carver(std::byte* start) : start_(start) {}
+
+  std::byte* Bytes(int64_t bytes) {
+    std::byte* part = start_ == nullptr ? nullptr : start_ + used_;
+    used_ += RoundUp<int64_t>(bytes, 64);
+    return part;
+  }
+  Rows Matrix(int64_t rows, int64_t width) {
+    const int64_t stride = RoundUp<int64_t>(width, kernels::kPanelRows);
+    return {reinterpret_cast<float*>(Bytes(rows * stride * int64_t{sizeof(float)})), stride};
+  }
+  int64_t used() const { return used_; }
+
+ private:
+  std::byte* start_;
+  int64_t used_ = 0;
+};
+
+/// What a block needs of the workspace for the largest step.
+struct Needs {
+  int64_t buffer_bytes = 0;                ///< its own buffers (Workspace::block)
+  std::array<int64_t, 3> tile_bytes = {};  ///< prepared activations, by ActivationFormat
+  int64_t scratch_bytes = 0;               ///< of each worker, beside what a matmul needs
+
+  /// Grows to hold `rows` rows of `cols` elements, prepared in any format.
+  void AddInput(int64_t rows, int64_t cols);
+  /// Grows to what either needs: blocks run one after another.
+  void Include(const Needs& other);
+};
+
 /// Names say what a buffer holds between the blocks; see transformer.cc for the flow.
 class Workspace {
  public:
   /// Errors: kResourceExhausted with the number of bytes.
-  static Result<Workspace> Create(const ModelConfig& config, const StepLimits& limits);
+  static Result<Workspace> Create(const Network& network, const StepLimits& limits);
 
-  /// A matrix of floats in the workspace.
-  struct Rows {
-    float* data = nullptr;
-    int64_t stride = 0;  ///< floats from one row to the next
-    float* row(int64_t index) const { return data + index * stride; }
-  };
-
-  Rows residual;   ///< [rows][embedding]: the residual stream
-  Rows normed;     ///< [rows][embedding]: input of a block after its norm; at the end hidden rows
-  Rows query;      ///< [rows][heads * key_dim]
-  Rows key;        ///< [rows][kv_heads * key_dim]
-  Rows value;      ///< [rows][kv_heads * value_dim]
-  Rows attention;  ///< [rows][heads * value_dim]
-  Rows gate;       ///< [rows][feed_forward]; then the SwiGLU product
-  Rows up;         ///< [rows][feed_forward]
-  Rows projected;  ///< [rows][embedding]: output of a block before it is added to the residual
+  Rows residual;   ///< [rows][width]: the residual stream
+  Rows normed;     ///< [rows][width]: input of a block after its norm; at the end hidden rows
+  Rows projected;  ///< [rows][width]: output of a block before it is added to the residual
   Rows logits;     ///< [logit_rows][vocab]
 
   /// Prepared activations, by ActivationFormat: tiles of all rows.
   std::array<std::byte*, 3> tiles = {};
+  /// The buffers of the block that runs, laid out by itself. Nothing stays there for the next.
+  std::byte* block = nullptr;
   /// Scratch of one worker, for the one operation it is at: attention, or a matmul.
   float* attention_scratch(int worker) const {
     return reinterpret_cast<float*>(matmul_scratch(worker));

@@ -201,7 +201,7 @@ int64_t PagesAtTheEnd(const Model& model, const Request& request) {
   auto network = *engine::ModelNetwork::Create(model.transformer(), options);
   engine::CacheManager cache(options.page_count);
   engine::TokenChooser chooser =
-      MakeChooser(model.transformer().config().vocab, {}, options.context);
+      MakeChooser(model.transformer().network().vocab, {}, options.context);
   support::VirtualClock clock;
   support::TimedNetwork timed(network.get(), &clock);
   const engine::Scheduler scheduler;

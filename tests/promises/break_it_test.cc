@@ -34,9 +34,10 @@ class Story {
       : model_(model),
         kernels_(kernels::TableFor(kernels::DetectIsa())),
         pool_(2),
-        rope_(network().config().rope, kContext),
-        store_(*kv::KvStore::Create(network().KvLayoutFor(kernels::KvType::kF16), kContext / 32)),
-        workspace_(*model::Workspace::Create(network().config(),
+        ropes_(model::RopeTablesOf(network().network(), kContext)),
+        store_(*kv::KvStore::Create(model::KvLayoutOf(network().network(), kernels::KvType::kF16),
+                                    kContext / 32)),
+        workspace_(*model::Workspace::Create(network().network(),
                                              {.rows = kContext, .logit_rows = 1, .threads = 2})),
         page_pool_(kContext / 32),
         table_(&page_pool_, kContext) {
@@ -48,12 +49,14 @@ class Story {
     const auto count = static_cast<int64_t>(tokens.size());
     const model::SequenceRows rows{count, position_, table_.pages()};
     const auto last = static_cast<int32_t>(count - 1);
-    network().Forward(
-        {.tokens = tokens, .sequences = {&rows, 1}, .logit_rows = {&last, 1}},
-        {.store = store_, .workspace = workspace_, .rope = rope_, .execution = {kernels_, pool_}});
+    network().Forward({.tokens = tokens, .sequences = {&rows, 1}, .logit_rows = {&last, 1}},
+                      {.store = store_,
+                       .workspace = workspace_,
+                       .ropes = ropes_,
+                       .execution = {kernels_, pool_}});
     position_ += count;
     const float* logits = workspace_.logits.row(0);
-    logits_.assign(logits, logits + network().config().vocab);
+    logits_.assign(logits, logits + network().network().vocab);
     return static_cast<TokenId>(std::max_element(logits_.begin(), logits_.end()) - logits_.begin());
   }
 
@@ -70,8 +73,8 @@ class Story {
   // Calls visit(view, position in page) for every layer and KV head.
   template <typename Visit>
   void ForEachHead(Visit visit) {
-    for (int64_t layer = 0; layer < network().config().layers; ++layer) {
-      for (int64_t head = 0; head < network().config().kv_heads; ++head) {
+    for (int64_t layer = 0; layer < store_.layout().layers; ++layer) {
+      for (int64_t head = 0; head < store_.layout().kv_heads; ++head) {
         visit(store_.View(layer, head, table_.pages()));
       }
     }
@@ -122,7 +125,7 @@ class Story {
   const Model& model_;
   kernels::KernelTable kernels_;
   ThreadPool pool_;
-  model::RopeTable rope_;
+  std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
   model::Workspace workspace_;
   kv::PagePool page_pool_;

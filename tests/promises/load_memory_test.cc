@@ -13,8 +13,7 @@
 
 #include "formats/gguf.h"
 #include "formats/gguf_builder.h"
-#include "load/config_from_gguf.h"
-#include "load/gguf_names.h"
+#include "load/network_from_gguf.h"
 #include "skald/model.h"
 #include "tensor/dtype.h"
 
@@ -63,17 +62,17 @@ void WriteModel(const std::string& path, tensor::DType dtype) {
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
   const formats::GgufFile keys = *formats::ParseGguf(Keys().BuildSource());
   GgufBuilder file = Keys();
-  for (const model::WeightSlot& slot : model::SlotsOf(*load::ConfigFromMetadata(keys.metadata))) {
-    if (slot.optional) continue;
+  model::Network network = *load::NetworkFromMetadata(keys.metadata);
+  for (const model::TensorSlot& slot : model::TensorsOf(network)) {
+    if (slot.is_optional()) continue;
     const int64_t elements = slot.rows * slot.cols;
-    formats::BuiltTensor tensor = {.name = load::TensorName(slot),
-                                   .dims = {static_cast<uint64_t>(slot.cols)}};
-    if (!slot.vector) {
+    formats::BuiltTensor tensor = {.name = slot.name, .dims = {static_cast<uint64_t>(slot.cols)}};
+    if (!slot.is_vector()) {
       tensor.dims.push_back(static_cast<uint64_t>(slot.rows));
       tensor.type_id = info.gguf_id;
     }
     tensor.data.emplace(static_cast<size_t>(
-        slot.vector ? elements * 4 : elements / info.block_elements * info.block_bytes));
+        slot.is_vector() ? elements * 4 : elements / info.block_elements * info.block_bytes));
     file.Tensor(std::move(tensor));
   }
   const std::vector<std::byte> bytes = file.Build();

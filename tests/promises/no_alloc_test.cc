@@ -80,10 +80,11 @@ class Steps {
       : network_(network),
         kernels_(kernels::TableFor(isa)),
         pool_(threads),
-        rope_(network.config().rope, kPositions),
-        store_(Value(kv::KvStore::Create(network.KvLayoutFor(kernels::KvType::kF16), 32))),
+        ropes_(model::RopeTablesOf(network.network(), kPositions)),
+        store_(Value(
+            kv::KvStore::Create(model::KvLayoutOf(network.network(), kernels::KvType::kF16), 32))),
         workspace_(Value(model::Workspace::Create(
-            network.config(), {.rows = kRows, .logit_rows = 2, .threads = threads}))),
+            network.network(), {.rows = kRows, .logit_rows = 2, .threads = threads}))),
         pages_(32),
         first_(&pages_, kPositions),
         second_(&pages_, kPositions) {
@@ -102,7 +103,8 @@ class Steps {
     const model::Execution execution{kernels_, pool_};
     return AllocationsOf([&] {
       network_.Forward(
-          batch, {.store = store_, .workspace = workspace_, .rope = rope_, .execution = execution});
+          batch,
+          {.store = store_, .workspace = workspace_, .ropes = ropes_, .execution = execution});
     });
   }
 
@@ -116,7 +118,7 @@ class Steps {
   const model::Transformer& network_;
   kernels::KernelTable kernels_;
   ThreadPool pool_;
-  model::RopeTable rope_;
+  std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
   model::Workspace workspace_;
   kv::PagePool pages_;
@@ -185,7 +187,7 @@ struct ModelParts {
   ModelParts(const model::Transformer& network, SpeculationRule rule)
       : forward(*engine::ModelNetwork::Create(network, kOptions)),
         cache(kOptions.page_count),
-        chooser(*sampling::Sampler::Create(network.config().vocab, kernels::DetectIsa()), {},
+        chooser(*sampling::Sampler::Create(network.network().vocab, kernels::DetectIsa()), {},
                 kOptions.context, rule) {}
 
   std::unique_ptr<engine::ModelNetwork> forward;

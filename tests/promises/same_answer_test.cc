@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "kv/page_table.h"
-#include "model/arch/arch_list.h"
 #include "support/random_model.h"
 
 namespace skald {
@@ -43,33 +42,34 @@ class Runner {
       : network_(network),
         kernels_(kernels::TableFor(conditions.isa)),
         pool_(conditions.threads),
-        rope_(network.config().rope, kContext),
-        store_(*kv::KvStore::Create(network.KvLayoutFor(type), kPages)),
+        ropes_(model::RopeTablesOf(network.network(), kContext)),
+        store_(*kv::KvStore::Create(model::KvLayoutOf(network.network(), type), kPages)),
         workspace_(*model::Workspace::Create(
-            network.config(),
+            network.network(),
             {.rows = kContext, .logit_rows = kContext, .threads = conditions.threads})) {
     for (kv::PageId page = 0; page < kPages; ++page) store_.Poison(page);
   }
 
   void Forward(const model::StepBatch& batch) {
-    network_.Forward(
-        batch,
-        {.store = store_, .workspace = workspace_, .rope = rope_, .execution = {kernels_, pool_}});
+    network_.Forward(batch, {.store = store_,
+                             .workspace = workspace_,
+                             .ropes = ropes_,
+                             .execution = {kernels_, pool_}});
   }
   std::vector<float> HiddenRow(int64_t row) const {
     const float* start = workspace_.normed.row(row);
-    return {start, start + network_.config().embedding};
+    return {start, start + network_.network().width};
   }
   std::vector<float> LogitRow(int64_t row) const {
     const float* start = workspace_.logits.row(row);
-    return {start, start + network_.config().vocab};
+    return {start, start + network_.network().vocab};
   }
 
  private:
   const model::Transformer& network_;
   kernels::KernelTable kernels_;
   ThreadPool pool_;
-  model::RopeTable rope_;
+  std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
   model::Workspace workspace_;
 };
@@ -233,7 +233,7 @@ void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t
 // nothing is: each has the bits that the LM head is given for it.
 TEST(Promise1, HiddenStatesAreWhatTheHeadIsGiven) {
   const model::Transformer network = support::MakeRandomModel({.dtype = tensor::DType::kQ4_K});
-  const std::vector<TokenId> tokens = RandomPrompts({40}, network.config().vocab).front();
+  const std::vector<TokenId> tokens = RandomPrompts({40}, network.network().vocab).front();
   const std::vector<kv::PageId> pages = {0, 1};
   const std::vector<model::SequenceRows> rows = {{40, 0, pages}};
   std::vector<int32_t> all(tokens.size());
@@ -282,11 +282,26 @@ TEST(Promise1, HoldsAcrossAttentionPartitions) {
 }
 
 TEST(Promise1, HoldsForQwen2WithBiases) {
-  CheckNetwork({.family = &model::kQwen2, .dtype = tensor::DType::kQ4_K}, {33, 64});
+  CheckNetwork({.family = "qwen2", .dtype = tensor::DType::kQ4_K}, {33, 64});
 }
 
 TEST(Promise1, HoldsForQwen3WithHeadNorms) {
-  CheckNetwork({.family = &model::kQwen3, .dtype = tensor::DType::kQ6_K}, {33, 64});
+  CheckNetwork({.family = "qwen3", .dtype = tensor::DType::kQ6_K}, {33, 64});
+}
+
+TEST(Promise1, HoldsForLayersOfDifferentShapes) {
+  CheckNetwork({.dtype = tensor::DType::kQ8_0,
+                .change =
+                    [](model::Network& network) {
+                      auto& second = std::get<model::Gqa>(network.layers[1].mixer);
+                      second.heads = 4;
+                      second.window = 9;
+                      second.rope = network.ropes.size();
+                      network.ropes.push_back(network.ropes[0]);
+                      network.ropes.back().base = 100;
+                      std::get<model::Gated>(network.layers[0].feed_forward).hidden = 96;
+                    }},
+               {33, 64});
 }
 
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {

@@ -159,13 +159,13 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
                               {.row = 1e-5 * static_cast<double>(Draw(crowd.seed, 905, 1, 50))});
   const engine::Scheduler scheduler;
   Result<sampling::Sampler> sampler =
-      sampling::Sampler::Create(model.transformer().config().vocab, kernels::DetectIsa());
+      sampling::Sampler::Create(model.transformer().network().vocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   const auto ends = model.tokenizer().end_of_generation_ids();
   RecordingChooser chooser(*std::move(sampler), {ends.begin(), ends.end()}, kContext);
   std::optional<ScriptedProposer> proposer;
   if (crowd.answers != nullptr) {
-    proposer.emplace(*crowd.answers, model.transformer().config().vocab);
+    proposer.emplace(*crowd.answers, model.transformer().network().vocab);
   }
   Core core({.context = kContext,
              .max_rows = options.max_rows,
@@ -240,7 +240,7 @@ void ExpectSame(const Record& expected, const Record& found) {
 void CheckModel(const std::string& path, uint64_t schedules) {
   Result<Model> model = LoadModel({.path = path});
   ASSERT_TRUE(model.ok()) << model.status().message();
-  const int64_t vocab = model->transformer().config().vocab;
+  const int64_t vocab = model->transformer().network().vocab;
   const engine::ResolvedOptions plain = {.context = kContext,
                                          .max_chunk = 64,
                                          .max_rows = 64,

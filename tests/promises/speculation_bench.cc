@@ -87,7 +87,7 @@ class Bench {
         network_(*engine::ModelNetwork::Create(model.transformer(), options_)) {}
 
   Run Decode(engine::Proposer* proposer) {
-    const int64_t vocab = model_.transformer().config().vocab;
+    const int64_t vocab = model_.transformer().network().vocab;
     Result<sampling::Sampler> sampler = sampling::Sampler::Create(vocab, kernels::DetectIsa());
     CHECK(sampler.ok());
     engine::CacheManager cache(options_.page_count);
@@ -145,7 +145,7 @@ int Main(const std::string& path, int64_t tokens, int threads) {
   std::array<Run, kAcceptances.size()> last;
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < kAcceptances.size(); ++i) {
-      ScriptedProposer proposer(answer, kAcceptances[i], model->transformer().config().vocab);
+      ScriptedProposer proposer(answer, kAcceptances[i], model->transformer().network().vocab);
       last[i] = bench.Decode(i == 0 ? nullptr : &proposer);
       CHECK(last[i].tokens == answer);
       seconds[i].push_back(last[i].seconds);

@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,31 +13,53 @@
 #include "base/checked_math.h"
 #include "kernels/pack/dequantize.h"
 #include "kernels/test_data.h"
-#include "model/arch/arch_list.h"
+#include "model/families/families.h"
 
 namespace skald::support {
 namespace {
 
 using kernels::PackedMatrix;
 
-model::ModelConfig ConfigOf(const RandomModelSpec& spec) {
-  model::ModelConfig config;
-  config.family = spec.family == nullptr ? &model::kLlama : spec.family;
-  config.vocab = spec.vocab;
-  config.embedding = spec.embedding;
-  config.layers = 2;
-  config.heads = spec.heads;
-  config.kv_heads = spec.kv_heads;
-  config.key_dim = spec.head_dim;
-  config.value_dim = spec.head_dim;
-  config.feed_forward = spec.feed_forward;
-  config.context = 1024;
-  config.norm_epsilon = 1e-5f;
-  config.window = spec.window;
-  config.rope.rotated = spec.head_dim;
-  const Status status = model::Validate(config);
-  CHECK(status.ok());
-  return config;
+// What the file of such a network would say.
+class SpecKeys final : public model::Keys {
+ public:
+  explicit SpecKeys(const RandomModelSpec& spec)
+      : vocab_(spec.vocab),
+        sizes_{{"block_count", 2},
+               {"embedding_length", spec.embedding},
+               {"attention.head_count", spec.heads},
+               {"attention.head_count_kv", spec.kv_heads},
+               {"attention.key_length", spec.head_dim},
+               {"attention.sliding_window", spec.window},
+               {"feed_forward_length", spec.feed_forward},
+               {"context_length", 1024}} {}
+
+  std::string Spelled(std::string_view name) const override { return std::string(name); }
+  bool Contains(std::string_view name) const override {
+    return sizes_.contains(name) || name == kEpsilon;
+  }
+  Result<int64_t> Size(std::string_view name) const override { return sizes_.find(name)->second; }
+  Result<double> Number(std::string_view name) const override {
+    CHECK(name == kEpsilon);
+    return 1e-5;
+  }
+  Result<std::string_view> Text(std::string_view) const override { UNREACHABLE(); }
+  Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const override {
+    return std::vector<int64_t>(static_cast<size_t>(layers), *Size(name));
+  }
+  Result<int64_t> VocabularySize() const override { return vocab_; }
+
+ private:
+  static constexpr std::string_view kEpsilon = "attention.layer_norm_rms_epsilon";
+
+  int64_t vocab_;
+  std::map<std::string, int64_t, std::less<>> sizes_;
+};
+
+model::Network NetworkOf(const RandomModelSpec& spec) {
+  Result<model::Network> network = model::ReadNetwork(spec.family, SpecKeys(spec));
+  CHECK(network.ok());
+  return *std::move(network);
 }
 
 float Uniform(std::mt19937& random) { return static_cast<float>(random() % 20001) * 1e-4f - 1.0f; }
@@ -78,7 +103,7 @@ std::vector<std::byte> RandomRow(tensor::DType dtype, int64_t cols, std::mt19937
   return bytes;
 }
 
-void FillMatrix(tensor::DType dtype, const model::WeightSlot& slot, std::byte* panels,
+void FillMatrix(tensor::DType dtype, const model::TensorSlot& slot, std::byte* panels,
                 std::mt19937& random) {
   for (int64_t first = 0; first < slot.rows; first += kernels::kPanelRows) {
     const int64_t count = std::min<int64_t>(kernels::kPanelRows, slot.rows - first);
@@ -92,44 +117,42 @@ void FillMatrix(tensor::DType dtype, const model::WeightSlot& slot, std::byte* p
   }
 }
 
-void FillVector(const model::WeightSlot& slot, std::vector<float>* values, std::mt19937& random) {
-  const bool bias = slot.role == model::WeightRole::kQueryBias ||
-                    slot.role == model::WeightRole::kKeyBias ||
-                    slot.role == model::WeightRole::kValueBias;
+void FillVector(const model::TensorSlot& slot, std::mt19937& random) {
+  const bool bias = slot.name.ends_with(".bias");
   for (int64_t i = 0; i < slot.cols; ++i) {
-    values->push_back((bias ? 0.0f : 1.0f) + 0.2f * Uniform(random));
+    slot.vector().push_back((bias ? 0.0f : 1.0f) + 0.2f * Uniform(random));
   }
 }
 
 }  // namespace
 
 model::Transformer MakeRandomModel(const RandomModelSpec& spec) {
-  const model::ModelConfig config = ConfigOf(spec);
+  model::Network network = NetworkOf(spec);
+  spec.change(network);
+  CHECK(model::Validate(network).ok());
   std::mt19937 random(spec.seed);
-  model::Weights weights;
-  weights.layers.resize(static_cast<size_t>(config.layers));
   const kernels::PanelType type = kernels::PanelTypeFor(spec.dtype);
   int64_t bytes = 0;
-  const auto matrix_bytes = [&](const model::WeightSlot& slot) {
+  const auto matrix_bytes = [&](const model::TensorSlot& slot) {
     const int64_t panels = DivCeil<int64_t>(slot.rows, kernels::kPanelRows);
     return RoundUp<int64_t>(panels * kernels::PanelBytes(type, slot.cols), 64);
   };
-  for (const model::WeightSlot& slot : model::SlotsOf(config)) {
-    if (!slot.vector) bytes += matrix_bytes(slot);
+  const std::vector<model::TensorSlot> slots = model::TensorsOf(network);
+  for (const model::TensorSlot& slot : slots) {
+    if (!slot.is_vector()) bytes += matrix_bytes(slot);
   }
-  weights.storage = *AlignedBuffer::Create(static_cast<uint64_t>(bytes));
-  std::byte* next = weights.storage.data();
-  for (const model::WeightSlot& slot : model::SlotsOf(config)) {
-    if (slot.role == model::WeightRole::kRopeFactors) continue;
-    if (slot.vector) {
-      if (!slot.optional) FillVector(slot, &weights.Vector(slot), random);
+  AlignedBuffer storage = *AlignedBuffer::Create(static_cast<uint64_t>(bytes));
+  std::byte* next = storage.data();
+  for (const model::TensorSlot& slot : slots) {
+    if (slot.is_vector()) {
+      if (!slot.is_optional()) FillVector(slot, random);
       continue;
     }
     FillMatrix(spec.dtype, slot, next, random);
-    weights.Matrix(slot) = PackedMatrix{type, slot.rows, slot.cols, next};
+    slot.matrix() = PackedMatrix{type, slot.rows, slot.cols, next};
     next += matrix_bytes(slot);
   }
-  return model::Transformer(config, std::move(weights));
+  return model::Transformer(std::move(network), std::move(storage));
 }
 
 }  // namespace skald::support

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
 #include "model/transformer.h"
 #include "tensor/dtype.h"
@@ -11,7 +13,7 @@ namespace skald::support {
 /// Shape and storage of a random network. Defaults: two layers, GQA with four query heads per KV
 /// head.
 struct RandomModelSpec {
-  const model::Family* family = nullptr;  ///< nullptr = llama
+  std::string_view family = "llama";
   tensor::DType dtype = tensor::DType::kF32;
   int64_t embedding = 256;
   int64_t heads = 8;
@@ -21,6 +23,8 @@ struct RandomModelSpec {
   int64_t vocab = 100;
   int64_t window = 0;
   uint32_t seed = 1;
+  /// Changes the numbers of the network before its tensors are made.
+  std::function<void(model::Network&)> change = [](model::Network&) {};
 };
 
 /// Builds the network. Weights are of a size that keeps activations near 1 through the layers.

@@ -40,7 +40,7 @@ std::array<bool, 3> FormatsOf(std::span<const Product> products) {
   return needed;
 }
 
-void AddAndNorm(const LinearInput& input, int64_t first, int64_t count, int64_t cols,
+void AddAndNorm(const Input& input, int64_t first, int64_t count, int64_t cols,
                 const Execution& execution) {
   for (int64_t row = first; input.addend.data != nullptr && row < first + count; ++row) {
     execution.kernels.add(input.addend.row(row), input.rows.row(row), cols);
@@ -48,22 +48,24 @@ void AddAndNorm(const LinearInput& input, int64_t first, int64_t count, int64_t 
   if (input.norm == nullptr) return;
   execution.kernels.rms_norm({.x = input.rows.row(first),
                               .x_stride = input.rows.stride,
-                              .weight = input.norm,
+                              .weight = input.norm->weight.data(),
                               .y = input.normed.row(first),
                               .y_stride = input.normed.stride,
                               .rows = count,
                               .n = cols,
-                              .eps = input.epsilon});
+                              .eps = input.norm->epsilon});
 }
 
-// Adds, norms and prepares the rows in every format needed. A unit is up to 16 rows, so a tile
-// never crosses units.
-void Prepare(const LinearInput& input, std::span<const Product> products,
-             const Workspace& workspace, const Execution& execution) {
+}  // namespace
+
+// A unit is up to 16 rows, so a tile never crosses units. Sum, norm and formats in one pass: the
+// rows of a unit are still in L1 when they are quantized.
+void Prepare(const Input& input, std::span<const Product> products, const Context& context) {
+  const Execution& execution = context.execution;
   const ScopedPhase phase(execution.profile, Phase::kPrepare);
   const int64_t cols = products.front().weights->cols;
   const std::array<bool, 3> needed = FormatsOf(products);
-  const Workspace::Rows source = input.norm == nullptr ? input.rows : input.normed;
+  const Rows source = input.norm == nullptr ? input.rows : input.normed;
   execution.pool.Run(DivCeil<int64_t>(input.row_count, kTileTokens), [&](int64_t unit, int) {
     const int64_t begin = unit * kTileTokens;
     const int64_t end = std::min<int64_t>(begin + kTileTokens, input.row_count);
@@ -72,97 +74,85 @@ void Prepare(const LinearInput& input, std::span<const Product> products,
       if (!needed[format]) continue;
       const int64_t bytes = kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols);
       ForEachTile(begin, end, [&](int64_t first, int tokens) {
-        execution.kernels.quantize[format]({.x = source.row(first),
-                                            .x_stride = source.stride,
-                                            .tokens = tokens,
-                                            .cols = cols,
-                                            .tile = workspace.tiles[format] + first * bytes});
+        execution.kernels.quantize[format](
+            {.x = source.row(first),
+             .x_stride = source.stride,
+             .tokens = tokens,
+             .cols = cols,
+             .tile = context.workspace.tiles[format] + first * bytes});
       });
     }
   });
 }
 
-// Panels of one unit of `matrix`: small enough for L2, and small enough that every thread gets
-// several.
-int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t rows, int threads) {
-  const int64_t bytes = rows <= kTileTokens ? kUnitBytesOneTile : kUnitBytes;
+int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t row_count, int threads) {
+  const int64_t bytes = row_count <= kTileTokens ? kUnitBytesOneTile : kUnitBytes;
   const int64_t by_cache = std::max<int64_t>(1, bytes / matrix.panel_bytes());
   const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
 }
 
-// Some panels of a matrix, and the worker that multiplies them.
-struct PanelRange {
-  int64_t first;
-  int64_t count;
-  int worker;
-};
-
-void MultiplyPanels(const Product& product, const PanelRange& panels, const LinearInput& input,
-                    const Workspace& workspace, const Execution& execution) {
+void MultiplyPanels(const Product& product, const PanelRange& panels, int64_t row_count,
+                    const Context& context) {
   const PackedMatrix& matrix = *product.weights;
   const auto format = kernels::InfoOf(matrix.type).activation;
-  const kernels::MatmulFn multiply = execution.kernels.matmul[static_cast<size_t>(matrix.type)];
+  const kernels::MatmulFn multiply =
+      context.execution.kernels.matmul[static_cast<size_t>(matrix.type)];
   multiply({.panels = matrix.panels + panels.first * matrix.panel_bytes(),
             .panel_count = panels.count,
             .cols = matrix.cols,
-            .tiles = workspace.tiles[static_cast<size_t>(format)],
-            .tokens = input.row_count,
+            .tiles = context.workspace.tiles[static_cast<size_t>(format)],
+            .tokens = row_count,
             .out = product.out.row(0) + panels.first * kernels::kPanelRows,
             .out_stride = product.out.stride,
-            .scratch = workspace.matmul_scratch(panels.worker)});
+            .scratch = context.workspace.matmul_scratch(panels.worker)});
 }
 
-}  // namespace
-
-void Linear(const LinearInput& input, std::span<const Product> products, const Workspace& workspace,
-            const Execution& execution) {
+void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
+              const Context& context) {
   constexpr size_t kMaxProducts = 3;
   CHECK(!products.empty() && products.size() <= kMaxProducts);
-  Prepare(input, products, workspace, execution);
-  const ScopedPhase phase(execution.profile, input.phase);
+  const ScopedPhase scope(context.execution.profile, phase);
+  ThreadPool& pool = context.execution.pool;
   // The units of all products in one loop: no barrier between matrices that share an input.
   std::array<int64_t, kMaxProducts> panels_per_unit = {};
   std::array<int64_t, kMaxProducts + 1> first_unit = {};
   for (size_t i = 0; i < products.size(); ++i) {
     const PackedMatrix& matrix = *products[i].weights;
-    panels_per_unit[i] = PanelsPerUnit(matrix, input.row_count, execution.pool.thread_count());
+    panels_per_unit[i] = PanelsPerUnit(matrix, row_count, pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
-  execution.pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {
+  pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {
     size_t i = 0;
     while (unit >= first_unit[i + 1]) ++i;
     const int64_t first_panel = (unit - first_unit[i]) * panels_per_unit[i];
     const int64_t left = products[i].weights->panel_count() - first_panel;
-    MultiplyPanels(products[i], {first_panel, std::min(panels_per_unit[i], left), worker}, input,
-                   workspace, execution);
+    MultiplyPanels(products[i], {first_panel, std::min(panels_per_unit[i], left), worker},
+                   row_count, context);
   });
 }
 
-void GatedLinear(const LinearInput& input, const Product& gate, const Product& up,
-                 const Workspace& workspace, const Execution& execution) {
-  const PackedMatrix& matrix = *gate.weights;
-  CHECK(matrix.rows == up.weights->rows);
-  Prepare(input, std::array{gate, up}, workspace, execution);
-  const ScopedPhase phase(execution.profile, input.phase);
-  // One matrix after the other is a share of L2, as in Linear: with a share for both together,
-  // twice as many units pass over all tiles, and prefill loses 3 to 10 %.
-  const int64_t panels_per_unit =
-      PanelsPerUnit(matrix, input.row_count, execution.pool.thread_count());
-  const int64_t units = DivCeil(matrix.panel_count(), panels_per_unit);
-  execution.pool.Run(units, [&](int64_t unit, int worker) {
-    const int64_t first = unit * panels_per_unit;
-    const PanelRange panels = {first, std::min(panels_per_unit, matrix.panel_count() - first),
-                               worker};
-    MultiplyPanels(gate, panels, input, workspace, execution);
-    MultiplyPanels(up, panels, input, workspace, execution);
-    const int64_t column = first * kernels::kPanelRows;
-    const int64_t columns = std::min(panels.count * kernels::kPanelRows, matrix.rows - column);
-    for (int64_t row = 0; row < input.row_count; ++row) {
-      float* out = gate.out.row(row) + column;
-      execution.kernels.swiglu(out, up.out.row(row) + column, out, columns);
-    }
-  });
+void AddWork(std::span<const PackedMatrix* const> matrices, int64_t rows, Phase phase,
+             StepWork& work) {
+  std::array<bool, 3> needed = {};
+  const int64_t cols = matrices.front()->cols;
+  for (const PackedMatrix* matrix : matrices) {
+    const ActivationFormat format = kernels::InfoOf(matrix->type).activation;
+    needed[static_cast<size_t>(format)] = true;
+    const double macs = static_cast<double>(rows) * static_cast<double>(matrix->rows) *
+                        static_cast<double>(matrix->cols);
+    const double bytes = static_cast<double>(matrix->panel_count() * matrix->panel_bytes());
+    const bool is_float = format == ActivationFormat::kF32;
+    work[phase].Add({is_float ? 0 : macs, is_float ? macs : 0, bytes});
+  }
+  // The rows are read as floats and written in the format of each kind of matrix.
+  auto row_bytes = static_cast<double>(cols * int64_t{sizeof(float)});
+  for (size_t format = 0; format < needed.size(); ++format) {
+    if (!needed[format]) continue;
+    row_bytes +=
+        static_cast<double>(kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols));
+  }
+  work[Phase::kPrepare].bytes += static_cast<double>(rows) * row_bytes;
 }
 
 }  // namespace skald::model

@@ -1,12 +1,17 @@
-/// Linear layers: rows of a step times one or several weight matrices that share their input.
+/// Linear layers in two parts: rows of a step on their way into matrices, and the product with one
+/// or several matrices that share their input.
+///
+/// What stands before a block (the sum of the residual stream, a norm) belongs to the layer and
+/// comes as an Input; the block says which matrices read it.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "kernels/pack/panel.h"
-#include "model/execution.h"
-#include "model/workspace.h"
+#include "model/context.h"
+#include "model/norm.h"
+#include "model/work.h"
 
 namespace skald::model {
 
@@ -14,31 +19,46 @@ namespace skald::model {
 /// input[m][k], n up to padded_rows().
 struct Product {
   const kernels::PackedMatrix* weights = nullptr;
-  Workspace::Rows out;
+  Rows out;
 };
 
-/// Input of a linear layer, with an optional sum and an optional RMSNorm on the way in.
-struct LinearInput {
-  Workspace::Rows rows;  ///< [row_count][cols]
+/// Rows on their way into matrices, with an optional sum and an optional norm.
+struct Input {
+  Rows rows;  ///< [row_count][cols]
   int64_t row_count = 0;
   /// Added to `rows` first, where they stand: what the block before gives to the residual stream
   /// (numerics 3.4). Without data: nothing.
-  Workspace::Rows addend = {};
-  const float* norm = nullptr;  ///< weight of the norm, or nullptr for none
-  float epsilon = 0;
-  Workspace::Rows normed = {};  ///< where the normed rows go; unused without a norm
-  Phase phase;                  ///< role of the products, for the profile
+  Rows addend = {};
+  const Norm* norm = nullptr;  ///< or nullptr for none
+  Rows normed = {};            ///< where the normed rows go; unused without a norm
 };
 
-/// Computes all products of one input (numerics 3.1, 3.5, 3.6): adds to the rows, norms them,
-/// prepares them once in each activation format that a matrix needs, and multiplies. All matrices
-/// have the same number of columns. Two barriers; for up to 16 rows one.
-void Linear(const LinearInput& input, std::span<const Product> products, const Workspace& workspace,
-            const Execution& execution);
+/// Adds, norms, and writes the rows to workspace.tiles once in each activation format that a matrix
+/// needs (numerics 3.1, 3.4, 3.5). All matrices have the same number of columns. One barrier.
+void Prepare(const Input& input, std::span<const Product> products, const Context& context);
 
-/// Linear of two matrices with the same rows, and gate.out = SwiGLU(gate.out, up.out) (numerics
-/// 3.3) while both are in the cache. `up.out` holds nothing of use afterwards.
-void GatedLinear(const LinearInput& input, const Product& gate, const Product& up,
-                 const Workspace& workspace, const Execution& execution);
+/// Multiplies all products with the first `row_count` rows that Prepare has written (numerics 3.6).
+/// One barrier: the units of all products are one loop.
+void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
+              const Context& context);
+
+/// Counts what Prepare and Multiply do for `rows` rows.
+void AddWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows, Phase phase,
+             StepWork& work);
+
+/// Some panels of a matrix, and the worker that multiplies them.
+struct PanelRange {
+  int64_t first;
+  int64_t count;
+  int worker;
+};
+
+/// Panels of one unit of work of a matrix and `row_count` rows: small enough for L2, and small
+/// enough that every thread gets several.
+int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, int64_t row_count, int threads);
+
+/// The part of Multiply that one unit is.
+void MultiplyPanels(const Product& product, const PanelRange& panels, int64_t row_count,
+                    const Context& context);
 
 }  // namespace skald::model

@@ -1,4 +1,4 @@
-#include "load/config_from_gguf.h"
+#include "load/network_from_gguf.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 
 #include "formats/gguf.h"
 #include "formats/gguf_builder.h"
-#include "model/arch/arch_list.h"
 
 namespace skald::load {
 namespace {
@@ -40,81 +39,85 @@ GgufBuilder FileWith(const Keys& keys) {
   return file;
 }
 
-Result<model::ModelConfig> Read(const GgufBuilder& file) {
+Result<model::Network> Read(const GgufBuilder& file) {
   Result<formats::GgufFile> parsed = formats::ParseGguf(file.BuildSource());
   if (!parsed.ok()) return std::move(parsed).status();
-  return ConfigFromMetadata(parsed->metadata);
+  return NetworkFromMetadata(parsed->metadata);
+}
+
+const model::Gqa& First(const model::Network& network) {
+  return std::get<model::Gqa>(network.layers.front().mixer);
 }
 
 void ExpectError(const GgufBuilder& file, ErrorCode code, std::string_view part) {
-  const Result<model::ModelConfig> config = Read(file);
-  ASSERT_FALSE(config.ok());
-  EXPECT_EQ(ErrorCodeName(config.status().code()), ErrorCodeName(code));
-  EXPECT_NE(config.status().message().find(part), std::string::npos) << config.status().message();
+  const Result<model::Network> network = Read(file);
+  ASSERT_FALSE(network.ok());
+  EXPECT_EQ(ErrorCodeName(network.status().code()), ErrorCodeName(code));
+  EXPECT_NE(network.status().message().find(part), std::string::npos) << network.status().message();
 }
 
-TEST(ConfigFromGguf, ReadsAPlainLlama) {
-  const Result<model::ModelConfig> config = Read(FileWith({}));
-  ASSERT_TRUE(config.ok()) << config.status().message();
-  EXPECT_EQ(config->family, &model::kLlama);
-  EXPECT_EQ(config->layers, 2);
-  EXPECT_EQ(config->key_dim, 16);
-  EXPECT_EQ(config->value_dim, 16);
-  EXPECT_EQ(config->rope.rotated, 16);
-  EXPECT_EQ(config->rope.base, 10000);
-  EXPECT_EQ(config->group(), 2);
-  EXPECT_EQ(config->vocab, 3);
-  EXPECT_EQ(config->window, 0);
+TEST(NetworkFromGguf, ReadsAPlainLlama) {
+  const Result<model::Network> network = Read(FileWith({}));
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->family, "llama");
+  EXPECT_EQ(network->layers.size(), 2u);
+  EXPECT_EQ(First(*network).key_dim, 16);
+  EXPECT_EQ(First(*network).value_dim, 16);
+  EXPECT_EQ(network->ropes[0].rotated, 16);
+  EXPECT_EQ(network->ropes[0].base, 10000);
+  EXPECT_EQ(First(*network).group(), 2);
+  EXPECT_EQ(network->vocab, 3);
+  EXPECT_EQ(First(*network).window, 0);
 }
 
-TEST(ConfigFromGguf, KeyLengthNeedNotBeEmbeddingOverHeads) {
+TEST(NetworkFromGguf, KeyLengthNeedNotBeEmbeddingOverHeads) {
   GgufBuilder file = FileWith({.arch = "qwen3"});
   file.Key("qwen3.attention.key_length", uint32_t{32});
-  const Result<model::ModelConfig> config = Read(file);
-  ASSERT_TRUE(config.ok()) << config.status().message();
-  EXPECT_EQ(config->key_dim, 32);
-  EXPECT_EQ(config->value_dim, 32);
-  EXPECT_EQ(config->query_width(), 128);
+  const Result<model::Network> network = Read(file);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(First(*network).key_dim, 32);
+  EXPECT_EQ(First(*network).value_dim, 32);
+  EXPECT_EQ(First(*network).query_width(), 128);
 }
 
-TEST(ConfigFromGguf, ReadsYarnScaling) {
+TEST(NetworkFromGguf, ReadsYarnScaling) {
   GgufBuilder file = FileWith({});
   file.Key("llama.rope.scaling.type", "yarn");
   file.Key("llama.rope.scaling.factor", 4.0f);
   file.Key("llama.rope.scaling.original_context_length", uint32_t{32});
-  const Result<model::ModelConfig> config = Read(file);
-  ASSERT_TRUE(config.ok()) << config.status().message();
-  EXPECT_EQ(config->rope.scaling, model::RopeScaling::kYarn);
-  EXPECT_EQ(config->rope.factor, 4);
-  EXPECT_EQ(config->rope.original_context, 32);
+  const Result<model::Network> network = Read(file);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->ropes[0].scaling, model::RopeScaling::kYarn);
+  EXPECT_EQ(network->ropes[0].factor, 4);
+  EXPECT_EQ(network->ropes[0].original_context, 32);
 }
 
-TEST(ConfigFromGguf, ReadsTheOldSpellingOfLinearScaling) {
+TEST(NetworkFromGguf, ReadsTheOldSpellingOfLinearScaling) {
   GgufBuilder file = FileWith({});
   file.Key("llama.rope.scale_linear", 2.0f);
-  const Result<model::ModelConfig> config = Read(file);
-  ASSERT_TRUE(config.ok()) << config.status().message();
-  EXPECT_EQ(config->rope.scaling, model::RopeScaling::kLinear);
-  EXPECT_EQ(config->rope.factor, 2);
+  const Result<model::Network> network = Read(file);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->ropes[0].scaling, model::RopeScaling::kLinear);
+  EXPECT_EQ(network->ropes[0].factor, 2);
 }
 
-TEST(ConfigFromGguf, UnknownArchitectureListsTheSupportedOnes) {
+TEST(NetworkFromGguf, UnknownArchitectureListsTheSupportedOnes) {
   ExpectError(FileWith({.arch = "mamba"}), ErrorCode::kUnsupported, "llama, qwen2, qwen3");
 }
 
-TEST(ConfigFromGguf, MixtureOfExpertsIsNotSupported) {
+TEST(NetworkFromGguf, MixtureOfExpertsIsNotSupported) {
   GgufBuilder file = FileWith({});
   file.Key("llama.expert_count", uint32_t{8});
   ExpectError(file, ErrorCode::kUnsupported, "8 experts");
 }
 
-TEST(ConfigFromGguf, UnknownRopeScalingIsNotSupported) {
+TEST(NetworkFromGguf, UnknownRopeScalingIsNotSupported) {
   GgufBuilder file = FileWith({});
   file.Key("llama.rope.scaling.type", "longrope");
   ExpectError(file, ErrorCode::kUnsupported, "longrope");
 }
 
-TEST(ConfigFromGguf, NumbersThatMakeNoSenseAreNamed) {
+TEST(NetworkFromGguf, NumbersThatMakeNoSenseAreNamed) {
   ExpectError(FileWith({.layers = 0}), ErrorCode::kBadModel, "block count is 0");
   ExpectError(FileWith({.layers = 513}), ErrorCode::kBadModel, "block count is 513");
   ExpectError(FileWith({.heads = 0}), ErrorCode::kBadModel, "head count");
@@ -128,7 +131,7 @@ TEST(ConfigFromGguf, NumbersThatMakeNoSenseAreNamed) {
               "norm epsilon");
 }
 
-TEST(ConfigFromGguf, RopeNumbersThatMakeNoSenseAreNamed) {
+TEST(NetworkFromGguf, RopeNumbersThatMakeNoSenseAreNamed) {
   for (const float base : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(),
                            std::numeric_limits<float>::infinity()}) {
     GgufBuilder file = FileWith({});
@@ -142,30 +145,50 @@ TEST(ConfigFromGguf, RopeNumbersThatMakeNoSenseAreNamed) {
   }
 }
 
-TEST(ConfigFromGguf, PerLayerHeadCountsMustMatchTheLayersAndBeEqual) {
-  Keys keys;
-  GgufBuilder wrong;
-  wrong.Key("general.architecture", "llama");
-  wrong.Key("llama.block_count", uint32_t{2});
-  wrong.Key("llama.embedding_length", uint32_t{64});
-  wrong.Key("llama.feed_forward_length", uint32_t{96});
-  wrong.Key("llama.context_length", uint32_t{128});
-  wrong.Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
-  GgufBuilder three = wrong;
-  three.Key("llama.attention.head_count", std::vector<uint32_t>{4, 4, 4});
-  ExpectError(three, ErrorCode::kBadModel, "one per layer (2)");
-  GgufBuilder uneven = wrong;
-  uneven.Key("llama.attention.head_count", std::vector<uint32_t>{4, 2});
-  ExpectError(uneven, ErrorCode::kUnsupported, "differs between layers");
+// The keys of FileWith, two layers, without head counts.
+GgufBuilder FileWithoutHeads() {
+  return GgufBuilder()
+      .Key("general.architecture", "llama")
+      .Key("llama.block_count", uint32_t{2})
+      .Key("llama.embedding_length", uint32_t{64})
+      .Key("llama.feed_forward_length", std::vector<uint32_t>{96, 32})
+      .Key("llama.context_length", uint32_t{128})
+      .Key("llama.attention.layer_norm_rms_epsilon", 1e-5f)
+      .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
 }
 
-TEST(ConfigFromGguf, MissingKeysAreNamed) {
+TEST(NetworkFromGguf, NumbersPerLayerMustMatchTheLayers) {
+  GgufBuilder file = FileWithoutHeads();
+  file.Key("llama.attention.head_count", std::vector<uint32_t>{4, 4, 4});
+  ExpectError(file, ErrorCode::kBadModel, "one per layer (2)");
+}
+
+TEST(NetworkFromGguf, LayersMayDifferInQueryHeadsAndHiddenWidth) {
+  GgufBuilder file = FileWithoutHeads();
+  file.Key("llama.attention.head_count", std::vector<uint32_t>{4, 2});
+  file.Key("llama.attention.head_count_kv", uint32_t{2});
+  file.Key("llama.attention.key_length", uint32_t{16});
+  const Result<model::Network> network = Read(file);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(First(*network).heads, 4);
+  EXPECT_EQ(std::get<model::Gqa>(network->layers[1].mixer).heads, 2);
+  EXPECT_EQ(std::get<model::Gated>(network->layers[0].feed_forward).hidden, 96);
+  EXPECT_EQ(std::get<model::Gated>(network->layers[1].feed_forward).hidden, 32);
+}
+
+TEST(NetworkFromGguf, LayersMustAgreeInTheShapeOfKeysAndValues) {
+  GgufBuilder file = FileWithoutHeads();
+  file.Key("llama.attention.head_count", std::vector<uint32_t>{4, 2});
+  ExpectError(file, ErrorCode::kUnsupported, "differs between layers");
+}
+
+TEST(NetworkFromGguf, MissingKeysAreNamed) {
   GgufBuilder file;
   file.Key("general.architecture", "llama");
   ExpectError(file, ErrorCode::kBadModel, "llama.block_count");
 }
 
-TEST(ConfigFromGguf, KeysOfTheWrongTypeAreNamed) {
+TEST(NetworkFromGguf, KeysOfTheWrongTypeAreNamed) {
   GgufBuilder file;
   file.Key("general.architecture", "llama");
   file.Key("llama.block_count", 2.0f);

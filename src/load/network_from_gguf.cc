@@ -1,0 +1,94 @@
+#include "load/network_from_gguf.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "model/families/families.h"
+
+namespace skald::load {
+namespace {
+
+using formats::Metadata;
+
+// The keys of one architecture: "llama.block_count" and so on.
+class GgufKeys final : public model::Keys {
+ public:
+  GgufKeys(const Metadata& metadata, std::string_view arch)
+      : metadata_(metadata), prefix_(std::string(arch) + ".") {}
+
+  std::string Spelled(std::string_view name) const override { return prefix_ + std::string(name); }
+  bool Contains(std::string_view name) const override { return metadata_.Contains(Spelled(name)); }
+
+  Result<int64_t> Size(std::string_view name) const override {
+    ASSIGN_OR_RETURN(const uint64_t value, metadata_.GetU64(Spelled(name)));
+    if (value > static_cast<uint64_t>(kMaxSize)) return TooLarge(name, std::to_string(value));
+    return static_cast<int64_t>(value);
+  }
+  Result<double> Number(std::string_view name) const override {
+    return metadata_.GetF64(Spelled(name));
+  }
+  Result<std::string_view> Text(std::string_view name) const override {
+    return metadata_.GetString(Spelled(name));
+  }
+
+  Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const override {
+    ASSIGN_OR_RETURN(const formats::IntArray values, metadata_.GetIntOrInts(Spelled(name)));
+    const auto count = static_cast<int64_t>(values.size());
+    if (count != 1 && count != layers) {
+      return Status(ErrorCode::kBadModel,
+                    "key '" + Spelled(name) + "' has " + std::to_string(count) +
+                        " numbers, expected one per layer (" + std::to_string(layers) + ")");
+    }
+    std::vector<int64_t> sizes;
+    for (int64_t layer = 0; layer < layers; ++layer) {
+      const int64_t value = values[count == 1 ? 0 : static_cast<size_t>(layer)];
+      if (value > kMaxSize) return TooLarge(name, std::to_string(value));
+      if (value < 0) {
+        return Status(ErrorCode::kBadModel, "key '" + Spelled(name) + "' is " +
+                                                std::to_string(value) +
+                                                ", expected a positive number");
+      }
+      sizes.push_back(value);
+    }
+    return sizes;
+  }
+
+  Result<int64_t> VocabularySize() const override {
+    ASSIGN_OR_RETURN(const formats::StringArray tokens,
+                     metadata_.GetStrings("tokenizer.ggml.tokens"));
+    return static_cast<int64_t>(tokens.size());
+  }
+
+ private:
+  static constexpr int64_t kMaxSize = int64_t{1} << 40;  // the contract of Keys
+
+  Status TooLarge(std::string_view name, const std::string& value) const {
+    return Status(ErrorCode::kBadModel,
+                  "key '" + Spelled(name) + "' is " + value + ", larger than any model");
+  }
+
+  const Metadata& metadata_;
+  std::string prefix_;
+};
+
+}  // namespace
+
+Result<model::Network> NetworkFromMetadata(const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const std::string_view arch, metadata.GetString("general.architecture"));
+  return model::ReadNetwork(arch, GgufKeys(metadata, arch));
+}
+
+Result<std::optional<Pooling>> PoolingFromMetadata(const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const std::string_view arch, metadata.GetString("general.architecture"));
+  ASSIGN_OR_RETURN(const int64_t type, GgufKeys(metadata, arch).SizeOr("pooling_type", 0));
+  switch (type) {
+    case 0: return std::optional<Pooling>();
+    case 1: return std::optional(Pooling::kMean);
+    case 3: return std::optional(Pooling::kLast);
+    default: return std::optional(Pooling::kNone);
+  }
+}
+
+}  // namespace skald::load

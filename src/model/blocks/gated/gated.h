@@ -1,0 +1,38 @@
+/// Gated: SwiGLU feed-forward (Shazeer 2020).
+///
+///     down * (silu(gate * h) . (up * h))
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/pack/panel.h"
+#include "model/blocks/linear.h"
+#include "model/tensors.h"
+#include "skald/status.h"
+
+namespace skald::model {
+
+/// Sizes are in elements.
+struct Gated {
+  int64_t width = 0;   ///< of the residual stream
+  int64_t hidden = 0;  ///< of gate and up
+
+  kernels::PackedMatrix gate = {}, up = {}, down = {};
+};
+
+/// Checks the numbers. Errors: kBadModel.
+Status Validate(const Gated& gated);
+
+/// Its tensors.
+void Declare(Gated& gated, TensorList& tensors);
+
+/// What it needs of the workspace.
+Needs Size(const Gated& gated, const StepLimits& limits);
+
+/// Computes the block for the rows of `input` into workspace.projected.
+void Run(const Gated& gated, const Input& input, const Context& context);
+
+/// Counts what Run does for `rows` rows.
+void AddWork(const Gated& gated, int64_t rows, StepWork& work);
+
+}  // namespace skald::model

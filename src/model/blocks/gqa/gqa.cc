@@ -1,0 +1,289 @@
+#include "model/blocks/gqa/gqa.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "model/checks.h"
+
+namespace skald::model {
+namespace {
+
+struct Buffers {
+  Rows query;      // [rows][heads * key_dim]
+  Rows key;        // [rows][kv_heads * key_dim]
+  Rows value;      // [rows][kv_heads * value_dim]
+  Rows attention;  // [rows][heads * value_dim]
+};
+
+Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
+  Buffers buffers;
+  buffers.query = carver.Matrix(limits.rows, gqa.query_width());
+  buffers.key = carver.Matrix(limits.rows, gqa.key_width());
+  buffers.value = carver.Matrix(limits.rows, gqa.value_width());
+  buffers.attention = carver.Matrix(limits.rows, gqa.output_width());
+  return buffers;
+}
+
+// Rows (of the workspace) of one attention unit. With all heads of a group they are at least 64
+// query rows, enough to share the widening of K and V; but few enough to spread over threads.
+int64_t UnitRows(const Gqa& gqa) { return std::max<int64_t>(16, 64 / gqa.group()); }
+
+struct Row {
+  const SequenceRows* sequence;
+  int64_t position;
+};
+
+// The sequence and position of a row of the step. Steps have few sequences compared with the work
+// per row.
+Row FindRow(const StepBatch& batch, int64_t row) {
+  for (const SequenceRows& sequence : batch.sequences) {
+    if (row < sequence.row_count) return {&sequence, sequence.first_position + row};
+    row -= sequence.row_count;
+  }
+  UNREACHABLE();
+}
+
+// Bias, norm and RoPE of one row's query or key heads.
+struct HeadArgs {
+  float* x;
+  int64_t heads;
+  const std::vector<float>& bias;
+  const std::vector<float>& norm;
+};
+
+void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
+  const kernels::KernelTable& kernels = context.execution.kernels;
+  const RopeTable& rope = context.ropes[gqa.rope];
+  const int64_t width = args.heads * gqa.key_dim;
+  if (!args.bias.empty()) kernels.add(args.bias.data(), args.x, width);
+  if (!args.norm.empty()) {
+    kernels.rms_norm({.x = args.x,
+                      .x_stride = gqa.key_dim,
+                      .weight = args.norm.data(),
+                      .y = args.x,
+                      .y_stride = gqa.key_dim,
+                      .rows = args.heads,
+                      .n = gqa.key_dim,
+                      .eps = gqa.norm_epsilon});
+  }
+  kernels.rope({.x = args.x,
+                .heads = args.heads,
+                .head_dim = gqa.key_dim,
+                .rotated = rope.rotated(),
+                .cosine = rope.Cosine(position),
+                .sine = rope.Sine(position),
+                .pairing = rope.pairing()});
+}
+
+// Finishes Q, K, V of every row and appends K and V to the row's pages.
+void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
+                const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRope);
+  context.execution.pool.Run(step.batch.row_count(), [&](int64_t index, int) {
+    const Row row = FindRow(step.batch, index);
+    float* key = buffers.key.row(index);
+    float* value = buffers.value.row(index);
+    FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_bias, gqa.query_norm},
+                row.position, context);
+    FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_bias, gqa.key_norm}, row.position, context);
+    if (!gqa.value_bias.empty()) {
+      context.execution.kernels.add(gqa.value_bias.data(), value, gqa.value_width());
+    }
+    for (int64_t head = 0; head < gqa.kv_heads; ++head) {
+      context.execution.kernels.append_kv(context.store.View(step.layer, head, row.sequence->pages),
+                                          row.position, key + head * gqa.key_dim,
+                                          value + head * gqa.value_dim);
+    }
+  });
+}
+
+// Attention of up to UnitRows rows of one sequence and one KV head.
+struct AttentionUnit {
+  const SequenceRows* sequence;
+  int64_t row;  // of its first row in the workspace
+  int64_t rows;
+  int64_t position;  // of its first row
+  int64_t head;
+};
+
+int64_t UnitCount(const Gqa& gqa, const MixerStep& step) {
+  if (step.kept == RowsKept::kOutputRows) return step.batch.output_count() * gqa.kv_heads;
+  int64_t units = 0;
+  for (const SequenceRows& sequence : step.batch.sequences) {
+    units += DivCeil(sequence.row_count, UnitRows(gqa)) * gqa.kv_heads;
+  }
+  return units;
+}
+
+AttentionUnit FindUnit(const Gqa& gqa, const MixerStep& step, int64_t unit) {
+  const int64_t kv_heads = gqa.kv_heads;
+  if (step.kept == RowsKept::kOutputRows) {
+    const int64_t index = unit / kv_heads;
+    const Row row = FindRow(step.batch, step.batch.output_row(index));
+    return {row.sequence, index, 1, row.position, unit % kv_heads};
+  }
+  const int64_t unit_rows = UnitRows(gqa);
+  int64_t first_row = 0;
+  for (const SequenceRows& sequence : step.batch.sequences) {
+    const int64_t units = DivCeil(sequence.row_count, unit_rows) * kv_heads;
+    if (unit < units) {
+      const int64_t offset = unit / kv_heads * unit_rows;
+      return {&sequence, first_row + offset, std::min(unit_rows, sequence.row_count - offset),
+              sequence.first_position + offset, unit % kv_heads};
+    }
+    unit -= units;
+    first_row += sequence.row_count;
+  }
+  UNREACHABLE();
+}
+
+void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kAttention);
+  context.execution.pool.Run(UnitCount(gqa, step), [&](int64_t index, int worker) {
+    const AttentionUnit unit = FindUnit(gqa, step, index);
+    const int64_t first_head = unit.head * gqa.group();
+    context.execution.kernels.attention(
+        {.kv = context.store.View(step.layer, unit.head, unit.sequence->pages),
+         .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
+         .query_stride = buffers.query.stride,
+         .out = buffers.attention.row(unit.row) + first_head * gqa.value_dim,
+         .out_stride = buffers.attention.stride,
+         .tokens = unit.rows,
+         .first_position = unit.position,
+         .group = static_cast<int>(gqa.group()),
+         .scale = gqa.scale,
+         .window = gqa.window,
+         .scratch = context.workspace.attention_scratch(worker)});
+  });
+}
+
+// Moves the queries of the rows of which something is wanted to the front. They are ascending, so
+// no row is overwritten before it is read.
+void MoveQueries(const Gqa& gqa, const StepBatch& batch, const Rows& query) {
+  for (int64_t to = 0; to < batch.output_count(); ++to) {
+    const int64_t from = batch.output_row(to);
+    if (from != to) std::copy_n(query.row(from), gqa.query_width(), query.row(to));
+  }
+}
+
+// Positions that the rows of one sequence see, added up, and those that at least one row sees.
+struct Visible {
+  double by_rows = 0;
+  double by_sequence = 0;
+};
+
+Visible VisibleTo(int64_t first_position, int64_t rows, int64_t window) {
+  Visible visible;
+  for (int64_t position = first_position; position < first_position + rows; ++position) {
+    const int64_t seen = window > 0 ? std::min(window, position + 1) : position + 1;
+    visible.by_rows += static_cast<double>(seen);
+  }
+  const int64_t end = first_position + rows;
+  visible.by_sequence = static_cast<double>(window > 0 ? std::min(end, rows + window - 1) : end);
+  return visible;
+}
+
+// Bytes of K and V of one position in one layer.
+double LayerPositionBytes(const kv::KvLayout& layout) {
+  return static_cast<double>(layout.position_bytes()) / static_cast<double>(layout.layers);
+}
+
+}  // namespace
+
+// sqrt is correctly rounded everywhere.
+float DefaultAttentionScale(int64_t key_dim) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(key_dim)));
+}
+
+Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
+  RETURN_IF_ERROR(InRange("head count", gqa.heads, 1, kMaxHeads));
+  RETURN_IF_ERROR(InRange("KV head count", gqa.kv_heads, 1, gqa.heads));
+  if (gqa.heads % gqa.kv_heads != 0) {
+    return Status(ErrorCode::kBadModel, "head count " + std::to_string(gqa.heads) +
+                                            " is not a multiple of KV head count " +
+                                            std::to_string(gqa.kv_heads));
+  }
+  RETURN_IF_ERROR(InRange("key length", gqa.key_dim, 1, kMaxHeadDim));
+  RETURN_IF_ERROR(InRange("value length", gqa.value_dim, 1, kMaxHeadDim));
+  RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
+  RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
+  CHECK(gqa.rope < ropes.size());
+  return InRange("rope dimension", ropes[gqa.rope].rotated, 2, gqa.key_dim);
+}
+
+void Declare(Gqa& gqa, TensorList& tensors) {
+  tensors.Matrix("attn_q.weight", gqa.query_width(), gqa.width, &gqa.query);
+  tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
+  tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
+  tensors.Vector("attn_q.bias", gqa.query_width(), &gqa.query_bias, gqa.bias);
+  tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
+  tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
+  if (gqa.head_norm == HeadNorm::kRms) {
+    tensors.Vector("attn_q_norm.weight", gqa.key_dim, &gqa.query_norm);
+    tensors.Vector("attn_k_norm.weight", gqa.key_dim, &gqa.key_norm);
+  }
+  tensors.Matrix("attn_output.weight", gqa.width, gqa.output_width(), &gqa.output);
+}
+
+Needs Size(const Gqa& gqa, const StepLimits& limits) {
+  Carver carver(nullptr);
+  Layout(gqa, limits, carver);
+  const int64_t scratch_floats = kernels::AttentionScratchFloats(static_cast<int>(gqa.key_dim),
+                                                                 static_cast<int>(gqa.value_dim),
+                                                                 static_cast<int>(gqa.group()));
+  Needs needs = {.buffer_bytes = carver.used(),
+                 .scratch_bytes = scratch_floats * int64_t{sizeof(float)}};
+  needs.AddInput(limits.rows, gqa.width);
+  needs.AddInput(limits.rows, gqa.output_width());
+  return needs;
+}
+
+CacheShape Cache(const Gqa& gqa) { return {gqa.kv_heads, gqa.key_dim, gqa.value_dim}; }
+
+void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Context& context) {
+  Carver carver(context.workspace.block);
+  const Buffers buffers = Layout(gqa, context.workspace.limits(), carver);
+  const std::array projections = {Product{&gqa.query, buffers.query},
+                                  Product{&gqa.key, buffers.key},
+                                  Product{&gqa.value, buffers.value}};
+  Prepare(input, projections, context);
+  Multiply(projections, input.row_count, Phase::kQkv, context);
+  // All K and V before any attention: rows of one sequence see each other's.
+  FinishRows(gqa, buffers, step, context);
+  int64_t rows = step.batch.row_count();
+  if (step.kept == RowsKept::kOutputRows) {
+    rows = step.batch.output_count();
+    if (rows == 0) return;
+    MoveQueries(gqa, step.batch, buffers.query);
+  }
+  Attend(gqa, buffers, step, context);
+  const std::array output = {Product{&gqa.output, context.workspace.projected}};
+  Prepare({.rows = buffers.attention, .row_count = rows}, output, context);
+  Multiply(output, rows, Phase::kOutput, context);
+}
+
+void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
+  const StepShape& step = shape.step;
+  AddWork(std::array{&gqa.query, &gqa.key, &gqa.value}, step.rows, Phase::kQkv, work);
+  const double position_bytes = LayerPositionBytes(shape.layout);
+  const auto floats =
+      static_cast<double>(2 * (gqa.query_width() + gqa.key_width()) + gqa.value_width());
+  work[Phase::kRope].bytes +=
+      static_cast<double>(step.rows) * (double{sizeof(float)} * floats + position_bytes);
+  if (shape.rows_kept == 0) return;
+  // Attention of the last rows of each sequence.
+  const auto sequences = static_cast<double>(step.sequences);
+  const int64_t end = step.first_position + step.rows / step.sequences;
+  const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
+  const Visible visible = VisibleTo(end - rows_each, rows_each, gqa.window);
+  const auto macs = static_cast<double>(gqa.heads * (gqa.key_dim + gqa.value_dim));
+  work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
+                               .bytes = sequences * visible.by_sequence * position_bytes});
+  AddWork(std::array{&gqa.output}, shape.rows_kept, Phase::kOutput, work);
+}
+
+}  // namespace skald::model

@@ -1,0 +1,89 @@
+/// Gqa: self-attention over paged K and V, with as many KV heads as query heads (MHA), fewer (GQA)
+/// or one (MQA).
+///
+///     O * attention(rope(norm(Q * h)), rope(norm(K * h)), V * h)
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/pack/panel.h"
+#include "model/blocks/linear.h"
+#include "model/step_batch.h"
+#include "model/tensors.h"
+#include "skald/status.h"
+
+namespace skald::model {
+
+/// Whether each query and key head is normed before RoPE (RMSNorm, one weight for all heads).
+enum class HeadNorm : uint8_t { kNone, kRms };
+
+/// Sizes are in elements.
+struct Gqa {
+  int64_t width = 0;                    ///< of the residual stream
+  int64_t heads = 0;                    ///< query heads
+  int64_t kv_heads = 0;                 ///< divides heads
+  int64_t key_dim = 0;                  ///< elements of a query and key head
+  int64_t value_dim = 0;                ///< elements of a value head
+  int64_t window = 0;                   ///< positions that a row sees, its own included; 0 = all
+  float scale = 0;                      ///< of queries, before they meet the keys (numerics 3.7)
+  size_t rope = 0;                      ///< which of the network's
+  Presence bias = Presence::kOptional;  ///< of Q, K and V
+  HeadNorm head_norm = HeadNorm::kNone;
+  float norm_epsilon = 0;
+
+  kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
+  std::vector<float> query_bias = {}, key_bias = {}, value_bias = {};
+  std::vector<float> query_norm = {}, key_norm = {};
+
+  int64_t group() const { return heads / kv_heads; }
+  int64_t query_width() const { return heads * key_dim; }
+  int64_t key_width() const { return kv_heads * key_dim; }
+  int64_t value_width() const { return kv_heads * value_dim; }
+  int64_t output_width() const { return heads * value_dim; }
+};
+
+/// What a layer keeps of every position.
+struct CacheShape {
+  int64_t kv_heads = 0;
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  bool operator==(const CacheShape&) const = default;
+};
+
+/// The scale that most networks have: 1 / sqrt(key_dim), rounded to float.
+float DefaultAttentionScale(int64_t key_dim);
+
+/// Checks the numbers; `ropes` are the network's, valid. Errors: kBadModel.
+Status Validate(const Gqa& gqa, std::span<const Rope> ropes);
+
+/// Its tensors.
+void Declare(Gqa& gqa, TensorList& tensors);
+
+/// What it needs of the workspace.
+Needs Size(const Gqa& gqa, const StepLimits& limits);
+
+/// What it keeps of every position.
+CacheShape Cache(const Gqa& gqa);
+
+/// The rows that go on from a layer. Behind the last one only those of which something is wanted
+/// matter: for all others it is enough that their K and V are in the pages.
+enum class RowsKept : uint8_t { kAll, kOutputRows };
+
+/// A mixer's place in a step.
+struct MixerStep {
+  const StepBatch& batch;
+  int64_t layer;  ///< of the KV store
+  RowsKept kept;
+};
+
+/// Computes the block for all rows of the batch, which `input` brings. K and V of all of them are
+/// in the pages afterwards. The results of the rows kept stand in workspace.projected: all of them
+/// in their order, or row i for batch.output_row(i).
+void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Context& context);
+
+/// Counts what Run does.
+void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work);
+
+}  // namespace skald::model

@@ -1,0 +1,129 @@
+#include "model/families/decoder.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "model/checks.h"
+
+namespace skald::model {
+namespace {
+
+// Width, vocabulary, context and layers with their norms, the blocks still empty.
+Result<Network> ReadFrame(const Keys& keys) {
+  Network network;
+  ASSIGN_OR_RETURN(const int64_t layers, keys.Size("block_count"));
+  // Before anything of that size is taken.
+  RETURN_IF_ERROR(InRange("block count", layers, 1, kMaxLayers));
+  ASSIGN_OR_RETURN(network.width, keys.Size("embedding_length"));
+  ASSIGN_OR_RETURN(network.context, keys.Size("context_length"));
+  ASSIGN_OR_RETURN(network.vocab, keys.VocabularySize());
+  ASSIGN_OR_RETURN(const double epsilon, keys.Number("attention.layer_norm_rms_epsilon"));
+  network.head.norm.epsilon = static_cast<float>(epsilon);
+  network.layers.resize(static_cast<size_t>(layers));
+  for (Layer& layer : network.layers) {
+    layer.mixer_norm.epsilon = layer.feed_forward_norm.epsilon = network.head.norm.epsilon;
+  }
+  return network;
+}
+
+Result<int64_t> DefaultHeadDim(int64_t width, int64_t heads) {
+  if (heads < 1 || width % heads != 0) {
+    return Status(ErrorCode::kBadModel, "embedding length " + std::to_string(width) +
+                                            " is not a multiple of head count " +
+                                            std::to_string(heads) +
+                                            " and the file gives no key length");
+  }
+  return width / heads;
+}
+
+Status ReadAttention(const Keys& keys, Network* network) {
+  const auto layers = static_cast<int64_t>(network->layers.size());
+  ASSIGN_OR_RETURN(const std::vector<int64_t> heads,
+                   keys.LayerSizes("attention.head_count", layers));
+  std::vector<int64_t> kv_heads = heads;
+  if (keys.Contains("attention.head_count_kv")) {
+    ASSIGN_OR_RETURN(kv_heads, keys.LayerSizes("attention.head_count_kv", layers));
+  }
+  ASSIGN_OR_RETURN(const int64_t window, keys.SizeOr("attention.sliding_window", 0));
+  for (size_t i = 0; i < network->layers.size(); ++i) {
+    Gqa gqa = {.width = network->width,
+               .heads = heads[i],
+               .kv_heads = kv_heads[i],
+               .window = window,
+               .norm_epsilon = network->head.norm.epsilon};
+    if (keys.Contains("attention.key_length")) {
+      ASSIGN_OR_RETURN(gqa.key_dim, keys.Size("attention.key_length"));
+    } else {
+      ASSIGN_OR_RETURN(gqa.key_dim, DefaultHeadDim(network->width, gqa.heads));
+    }
+    ASSIGN_OR_RETURN(gqa.value_dim, keys.SizeOr("attention.value_length", gqa.key_dim));
+    gqa.scale = DefaultAttentionScale(gqa.key_dim);
+    network->layers[i].mixer = std::move(gqa);
+  }
+  return Ok();
+}
+
+Status ReadYarn(const Keys& keys, int64_t context, Rope* rope) {
+  ASSIGN_OR_RETURN(rope->original_context,
+                   keys.SizeOr("rope.scaling.original_context_length", context));
+  ASSIGN_OR_RETURN(rope->extrapolation, keys.NumberOr("rope.scaling.yarn_ext_factor", 1));
+  ASSIGN_OR_RETURN(const double attention_factor, keys.NumberOr("rope.scaling.attn_factor", 1));
+  ASSIGN_OR_RETURN(rope->attention_factor,
+                   keys.NumberOr("rope.scaling.yarn_attn_factor", attention_factor));
+  ASSIGN_OR_RETURN(rope->beta_fast, keys.NumberOr("rope.scaling.yarn_beta_fast", 32));
+  ASSIGN_OR_RETURN(rope->beta_slow, keys.NumberOr("rope.scaling.yarn_beta_slow", 1));
+  return Ok();
+}
+
+Result<Rope> ReadRope(const Keys& keys, const Network& network) {
+  Rope rope;
+  const auto& first = std::get<Gqa>(network.layers.front().mixer);
+  ASSIGN_OR_RETURN(rope.rotated, keys.SizeOr("rope.dimension_count", first.key_dim));
+  ASSIGN_OR_RETURN(rope.base, keys.NumberOr("rope.freq_base", 10000));
+  // Files before 2023-10 spell linear scaling as one number.
+  ASSIGN_OR_RETURN(const double old_factor, keys.NumberOr("rope.scale_linear", 1));
+  ASSIGN_OR_RETURN(rope.factor, keys.NumberOr("rope.scaling.factor", old_factor));
+  const std::string_view fallback = keys.Contains("rope.scale_linear") ? "linear" : "none";
+  ASSIGN_OR_RETURN(const std::string_view type, keys.TextOr("rope.scaling.type", fallback));
+  if (type == "linear") {
+    rope.scaling = RopeScaling::kLinear;
+  } else if (type == "yarn") {
+    rope.scaling = RopeScaling::kYarn;
+    RETURN_IF_ERROR(ReadYarn(keys, network.context, &rope));
+  } else if (type != "none") {
+    return Status(ErrorCode::kUnsupported, "rope scaling '" + std::string(type) +
+                                               "' is not supported (supported: none, linear, yarn, "
+                                               "and factors in rope_freqs.weight)");
+  }
+  return rope;
+}
+
+Status RefuseExperts(const Keys& keys) {
+  ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
+  ASSIGN_OR_RETURN(const int64_t used, keys.SizeOr("expert_used_count", 0));
+  if (experts == 0 && used == 0) return Ok();
+  return Status(ErrorCode::kUnsupported, "this model is a mixture of " + std::to_string(experts) +
+                                             " experts, which this version does not run");
+}
+
+}  // namespace
+
+Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing) {
+  RETURN_IF_ERROR(RefuseExperts(keys));
+  ASSIGN_OR_RETURN(Network network, ReadFrame(keys));
+  RETURN_IF_ERROR(ReadAttention(keys, &network));
+  ASSIGN_OR_RETURN(Rope rope, ReadRope(keys, network));
+  rope.pairing = pairing;
+  network.ropes.push_back(std::move(rope));
+  ASSIGN_OR_RETURN(
+      const std::vector<int64_t> hidden,
+      keys.LayerSizes("feed_forward_length", static_cast<int64_t>(network.layers.size())));
+  for (size_t i = 0; i < hidden.size(); ++i) {
+    network.layers[i].feed_forward = Gated{.width = network.width, .hidden = hidden[i]};
+  }
+  return network;
+}
+
+}  // namespace skald::model

@@ -1,0 +1,85 @@
+#include "model/network.h"
+
+#include <string>
+
+#include "base/status_macros.h"
+#include "model/checks.h"
+
+namespace skald::model {
+namespace {
+
+Status ValidateLayer(const Network& network, const Layer& layer) {
+  RETURN_IF_ERROR(NotNegative("norm epsilon", layer.mixer_norm.epsilon));
+  RETURN_IF_ERROR(NotNegative("norm epsilon", layer.feed_forward_norm.epsilon));
+  RETURN_IF_ERROR(
+      std::visit([&](const auto& mixer) { return Validate(mixer, network.ropes); }, layer.mixer));
+  return std::visit([](const auto& block) { return Validate(block); }, layer.feed_forward);
+}
+
+CacheShape CacheOf(const Layer& layer) {
+  return std::visit([](const auto& mixer) { return Cache(mixer); }, layer.mixer);
+}
+
+}  // namespace
+
+Status Validate(const Network& network) {
+  RETURN_IF_ERROR(InRange("vocabulary size", network.vocab, 1, int64_t{1} << 24));
+  RETURN_IF_ERROR(InRange("embedding length", network.width, 1, kMaxWidth));
+  RETURN_IF_ERROR(
+      InRange("block count", static_cast<int64_t>(network.layers.size()), 1, kMaxLayers));
+  RETURN_IF_ERROR(InRange("context length", network.context, 1, kMaxContext));
+  RETURN_IF_ERROR(NotNegative("norm epsilon", network.head.norm.epsilon));
+  for (const Rope& rope : network.ropes) RETURN_IF_ERROR(Validate(rope));
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    const std::string where = "layer " + std::to_string(i);
+    Status status = ValidateLayer(network, network.layers[i]);
+    if (!status.ok()) return std::move(status).WithContext(where);
+    // One arena holds the pages of all layers, one beside the other in steps of the same size.
+    if (CacheOf(network.layers[i]) != CacheOf(network.layers[0])) {
+      return Status(ErrorCode::kUnsupported,
+                    where +
+                        ": the shape of K and V differs between layers, which this version "
+                        "does not run");
+    }
+  }
+  return Ok();
+}
+
+std::vector<TensorSlot> TensorsOf(Network& network) {
+  TensorList tensors;
+  tensors.Matrix("token_embd.weight", network.vocab, network.width, &network.embedding);
+  // Factors of the frequencies, for every rope of the network.
+  for (Rope& rope : network.ropes) {
+    tensors.Vector("rope_freqs.weight", rope.rotated / 2, &rope.factors, Presence::kOptional);
+  }
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    Layer& layer = network.layers[i];
+    tensors.Begin("blk." + std::to_string(i) + ".");
+    tensors.Vector("attn_norm.weight", network.width, &layer.mixer_norm.weight);
+    std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.mixer);
+    tensors.Vector("ffn_norm.weight", network.width, &layer.feed_forward_norm.weight);
+    std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
+  }
+  tensors.Begin("");
+  tensors.Vector("output_norm.weight", network.width, &network.head.norm.weight);
+  tensors.Matrix("output.weight", network.vocab, network.width, &network.head.weights,
+                 Presence::kOptional);
+  return tensors.Take();
+}
+
+kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type) {
+  const CacheShape shape = CacheOf(network.layers.front());
+  return {.type = type,
+          .layers = static_cast<int64_t>(network.layers.size()),
+          .kv_heads = shape.kv_heads,
+          .key_dim = static_cast<int>(shape.key_dim),
+          .value_dim = static_cast<int>(shape.value_dim)};
+}
+
+std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions) {
+  std::vector<RopeTable> tables;
+  for (const Rope& rope : network.ropes) tables.emplace_back(rope, positions);
+  return tables;
+}
+
+}  // namespace skald::model

@@ -1,0 +1,117 @@
+#include "model/network.h"
+
+#include <gtest/gtest.h>
+
+namespace skald::model {
+namespace {
+
+// Two layers, valid.
+Network SmallNetwork() {
+  Network network;
+  network.vocab = 10;
+  network.width = 64;
+  network.context = 128;
+  network.layers.assign(2, {.mixer = Gqa{.width = 64,
+                                         .heads = 4,
+                                         .kv_heads = 2,
+                                         .key_dim = 16,
+                                         .value_dim = 8,
+                                         .scale = 0.25f},
+                            .feed_forward = Gated{.width = 64, .hidden = 96}});
+  network.ropes.push_back({.rotated = 16});
+  return network;
+}
+
+Gqa& GqaOf(Network& network, size_t layer) { return std::get<Gqa>(network.layers[layer].mixer); }
+
+std::string Problem(const Network& network) { return Validate(network).message(); }
+
+const TensorSlot* Find(const std::vector<TensorSlot>& slots, std::string_view name) {
+  for (const TensorSlot& slot : slots) {
+    if (slot.name == name) return &slot;
+  }
+  return nullptr;
+}
+
+TEST(TensorsOf, NamesEachTensorOnceInTheOrderOfUse) {
+  Network network = SmallNetwork();
+  std::vector<std::string> names;
+  for (const TensorSlot& slot : TensorsOf(network)) {
+    if (slot.name.starts_with("blk.1.")) names.push_back(slot.name.substr(6));
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "attn_norm.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight",
+                       "attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.weight",
+                       "ffn_norm.weight", "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"}));
+}
+
+TEST(TensorsOf, ShapesAndPlacesAreThoseOfTheBlock) {
+  Network network = SmallNetwork();
+  const std::vector<TensorSlot> slots = TensorsOf(network);
+  const TensorSlot* value = Find(slots, "blk.1.attn_v.weight");
+  ASSERT_NE(value, nullptr);
+  EXPECT_EQ(value->rows, 2 * 8);
+  EXPECT_EQ(value->cols, 64);
+  EXPECT_EQ(&value->matrix(), &GqaOf(network, 1).value);
+  EXPECT_FALSE(value->is_optional());
+  const TensorSlot* factors = Find(slots, "rope_freqs.weight");
+  ASSERT_NE(factors, nullptr);
+  EXPECT_EQ(factors->cols, 8);
+  EXPECT_EQ(&factors->vector(), &network.ropes[0].factors);
+  EXPECT_TRUE(factors->is_optional());
+  EXPECT_TRUE(Find(slots, "output.weight")->is_optional());
+  EXPECT_TRUE(Find(slots, "blk.0.attn_q.bias")->is_optional());
+}
+
+TEST(TensorsOf, HeadNormsAndRequiredBiasesAreOfALayer) {
+  Network network = SmallNetwork();
+  GqaOf(network, 1).head_norm = HeadNorm::kRms;
+  GqaOf(network, 1).bias = Presence::kRequired;
+  const std::vector<TensorSlot> slots = TensorsOf(network);
+  EXPECT_EQ(Find(slots, "blk.0.attn_q_norm.weight"), nullptr);
+  ASSERT_NE(Find(slots, "blk.1.attn_q_norm.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.1.attn_q_norm.weight")->cols, 16);
+  EXPECT_FALSE(Find(slots, "blk.1.attn_q.bias")->is_optional());
+}
+
+TEST(ValidateNetwork, NamesTheLayer) {
+  Network network = SmallNetwork();
+  EXPECT_EQ(Problem(network), "");
+  GqaOf(network, 1).heads = 3;
+  EXPECT_EQ(Problem(network), "layer 1: head count 3 is not a multiple of KV head count 2");
+  network = SmallNetwork();
+  std::get<Gated>(network.layers[1].feed_forward).hidden = 0;
+  EXPECT_EQ(Problem(network), "layer 1: feed forward length is 0, expected 1 to 1048576");
+}
+
+TEST(ValidateNetwork, LayersMayDifferButNotInWhatTheyKeep) {
+  Network network = SmallNetwork();
+  GqaOf(network, 1).heads = 6;
+  GqaOf(network, 1).window = 7;
+  EXPECT_EQ(Problem(network), "");
+  GqaOf(network, 1).kv_heads = 3;
+  EXPECT_NE(Problem(network).find("layer 1: the shape of K and V differs"), std::string::npos);
+  EXPECT_EQ(Validate(network).code(), ErrorCode::kUnsupported);
+}
+
+TEST(ValidateNetwork, ARopeMustFitTheHeadsItTurns) {
+  Network network = SmallNetwork();
+  network.ropes[0].rotated = 18;
+  EXPECT_EQ(Problem(network), "layer 0: rope dimension is 18, expected 2 to 16");
+  network.ropes[0].rotated = 15;
+  EXPECT_EQ(Problem(network), "rope dimension is 15, expected an even number");
+}
+
+// Blocks run one after another in the same memory.
+TEST(Workspace, HoldsTheLargestBlockOnce) {
+  constexpr StepLimits kLimits = {.rows = 64, .logit_rows = 1, .threads = 1};
+  Network network = SmallNetwork();
+  const int64_t small = Workspace::Create(network, kLimits)->bytes();
+  network.layers.resize(3, network.layers[0]);
+  EXPECT_EQ(Workspace::Create(network, kLimits)->bytes(), small);
+  std::get<Gated>(network.layers[2].feed_forward).hidden = 960;
+  EXPECT_GT(Workspace::Create(network, kLimits)->bytes(), small);
+}
+
+}  // namespace
+}  // namespace skald::model

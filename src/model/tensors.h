@@ -1,0 +1,57 @@
+/// TensorSlot and TensorList: which tensors a network has, declared once.
+///
+/// Each block declares its own (Declare in its folder): name, shape, whether it must be there, and
+/// the place in the block where it goes. Everything that handles tensors walks that declaration:
+/// binding to a file, packing, counting bytes, random networks of tests, "what is missing".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kernels/pack/panel.h"
+
+namespace skald::model {
+
+/// Whether a file must have a tensor.
+enum class Presence : uint8_t { kRequired, kOptional };
+
+/// A tensor of a network, and its place in the block that declared it.
+struct TensorSlot {
+  std::string name;  ///< as GGUF spells it: "blk.3.attn_q.weight"
+  int64_t rows = 1;  ///< output elements; 1 for vectors
+  int64_t cols = 0;  ///< input elements, or the length of a vector
+  Presence presence = Presence::kRequired;
+  /// Matrices are packed in panels, vectors (norms, biases) held as floats. Valid as long as the
+  /// network neither moves nor changes its layers. What is not in the file stays empty.
+  std::variant<kernels::PackedMatrix*, std::vector<float>*> place;
+
+  bool is_vector() const { return std::holds_alternative<std::vector<float>*>(place); }
+  bool is_optional() const { return presence == Presence::kOptional; }
+  /// Require a slot of that kind.
+  kernels::PackedMatrix& matrix() const { return *std::get<kernels::PackedMatrix*>(place); }
+  std::vector<float>& vector() const { return *std::get<std::vector<float>*>(place); }
+};
+
+/// Takes declarations. The order is that of the packed weights in memory: the order of use.
+class TensorList {
+ public:
+  /// Starts a group of tensors whose names begin with `prefix`.
+  void Begin(std::string prefix) { prefix_ = std::move(prefix); }
+
+  void Matrix(std::string_view name, int64_t rows, int64_t cols, kernels::PackedMatrix* place,
+              Presence presence = Presence::kRequired);
+  void Vector(std::string_view name, int64_t length, std::vector<float>* place,
+              Presence presence = Presence::kRequired);
+
+  std::vector<TensorSlot> Take() { return std::move(slots_); }
+
+ private:
+  std::string prefix_;
+  std::vector<TensorSlot> slots_;
+};
+
+}  // namespace skald::model
