@@ -101,7 +101,7 @@ TEST(FloatMode, HoldsInThreadsMadeByACallerWithAnother) {
   const OddMode odd(FE_DOWNWARD);
   Behaviour seen{};
   {
-    const Thread thread([&] { seen = BehaviourHere(); });
+    const Thread thread("test", [&] { seen = BehaviourHere(); });
   }
   EXPECT_EQ(seen, kPlain);
 }

@@ -1,6 +1,8 @@
 /// Thread: one thread that ends before its owner does.
 #pragma once
 
+#include <pthread.h>
+
 #include <thread>
 #include <utility>
 
@@ -8,13 +10,17 @@
 
 namespace skald {
 
+/// What `top -H` and debuggers call the calling thread: at most 15 characters.
+inline void NameThisThread(const char* name) { pthread_setname_np(pthread_self(), name); }
+
 /// Runs a function on a thread of its own, in the FloatMode of the numerics. The destructor waits
-/// for its return: the owner tells the function to return first.
+/// for its return: the owner tells the function to return first. `name`: a literal, see above.
 class Thread {
  public:
   template <typename Function>
-  explicit Thread(Function function)
-      : thread_([function = std::move(function)]() mutable {
+  Thread(const char* name, Function function)
+      : thread_([name, function = std::move(function)]() mutable {
+          NameThisThread(name);
           const FloatMode mode;
           function();
         }) {}

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/float_mode.h"
+#include "base/thread.h"
 
 namespace skald {
 namespace {
@@ -131,6 +132,7 @@ uint64_t ThreadPool::AwaitLoop(uint64_t seen) {
 }
 
 void ThreadPool::WorkerMain(int worker) {
+  NameThisThread("compute");
   const FloatMode mode;
   uint64_t seen = 0;
   for (;;) {

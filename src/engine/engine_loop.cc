@@ -21,7 +21,7 @@ constexpr double kRequestsSeconds = 0.02;
 
 EngineLoop::EngineLoop(Core* core, const Clock* clock, int64_t max_queued)
     : core_(*core), clock_(*clock), max_queued_(max_queued), stats_(core->Stats()) {
-  thread_.emplace([this] { Main(); });
+  thread_.emplace("engine", [this] { Main(); });
 }
 
 EngineLoop::~EngineLoop() {

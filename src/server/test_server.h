@@ -41,7 +41,7 @@ class Running {
     options.secret = "0123456789abcdef";
     options.unix_seconds = [] { return int64_t{1'700'000'000}; };
     server_.emplace(*Server::Create(Tales(), std::move(engine), std::move(options)));
-    thread_.emplace([this] { EXPECT_TRUE(server_->Run().ok()); });
+    thread_.emplace("connections", [this] { EXPECT_TRUE(server_->Run().ok()); });
   }
   ~Running() { Join(); }
 

@@ -7,7 +7,7 @@ namespace skald::server {
 
 Watchdog::Watchdog(double seconds, std::function<void()> on_dead)
     : seconds_(seconds), on_dead_(std::move(on_dead)) {
-  thread_.emplace([this] { Main(); });
+  thread_.emplace("watchdog", [this] { Main(); });
 }
 
 Watchdog::~Watchdog() {

@@ -49,7 +49,7 @@ WorkPool::WorkPool(const WorkPoolOptions& options)
       cpu_seconds_(options.cpu_seconds) {
   CHECK(options.threads >= 2);
   for (size_t number = 0; number < state_->running.size(); ++number)
-    threads_.push_back(std::make_unique<Thread>([this, number] { Main(number); }));
+    threads_.push_back(std::make_unique<Thread>("bodies", [this, number] { Main(number); }));
 }
 
 WorkPool::~WorkPool() {

@@ -133,7 +133,7 @@ class Running {
                              .unix_seconds = [] { return int64_t{1'700'000'000}; },
                              .max_body_bytes = 1 << 20};
     server_.emplace(*Server::Create(model_, *Engine::Create(model_, {}), std::move(options)));
-    thread_.emplace([this] { CHECK(server_->Run().ok()); });
+    thread_.emplace("connections", [this] { CHECK(server_->Run().ok()); });
   }
   ~Running() {
     server_->Stop();
