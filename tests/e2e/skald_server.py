@@ -191,6 +191,12 @@ def queued_seconds(*pids: int) -> float:
     return total / 1e9
 
 
+def own_queued_seconds() -> float:
+    """How long this thread has been ready to run without a processor."""
+    with open("/proc/thread-self/schedstat", "rb", buffering=0) as file:
+        return int(file.read().split()[1]) / 1e9
+
+
 def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S, source: str = "127.0.0.1") -> Reply:
     """Sends `data` on a connection of its own and reads the answer."""
     with Wire(port, timeout, source) as wire:
@@ -291,10 +297,11 @@ class Server:
 
 async def ask(port: int, body: dict, key: str = "", path: str = "/v1/completions") -> Reply:
     """One request on a connection of its own, without blocking others; a stream is read to its
-    end, and `fields` get "first-seconds": until the first event."""
+    end, and `fields` get "first-seconds": until the first event, and "first-queued-seconds": what of it
+    this thread waited for a processor."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
     fields = ["Connection: close"] + ([f"Authorization: Bearer {key}"] if key else [])
-    begin = time.perf_counter()
+    begin, queued = time.perf_counter(), own_queued_seconds()
     writer.write(post(path, body, *fields))
     try:
         reply = parse_head(await reader.readuntil(b"\r\n\r\n"))
@@ -302,7 +309,9 @@ async def ask(port: int, body: dict, key: str = "", path: str = "/v1/completions
         if reply.fields.get("transfer-encoding") == "chunked":
             while size := int(await reader.readline(), 16):
                 reply.body += await reader.readexactly(size)
-                reply.fields.setdefault("first-seconds", str(time.perf_counter() - begin))
+                if "first-seconds" not in reply.fields:
+                    reply.fields["first-seconds"] = str(time.perf_counter() - begin)
+                    reply.fields["first-queued-seconds"] = str(own_queued_seconds() - queued)
                 await reader.readexactly(2)
         else:
             reply.body = await reader.readexactly(int(reply.fields["content-length"]))

@@ -1,9 +1,9 @@
 """Hostile clients for soak.py, as a process of its own: the times that honest clients see are not
 those of a Python that is busy making trouble.
 
-    attackers.py PORT KEY SECONDS SEED
+    attackers.py PORT KEY SECONDS SEED [NAME]
 
-Each attack is a loop over one kind of request, with a pause between two rounds, so that the load is
+With a name that attack alone, else all together. Each attack is a loop over one kind of request, with a pause between two rounds, so that the load is
 the server's and not the machine's. All of them stop by themselves. The last line is a count of the
 rounds, as JSON.
 """
@@ -13,6 +13,7 @@ import json
 import random
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
@@ -176,22 +177,34 @@ async def watchers(target: Target) -> None:
     await repeat(target, "watchers", 0.05, once)
 
 
-async def attack(target: Target, seed: int) -> None:
+def attacks(target: Target, seed: int) -> dict[str, list]:
+    """Every attack by its name: functions that go on until the end."""
     draw = random.Random(seed)
     half_a_body = head("POST", "/v1/completions", "Content-Type: application/json",
                        f"Content-Length: {8 * MIB}", target.field()) + b" " * (4 * MIB)
-    await asyncio.gather(
-        *(whole_bodies(target, name, 0.5) for name in BODIES),
-        hold(target, "half_open", 200, b"POST /v1/comple"),
-        hold(target, "half_a_body", 40, half_a_body),
-        knock(target), strangers(target, draw), slow_readers(target), slow_readers(target),
-        leavers(target, draw), watchers(target))
+    return {
+        **{name: [partial(whole_bodies, target, name, 0.5)] for name in BODIES},
+        "half_open": [partial(hold, target, "half_open", 200, b"POST /v1/comple")],
+        "half_a_body": [partial(hold, target, "half_a_body", 40, half_a_body)],
+        "knock": [partial(knock, target)],
+        "strangers": [partial(strangers, target, draw)],
+        "slow_readers": [partial(slow_readers, target)] * 2,
+        "leavers": [partial(leavers, target, draw)],
+        "watchers": [partial(watchers, target)],
+    }
+
+
+async def attack(target: Target, seed: int, only: str | None) -> None:
+    chosen = attacks(target, seed)
+    await asyncio.gather(*(begin() for name, each in chosen.items() if only in (None, name)
+                           for begin in each))
 
 
 def main() -> int:
     port, key, seconds, seed = int(sys.argv[1]), sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
+    only = sys.argv[5] if len(sys.argv) > 5 else None
     target = Target(port, key, seconds)
-    asyncio.run(attack(target, seed))
+    asyncio.run(attack(target, seed, only))
     print(json.dumps(target.rounds))
     return 0
 
