@@ -13,6 +13,11 @@ namespace skald {
 /// What `top -H` and debuggers call the calling thread: at most 15 characters.
 inline void NameThisThread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
+/// The calling thread gives way from now on to all that do not: it gets about a tenth of a
+/// processor that others want whole, and never interrupts one of them. For good: only the
+/// privileged may take it back.
+void GiveWay();
+
 /// Runs a function on a thread of its own, in the FloatMode of the numerics. The destructor waits
 /// for its return: the owner tells the function to return first. `name`: a literal, see above.
 class Thread {

@@ -44,12 +44,24 @@ void QueuedWork::TakeBack() {
 }
 
 WorkPool::WorkPool(const WorkPoolOptions& options)
-    : state_(std::make_shared<WorkPoolState>(options.most_waiting,
-                                             static_cast<size_t>(options.threads))),
+    : state_(std::make_shared<WorkPoolState>(
+          options.most_waiting, static_cast<size_t>(options.short_threads + options.long_threads))),
       cpu_seconds_(options.cpu_seconds) {
-  CHECK(options.threads >= 2);
-  for (size_t number = 0; number < state_->running.size(); ++number)
-    threads_.push_back(std::make_unique<Thread>("bodies", [this, number] { Main(number); }));
+  CHECK(options.short_threads >= 1 && options.long_threads >= 1);
+  const auto short_threads = static_cast<size_t>(options.short_threads);
+  for (size_t number = 0; number < state_->running.size(); ++number) {
+    const bool is_short = number < short_threads;
+    threads_.push_back(std::make_unique<Thread>(
+        is_short ? "short bodies" : "long bodies",
+        [=, this] { Main(number, is_short ? WorkQueue::Lane::kShort : WorkQueue::Lane::kLong); }));
+  }
+  // Until each has its priority: a sandbox that is put on afterwards does not let it change that.
+  std::unique_lock lock(state_->mutex);
+  state_->news.wait(lock, [&] {
+    return std::all_of(
+        state_->running.begin(), state_->running.end(),
+        [](const WorkPoolState::Running& running) { return running.clock.has_value(); });
+  });
 }
 
 WorkPool::~WorkPool() {
@@ -57,8 +69,9 @@ WorkPool::~WorkPool() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->stop = true;
-    while (auto piece = state_->queue.Pop(WorkQueue::Lanes::kAll))
-      dropped.push_back(*std::move(piece));
+    for (const auto lane : {WorkQueue::Lane::kShort, WorkQueue::Lane::kLong}) {
+      while (auto piece = state_->queue.Pop(lane)) dropped.push_back(*std::move(piece));
+    }
   }
   state_->news.notify_all();
   threads_.clear();
@@ -71,7 +84,7 @@ std::optional<QueuedWork> WorkPool::TryAdd(WorkPiece piece) {
     if (!state_->queue.HasRoom(piece.tenant)) return std::nullopt;
     ticket = state_->queue.Push(std::move(piece));
   }
-  // All: whom it would wake alone may be the one that takes short pieces only.
+  // All: whom it would wake alone may be of the other lane.
   state_->news.notify_all();
   return QueuedWork(state_, ticket);
 }
@@ -100,24 +113,24 @@ int64_t WorkPool::waiting() const {
   return state_->queue.size();
 }
 
-void WorkPool::Main(size_t number) {
+void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
+  if (lane == WorkQueue::Lane::kLong) GiveWay();
   const CpuClock clock;
-  const auto lanes = number == 0 ? WorkQueue::Lanes::kShort : WorkQueue::Lanes::kAll;
   WorkPoolState& state = *state_;
   WorkPoolState::Running& own = state.running[number];
   std::unique_lock lock(state.mutex);
   own.clock = clock;
+  state.news.notify_all();
   for (;;) {
     std::optional<WorkPiece> piece;
-    state.news.wait(lock, [&] { return state.stop || (piece = state.queue.Pop(lanes)); });
+    state.news.wait(lock, [&] { return state.stop || (piece = state.queue.Pop(lane)); });
     if (!piece) return;
     own.until = clock.Now() + cpu_seconds_;
     lock.unlock();
     piece->run(WorkLimit(cpu_seconds_, state.stop));
-    const bool is_long = piece->cost_bytes > WorkQueue::kShortBytes;
     piece.reset();
     // Each thread has an arena of its own, and each would keep what its longest piece took.
-    if (is_long) ReturnFreeMemory();
+    if (lane == WorkQueue::Lane::kLong) ReturnFreeMemory();
     lock.lock();
     own.until.reset();
   }

@@ -1,9 +1,11 @@
 /// WorkPool: a few threads for work that would keep the I/O thread from its connections: reading
 /// and rendering bodies, making tokens, writing long answers.
 ///
-/// Which piece is next WorkQueue says. One thread takes short pieces only, so that none of these
-/// waits for a long one. A piece has so many seconds of processor time (WorkLimit); it looks
-/// itself whether they are over. One that does not is seen from outside (OverdueSeconds).
+/// Which piece is next WorkQueue says. Short and long pieces have threads of their own, so that no
+/// short one waits for a long one; those of long ones give way to all other threads (GiveWay), to
+/// the I/O thread and the engine above all. A piece has so many seconds of processor time
+/// (WorkLimit); it looks itself whether they are over. One that does not is seen from outside
+/// (OverdueSeconds).
 #pragma once
 
 #include <atomic>
@@ -34,7 +36,8 @@ class WorkLimit {
 };
 
 struct WorkPoolOptions {
-  int threads = 3;              ///< at least 2: one is for short pieces only
+  int short_threads = 2;
+  int long_threads = 2;
   int64_t most_waiting = 8192;  ///< pieces, each of a connection
   double cpu_seconds = 10;      ///< of a piece
 };
@@ -78,7 +81,7 @@ class WorkPool {
   int64_t waiting() const;
 
  private:
-  void Main(size_t number);
+  void Main(size_t number, WorkQueue::Lane lane);
 
   const std::shared_ptr<WorkPoolState> state_;
   const double cpu_seconds_;

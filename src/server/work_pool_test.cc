@@ -1,7 +1,11 @@
 #include "server/work_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -17,11 +21,11 @@ WorkPiece Piece(TenantId tenant, int64_t cost, std::function<void(const WorkLimi
   return {.tenant = tenant, .cost_bytes = cost, .run = std::move(run)};
 }
 
-TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldAllOtherThreads) {
+TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldTheirThreads) {
   std::latch running(2);
   std::latch let_go(1);
   std::latch done(1);
-  WorkPool pool({.threads = 3});  // ends first: its pieces use the latches
+  WorkPool pool({.short_threads = 1, .long_threads = 2});  // ends first: its pieces use the latches
   std::vector<QueuedWork> works;
   for (int i = 0; i < 6; ++i) {
     works.push_back(*pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
@@ -36,12 +40,39 @@ TEST(WorkPool, RunsAShortPieceWhileLongOnesHoldAllOtherThreads) {
   let_go.count_down();
 }
 
+// The threads of the engine and that of the connections have the processors first.
+TEST(WorkPool, GivesWayWithLongPiecesOnly) {
+  struct Seen {
+    int niceness = 0;
+    int policy = 0;
+  };
+  const auto look = [] {
+    return Seen{.niceness = getpriority(PRIO_PROCESS, 0), .policy = sched_getscheduler(0)};
+  };
+  const Seen here = look();
+  std::array<Seen, 2> seen{};
+  std::latch done(2);
+  WorkPool pool({.short_threads = 1, .long_threads = 1});  // ends first: its pieces use both
+  std::vector<QueuedWork> works;
+  for (const size_t i : {0U, 1U}) {
+    works.push_back(*pool.TryAdd(Piece(0, i == 0 ? 100 : kLong, [&, i](const WorkLimit&) {
+      seen[i] = look();
+      done.count_down();
+    })));
+  }
+  done.wait();
+  EXPECT_EQ(seen[0].niceness, here.niceness);
+  EXPECT_EQ(seen[0].policy, here.policy);
+  EXPECT_EQ(seen[1].niceness, std::min(here.niceness + 10, 19));
+  EXPECT_EQ(seen[1].policy, here.policy == SCHED_OTHER ? SCHED_BATCH : here.policy);
+}
+
 TEST(WorkPool, TakesBackWhatNobodyWaitsFor) {
   std::atomic<int> ran = 0;
   std::latch let_go(1);
   {
     std::latch running(1);
-    WorkPool pool({.threads = 2});
+    WorkPool pool({.short_threads = 1, .long_threads = 1});
     const QueuedWork first = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
       running.count_down();
       let_go.wait();
@@ -60,7 +91,9 @@ TEST(WorkPool, TakesBackWhatNobodyWaitsFor) {
 TEST(WorkPool, RefusesWhatIsTooMany) {
   std::latch let_go(1);
   std::latch running(1);
-  WorkPool pool({.threads = 2, .most_waiting = 4});  // ends first: its pieces use the latches
+  WorkPool pool({.short_threads = 1,
+                 .long_threads = 1,
+                 .most_waiting = 4});  // ends first: its pieces use the latches
   std::vector<QueuedWork> works;
   works.push_back(*pool.TryAdd(Piece(0, kLong, [&](const WorkLimit&) {
     running.count_down();
@@ -78,7 +111,9 @@ TEST(WorkPool, RefusesWhatIsTooMany) {
 TEST(WorkPool, TellsAPieceThatItsTimeIsUpAndSeesOneThatGoesOn) {
   std::atomic<bool> told = false;
   std::atomic<bool> let_go = false;
-  WorkPool pool({.threads = 2, .cpu_seconds = 0.02});  // ends first: its piece uses both
+  WorkPool pool({.short_threads = 1,
+                 .long_threads = 1,
+                 .cpu_seconds = 0.02});  // ends first: its piece uses both
   const QueuedWork work = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
     while (!let_go) told = limit.IsOver();
   }));
@@ -90,7 +125,7 @@ TEST(WorkPool, TellsAPieceThatItsTimeIsUpAndSeesOneThatGoesOn) {
 
 TEST(WorkPool, TellsWhatRunsThatItEnds) {
   std::latch running(1);
-  WorkPool pool({.threads = 2});
+  WorkPool pool({.short_threads = 1, .long_threads = 1});
   const QueuedWork work = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
     running.count_down();
     while (!limit.IsOver()) std::this_thread::yield();
@@ -102,7 +137,7 @@ TEST(WorkPool, TellsWhatRunsThatItEnds) {
 TEST(WorkPool, MayEndBeforeItsHandles) {
   QueuedWork work;
   {
-    WorkPool pool({.threads = 2});
+    WorkPool pool({.short_threads = 1, .long_threads = 1});
     work = *pool.TryAdd(Piece(0, 1, [](const WorkLimit&) {}));
   }
   work = {};

@@ -5,12 +5,12 @@
 
 namespace skald::server {
 
-int64_t WorkQueue::Lane::size_of(TenantId tenant) const {
+int64_t WorkQueue::Line::size_of(TenantId tenant) const {
   const auto share = shares.find(tenant);
   return share == shares.end() ? 0 : static_cast<int64_t>(share->second.pieces.size());
 }
 
-void WorkQueue::Lane::Push(Ticket ticket, WorkPiece piece) {
+void WorkQueue::Line::Push(Ticket ticket, WorkPiece piece) {
   Share& share = shares[piece.tenant];
   const int64_t place = share.given + piece.cost_bytes;
   share.pieces.emplace(std::pair(place, ticket), std::move(piece));
@@ -18,7 +18,7 @@ void WorkQueue::Lane::Push(Ticket ticket, WorkPiece piece) {
 }
 
 // A share without work is forgotten: who comes back has saved nothing, and owes nothing.
-std::optional<WorkPiece> WorkQueue::Lane::TakeOut(
+std::optional<WorkPiece> WorkQueue::Line::TakeOut(
     std::map<TenantId, Share>::iterator share,
     std::map<std::pair<int64_t, Ticket>, WorkPiece>::iterator at) {
   WorkPiece piece = std::move(at->second);
@@ -28,7 +28,7 @@ std::optional<WorkPiece> WorkQueue::Lane::TakeOut(
   return piece;
 }
 
-std::optional<WorkPiece> WorkQueue::Lane::Pop() {
+std::optional<WorkPiece> WorkQueue::Line::Pop() {
   if (shares.empty()) return std::nullopt;
   for (;;) {
     auto share = shares.lower_bound(turn);
@@ -47,7 +47,7 @@ std::optional<WorkPiece> WorkQueue::Lane::Pop() {
   }
 }
 
-std::optional<WorkPiece> WorkQueue::Lane::Remove(Ticket ticket) {
+std::optional<WorkPiece> WorkQueue::Line::Remove(Ticket ticket) {
   for (auto share = shares.begin(); share != shares.end(); ++share) {
     auto& pieces = share->second.pieces;
     const auto found = std::find_if(pieces.begin(), pieces.end(), [&](const auto& entry) {
@@ -60,16 +60,13 @@ std::optional<WorkPiece> WorkQueue::Lane::Remove(Ticket ticket) {
 
 WorkQueue::Ticket WorkQueue::Push(WorkPiece piece) {
   const Ticket ticket = next_ticket_++;
-  Lane& lane = piece.cost_bytes <= kShortBytes ? short_ : long_;
-  lane.Push(ticket, std::move(piece));
+  Line& line = piece.cost_bytes <= kShortBytes ? short_ : long_;
+  line.Push(ticket, std::move(piece));
   return ticket;
 }
 
-std::optional<WorkPiece> WorkQueue::Pop(Lanes lanes) {
-  if (lanes == Lanes::kAll) {
-    if (auto piece = long_.Pop()) return piece;
-  }
-  return short_.Pop();
+std::optional<WorkPiece> WorkQueue::Pop(Lane lane) {
+  return lane == Lane::kShort ? short_.Pop() : long_.Pop();
 }
 
 std::optional<WorkPiece> WorkQueue::Remove(Ticket ticket) {

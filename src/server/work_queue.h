@@ -1,10 +1,10 @@
 /// WorkQueue: which piece of work is next, so that nobody's work waits for all of somebody else's.
 ///
-/// Work is measured by its cost in bytes. Short and long pieces wait in lanes of their own: a
-/// thread that takes short ones only is never behind a long one. In a lane tenants take turns by
-/// deficit round robin (Shreedhar, Varghese 1995): each turn is worth kQuantum bytes, what a tenant
-/// does not use it keeps while it has work, so every tenant with work gets the same share of bytes
-/// whatever its pieces' number and size. Of one tenant the piece is next for which (bytes the
+/// Work is measured by its cost in bytes. Short and long pieces wait in lanes of their own, which
+/// threads of their own serve: no short one is ever behind a long one. In a lane tenants take turns
+/// by deficit round robin (Shreedhar, Varghese 1995): each turn is worth kQuantum bytes, what a
+/// tenant does not use it keeps while it has work, so every tenant with work gets the same share of
+/// bytes whatever its pieces' number and size. Of one tenant the piece is next for which (bytes the
 /// tenant had been given when it came) + (its cost) is least: a piece is overtaken by later ones of
 /// the same tenant for at most as many bytes as it costs itself.
 ///
@@ -37,7 +37,7 @@ struct WorkPiece {
 class WorkQueue {
  public:
   using Ticket = uint64_t;
-  enum class Lanes : uint8_t { kShort, kAll };
+  enum class Lane : uint8_t { kShort, kLong };
 
   /// Pieces up to this cost are short: some 10 ms.
   static constexpr int64_t kShortBytes = int64_t{64} << 10;
@@ -50,8 +50,8 @@ class WorkQueue {
   bool HasRoom(TenantId tenant) const { return size_of(tenant) < most_ - size(); }
   /// Whether or not there is room.
   Ticket Push(WorkPiece piece);
-  /// The next piece, if there is one. From all lanes: a long one before the short.
-  std::optional<WorkPiece> Pop(Lanes lanes);
+  /// The next piece of a lane, if there is one.
+  std::optional<WorkPiece> Pop(Lane lane);
   /// Takes a piece out; nothing if it was popped.
   std::optional<WorkPiece> Remove(Ticket ticket);
 
@@ -59,14 +59,15 @@ class WorkQueue {
   int64_t size_of(TenantId tenant) const { return short_.size_of(tenant) + long_.size_of(tenant); }
 
  private:
-  /// Of a tenant in a lane.
+  /// Of a tenant in a line.
   struct Share {
     // By (given when it came + cost, ticket).
     std::map<std::pair<int64_t, Ticket>, WorkPiece> pieces;
     int64_t given = 0;  // bytes
     int64_t deficit = 0;
   };
-  struct Lane {
+  // What waits in a lane.
+  struct Line {
     std::map<TenantId, Share> shares;  // those with work
     TenantId turn = kEveryone;         // who is served, or the next behind it
     int64_t size = 0;
@@ -81,8 +82,8 @@ class WorkQueue {
 
   int64_t most_;
   Ticket next_ticket_ = 0;
-  Lane short_;
-  Lane long_;
+  Line short_;
+  Line long_;
 };
 
 }  // namespace skald::server

@@ -8,17 +8,17 @@ namespace skald::server {
 namespace {
 
 constexpr int64_t kMega = int64_t{1} << 20;
-using Lanes = WorkQueue::Lanes;
+using Lane = WorkQueue::Lane;
 
 WorkQueue::Ticket Push(WorkQueue& queue, TenantId tenant, int64_t cost) {
   return queue.Push({.tenant = tenant, .cost_bytes = cost, .run = nullptr});
 }
 
 // "1:100 2:50": tenant and cost of the next `count` pieces.
-std::string Next(WorkQueue& queue, int count, Lanes lanes = Lanes::kAll) {
+std::string Next(WorkQueue& queue, int count, Lane lane = Lane::kShort) {
   std::string order;
   for (int i = 0; i < count; ++i) {
-    const auto piece = queue.Pop(lanes);
+    const auto piece = queue.Pop(lane);
     if (!piece) return order + "-";
     order += std::to_string(piece->tenant) + ":" + std::to_string(piece->cost_bytes) + " ";
   }
@@ -45,21 +45,21 @@ TEST(WorkQueue, ServesPiecesOfOneCostInTheirOrder) {
   EXPECT_EQ(Next(queue, 5), "0:100 0:100 0:100 0:100 -");
 }
 
-TEST(WorkQueue, KeepsAThreadForShortPieces) {
+TEST(WorkQueue, KeepsShortPiecesFromLongOnes) {
   WorkQueue queue(10);
   Push(queue, 0, 8 * kMega);
-  EXPECT_EQ(Next(queue, 1, Lanes::kShort), "-");
+  EXPECT_EQ(Next(queue, 1, Lane::kShort), "-");
   Push(queue, 0, WorkQueue::kShortBytes);
   Push(queue, 0, WorkQueue::kShortBytes + 1);
-  EXPECT_EQ(Next(queue, 2, Lanes::kShort), "0:65536 -");
-  EXPECT_EQ(Next(queue, 3, Lanes::kAll), "0:65537 0:8388608 -");
+  EXPECT_EQ(Next(queue, 2, Lane::kShort), "0:65536 -");
+  EXPECT_EQ(Next(queue, 3, Lane::kLong), "0:65537 0:8388608 -");
 }
 
 TEST(WorkQueue, IsNotHeldUpByTheSixLongPiecesOfAnother) {
   WorkQueue queue(100);
   for (int i = 0; i < 6; ++i) Push(queue, 1, 8 * kMega);
   Push(queue, 2, kMega);
-  const std::string order = Next(queue, 7);
+  const std::string order = Next(queue, 7, Lane::kLong);
   EXPECT_TRUE(order.starts_with("2:1048576 ")) << order;
 }
 
@@ -71,7 +71,7 @@ TEST(WorkQueue, GivesTenantsTheSameBytes) {
   for (int i = 0; i < 40; ++i) Push(queue, 3, kMega);
   std::array<int64_t, 4> given{};
   while (queue.size_of(1) > 0 && queue.size_of(2) > 0 && queue.size_of(3) > 0) {
-    const auto piece = queue.Pop(Lanes::kAll);
+    const auto piece = queue.Pop(Lane::kLong);
     given[static_cast<size_t>(piece->tenant)] += piece->cost_bytes;
     // Deficit round robin: apart by at most a piece and a quantum, each way.
     for (const size_t a : {1U, 2U, 3U}) {
@@ -88,7 +88,7 @@ TEST(WorkQueue, OvertakesALongPieceForItsOwnCostAtMost) {
   int64_t overtaken = 0;
   for (int i = 0; i < 1000; ++i) {
     Push(queue, 1, 100 << 10);
-    const int64_t cost = queue.Pop(Lanes::kAll)->cost_bytes;
+    const int64_t cost = queue.Pop(Lane::kLong)->cost_bytes;
     if (cost == 2 * kMega) break;
     overtaken += cost;
   }
@@ -111,11 +111,11 @@ TEST(WorkQueue, ForgetsATenantWithoutWork) {
   WorkQueue queue(100);
   for (TenantId tenant = 0; tenant < 20; ++tenant) Push(queue, tenant, kMega);
   EXPECT_EQ(queue.size(), 20);
-  Next(queue, 20);
+  Next(queue, 20, Lane::kLong);
   // A newcomer owes nothing for what its namesake had.
   Push(queue, 1, kMega);
   Push(queue, 1, 2 * kMega);
-  EXPECT_EQ(Next(queue, 3), "1:1048576 1:2097152 -");
+  EXPECT_EQ(Next(queue, 3, Lane::kLong), "1:1048576 1:2097152 -");
 }
 
 }  // namespace
