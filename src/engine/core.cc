@@ -1,6 +1,7 @@
 #include "engine/core.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -8,6 +9,10 @@
 
 namespace skald::engine {
 namespace {
+
+// So many that have ended are taken out one by one: each moves what stands behind it, but looks at
+// a few of the others only.
+constexpr size_t kFewFinished = 64;
 
 void InsertInOrder(Sequence* sequence, std::vector<Sequence*>* list) {
   const auto before = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
@@ -53,20 +58,32 @@ void Core::Submit(Arrival arrival) {
   auto state =
       MakeState(std::move(arrival), chooser_.end_tokens(), &cache_.pool(), limits_.context);
   state->tenant = tenants_.Enter(state->request);
+  if (std::isfinite(state->deadline_seconds)) {
+    deadlines_.emplace(state->deadline_seconds, state->id);
+  }
   Sequence* lead = state->sequences.front().get();
   lead->last_turn = turn_;
   requests_.push_back(std::move(state));
-  InsertInOrder(lead, &waiting_);
+  waiting_.Insert(lead);
   ++stats_.submitted;
   EmitNote(*lead, EventKind::kQueued, 0, lead->length());
 }
 
+// Ids are given in the order of Submit.
+Core::Requests::const_iterator Core::PlaceOf(RequestId id) const {
+  return std::lower_bound(requests_.begin(), requests_.end(), id,
+                          [](const auto& state, RequestId wanted) { return state->id < wanted; });
+}
+
+RequestState* Core::Find(RequestId id) const {
+  const auto found = PlaceOf(id);
+  return found != requests_.end() && (*found)->id == id ? found->get() : nullptr;
+}
+
 void Core::Cancel(RequestId id) {
-  for (const auto& state : requests_) {
-    if (state->id != id) continue;
-    FinishRequest(state.get(), FinishReason::kCancelled, Ok());
-    break;
-  }
+  RequestState* state = Find(id);
+  if (state == nullptr) return;
+  FinishRequest(state, FinishReason::kCancelled, Ok());
   RemoveFinished();
 }
 
@@ -112,13 +129,24 @@ bool Core::FinishStep() {
 // with what the beams had found.
 void Core::EndOverdue() {
   const double now = clock_.Seconds();
-  for (const auto& state : requests_) {
-    if (state->beams && state->beams->over) TellBeams(state.get());
+  ending_.clear();
+  std::swap(watched_, ending_);  // what is said here may add to it
+  for (const auto& [seconds, id] : deadlines_) {
+    if (seconds > now) break;
+    ending_.push_back(id);
+  }
+  std::sort(ending_.begin(), ending_.end());
+  ending_.erase(std::unique(ending_.begin(), ending_.end()), ending_.end());
+  for (const RequestId id : ending_) {
+    RequestState* state = Find(id);
+    if (state->beams && state->beams->over) TellBeams(state);
     if (state->unfinished == 0) continue;
     if (state->gone) {
-      FinishRequest(state.get(), FinishReason::kCancelled, Ok());
+      FinishRequest(state, FinishReason::kCancelled, Ok());
     } else if (now >= state->deadline_seconds) {
-      FinishRequest(state.get(), FinishReason::kDeadline, Ok());
+      FinishRequest(state, FinishReason::kDeadline, Ok());
+    } else {
+      watched_.push_back(id);
     }
   }
   RemoveFinished();
@@ -127,8 +155,9 @@ void Core::EndOverdue() {
 // While others wait, a sequence whose reader is slow gives its place and pages up: what it has
 // computed stays cached as long as nobody needs the pages more.
 void Core::Park() {
-  const bool wanted = std::any_of(waiting_.begin(), waiting_.end(), [](const Sequence* waiting) {
-    return !waiting->request->paused();
+  const auto& waiting = waiting_.sequences();
+  const bool wanted = std::any_of(waiting.begin(), waiting.end(), [](const Sequence* sequence) {
+    return !sequence->request->paused();
   });
   if (!wanted) return;
   for (size_t i = running_.size(); i > 0; --i) {
@@ -163,7 +192,7 @@ void Core::Admit() {
     }
     RequestState& request = *sequence->request;
     const bool resumes = sequence->phase() == Phase::kPreempted;
-    EraseFrom(sequence, &waiting_);
+    waiting_.Erase(sequence);
     sequence->MoveTo(Phase::kPrefill);
     InsertInOrder(sequence, &running_);
     if (request.beams) AdmitOtherBeams(*sequence);
@@ -185,23 +214,29 @@ void Core::Admit() {
 // earlier. Of all that wait it would be too many: a tenant with a thousand of them would go before
 // all others once sixty-four of theirs had passed.
 void Core::CountOvertaken(const RequestState& admitted) {
-  bool reorder = false;
-  for (const auto& tenant : tenants_.all()) tenant->seen = false;
-  for (const auto& state : requests_) {
-    if (state->id >= admitted.id) break;
-    if (!state->waits() || state->paused() || state->tenant->seen) continue;
-    state->tenant->seen = true;
+  oldest_.clear();
+  waiting_.OldestBefore(admitted.id, &oldest_);
+  for (RequestState* state : oldest_) {
     // Its own tenant keeps it from running.
     if (!MayRunOneMore(*state)) continue;
-    if (++state->overtaken != limits_.max_overtaken) continue;
-    state->due = true;
-    state->priority = std::numeric_limits<int32_t>::max();
-    reorder = true;
+    if (++state->overtaken == limits_.max_overtaken) MakeDue(state);
   }
-  if (!reorder) return;
-  const auto before = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
-  std::sort(running_.begin(), running_.end(), before);
-  std::sort(waiting_.begin(), waiting_.end(), before);
+}
+
+void Core::MakeDue(RequestState* state) {
+  const auto waits = [](const Sequence& sequence) {
+    return !sequence.running() && sequence.phase() != Phase::kFinished;
+  };
+  for (const auto& sequence : state->sequences) {
+    if (waits(*sequence)) waiting_.Erase(sequence.get());
+  }
+  state->due = true;
+  state->priority = std::numeric_limits<int32_t>::max();
+  for (const auto& sequence : state->sequences) {
+    if (waits(*sequence)) waiting_.Insert(sequence.get());
+  }
+  std::sort(running_.begin(), running_.end(),
+            [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); });
 }
 
 // True if the bound of its tenant allows `request` to run beside those of it that do.
@@ -220,7 +255,7 @@ void Core::InsertRunning(Sequence* sequence) { InsertInOrder(sequence, &running_
 void Core::AdmitOtherBeams(const Sequence& lead) {
   for (Sequence* beam : lead.request->beams->live) {
     if (beam == &lead) continue;
-    EraseFrom(beam, &waiting_);
+    waiting_.Erase(beam);
     beam->MoveTo(Phase::kPrefill);
     InsertInOrder(beam, &running_);
   }
@@ -236,7 +271,7 @@ void Core::PreemptOne(Sequence* sequence) {
   cache_.Release(sequence);
   sequence->MoveTo(Phase::kPreempted);
   sequence->last_turn = turn_;
-  InsertInOrder(sequence, &waiting_);
+  waiting_.Insert(sequence);
   ++stats_.preemptions;
   EmitNote(*sequence, EventKind::kPreempted, 0, sequence->length());
 }
@@ -254,6 +289,7 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   // Behind these: sequences never forked, texts never told.
   int32_t last = count - (state->beams ? state->unfinished : state->unforked());
   state->unfinished = 0;
+  finished_.push_back(state->id);
   for (const auto& sequence : state->sequences) {
     if (sequence->phase() == Phase::kFinished) continue;
     Retire(sequence.get());
@@ -280,18 +316,31 @@ void Core::CountTimes(const RequestState& ended, FinishReason reason) {
 
 // Takes a sequence from its list and its pages from it.
 void Core::Retire(Sequence* sequence) {
-  EraseFrom(sequence, sequence->running() ? &running_ : &waiting_);
+  if (sequence->running()) {
+    EraseFrom(sequence, &running_);
+  } else {
+    waiting_.Erase(sequence);
+  }
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Release(sequence);
   sequence->MoveTo(Phase::kFinished);
 }
 
 void Core::RemoveFinished() {
-  std::erase_if(requests_, [this](const auto& state) {
-    if (state->unfinished > 0) return false;
-    tenants_.Leave(state->tenant);
-    return true;
-  });
+  if (finished_.empty()) return;
+  for (const RequestId id : finished_) {
+    const RequestState& state = *Find(id);
+    deadlines_.erase({state.deadline_seconds, id});
+    tenants_.Leave(state.tenant);
+  }
+  const auto is_over = [](const auto& state) { return state->unfinished == 0; };
+  std::erase_if(watched_, [&](RequestId id) { return Find(id)->unfinished == 0; });
+  if (finished_.size() > kFewFinished) {
+    std::erase_if(requests_, is_over);
+  } else {
+    for (const RequestId id : finished_) requests_.erase(PlaceOf(id));
+  }
+  finished_.clear();
 }
 
 void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score) {
@@ -304,7 +353,10 @@ Listening Core::Emit(RequestState* state, Event* event) {
   event->request = state->id;
   event->seconds = clock_.Seconds();
   const Listening answer = state->sink->Push(*event);
-  if (answer == Listening::kGone) state->gone = true;
+  if (answer == Listening::kGone) {
+    state->gone = true;
+    watched_.push_back(state->id);
+  }
   return answer;
 }
 
@@ -324,6 +376,18 @@ void Core::Progress(std::vector<RequestProgress>* progress) const {
   for (size_t i = 0; i < requests_.size(); ++i) (*progress)[i] = ProgressOf(*requests_[i]);
 }
 
+void Core::ProgressOfStep(std::vector<RequestProgress>* progress) const {
+  const auto update = [&](const Sequence* sequence) {
+    const RequestState& state = *sequence->request;
+    const auto found =
+        std::lower_bound(progress->begin(), progress->end(), state.id,
+                         [](const RequestProgress& each, RequestId id) { return each.id < id; });
+    if (found != progress->end() && found->id == state.id) *found = ProgressOf(state);
+  };
+  for (const Sequence* sequence : running_) update(sequence);
+  for (const Sequence* sequence : displaced_) update(sequence);
+}
+
 EngineStats Core::Stats() const {
   EngineStats stats = stats_;
   stats.pages_evicted = cache_.evicted_count();
@@ -335,11 +399,11 @@ void Core::LookAtState(EngineStats* stats) const {
   const kv::PagePool& pool = cache_.pool();
   stats->running = static_cast<int64_t>(running_.size());
   stats->waiting = static_cast<int64_t>(waiting_.size());
-  const auto runs = [](const auto& request) {
-    return std::any_of(request->sequences.begin(), request->sequences.end(),
-                       [](const auto& sequence) { return sequence->running(); });
-  };
-  stats->requests_running = std::count_if(requests_.begin(), requests_.end(), runs);
+  stats->requests_running = 0;
+  for (size_t i = 0; i < running_.size(); ++i) {
+    // The sequences of a request stand together.
+    stats->requests_running += int64_t{i == 0 || running_[i]->request != running_[i - 1]->request};
+  }
   stats->requests_waiting = static_cast<int64_t>(requests_.size()) - stats->requests_running;
   stats->pages_total = pool.total_count();
   stats->pages_free = pool.free_count();

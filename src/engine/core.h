@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/cache_manager.h"
@@ -20,6 +22,7 @@
 #include "engine/tenants.h"
 #include "engine/token_budget.h"
 #include "engine/token_chooser.h"
+#include "engine/waiting_queue.h"
 #include "skald/engine_stats.h"
 
 namespace skald::engine {
@@ -80,11 +83,14 @@ class Core {
   void LookAtState(EngineStats* stats) const;
   /// Overwrites `*progress`, whose memory is used again.
   void Progress(std::vector<RequestProgress>* progress) const;
+  /// Of these, the requests that run, or lost their pages in this step.
+  void ProgressOfStep(std::vector<RequestProgress>* progress) const;
 
   /// For the invariants of the simulation.
-  const std::vector<std::unique_ptr<RequestState>>& requests() const { return requests_; }
+  using Requests = std::vector<std::unique_ptr<RequestState>>;
+  const Requests& requests() const { return requests_; }
   const std::vector<Sequence*>& running() const { return running_; }
-  const std::vector<Sequence*>& waiting() const { return waiting_; }
+  const std::vector<Sequence*>& waiting() const { return waiting_.sequences(); }
   const SchedulerState& scheduler_state() const { return state_; }
   /// Of its waiting ones, the sequences; some may be gone by now.
   const std::vector<Sequence*>& candidates() const { return candidates_; }
@@ -92,12 +98,6 @@ class Core {
   const Budget& budget() const { return budget_; }
 
  private:
-  // A waiting sequence that a plan may look at.
-  struct Candidate {
-    Sequence* sequence;
-    int64_t round;  // of those of its tenant, this one goes so many-th
-  };
-
   // The rows of one sequence in the step being done.
   struct StepRows {
     Sequence* sequence;
@@ -107,11 +107,14 @@ class Core {
   };
 
   // core.cc: the life of requests.
+  Requests::const_iterator PlaceOf(RequestId id) const;
+  RequestState* Find(RequestId id) const;
   void EndOverdue();
   void Park();
   void Displace();
   void Admit();
   void CountOvertaken(const RequestState& admitted);
+  void MakeDue(RequestState* state);
   bool MayRunOneMore(const RequestState& request) const;
   void InsertRunning(Sequence* sequence);
   void AdmitOtherBeams(const Sequence& lead);
@@ -131,8 +134,7 @@ class Core {
   void LookAtRunning();
   void LookAtWaiting();
   void LookAtSharing();
-  void PickCandidates();
-  void KeepTheFirstOfEachTenant();
+  FreePlaces PlacesNow() const;
   bool WaitsForPrefix(const Sequence& sequence);
   void ChargeTenants();
   RunningView ViewOf(const Sequence& sequence) const;
@@ -179,10 +181,15 @@ class Core {
   TokenBudget token_budget_;
   DraftLength draft_length_;
 
-  Tenants tenants_;                                      // of the requests
-  std::vector<std::unique_ptr<RequestState>> requests_;  // not over
-  std::vector<Sequence*> running_;                       // with pages, in the order of GoesBefore
-  std::vector<Sequence*> waiting_;                       // without, in the same order
+  Tenants tenants_;                 // of the requests
+  Requests requests_;               // not over, by id
+  std::vector<Sequence*> running_;  // with pages, in the order of GoesBefore
+  WaitingQueue waiting_;            // without
+  // Requests that EndOverdue must look at, by id, so that a step costs no more because many wait.
+  std::set<std::pair<double, RequestId>> deadlines_;  // of all requests that have one
+  std::vector<RequestId> watched_;   // nobody listens, or the found texts of beams are to be told
+  std::vector<RequestId> ending_;    // of these, for EndOverdue
+  std::vector<RequestId> finished_;  // for RemoveFinished
 
   double step_began_seconds_ = 0;
   int64_t turn_ = 0;  // steps that had rows for prompts
@@ -191,7 +198,7 @@ class Core {
   Budget budget_;
   SchedulerState state_;
   std::vector<Sequence*> candidates_;  // of state_.waiting
-  std::vector<Candidate> queue_;       // for PickCandidates
+  std::vector<RequestState*> oldest_;  // for CountOvertaken
   StepPlan plan_;
   std::vector<StepRows> step_;
   std::vector<StepRows> pooled_step_;  // of these, for PutPooledLast

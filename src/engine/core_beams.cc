@@ -24,8 +24,11 @@ bool IsReady(const Sequence* beam) { return beam->running() && beam->remaining()
 // Beams that lack pages, in their order, take what is cached by now: all that those before them
 // have computed. The first that finds too little computes the rest before others look.
 void Core::ResumeBeams() {
-  for (const auto& state : requests_) {
-    if (!state->beams) continue;
+  const RequestState* last = nullptr;
+  for (const Sequence* running : running_) {
+    // The sequences of a request stand together.
+    const RequestState* state = running->request;
+    if (!state->beams || std::exchange(last, state) == state) continue;
     for (Sequence* beam : state->beams->live) {
       if (IsReady(beam)) continue;
       // One that has nothing yet gets a pin even where nothing is cached.
@@ -90,6 +93,7 @@ void Core::ExtendBeams(RequestState* state) {
     for (Sequence* beam : beams.live) Retire(beam);
     beams.live.clear();
     beams.over = true;
+    watched_.push_back(state->id);
     return TellBeams(state);
   }
   GrowBeams(state);

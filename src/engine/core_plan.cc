@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "engine/core.h"
 #include "kernels/attention/attention.h"
@@ -22,12 +21,6 @@ int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
 bool IsWorthWaiting(const Sequence& sequence, int64_t cached, int64_t common) {
   return std::min(common, sequence.request->ReusableTokens(sequence.length())) >=
          cached + kLeastShared;
-}
-
-// Running sequences that a waiting one will become.
-int32_t PlacesOf(const Sequence& waiting) {
-  const RequestState& state = *waiting.request;
-  return state.beams ? state.request.width() : 1 + state.unforked();
 }
 
 }  // namespace
@@ -122,56 +115,15 @@ void Core::LookAtRunning() {
   }
 }
 
-// The waiting ones that could be admitted: there is a place for them, or one to be taken. Those
-// that are overtaken too often are always looked at, for nobody goes before them.
-void Core::PickCandidates() {
-  candidates_.clear();
-  queue_.clear();
-  int64_t places = limits_.max_running;
-  int32_t least_priority = std::numeric_limits<int32_t>::max();
+FreePlaces Core::PlacesNow() const {
+  FreePlaces places = {.count = limits_.max_running};
   for (const RunningView& running : state_.running) {
-    places -= 1 + running.unforked;
-    if (running.displaceable) least_priority = std::min(least_priority, running.priority);
+    places.count -= 1 + running.unforked;
+    if (running.displaceable) {
+      places.least_priority = std::min(places.least_priority, running.priority);
+    }
   }
-  for (Sequence* sequence : waiting_) {
-    const RequestState& request = *sequence->request;
-    // The beams of a search come back with the first of them.
-    if (request.beams && sequence != request.lead()) continue;
-    const bool displaces = request.request.priority > least_priority;
-    if (!displaces && !request.due && PlacesOf(*sequence) > places) continue;
-    if (!request.paused()) queue_.push_back({.sequence = sequence, .round = 0});
-  }
-  if (static_cast<int64_t>(queue_.size()) > kMaxWaitingViews) KeepTheFirstOfEachTenant();
-  for (const Candidate& each : queue_) candidates_.push_back(each.sequence);
-}
-
-// Each tenant shows its first, then each its second, and so on: however many wait, those of another
-// tenant are seen. What is cached of them is not known yet; so the shortest is the shortest text.
-void Core::KeepTheFirstOfEachTenant() {
-  const auto rank = [](const Candidate& each) {
-    const RequestState& request = *each.sequence->request;
-    return std::tuple(request.tenant->index, !request.due, -int64_t{request.priority},
-                      each.sequence->length(), request.id, each.sequence->index);
-  };
-  std::sort(queue_.begin(), queue_.end(),
-            [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
-  for (size_t i = 1; i < queue_.size(); ++i) {
-    const bool same =
-        queue_[i].sequence->request->tenant == queue_[i - 1].sequence->request->tenant;
-    queue_[i].round = same ? queue_[i - 1].round + 1 : 0;
-  }
-  const auto key = [](const Candidate& each) {
-    const RequestState& request = *each.sequence->request;
-    return std::tuple(!request.due, each.round, request.tenant->view.used, request.id,
-                      each.sequence->index);
-  };
-  const auto last = queue_.begin() + kMaxWaitingViews;
-  std::partial_sort(queue_.begin(), last, queue_.end(),
-                    [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
-  queue_.erase(last, queue_.end());
-  std::sort(queue_.begin(), queue_.end(), [](const Candidate& a, const Candidate& b) {
-    return GoesBefore(*a.sequence, *b.sequence);
-  });
+  return places;
 }
 
 // Candidates are matched with what is cached at once, which also keeps it from being evicted until
@@ -179,7 +131,7 @@ void Core::KeepTheFirstOfEachTenant() {
 void Core::LookAtWaiting() {
   state_.waiting.clear();
   state_.available_pages = cache_.available_pages();
-  PickCandidates();
+  waiting_.Pick(PlacesNow(), &candidates_);
   for (Sequence* sequence : candidates_) {
     const RequestState& request = *sequence->request;
     WaitingView view = {.length = sequence->length(),

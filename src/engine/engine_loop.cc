@@ -16,6 +16,8 @@ constexpr std::chrono::milliseconds kPoll(5);
 // How old the list of requests may be while steps go on: a person looks at it, and a step of a
 // small model takes less time than to write a thousand lines of it.
 constexpr double kRequestsSeconds = 0.02;
+// And for each of them, of which the look itself takes some tenth of a microsecond.
+constexpr double kSecondsOfRequest = 2e-5;
 
 }  // namespace
 
@@ -94,7 +96,8 @@ bool EngineLoop::HasNews() const {
 void EngineLoop::LookAtCore() {
   stats_ = core_.Stats();
   const double now = clock_.Seconds();
-  if (!core_.idle() && now - requests_seconds_ < kRequestsSeconds) return;
+  const double age = kRequestsSeconds + kSecondsOfRequest * static_cast<double>(requests_.size());
+  if (!core_.idle() && now - requests_seconds_ < age) return;
   requests_seconds_ = now;
   core_.Progress(&requests_);
 }
@@ -105,8 +108,7 @@ void EngineLoop::LookAtStep() {
   core_.LookAtState(&stats_);
   const StepPlan& plan = core_.plan();
   if (plan.admitted.empty() && plan.displaced.empty()) return;
-  requests_seconds_ = clock_.Seconds();
-  core_.Progress(&requests_);
+  core_.ProgressOfStep(&requests_);
 }
 
 // Waits until there is something to do and takes what clients asked. False: the end.

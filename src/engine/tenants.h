@@ -21,7 +21,6 @@ struct Tenant {
   TenantView view = {};
   int64_t requests = 0;
   int32_t index = 0;  ///< in Tenants::View
-  bool seen = false;  ///< by Core::CountOvertaken
 };
 
 class Tenants {

@@ -3,7 +3,9 @@
 #include "engine/engine_loop.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -189,6 +191,47 @@ TEST(Core, ATenantIsChargedForGuessesThatWereMade) {
     EXPECT_EQ(parts.core.requests()[0]->tenant->view.used / engine::kTenantScale,
               20 + 10 * static_cast<int64_t>(1 + guesses));
   }
+}
+
+// Says nothing to anybody, and keeps nothing.
+class DeafSink : public EventSink {
+ public:
+  Listening Push(const Event&) override { return Listening::kGoOn; }
+  bool HasRoom(int64_t) const override { return true; }
+};
+
+// Processor time of this thread: a busy machine changes it little.
+double CpuSeconds() {
+  timespec now = {};
+  CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The least time of some steps beside so many that wait.
+double SecondsOfSteps(int64_t waiting) {
+  Parts<FakeNetwork> parts;
+  const auto sink = std::make_shared<DeafSink>();
+  for (int64_t i = 0; i < waiting; ++i) {
+    Request request = Ask(1 + i % 7);
+    request.stop.max_tokens = 4;
+    request.tenant = i % 3;
+    request.deadline_seconds = 1e6;
+    parts.core.Submit(
+        {.id = RequestId{static_cast<uint64_t>(i)}, .request = std::move(request), .sink = sink});
+  }
+  double least = 1e9;
+  for (int round = 0; round < 10; ++round) {
+    const double before = CpuSeconds();
+    for (int step = 0; step < 5; ++step) parts.core.Step();
+    least = std::min(least, CpuSeconds() - before);
+  }
+  EXPECT_GT(parts.core.waiting_count(), waiting / 2);
+  return least;
+}
+
+// Each step looked at all of them, several times: it took a hundred times as long.
+TEST(Core, ManyThatWaitDoNotMakeStepsSlow) {
+  EXPECT_LE(SecondsOfSteps(20000), 15 * SecondsOfSteps(200));
 }
 
 }  // namespace
