@@ -23,6 +23,7 @@
 
 #include "skald/ids.h"
 #include "skald/status.h"
+#include "skald/stop_check.h"
 #include "skald/tokenizer.h"
 
 namespace skald {
@@ -60,10 +61,11 @@ class ChatTemplate {
   /// Errors, with the line of the template: kInvalidArgument if the template refuses the
   /// conversation by raise_exception (the message is the template's) or the values do not suit it;
   /// kResourceExhausted if it takes more steps, memory, output or depth than allowed
-  /// (src/chat/limits.h). Deterministic: the same variables give the same result or error.
+  /// (src/chat/limits.h); kCancelled if `stop` said so, which is asked every 2048 steps.
+  /// Deterministic but for that: the same variables give the same result or error.
   /// Cost: 1 ms for a conversation of 100 messages.
   Result<RenderedPrompt> Render(const boost::json::object& variables,
-                                std::chrono::local_seconds now) const;
+                                std::chrono::local_seconds now, StopCheck stop = {}) const;
 
   /// Whether the source reads a variable of this name anywhere: "tools", "enable_thinking". What a
   /// template does not read, it ignores.
@@ -106,6 +108,6 @@ struct ChatPrompt {
 /// itself. Errors: those of Render and Tokenizer::Encode.
 Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tokenizer,
                                   const boost::json::object& variables,
-                                  std::chrono::local_seconds now);
+                                  std::chrono::local_seconds now, StopCheck stop = {});
 
 }  // namespace skald

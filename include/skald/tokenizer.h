@@ -19,6 +19,7 @@
 
 #include "skald/ids.h"
 #include "skald/status.h"
+#include "skald/stop_check.h"
 
 namespace skald {
 
@@ -42,6 +43,7 @@ enum class BoundaryTokens : uint8_t {
 struct EncodeOptions {
   SpecialTokens special = SpecialTokens::kAsText;
   BoundaryTokens boundary = BoundaryTokens::kAsModel;
+  StopCheck stop = {};
 };
 
 /// Bytes `begin` to `end` (not included) of a text.
@@ -99,7 +101,7 @@ class Tokenizer {
   /// the text has no user-defined or parsed control token inside (each is followed by one more
   /// space) and no U+2581 (it comes back as a space). Errors: kInvalidArgument if the vocabulary
   /// has no token for a byte of the text and no unknown token either, or if the text is longer than
-  /// kMaxTextBytes.
+  /// kMaxTextBytes; kCancelled if options.stop said so.
   Result<std::vector<TokenId>> Encode(std::string_view text,
                                       const EncodeOptions& options = {}) const;
 
@@ -110,7 +112,7 @@ class Tokenizer {
   /// all is kAsText. Errors as Encode.
   Result<std::vector<TokenId>> EncodeMixed(std::string_view text,
                                            std::span<const TextRange> control_ranges,
-                                           BoundaryTokens boundary) const;
+                                           BoundaryTokens boundary, StopCheck stop = {}) const;
 
   /// Longest text Encode takes: positions are 32-bit numbers inside, and no context is this long.
   static constexpr int64_t kMaxTextBytes = int64_t{1} << 30;

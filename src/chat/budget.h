@@ -10,28 +10,35 @@
 
 #include "chat/limits.h"
 #include "skald/status.h"
+#include "skald/stop_check.h"
 
 namespace skald::chat {
 
 /// Counts steps and bytes. Once a limit is passed it stays passed, and nothing is spent or held any
-/// more: whoever works in a loop ends it, and the evaluator ends the rendering at its next look.
-/// Who handles something of length n spends steps in proportion to n, before or while it works;
-/// who keeps something holds its bytes (cost_test.cc compares both with what is measured).
+/// more: whoever works in a loop ends it, and the evaluator ends the rendering at its next look. So
+/// it does when the caller wants it to stop. Who handles something of length n spends steps in
+/// proportion to n, before or while it works; who keeps something holds its bytes (cost_test.cc
+/// compares both with what is measured).
 /// Not thread-safe; one per rendering, and it outlives every value of the rendering.
 class Budget {
  public:
-  Budget() = default;
+  /// With the limits of limits.h, unless `stop` ends it before.
+  explicit Budget(StopCheck stop = {}) : Budget(kMaxSteps, kMaxValueBytes, stop) {}
   /// With limits of its own, for tests.
-  Budget(int64_t steps, int64_t bytes)
-      : step_limit_(steps), byte_limit_(bytes), steps_left_(steps), bytes_left_(bytes) {}
+  Budget(int64_t steps, int64_t bytes, StopCheck stop = {})
+      : step_limit_(steps),
+        byte_limit_(bytes),
+        stop_(stop),
+        at_hand_(std::min(steps, kStepsPerLook)),
+        later_(steps - at_hand_),
+        bytes_left_(bytes) {}
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
   /// Uses `count` steps. False if that is more than were left.
   bool Spend(int64_t count) {
-    if (count > steps_left_) steps_left_ = -1;
-    if (steps_left_ < 0) return false;
-    steps_left_ -= count;
+    if (count > at_hand_) return SpendMore(count);
+    at_hand_ -= count;
     return true;
   }
   /// The steps of copying, comparing or searching `bytes` bytes of text.
@@ -41,11 +48,8 @@ class Budget {
 
   /// Takes memory for `bytes` bytes. False if there is not so much left.
   bool Hold(int64_t bytes) {
-    if (bytes > bytes_left_) {
-      out_of_memory_ = true;
-      steps_left_ = -1;
-    }
-    if (steps_left_ < 0) return false;
+    if (bytes > bytes_left_) End(Limit::kMemory);
+    if (exhausted()) return false;
     bytes_left_ -= bytes;
     return true;
   }
@@ -54,28 +58,46 @@ class Budget {
   /// Holds memory for `bytes` bytes of text, and spends the steps of making them.
   bool Take(int64_t bytes) { return Spend(bytes / kScannedPerStep + 1) && Hold(bytes); }
 
-  /// OK, or kResourceExhausted with the limit that was passed.
+  /// OK; kResourceExhausted with the limit that was passed; kCancelled.
   Status status() const {
     if (!exhausted()) return Ok();
-    const std::string limit = out_of_memory_ ? std::to_string(byte_limit_) + " bytes of memory"
-                                             : std::to_string(step_limit_) + " steps";
+    if (passed_ == Limit::kStopped)
+      return Status(ErrorCode::kCancelled, "the rendering was stopped before its end");
+    const std::string limit = passed_ == Limit::kMemory
+                                  ? std::to_string(byte_limit_) + " bytes of memory"
+                                  : std::to_string(step_limit_) + " steps";
     return Status(ErrorCode::kResourceExhausted,
                   "the template takes more than " + limit + " to render this");
   }
-  bool exhausted() const { return steps_left_ < 0; }
+  bool exhausted() const { return at_hand_ < 0; }
   /// Steps used so far; all of them once a limit was passed.
-  int64_t steps_used() const { return step_limit_ - std::max(steps_left_, int64_t{0}); }
+  int64_t steps_used() const { return exhausted() ? step_limit_ : step_limit_ - at_hand_ - later_; }
 
  private:
+  enum class Limit : uint8_t { kSteps, kMemory, kStopped };
+
   // What takes as long as evaluating a node.
   static constexpr size_t kScannedPerStep = 128;
   static constexpr size_t kReadPerStep = 32;
+  // A step takes 75 to 500 ns, a look at a clock as long: it is asked each 150 us to 1 ms.
+  static constexpr int64_t kStepsPerLook = 2048;
 
-  int64_t step_limit_ = kMaxSteps;
-  int64_t byte_limit_ = kMaxValueBytes;
-  int64_t steps_left_ = kMaxSteps;  // -1: a limit was passed
-  int64_t bytes_left_ = kMaxValueBytes;
-  bool out_of_memory_ = false;
+  // What is at hand is too little: there may be more.
+  bool SpendMore(int64_t count);
+  // The first reason is the one that is told. False, always.
+  bool End(Limit limit) {
+    if (!exhausted()) passed_ = limit;
+    at_hand_ = -1;
+    return false;
+  }
+
+  const int64_t step_limit_;
+  const int64_t byte_limit_;
+  const StopCheck stop_;
+  int64_t at_hand_;  // steps until it is asked whether to stop; -1: a limit was passed
+  int64_t later_;    // further steps
+  int64_t bytes_left_;
+  Limit passed_ = Limit::kSteps;
 };
 
 /// A vector of a builtin's own: each item costs a step, and their memory counts for as long as the

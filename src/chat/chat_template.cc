@@ -111,8 +111,8 @@ class Variables {
 }  // namespace
 
 Result<RenderedPrompt> ChatTemplate::Render(const boost::json::object& variables,
-                                            std::chrono::local_seconds now) const {
-  chat::Budget budget;
+                                            std::chrono::local_seconds now, StopCheck stop) const {
+  chat::Budget budget(stop);
   return chat::RenderTree(state_->tree, state_->tokens, {variables, now}, budget);
 }
 
@@ -185,8 +185,8 @@ Status AddChatVariables(const boost::json::object& extra, boost::json::object* v
 
 Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tokenizer,
                                   const boost::json::object& variables,
-                                  std::chrono::local_seconds now) {
-  ASSIGN_OR_RETURN(RenderedPrompt rendered, chat.Render(variables, now));
+                                  std::chrono::local_seconds now, StopCheck stop) {
+  ASSIGN_OR_RETURN(RenderedPrompt rendered, chat.Render(variables, now, stop));
   const std::string_view bos = tokenizer.TokenBytes(tokenizer.bos_id());
   const bool spells_bos = !bos.empty() && rendered.text.starts_with(bos) &&
                           !rendered.from_template.empty() && rendered.from_template[0].begin == 0 &&
@@ -194,7 +194,7 @@ Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tok
   // Most templates spell the BOS; what the tokenizer adds at the end has no place in a prompt.
   ASSIGN_OR_RETURN(
       std::vector<TokenId> tokens,
-      tokenizer.EncodeMixed(rendered.text, rendered.from_template, BoundaryTokens::kNone));
+      tokenizer.EncodeMixed(rendered.text, rendered.from_template, BoundaryTokens::kNone, stop));
   if (!spells_bos && tokenizer.add_bos()) tokens.insert(tokens.begin(), tokenizer.bos_id());
   return ChatPrompt{std::move(rendered.text), std::move(tokens)};
 }

@@ -365,6 +365,55 @@ TEST(CostOfTemplates, OfAHundredThousandElements) {
   CheckWithinLimits("{{ l|map('list')|map('unique')|map('list')|list|length }}", variables);
 }
 
+// What a caller sees who asks it to stop at its `at`th question; 0: never.
+struct Asked {
+  Status status;
+  int64_t questions = 0;
+  int64_t steps = 0;
+};
+
+Asked AskToStop(const std::string& source, const boost::json::object& variables, int64_t at) {
+  const Result<SyntaxTree> tree = Parse(source);
+  EXPECT_TRUE(tree.ok()) << tree.status().message();
+  Asked asked;
+  const auto should_stop = [&] { return ++asked.questions == at; };
+  Budget budget(kMaxSteps, kMaxValueBytes, StopCheck(should_stop));
+  asked.status = RenderTree(*tree, ChatTokens{}, {variables, kNow}, budget).status();
+  asked.steps = budget.steps_used();
+  return asked;
+}
+
+TEST(CostOfTemplates, AreStoppedSoonAfterTheCallerSaysSo) {
+  boost::json::array texts;
+  for (int i = 0; i < 50'000; ++i) texts.emplace_back(std::to_string(i));
+  const boost::json::object variables{{"l", texts}, {"s", std::string(1 << 18, 'a')}};
+  for (const char* source : {
+           "{% for i in range(999) %}{% for j in range(99) %}{% endfor %}{% endfor %}",
+           "{% for x in l %}{{ x }}{% endfor %}",
+           "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{% endif %}{% endmacro %}"
+           "{% for i in range(500) %}{{ m(40) }}{% endfor %}",
+           "{{ l|unique|list|length }}",
+           "{{ l|sort|join(',') }}",
+           "{{ l|tojson }}",
+           "{{ s|list|length }}",
+           "{{ s.split('a')|length }}",
+       }) {
+    const Asked never = AskToStop(source, variables, 0);
+    EXPECT_TRUE(never.status.ok()) << source << never.status.message();
+    // It may ask less often than it should where a builtin charges for much at once.
+    EXPECT_GT(never.questions, never.steps / 2048 / 8) << source << ": " << never.steps << " steps";
+    EXPECT_GT(never.questions, 4) << source;
+    for (const int64_t at : {int64_t{1}, never.questions / 2, never.questions}) {
+      const Asked stopped = AskToStop(source, variables, at);
+      EXPECT_EQ(stopped.status.code(), ErrorCode::kCancelled) << source;
+      EXPECT_EQ(stopped.questions, at) << source << ": asked again";
+    }
+  }
+  // What is passed first is what is told.
+  EXPECT_EQ(AskToStop("{{ range(99999)|list * 99999 }}", {}, 0).status.code(),
+            ErrorCode::kResourceExhausted);
+}
+
 TEST(CostOfTemplates, OfTwentyThousandVariables) {
   std::string source;
   for (int i = 0; i < 20'000; ++i) source += "{%set v" + std::to_string(i) + "=1%}";

@@ -36,7 +36,9 @@ Result<Value> Evaluator::Evaluate(const Expression& node, Scope& scope) {
   Result<Value> value = EvaluateNode(node, scope);
   if (!runtime_.budget().exhausted()) return value;
   // Whatever it says, it was cut short.
-  if (!value.ok() && value.status().code() == ErrorCode::kResourceExhausted) return value;
+  if (!value.ok() && (value.status().code() == ErrorCode::kResourceExhausted ||
+                      value.status().code() == ErrorCode::kCancelled))
+    return value;
   return At(node, runtime_.budget().status());
 }
 

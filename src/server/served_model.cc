@@ -30,6 +30,7 @@ std::optional<ApiError> CheckModelName(const ServedModel& served, const std::str
 // Why the template did not render: the conversation does not suit it, or is too much for it. The
 // words are the template's own, which belong to the model and are no secret (/props).
 ApiError TemplateRefuses(const Status& status) {
+  if (status.code() == ErrorCode::kCancelled) return TooMuchWork();
   return BadRequest("messages", "the chat template of the model: " + status.message());
 }
 
@@ -48,7 +49,7 @@ bool IsDropped(const json::value& message, std::string_view rendered) {
 }
 
 OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationRequest& request,
-                               int64_t unix_seconds) {
+                               const PrepareContext& context) {
   const Result<ChatTemplate>& chat_template = served.model.chat_template();
   if (!chat_template.ok()) {
     return BadRequest({}, "the chat template of the model cannot be read: ask for completions");
@@ -56,8 +57,9 @@ OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationReques
   json::object chat = request.chat;
   if (const Status added = AddChatVariables(request.template_variables, &chat); !added.ok())
     return BadRequest("chat_template_kwargs", "chat_template_kwargs: " + added.message());
-  const std::chrono::local_seconds now{std::chrono::seconds(unix_seconds)};
-  Result<ChatPrompt> prompt = MakeChatPrompt(*chat_template, served.model.tokenizer(), chat, now);
+  const std::chrono::local_seconds now{std::chrono::seconds(context.unix_seconds)};
+  Result<ChatPrompt> prompt = MakeChatPrompt(*chat_template, served.model.tokenizer(), chat, now,
+                                             context.limit.stop_check());
   if (!prompt.ok()) return TemplateRefuses(prompt.status());
   return *std::move(prompt);
 }
@@ -86,7 +88,9 @@ class Prompts {
     // Megabytes need not become tokens to be too many.
     const int64_t least = static_cast<int64_t>(text.size()) / served_.longest_token_bytes;
     if (least > most_) return TooLong("at least ", least);
-    Result<std::vector<TokenId>> tokens = served_.model.tokenizer().Encode(text);
+    Result<std::vector<TokenId>> tokens =
+        served_.model.tokenizer().Encode(text, {.stop = limit_.stop_check()});
+    if (!tokens.ok() && tokens.status().code() == ErrorCode::kCancelled) return TooMuchWork();
     if (!tokens.ok()) return BadRequest(field_, tokens.status().message());
     return AddTokens(*std::move(tokens));
   }
@@ -125,7 +129,7 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
   // Beside the prompt there must be room for a token.
   Prompts prompts(served, context.limit, "prompt", served.engine.context() - 1);
   if (request.kind == GenerationKind::kChat) {
-    auto rendered = RenderChat(served, request, context.unix_seconds);
+    auto rendered = RenderChat(served, request, context);
     if (const auto* error = std::get_if<ApiError>(&rendered)) return *error;
     auto& prompt = std::get<ChatPrompt>(rendered);
     if (DropsSystemMessage(request.chat, prompt.text)) warnings.push_back(kSystemMessageDropped);

@@ -75,7 +75,7 @@ struct PreparedEmbedding {
 
 /// What a prompt depends on beside the request.
 struct PrepareContext {
-  const WorkLimit& limit;  ///< looked at between prompts
+  const WorkLimit& limit;  ///< looked at while prompts are rendered and encoded
   std::shared_ptr<const Tenant> tenant;
   Room room;  ///< of the tenant, as of not long ago
   int64_t max_answer_bytes = 0;

@@ -54,7 +54,9 @@ OrError<std::string> AnswerTokenize(const ServedModel& served, const json::value
   if (!text) return BadRequest("content", "content (or prompt) is missing");
   const Tokenizer& tokenizer = served.model.tokenizer();
   const Result<std::vector<TokenId>> tokens = tokenizer.Encode(
-      *text, {.boundary = special ? BoundaryTokens::kAsModel : BoundaryTokens::kNone});
+      *text, {.boundary = special ? BoundaryTokens::kAsModel : BoundaryTokens::kNone,
+              .stop = limits.work.stop_check()});
+  if (!tokens.ok() && tokens.status().code() == ErrorCode::kCancelled) return TooMuchWork();
   if (!tokens.ok()) return BadRequest("content", tokens.status().message());
   const int64_t bytes =
       TokensBytes(tokenizer, *tokens, (with_pieces ? 1 : 0) + (with_strings ? 1 : 0));

@@ -16,6 +16,8 @@ struct WorkPoolState {
   struct Running {
     std::optional<CpuClock> clock;     // of the thread; not set before it has begun
     std::optional<double> until = {};  // by that clock; not set between pieces
+    WorkQueue::Ticket ticket = 0;      // of the piece, while `until` is set
+    std::atomic<bool> unwanted{false};
   };
 
   WorkPoolState(int64_t most, size_t threads) : queue(most), running(threads) {}
@@ -41,6 +43,10 @@ void QueuedWork::TakeBack() {
   std::optional<WorkPiece> piece;
   const std::lock_guard lock(pool->mutex);
   piece = pool->queue.Remove(ticket_);
+  if (piece) return;
+  for (WorkPoolState::Running& running : pool->running) {
+    if (running.until && running.ticket == ticket_) running.unwanted = true;
+  }
 }
 
 WorkPool::WorkPool(const WorkPoolOptions& options)
@@ -126,8 +132,10 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
     state.news.wait(lock, [&] { return state.stop || (piece = state.queue.Pop(lane)); });
     if (!piece) return;
     own.until = clock.Now() + cpu_seconds_;
+    own.ticket = piece->ticket;
+    own.unwanted = false;
     lock.unlock();
-    piece->run(WorkLimit(cpu_seconds_, state.stop));
+    piece->run(WorkLimit(cpu_seconds_, state.stop, own.unwanted));
     piece.reset();
     // Each thread has an arena of its own, and each would keep what its longest piece took.
     if (lane == WorkQueue::Lane::kLong) ReturnFreeMemory();

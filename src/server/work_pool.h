@@ -3,9 +3,9 @@
 ///
 /// Which piece is next WorkQueue says. Short and long pieces have threads of their own, so that no
 /// short one waits for a long one; those of long ones give way to all other threads (GiveWay), to
-/// the I/O thread and the engine above all. A piece has so many seconds of processor time
-/// (WorkLimit); it looks itself whether they are over. One that does not is seen from outside
-/// (OverdueSeconds).
+/// the I/O thread and the engine above all. A piece has so many seconds of processor time, and
+/// somebody who waits for it (WorkLimit); it looks itself whether they are over or gone. One that
+/// does not is seen from outside (OverdueSeconds).
 #pragma once
 
 #include <atomic>
@@ -16,23 +16,29 @@
 #include "base/cpu_clock.h"
 #include "base/thread.h"
 #include "server/work_queue.h"
+#include "skald/stop_check.h"
 
 namespace skald::server {
 
 /// What a piece of work may still use. For the thread that runs it.
 class WorkLimit {
  public:
-  /// From now on. `stop`: set when nobody wants the work any more; outlives it.
-  WorkLimit(double cpu_seconds, const std::atomic<bool>& stop)
-      : end_(clock_.Now() + cpu_seconds), stop_(stop) {}
+  /// From now on. `stop` and `unwanted`: set when nobody wants any work, or this piece, any more;
+  /// they outlive it.
+  WorkLimit(double cpu_seconds, const std::atomic<bool>& stop, const std::atomic<bool>& unwanted)
+      : end_(clock_.Now() + cpu_seconds), stop_(stop), unwanted_(unwanted) {}
 
   /// Whether to give up. Costs about 0.3 us.
-  bool IsOver() const { return stop_ || clock_.Now() > end_; }
+  bool IsOver() const { return stop_ || unwanted_ || clock_.Now() > end_; }
+  bool operator()() const { return IsOver(); }
+  /// The same for work of other rooms.
+  StopCheck stop_check() const { return StopCheck(*this); }
 
  private:
   CpuClock clock_;
   double end_;
   const std::atomic<bool>& stop_;
+  const std::atomic<bool>& unwanted_;
 };
 
 struct WorkPoolOptions {
@@ -45,7 +51,8 @@ struct WorkPoolOptions {
 /// What the threads of a pool share. Defined by the pool.
 struct WorkPoolState;
 
-/// A piece of work that waits, runs or is over. Whoever destroys it before it runs takes it back.
+/// A piece of work that waits, runs or is over. Whoever destroys it takes it back, or, if it runs,
+/// tells it that it is over.
 class QueuedWork {
  public:
   QueuedWork() = default;

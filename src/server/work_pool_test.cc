@@ -133,6 +133,32 @@ TEST(WorkPool, TellsWhatRunsThatItEnds) {
   running.wait();
 }
 
+TEST(WorkPool, TellsWhatRunsThatNobodyWaitsForIt) {
+  std::atomic<bool> let_go = false;
+  std::atomic<int> told = 0;
+  std::latch running(1);
+  std::latch both(2);
+  WorkPool pool({.short_threads = 1, .long_threads = 1});
+  {
+    const QueuedWork gone = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
+      running.count_down();
+      while (!limit.IsOver() && !let_go) std::this_thread::yield();
+      told += limit.IsOver() ? 1 : 0;
+      both.count_down();
+    }));
+    running.wait();
+  }
+  // The same thread takes the next, which is wanted.
+  const QueuedWork kept = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
+    told += limit.IsOver() ? 1 : 0;
+    both.count_down();
+  }));
+  EXPECT_TRUE(Soon([&] { return both.try_wait(); }));
+  let_go = true;
+  both.wait();
+  EXPECT_EQ(told, 1);
+}
+
 // Handles stand in events that nobody takes any more.
 TEST(WorkPool, MayEndBeforeItsHandles) {
   QueuedWork work;

@@ -11,6 +11,7 @@ int64_t WorkQueue::Line::size_of(TenantId tenant) const {
 }
 
 void WorkQueue::Line::Push(Ticket ticket, WorkPiece piece) {
+  piece.ticket = ticket;
   Share& share = shares[piece.tenant];
   const int64_t place = share.given + piece.cost_bytes;
   share.pieces.emplace(std::pair(place, ticket), std::move(piece));

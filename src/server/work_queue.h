@@ -31,6 +31,7 @@ struct WorkPiece {
   TenantId tenant = kEveryone;
   int64_t cost_bytes = 0;
   std::function<void(const WorkLimit& limit)> run;
+  uint64_t ticket = 0;  ///< set by the queue
 };
 
 /// See above. Not thread-safe.

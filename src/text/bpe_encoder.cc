@@ -184,6 +184,7 @@ void BpeEncoder::AddMerge(TokenId left, TokenId right, Merge merge) {
 Status BpeEncoder::Encode(std::string_view piece, MergeScratch* scratch,
                           std::vector<TokenId>* out) const {
   if (piece.empty()) return Ok();
+  if (!scratch->pace.Go(piece.size())) return Pace::Stopped();
   if (whole_pieces_ == WholePieces::kTakeWhole) {
     const TokenId id = vocab_->FindMatchable(piece);
     if (id != kNoToken) {
@@ -199,7 +200,7 @@ Status BpeEncoder::Encode(std::string_view piece, MergeScratch* scratch,
     }
     return Ok();
   }
-  MergeLong(piece, scratch);
+  if (!MergeLong(piece, scratch)) return Pace::Stopped();
   for (int32_t i = 0; i >= 0; i = scratch->symbols[static_cast<size_t>(i)].next) {
     const Symbol& symbol = scratch->symbols[static_cast<size_t>(i)];
     RETURN_IF_ERROR(
@@ -250,7 +251,7 @@ void BpeEncoder::MergeShort(std::string_view piece, MergeScratch* scratch) const
   }
 }
 
-void BpeEncoder::MergeLong(std::string_view piece, MergeScratch* scratch) const {
+bool BpeEncoder::MergeLong(std::string_view piece, MergeScratch* scratch) const {
   std::vector<Symbol>& symbols = scratch->symbols;
   symbols.clear();
   for (size_t i = 0; i < piece.size(); ++i) {
@@ -262,7 +263,7 @@ void BpeEncoder::MergeLong(std::string_view piece, MergeScratch* scratch) const 
                        .id = byte_ids_[static_cast<uint8_t>(piece[i])]});
   }
   symbols.back().next = -1;
-  MergeSymbols(
+  return MergeSymbols(
       [this](const Symbol& left, const Symbol& right) { return merges_.Find(left.id, right.id); },
       scratch);
 }

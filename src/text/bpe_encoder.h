@@ -54,7 +54,7 @@ class BpeEncoder {
                                    WholePieces whole_pieces);
 
   /// Appends the tokens of `piece`. Time O(n log n). Errors: kInvalidArgument for a byte that has
-  /// no token in a vocabulary without an unknown token.
+  /// no token in a vocabulary without an unknown token; kCancelled if the scratch's pace ended it.
   Status Encode(std::string_view piece, MergeScratch* scratch, std::vector<TokenId>* out) const;
 
   /// True if some merge forms `id`, i.e. if ordinary text can become it.
@@ -64,7 +64,7 @@ class BpeEncoder {
   BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces);
   void AddMerge(TokenId left, TokenId right, Merge merge);
   void MergeShort(std::string_view piece, MergeScratch* scratch) const;
-  void MergeLong(std::string_view piece, MergeScratch* scratch) const;
+  bool MergeLong(std::string_view piece, MergeScratch* scratch) const;
   Status Append(TokenId id, uint8_t byte, std::vector<TokenId>* out) const;
 
   const Vocab* vocab_;

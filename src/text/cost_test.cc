@@ -88,6 +88,45 @@ TEST(CostOfTexts, ByteLevel) {
   }
 }
 
+// --- texts that nobody waits for any more ------------------------------------------------------
+
+void CheckStop(const Tokenizer& tokenizer, const std::string& text) {
+  // How often it asks, and what it costs: all of it, and stopped at the `at`th question.
+  const auto encode = [&](int64_t at, ErrorCode expected) {
+    int64_t questions = 0;
+    const auto should_stop = [&] { return ++questions == at; };
+    const test::Cost cost = test::LeastCostOf(3, [&] {
+      questions = 0;
+      const auto ids = tokenizer.Encode(text, {.stop = StopCheck(should_stop)});
+      EXPECT_EQ(ids.status().code(), expected) << text.substr(0, 9);
+    });
+    return std::pair(questions, cost.cpu_seconds);
+  };
+  const auto [all, all_seconds] = encode(0, ErrorCode::kOk);
+  EXPECT_GE(all, static_cast<int64_t>(text.size() >> 15)) << text.substr(0, 9);
+  for (const int64_t at : {int64_t{1}, all}) {
+    EXPECT_EQ(encode(at, ErrorCode::kCancelled).first, at) << text.substr(0, 9) << ": asked again";
+  }
+  EXPECT_LT(encode(1, ErrorCode::kCancelled).second, all_seconds / 2) << text.substr(0, 9);
+}
+
+TEST(CostOfTexts, AreStoppedSoonAfterTheCallerSaysSo) {
+  const auto texts = [](const Tokenizer& tokenizer) {
+    CheckStop(tokenizer, Repeat("a", kTextBytes));  // one long piece
+    CheckStop(tokenizer, Repeat("ab ba ", kTextBytes));
+    CheckStop(tokenizer, Repeat("\xF0\x9F\x98\x80", kTextBytes));
+    const std::string text = Repeat("ab ", kTextBytes);
+    const TextRange all{0, text.size()};
+    const auto stop = [] { return true; };
+    EXPECT_EQ(tokenizer.EncodeMixed(text, {&all, 1}, BoundaryTokens::kNone, StopCheck(stop))
+                  .status()
+                  .code(),
+              ErrorCode::kCancelled);
+  };
+  texts(*Tokenizer::Create(SmallSentencePiece().spec()));
+  texts(*Tokenizer::Create(SmallByteLevel("llama-bpe").spec()));
+}
+
 // --- vocabularies ----------------------------------------------------------------------------
 
 enum class Shape : uint8_t { kShort, kPrefixes, kSuffixes, kRandom };

@@ -79,7 +79,8 @@ std::string Replace(const std::string& text, std::string_view from, std::string_
 std::vector<TokenId> Naive(const Family& family, std::string_view text) {
   std::vector<TokenId> ids;
   if (family.pre_tokenizer) {
-    const auto pieces = family.pre_tokenizer->Split(text);
+    skald::text::Pace pace;
+    const auto pieces = family.pre_tokenizer->Split(text, pace);
     CHECK(pieces.ok());
     for (const std::string_view piece : *pieces) {
       const TokenId whole = family.tokenizer.FindToken(piece);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "skald/ids.h"
+#include "text/pace.h"
 
 namespace skald::text {
 
@@ -44,17 +45,21 @@ struct MergeCandidate {
   }
 };
 
-/// Memory reused from piece to piece.
+/// Of one call: memory reused from piece to piece, and when to ask whether to stop.
 struct MergeScratch {
+  explicit MergeScratch(StopCheck stop) : pace(stop) {}
+
+  Pace pace;
   std::vector<Symbol> symbols;
   std::vector<MergeCandidate> heap;  // a heap under operator>: the smallest first
 };
 
 /// Merges scratch->symbols, a list linked from index 0, until no pair is left that `find` knows.
 /// `find(left, right)` is std::optional<Merge> of two neighbouring symbols; it must depend on
-/// nothing but their bytes or ids. The result is the list that can be followed from index 0.
+/// nothing but their bytes or ids. The result is the list that can be followed from index 0; false,
+/// and no result, if the work was stopped.
 template <typename Find>
-void MergeSymbols(const Find& find, MergeScratch* scratch) {
+bool MergeSymbols(const Find& find, MergeScratch* scratch) {
   std::vector<Symbol>& symbols = scratch->symbols;
   std::vector<MergeCandidate>& heap = scratch->heap;
   const auto candidate = [&](int32_t left) -> std::optional<MergeCandidate> {
@@ -75,10 +80,12 @@ void MergeSymbols(const Find& find, MergeScratch* scratch) {
 
   heap.clear();
   for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+    if (!scratch->pace.Go(1)) return false;
     if (const auto pair = candidate(static_cast<int32_t>(i))) heap.push_back(*pair);
   }
   std::make_heap(heap.begin(), heap.end(), std::greater<>());
   while (!heap.empty()) {
+    if (!scratch->pace.Go(1)) return false;
     const MergeCandidate best = heap.front();
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     heap.pop_back();
@@ -96,6 +103,7 @@ void MergeSymbols(const Find& find, MergeScratch* scratch) {
     push(left.prev);
     push(best.left);
   }
+  return true;
 }
 
 }  // namespace skald::text

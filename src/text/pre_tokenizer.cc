@@ -162,14 +162,17 @@ std::string Pcre2Message(int code) {
 
 /// Working memory of the matcher for one call of Split.
 struct PreTokenizer::Matching {
-  explicit Matching(size_t text_bytes)
-      : data(pcre2_match_data_create(1, nullptr)), context(pcre2_match_context_create(nullptr)) {
+  Matching(size_t text_bytes, Pace& its_pace)
+      : pace(its_pace),
+        data(pcre2_match_data_create(1, nullptr)),
+        context(pcre2_match_context_create(nullptr)) {
     if (context == nullptr) return;
     const size_t steps = kMatchStepsBase + kMatchStepsPerByte * text_bytes;
     pcre2_set_match_limit(context.get(),
                           static_cast<uint32_t>(std::min<size_t>(steps, UINT32_MAX)));
   }
 
+  Pace& pace;
   std::unique_ptr<pcre2_match_data, MatchDataDeleter> data;
   std::unique_ptr<pcre2_match_context, MatchContextDeleter> context;
 };
@@ -219,6 +222,7 @@ Status PreTokenizer::Pattern::Split(std::string_view text, const Matching& match
     const PCRE2_SIZE* offsets = pcre2_get_ovector_pointer(matching.data.get());
     if (offsets[0] > at) pieces->push_back(text.substr(at, offsets[0] - at));
     pieces->push_back(text.substr(offsets[0], offsets[1] - offsets[0]));
+    if (!matching.pace.Go(offsets[1] - at)) return Pace::Stopped();
     at = offsets[1];
   }
   if (at < text.size()) pieces->push_back(text.substr(at));
@@ -252,9 +256,9 @@ Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
   return result;
 }
 
-Result<std::vector<std::string_view>> PreTokenizer::Split(std::string_view text) const {
+Result<std::vector<std::string_view>> PreTokenizer::Split(std::string_view text, Pace& pace) const {
   std::vector<std::string_view> pieces;
-  const Matching matching(text.size());
+  const Matching matching(text.size(), pace);
   if (matching.data == nullptr || matching.context == nullptr) {
     return Status(ErrorCode::kResourceExhausted, "pre-tokenizer: no memory for matching");
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skald/status.h"
+#include "text/pace.h"
 
 namespace skald::text {
 
@@ -29,8 +30,9 @@ class PreTokenizer {
   /// The pieces of `text`, in order, none empty: views into `text` that together are all of it.
   /// Ill-formed UTF-8 is taken out first, each ill-formed sequence a piece of its own; the text
   /// between is cut as if nothing stood around it. Near-linear for the patterns here. Errors:
-  /// kResourceExhausted if the pattern matcher gives up, which the limits make a bug.
-  Result<std::vector<std::string_view>> Split(std::string_view text) const;
+  /// kResourceExhausted if the pattern matcher gives up, which the limits make a bug; kCancelled if
+  /// `pace` ended it.
+  Result<std::vector<std::string_view>> Split(std::string_view text, Pace& pace) const;
 
   /// True if models with this pre-tokenizer take a piece that is a token as a whole
   /// ("ignore_merges" in tokenizer.json).

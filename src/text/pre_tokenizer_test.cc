@@ -13,7 +13,8 @@ using Pieces = std::vector<std::string>;
 Pieces Split(std::string_view name, std::string_view text) {
   const Result<PreTokenizer> pre_tokenizer = PreTokenizer::Create(name);
   EXPECT_TRUE(pre_tokenizer.ok()) << pre_tokenizer.status().message();
-  const auto pieces = pre_tokenizer->Split(text);
+  Pace pace;
+  const auto pieces = pre_tokenizer->Split(text, pace);
   EXPECT_TRUE(pieces.ok()) << pieces.status().message();
   return {pieces->begin(), pieces->end()};
 }

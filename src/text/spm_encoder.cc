@@ -54,6 +54,7 @@ Status SpmEncoder::EncodeSegment(std::string_view text, MergeScratch* scratch,
   if (text.empty()) return Ok();
   std::vector<Symbol>& symbols = scratch->symbols;
   symbols.clear();
+  if (!scratch->pace.Go(text.size())) return Pace::Stopped();
   for (size_t at = 0; at < text.size();) {
     const Utf8Sequence sequence = ReadUtf8(text.substr(at));
     const size_t length =
@@ -68,7 +69,7 @@ Status SpmEncoder::EncodeSegment(std::string_view text, MergeScratch* scratch,
   }
   symbols.back().next = -1;
 
-  MergeSymbols(
+  const bool merged = MergeSymbols(
       [this, text](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
         const TokenId id = vocab_->FindMatchable(text.substr(
             static_cast<size_t>(left.begin), static_cast<size_t>(left.length + right.length)));
@@ -76,6 +77,7 @@ Status SpmEncoder::EncodeSegment(std::string_view text, MergeScratch* scratch,
         return Merge{RankOfScore(vocab_->Score(id)), id};
       },
       scratch);
+  if (!merged) return Pace::Stopped();
 
   for (int32_t i = 0; i >= 0; i = symbols[static_cast<size_t>(i)].next) {
     const Symbol& symbol = symbols[static_cast<size_t>(i)];

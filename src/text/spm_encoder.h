@@ -26,7 +26,8 @@ class SpmEncoder {
 
   /// Appends the tokens of `text`, in which spaces are spaces (U+2581 must have been replaced).
   /// Time O(n log n) times the cost of hashing a token. Errors: kInvalidArgument for a character
-  /// that has no token, no byte tokens and no unknown token.
+  /// that has no token, no byte tokens and no unknown token; kCancelled if the scratch's pace ended
+  /// it.
   Status Encode(std::string_view text, MergeScratch* scratch, std::vector<TokenId>* out) const;
 
  private:

@@ -102,7 +102,7 @@ struct Tokenizer::Impl {
   // The tokens of a text in which `matches` were found.
   Result<std::vector<TokenId>> EncodeBetween(std::string_view text,
                                              const std::vector<SpecialMatch>& matches,
-                                             BoundaryTokens boundary) const;
+                                             BoundaryTokens boundary, StopCheck stop) const;
 
   Vocab vocab;
   TokenSpelling spelling;
@@ -181,11 +181,11 @@ void Tokenizer::Impl::FindEndOfGeneration() {
 }
 
 Result<std::vector<TokenId>> Tokenizer::Impl::EncodeBetween(
-    std::string_view text, const std::vector<SpecialMatch>& matches,
-    BoundaryTokens boundary) const {
+    std::string_view text, const std::vector<SpecialMatch>& matches, BoundaryTokens boundary,
+    StopCheck stop) const {
   const bool boundaries = boundary == BoundaryTokens::kAsModel;
   std::vector<TokenId> ids;
-  text::MergeScratch scratch;
+  text::MergeScratch scratch(stop);
   if (boundaries && add_bos) ids.push_back(bos);
   size_t at = 0;
   for (const SpecialMatch& match : matches) {
@@ -244,7 +244,8 @@ Status Tokenizer::Impl::EncodeFragment(std::string_view fragment, text::MergeScr
     AppendSentencePieceText(fragment, &spaced);
     return spm->Encode(spaced, scratch, out);
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string_view> split, pieces->Split(fragment));
+  ASSIGN_OR_RETURN(const std::vector<std::string_view> split,
+                   pieces->Split(fragment, scratch->pace));
   for (const std::string_view piece : split) RETURN_IF_ERROR(bpe->Encode(piece, scratch, out));
   return Ok();
 }
@@ -255,12 +256,13 @@ Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text,
   const SpecialSet set = options.special == SpecialTokens::kParse
                              ? SpecialSet::kUserDefinedAndControl
                              : SpecialSet::kUserDefined;
-  return impl_->EncodeBetween(text, impl_->special->Find(text, set), options.boundary);
+  return impl_->EncodeBetween(text, impl_->special->Find(text, set), options.boundary,
+                              options.stop);
 }
 
 Result<std::vector<TokenId>> Tokenizer::EncodeMixed(std::string_view text,
                                                     std::span<const TextRange> control_ranges,
-                                                    BoundaryTokens boundary) const {
+                                                    BoundaryTokens boundary, StopCheck stop) const {
   RETURN_IF_ERROR(CheckLength(text));
   size_t at = 0;
   for (const TextRange range : control_ranges) {
@@ -268,7 +270,7 @@ Result<std::vector<TokenId>> Tokenizer::EncodeMixed(std::string_view text,
     at = range.end;
   }
   return impl_->EncodeBetween(text, text::FindMixed(*impl_->special, text, control_ranges),
-                              boundary);
+                              boundary, stop);
 }
 
 namespace {

@@ -240,7 +240,8 @@ TEST(ByteLevelBpeTest, EqualsTheDefinitionOnRandomText) {
       // Long runs of one class too, so that both the short and the long path are taken.
       const std::string text = random.Next(40).append(random.Draw(70), "ab 1"[round % 4]);
       std::vector<TokenId> expected;
-      const auto pieces = pre_tokenizer->Split(text);
+      text::Pace pace;
+      const auto pieces = pre_tokenizer->Split(text, pace);
       ASSERT_TRUE(pieces.ok());
       for (const std::string_view piece : *pieces) {
         for (const TokenId id : naive.Encode(piece)) expected.push_back(id);
