@@ -165,6 +165,9 @@ struct Event {
   FinishReason reason = FinishReason::kStop;
   double score = 0;    ///< with the end of a sequence: that of the text, if beams were searched
   Status status = {};  ///< set with kError: what was wrong
+  /// With kFinished: the n sequences of the answer. With best_of the best first, equal ones in
+  /// their order, else all in their order.
+  std::vector<int32_t> answer = {};
 };
 
 /// What a listener answers.

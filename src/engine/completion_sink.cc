@@ -1,22 +1,16 @@
 #include "engine/completion_sink.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace skald::engine {
 
 CompletionSink::CompletionSink(const Request& request, const Engine::OnToken& on_token)
-    : on_token_(on_token),
-      wanted_(request.n),
-      ranked_(request.sequence_count() > request.n),
-      texts_(static_cast<size_t>(request.sequence_count())) {
+    : on_token_(on_token), texts_(static_cast<size_t>(request.sequence_count())) {
   done_.prompt_tokens = static_cast<int64_t>(request.prompt.size());
 }
 
 Listening CompletionSink::TakeToken(const Event& event) {
-  Text& text = texts_[static_cast<size_t>(event.sequence)];
-  text.alternative.tokens.push_back(event.token.token);
-  text.logprob_sum += event.token.logprob.value_or(0);
+  texts_[static_cast<size_t>(event.sequence)].tokens.push_back(event.token.token);
   if (!has_token_) done_.prefill_seconds = event.seconds - submitted_seconds_;
   has_token_ = true;
   return event.sequence > 0 || on_token_(event.token) ? Listening::kGoOn : Listening::kGone;
@@ -35,14 +29,15 @@ Listening CompletionSink::Push(const Event& event) {
     case EventKind::kPreempted:
     case EventKind::kResumed: break;
     case EventKind::kSequenceFinished:
-      texts_[static_cast<size_t>(event.sequence)].alternative.reason = event.reason;
-      texts_[static_cast<size_t>(event.sequence)].alternative.score = event.score;
+      texts_[static_cast<size_t>(event.sequence)].reason = event.reason;
+      texts_[static_cast<size_t>(event.sequence)].score = event.score;
       break;
     case EventKind::kFinished: {
       const double seconds = event.seconds - submitted_seconds_;
       if (!has_token_) done_.prefill_seconds = seconds;
       done_.decode_seconds = seconds - done_.prefill_seconds;
       done_.reason = event.reason;
+      answer_ = event.answer;
       const std::lock_guard lock(mutex_);
       status_ = event.status;
       is_finished_ = true;
@@ -53,23 +48,15 @@ Listening CompletionSink::Push(const Event& event) {
   return listening;
 }
 
-// The sequences wanted: the best first, or in their order.
-Completion CompletionSink::Best() {
-  const auto mean = [](const Text& text) {
-    return text.logprob_sum /
-           static_cast<double>(std::max<size_t>(1, text.alternative.tokens.size()));
-  };
-  if (ranked_) {
-    std::stable_sort(texts_.begin(), texts_.end(),
-                     [&](const Text& a, const Text& b) { return mean(a) > mean(b); });
-  }
+Completion CompletionSink::Answer() {
   const bool cut = done_.reason == FinishReason::kCancelled ||
                    done_.reason == FinishReason::kDeadline || texts_.size() == 1;
-  done_.tokens = std::move(texts_.front().alternative.tokens);
-  done_.score = texts_.front().alternative.score;
-  if (!cut) done_.reason = texts_.front().alternative.reason;
-  for (size_t i = 1; i < static_cast<size_t>(wanted_); ++i) {
-    done_.others.push_back(std::move(texts_[i].alternative));
+  Alternative& first = texts_[static_cast<size_t>(answer_.front())];
+  done_.tokens = std::move(first.tokens);
+  done_.score = first.score;
+  if (!cut) done_.reason = first.reason;
+  for (size_t i = 1; i < answer_.size(); ++i) {
+    done_.others.push_back(std::move(texts_[static_cast<size_t>(answer_[i])]));
   }
   return std::move(done_);
 }
@@ -80,7 +67,7 @@ Result<Completion> CompletionSink::Wait() {
     finished_.wait(lock, [&] { return is_finished_; });
   }
   if (!status_.ok()) return status_;
-  return Best();
+  return Answer();
 }
 
 }  // namespace skald::engine

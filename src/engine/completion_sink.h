@@ -24,19 +24,12 @@ class CompletionSink : public EventSink {
   Result<Completion> Wait();
 
  private:
-  // A sequence so far.
-  struct Text {
-    Alternative alternative;
-    double logprob_sum = 0;
-  };
-
   Listening TakeToken(const Event& event);
-  Completion Best();
+  Completion Answer();
 
   const Engine::OnToken& on_token_;
-  const int32_t wanted_;
-  const bool ranked_;
-  std::vector<Text> texts_;  // by sequence
+  std::vector<Alternative> texts_;  // by sequence
+  std::vector<int32_t> answer_;     // Event::answer
   Completion done_;
   double submitted_seconds_ = 0;
   bool has_token_ = false;

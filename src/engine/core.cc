@@ -299,6 +299,7 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   ++stats_.finished[static_cast<size_t>(reason)];
   CountTimes(*state, reason);
   Event event = {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)};
+  event.answer = AnswerOf(*state);
   Emit(state, &event);
 }
 

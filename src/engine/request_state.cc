@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -135,6 +136,23 @@ RequestProgress ProgressOf(const RequestState& request) {
     progress.pages += static_cast<int64_t>(sequence->table.pages().size());
   }
   return progress;
+}
+
+std::vector<int32_t> AnswerOf(const RequestState& request) {
+  const auto count = static_cast<size_t>(request.request.sequence_count());
+  std::vector<int32_t> answer(count);
+  std::iota(answer.begin(), answer.end(), 0);
+  if (request.request.best_of <= request.request.n) return answer;
+  std::vector<double> means(count);  // 0 where no token was computed
+  for (const auto& sequence : request.sequences) {
+    const auto tokens = static_cast<double>(std::max<size_t>(1, sequence->output().size()));
+    means[static_cast<size_t>(sequence->index)] = sequence->logprob_sum / tokens;
+  }
+  std::stable_sort(answer.begin(), answer.end(), [&](int32_t a, int32_t b) {
+    return means[static_cast<size_t>(a)] > means[static_cast<size_t>(b)];
+  });
+  answer.resize(static_cast<size_t>(request.request.n));
+  return answer;
 }
 
 RequestProgress ProgressOf(const Arrival& arrival) {

@@ -148,6 +148,9 @@ bool GoesBefore(const Sequence& a, const Sequence& b);
 /// How far it is.
 RequestProgress ProgressOf(const RequestState& request);
 
+/// Event::answer: with best_of the n sequences whose tokens have the highest mean log probability.
+std::vector<int32_t> AnswerOf(const RequestState& request);
+
 /// A request that CheckRequest (request_check.h) has accepted, as it enters the engine. `pool` is
 /// for the page table of its first sequence; `end_tokens` are the model's own.
 struct Arrival {

@@ -51,6 +51,34 @@ TEST_F(RequestStateTest, PriorityThenArrivalThenSequence) {
   EXPECT_TRUE(GoesBefore(c, a));
 }
 
+TEST_F(RequestStateTest, TheAnswerIsMadeOfTheBestInTheMean) {
+  Request request{.prompt = {1}};
+  request.n = 3;
+  EXPECT_EQ(AnswerOf(*Make(1, request)), (std::vector<int32_t>{0, 1, 2}));
+  request.best_of = 3;
+  EXPECT_EQ(AnswerOf(*Make(1, request)), (std::vector<int32_t>{0, 1, 2}));
+  request.best_of = 5;
+  const auto state = Make(2, request);
+  // Nothing is computed.
+  EXPECT_EQ(AnswerOf(*state), (std::vector<int32_t>{0, 1, 2}));
+  const auto sequence = [&](int32_t index, size_t tokens, double sum) {
+    if (index > 0) {
+      state->sequences.push_back(
+          std::make_unique<Sequence>(state.get(), index, kv::PageTable(&pool_, 64)));
+    }
+    Sequence& each = *state->sequences.back();
+    each.tokens.assign(1 + tokens, 1);
+    each.logprob_sum = sum;
+  };
+  sequence(0, 2, -8);
+  sequence(1, 1, -3);
+  sequence(2, 4, -8);
+  sequence(3, 1, -1);
+  sequence(4, 2, -4);
+  // Means -4, -3, -2, -1, -2.
+  EXPECT_EQ(AnswerOf(*state), (std::vector<int32_t>{3, 2, 4}));
+}
+
 TEST_F(RequestStateTest, DeadlinesCountFromSubmit) {
   Request request{.prompt = {1}};
   request.deadline_seconds = 2;

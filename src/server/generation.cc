@@ -233,6 +233,7 @@ void Generation::Take(Part& part, const TextEvent& event) {
     case EventKind::kSequenceFinished: TakeEnd(sequence, event); break;
     case EventKind::kFinished:
       part.finished = true;
+      part.answer = event.event.answer;
       claim_.GiveBack(part.load, part.spare_tokens, context_.clock.Now());
       FailWith(event.event);
       break;
@@ -246,9 +247,7 @@ void Generation::Take(Part& part, const TextEvent& event) {
 
 void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
   const TokenEvent& token = event.event.token;
-  ++sequence.tokens;
   ++usage_.completion_tokens;
-  sequence.logprob_sum += token.logprob.value_or(0);
   sequence.choice.text += event.text;
   held_bytes_ += static_cast<int64_t>(event.text.size());
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
@@ -323,23 +322,16 @@ void Generation::SendSequence(int64_t index, Sequence& sequence) {
   WriteOut(answer_->End(index, choice));
 }
 
-// The choices wanted, of each prompt the best first if there are more than were asked for.
-std::vector<Choice> Generation::Best() {
-  const auto wanted = static_cast<size_t>(request_.request.n);
-  const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
-  const auto mean = [](const Sequence& sequence) {
-    return sequence.logprob_sum / static_cast<double>(std::max<int64_t>(1, sequence.tokens));
-  };
-  std::vector<Choice> best;
-  for (size_t first = 0; first < sequences_.size(); first += per_prompt) {
-    const auto begin = sequences_.begin() + static_cast<int64_t>(first);
-    if (per_prompt > wanted) {
-      std::stable_sort(begin, begin + static_cast<int64_t>(per_prompt),
-                       [&](const Sequence& a, const Sequence& b) { return mean(a) > mean(b); });
+// The choices of the answer, prompt by prompt.
+std::vector<Choice> Generation::TakeChoices() {
+  std::vector<Choice> choices;
+  for (const Part& part : parts_) {
+    for (const int32_t sequence : part.answer) {
+      choices.push_back(
+          std::move(sequences_[static_cast<size_t>(part.first_choice + sequence)].choice));
     }
-    for (size_t i = 0; i < wanted; ++i) best.push_back(std::move(sequences_[first + i].choice));
   }
-  return best;
+  return choices;
 }
 
 // A long answer is written on the pool: the I/O thread has other clients.
@@ -351,13 +343,13 @@ void Generation::RespondFromPool() {
   }
   if (bytes <= kInlineBytes) {
     AnswerChannel& channel = *std::exchange(channel_, nullptr);
-    return channel.Respond({.fields = fields_, .body = answer_->Whole(Best(), usage_)});
+    return channel.Respond({.fields = fields_, .body = answer_->Whole(TakeChoices(), usage_)});
   }
   if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes)) return Fail(NoRoom());
   on_pool_ = true;
-  parts_.clear();
   // What the pool needs is its own: this lives and ends on the I/O thread.
-  const auto choices = std::make_shared<const std::vector<Choice>>(Best());
+  const auto choices = std::make_shared<const std::vector<Choice>>(TakeChoices());
+  parts_.clear();
   const auto run = [weak = weak_from_this(), post = context_.post, choices, answer = *answer_,
                     usage = usage_](const WorkLimit&) {
     const auto pieces =

@@ -76,19 +76,18 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   struct Part {
     std::shared_ptr<TextSink> sink;
     RequestId id = {};
-    int64_t first_choice = 0;  // index of its first sequence in choices_
-    Load load = {};            // given back at its end
-    int64_t spare_tokens = 0;  // of the load, not computed yet
+    int64_t first_choice = 0;          // index of its first sequence in choices_
+    Load load = {};                    // given back at its end
+    int64_t spare_tokens = 0;          // of the load, not computed yet
+    std::vector<int32_t> answer = {};  // Event::answer
     bool finished = false;
   };
   /// One sequence.
   struct Sequence {
-    Choice choice;         // of a stream: what was not sent yet
-    bool started = false;  // of a stream: a chunk of it was sent
-    bool ended = false;    // of a stream: its last chunk was sent
-    int64_t tokens = 0;
+    Choice choice;           // of a stream: what was not sent yet
+    bool started = false;    // of a stream: a chunk of it was sent
+    bool ended = false;      // of a stream: its last chunk was sent
     int64_t characters = 0;  // of the tokens' texts, for text_offset
-    double logprob_sum = 0;
   };
 
   bool TakeLoad(const std::vector<Request>& requests);
@@ -104,7 +103,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   void Finish();
   bool ReserveHeld();
   void RespondFromPool();
-  std::vector<Choice> Best();
+  std::vector<Choice> TakeChoices();
   void FailWith(const Event& finished);
   void CancelParts();
   void WriteOut(std::string_view bytes);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -101,10 +102,13 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
           .sequence = sequence,
           .reason = fails ? FinishReason::kError : FinishReason::kLength});
   }
+  std::vector<int32_t> answer(static_cast<size_t>(request.n));
+  std::iota(answer.begin(), answer.end(), sequences - request.n);
   push({.kind = EventKind::kFinished,
         .reason = fails ? FinishReason::kError
                         : (request.pooling == Pooling::kNone ? FinishReason::kLength
-                                                             : FinishReason::kStop)});
+                                                             : FinishReason::kStop),
+        .answer = std::move(answer)});
   return RequestId{number};
 }
 

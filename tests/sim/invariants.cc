@@ -120,6 +120,27 @@ std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
   return {};
 }
 
+// The n sequences of the answer: with best_of those whose tokens have the highest mean log
+// probability.
+std::string CheckChosen(const Request& request, const RecordingSink& sink) {
+  std::map<int32_t, double> sums;
+  std::map<int32_t, double> counts;
+  for (const Event& event : sink.events()) {
+    if (event.kind != EventKind::kToken) continue;
+    sums[event.sequence] += event.token.logprob.value_or(0);
+    counts[event.sequence] += 1;
+  }
+  std::vector<int32_t> order;
+  for (int32_t i = 0; i < request.sequence_count(); ++i) order.push_back(i);
+  const auto mean = [&](int32_t i) { return sums[i] / std::max(counts[i], 1.0); };
+  if (request.best_of > request.n) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return mean(a) > mean(b); });
+  }
+  order.resize(static_cast<size_t>(request.n));
+  return sink.events().back().answer == order ? "" : "the answer is not made of the best";
+}
+
 // True if a text that is all there has a token that could not be chosen.
 bool FailsBeforeEnd(const Client& client, const Answer& alone) {
   return client.fails_at_token >= 0 &&
@@ -143,6 +164,7 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
   if (!sink.finished()) return "a request never ended";
   std::map<int32_t, Told> told;
   if (std::string wrong = Collect(sink, &told); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckChosen(client.request, sink); !wrong.empty()) return wrong;
   const FinishReason end = sink.events().back().reason;
   const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline ||
                    end == FinishReason::kError;
