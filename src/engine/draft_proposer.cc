@@ -1,6 +1,7 @@
 #include "engine/draft_proposer.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace skald::engine {
 namespace {
@@ -84,13 +85,16 @@ void DraftProposer::CopyTokens(Slot* slot) {
   parts_.cache.Acquire(&copy);
 }
 
-// Fewest first brings the most sequences to guesses, and would let a long prompt wait for ever.
+// Fewest first brings the most sequences to guesses, and would let a long prompt wait for ever. The
+// order is total, because a sort that keeps that of equals takes memory.
 void DraftProposer::SortBehind() {
   const bool patient_first = turn_ % kTurnsOfPatience == 0;
-  std::stable_sort(behind_.begin(), behind_.end(), [&](const Slot* a, const Slot* b) {
-    return patient_first ? a->last_turn < b->last_turn
-                         : a->copy->remaining() < b->copy->remaining();
-  });
+  const auto place = [patient_first](const Slot* slot) {
+    return std::tuple(patient_first ? slot->last_turn : slot->copy->remaining(),
+                      slot->target->request->id, slot->target->index);
+  };
+  std::sort(behind_.begin(), behind_.end(),
+            [&](const Slot* a, const Slot* b) { return place(a) < place(b); });
 }
 
 // The sequences of a request have one prompt: who comes behind the first finds it in the tree.

@@ -221,11 +221,14 @@ SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
   for (uint64_t id = 1; id <= 2; ++id) {
     Request request{.prompt = std::vector<TokenId>(10 * id, static_cast<TokenId>(id))};
     request.n = static_cast<int32_t>(id);
+    // The chances of a guess are a list, here of the same length for each: it soon has its size.
+    request.sampling.truncation = {.top_k = 40, .top_p = 1, .min_p = 0};
     core.Submit({.id = RequestId{id},
                  .request = std::move(request),
                  .sink = std::make_shared<EventQueue>(1000)});
   }
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(core.Step());
+  // Until prompts are computed, by a draft model too, and lists have grown.
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(core.Step());
   EXPECT_EQ(core.running().size(), 3u);
   SteadyState steady;
   steady.allocations = AllocationsOf([&] {
