@@ -101,6 +101,7 @@ bool Core::Step() {
 
 void Core::BeginStep() {
   step_began_seconds_ = clock_.Seconds();
+  preempted_before_ = stats_.preemptions;
   EndOverdue();
   Park();
   MakePlan();
@@ -122,7 +123,8 @@ bool Core::FinishStep() {
     Measure(step_began_seconds_);
   }
   RemoveFinished();
-  return computes || !plan_.admitted.empty();
+  // Where the only row was of one that had to give up its own pages, the next step has them.
+  return computes || !plan_.admitted.empty() || stats_.preemptions > preempted_before_;
 }
 
 // Requests whose time is up, those nobody listens to any more, and those whose reader has caught up

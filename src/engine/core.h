@@ -192,7 +192,8 @@ class Core {
   std::vector<RequestId> finished_;  // for RemoveFinished
 
   double step_began_seconds_ = 0;
-  int64_t turn_ = 0;  // steps that had rows for prompts
+  int64_t preempted_before_ = 0;  // the step
+  int64_t turn_ = 0;              // steps that had rows for prompts
 
   // Of the step being done; members, so that their memory is used again.
   Budget budget_;
