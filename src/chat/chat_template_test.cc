@@ -109,6 +109,24 @@ TEST(ChatTemplateTest, LoopsBreakContinueFilterAndUnpack) {
             "2,13,2,");
 }
 
+TEST(ChatTemplateTest, AnEmptyLoopsElseLeavesTheLoopAround) {
+  EXPECT_EQ(Render("{% for i in [1, 2] %}{{ i }}{% for j in [] %}{% else %}x{% break %}"
+                   "{% endfor %}y{% endfor %}z"),
+            "1xz");
+  EXPECT_EQ(Render("{% for i in [1, 2] %}{{ i }}{% for j in [] %}{% else %}{% continue %}"
+                   "{% endfor %}y{% endfor %}z"),
+            "12z");
+}
+
+TEST(ChatTemplateTest, WhoLeavesALoopLeavesTheBlocksInside) {
+  EXPECT_EQ(Render("{% set x = 0 %}{% for i in [1, 2] %}{{ i }}{% set x %}b{% break %}"
+                   "{% endset %}{{ x }}{% endfor %}c"),
+            "1c");
+  EXPECT_EQ(Render("{% for i in [1, 2] %}{{ i }}{% filter upper %}b{% continue %}"
+                   "{% endfilter %}{{ i }}{% endfor %}c"),
+            "12c");
+}
+
 TEST(ChatTemplateTest, StrftimeNowTellsTheTimeItIsGiven) {
   EXPECT_EQ(Render("{{ strftime_now('%Y-%m-%d %H:%M:%S %A %B %b %-d %j') }}"),
             "2026-07-04 15:06:07 Saturday July Jul 4 185");

@@ -261,8 +261,8 @@ Result<Value> Evaluator::CallMacro(const Callable& callable, const Arguments& ar
     }
     scope.Set(macro.parameters[i].symbol, value);
   }
-  ASSIGN_OR_RETURN(Text text, Capture(macro.body, scope));
-  return Value(std::move(text));
+  ASSIGN_OR_RETURN(Captured captured, Capture(macro.body, scope));
+  return Value(std::move(captured.text));
 }
 
 Result<Value> Evaluator::EvaluateFilter(const Expression& node, Scope& scope) {

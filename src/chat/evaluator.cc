@@ -105,12 +105,12 @@ Result<Evaluator::Flow> Evaluator::Execute(const Statement& statement, Scope& sc
     }
     case StatementKind::kSet:
     case StatementKind::kSetBlock:
-    case StatementKind::kFilterBlock: RETURN_IF_ERROR(ExecuteSet(statement, scope)); break;
+    case StatementKind::kFilterBlock: return ExecuteSet(statement, scope);
     case StatementKind::kSetAttribute:
       RETURN_IF_ERROR(ExecuteSetAttribute(statement, scope));
       break;
     case StatementKind::kIf: return ExecuteIf(statement, scope);
-    case StatementKind::kFor: RETURN_IF_ERROR(ExecuteFor(statement, scope)); break;
+    case StatementKind::kFor: return ExecuteFor(statement, scope);
     case StatementKind::kMacro:
       scope.Keep();
       scope.Set(statement.targets[0].symbol,
@@ -118,8 +118,8 @@ Result<Evaluator::Flow> Evaluator::Execute(const Statement& statement, Scope& sc
       break;
     case StatementKind::kGeneration: {
       ScopeFrame inner(scopes_, runtime_.budget(), &scope);
-      ASSIGN_OR_RETURN(const Text text, Capture(statement.body, *inner));
-      output_->Add(text);
+      ASSIGN_OR_RETURN(const Captured captured, Capture(statement.body, *inner));
+      output_->Add(captured.text);
       break;
     }
     case StatementKind::kBreak: return Flow::kBreak;
@@ -158,14 +158,9 @@ Result<const Sequence*> Evaluator::LoopItems(const Statement& statement, Scope& 
   return kept;
 }
 
-Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
+Result<Evaluator::Flow> Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
   ASSIGN_OR_RETURN(const Sequence* items, LoopItems(statement, scope));
-  if (items->items.empty()) {
-    ScopeFrame inner(scopes_, runtime_.budget(), &scope);
-    ASSIGN_OR_RETURN(const Flow flow, Execute(statement.else_body, *inner));
-    CHECK(flow == Flow::kNext);
-    return Ok();
-  }
+  bool any_to_its_end = false;
   LoopState* loop = runtime_.heap.NewLoop({.items = items});
   // The body may append to the collection: the end is looked up again each time.
   for (; loop->index < items->items.size(); ++loop->index) {
@@ -175,8 +170,12 @@ Status Evaluator::ExecuteFor(const Statement& statement, Scope& scope) {
     ASSIGN_OR_RETURN(const Flow flow, Execute(statement.body, *inner));
     if (!runtime_.budget().Spend(1)) return runtime_.budget().status();
     if (flow == Flow::kBreak) break;
+    any_to_its_end |= flow == Flow::kNext;
   }
-  return Ok();
+  if (any_to_its_end) return Flow::kNext;
+  // Not only of an empty loop: Jinja notes at the end of the body that there was an item.
+  ScopeFrame inner(scopes_, runtime_.budget(), &scope);
+  return Execute(statement.else_body, *inner);  // a break there is of the loop around
 }
 
 Status Evaluator::Assign(const Statement& statement, const Value& value, Scope& scope) {
@@ -195,13 +194,13 @@ Status Evaluator::Assign(const Statement& statement, const Value& value, Scope& 
 }
 
 // What `body` prints.
-Result<Text> Evaluator::Capture(const Body& body, Scope& scope) {
+Result<Evaluator::Captured> Evaluator::Capture(const Body& body, Scope& scope) {
   TextBuilder captured(runtime_.budget());
   TextBuilder* const outer = std::exchange(output_, &captured);
   Result<Flow> flow = Execute(body, scope);
   output_ = outer;
   if (!flow.ok()) return std::move(flow).status();
-  return captured.Take();
+  return Captured{*flow, captured.Take()};
 }
 
 // `filter` is a chain of kFilter nodes whose innermost has no input: it gets `input`.
@@ -210,22 +209,29 @@ Result<Value> Evaluator::ApplyFilters(const Expression& filter, const Value& inp
   return Evaluate(filter, scope);
 }
 
-Status Evaluator::ExecuteSet(const Statement& statement, Scope& scope) {
+Result<Evaluator::Flow> Evaluator::ExecuteSet(const Statement& statement, Scope& scope) {
   if (statement.kind == StatementKind::kSet) {
     ASSIGN_OR_RETURN(const Value value, Evaluate(*statement.value, scope));
-    return Assign(statement, value, scope);
+    RETURN_IF_ERROR(Assign(statement, value, scope));
+    return Flow::kNext;
   }
   Value value;
   {
     ScopeFrame inner(scopes_, runtime_.budget(), &scope);
-    ASSIGN_OR_RETURN(value, Capture(statement.body, *inner));
+    ASSIGN_OR_RETURN(Captured captured, Capture(statement.body, *inner));
+    // Who leaves the loop from inside of the block leaves the block, too: nothing comes of it.
+    if (captured.flow != Flow::kNext) return captured.flow;
+    value = std::move(captured.text);
   }
   if (statement.value != nullptr) {
     ASSIGN_OR_RETURN(value, ApplyFilters(*statement.value, value, scope));
   }
-  if (statement.kind == StatementKind::kSetBlock) return Assign(statement, value, scope);
-  output_->Add(ToText(runtime_.budget(), value));
-  return Ok();
+  if (statement.kind == StatementKind::kSetBlock) {
+    RETURN_IF_ERROR(Assign(statement, value, scope));
+  } else {
+    output_->Add(ToText(runtime_.budget(), value));
+  }
+  return Flow::kNext;
 }
 
 Status Evaluator::ExecuteSetAttribute(const Statement& statement, Scope& scope) {

@@ -86,12 +86,16 @@ class Evaluator {
   Result<Flow> Execute(const Body& body, Scope& scope);
   Result<Flow> Execute(const Statement& statement, Scope& scope);
   Result<Flow> ExecuteIf(const Statement& statement, Scope& scope);
-  Status ExecuteFor(const Statement& statement, Scope& scope);
+  Result<Flow> ExecuteFor(const Statement& statement, Scope& scope);
   Result<const Sequence*> LoopItems(const Statement& statement, Scope& scope);
-  Status ExecuteSet(const Statement& statement, Scope& scope);
+  Result<Flow> ExecuteSet(const Statement& statement, Scope& scope);
   Status ExecuteSetAttribute(const Statement& statement, Scope& scope);
   Status Assign(const Statement& statement, const Value& value, Scope& scope);
-  Result<Text> Capture(const Body& body, Scope& scope);
+  struct Captured {
+    Flow flow;
+    Text text;
+  };
+  Result<Captured> Capture(const Body& body, Scope& scope);
   Result<Value> ApplyFilters(const Expression& filter, const Value& input, Scope& scope);
 
   // Expressions (evaluate_expression.cc).

@@ -41,6 +41,7 @@ class Parser {
   Status ParseTargets(Statement* statement);
   // "%}", the statements up to the tag `end`, and that tag.
   Result<Body> ParseBlock(std::string_view end);
+  Result<Body> ParseOutsideOfLoops(std::string_view end);
 
   Statement New(StatementKind kind) const {
     Statement statement;
@@ -53,7 +54,7 @@ class Parser {
   SymbolTable symbols_;
   ExpressionParser expressions_;
   int nesting_ = 0;
-  int loops_ = 0;  // around the statement being parsed, inside of its macro
+  int loops_ = 0;  // around the statement being parsed, that it can leave
 };
 
 bool IsOneOf(const Token& token, Names names) {
@@ -118,7 +119,7 @@ Result<Statement> Parser::ParseTag() {
   if (stream_.IsName("generation")) {
     Statement statement = New(StatementKind::kGeneration);
     stream_.Advance();
-    ASSIGN_OR_RETURN(statement.body, ParseBlock("endgeneration"));
+    ASSIGN_OR_RETURN(statement.body, ParseOutsideOfLoops("endgeneration"));
     return statement;
   }
   constexpr std::string_view kUnsupported[] = {"include", "import", "from", "extends",    "block",
@@ -219,6 +220,14 @@ Result<Statement> Parser::ParseFor() {
   return statement;
 }
 
+// The body of what Jinja makes a function of its own: a loop around it cannot be left from there.
+Result<Body> Parser::ParseOutsideOfLoops(std::string_view end) {
+  const int loops = std::exchange(loops_, 0);
+  ASSIGN_OR_RETURN(Body body, ParseBlock(end));
+  loops_ = loops;
+  return body;
+}
+
 Result<Statement> Parser::ParseMacro() {
   Statement statement = New(StatementKind::kMacro);
   stream_.Advance();
@@ -240,9 +249,7 @@ Result<Statement> Parser::ParseMacro() {
     macro->parameters.push_back(std::move(parameter));
   }
   stream_.Advance();
-  const int loops = std::exchange(loops_, 0);
-  ASSIGN_OR_RETURN(macro->body, ParseBlock("endmacro"));
-  loops_ = loops;
+  ASSIGN_OR_RETURN(macro->body, ParseOutsideOfLoops("endmacro"));
   statement.macro = std::move(macro);
   return statement;
 }

@@ -1,6 +1,8 @@
 // The filters that give texts and numbers.
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/status_macros.h"
@@ -160,6 +162,70 @@ Result<Value> Abs(Runtime&, const Value& self, const Arguments& arguments) {
   return Value(std::abs(*real));
 }
 
+// Python's round() of a whole number to a multiple of 10^places: of two that are as near, the even.
+Result<Value> RoundWhole(int64_t number, int64_t places) {
+  constexpr int64_t kMostPlaces = 18;  // of a power of ten that is an int64
+  if (places > kMostPlaces + 1) return Value(int64_t{0});
+  uint64_t unit = 1;
+  for (int64_t i = 0; i < places; ++i) unit *= 10;
+  const uint64_t size =
+      number < 0 ? uint64_t{0} - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
+  const uint64_t rest = size % unit;
+  uint64_t rounded = size - rest;
+  const bool is_odd = size / unit % 2 == 1;
+  if (rest > unit / 2 || (rest == unit / 2 && rest != 0 && is_odd)) rounded += unit;
+  if (rounded > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    return Refuse("the result does not fit into 64 bits");
+  const auto result = static_cast<int64_t>(rounded);
+  return Value(number < 0 ? -result : result);
+}
+
+// Decimals of a number, as "d.ddde+xx", rounded from all of its decimals, of two as near to the even.
+class Decimals {
+ public:
+  static constexpr int kAll = 766;  // behind the point: no double has more
+
+  Decimals(double number, int digits)
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number,
+                           std::chars_format::scientific, digits)
+                 .ptr) {}
+  std::string_view text() const { return {text_.data(), static_cast<size_t>(end_ - text_.data())}; }
+  double Value() const {
+    double value = 0;
+    std::from_chars(text_.data(), end_, value);
+    return value;
+  }
+  int Exponent() const {
+    int exponent = 0;
+    const size_t sign = text().find('e') + 1;
+    std::from_chars(text_.data() + sign + (text_[sign] == '+' ? 1 : 0), end_, exponent);
+    return exponent;
+  }
+
+ private:
+  std::array<char, kAll + 16> text_;
+  const char* end_;
+};
+
+// Python's round() of a real number.
+double RoundReal(double number, int64_t places) {
+  if (number == 0 || !std::isfinite(number)) return number;
+  // 17 digits name a double, and are too many to be rounded up to a power of ten.
+  constexpr int kName = 16;
+  const int64_t digits = Decimals(number, kName).Exponent() + places;
+  if (digits >= kName) return number;
+  if (digits >= 0) return Decimals(number, static_cast<int>(digits)).Value();
+  // Less than a unit, which it becomes if it is more than a half.
+  const Decimals size(std::abs(number), Decimals::kAll);
+  constexpr size_t kMantissa = Decimals::kAll + 2;
+  const bool is_up = digits == -1 && size.text().substr(0, kMantissa) >
+                                         Decimals(5, Decimals::kAll).text().substr(0, kMantissa);
+  const std::string unit = "1e" + std::to_string(-places);
+  double rounded = 0;
+  if (is_up) std::from_chars(unit.data(), unit.data() + unit.size(), rounded);
+  return std::copysign(rounded, number);
+}
+
 Result<Value> Round(Runtime&, const Value& self, const Arguments& arguments) {
   ASSIGN_OR_RETURN(const auto values, Bind(arguments, {"precision", "method"}));
   ASSIGN_OR_RETURN(const int64_t precision, SmallNumber(values[0], 0));
@@ -167,13 +233,17 @@ Result<Value> Round(Runtime&, const Value& self, const Arguments& arguments) {
   if (!AsDouble(self, &number))
     return Refuse("expected a number, found " + std::string(TypeName(self)));
   const std::string_view method = AsText(values[1]) ? AsText(values[1])->bytes() : "common";
-  const double scale = std::pow(10.0, static_cast<double>(precision));
-  if (method == "ceil") return Value(std::ceil(number * scale) / scale);
-  if (method == "floor") return Value(std::floor(number * scale) / scale);
-  if (method != "common") return Refuse("method must be common, ceil or floor");
   int64_t storage = 0;
-  if (precision >= 0 && AsInt(self, &storage) != nullptr) return self;
-  return Value(std::nearbyint(number * scale) / scale);
+  const int64_t* whole = AsInt(self, &storage);
+  if (method == "ceil" || method == "floor") {
+    if (whole != nullptr && precision >= 0) return Value(number);
+    const double scale = std::pow(10.0, static_cast<double>(precision));
+    const double scaled = method == "ceil" ? std::ceil(number * scale) : std::floor(number * scale);
+    return Value((scaled + 0.0) / scale);  // Python has a whole number there, and no -0
+  }
+  if (method != "common") return Refuse("method must be common, ceil or floor");
+  if (whole != nullptr) return precision >= 0 ? Value(*whole) : RoundWhole(*whole, -precision);
+  return Value(RoundReal(number, precision));
 }
 
 Result<Value> ToJsonFilter(Runtime& runtime, const Value& self, const Arguments& arguments) {
