@@ -180,7 +180,7 @@ Result<Value> RoundWhole(int64_t number, int64_t places) {
   return Value(number < 0 ? -result : result);
 }
 
-// Decimals of a number, as "d.ddde+xx", rounded from all of its decimals, of two as near to the even.
+// Decimals of a number, as "d.ddde+xx", rounded from all of them; of two as near, to the even one.
 class Decimals {
  public:
   static constexpr int kAll = 766;  // behind the point: no double has more

@@ -1,11 +1,15 @@
 #include "cli/line_editor.h"
 
 #include <histedit.h>
+#include <signal.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace skald::cli {
@@ -40,6 +44,41 @@ void Say(const char* text) {
   fputs(text, stdout);
   fflush(stdout);
 }
+
+// While it lives, the terminal brackets pastes. A signal that ends the process ends that, too:
+// libedit's handler has given the modes of the terminal back when this one is called.
+class BracketedPaste {
+ public:
+  BracketedPaste() {
+    Say(kPasteOn);
+    struct sigaction action {};
+    action.sa_handler = EndProcess;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      // What is ignored (nohup) stays so.
+      if (before_[i].sa_handler == SIG_DFL) sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  ~BracketedPaste() {
+    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    Say(kPasteOff);
+  }
+  BracketedPaste(const BracketedPaste&) = delete;
+  BracketedPaste& operator=(const BracketedPaste&) = delete;
+
+ private:
+  static constexpr std::array kSignals = {SIGTERM, SIGHUP, SIGQUIT};
+
+  static void EndProcess(int number) {
+    [[maybe_unused]] const ssize_t written =
+        write(STDOUT_FILENO, kPasteOff, std::char_traits<char>::length(kPasteOff));
+    raise(number);  // SA_RESETHAND: the system's own action, once this returns
+  }
+
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
 
 }  // namespace
 
@@ -133,9 +172,14 @@ LineEnd LineEditor::Read(const char* prompt, std::string* line) {
   terminal_->interrupted = false;
   int count = 0;
   el_resize(terminal_->editor);  // it may have changed while an answer came
-  if (terminal_->takes_pastes) Say(kPasteOn);
-  const char* typed = el_gets(terminal_->editor, &count);
-  if (terminal_->takes_pastes) Say(kPasteOff);
+  // Before the prompt is shown: until then the terminal itself edits, and a Ctrl-D would be lost.
+  el_set(terminal_->editor, EL_PREP_TERM, 1);
+  const char* typed = nullptr;
+  {
+    std::optional<BracketedPaste> pastes;
+    if (terminal_->takes_pastes) pastes.emplace();
+    typed = el_gets(terminal_->editor, &count);
+  }
   // libedit leaves Ctrl-C a key; while an answer runs it is the signal again.
   termios modes{};
   if (tcgetattr(STDIN_FILENO, &modes) == 0) {

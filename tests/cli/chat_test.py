@@ -126,10 +126,11 @@ class Terminal:
         return answer
 
     def wait_for_prompt(self) -> bytes:
-        """What came until the program waits for a line and edits it. Until then the terminal itself
-        edits: it keeps what is typed, but a Ctrl-D is lost."""
+        """What came until the program waits for a line. It edits before it says so: else the terminal itself would edit, which
+        loses a Ctrl-D that is typed then."""
         before = self.wait_for(b">>> ")
-        self.wait_until_ctrl_c_is("a key")
+        if self.ctrl_c_is_a_signal():
+            raise AssertionError("the prompt is shown before the line is edited")
         return before
 
     def wait_for(self, part: bytes) -> bytes:
@@ -153,9 +154,12 @@ class Terminal:
     def wait_until_ctrl_c_is(self, wanted: str) -> None:
         """A key while a line is edited, a signal while an answer comes: the terminal says which."""
         end = time.monotonic() + TIMEOUT_S
-        while bool(termios.tcgetattr(self.descriptor)[3] & termios.ISIG) != (wanted == "a signal"):
+        while self.ctrl_c_is_a_signal() != (wanted == "a signal"):
             self.assert_in_time(end)
             time.sleep(0.005)
+
+    def ctrl_c_is_a_signal(self) -> bool:
+        return bool(termios.tcgetattr(self.descriptor)[3] & termios.ISIG)
 
     def assert_in_time(self, end: float) -> None:
         if time.monotonic() > end:
@@ -311,6 +315,20 @@ class TextOfAllKinds(unittest.TestCase):
         person.wait_for_prompt()
         person.type("\x04")
         self.assertEqual(person.leave(), 0)
+
+    def test_a_signal_leaves_the_terminal_as_it_was(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(number):
+                person = Terminal("-n", "2")
+                before = termios.tcgetattr(person.descriptor)
+                person.wait_for_prompt()
+                person.type("half a line")
+                os.kill(person.process, number)
+                person.wait_for(b"\x1b[?2004l")
+                _, status = os.waitpid(person.process, 0)
+                self.assertEqual(os.WTERMSIG(status), number)
+                self.assertEqual(termios.tcgetattr(person.descriptor)[:4], before[:4])
+                os.close(person.descriptor)
 
     def test_a_terminal_without_escape_sequences_gets_none(self):
         person = Terminal("-n", "40", columns=20, TERM="dumb")
