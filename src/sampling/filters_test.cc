@@ -314,6 +314,17 @@ TEST(CollectTopK, FindsTheFirstKOfARow) {
   }
 }
 
+// So close to 1 that nothing of the mass may be missing.
+TEST(CollectTopP, MayNeedAllThatHasMass) {
+  std::vector<float> row(400);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = -0.05f * static_cast<float>(i);
+  std::vector<float> block_max((row.size() + kLogitBlock - 1) / kLogitBlock);
+  for (size_t i = 0; i < block_max.size(); ++i) block_max[i] = row[i * kLogitBlock];
+  std::vector<Candidate> scratch(row.size());
+  const auto kept = CollectTopP({row, 0, block_max}, std::nextafter(1.0, 0.0), {1.0}, scratch);
+  EXPECT_EQ(kept.size(), row.size());
+}
+
 TEST(CollectTopP, IsTopPOfTheWholeRow) {
   std::mt19937 random(27);
   for (const Kind kind : kKinds) {
@@ -402,6 +413,17 @@ TEST(ApplyPenalties, RepetitionDividesPositiveAndMultipliesNegativeLogitsOnce) {
                    .output = {1, 3},
                    .logits = {4, -4, 4, 0, -4},
                    .expected = {2, -8, 4, 0, -4}});
+}
+
+// What is above 0, not above 1, is divided.
+TEST(ApplyPenalties, RepetitionMakesEveryLogitSmaller) {
+  for (const float logit : {0.5f, 0.999f, 1.0f, 1.001f, 1e-30f, -1e-30f, -0.5f, -1.0f}) {
+    std::vector<float> logits = {logit};
+    std::vector<int32_t> counts(1);
+    const std::vector<TokenId> prompt = {0};
+    ApplyPenalties({.repetition = 2}, {.prompt = prompt, .output = {}, .counts = counts}, logits);
+    EXPECT_EQ(logits[0], logit > 0 ? logit / 2 : logit * 2);
+  }
 }
 
 TEST(ApplyPenalties, PresenceAndFrequencyCountOutputOnly) {

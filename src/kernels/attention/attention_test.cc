@@ -132,6 +132,33 @@ class AttentionTest : public testing::TestWithParam<Isa> {
 };
 INSTANTIATE_TEST_SUITE_P(Isas, AttentionTest, testing::ValuesIn(TestedIsas()), IsaTestName);
 
+// The smallest number there is, negative, and 0, in equal parts: the half of it is rounded to -0,
+// which the specification makes 0.
+TEST_P(AttentionTest, GivesNoNegativeZero) {
+  for (const int dim : {1, 16, 64}) {
+    PagedCacheForTest cache(KvType::kF32, dim, dim, 2);
+    ScratchForTest scratch(dim, dim, 1);
+    const auto row = [dim](float x) { return std::vector<float>(static_cast<size_t>(dim), x); };
+    cache.Append(Isa::kScalar, 0, row(0), row(-std::numeric_limits<float>::denorm_min()));
+    cache.Append(Isa::kScalar, 1, row(0), row(0));
+    const std::vector<float> query = row(0);
+    std::vector<float> out = row(kPoison);
+    AttentionArgs args;
+    args.kv = cache.kv();
+    args.query = query.data();
+    args.query_stride = dim;
+    args.out = out.data();
+    args.out_stride = dim;
+    args.tokens = 1;
+    args.first_position = 1;
+    args.group = 1;
+    args.scale = 1;
+    args.scratch = scratch.data();
+    AttentionFor(GetParam())(args);
+    EXPECT_TRUE(SameBits(out, row(0))) << dim;
+  }
+}
+
 constexpr KvType kAllTypes[] = {KvType::kF16, KvType::kBF16, KvType::kF32};
 
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryHeadSize) {

@@ -53,6 +53,14 @@ TEST_P(MassTest, OfTheLargestIsFullAndOfInfinitelyLessIsNothing) {
   EXPECT_EQ(Masses(GetParam(), {3, -kInfinity}, 3, 0.5), (std::vector<uint64_t>{kFullMass, 0}));
 }
 
+// Shares of 12.5 and 42.5: found by looking at the numbers around their logarithms.
+TEST_P(MassTest, RoundsTiesToEven) {
+  EXPECT_EQ(Masses(GetParam(), {0, -1}, 0, 0x1.a9621c7a28c33p+4),
+            (std::vector<uint64_t>{kFullMass, 12}));
+  EXPECT_EQ(Masses(GetParam(), {0, -1}, 0, 0x1.95cd86ee21517p+4),
+            (std::vector<uint64_t>{kFullMass, 42}));
+}
+
 TEST_P(MassTest, HalvesWithEachLn2) {
   EXPECT_EQ(Masses(GetParam(), {0, -1, -2}, 0, 0.6931471805599453),
             (std::vector<uint64_t>{kFullMass, kFullMass / 2, kFullMass / 4}));
