@@ -18,6 +18,7 @@ KernelTable TableFor(Isa isa) {
   table.rope = RopeFor(isa);
   table.swiglu = SwigluFor(isa);
   table.add = AddFor(isa);
+  table.add_scaled = AddScaledFor(isa);
   table.attention = AttentionFor(isa);
   table.append_kv = AppendKvFor(isa);
   return table;

@@ -24,6 +24,7 @@ struct KernelTable {
   RopeFn rope = nullptr;
   SwigluFn swiglu = nullptr;
   AddFn add = nullptr;
+  AddScaledFn add_scaled = nullptr;
   AttentionFn attention = nullptr;
   AppendKvFn append_kv = nullptr;
 };

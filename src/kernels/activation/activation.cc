@@ -20,4 +20,12 @@ AddFn AddFor([[maybe_unused]] Isa isa) {
   return scalar::Add;
 }
 
+AddScaledFn AddScaledFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::AddScaled;
+  if (isa >= Isa::kAvx2) return avx2::AddScaled;
+#endif
+  return scalar::AddScaled;
+}
+
 }  // namespace skald::kernels

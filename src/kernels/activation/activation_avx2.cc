@@ -16,6 +16,10 @@ void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
 
 void Add(const float* x, float* y, int64_t n) { AddGeneric<F32x16>(x, y, n); }
 
+void AddScaled(float a, const float* x, float* y, int64_t n) {
+  AddScaledGeneric<F32x16>(a, x, y, n);
+}
+
 }  // namespace skald::kernels::avx2
 
 #include "kernels/isa/target_end.h"

@@ -34,4 +34,15 @@ inline void AddGeneric(const float* x, float* y, int64_t n) {
   }
 }
 
+template <typename V>
+inline void AddScaledGeneric(float a, const float* x, float* y, int64_t n) {
+  const V scale = V::Broadcast(a);
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) Store(Fma(scale, V::Load(x + i), V::Load(y + i)), y + i);
+  if (i < n) {
+    const V sum = Fma(scale, V::LoadPartial(x + i, n - i), V::LoadPartial(y + i, n - i));
+    StorePartial(sum, y + i, n - i);
+  }
+}
+
 }  // namespace skald::kernels

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/activation/variants.h"
 #include "kernels/isa/exp_ref.h"
 
@@ -13,6 +15,10 @@ void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
 
 void Add(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] + y[i];
+}
+
+void AddScaled(float a, const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = std::fma(a, x[i], y[i]);
 }
 
 }  // namespace skald::kernels::scalar

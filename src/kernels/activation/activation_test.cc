@@ -91,5 +91,18 @@ TEST_P(ActivationTest, AddGivesTheRoundedSumAtEveryLength) {
   }
 }
 
+TEST_P(ActivationTest, AddScaledRoundsOnceAtEveryLength) {
+  std::mt19937 random(4);
+  for (size_t n = 0; n <= 50; ++n) {
+    const std::vector<float> x = RandomFloats(n, random);
+    const std::vector<float> before = RandomFloats(n + 1, random);
+    const float a = RandomFloat(random);
+    std::vector<float> y = before;
+    AddScaledFor(GetParam())(a, x.data(), y.data(), static_cast<int64_t>(n));
+    for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], std::fma(a, x[i], before[i]));
+    ASSERT_EQ(y[n], before[n]) << "written past the end";
+  }
+}
+
 }  // namespace
 }  // namespace skald::kernels
