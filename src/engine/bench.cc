@@ -316,6 +316,7 @@ Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, i
   std::vector<ProfileRow> rows;
   for (size_t i = 0; i < model::kPhaseCount; ++i) {
     const auto phase = static_cast<model::Phase>(i);
+    if (work[phase].IsNone()) continue;  // an operation that the network does not have
     std::vector<double> seconds;
     for (const model::StepProfile& profile : profiles) seconds.push_back(profile[phase]);
     const auto middle = seconds.begin() + static_cast<int64_t>(seconds.size() / 2);

@@ -27,12 +27,15 @@ constexpr uint64_t kReadBytes = 256 << 10;
 bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
 
 Status CheckTensor(const TensorSlot& slot, const TensorInfo& tensor) {
+  const auto rows = static_cast<uint64_t>(slot.rows);
+  const auto slices = static_cast<uint64_t>(slot.slices);
   const bool fits = tensor.columns() == static_cast<uint64_t>(slot.cols) &&
-                    tensor.rows() == static_cast<uint64_t>(slot.rows);
+                    tensor.rows() == rows * slices && (slices == 1 || tensor.dims[1] == rows);
   const std::string name = "tensor '" + std::string(tensor.name) + "'";
   if (!fits) {
     std::string expected = std::to_string(slot.cols);
     if (!slot.is_vector()) expected += " x " + std::to_string(slot.rows);
+    if (slices > 1) expected += " x " + std::to_string(slices);
     return Status(ErrorCode::kBadModel,
                   name + " has shape " + ShapeText(tensor) + ", expected " + expected);
   }
@@ -84,9 +87,10 @@ Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const Tens
   return values;
 }
 
-// One matrix on its way into panels.
+// One matrix on its way into panels: a tensor, or a slice of one.
 struct PackJob {
   const TensorInfo* tensor;
+  int64_t first_row;  // of the slice in the tensor
   kernels::PackedMatrix matrix;
   std::byte* panels;
   int64_t panels_per_unit = 1;
@@ -119,7 +123,7 @@ Status PackUnit(const PackJob& job, int64_t first_panel, PackLoop* loop, Worker*
   const auto bytes = static_cast<size_t>((end_row - first_row) * row_bytes);
   if (worker->buffer.size() < bytes) worker->buffer.resize(bytes);
   const std::span<std::byte> source(worker->buffer.data(), bytes);
-  const auto begin = static_cast<uint64_t>(first_row * row_bytes);
+  const auto begin = static_cast<uint64_t>((job.first_row + first_row) * row_bytes);
   RETURN_IF_ERROR(loop->file.ReadTensor(tensor, begin, source));
   if (loop->page_cache == PageCache::kDrop) loop->file.DropTensor(tensor, begin, bytes);
   if (!kernels::AllFinite(tensor.dtype, source)) worker->not_finite.insert(&tensor);
@@ -157,14 +161,34 @@ Status RunPacking(const PackOptions& options, PackLoop* loop, TensorSet* not_fin
   return Ok();
 }
 
-kernels::PackedMatrix Describe(const TensorInfo& tensor) {
-  return {.type = kernels::PanelTypeFor(tensor.dtype),
-          .rows = static_cast<int64_t>(tensor.rows()),
-          .cols = static_cast<int64_t>(tensor.columns())};
+kernels::PackedMatrix Describe(const Binding& binding) {
+  return {.type = kernels::PanelTypeFor(binding.tensor->dtype),
+          .rows = binding.slot.rows,
+          .cols = binding.slot.cols};
 }
 
 int64_t MatrixBytes(const kernels::PackedMatrix& matrix) {
   return RoundUp<int64_t>(matrix.panel_count() * matrix.panel_bytes(), 64);
+}
+
+// Puts the matrices of a binding to `next` and notes the work of filling them. Returns what follows
+// them.
+std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
+  const TensorInfo& tensor = *binding.tensor;
+  PackJob job{.tensor = &tensor, .first_row = 0, .matrix = Describe(binding), .panels = next};
+  const uint64_t panel_file_bytes = tensor.row_bytes() * kernels::kPanelRows;
+  job.panels_per_unit = static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
+  for (kernels::PackedMatrix& place : binding.slot.matrices()) {
+    job.first_unit = loop->unit_count;
+    job.matrix.panels = job.panels;
+    place = job.matrix;
+    loop->unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
+    loop->jobs.push_back(job);
+    job.panels += MatrixBytes(job.matrix);
+    job.first_row += job.matrix.rows;
+  }
+  loop->total_bytes += static_cast<int64_t>(tensor.byte_count);
+  return job.panels;
 }
 
 }  // namespace
@@ -203,7 +227,8 @@ Result<std::vector<Binding>> BindTensors(model::Network& network,
 int64_t PackedBytes(const std::vector<Binding>& bindings) {
   int64_t bytes = 0;
   for (const Binding& binding : bindings) {
-    if (!binding.slot.is_vector()) bytes += MatrixBytes(Describe(*binding.tensor));
+    if (binding.slot.is_vector()) continue;
+    bytes += binding.slot.slices * MatrixBytes(Describe(binding));
   }
   return bytes;
 }
@@ -222,22 +247,12 @@ Result<PackedWeights> PackWeights(const formats::GgufModel& file,
   PackLoop loop{.file = file, .page_cache = options.page_cache};
   TensorSet not_finite;
   std::byte* next = packed.storage.data();
-  for (const auto& [slot, tensor] : bindings) {
-    if (slot.is_vector()) {
-      ASSIGN_OR_RETURN(slot.vector(), ReadVector(file, *tensor, &not_finite));
+  for (const Binding& binding : bindings) {
+    if (binding.slot.is_vector()) {
+      ASSIGN_OR_RETURN(binding.slot.vector(), ReadVector(file, *binding.tensor, &not_finite));
       continue;
     }
-    PackJob job{.tensor = tensor, .matrix = Describe(*tensor), .panels = next};
-    const uint64_t panel_file_bytes = tensor->row_bytes() * kernels::kPanelRows;
-    job.panels_per_unit =
-        static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
-    job.first_unit = loop.unit_count;
-    job.matrix.panels = next;
-    slot.matrix() = job.matrix;
-    next += MatrixBytes(job.matrix);
-    loop.unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
-    loop.total_bytes += static_cast<int64_t>(tensor->byte_count);
-    loop.jobs.push_back(job);
+    next = AddJobs(binding, next, &loop);
   }
   RETURN_IF_ERROR(RunPacking(options, &loop, &not_finite));
   for (const TensorInfo* tensor : not_finite) packed.not_finite.emplace_back(tensor->name);

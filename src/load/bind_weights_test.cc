@@ -33,8 +33,13 @@ GgufBuilder Keys() {
       .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "c"});
 }
 
-model::Network EmptyNetwork() {
-  const auto file = formats::ParseGguf(Keys().BuildSource());
+// The same with four experts of 64, of which each row uses two.
+GgufBuilder MixtureKeys() {
+  return Keys().Key("llama.expert_count", uint32_t{4}).Key("llama.expert_used_count", uint32_t{2});
+}
+
+model::Network EmptyNetwork(const GgufBuilder& keys = Keys()) {
+  const auto file = formats::ParseGguf(keys.BuildSource());
   return *NetworkFromMetadata(file->metadata);
 }
 
@@ -46,17 +51,22 @@ struct Patch {
   size_t bytes;
 };
 
-// The file: vectors in F32, matrices in Q8_0, all zero but for the patches.
-GgufBuilder File(const std::vector<Patch>& patches = {}) {
-  GgufBuilder file = Keys();
-  model::Network network = EmptyNetwork();
+// The file: vectors in F32, matrices in Q8_0, all zero but for the patches. `flat` names a tensor
+// of slices that is written as one matrix.
+GgufBuilder File(const std::vector<Patch>& patches = {}, const GgufBuilder& keys = Keys(),
+                 std::string_view flat = "") {
+  GgufBuilder file = keys;
+  model::Network network = EmptyNetwork(keys);
   for (const model::TensorSlot& slot : model::TensorsOf(network)) {
     if (slot.is_optional()) continue;
-    const auto elements = static_cast<size_t>(slot.rows * slot.cols);
+    const auto elements = static_cast<size_t>(slot.slices * slot.rows * slot.cols);
     BuiltTensor tensor;
     tensor.name = slot.name;
     tensor.dims = {static_cast<uint64_t>(slot.cols)};
     if (!slot.is_vector()) tensor.dims.push_back(static_cast<uint64_t>(slot.rows));
+    if (slot.name == flat) tensor.dims.back() *= static_cast<uint64_t>(slot.slices);
+    if (slot.slices > 1 && slot.name != flat)
+      tensor.dims.push_back(static_cast<uint64_t>(slot.slices));
     tensor.type_id = slot.is_vector() ? 0 : 8;
     tensor.data = std::vector<std::byte>(slot.is_vector() ? elements * 4 : elements / 32 * 34);
     for (const Patch& patch : patches) {
@@ -153,6 +163,52 @@ TEST(PackWeights, GivesBackEveryByteOfTheMatricesWhenAsked) {
     for (const auto& [offset, length] : outcome.dropped) bytes += length;
     EXPECT_EQ(bytes, outcome.matrix_bytes);
   }
+}
+
+// Slices of one tensor lie one after the other in the file, each in panels of its own in memory.
+TEST(PackWeights, PutsEachSliceOfATensorInItsPlace) {
+  constexpr size_t kRowBytes = 512 / 32 * 34;
+  constexpr size_t kSliceBytes = 1536 * kRowBytes;
+  constexpr uint32_t kHalfOne = 0x3c00;
+  // In slice e the first weight of row e + 17 is 5.
+  std::vector<Patch> patches;
+  for (size_t slice = 0; slice < 4; ++slice) {
+    const size_t block = slice * kSliceBytes + (slice + 17) * kRowBytes;
+    patches.push_back({"blk.0.ffn_up_exps.weight", block, kHalfOne | 5u << 16, 3});
+  }
+  const GgufModel file = *GgufModel::FromSources([&] {
+    std::vector<std::unique_ptr<ByteSource>> sources;
+    sources.push_back(std::make_unique<MemorySource>(File(patches, MixtureKeys()).Build()));
+    return sources;
+  }());
+  model::Network network = EmptyNetwork(MixtureKeys());
+  const auto bindings = BindTensors(network, file.tensors());
+  ASSERT_TRUE(bindings.ok()) << bindings.status().message();
+  ThreadPool pool(2);
+  const auto packed = PackWeights(file, *bindings, {.pool = pool});
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  const auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
+  ASSERT_EQ(experts.up.size(), 4u);
+  std::vector<float> row(512);
+  for (size_t slice = 0; slice < 4; ++slice) {
+    for (size_t other = 0; other < 4; ++other) {
+      kernels::UnpackRow(experts.up[slice], static_cast<int64_t>(other) + 17, row.data());
+      EXPECT_EQ(row[0], other == slice ? 5.0f : 0.0f) << slice << ", " << other;
+    }
+  }
+}
+
+// A matrix with as many rows in all may be meant in another way.
+TEST(BindTensors, ATensorOfSlicesMustBeOne) {
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.push_back(
+      std::make_unique<MemorySource>(File({}, MixtureKeys(), "blk.0.ffn_up_exps.weight").Build()));
+  const GgufModel file = *GgufModel::FromSources(std::move(sources));
+  model::Network network = EmptyNetwork(MixtureKeys());
+  const auto bindings = BindTensors(network, file.tensors());
+  ASSERT_FALSE(bindings.ok());
+  EXPECT_EQ(bindings.status().message(),
+            "tensor 'blk.0.ffn_up_exps.weight' has shape 512 x 6144, expected 512 x 1536 x 4");
 }
 
 TEST(PageCacheRule, DropsWhatWouldFillHalfOfTheMachineTogetherWithTheWeights) {

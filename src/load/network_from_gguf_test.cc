@@ -102,13 +102,57 @@ TEST(NetworkFromGguf, ReadsTheOldSpellingOfLinearScaling) {
 }
 
 TEST(NetworkFromGguf, UnknownArchitectureListsTheSupportedOnes) {
-  ExpectError(FileWith({.arch = "mamba"}), ErrorCode::kUnsupported, "llama, qwen2, qwen3");
+  ExpectError(FileWith({.arch = "mamba"}), ErrorCode::kUnsupported,
+              "llama, qwen2, qwen3, qwen3moe)");
 }
 
-TEST(NetworkFromGguf, MixtureOfExpertsIsNotSupported) {
-  GgufBuilder file = FileWith({});
-  file.Key("llama.expert_count", uint32_t{8});
+TEST(NetworkFromGguf, MixtureOfExpertsIsNotSupportedWhereNoneIsPublished) {
+  GgufBuilder file = FileWith({.arch = "qwen2"});
+  file.Key("qwen2.expert_count", uint32_t{8});
   ExpectError(file, ErrorCode::kUnsupported, "8 experts");
+}
+
+struct ExpertKeys {
+  uint32_t count = 8;
+  uint32_t used = 2;
+  uint32_t hidden = 48;
+};
+
+GgufBuilder MixtureWith(const ExpertKeys& keys) {
+  return FileWith({.arch = "qwen3moe"})
+      .Key("qwen3moe.expert_count", keys.count)
+      .Key("qwen3moe.expert_used_count", keys.used)
+      .Key("qwen3moe.expert_feed_forward_length", keys.hidden);
+}
+
+TEST(NetworkFromGguf, ReadsMixturesOfExperts) {
+  const Result<model::Network> network = Read(MixtureWith({}));
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  for (const model::Layer& layer : network->layers) {
+    const auto& experts = std::get<model::Experts>(layer.feed_forward);
+    EXPECT_EQ(experts.count, 8);
+    EXPECT_EQ(experts.used, 2);
+    EXPECT_EQ(experts.hidden, 48);
+  }
+  GgufBuilder mixtral = FileWith({});
+  mixtral.Key("llama.expert_count", uint32_t{4}).Key("llama.expert_used_count", uint32_t{4});
+  const Result<model::Network> same_width = Read(mixtral);
+  ASSERT_TRUE(same_width.ok()) << same_width.status().message();
+  EXPECT_EQ(std::get<model::Experts>(same_width->layers[1].feed_forward).hidden, 96);
+}
+
+TEST(NetworkFromGguf, NumbersOfExpertsThatMakeNoSenseAreNamed) {
+  ExpectError(MixtureWith({.count = 0}), ErrorCode::kBadModel, "expert count is 0");
+  ExpectError(MixtureWith({.count = 1025}), ErrorCode::kBadModel, "expert count is 1025");
+  ExpectError(MixtureWith({.used = 0}), ErrorCode::kBadModel, "used experts is 0, expected 1 to 8");
+  ExpectError(MixtureWith({.used = 9}), ErrorCode::kBadModel, "used experts is 9, expected 1 to 8");
+  ExpectError(MixtureWith({.hidden = 0}), ErrorCode::kBadModel, "feed forward length is 0");
+  ExpectError(MixtureWith({.hidden = 1u << 31}), ErrorCode::kBadModel,
+              "feed forward length is 2147483648");
+  ExpectError(FileWith({.arch = "qwen3moe"}), ErrorCode::kBadModel, "qwen3moe.expert_count");
+  GgufBuilder unused = FileWith({});
+  unused.Key("llama.expert_count", uint32_t{4});
+  ExpectError(unused, ErrorCode::kBadModel, "llama.expert_used_count");
 }
 
 TEST(NetworkFromGguf, UnknownRopeScalingIsNotSupported) {

@@ -12,6 +12,7 @@
 
 #include "kernels/pack/panel.h"
 #include "kv/kv_layout.h"
+#include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gqa/gqa.h"
 #include "model/norm.h"
@@ -28,7 +29,7 @@ struct Layer {
   Norm mixer_norm = {};
   std::variant<Gqa> mixer = {};
   Norm feed_forward_norm = {};
-  std::variant<Gated> feed_forward = {};
+  std::variant<Gated, Experts> feed_forward = {};
 };
 
 /// From the residual stream to logits.

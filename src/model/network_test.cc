@@ -52,7 +52,7 @@ TEST(TensorsOf, ShapesAndPlacesAreThoseOfTheBlock) {
   ASSERT_NE(value, nullptr);
   EXPECT_EQ(value->rows, 2 * 8);
   EXPECT_EQ(value->cols, 64);
-  EXPECT_EQ(&value->matrix(), &GqaOf(network, 1).value);
+  EXPECT_EQ(value->matrices().data(), &GqaOf(network, 1).value);
   EXPECT_FALSE(value->is_optional());
   const TensorSlot* factors = Find(slots, "rope_freqs.weight");
   ASSERT_NE(factors, nullptr);
@@ -72,6 +72,21 @@ TEST(TensorsOf, HeadNormsAndRequiredBiasesAreOfALayer) {
   ASSERT_NE(Find(slots, "blk.1.attn_q_norm.weight"), nullptr);
   EXPECT_EQ(Find(slots, "blk.1.attn_q_norm.weight")->cols, 16);
   EXPECT_FALSE(Find(slots, "blk.1.attn_q.bias")->is_optional());
+}
+
+TEST(TensorsOf, ExpertsAreSlicesOfOneTensor) {
+  Network network = SmallNetwork();
+  network.layers[1].feed_forward = Experts{.width = 64, .hidden = 24, .count = 5, .used = 2};
+  const std::vector<TensorSlot> slots = TensorsOf(network);
+  const TensorSlot* down = Find(slots, "blk.1.ffn_down_exps.weight");
+  ASSERT_NE(down, nullptr);
+  EXPECT_EQ(down->slices, 5);
+  EXPECT_EQ(down->rows, 64);
+  EXPECT_EQ(down->cols, 24);
+  const auto& experts = std::get<Experts>(network.layers[1].feed_forward);
+  EXPECT_TRUE(experts.down.empty());
+  EXPECT_EQ(down->matrices().size(), 5u);
+  EXPECT_EQ(down->matrices().data(), experts.down.data());
 }
 
 TEST(ValidateNetwork, NamesTheLayer) {

@@ -24,16 +24,17 @@ enum class Phase : uint8_t {
   kRope,       ///< bias, head norm, RoPE; K and V into their pages
   kAttention,  ///< attention over pages
   kOutput,     ///< matmul: attention output
+  kRoute,      ///< matmul: router; the choice of experts, and the sum of what they give
   kGateUp,     ///< matmul: gate and up, with SwiGLU
   kDown,       ///< matmul: down
   kHead,       ///< matmul: LM head
 };
-inline constexpr size_t kPhaseCount = 9;
+inline constexpr size_t kPhaseCount = 10;
 
 /// What each phase is called in a report, by Phase.
 inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {
-    "embed",    "add, norm, quantize", "matmul qkv",  "rope, append", "attention",
-    "matmul o", "matmul gate up",      "matmul down", "matmul head"};
+    "embed", "add, norm, quantize", "matmul qkv",  "rope, append", "attention", "matmul o",
+    "route", "matmul gate up",      "matmul down", "matmul head"};
 
 /// Seconds by phase, added up over as many steps as it is passed to.
 struct StepProfile {

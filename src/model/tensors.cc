@@ -4,6 +4,13 @@
 
 namespace skald::model {
 
+std::span<kernels::PackedMatrix> TensorSlot::matrices() const {
+  if (const auto* one = std::get_if<kernels::PackedMatrix*>(&place)) return {*one, 1};
+  auto& several = *std::get<std::vector<kernels::PackedMatrix>*>(place);
+  several.resize(static_cast<size_t>(slices));
+  return several;
+}
+
 void TensorList::Matrix(std::string_view name, int64_t rows, int64_t cols,
                         kernels::PackedMatrix* place, Presence presence) {
   slots_.push_back({.name = prefix_ + std::string(name),
@@ -11,6 +18,15 @@ void TensorList::Matrix(std::string_view name, int64_t rows, int64_t cols,
                     .cols = cols,
                     .presence = presence,
                     .place = place});
+}
+
+void TensorList::Slices(std::string_view name, const SliceShape& shape,
+                        std::vector<kernels::PackedMatrix>* places) {
+  slots_.push_back({.name = prefix_ + std::string(name),
+                    .rows = shape.rows,
+                    .cols = shape.cols,
+                    .slices = shape.slices,
+                    .place = places});
 }
 
 void TensorList::Vector(std::string_view name, int64_t length, std::vector<float>* place,

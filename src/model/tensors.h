@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,19 +22,31 @@ enum class Presence : uint8_t { kRequired, kOptional };
 
 /// A tensor of a network, and its place in the block that declared it.
 struct TensorSlot {
-  std::string name;  ///< as GGUF spells it: "blk.3.attn_q.weight"
-  int64_t rows = 1;  ///< output elements; 1 for vectors
-  int64_t cols = 0;  ///< input elements, or the length of a vector
+  std::string name;    ///< as GGUF spells it: "blk.3.attn_q.weight"
+  int64_t rows = 1;    ///< output elements, of each slice; 1 for vectors
+  int64_t cols = 0;    ///< input elements, or the length of a vector
+  int64_t slices = 1;  ///< matrices in the tensor
   Presence presence = Presence::kRequired;
-  /// Matrices are packed in panels, vectors (norms, biases) held as floats. Valid as long as the
-  /// network neither moves nor changes its layers. What is not in the file stays empty.
-  std::variant<kernels::PackedMatrix*, std::vector<float>*> place;
+  /// Matrices are packed in panels, one by one or as the slices of one tensor; vectors (norms,
+  /// biases) are held as floats. Valid as long as the network neither moves nor changes its layers.
+  /// What is not in the file stays empty.
+  std::variant<kernels::PackedMatrix*, std::vector<kernels::PackedMatrix>*, std::vector<float>*>
+      place;
 
   bool is_vector() const { return std::holds_alternative<std::vector<float>*>(place); }
   bool is_optional() const { return presence == Presence::kOptional; }
-  /// Require a slot of that kind.
-  kernels::PackedMatrix& matrix() const { return *std::get<kernels::PackedMatrix*>(place); }
+  /// The matrix, or the slices, which are made by the first call: a network whose tensors turn out
+  /// to be missing takes no memory for them. Requires a slot that is no vector.
+  std::span<kernels::PackedMatrix> matrices() const;
+  /// Requires a vector.
   std::vector<float>& vector() const { return *std::get<std::vector<float>*>(place); }
+};
+
+/// The shape of a tensor of several matrices.
+struct SliceShape {
+  int64_t slices = 0;
+  int64_t rows = 0;
+  int64_t cols = 0;
 };
 
 /// Takes declarations. The order is that of the packed weights in memory: the order of use.
@@ -44,6 +57,9 @@ class TensorList {
 
   void Matrix(std::string_view name, int64_t rows, int64_t cols, kernels::PackedMatrix* place,
               Presence presence = Presence::kRequired);
+  /// `slices` matrices of the same shape in one tensor.
+  void Slices(std::string_view name, const SliceShape& shape,
+              std::vector<kernels::PackedMatrix>* places);
   void Vector(std::string_view name, int64_t length, std::vector<float>* place,
               Presence presence = Presence::kRequired);
 

@@ -5,7 +5,7 @@ namespace skald::model {
 Work Essential(const StepWork& work) {
   Work sum;
   for (const Phase phase :
-       {Phase::kQkv, Phase::kOutput, Phase::kGateUp, Phase::kDown, Phase::kHead}) {
+       {Phase::kQkv, Phase::kOutput, Phase::kRoute, Phase::kGateUp, Phase::kDown, Phase::kHead}) {
     sum.Add(work[phase]);
   }
   sum.bytes += work[Phase::kAttention].bytes;

@@ -19,6 +19,7 @@ struct Work {
   double float_macs = 0;  ///< of matrices stored as floats
   double bytes = 0;
 
+  bool IsNone() const { return int8_macs == 0 && float_macs == 0 && bytes == 0; }
   void Add(const Work& other) {
     int8_macs += other.int8_macs;
     float_macs += other.float_macs;

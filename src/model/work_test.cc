@@ -92,6 +92,23 @@ TEST_F(WorkTest, AWindowBoundsWhatAttentionSees) {
   EXPECT_EQ(prefill[Phase::kAttention].bytes, 2 * 6 * 2 * 32 * 2);
 }
 
+TEST_F(WorkTest, AMixtureCountsTheExpertsThatRowsUse) {
+  Experts experts = {.width = kWidth, .hidden = kHidden, .count = 4, .used = 2};
+  experts.router = Matrix(PanelType::kF32, 4, kWidth);
+  experts.gate.assign(4, Matrix(PanelType::kQ8, kHidden, 64));
+  experts.up = experts.gate;
+  experts.down.assign(4, Matrix(PanelType::kQ8, 64, kHidden));
+  StepWork work;
+  AddWork(experts, 2, work);
+  EXPECT_EQ(work[Phase::kRoute].float_macs, 2 * 4 * 64);
+  EXPECT_EQ(work[Phase::kGateUp].int8_macs, 2 * 2 * 2 * 96 * 64);
+  // Two rows that choose two of four each read three, as a mean.
+  EXPECT_DOUBLE_EQ(work[Phase::kDown].bytes, 3 * 4 * 3 * 544);
+  StepWork one;
+  AddWork(experts, 1, one);
+  EXPECT_DOUBLE_EQ(one[Phase::kDown].bytes, 2 * 4 * 3 * 544);
+}
+
 TEST_F(WorkTest, EssentialIsMatricesAndCache) {
   const StepWork work = WorkOf({.rows = 1, .first_position = 9, .logit_rows = 1});
   const Work sum = Essential(work);

@@ -81,8 +81,9 @@ void CheckQuantized(const GoldenFolders& folders, const std::string& name) {
   EXPECT_LE(theirs, 1e-3);
 }
 
-const std::vector<std::string> kFloatCases = {"llama", "llama-linear", "llama-yarn", "llama-freqs",
-                                              "qwen2", "qwen3",        "llama-k-f32"};
+const std::vector<std::string> kFloatCases = {"llama",       "llama-linear", "llama-yarn",
+                                              "llama-freqs", "moe",          "qwen2",
+                                              "qwen3",       "qwen3moe",     "llama-k-f32"};
 const std::vector<std::string> kQuantizedCases = {
     "llama-k-F16",    "llama-k-BF16",  "llama-k-Q8_0",   "llama-k-Q4_0",   "llama-k-Q4_1",
     "llama-k-Q5_0",   "llama-k-Q5_1",  "llama-k-Q2_K",   "llama-k-Q3_K",   "llama-k-Q4_K",

@@ -35,6 +35,12 @@ class Network:
         data = self._weights.stored(name, kind, rows * columns, spread)
         self.file.tensor(name, [columns, rows], kind, data)
 
+    def matrices(self, name, count, rows, columns):
+        """As many matrices in one tensor."""
+        kind = self._kind_of(name)
+        data = self._weights.stored(name, kind, count * rows * columns, 1 / math.sqrt(columns))
+        self.file.tensor(name, [columns, rows, count], kind, data)
+
     def vector(self, name, values):
         self.file.tensor(name, [len(values)], F32, struct.pack("<%df" % len(values), *values))
 
@@ -50,7 +56,8 @@ class Network:
 
 
 def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_forward=160, context=512,
-             rope_base=10000.0, rope_factors=(), qkv_bias=False, head_norm=False, vocabulary=0, tied=False):
+             rope_base=10000.0, rope_factors=(), qkv_bias=False, head_norm=False, experts=(), vocabulary=0,
+             tied=False):
     """A network of the kind that llama began; what families add to it is an argument."""
     for name, value in (("block_count", layers), ("context_length", context),
                         ("embedding_length", embedding), ("feed_forward_length", feed_forward),
@@ -74,12 +81,32 @@ def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_f
                 n.norm(block + "attn_%s_norm.weight" % part, head_dim)
         n.matrix(block + "attn_output.weight", embedding, heads * head_dim)
         n.norm(block + "ffn_norm.weight", embedding)
+        if experts:
+            _experts(n, block, embedding, *experts)
+            continue
         n.matrix(block + "ffn_gate.weight", feed_forward, embedding)
         n.matrix(block + "ffn_up.weight", feed_forward, embedding)
         n.matrix(block + "ffn_down.weight", embedding, feed_forward)
     n.norm("output_norm.weight", embedding)
     if not tied:
         n.matrix("output.weight", vocabulary, embedding)
+
+
+def _experts(n, block, embedding, count, width):
+    """Scores far apart, so that a rounding does not choose another expert."""
+    n.matrix(block + "ffn_gate_inp.weight", count, embedding, spread=3 / math.sqrt(embedding))
+    n.matrices(block + "ffn_gate_exps.weight", count, width, embedding)
+    n.matrices(block + "ffn_up_exps.weight", count, width, embedding)
+    n.matrices(block + "ffn_down_exps.weight", count, embedding, width)
+
+
+def _mixtral(name, seed=0):
+    n = Network(name, "llama", seed)
+    n.key("expert_count", UINT32, 5)
+    n.key("expert_used_count", UINT32, 2)
+    _decoder(n, vocabulary=len(spm_vocabulary()[0]), feed_forward=40, experts=(5, 40))
+    add_spm(n.file)
+    return n.bytes()
 
 
 def _llama(name, scaling=None, original_context=0, seed=0, kind_of=lambda tensor: F32, **shape):
@@ -94,8 +121,12 @@ def _llama(name, scaling=None, original_context=0, seed=0, kind_of=lambda tensor
     return n.bytes()
 
 
-def _qwen(name, seed, **shape):
+def _qwen(name, seed, used=0, **shape):
     n = Network(name, name, seed)
+    if used:
+        n.key("expert_count", UINT32, shape["experts"][0])
+        n.key("expert_used_count", UINT32, used)
+        n.key("expert_feed_forward_length", UINT32, shape["experts"][1])
     _decoder(n, vocabulary=len(bpe_vocabulary()[0]), rope_base=1000000.0, tied=True, **shape)
     add_bpe(n.file, "qwen2")
     return n.bytes()
@@ -133,6 +164,8 @@ MODELS = {
                                   rope_factors=[1 + i * 0.5 for i in range(16)]),
     "qwen2": lambda: _qwen("qwen2", seed=9, qkv_bias=True, heads=6, head_dim=16),
     "qwen3": lambda: _qwen("qwen3", seed=11, head_norm=True),
+    "moe": lambda: _mixtral("moe", seed=4),
+    "qwen3moe": lambda: _qwen("qwen3moe", seed=44, head_norm=True, used=3, experts=(9, 24)),
 }
 for _name, _kind in TYPES.items():
     MODELS["llama-k-" + _name] = lambda name=_name, kind=_kind: _llama_k("llama-k-" + name,

@@ -127,13 +127,17 @@ class Steps {
 };
 
 TEST(NoAllocation, StepsOfEveryKind) {
-  for (const tensor::DType dtype :
-       {tensor::DType::kQ4_K, tensor::DType::kQ8_0, tensor::DType::kF16}) {
-    const model::Transformer network = support::MakeRandomModel({.dtype = dtype});
+  const std::vector<support::RandomModelSpec> specs = {
+      {.dtype = tensor::DType::kQ4_K},
+      {.dtype = tensor::DType::kQ8_0},
+      {.dtype = tensor::DType::kF16},
+      {.family = "qwen3moe", .dtype = tensor::DType::kQ8_0, .experts = 5, .used_experts = 2}};
+  for (const support::RandomModelSpec& spec : specs) {
+    const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {
       for (const int threads : {1, 2, 3}) {
-        SCOPED_TRACE(testing::Message() << tensor::InfoOf(dtype).name << ", "
-                                        << kernels::IsaName(isa) << ", " << threads);
+        SCOPED_TRACE(testing::Message() << spec.family << ", " << tensor::InfoOf(spec.dtype).name
+                                        << ", " << kernels::IsaName(isa) << ", " << threads);
         Steps steps(network, isa, threads);
         EXPECT_EQ(steps.AllocationsOfStep(40, 40, 0), 0) << "prefill";
         EXPECT_EQ(steps.AllocationsOfStep(1, 1, 300), 0) << "decode";

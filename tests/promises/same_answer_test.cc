@@ -304,6 +304,24 @@ TEST(Promise1, HoldsForLayersOfDifferentShapes) {
                {33, 64});
 }
 
+TEST(Promise1, HoldsForMixturesOfExperts) {
+  CheckNetwork({.family = "qwen3moe",
+                .dtype = tensor::DType::kQ4_K,
+                .feed_forward = 256,
+                .experts = 7,
+                .used_experts = 3},
+               {33, 64});
+  CheckNetwork({.family = "llama",
+                .dtype = tensor::DType::kQ8_0,
+                .embedding = 96,
+                .heads = 3,
+                .kv_heads = 1,
+                .feed_forward = 32,
+                .experts = 40,
+                .used_experts = 2},
+               {100, 31});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

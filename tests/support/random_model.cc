@@ -32,7 +32,12 @@ class SpecKeys final : public model::Keys {
                {"attention.key_length", spec.head_dim},
                {"attention.sliding_window", spec.window},
                {"feed_forward_length", spec.feed_forward},
-               {"context_length", 1024}} {}
+               {"context_length", 1024}} {
+    if (spec.experts == 0) return;
+    sizes_["expert_count"] = spec.experts;
+    sizes_["expert_used_count"] = spec.used_experts;
+    sizes_["expert_feed_forward_length"] = spec.feed_forward;
+  }
 
   std::string Spelled(std::string_view name) const override { return std::string(name); }
   bool Contains(std::string_view name) const override {
@@ -139,7 +144,7 @@ model::Transformer MakeRandomModel(const RandomModelSpec& spec) {
   };
   const std::vector<model::TensorSlot> slots = model::TensorsOf(network);
   for (const model::TensorSlot& slot : slots) {
-    if (!slot.is_vector()) bytes += matrix_bytes(slot);
+    if (!slot.is_vector()) bytes += slot.slices * matrix_bytes(slot);
   }
   AlignedBuffer storage = *AlignedBuffer::Create(static_cast<uint64_t>(bytes));
   std::byte* next = storage.data();
@@ -148,9 +153,11 @@ model::Transformer MakeRandomModel(const RandomModelSpec& spec) {
       if (!slot.is_optional()) FillVector(slot, random);
       continue;
     }
-    FillMatrix(spec.dtype, slot, next, random);
-    slot.matrix() = PackedMatrix{type, slot.rows, slot.cols, next};
-    next += matrix_bytes(slot);
+    for (PackedMatrix& matrix : slot.matrices()) {
+      FillMatrix(spec.dtype, slot, next, random);
+      matrix = PackedMatrix{type, slot.rows, slot.cols, next};
+      next += matrix_bytes(slot);
+    }
   }
   return model::Transformer(std::move(network), std::move(storage));
 }

@@ -22,6 +22,8 @@ struct RandomModelSpec {
   int64_t feed_forward = 256;
   int64_t vocab = 100;
   int64_t window = 0;
+  int64_t experts = 0;  ///< 0: no mixture
+  int64_t used_experts = 0;
   uint32_t seed = 1;
   /// Changes the numbers of the network before its tensors are made.
   std::function<void(model::Network&)> change = [](model::Network&) {};

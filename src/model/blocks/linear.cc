@@ -31,15 +31,6 @@ void ForEachTile(int64_t first, int64_t end, Visit visit) {
   }
 }
 
-std::array<bool, 3> FormatsOf(std::span<const Product> products) {
-  std::array<bool, 3> needed = {};
-  for (const Product& product : products) {
-    const auto format = kernels::InfoOf(product.weights->type).activation;
-    needed[static_cast<size_t>(format)] = true;
-  }
-  return needed;
-}
-
 void AddAndNorm(const Input& input, int64_t first, int64_t count, int64_t cols,
                 const Execution& execution) {
   for (int64_t row = first; input.addend.data != nullptr && row < first + count; ++row) {
@@ -58,30 +49,44 @@ void AddAndNorm(const Input& input, int64_t first, int64_t count, int64_t cols,
 
 }  // namespace
 
+Formats FormatsOf(std::span<const Product> products) {
+  Formats needed = {};
+  for (const Product& product : products) {
+    const auto format = kernels::InfoOf(product.weights->type).activation;
+    needed[static_cast<size_t>(format)] = true;
+  }
+  return needed;
+}
+
+void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Formats& formats,
+              const Context& context) {
+  for (size_t format = 0; format < formats.size(); ++format) {
+    if (!formats[format]) continue;
+    const int64_t bytes = kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols);
+    ForEachTile(rows.first, rows.first + rows.count, [&](int64_t first, int tokens) {
+      context.execution.kernels.quantize[format](
+          {.x = source.row(first),
+           .x_stride = source.stride,
+           .tokens = tokens,
+           .cols = cols,
+           .tile = context.workspace.tiles[format] + first * bytes});
+    });
+  }
+}
+
 // A unit is up to 16 rows, so a tile never crosses units. Sum, norm and formats in one pass: the
 // rows of a unit are still in L1 when they are quantized.
 void Prepare(const Input& input, std::span<const Product> products, const Context& context) {
   const Execution& execution = context.execution;
   const ScopedPhase phase(execution.profile, Phase::kPrepare);
   const int64_t cols = products.front().weights->cols;
-  const std::array<bool, 3> needed = FormatsOf(products);
+  const Formats formats = FormatsOf(products);
   const Rows source = input.norm == nullptr ? input.rows : input.normed;
   execution.pool.Run(DivCeil<int64_t>(input.row_count, kTileTokens), [&](int64_t unit, int) {
-    const int64_t begin = unit * kTileTokens;
-    const int64_t end = std::min<int64_t>(begin + kTileTokens, input.row_count);
-    AddAndNorm(input, begin, end - begin, cols, execution);
-    for (size_t format = 0; format < needed.size(); ++format) {
-      if (!needed[format]) continue;
-      const int64_t bytes = kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols);
-      ForEachTile(begin, end, [&](int64_t first, int tokens) {
-        execution.kernels.quantize[format](
-            {.x = source.row(first),
-             .x_stride = source.stride,
-             .tokens = tokens,
-             .cols = cols,
-             .tile = context.workspace.tiles[format] + first * bytes});
-      });
-    }
+    const int64_t first = unit * kTileTokens;
+    const int64_t count = std::min<int64_t>(kTileTokens, input.row_count - first);
+    AddAndNorm(input, first, count, cols, execution);
+    Quantize(source, {first, count}, cols, formats, context);
   });
 }
 
@@ -92,7 +97,7 @@ int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t row_count, int threads
   return std::min(by_cache, by_share);
 }
 
-void MultiplyPanels(const Product& product, const PanelRange& panels, int64_t row_count,
+void MultiplyPanels(const Product& product, const PanelRange& panels, const RowRange& rows,
                     const Context& context) {
   const PackedMatrix& matrix = *product.weights;
   const auto format = kernels::InfoOf(matrix.type).activation;
@@ -101,9 +106,10 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, int64_t ro
   multiply({.panels = matrix.panels + panels.first * matrix.panel_bytes(),
             .panel_count = panels.count,
             .cols = matrix.cols,
-            .tiles = context.workspace.tiles[static_cast<size_t>(format)],
-            .tokens = row_count,
-            .out = product.out.row(0) + panels.first * kernels::kPanelRows,
+            .tiles = context.workspace.tiles[static_cast<size_t>(format)] +
+                     rows.first * kernels::ActivationBytes(format, matrix.cols),
+            .tokens = rows.count,
+            .out = product.out.row(rows.first) + panels.first * kernels::kPanelRows,
             .out_stride = product.out.stride,
             .scratch = context.workspace.matmul_scratch(panels.worker)});
 }
@@ -128,22 +134,29 @@ void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
     const int64_t first_panel = (unit - first_unit[i]) * panels_per_unit[i];
     const int64_t left = products[i].weights->panel_count() - first_panel;
     MultiplyPanels(products[i], {first_panel, std::min(panels_per_unit[i], left), worker},
-                   row_count, context);
+                   {0, row_count}, context);
   });
 }
 
 void AddWork(std::span<const PackedMatrix* const> matrices, int64_t rows, Phase phase,
              StepWork& work) {
-  std::array<bool, 3> needed = {};
+  for (const PackedMatrix* matrix : matrices) work[phase].Add(MultiplyWork(*matrix, rows));
+  work[Phase::kPrepare].Add(PrepareWork(matrices, rows));
+}
+
+Work MultiplyWork(const PackedMatrix& matrix, int64_t rows) {
+  const double macs = static_cast<double>(rows) * static_cast<double>(matrix.rows) *
+                      static_cast<double>(matrix.cols);
+  const double bytes = static_cast<double>(matrix.panel_count() * matrix.panel_bytes());
+  const bool is_float = kernels::InfoOf(matrix.type).activation == ActivationFormat::kF32;
+  return {is_float ? 0 : macs, is_float ? macs : 0, bytes};
+}
+
+Work PrepareWork(std::span<const PackedMatrix* const> matrices, int64_t rows) {
+  Formats needed = {};
   const int64_t cols = matrices.front()->cols;
   for (const PackedMatrix* matrix : matrices) {
-    const ActivationFormat format = kernels::InfoOf(matrix->type).activation;
-    needed[static_cast<size_t>(format)] = true;
-    const double macs = static_cast<double>(rows) * static_cast<double>(matrix->rows) *
-                        static_cast<double>(matrix->cols);
-    const double bytes = static_cast<double>(matrix->panel_count() * matrix->panel_bytes());
-    const bool is_float = format == ActivationFormat::kF32;
-    work[phase].Add({is_float ? 0 : macs, is_float ? macs : 0, bytes});
+    needed[static_cast<size_t>(kernels::InfoOf(matrix->type).activation)] = true;
   }
   // The rows are read as floats and written in the format of each kind of matrix.
   auto row_bytes = static_cast<double>(cols * int64_t{sizeof(float)});
@@ -152,7 +165,7 @@ void AddWork(std::span<const PackedMatrix* const> matrices, int64_t rows, Phase 
     row_bytes +=
         static_cast<double>(kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols));
   }
-  work[Phase::kPrepare].bytes += static_cast<double>(rows) * row_bytes;
+  return {.bytes = static_cast<double>(rows) * row_bytes};
 }
 
 }  // namespace skald::model

@@ -5,6 +5,7 @@
 /// comes as an Input; the block says which matrices read it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -20,6 +21,12 @@ namespace skald::model {
 struct Product {
   const kernels::PackedMatrix* weights = nullptr;
   Rows out;
+};
+
+/// Consecutive rows of a buffer.
+struct RowRange {
+  int64_t first;
+  int64_t count;
 };
 
 /// Rows on their way into matrices, with an optional sum and an optional norm.
@@ -42,10 +49,6 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
               const Context& context);
 
-/// Counts what Prepare and Multiply do for `rows` rows.
-void AddWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows, Phase phase,
-             StepWork& work);
-
 /// Some panels of a matrix, and the worker that multiplies them.
 struct PanelRange {
   int64_t first;
@@ -57,8 +60,26 @@ struct PanelRange {
 /// enough that every thread gets several.
 int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, int64_t row_count, int threads);
 
-/// The part of Multiply that one unit is.
-void MultiplyPanels(const Product& product, const PanelRange& panels, int64_t row_count,
+/// The part of Multiply that one unit is, for rows that Prepare or Quantize has written as one
+/// range.
+void MultiplyPanels(const Product& product, const PanelRange& panels, const RowRange& rows,
                     const Context& context);
+
+/// The activation formats that some matrices need, by ActivationFormat.
+using Formats = std::array<bool, 3>;
+Formats FormatsOf(std::span<const Product> products);
+
+/// The part of Prepare that comes last: writes a range of rows of `cols` elements to the tiles. A
+/// range that is longer than a tile must begin a multiple of 16 rows behind the first row of what
+/// is multiplied as one.
+void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Formats& formats,
+              const Context& context);
+
+/// Counts what Prepare and Multiply do for `rows` rows.
+void AddWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows, Phase phase,
+             StepWork& work);
+/// The same of Multiply alone, for one matrix, and of Prepare alone.
+Work MultiplyWork(const kernels::PackedMatrix& matrix, int64_t rows);
+Work PrepareWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows);
 
 }  // namespace skald::model

@@ -100,30 +100,46 @@ Result<Rope> ReadRope(const Keys& keys, const Network& network) {
   return rope;
 }
 
-Status RefuseExperts(const Keys& keys) {
-  ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
-  ASSIGN_OR_RETURN(const int64_t used, keys.SizeOr("expert_used_count", 0));
-  if (experts == 0 && used == 0) return Ok();
-  return Status(ErrorCode::kUnsupported, "this model is a mixture of " + std::to_string(experts) +
-                                             " experts, which this version does not run");
-}
+int64_t LayerCount(const Network& network) { return static_cast<int64_t>(network.layers.size()); }
 
 }  // namespace
 
 Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing) {
-  RETURN_IF_ERROR(RefuseExperts(keys));
   ASSIGN_OR_RETURN(Network network, ReadFrame(keys));
   RETURN_IF_ERROR(ReadAttention(keys, &network));
   ASSIGN_OR_RETURN(Rope rope, ReadRope(keys, network));
   rope.pairing = pairing;
   network.ropes.push_back(std::move(rope));
-  ASSIGN_OR_RETURN(
-      const std::vector<int64_t> hidden,
-      keys.LayerSizes("feed_forward_length", static_cast<int64_t>(network.layers.size())));
-  for (size_t i = 0; i < hidden.size(); ++i) {
-    network.layers[i].feed_forward = Gated{.width = network.width, .hidden = hidden[i]};
-  }
   return network;
+}
+
+Status ReadGated(const Keys& keys, Network* network) {
+  ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
+  ASSIGN_OR_RETURN(const int64_t used, keys.SizeOr("expert_used_count", 0));
+  if (experts != 0 || used != 0) {
+    return Status(ErrorCode::kUnsupported,
+                  "this model is a mixture of " + std::to_string(experts) +
+                      " experts, which this version does not run for this architecture");
+  }
+  ASSIGN_OR_RETURN(const std::vector<int64_t> hidden,
+                   keys.LayerSizes("feed_forward_length", LayerCount(*network)));
+  for (size_t i = 0; i < hidden.size(); ++i) {
+    network->layers[i].feed_forward = Gated{.width = network->width, .hidden = hidden[i]};
+  }
+  return Ok();
+}
+
+Status ReadExperts(const Keys& keys, std::string_view hidden_key, Network* network) {
+  Experts experts = {.width = network->width};
+  ASSIGN_OR_RETURN(experts.count, keys.Size("expert_count"));
+  ASSIGN_OR_RETURN(experts.used, keys.Size("expert_used_count"));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> hidden,
+                   keys.LayerSizes(hidden_key, LayerCount(*network)));
+  for (size_t i = 0; i < hidden.size(); ++i) {
+    experts.hidden = hidden[i];
+    network->layers[i].feed_forward = experts;
+  }
+  return Ok();
 }
 
 }  // namespace skald::model

@@ -10,6 +10,7 @@ namespace skald::model {
 Result<Network> Llama(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
+Result<Network> Qwen3Moe(const Keys& keys);
 
 namespace {
 
@@ -22,6 +23,7 @@ constexpr std::array kFamilies = {
     Family{"llama", Llama},
     Family{"qwen2", Qwen2},
     Family{"qwen3", Qwen3},
+    Family{"qwen3moe", Qwen3Moe},
 };
 
 }  // namespace

@@ -1,13 +1,19 @@
 // Llama 1 to 3, Mistral, TinyLlama, SmolLM: the plain network. GGUF converters permute Q and K so
-// that adjacent elements are rotated together (Touvron et al. 2023).
+// that adjacent elements are rotated together (Touvron et al. 2023). Mixtral has the same name, and
+// experts of the width that others have once (Jiang et al. 2024).
 
+#include "base/status_macros.h"
 #include "model/families/decoder.h"
 #include "model/families/families.h"
 
 namespace skald::model {
 
 Result<Network> Llama(const Keys& keys) {
-  return ReadDecoder(keys, kernels::RopePairing::kAdjacent);
+  ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kAdjacent));
+  ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
+  RETURN_IF_ERROR(experts == 0 ? ReadGated(keys, &network)
+                               : ReadExperts(keys, "feed_forward_length", &network));
+  return network;
 }
 
 }  // namespace skald::model

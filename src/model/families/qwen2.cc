@@ -9,6 +9,7 @@ namespace skald::model {
 Result<Network> Qwen2(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kHalves));
   for (Layer& layer : network.layers) std::get<Gqa>(layer.mixer).bias = Presence::kRequired;
+  RETURN_IF_ERROR(ReadGated(keys, &network));
   return network;
 }
 

@@ -9,6 +9,7 @@ namespace skald::model {
 Result<Network> Qwen3(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kHalves));
   for (Layer& layer : network.layers) std::get<Gqa>(layer.mixer).head_norm = HeadNorm::kRms;
+  RETURN_IF_ERROR(ReadGated(keys, &network));
   return network;
 }
 

@@ -22,7 +22,7 @@ Buffers Layout(const Gated& gated, const StepLimits& limits, Carver& carver) {
   return buffers;
 }
 
-// The products of gate and up, joined while both are in the cache (numerics 3.3).
+// The products of gate and up, joined while both are in the cache.
 void MultiplyGated(const Product& gate, const Product& up, int64_t row_count,
                    const Context& context) {
   const Execution& execution = context.execution;
@@ -37,18 +37,23 @@ void MultiplyGated(const Product& gate, const Product& up, int64_t row_count,
     const int64_t first = unit * panels_per_unit;
     const PanelRange panels = {first, std::min(panels_per_unit, matrix.panel_count() - first),
                                worker};
-    MultiplyPanels(gate, panels, row_count, context);
-    MultiplyPanels(up, panels, row_count, context);
-    const int64_t column = first * kernels::kPanelRows;
-    const int64_t columns = std::min(panels.count * kernels::kPanelRows, matrix.rows - column);
-    for (int64_t row = 0; row < row_count; ++row) {
-      float* out = gate.out.row(row) + column;
-      execution.kernels.swiglu(out, up.out.row(row) + column, out, columns);
-    }
+    MultiplyPanelsGated(gate, up, panels, {0, row_count}, context);
   });
 }
 
 }  // namespace
+
+void MultiplyPanelsGated(const Product& gate, const Product& up, const PanelRange& panels,
+                         const RowRange& rows, const Context& context) {
+  MultiplyPanels(gate, panels, rows, context);
+  MultiplyPanels(up, panels, rows, context);
+  const int64_t column = panels.first * kernels::kPanelRows;
+  const int64_t columns = std::min(panels.count * kernels::kPanelRows, gate.weights->rows - column);
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    float* out = gate.out.row(row) + column;
+    context.execution.kernels.swiglu(out, up.out.row(row) + column, out, columns);
+  }
+}
 
 Status Validate(const Gated& gated) {
   return InRange("feed forward length", gated.hidden, 1, kMaxWidth);

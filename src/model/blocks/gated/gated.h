@@ -35,4 +35,9 @@ void Run(const Gated& gated, const Input& input, const Context& context);
 /// Counts what Run does for `rows` rows.
 void AddWork(const Gated& gated, int64_t rows, StepWork& work);
 
+/// The products of some panels of gate and up, and in gate.out their SwiGLU (numerics 3.3) while
+/// both are in the cache. `up.out` holds nothing of use afterwards.
+void MultiplyPanelsGated(const Product& gate, const Product& up, const PanelRange& panels,
+                         const RowRange& rows, const Context& context);
+
 }  // namespace skald::model

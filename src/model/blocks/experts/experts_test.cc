@@ -1,0 +1,136 @@
+// Run against numerics 3.10, one row and one expert at a time with the scalar kernels: bit for bit.
+
+#include "model/blocks/experts/experts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "kernels/isa/tested_isas.h"
+#include "kernels/route/route.h"
+#include "model/network.h"
+
+namespace skald::model {
+namespace {
+
+using kernels::PackedMatrix;
+
+constexpr int64_t kWidth = 48;
+constexpr int64_t kHidden = 24;
+constexpr int64_t kCount = 6;
+constexpr int64_t kUsed = 3;
+
+std::vector<float> RandomFloats(int64_t count, std::mt19937& random) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<float>(random() % 20001) * 1e-4f - 1.0f);
+  }
+  return values;
+}
+
+// Experts of float weights, and the memory they lie in.
+struct Mixture {
+  Experts experts = {.width = kWidth, .hidden = kHidden, .count = kCount, .used = kUsed};
+  std::vector<AlignedBuffer> storage;
+
+  explicit Mixture(std::mt19937& random) {
+    TensorList tensors;
+    Declare(experts, tensors);
+    for (const TensorSlot& slot : tensors.Take()) {
+      for (PackedMatrix& matrix : slot.matrices()) matrix = Pack(slot, random);
+    }
+  }
+
+  PackedMatrix Pack(const TensorSlot& slot, std::mt19937& random) {
+    PackedMatrix matrix{kernels::PanelType::kF32, slot.rows, slot.cols};
+    storage.push_back(
+        *AlignedBuffer::Create(static_cast<uint64_t>(matrix.panel_count() * matrix.panel_bytes())));
+    const std::vector<float> values = RandomFloats(slot.rows * slot.cols, random);
+    for (int64_t row = 0; row < slot.rows; row += kernels::kPanelRows) {
+      const int64_t count = std::min<int64_t>(kernels::kPanelRows, slot.rows - row);
+      const auto part = std::span(values).subspan(static_cast<size_t>(row * slot.cols),
+                                                  static_cast<size_t>(count * slot.cols));
+      kernels::PackPanel(tensor::DType::kF32, std::as_bytes(part), static_cast<int>(count),
+                         slot.cols,
+                         storage.back().data() + row / kernels::kPanelRows * matrix.panel_bytes());
+    }
+    matrix.panels = storage.back().data();
+    return matrix;
+  }
+};
+
+// Numerics 3.6 for float weights.
+std::vector<float> Multiply(const PackedMatrix& matrix, const std::vector<float>& x) {
+  std::vector<float> weights(static_cast<size_t>(matrix.cols));
+  std::vector<float> y;
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    kernels::UnpackRow(matrix, row, weights.data());
+    float sum = 0;
+    for (size_t k = 0; k < weights.size(); ++k) sum = std::fma(weights[k], x[k], sum);
+    y.push_back(sum);
+  }
+  return y;
+}
+
+std::vector<float> Expected(const Experts& experts, const std::vector<float>& x) {
+  const std::vector<float> scores = Multiply(experts.router, x);
+  std::vector<int32_t> chosen(kUsed);
+  std::vector<float> weights(kUsed);
+  kernels::Route({scores.data(), kCount, kUsed, chosen.data(), weights.data()});
+  std::vector<float> sum(kWidth, 0.0f);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const auto expert = static_cast<size_t>(chosen[i]);
+    std::vector<float> hidden = Multiply(experts.gate[expert], x);
+    const std::vector<float> up = Multiply(experts.up[expert], x);
+    kernels::SwigluFor(kernels::Isa::kScalar)(hidden.data(), up.data(), hidden.data(), kHidden);
+    const std::vector<float> y = Multiply(experts.down[expert], hidden);
+    for (size_t n = 0; n < y.size(); ++n) sum[n] = std::fma(weights[i], y[n], sum[n]);
+  }
+  return sum;
+}
+
+class ExpertsTest : public testing::TestWithParam<kernels::Isa> {};
+INSTANTIATE_TEST_SUITE_P(Isas, ExpertsTest, testing::ValuesIn(kernels::TestedIsas()),
+                         kernels::IsaTestName);
+
+TEST_P(ExpertsTest, GivesTheBitsOfTheSpecificationForAnyNumberOfRows) {
+  std::mt19937 random(1);
+  const Mixture mixture(random);
+  Network network;
+  network.vocab = 1;
+  network.width = kWidth;
+  network.layers.push_back(
+      {.mixer = Gqa{.width = kWidth, .heads = 1, .kv_heads = 1, .key_dim = 16, .value_dim = 16},
+       .feed_forward = mixture.experts});
+  constexpr int64_t kRows = 70;
+  Workspace space = *Workspace::Create(network, {.rows = kRows, .threads = 2});
+  kv::KvStore store = *kv::KvStore::Create(KvLayoutOf(network, kernels::KvType::kF32), 1);
+  const kernels::KernelTable table = kernels::TableFor(GetParam());
+  ThreadPool pool(2);
+  const Execution execution{table, pool};
+  const Context context{store, space, {}, execution};
+  const Norm norm{.epsilon = 1e-5f, .weight = RandomFloats(kWidth, random)};
+  for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{17}, kRows}) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const std::vector<float> x = RandomFloats(kWidth, random);
+      std::copy(x.begin(), x.end(), space.residual.row(row));
+    }
+    model::Run(mixture.experts,
+               {.rows = space.residual, .row_count = rows, .norm = &norm, .normed = space.normed},
+               context);
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* normed = space.normed.row(row);
+      const std::vector<float> expected = Expected(mixture.experts, {normed, normed + kWidth});
+      ASSERT_EQ(std::memcmp(space.projected.row(row), expected.data(), kWidth * sizeof(float)), 0)
+          << rows << " rows, row " << row;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skald::model
