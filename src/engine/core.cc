@@ -176,7 +176,10 @@ void Core::Displace() {
   }
   for (Sequence* sequence : displaced_) {
     if (!sequence->running()) continue;  // gone with another beam
-    ForAllBeams(sequence, [](Sequence* each) { ++each->displaced; });
+    // What was on loan is given back as often as it is wanted.
+    ForAllBeams(sequence, [](Sequence* each) {
+      each->displaced = std::min(each->displaced + 1, kMaxDisplaced);
+    });
     ++stats_.displacements;
     Preempt(sequence);
   }
@@ -221,6 +224,8 @@ void Core::CountOvertaken(const RequestState& admitted) {
   for (RequestState* state : oldest_) {
     // Its own tenant keeps it from running.
     if (!MayRunOneMore(*state)) continue;
+    // Others take of their part only.
+    if (state->due && state->tenant != admitted.tenant) continue;
     if (++state->overtaken == limits_.max_overtaken) MakeDue(state);
   }
 }

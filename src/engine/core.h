@@ -134,7 +134,7 @@ class Core {
   void LookAtRunning();
   void LookAtWaiting();
   void LookAtSharing();
-  FreePlaces PlacesNow() const;
+  const FreePlaces& PlacesNow();
   bool WaitsForPrefix(const Sequence& sequence);
   void ChargeTenants();
   RunningView ViewOf(const Sequence& sequence) const;
@@ -200,6 +200,7 @@ class Core {
   SchedulerState state_;
   std::vector<Sequence*> candidates_;  // of state_.waiting
   std::vector<RequestState*> oldest_;  // for CountOvertaken
+  FreePlaces free_places_;             // for Pick
   StepPlan plan_;
   std::vector<StepRows> step_;
   std::vector<StepRows> pooled_step_;  // of these, for PutPooledLast

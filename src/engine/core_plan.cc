@@ -103,6 +103,7 @@ RunningView Core::ViewOf(const Sequence& sequence) const {
           .tenant = sequence.request->tenant->index,
           .waited = turn_ - sequence.last_turn,
           .displaceable = sequence.displaced < kMaxDisplaced,
+          .loanable = !sequence.request->beams,
           .held = HeldRows(sequence)};
 }
 
@@ -115,15 +116,20 @@ void Core::LookAtRunning() {
   }
 }
 
-FreePlaces Core::PlacesNow() const {
-  FreePlaces places = {.count = limits_.max_running};
+const FreePlaces& Core::PlacesNow() {
+  free_places_ = {.count = limits_.max_running, .own = std::move(free_places_.own)};
+  std::vector<int64_t>& own = free_places_.own;
+  own.clear();
+  for (size_t i = 0; state_.tenants.size() > 1 && i < state_.tenants.size(); ++i)
+    own.push_back(PartOf(state_.tenants, static_cast<int32_t>(i), limits_.max_running));
   for (const RunningView& running : state_.running) {
-    places.count -= 1 + running.unforked;
+    free_places_.count -= 1 + running.unforked;
+    if (!own.empty()) own[static_cast<size_t>(running.tenant)] -= 1 + running.unforked;
     if (running.displaceable) {
-      places.least_priority = std::min(places.least_priority, running.priority);
+      free_places_.least_priority = std::min(free_places_.least_priority, running.priority);
     }
   }
-  return places;
+  return free_places_;
 }
 
 // Candidates are matched with what is cached at once, which also keeps it from being evicted until

@@ -1,6 +1,7 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "base/check.h"
@@ -20,6 +21,8 @@ class PlanBuilder {
         rows_(budget.rows),
         prefill_rows_(budget.prefill_rows),
         budget_draft_rows_(budget.draft_rows),
+        all_places_(budget.sequences),
+        all_pages_(state.available_pages),
         room_({.places = budget.sequences,
                .pages = state.available_pages,
                .kept = state.running.size()}) {
@@ -29,10 +32,13 @@ class PlanBuilder {
     prompts_.clear();
     plan_.tenants = state.tenants;
     plan_.tenant_running.assign(state.tenants.size(), 0);
+    plan_.tenant_pages.assign(state.tenants.size(), 0);
     for (const RunningView& running : state.running) {
       room_.places -= SequencesOf(running);
       room_.pages -= running.pages + SequencesOf(running);
       RunningOf(running.tenant) += SequencesOf(running);
+      PagesOf(running.tenant) += running.freed;
+      all_pages_ += running.freed;
     }
   }
 
@@ -97,6 +103,7 @@ class PlanBuilder {
     return Runs(prompt) ? RunningAt(prompt).waited : WaitingAt(prompt).waited;
   }
   int32_t& RunningOf(int32_t tenant) { return plan_.tenant_running[static_cast<size_t>(tenant)]; }
+  int64_t& PagesOf(int32_t tenant) { return plan_.tenant_pages[static_cast<size_t>(tenant)]; }
   TenantView& Tenant(int32_t tenant) { return plan_.tenants[static_cast<size_t>(tenant)]; }
 
   void FindPrompts() {
@@ -132,12 +139,13 @@ class PlanBuilder {
   }
 
   // Those that were overtaken too often come before all others, and if one of them does not fit,
-  // nobody is admitted: what running ones give back is for it.
+  // what running ones give back is for it: nobody is admitted but who takes of its own part.
   void AdmitDue() {
     for (PromptTurn& prompt : prompts_) {
       if (Runs(prompt) || !WaitingAt(prompt).due || prompt.over) continue;
       if (Admit(&prompt) || !MayRunOneMore(WaitingAt(prompt))) continue;
-      for (PromptTurn& other : prompts_) other.over = other.over || !other.has_pages;
+      due_tenant_ = TenantOf(prompt);
+      prompt.over = true;
       return;
     }
   }
@@ -239,9 +247,20 @@ class PlanBuilder {
     return Tenant(waiting.tenant).MayRun(RunningOf(waiting.tenant), waiting.sequences);
   }
 
+  // Whether its tenant would have no more than its part of places and pages.
+  bool IsWithinPart(const WaitingView& waiting) {
+    const int32_t tenant = waiting.tenant;
+    return RunningOf(tenant) + waiting.sequences <= PartOf(plan_.tenants, tenant, all_places_) &&
+           PagesOf(tenant) + waiting.pages <= PartOf(plan_.tenants, tenant, all_pages_);
+  }
+
+  bool MayPassDue(const WaitingView& waiting) {
+    return !due_tenant_ || (waiting.tenant != due_tenant_ && IsWithinPart(waiting));
+  }
+
   bool Fits(const WaitingView& waiting) {
     const bool alone = plan_.displaced.size() == state_.running.size() && plan_.admitted.empty();
-    return MayRunOneMore(waiting) && room_.places >= waiting.sequences &&
+    return MayRunOneMore(waiting) && MayPassDue(waiting) && room_.places >= waiting.sequences &&
            (alone || waiting.pages + waiting.sequences <= room_.pages);
   }
 
@@ -257,6 +276,7 @@ class PlanBuilder {
     room_.places -= waiting.sequences;
     room_.pages -= waiting.pages + waiting.sequences;
     RunningOf(waiting.tenant) += waiting.sequences;
+    PagesOf(waiting.tenant) += waiting.pages;
     prompt->has_pages = true;
     plan_.admitted.push_back(prompt->index);
     // Who would compute the same prefix waits for it.
@@ -266,21 +286,24 @@ class PlanBuilder {
     }
   }
 
-  // Makes room for `waiting` by displacing running sequences of lower priority, the last first.
-  // False, with nothing changed, if they are not enough.
+  // Makes room for `waiting` by displacing running sequences: of lower priority, and what other
+  // tenants have on loan where its own has less than its part. The last first. False, with nothing
+  // changed, if they are not enough.
   bool Displace(const WaitingView& waiting) {
-    if (!MayRunOneMore(waiting)) return false;
+    if (!MayRunOneMore(waiting) || !MayPassDue(waiting)) return false;
     const Room before = room_;
     const size_t displaced_before = plan_.displaced.size();
-    for (; room_.kept > 0 && !Fits(waiting); --room_.kept) {
-      const RunningView& running = state_.running[room_.kept - 1];
-      if (running.priority >= waiting.priority) break;
-      if (!running.displaceable) continue;
-      plan_.displaced.push_back(static_cast<int32_t>(room_.kept - 1));
-      room_.places += SequencesOf(running);
-      room_.pages += running.pages + SequencesOf(running) + running.freed;
+    TakeFromLower(waiting);
+    if (IsWithinPart(waiting)) {
+      TakePlacesOnLoan(waiting);
+      TakePagesOnLoan(waiting);
     }
     if (!Fits(waiting)) {
+      for (size_t i = displaced_before; i < plan_.displaced.size(); ++i) {
+        const RunningView& running = DisplacedAt(i);
+        RunningOf(running.tenant) += SequencesOf(running);
+        PagesOf(running.tenant) += running.freed;
+      }
       room_ = before;
       plan_.displaced.resize(displaced_before);
       return false;
@@ -293,10 +316,61 @@ class PlanBuilder {
     return true;
   }
 
+  void TakeFromLower(const WaitingView& waiting) {
+    for (; room_.kept > 0 && !Fits(waiting); --room_.kept) {
+      const RunningView& running = state_.running[room_.kept - 1];
+      if (running.priority >= waiting.priority) return;
+      if (running.displaceable && !IsDisplaced(room_.kept - 1)) Take(room_.kept - 1);
+    }
+  }
+
+  // Not less than its part is left to any tenant, so nobody takes back what was taken here. It may
+  // happen to a sequence again and again: what is on loan is given back when it is wanted, and its
+  // pages stay cached as long as nobody needs them. The first of all that run is left alone, so
+  // that one that needs more than its part comes to its end, too.
+  void TakePlacesOnLoan(const WaitingView& waiting) {
+    for (size_t i = state_.running.size(); i > 1 && room_.places < waiting.sequences; --i) {
+      const RunningView& running = state_.running[i - 1];
+      if (!MayLend(waiting, i - 1)) continue;
+      const int64_t left = RunningOf(running.tenant) - SequencesOf(running);
+      if (left >= PartOf(plan_.tenants, running.tenant, all_places_)) Take(i - 1);
+    }
+  }
+
+  void TakePagesOnLoan(const WaitingView& waiting) {
+    for (size_t i = state_.running.size(); i > 1 && !Fits(waiting); --i) {
+      const RunningView& running = state_.running[i - 1];
+      if (!MayLend(waiting, i - 1) || running.freed == 0) continue;
+      const int64_t left = PagesOf(running.tenant) - running.freed;
+      if (left >= PartOf(plan_.tenants, running.tenant, all_pages_)) Take(i - 1);
+    }
+  }
+
+  bool MayLend(const WaitingView& waiting, size_t index) const {
+    const RunningView& running = state_.running[index];
+    return running.tenant != waiting.tenant && running.loanable && !IsDisplaced(index);
+  }
+
+  const RunningView& DisplacedAt(size_t i) const {
+    return state_.running[static_cast<size_t>(plan_.displaced[i])];
+  }
+  bool IsDisplaced(size_t index) const {
+    return std::find(plan_.displaced.begin(), plan_.displaced.end(), static_cast<int32_t>(index)) !=
+           plan_.displaced.end();
+  }
+
+  void Take(size_t index) {
+    const RunningView& running = state_.running[index];
+    plan_.displaced.push_back(static_cast<int32_t>(index));
+    room_.places += SequencesOf(running);
+    room_.pages += running.pages + SequencesOf(running) + running.freed;
+    RunningOf(running.tenant) -= SequencesOf(running);
+    PagesOf(running.tenant) -= running.freed;
+  }
+
   // The rows of a displaced sequence go to others.
   void TakeRowsBack(int32_t index) {
     const RunningView& running = state_.running[static_cast<size_t>(index)];
-    RunningOf(running.tenant) -= SequencesOf(running);
     const size_t decodes = std::erase_if(plan_.rows, [&](const PlannedRows& rows) {
       return rows.source == RowSource::kRunning && rows.index == index;
     });
@@ -319,6 +393,9 @@ class PlanBuilder {
   int64_t prefill_rows_;
   int64_t kept_rows_ = 0;  // of both, for the patient
   const int64_t budget_draft_rows_;
+  const int64_t all_places_;
+  int64_t all_pages_;                  // available, or held by one tenant
+  std::optional<int32_t> due_tenant_;  // of a due one that does not fit
   Room room_;
 };
 

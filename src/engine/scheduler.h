@@ -13,17 +13,20 @@
 ///         has waited longest, in one turn among those that run, in the next among those that wait
 ///         and fit.
 ///      One that does not fit is passed over, unless it is due: it has been overtaken so often that
-///      nobody is admitted before it. One whose prefix somebody else computes waits to share it.
+///      nobody is admitted before it but what is within another tenant's part. One whose prefix
+///      somebody else computes waits to share it.
 ///   3. Where one does not fit, but would if running ones of lower priority were gone, as many of
-///      these as needed are displaced, the last in order first.
+///      these as needed are displaced, the last in order first; then, if its tenant has less than
+///      its part of places and pages (PartOf), what others have beyond theirs.
 ///   4. What rows are left go to guessed tokens of the sequences that decode (proposer.h), first
 ///      come first served.
 ///
 /// So nobody starves (docs/scheduling.md): with R running prompts, each has a row in 2 R turns; one
 /// that waits and fits, with Q that came before it, is admitted in 2 (Q + 1) turns.
 ///
-/// No displacing to and fro: it takes a lower priority, and a sequence is displaced at most
-/// kMaxDisplaced times (request_state.h), so its tokens are computed at most so many times more.
+/// No displacing to and fro: it takes a lower priority, and that happens to a sequence at most
+/// kMaxDisplaced times (request_state.h), so its tokens are computed at most so many times more; or
+/// a tenant that has more than its part, and is left its part.
 ///
 /// If nothing runs, a waiting sequence is admitted whatever its pages: Submit made sure that a
 /// sequence alone fits the pool.

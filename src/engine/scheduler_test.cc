@@ -244,6 +244,77 @@ TEST(Scheduler, EqualsAndHigherOnesAreNotDisplaced) {
   EXPECT_NE(Plan(state, kThreePlaces), nothing);
 }
 
+// Six places, of which two tenants have five and one; the second has one more that waits.
+SchedulerState OneTenantHasMost() {
+  SchedulerState state = {.waiting = {Waiting(0, 4, 1)},
+                          .available_pages = 100,
+                          .tenants = {TenantView{}, TenantView{}}};
+  for (int i = 0; i < 6; ++i) state.running.push_back(Running(9, 1));
+  state.running[5].tenant = 1;
+  state.waiting[0].tenant = 1;
+  return state;
+}
+
+TEST(Scheduler, WhatATenantHasOnLoanIsGivenBack) {
+  constexpr Budget kSixPlaces = {.rows = 10, .prefill_rows = 10, .sequences = 6};
+  const auto displaced = [&](const SchedulerState& state) {
+    const std::string plan = Plan(state, kSixPlaces);
+    return plan.starts_with("displaced") ? plan.substr(0, plan.find("; running")) : "";
+  };
+  SchedulerState state = OneTenantHasMost();
+  EXPECT_EQ(displaced(state), "displaced 4");
+  // Again and again, and whatever the priority of what is on loan.
+  state.running[4].displaceable = false;
+  state.running[4].priority = 7;
+  EXPECT_EQ(displaced(state), "displaced 4");
+  // A part of three: two more are its own, and three are not.
+  state.waiting[0].sequences = 2;
+  EXPECT_EQ(displaced(state), "displaced 4; displaced 3");
+  state.waiting[0].sequences = 3;
+  EXPECT_EQ(displaced(state), "");
+  // Two shares of three are four places: one of five is on loan.
+  state.waiting[0].sequences = 1;
+  state.tenants[0].share = 2;
+  EXPECT_EQ(displaced(state), "displaced 4");
+  state.waiting[0].sequences = 2;
+  EXPECT_EQ(displaced(state), "");
+  // Nobody takes back from its own, nor from who has no more than its part.
+  state = OneTenantHasMost();
+  state.waiting[0].tenant = 0;
+  EXPECT_EQ(displaced(state), "");
+  state = OneTenantHasMost();
+  for (const size_t i : {3U, 4U}) state.running[i].tenant = 1;
+  EXPECT_EQ(displaced(state), "");
+}
+
+TEST(Scheduler, PagesOnLoanAreGivenBack) {
+  SchedulerState state = OneTenantHasMost();
+  state.available_pages = 6;  // what the six reserve
+  for (size_t i = 0; i < 5; ++i) state.running[i].freed = 10;
+  // Of 56 pages half are a tenant's own: the fifth and the fourth are on loan, one is enough.
+  EXPECT_EQ(Plan(state, kAmple).substr(0, 22), "displaced 4; running 0");
+  state.waiting[0].pages = 20;
+  EXPECT_EQ(Plan(state, kAmple).substr(0, 24), "displaced 4; displaced 3");
+  state.waiting[0].pages = 26;  // three would be needed
+  EXPECT_EQ(Plan(state, kAmple).substr(0, 9), "running 0");
+}
+
+// One that wants all places, and was overtaken often, waits for them. Others go on with their part.
+TEST(Scheduler, ADueRequestDoesNotKeepOthersFromTheirPart) {
+  SchedulerState state = OneTenantHasMost();
+  state.running.pop_back();
+  state.waiting = {Waiting(0, 4, 1), Waiting(0, 4, 1), Waiting(0, 4, 1)};
+  state.waiting[0].sequences = 6;
+  state.waiting[0].due = true;
+  state.waiting[2].tenant = 1;
+  constexpr Budget kSixPlaces = {.rows = 20, .prefill_rows = 20, .sequences = 6};
+  EXPECT_EQ(Plan(state, kSixPlaces),
+            "running 0 [9, 10) samples; running 1 [9, 10) samples; running 2 [9, 10) samples; "
+            "running 3 [9, 10) samples; running 4 [9, 10) samples; waiting 2 [0, 4) samples");
+  state.waiting[2].sequences = 4;  // more than its part
+  EXPECT_EQ(Plan(state, kSixPlaces).find("waiting"), std::string::npos);
+}
+
 TEST(Scheduler, AsManyAreDisplacedAsThePagesNeed) {
   SchedulerState state = FullHouse();
   state.waiting[0].pages = 6;

@@ -27,6 +27,10 @@ struct TenantView {
   }
 };
 
+/// What of `all` (places, pages) is a tenant's own while others want some: by share, one at least.
+/// What it has beyond that is on loan.
+int64_t PartOf(const std::vector<TenantView>& tenants, int32_t tenant, int64_t all);
+
 /// A running sequence as the scheduler sees it.
 struct RunningView {
   int64_t computed = 0;  ///< tokens whose K and V stand in pages
@@ -40,8 +44,9 @@ struct RunningView {
   int64_t wanted_rows = 0;   ///< so many of its next rows are a prefix that a waiting one wants
   int64_t freed = 0;         ///< pages that others could have if it were preempted
   bool displaceable = true;  ///< it has not been displaced kMaxDisplaced times
-  int64_t drafts = 0;        ///< tokens it would have guessed, in a step that decodes it
-  int64_t held = 0;          ///< so many of its last rows are not to be computed yet
+  bool loanable = true;  ///< another tenant may take its place: not a beam's, which all go at once
+  int64_t drafts = 0;    ///< tokens it would have guessed, in a step that decodes it
+  int64_t held = 0;      ///< so many of its last rows are not to be computed yet
 
   bool decodes() const { return length - computed == 1 && !paused && held == 0; }
 };
@@ -109,8 +114,8 @@ struct PromptTurn {
 };
 
 struct StepPlan {
-  /// Indices of running sequences that are preempted for admitted ones of higher priority,
-  /// descending.
+  /// Indices of running sequences that are preempted for admitted ones: for those of higher
+  /// priority, or of a tenant that has less than its part. Descending.
   std::vector<int32_t> displaced;
   std::vector<int32_t> admitted;  ///< indices of waiting sequences that get pages, ascending
   std::vector<PlannedRows> rows;  ///< decode rows, then chunks of prompts
@@ -118,6 +123,7 @@ struct StepPlan {
   std::vector<PromptTurn> prompts;
   std::vector<TenantView> tenants;
   std::vector<int32_t> tenant_running;
+  std::vector<int64_t> tenant_pages;  ///< that nobody else would hold
 
   int64_t row_count() const;
   /// "displaced 3; running 0 [12, 13) samples; waiting 2 [96, 128)": for people, tests and the

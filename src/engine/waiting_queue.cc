@@ -68,8 +68,10 @@ void WaitingQueue::PickOf(const OfTenant& tenant, const FreePlaces& places) {
     int64_t left = kMaxWaitingViews;
     for (Sequence* sequence : sequences) {
       const RequestState& request = *sequence->request;
-      const bool goes =
-          needed <= places.count || request.due || request.request.priority > places.least_priority;
+      const auto index = static_cast<size_t>(request.tenant->index);
+      const bool goes = needed <= places.count ||
+                        (index < places.own.size() && needed <= places.own[index]) || request.due ||
+                        request.request.priority > places.least_priority;
       if (!goes || left == 0) break;
       if (request.paused()) continue;
       queue_.push_back({.sequence = sequence, .round = 0});

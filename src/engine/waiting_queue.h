@@ -23,6 +23,9 @@ struct FreePlaces {
   int64_t count = 0;
   /// Lowest priority of those that can be displaced.
   int32_t least_priority = std::numeric_limits<int32_t>::max();
+  /// What each tenant has left of its part of the places, by Tenant::index, whoever has them now;
+  /// empty where there is one tenant only.
+  std::vector<int64_t> own = {};
 };
 
 /// While a sequence is here, nothing changes by which it is ordered: its priority, its length, its

@@ -64,7 +64,9 @@ class WaitingQueueTest : public testing::Test {
     std::vector<Sequence*> all;
     for (Sequence* each : queue_.sequences()) {
       const bool displaces = request(each).request.priority > places.least_priority;
-      const bool fits = PlacesOf(*each) <= places.count;
+      const auto tenant = static_cast<size_t>(request(each).tenant->index);
+      const int64_t own = tenant < places.own.size() ? places.own[tenant] : 0;
+      const bool fits = PlacesOf(*each) <= std::max(places.count, own);
       const bool goes = fits || displaces || request(each).due;
       if (goes && !request(each).paused()) all.push_back(each);
     }
@@ -133,7 +135,8 @@ TEST_F(WaitingQueueTest, PicksWhatOnePicksWhoLooksAtAll) {
     std::vector<Sequence*> picked;
     for (int64_t count = 0; count < 5; ++count) {
       for (int32_t least = -1; least < 3; ++least) {
-        const FreePlaces places = {.count = count, .least_priority = least};
+        FreePlaces places = {.count = count, .least_priority = least};
+        for (int64_t i = 0; least < 1 && i < tenants; ++i) places.own.push_back(draw(6) - 1);
         queue_.Pick(places, &picked);
         ASSERT_EQ(Names(picked), Names(PickSlowly(places))) << seed << " " << count << " " << least;
       }

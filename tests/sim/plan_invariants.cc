@@ -98,14 +98,67 @@ std::string CheckBudget(const SchedulerState& state, const Budget& budget, const
   return {};
 }
 
-std::string CheckDecodes(const SchedulerState& state, const StepPlan& plan) {
+// Places, and pages that nobody else would hold.
+struct Had {
+  int64_t places = 0;
+  int64_t pages = 0;
+};
+
+// What a tenant has by this plan.
+Had HadBy(const SchedulerState& state, const StepPlan& plan, int32_t tenant) {
+  Had had;
+  for (size_t i = 0; i < state.running.size(); ++i) {
+    const RunningView& view = state.running[i];
+    if (view.tenant != tenant || Contains(plan.displaced, i)) continue;
+    had.places += 1 + view.unforked;
+    had.pages += view.freed;
+  }
+  for (const int32_t admitted : plan.admitted) {
+    const WaitingView& view = state.waiting[static_cast<size_t>(admitted)];
+    if (view.tenant != tenant) continue;
+    had.places += view.sequences;
+    had.pages += view.pages;
+  }
+  return had;
+}
+
+Had PartsOf(const SchedulerState& state, const Budget& budget, int32_t tenant) {
+  int64_t pages = state.available_pages;
+  for (const RunningView& view : state.running) pages += view.freed;
+  return {.places = engine::PartOf(state.tenants, tenant, budget.sequences),
+          .pages = engine::PartOf(state.tenants, tenant, pages)};
+}
+
+// A tenant that others displaced from keeps its part of the one or the other.
+bool KeepsItsPart(const SchedulerState& state, const Budget& budget, const StepPlan& plan,
+                  int32_t tenant) {
+  const Had had = HadBy(state, plan, tenant);
+  const Had part = PartsOf(state, budget, tenant);
+  return had.places >= part.places || had.pages >= part.pages;
+}
+
+bool IsWithinPart(const SchedulerState& state, const Budget& budget, const StepPlan& plan,
+                  int32_t tenant) {
+  const Had had = HadBy(state, plan, tenant);
+  const Had part = PartsOf(state, budget, tenant);
+  return had.places <= part.places && had.pages <= part.pages;
+}
+
+// For a higher priority, or what was on loan for a tenant that has less than its part.
+bool MayBeDisplaced(const SchedulerState& state, const Budget& budget, const StepPlan& plan,
+                    const RunningView& displaced) {
+  return std::any_of(plan.admitted.begin(), plan.admitted.end(), [&](int32_t admitted) {
+    const WaitingView& waiting = state.waiting[static_cast<size_t>(admitted)];
+    if (displaced.displaceable && waiting.priority > displaced.priority) return true;
+    return waiting.tenant != displaced.tenant &&
+           KeepsItsPart(state, budget, plan, displaced.tenant);
+  });
+}
+
+std::string CheckDecodes(const SchedulerState& state, const Budget& budget, const StepPlan& plan) {
   for (const int32_t index : plan.displaced) {
     const RunningView& displaced = state.running[static_cast<size_t>(index)];
-    const bool justified =
-        std::any_of(plan.admitted.begin(), plan.admitted.end(), [&](int32_t admitted) {
-          return state.waiting[static_cast<size_t>(admitted)].priority > displaced.priority;
-        });
-    if (!justified) return "displaced for nothing";
+    if (!MayBeDisplaced(state, budget, plan, displaced)) return "displaced for nothing";
   }
   for (size_t i = 0; i < state.running.size(); ++i) {
     if (!state.running[i].decodes() || Contains(plan.displaced, i)) continue;
@@ -210,7 +263,8 @@ bool SharesWithAdmitted(const SchedulerState& state, const StepPlan& plan, int32
                      [&](int32_t other) { return has(index, other) && has(other, index); });
 }
 
-std::string CheckAdmissions(const SchedulerState& state, const StepPlan& plan) {
+std::string CheckAdmissions(const SchedulerState& state, const Budget& budget,
+                            const StepPlan& plan) {
   bool refused = false;
   for (size_t i = 0; i < state.waiting.size(); ++i) {
     refused = refused || IsRefusedThoughDue(state, plan, i);
@@ -220,7 +274,8 @@ std::string CheckAdmissions(const SchedulerState& state, const StepPlan& plan) {
     if (waiting.waits_for_prefix || SharesWithAdmitted(state, plan, index)) {
       return "a prefix is computed twice";
     }
-    if (refused && !waiting.due) return "a request passes one that is due";
+    if (refused && !waiting.due && !IsWithinPart(state, budget, plan, waiting.tenant))
+      return "a request passes one that is due";
     if (!HasRoomInTenant(state, plan, static_cast<size_t>(index), false)) {
       return "a tenant runs more than its bound";
     }
@@ -256,8 +311,8 @@ bool CouldHaveBeenAdmitted(const SchedulerState& state, const Budget& budget, co
 std::string CheckPlan(const SchedulerState& state, const Budget& budget, const StepPlan& plan) {
   const std::vector<Prompt> prompts = PromptsOf(state, plan);
   std::string wrong = CheckBudget(state, budget, plan);
-  if (wrong.empty()) wrong = CheckDecodes(state, plan);
-  if (wrong.empty()) wrong = CheckAdmissions(state, plan);
+  if (wrong.empty()) wrong = CheckDecodes(state, budget, plan);
+  if (wrong.empty()) wrong = CheckAdmissions(state, budget, plan);
   if (wrong.empty()) wrong = CheckOrder(budget, plan, prompts);
   if (wrong.empty()) wrong = CheckShares(state, budget, plan, prompts);
   return wrong.empty() ? wrong : wrong + ": " + plan.ToString();

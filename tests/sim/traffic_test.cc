@@ -101,6 +101,34 @@ TEST(Traffic, TheSmallestPoolServesRequestsInTurn) {
   EXPECT_EQ(outcome.tokens, 6 * 240);
 }
 
+// A tenant fills all places with long answers; one that comes has its first token within a few
+// steps, not when the first of these ends. Nothing of what gave way is lost.
+TEST(Traffic, ATenantThatFillsAllPlacesGivesBackWhatAnotherWants) {
+  for (const bool wide : {false, true}) {
+    Workload workload = Server(1024, 600);
+    workload.core.max_running = 8;
+    for (uint64_t i = 0; i < 8; ++i) {
+      Client client = Ask(Text(i, 20), 600);
+      client.request.tenant = 1;
+      client.request.n = wide ? 8 : 1;
+      workload.clients.push_back(client);
+    }
+    for (uint64_t i = 0; i < 20; ++i) {
+      Client client = Ask(Text(100 + i, 20), 4, 1.0 + 0.05 * static_cast<double>(i));
+      client.request.tenant = 2;
+      workload.clients.push_back(client);
+    }
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    ASSERT_EQ(outcome.wrong, "");
+    const double step = workload.step_seconds + 60 * workload.row_seconds;
+    for (size_t client = 8; client < outcome.events.size(); ++client) {
+      const double asked = workload.clients[client].arrives_seconds;
+      EXPECT_LT(TokenTimes(outcome, client).front() - asked, 6 * step) << wide << " " << client;
+    }
+    EXPECT_EQ(outcome.tokens, (wide ? 64 : 8) * 600 + 20 * 4);
+  }
+}
+
 // Eight answers to one prompt of 1,000 tokens: it is computed once, and each copies one page.
 TEST(Traffic, SequencesOfOneRequestShareThePrompt) {
   Workload workload = Server(2048, 60);
