@@ -103,7 +103,7 @@ TEST(NetworkFromGguf, ReadsTheOldSpellingOfLinearScaling) {
 
 TEST(NetworkFromGguf, UnknownArchitectureListsTheSupportedOnes) {
   ExpectError(FileWith({.arch = "mamba"}), ErrorCode::kUnsupported,
-              "llama, qwen2, qwen3, qwen3moe)");
+              "internlm2, llama, qwen2, qwen3, qwen3moe, seed_oss, smollm3)");
 }
 
 TEST(NetworkFromGguf, MixtureOfExpertsIsNotSupportedWhereNoneIsPublished) {

@@ -16,6 +16,10 @@ Status ValidateLayer(const Network& network, const Layer& layer) {
   return std::visit([](const auto& block) { return Validate(block); }, layer.feed_forward);
 }
 
+void DeclareNorm(Norm& norm, std::string_view usual_name, int64_t width, TensorList& tensors) {
+  tensors.Vector(norm.name.empty() ? usual_name : norm.name, width, &norm.weight);
+}
+
 CacheShape CacheOf(const Layer& layer) {
   return std::visit([](const auto& mixer) { return Cache(mixer); }, layer.mixer);
 }
@@ -55,13 +59,13 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   for (size_t i = 0; i < network.layers.size(); ++i) {
     Layer& layer = network.layers[i];
     tensors.Begin("blk." + std::to_string(i) + ".");
-    tensors.Vector("attn_norm.weight", network.width, &layer.mixer_norm.weight);
+    DeclareNorm(layer.mixer_norm, "attn_norm.weight", network.width, tensors);
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.mixer);
-    tensors.Vector("ffn_norm.weight", network.width, &layer.feed_forward_norm.weight);
+    DeclareNorm(layer.feed_forward_norm, "ffn_norm.weight", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
   }
   tensors.Begin("");
-  tensors.Vector("output_norm.weight", network.width, &network.head.norm.weight);
+  DeclareNorm(network.head.norm, "output_norm.weight", network.width, tensors);
   tensors.Matrix("output.weight", network.vocab, network.width, &network.head.weights,
                  Presence::kOptional);
   return tensors.Take();

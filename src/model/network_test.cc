@@ -89,6 +89,17 @@ TEST(TensorsOf, ExpertsAreSlicesOfOneTensor) {
   EXPECT_EQ(down->matrices().data(), experts.down.data());
 }
 
+TEST(TensorsOf, ANormMayHaveAnotherName) {
+  Network network = SmallNetwork();
+  network.layers[1].feed_forward_norm.name = "post_attention_norm.weight";
+  const std::vector<TensorSlot> slots = TensorsOf(network);
+  EXPECT_NE(Find(slots, "blk.0.ffn_norm.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.1.ffn_norm.weight"), nullptr);
+  ASSERT_NE(Find(slots, "blk.1.post_attention_norm.weight"), nullptr);
+  EXPECT_EQ(&Find(slots, "blk.1.post_attention_norm.weight")->vector(),
+            &network.layers[1].feed_forward_norm.weight);
+}
+
 TEST(ValidateNetwork, NamesTheLayer) {
   Network network = SmallNetwork();
   EXPECT_EQ(Problem(network), "");

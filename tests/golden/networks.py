@@ -57,7 +57,7 @@ class Network:
 
 def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_forward=160, context=512,
              rope_base=10000.0, rope_factors=(), qkv_bias=False, head_norm=False, experts=(), vocabulary=0,
-             tied=False):
+             tied=False, feed_forward_norm="ffn_norm"):
     """A network of the kind that llama began; what families add to it is an argument."""
     for name, value in (("block_count", layers), ("context_length", context),
                         ("embedding_length", embedding), ("feed_forward_length", feed_forward),
@@ -80,7 +80,7 @@ def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_f
             if head_norm and part != "v":
                 n.norm(block + "attn_%s_norm.weight" % part, head_dim)
         n.matrix(block + "attn_output.weight", embedding, heads * head_dim)
-        n.norm(block + "ffn_norm.weight", embedding)
+        n.norm(block + feed_forward_norm + ".weight", embedding)
         if experts:
             _experts(n, block, embedding, *experts)
             continue
@@ -109,8 +109,8 @@ def _mixtral(name, seed=0):
     return n.bytes()
 
 
-def _llama(name, scaling=None, original_context=0, seed=0, kind_of=lambda tensor: F32, **shape):
-    n = Network(name, "llama", seed, kind_of)
+def _llama(name, scaling=None, original_context=0, seed=0, kind_of=lambda tensor: F32, arch="llama", **shape):
+    n = Network(name, arch, seed, kind_of)
     _decoder(n, vocabulary=len(spm_vocabulary()[0]), **shape)
     if scaling:
         n.key("rope.scaling.type", STRING, scaling)
@@ -164,6 +164,11 @@ MODELS = {
                                   rope_factors=[1 + i * 0.5 for i in range(16)]),
     "qwen2": lambda: _qwen("qwen2", seed=9, qkv_bias=True, heads=6, head_dim=16),
     "qwen3": lambda: _qwen("qwen3", seed=11, head_norm=True),
+    "internlm2": lambda: _llama("internlm2", seed=23, arch="internlm2", heads=3, kv_heads=1),
+    "seed-oss": lambda: _llama("seed-oss", seed=12, arch="seed_oss", qkv_bias=True,
+                               feed_forward_norm="post_attention_norm"),
+    "smollm3": lambda: _llama("smollm3", seed=6, arch="smollm3", layers=5, embedding=64, heads=2,
+                              kv_heads=1, feed_forward=80),
     "moe": lambda: _mixtral("moe", seed=4),
     "qwen3moe": lambda: _qwen("qwen3moe", seed=44, head_norm=True, used=3, experts=(9, 24)),
 }

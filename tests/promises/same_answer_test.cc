@@ -293,6 +293,7 @@ TEST(Promise1, HoldsForLayersOfDifferentShapes) {
   CheckNetwork({.dtype = tensor::DType::kQ8_0,
                 .change =
                     [](model::Network& network) {
+                      std::get<model::Gqa>(network.layers[0].mixer).rope.reset();
                       auto& second = std::get<model::Gqa>(network.layers[1].mixer);
                       second.heads = 4;
                       second.window = 9;

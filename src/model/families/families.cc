@@ -7,10 +7,13 @@
 namespace skald::model {
 
 // Each in its file.
+Result<Network> InternLm2(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
 Result<Network> Qwen3Moe(const Keys& keys);
+Result<Network> SeedOss(const Keys& keys);
+Result<Network> SmolLm3(const Keys& keys);
 
 namespace {
 
@@ -20,10 +23,9 @@ struct Family {
 };
 
 constexpr std::array kFamilies = {
-    Family{"llama", Llama},
-    Family{"qwen2", Qwen2},
-    Family{"qwen3", Qwen3},
-    Family{"qwen3moe", Qwen3Moe},
+    Family{"internlm2", InternLm2}, Family{"llama", Llama},       Family{"qwen2", Qwen2},
+    Family{"qwen3", Qwen3},         Family{"qwen3moe", Qwen3Moe}, Family{"seed_oss", SeedOss},
+    Family{"smollm3", SmolLm3},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace skald::model {
 /// kBadModel for numbers that make no sense.
 Result<Network> ReadNetwork(std::string_view architecture, const Keys& keys);
 
-/// "llama, qwen2, qwen3, qwen3moe": for messages.
+/// "internlm2, llama, ...": for messages.
 std::string FamilyNames();
 
 }  // namespace skald::model

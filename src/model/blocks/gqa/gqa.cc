@@ -57,7 +57,6 @@ struct HeadArgs {
 
 void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
   const kernels::KernelTable& kernels = context.execution.kernels;
-  const RopeTable& rope = context.ropes[gqa.rope];
   const int64_t width = args.heads * gqa.key_dim;
   if (!args.bias.empty()) kernels.add(args.bias.data(), args.x, width);
   if (!args.norm.empty()) {
@@ -70,6 +69,8 @@ void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const C
                       .n = gqa.key_dim,
                       .eps = gqa.norm_epsilon});
   }
+  if (!gqa.rope) return;
+  const RopeTable& rope = context.ropes[*gqa.rope];
   kernels.rope({.x = args.x,
                 .heads = args.heads,
                 .head_dim = gqa.key_dim,
@@ -211,8 +212,9 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("value length", gqa.value_dim, 1, kMaxHeadDim));
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
-  CHECK(gqa.rope < ropes.size());
-  return InRange("rope dimension", ropes[gqa.rope].rotated, 2, gqa.key_dim);
+  if (!gqa.rope) return Ok();
+  CHECK(*gqa.rope < ropes.size());
+  return InRange("rope dimension", ropes[*gqa.rope].rotated, 2, gqa.key_dim);
 }
 
 void Declare(Gqa& gqa, TensorList& tensors) {

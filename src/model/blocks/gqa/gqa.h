@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Gqa {
   int64_t value_dim = 0;                ///< elements of a value head
   int64_t window = 0;                   ///< positions that a row sees, its own included; 0 = all
   float scale = 0;                      ///< of queries, before they meet the keys (numerics 3.7)
-  size_t rope = 0;                      ///< which of the network's
+  std::optional<size_t> rope = 0;       ///< which of the network's; nothing: positions turn no head
   Presence bias = Presence::kOptional;  ///< of Q, K and V
   HeadNorm head_norm = HeadNorm::kNone;
   float norm_epsilon = 0;
