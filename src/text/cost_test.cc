@@ -88,6 +88,21 @@ TEST(CostOfTexts, ByteLevel) {
   }
 }
 
+// Each letter is a merge, each merge hashes what it forms: as long as tokens may be.
+TEST(CostOfTexts, OfTokensThatGrowByALetter) {
+  OwnedSpec owned = SmallSentencePiece();
+  std::string token = "~~";
+  for (; token.size() <= kMaxMergedTokenBytes; token += '~') owned.Add(token, 1);
+  const auto grown = Tokenizer::Create(owned.spec());
+  ASSERT_TRUE(grown.ok()) << grown.status().message();
+  const auto seconds = [&](std::string_view unit) {
+    const std::string text = Repeat(unit, kTextBytes);
+    return test::LeastCostOf(3, [&] { EXPECT_TRUE(grown->Encode(text).ok()); }).cpu_seconds;
+  };
+  // Seven times in a release build: 0.5 us a byte. With tokens of 16 KiB it would be fifty.
+  EXPECT_LT(seconds("~"), 16 * seconds("ab ") + kSeconds);
+}
+
 // --- texts that nobody waits for any more ------------------------------------------------------
 
 void CheckStop(const Tokenizer& tokenizer, const std::string& text) {

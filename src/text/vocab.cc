@@ -105,7 +105,9 @@ Status Vocab::AddToken(const TokenizerSpec& spec, size_t i, TokenSpelling spelli
   }
   const bool plain = token.type == TokenType::kNormal || token.type == TokenType::kUnused;
   const bool special = !plain && token.type != TokenType::kByte;
-  const size_t max_bytes = special ? kMaxSpecialTokenBytes : kMaxTokenBytes;
+  const size_t max_plain =
+      spelling == TokenSpelling::kSentencePiece ? kMaxMergedTokenBytes : kMaxTokenBytes;
+  const size_t max_bytes = special ? kMaxSpecialTokenBytes : max_plain;
   if (text.size() > max_bytes) {
     return BadToken(i, "too long: at most " + std::to_string(max_bytes) + " bytes, found " +
                            std::to_string(text.size()));

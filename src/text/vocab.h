@@ -24,6 +24,9 @@ enum class TokenSpelling : uint8_t {
 inline constexpr size_t kMaxTokens = size_t{1} << 21;  ///< largest seen: 262,400
 inline constexpr size_t kMaxMerges = size_t{1} << 22;  ///< largest seen: 580,604
 inline constexpr size_t kMaxTokenBytes = 16384;        ///< in the file; largest seen: 1,024
+/// Of a SentencePiece vocabulary, where each merge hashes the bytes of what it forms: tokens that
+/// grow letter by letter cost a text half of this for each of its bytes.
+inline constexpr size_t kMaxMergedTokenBytes = 2048;
 /// Of tokens that are matched whole, control and user-defined ones: no published one is longer
 /// than a line of spaces.
 inline constexpr size_t kMaxSpecialTokenBytes = 1024;
@@ -41,7 +44,8 @@ class Vocab {
   ///   fill gaps in the numbering and never match);
   /// - types or scores present but not one per token; a type that is not 1 to 6; a score that is
   ///   not a number; no scores for a SentencePiece vocabulary;
-  /// - a token longer than kMaxTokenBytes (kMaxSpecialTokenBytes if control or user-defined), or
+  /// - a token longer than kMaxTokenBytes (kMaxMergedTokenBytes in a SentencePiece vocabulary,
+  ///   kMaxSpecialTokenBytes if control or user-defined), or
   ///   more than kMaxSpecialBytes of control, unknown and user-defined tokens together;
   /// - a byte token that is not spelled "<0x00>" to "<0xFF>" (two upper-case hexadecimal digits);
   /// - two tokens with the same text (llama.cpp aborts on such a file).

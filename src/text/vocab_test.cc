@@ -95,11 +95,17 @@ TEST(VocabTest, ByteTokensMustBeSpelledExactly) {
 
 TEST(VocabTest, TokensMayBeLongButNotWithoutLimit) {
   EXPECT_TRUE(CreateChanged(SmallSentencePiece(), [](OwnedSpec* o) {
-                o->Add(std::string(16384, 'x'), 1);
+                o->Add(std::string(2048, 'x'), 1);
                 o->Add(std::string(1024, 'y'), 4);
               }).ok());
   ExpectSpmRefused([](OwnedSpec* o) { o->tokens[260] = std::string(1 << 20, 'x'); },
-                   "token 260: too long: at most 16384 bytes, found 1048576");
+                   "token 260: too long: at most 2048 bytes, found 1048576");
+  ExpectSpmRefused([](OwnedSpec* o) { o->tokens[260] = std::string(2049, 'x'); },
+                   "token 260: too long: at most 2048 bytes, found 2049");
+  EXPECT_TRUE(CreateChanged(SmallByteLevel("gpt-2"), [](OwnedSpec* o) {
+                o->tokens.push_back(std::string(16384, 'x'));
+                o->fields.types.push_back(1);
+              }).ok());
   ExpectSpmRefused([](OwnedSpec* o) { o->tokens[2] = std::string(1025, 'x'); },
                    "token 2: too long: at most 1024 bytes, found 1025");
 }
