@@ -7,12 +7,14 @@ src/cli/sandbox_test.cc.
 
 import argparse
 import re
+import signal
 import sys
+import time
 import unittest
 from pathlib import Path
 
 import skald_server
-from skald_server import Server, completion, post
+from skald_server import Server, completion, head, post
 
 
 def thread_states(server: Server) -> list[dict[str, str]]:
@@ -59,6 +61,49 @@ class Sandbox(unittest.TestCase):
                 self.assertEqual(state["NoNewPrivs"], "1", state["Name"])
             self.assertNotIn("warning", server.log.read_text())
         self.assertEqual([kind for kind, _ in free[:-1]], [200] * 5)
+
+    def test_keys_are_read_again_from_a_file_that_was_changed_or_replaced(self):
+        """SIGHUP, after the file was written in place, after another was renamed over it, and after the
+        directory got a link to a file in a directory of its own, as Kubernetes does it."""
+        with Server(keys=("sk-the-first-key",)) as server:
+            path = Path(server.folder.name) / "keys"
+
+            def in_place(text: str):
+                path.write_text(text)
+
+            def renamed(text: str):
+                new = path.with_name("keys.new")
+                new.write_text(text)
+                new.chmod(0o600)
+                new.rename(path)
+
+            def linked(text: str):
+                data = path.with_name("data")
+                data.mkdir()
+                (data / "keys").write_text(text)
+                link = path.with_name("link")
+                link.symlink_to("data/keys")
+                link.rename(path)
+
+            for number, replace in enumerate((in_place, renamed, linked), start=2):
+                key = f"sk-key-number-{number}"
+                replace(f"{key} admin\n")
+                server.process.send_signal(signal.SIGHUP)
+                self.wait_for_notices(server, number - 1)
+                before, server.key = server.key, key
+                self.assertEqual(server.get("/slots").status, 200, replace.__name__)
+                self.assertEqual(self.status_with(server, before), 401, replace.__name__)
+            self.assertEqual({state["Seccomp"] for state in thread_states(server)}, {"2"})
+            self.assertNotIn("stay as they are", server.log.read_text())
+
+    def wait_for_notices(self, server: Server, count: int):
+        deadline = time.monotonic() + 60
+        while server.log.read_text().count("the key file was read again: 1 keys") < count:
+            self.assertLess(time.monotonic(), deadline, server.log.read_text())
+            time.sleep(0.01)
+
+    def status_with(self, server: Server, key: str) -> int:
+        return server.exchange(head("GET", "/slots", f"Authorization: Bearer {key}")).status
 
     def test_a_failure_to_listen_is_told_as_without(self):
         with Server() as server:
