@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -150,6 +153,31 @@ TEST_F(SpeculationTest, ADraftOfAnotherVocabularyIsRefused) {
       Engine::Create(*model_, {.speculation = {.kind = Speculation::kDraft, .draft = *other}});
   ASSERT_FALSE(engine.ok());
   EXPECT_NE(engine.status().message().find("the vocabulary of the model"), std::string::npos);
+}
+
+// The bytes of a token can be the same, and its meaning another.
+TEST_F(SpeculationTest, ADraftWhoseTokensAreOfAnotherTypeIsRefused) {
+  std::ifstream file(std::string(SKALD_SOURCE_DIR) + "/models/tales/tales-draft.gguf",
+                     std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string key = "tokenizer.ggml.token_type";
+  const size_t at = bytes.find(key);
+  ASSERT_NE(at, std::string::npos);
+  // Behind the key: its type, that of the elements, their number; then four bytes for each.
+  constexpr size_t kToken = 300;
+  char& type = bytes[at + key.size() + 4 + 4 + 8 + 4 * kToken];
+  ASSERT_EQ(type, 1);  // normal
+  type = 4;            // defined by the user
+  const std::string path = testing::TempDir() + "another-type.gguf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const Result<Model> other = LoadModel({.path = path});
+  std::remove(path.c_str());
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  const Result<Engine> engine =
+      Engine::Create(*model_, {.speculation = {.kind = Speculation::kDraft, .draft = *other}});
+  ASSERT_FALSE(engine.ok());
+  EXPECT_NE(engine.status().message().find("its token 300 is"), std::string::npos)
+      << engine.status().message();
 }
 
 }  // namespace

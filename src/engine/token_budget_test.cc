@@ -43,6 +43,19 @@ TEST(TokenBudget, MeasuresWhenManyMoreOrFewerDecode) {
   EXPECT_NE(budget.PrefillRows(8), 0);
 }
 
+// Of a number of streams never measured, what fewer take is believed; only where there are none
+// fewer, what more take.
+TEST(TokenBudget, BelievesWhatFewerStreamsTake) {
+  TokenBudget budget(512, 0);
+  budget.Observe({0, 512}, 0.512);
+  budget.Observe({4, 0}, 0.1);
+  budget.Observe({4, 1}, 0.101);
+  budget.Observe({64, 0}, 0.4);
+  EXPECT_NEAR(static_cast<double>(budget.PrefillRows(16)), 100, 1);
+  EXPECT_NEAR(static_cast<double>(budget.PrefillRows(2)), 100, 1);
+  EXPECT_NEAR(static_cast<double>(budget.PrefillRows(100)), 400, 1);
+}
+
 TEST(TokenBudget, KeepsTheLargestCounts) {
   TokenBudget budget(512, 0);
   budget.Observe({int64_t{1} << 62, 0}, 0.1);

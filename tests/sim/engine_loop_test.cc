@@ -193,6 +193,104 @@ TEST(Core, ATenantIsChargedForGuessesThatWereMade) {
   }
 }
 
+// A reader that has room as long as it is told to.
+class HeldSink : public EventSink {
+ public:
+  Listening Push(const Event& event) override {
+    tokens += int{event.kind == EventKind::kToken};
+    return Listening::kGoOn;
+  }
+  bool HasRoom(int64_t) const override { return has_room; }
+  bool has_room = true;
+  int tokens = 0;
+};
+
+void Submit(engine::Core& core, uint64_t id, Request request,
+            std::shared_ptr<EventSink> sink = std::make_shared<EventQueue>(1000),
+            double seconds = 0) {
+  core.Submit({.id = RequestId{id},
+               .request = std::move(request),
+               .sink = std::move(sink),
+               .seconds = seconds});
+}
+
+// Its place goes to others when nothing is left to compute without a token.
+TEST(Core, ThePromptOfASlowReaderIsComputedThoughOthersWait) {
+  Parts<FakeNetwork> parts;
+  const auto sink = std::make_shared<HeldSink>();
+  Request request = Ask(300);
+  request.n = 4;  // all places
+  Submit(parts.core, 1, std::move(request), sink);
+  parts.core.Step();
+  sink->has_room = false;
+  Submit(parts.core, 2, Ask(20));
+  for (int i = 0; i < 3; ++i) parts.core.Step();
+  EXPECT_EQ(parts.core.Stats().preemptions, 0);
+  EXPECT_EQ(parts.core.requests()[0]->sequences[0]->computed, 4 * 64);
+  for (int i = 0; i < 3; ++i) parts.core.Step();
+  EXPECT_EQ(parts.core.Stats().preemptions, 1);
+  EXPECT_EQ(parts.core.Stats().requests_running, 1);
+  EXPECT_GT(parts.core.Stats().output_tokens, 0);
+  EXPECT_EQ(sink->tokens, 0);
+}
+
+// A wait in the queue is no time of the prompt.
+TEST(Core, TheTimesOfARequestAddUp) {
+  Parts<FakeNetwork> parts;
+  for (uint64_t id = 1; id <= 2; ++id) {
+    Request request = Ask(70);
+    request.n = 4;
+    request.stop.max_tokens = 3;
+    Submit(parts.core, id, std::move(request), std::make_shared<EventQueue>(1000));
+  }
+  while (!parts.core.idle()) {
+    parts.core.BeginStep();
+    parts.clock.Advance(1);
+    parts.core.FinishStep();
+  }
+  const EngineStats stats = parts.core.Stats();
+  // The first takes two steps for the prompt, which the second finds in the cache. Each has its
+  // first tokens in the last of these, and takes a step for each further one.
+  EXPECT_EQ(stats.queue_seconds.sum_seconds(), 0 + 4);
+  EXPECT_EQ(stats.prefill_seconds.sum_seconds(), 2 + 1);
+  EXPECT_EQ(stats.decode_seconds.sum_seconds(), 2 + 2);
+  EXPECT_EQ(stats.inference_seconds.sum_seconds(), 4 + 3);
+  EXPECT_EQ(stats.e2e_seconds.sum_seconds(), 4 + 7);
+  EXPECT_EQ(stats.ttft_seconds.sum_seconds(), 2 + 5);
+}
+
+// What differs behind `common` tokens.
+Request AskBehind(int64_t common, int64_t length, TokenId other) {
+  Request request = Ask(length);
+  std::fill(request.prompt.begin() + common, request.prompt.end(), other);
+  return request;
+}
+
+// Less than a page of a common beginning is not worth a wait.
+TEST(Core, WhoSharesAPageWaitsForItAndOthersDoNot) {
+  for (const int64_t common : {20, 31, 32, 40}) {
+    Parts<FakeNetwork> parts;
+    Submit(parts.core, 1, AskBehind(common, 48, 2));
+    Submit(parts.core, 2, AskBehind(common, 48, 3));
+    parts.core.Step();
+    EXPECT_EQ(parts.core.running().size(), common < 32 ? 2u : 1u) << common;
+  }
+}
+
+// Two wait for prefixes of one that runs: it goes as if it had the shorter one left.
+TEST(Core, OfTwoWantedPrefixesTheShorterCounts) {
+  for (const bool shorter_first : {false, true}) {
+    Parts<FakeNetwork> parts;
+    Submit(parts.core, 1, Ask(400));
+    parts.core.Step();
+    Submit(parts.core, 2, AskBehind(shorter_first ? 200 : 300, 350, 2));
+    Submit(parts.core, 3, AskBehind(shorter_first ? 300 : 200, 350, 3));
+    parts.core.BeginStep();
+    EXPECT_EQ(parts.core.scheduler_state().running[0].wanted_rows, 200 - 64);
+    parts.core.FinishStep();
+  }
+}
+
 // Says nothing to anybody, and keeps nothing.
 class DeafSink : public EventSink {
  public:

@@ -170,6 +170,8 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
                    end == FinishReason::kError;
   const bool someone_cancels =
       client.reader.gone_at_event >= 0 || std::isfinite(client.cancelled_seconds);
+  const bool searched = client.request.beam_search.beams > 0 && !cut;
+  if (searched && told[0].reason != end) return "a request does not end as its best text";
   if (end == FinishReason::kCancelled && !someone_cancels) return "nobody cancelled the request";
   if (end == FinishReason::kError && client.fails_at_token < 0) return "a request failed";
   for (int32_t index = 0; index < client.request.sequence_count(); ++index) {
