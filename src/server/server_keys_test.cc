@@ -271,6 +271,35 @@ TEST(Server, HoldsABoundedNumberOfRefusals) {
   EXPECT_EQ(Answers(server.port(), 401), std::to_string(asked)) << "each counts";
 }
 
+TEST(Server, HoldsNoRefusalOfWhoBringsNoKey) {
+  const Running server({}, {.api_keys = "key-of-alice\n"});
+  // If these were held, most would find no place and be closed without an answer.
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 300; ++i) {
+    clients.push_back(std::make_unique<TestClient>(server.port()));
+    clients.back()->Send(Get("/v1/models"));
+  }
+  for (const auto& client : clients) EXPECT_TRUE(client->ReadAll().starts_with("HTTP/1.1 401 "));
+}
+
+TEST(Server, ClosesAHeldRefusalWhereAPlaceIsNeeded) {
+  const Running server({}, {.api_keys = "key-of-alice admin\n", .max_connections = 8});
+  const std::string wrong = WithKey("GET /v1/models", "key-of-mallory");
+  // On a machine that takes seconds for it, none is held any more when the last one comes.
+  EXPECT_TRUE(Soon([&] {
+    std::vector<std::unique_ptr<TestClient>> held;
+    for (int i = 0; i < 8; ++i) {
+      held.push_back(std::make_unique<TestClient>(server.port()));
+      held.back()->Send(wrong);
+    }
+    const std::string right = Ask(server.port(), WithKey("GET /v1/models", "key-of-alice"));
+    EXPECT_TRUE(right.starts_with("HTTP/1.1 200 ")) << right;
+    int closed = 0;
+    for (const auto& client : held) closed += client->ReadAll().empty() ? 1 : 0;
+    return closed > 0;
+  }));
+}
+
 TEST(Server, CountsAWrongKeyThatDoesNotAwaitItsRefusal) {
   const Running server({}, {.api_keys = "key-of-alice admin\n"});
   for (int i = 0; i < 30; ++i) {

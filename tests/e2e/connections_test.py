@@ -251,6 +251,14 @@ class Connections(unittest.TestCase):
             self.assertGreater(slowed[-1], 0.3)
             self.assertLess(sum(ask(KEY) for _ in range(40)), 0.3 * 40)
             self.assertIn('skald_http_answers_total{model_name="tales",status="401"} 15\n', server.get("/metrics").body.decode())
+            # Who breaks the connection while its refusal is held has had one all the same.
+            for _ in range(5):
+                with Wire(server.port, source="127.1.0.1") as wire:
+                    wire.send(head("GET", "/v1/models", "Authorization: Bearer wrong-key"))
+                    time.sleep(0.1)
+                    wire.reset()
+            ask("wrong-key")  # held longer than the server takes to notice
+            self.assertNotIn('status="499"', server.get("/metrics").body.decode())
 
     def test_monitors_need_no_key_at_their_own_address(self):
         with Server("--admin-listen", "127.0.0.1:0", keys=(KEY,)) as server:
