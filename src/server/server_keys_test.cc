@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,11 @@ TEST(Server, KeepsMonitorsInWhenConnectionsAreFull) {
     EXPECT_NE(busy.back()->ReadUntil("data: "), "");
   }
   TestClient kept(server.admin_port());
+  kept.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_NE(kept.ReadUntil("ok"), "");
+  // One more than there are places, which makes room among its own.
+  TestClient too_many(server.port());
+  too_many.Send("GET /livez HTTP/1.1\r\n");
   for (int i = 0; i < 40; ++i) {
     EXPECT_TRUE(Ask(server.admin_port(), Get("/metrics")).starts_with("HTTP/1.1 200 "));
     kept.Send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -292,6 +298,8 @@ TEST(Server, ClosesAHeldRefusalWhereAPlaceIsNeeded) {
       held.push_back(std::make_unique<TestClient>(server.port()));
       held.back()->Send(wrong);
     }
+    // One whose request is not read yet would be closed, too.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
     const std::string right = Ask(server.port(), WithKey("GET /v1/models", "key-of-alice"));
     EXPECT_TRUE(right.starts_with("HTTP/1.1 200 ")) << right;
     int closed = 0;

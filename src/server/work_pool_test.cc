@@ -138,7 +138,14 @@ TEST(WorkPool, TellsWhatRunsThatNobodyWaitsForIt) {
   std::atomic<int> told = 0;
   std::latch running(1);
   std::latch both(2);
+  std::latch beside_ran(1);
+  std::atomic<bool> beside_told = false;
   WorkPool pool({.short_threads = 1, .long_threads = 1});
+  const QueuedWork beside = *pool.TryAdd(Piece(0, 100, [&](const WorkLimit& limit) {
+    while (told == 0 && !let_go) std::this_thread::yield();
+    beside_told = limit.IsOver();
+    beside_ran.count_down();
+  }));
   {
     const QueuedWork gone = *pool.TryAdd(Piece(0, kLong, [&](const WorkLimit& limit) {
       running.count_down();
@@ -156,7 +163,9 @@ TEST(WorkPool, TellsWhatRunsThatNobodyWaitsForIt) {
   EXPECT_TRUE(Soon([&] { return both.try_wait(); }));
   let_go = true;
   both.wait();
+  beside_ran.wait();
   EXPECT_EQ(told, 1);
+  EXPECT_FALSE(beside_told) << "somebody waits for this one";
 }
 
 // Handles stand in events that nobody takes any more.
