@@ -12,6 +12,9 @@ namespace skald::server {
 
 namespace {
 
+// Answers that may be longer are written on the pool: some ms.
+constexpr int64_t kInlineBytes = int64_t{64} << 10;
+
 std::string Base64(std::span<const float> values) {
   static_assert(std::endian::native == std::endian::little, "the lowest byte comes first");
   const auto bytes = std::as_bytes(values);
@@ -25,19 +28,27 @@ std::string Base64(std::span<const float> values) {
 
 }  // namespace
 
-std::string EmbeddingJson(size_t index, std::span<const float> values, VectorForm form) {
+std::vector<std::string> EmbeddingsJson(std::vector<std::vector<float>> vectors, VectorForm form) {
+  std::vector<std::string> pieces;
   JsonWriter json;
-  json.BeginObject().Key("object").String("embedding").Key("index").Uint(index);
-  json.Key("embedding");
-  if (form == VectorForm::kBase64) {
-    json.String(Base64(values));
-  } else {
-    json.BeginArray();
-    for (const float value : values) json.Float(value);
-    json.EndArray();
+  json.BeginArray();
+  for (size_t index = 0; index < vectors.size(); ++index) {
+    const std::vector<float> values = std::exchange(vectors[index], {});
+    json.BeginObject().Key("object").String("embedding").Key("index").Uint(index);
+    json.Key("embedding");
+    if (form == VectorForm::kBase64) {
+      json.String(Base64(values));
+    } else {
+      json.BeginArray();
+      for (const float value : values) json.Float(value);
+      json.EndArray();
+    }
+    json.EndObject();
+    if (json.size() >= Answer::kPieceBytes) pieces.push_back(json.TakePart());
   }
-  json.EndObject();
-  return json.Take();
+  json.EndArray();
+  pieces.push_back(json.Take());
+  return pieces;
 }
 
 Embedder::Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name,
@@ -96,8 +107,9 @@ void Embedder::Start(PreparedEmbedding prepared) {
   const auto at_once = static_cast<int64_t>(std::min(vectors_.size(), kInputsAtOnce));
   const Load load = {.sequences = at_once, .tokens = prompt_tokens_};
   if (const auto error = claim_.Take(load, context_.clock.Now())) return Fail(*error);
+  const int64_t numbers = static_cast<int64_t>(vectors_.size()) * context_.engine.embedding_width();
   if (!channel_->Reserve(prompt_tokens_ * static_cast<int64_t>(sizeof(TokenId)) +
-                         prepared_.answer_bytes))
+                         numbers * static_cast<int64_t>(sizeof(float)) + prepared_.answer_bytes))
     return Fail(NoRoom());
   SubmitMore();
 }
@@ -149,8 +161,7 @@ void Embedder::ReadPart(Part& part) {
   while (const std::optional<TextEvent> next = part.sink->TryNext()) {
     const Event& event = next->event;
     if (event.kind == EventKind::kAdmitted) cached_tokens_ += event.done;
-    if (event.kind == EventKind::kEmbedding)
-      vectors_[part.input] = EmbeddingJson(part.input, event.embedding, prepared_.request.form);
+    if (event.kind == EventKind::kEmbedding) vectors_[part.input] = event.embedding;
     if (event.kind != EventKind::kFinished) continue;
     part.finished = true;
     return FailWith(event);
@@ -164,8 +175,27 @@ void Embedder::FailWith(const Event& finished) {
   Fail({.status = 500, .message = "the model could not compute an embedding"});
 }
 
+// Forty million characters of numbers are some seconds of work: that is not for the I/O thread.
 void Embedder::Finish() {
   wait_.End();
+  const VectorForm form = prepared_.request.form;
+  if (prepared_.answer_bytes <= kInlineBytes)
+    return Respond(EmbeddingsJson(std::move(vectors_), form));
+  // What the pool needs is its own: this lives and ends on the I/O thread.
+  const auto vectors = std::make_shared<std::vector<std::vector<float>>>(std::move(vectors_));
+  const auto run = [weak = weak_from_this(), post = context_.post, vectors,
+                    form](const WorkLimit&) {
+    const auto pieces =
+        std::make_shared<std::vector<std::string>>(EmbeddingsJson(std::move(*vectors), form));
+    post([weak, pieces] {
+      if (const auto self = weak.lock()) self->Respond(std::move(*pieces));
+    });
+  };
+  Await(context_.work({.tenant = name_.tenant, .cost_bytes = prepared_.answer_bytes, .run = run}));
+}
+
+void Embedder::Respond(std::vector<std::string> vectors) {
+  if (channel_ == nullptr) return;
   JsonWriter json;
   json.BeginObject().Key("model").String(context_.served.name);
   json.Key("system_fingerprint").String(context_.served.fingerprint);
@@ -175,13 +205,12 @@ void Embedder::Finish() {
   json.Key("prompt_tokens_details").BeginObject();
   json.Key("cached_tokens").Int(cached_tokens_).EndObject().EndObject().EndObject();
   // The members behind "data", which may be many megabytes.
-  const std::string rest = json.Take();
-  for (size_t i = 1; i < vectors_.size(); ++i) vectors_[i].insert(0, 1, ',');
-  vectors_.push_back("]," + rest.substr(1));
+  vectors.push_back(json.Take());
+  vectors.back().front() = ',';
   std::exchange(channel_, nullptr)
-      ->Respond({.fields = Fields(),
-                 .body = R"({"object":"list","data":[)",
-                 .more = std::move(vectors_)});
+      ->Respond({.fields = AnswerFields(name_.id, {.ignored = prepared_.request.ignored}),
+                 .body = R"({"object":"list","data":)",
+                 .more = std::move(vectors)});
 }
 
 }  // namespace skald::server

@@ -1,8 +1,8 @@
 /// Embedder: one /v1/embeddings request on its way from the engine to the client.
 ///
 /// A request of the engine for each input, some of them at a time: a long list takes a part of the
-/// engine's queue, not all. Vectors become JSON as they come, the answer is sent when all are
-/// there. A client that goes cancels what has not been computed. I/O thread only.
+/// engine's queue, not all. When all vectors are there they become JSON, on the work pool if they
+/// may be many. A client that goes cancels what has not been computed. I/O thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@
 
 namespace skald::server {
 
-/// {"object": "embedding", "index", "embedding"}.
-std::string EmbeddingJson(size_t index, std::span<const float> values, VectorForm form);
+/// [{"object": "embedding", "index", "embedding"}, ...] of vectors by index, in pieces of some 256
+/// KiB. Lets each vector go when it is written.
+std::vector<std::string> EmbeddingsJson(std::vector<std::vector<float>> vectors, VectorForm form);
 
 /// See above.
 class Embedder final : public Exchange, public std::enable_shared_from_this<Embedder> {
@@ -57,6 +58,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   void FailWith(const Event& finished);
   void CancelParts();
   void Finish();
+  void Respond(std::vector<std::string> vectors);
 
   GenerationContext context_;
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
@@ -65,9 +67,9 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   EngineWait wait_;
   QueuedWork work_;
   PreparedEmbedding prepared_;
-  size_t submitted_ = 0;              // inputs that are or were parts
-  std::vector<Part> parts_;           // in the engine
-  std::vector<std::string> vectors_;  // JSON, by input
+  size_t submitted_ = 0;                     // inputs that are or were parts
+  std::vector<Part> parts_;                  // in the engine
+  std::vector<std::vector<float>> vectors_;  // by input
   int64_t prompt_tokens_ = 0;
   int64_t cached_tokens_ = 0;
 };

@@ -68,19 +68,19 @@ TEST(EmbeddingRequest, WhatNobodyKnowsIsReported) {
   EXPECT_EQ(Refusal(R"({"input": "a", "truncate_prompt_tokens": 5})").substr(0, 5), "trunc");
 }
 
-TEST(EmbeddingJson, NumbersReadBackAsTheSameFloats) {
-  const std::vector<float> values = {0.1f, -1, 0, 1e-20f};
-  EXPECT_EQ(EmbeddingJson(3, values, VectorForm::kNumbers),
-            R"({"object":"embedding","index":3,"embedding":[0.1,-1,0,1e-20]})");
+TEST(EmbeddingsJson, NumbersReadBackAsTheSameFloats) {
+  EXPECT_EQ(EmbeddingsJson({{2}, {0.1f, -1, 0, 1e-20f}}, VectorForm::kNumbers),
+            (std::vector<std::string>{R"([{"object":"embedding","index":0,"embedding":[2]},)"
+                                      R"({"object":"embedding","index":1,)"
+                                      R"("embedding":[0.1,-1,0,1e-20]}])"}));
 }
 
 // python3: base64.b64encode(struct.pack("<3f", 1, -2, 0.5))
-TEST(EmbeddingJson, Base64IsOfTheBytesLowestFirst) {
-  const std::vector<float> values = {1, -2, 0.5f};
-  EXPECT_EQ(EmbeddingJson(0, values, VectorForm::kBase64),
-            R"({"object":"embedding","index":0,"embedding":"AACAPwAAAMAAAAA/"})");
-  EXPECT_EQ(EmbeddingJson(0, {}, VectorForm::kBase64),
-            R"({"object":"embedding","index":0,"embedding":""})");
+TEST(EmbeddingsJson, Base64IsOfTheBytesLowestFirst) {
+  EXPECT_EQ(EmbeddingsJson({{1, -2, 0.5f}, {}}, VectorForm::kBase64),
+            (std::vector<std::string>{
+                R"([{"object":"embedding","index":0,"embedding":"AACAPwAAAMAAAAA/"},)"
+                R"({"object":"embedding","index":1,"embedding":""}])"}));
 }
 
 }  // namespace
