@@ -129,10 +129,26 @@ Had PartsOf(const SchedulerState& state, const Budget& budget, int32_t tenant) {
           .pages = engine::PartOf(state.tenants, tenant, pages)};
 }
 
-// A tenant that others displaced from keeps its part of the one or the other.
+// Whoever is admitted with a higher priority takes from anybody.
+bool GivesWayToPriority(const SchedulerState& state, const StepPlan& plan,
+                        const RunningView& displaced) {
+  return displaced.displaceable &&
+         std::any_of(plan.admitted.begin(), plan.admitted.end(), [&](int32_t admitted) {
+           return state.waiting[static_cast<size_t>(admitted)].priority > displaced.priority;
+         });
+}
+
+// A tenant that others displaced from keeps its part of the one or the other, but for what a higher
+// priority took, which may have come behind.
 bool KeepsItsPart(const SchedulerState& state, const Budget& budget, const StepPlan& plan,
                   int32_t tenant) {
-  const Had had = HadBy(state, plan, tenant);
+  Had had = HadBy(state, plan, tenant);
+  for (const int32_t index : plan.displaced) {
+    const RunningView& view = state.running[static_cast<size_t>(index)];
+    if (view.tenant != tenant || !GivesWayToPriority(state, plan, view)) continue;
+    had.places += 1 + view.unforked;
+    had.pages += view.freed;
+  }
   const Had part = PartsOf(state, budget, tenant);
   return had.places >= part.places || had.pages >= part.pages;
 }
@@ -147,9 +163,9 @@ bool IsWithinPart(const SchedulerState& state, const Budget& budget, const StepP
 // For a higher priority, or what was on loan for a tenant that has less than its part.
 bool MayBeDisplaced(const SchedulerState& state, const Budget& budget, const StepPlan& plan,
                     const RunningView& displaced) {
+  if (GivesWayToPriority(state, plan, displaced)) return true;
   return std::any_of(plan.admitted.begin(), plan.admitted.end(), [&](int32_t admitted) {
     const WaitingView& waiting = state.waiting[static_cast<size_t>(admitted)];
-    if (displaced.displaceable && waiting.priority > displaced.priority) return true;
     return waiting.tenant != displaced.tenant &&
            KeepsItsPart(state, budget, plan, displaced.tenant);
   });
