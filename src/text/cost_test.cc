@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "skald/tokenizer.h"
+#include "text/pace.h"
 #include "text/test_vocabs.h"
 #include "text/vocab.h"
 
@@ -105,7 +106,8 @@ TEST(CostOfTexts, OfTokensThatGrowByALetter) {
 
 // --- texts that nobody waits for any more ------------------------------------------------------
 
-void CheckStop(const Tokenizer& tokenizer, const std::string& text) {
+// Returns how often it asks.
+int64_t CheckStop(const Tokenizer& tokenizer, const std::string& text) {
   // How often it asks, and what it costs: all of it, and stopped at the `at`th question.
   const auto encode = [&](int64_t at, ErrorCode expected) {
     int64_t questions = 0;
@@ -123,12 +125,29 @@ void CheckStop(const Tokenizer& tokenizer, const std::string& text) {
     EXPECT_EQ(encode(at, ErrorCode::kCancelled).first, at) << text.substr(0, 9) << ": asked again";
   }
   EXPECT_LT(encode(1, ErrorCode::kCancelled).second, all_seconds / 2) << text.substr(0, 9);
+  return all;
+}
+
+TEST(PaceTest, AsksNowAndThenAndStaysStopped) {
+  int questions = 0;
+  const auto should_stop = [&] { return ++questions == 3; };
+  Pace pace{StopCheck(should_stop)};
+  int units = 0;
+  while (pace.Go(1)) ++units;
+  EXPECT_FALSE(pace.Go(1));
+  EXPECT_FALSE(pace.Go(9000));
+  EXPECT_EQ(questions, 3);
+  EXPECT_GT(units, 3 * 8000);
+  EXPECT_LT(units, 3 * 8300);
+  EXPECT_EQ(Pace::Stopped().code(), ErrorCode::kCancelled);
 }
 
 TEST(CostOfTexts, AreStoppedSoonAfterTheCallerSaysSo) {
   const auto texts = [](const Tokenizer& tokenizer) {
-    CheckStop(tokenizer, Repeat("a", kTextBytes));  // one long piece
-    CheckStop(tokenizer, Repeat("ab ba ", kTextBytes));
+    // Twice for each byte at least: as it is cut, and as it is merged.
+    constexpr auto kOnce = static_cast<int64_t>(kTextBytes >> 13);
+    EXPECT_GT(CheckStop(tokenizer, Repeat("a", kTextBytes)), kOnce * 3 / 2);  // one long piece
+    EXPECT_GT(CheckStop(tokenizer, Repeat("ab ba ", kTextBytes)), kOnce * 3 / 2);
     CheckStop(tokenizer, Repeat("\xF0\x9F\x98\x80", kTextBytes));
     const std::string text = Repeat("ab ", kTextBytes);
     const TextRange all{0, text.size()};

@@ -28,13 +28,15 @@ class Pace {
   static constexpr int64_t kUnitsPerLook = 8192;
 
   [[gnu::noinline]] bool Ask() {
-    if (stop_()) return false;  // left_ stays below 0
+    stopped_ = stopped_ || stop_();
+    if (stopped_) return false;  // left_ stays below 0
     left_ = kUnitsPerLook;
     return true;
   }
 
   StopCheck stop_;
   int64_t left_ = kUnitsPerLook;
+  bool stopped_ = false;
 };
 
 }  // namespace skald::text
