@@ -128,7 +128,8 @@ class Simulation {
       for (const size_t client : open_) sinks_[client]->Tick(tick);
       const bool someone_could = SomeoneCould();
       const engine::Sequence* first = FirstInOrder();
-      const bool first_runs = first != nullptr && first->running();
+      // One behind a paused one can be on loan.
+      const bool first_runs = !core_.running().empty() && core_.running().front() == first;
       watch_.Begin(core_);
       const bool computed = core_.Step();
       if (trace_) trace_(Describe(tick, computed));
