@@ -191,7 +191,10 @@ void Embedder::Finish() {
       if (const auto self = weak.lock()) self->Respond(std::move(*pieces));
     });
   };
-  Await(context_.work({.tenant = name_.tenant, .cost_bytes = prepared_.answer_bytes, .run = run}));
+  Await(context_.work({.tenant = name_.tenant,
+                       .cost_bytes = prepared_.answer_bytes,
+                       .share = name_.share,
+                       .run = run}));
 }
 
 void Embedder::Respond(std::vector<std::string> vectors) {

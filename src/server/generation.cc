@@ -361,7 +361,8 @@ void Generation::RespondFromPool() {
       channel.Respond({.fields = self->fields_, .more = std::move(*pieces)});
     });
   };
-  Await(context_.work({.tenant = name_.tenant, .cost_bytes = bytes, .run = run}));
+  Await(context_.work(
+      {.tenant = name_.tenant, .cost_bytes = bytes, .share = name_.share, .run = run}));
 }
 
 void Generation::Finish() {

@@ -43,6 +43,7 @@ struct GenerationName {
   std::string id;     ///< of the answer, and x-request-id
   std::string label;  ///< of its requests in the engine
   TenantId tenant = kEveryone;
+  int32_t share = 1;        ///< of the tenant
   uint64_t drawn_seed = 0;  ///< for a request that gives none
 };
 

@@ -158,7 +158,7 @@ GenerationContext Service::Context() {
           .work = [this](WorkPiece piece) { return work_->Add(std::move(piece)); }};
 }
 
-GenerationName Service::NextName(std::string_view prefix, TenantId tenant) {
+GenerationName Service::NextName(std::string_view prefix, const Tenant& tenant) {
   const auto low = [](uint64_t number) { return static_cast<uint32_t>(number); };
   const uint64_t number = next_number_++;
   const auto draw = [&](uint64_t key) {
@@ -166,10 +166,11 @@ GenerationName Service::NextName(std::string_view prefix, TenantId tenant) {
   };
   const std::array<uint32_t, 4> drawn = draw(setup_.id_key);
   std::string id = fmt::format("{}-{:08x}{:08x}", prefix, drawn[0], drawn[1]);
-  std::string label = LabelPrefix(tenant) + id;
+  std::string label = LabelPrefix(tenant.id) + id;
   return {.id = std::move(id),
           .label = std::move(label),
-          .tenant = tenant,
+          .tenant = tenant.id,
+          .share = tenant.rights.share,
           // 32 bits: a person can type it again.
           .drawn_seed = draw(setup_.seed_key)[0]};
 }
@@ -229,6 +230,7 @@ std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, Answer
   auto work = work_->TryAdd(
       {.tenant = asked.tenant->id,
        .cost_bytes = cost,
+       .share = asked.tenant->rights.share,
        .run = [this, route, body, weak = std::weak_ptr(computed)](const WorkLimit& limit) {
          auto response = std::make_shared<HttpResponse>(
              AnswerBody(served_, route, *body, {.work = limit, .bytes = setup_.max_answer_bytes}));
@@ -244,7 +246,7 @@ std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, Answer
 }
 
 template <typename Target, typename Prepare>
-void Service::StartWith(std::shared_ptr<Target> target, TenantId tenant, std::string body,
+void Service::StartWith(std::shared_ptr<Target> target, const Tenant& tenant, std::string body,
                         Prepare prepare) {
   using Prepared = std::invoke_result_t<Prepare, std::string_view, const WorkLimit&>;
   if (draining_) return target->OnShutdown();
@@ -263,7 +265,8 @@ void Service::StartWith(std::shared_ptr<Target> target, TenantId tenant, std::st
         alive->Start(std::get<0>(std::move(*prepared)));
     });
   };
-  auto work = work_->TryAdd({.tenant = tenant, .cost_bytes = cost, .run = run});
+  auto work = work_->TryAdd(
+      {.tenant = tenant.id, .cost_bytes = cost, .share = tenant.rights.share, .run = run});
   if (!work) return target->Fail(Overloaded(kPoolIsFull));
   target->Await(*std::move(work));
 }
@@ -273,9 +276,9 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
   const char* prefix = kind == GenerationKind::kChat ? "chatcmpl" : "cmpl";
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
   const Asker asker = AskerOf(asked.tenant, setup_, claim);
-  auto generation = std::make_shared<Generation>(
-      Context(), channel, NextName(prefix, asked.tenant->id), std::move(claim));
-  StartWith(generation, asked.tenant->id, std::move(asked.request.body),
+  auto generation = std::make_shared<Generation>(Context(), channel,
+                                                 NextName(prefix, *asked.tenant), std::move(claim));
+  StartWith(generation, *asked.tenant, std::move(asked.request.body),
             [this, kind, asker](std::string_view body, const WorkLimit& limit) {
               return PrepareGeneration(served_, kind, body, asker.With(limit));
             });
@@ -285,9 +288,9 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
 std::shared_ptr<Exchange> Service::Embed(Asked asked, AnswerChannel& channel) {
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
   const Asker asker = AskerOf(asked.tenant, setup_, claim);
-  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", asked.tenant->id),
+  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", *asked.tenant),
                                              std::move(claim));
-  StartWith(embedder, asked.tenant->id, std::move(asked.request.body),
+  StartWith(embedder, *asked.tenant, std::move(asked.request.body),
             [this, asker](std::string_view body, const WorkLimit& limit) {
               return PrepareEmbedding(served_, body, asker.With(limit));
             });

@@ -95,10 +95,10 @@ class Service {
   std::shared_ptr<Exchange> Embed(Asked asked, AnswerChannel& channel);
   /// Starts `target` with what `prepare` makes of the body, which is work for this tenant.
   template <typename Target, typename Prepare>
-  void StartWith(std::shared_ptr<Target> target, TenantId tenant, std::string body,
+  void StartWith(std::shared_ptr<Target> target, const Tenant& tenant, std::string body,
                  Prepare prepare);
   GenerationContext Context();
-  GenerationName NextName(std::string_view prefix, TenantId tenant);
+  GenerationName NextName(std::string_view prefix, const Tenant& tenant);
 
   ServiceSetup setup_;
   ServedModel served_;

@@ -6,55 +6,55 @@
 namespace skald::server {
 
 int64_t WorkQueue::Line::size_of(TenantId tenant) const {
-  const auto share = shares.find(tenant);
-  return share == shares.end() ? 0 : static_cast<int64_t>(share->second.pieces.size());
+  const auto backlog = backlogs.find(tenant);
+  return backlog == backlogs.end() ? 0 : static_cast<int64_t>(backlog->second.pieces.size());
 }
 
 void WorkQueue::Line::Push(Ticket ticket, WorkPiece piece) {
   piece.ticket = ticket;
-  Share& share = shares[piece.tenant];
-  const int64_t place = share.given + piece.cost_bytes;
-  share.pieces.emplace(std::pair(place, ticket), std::move(piece));
+  Backlog& backlog = backlogs[piece.tenant];
+  const int64_t place = backlog.given + piece.cost_bytes;
+  backlog.pieces.emplace(std::pair(place, ticket), std::move(piece));
   ++size;
 }
 
-// A share without work is forgotten: who comes back has saved nothing, and owes nothing.
+// A tenant without work is forgotten: who comes back has saved nothing, and owes nothing.
 std::optional<WorkPiece> WorkQueue::Line::TakeOut(
-    std::map<TenantId, Share>::iterator share,
+    std::map<TenantId, Backlog>::iterator backlog,
     std::map<std::pair<int64_t, Ticket>, WorkPiece>::iterator at) {
   WorkPiece piece = std::move(at->second);
-  share->second.pieces.erase(at);
-  if (share->second.pieces.empty()) shares.erase(share);
+  backlog->second.pieces.erase(at);
+  if (backlog->second.pieces.empty()) backlogs.erase(backlog);
   --size;
   return piece;
 }
 
 std::optional<WorkPiece> WorkQueue::Line::Pop() {
-  if (shares.empty()) return std::nullopt;
+  if (backlogs.empty()) return std::nullopt;
   for (;;) {
-    auto share = shares.lower_bound(turn);
-    if (share == shares.end()) share = shares.begin();
-    turn = share->first;
-    const auto first = share->second.pieces.begin();
+    auto backlog = backlogs.lower_bound(turn);
+    if (backlog == backlogs.end()) backlog = backlogs.begin();
+    turn = backlog->first;
+    const auto first = backlog->second.pieces.begin();
     const int64_t cost = first->second.cost_bytes;
-    if (cost <= share->second.deficit) {
-      share->second.deficit -= cost;
-      share->second.given += cost;
-      return TakeOut(share, first);
+    if (cost <= backlog->second.deficit) {
+      backlog->second.deficit -= cost;
+      backlog->second.given += cost;
+      return TakeOut(backlog, first);
     }
-    share->second.deficit += kQuantum;
+    backlog->second.deficit += kQuantum * first->second.share;
     // The turn passes on before it is used: who has just come is not served twice in a row.
-    turn = share->first + 1;
+    turn = backlog->first + 1;
   }
 }
 
 std::optional<WorkPiece> WorkQueue::Line::Remove(Ticket ticket) {
-  for (auto share = shares.begin(); share != shares.end(); ++share) {
-    auto& pieces = share->second.pieces;
+  for (auto backlog = backlogs.begin(); backlog != backlogs.end(); ++backlog) {
+    auto& pieces = backlog->second.pieces;
     const auto found = std::find_if(pieces.begin(), pieces.end(), [&](const auto& entry) {
       return entry.first.second == ticket;
     });
-    if (found != pieces.end()) return TakeOut(share, found);
+    if (found != pieces.end()) return TakeOut(backlog, found);
   }
   return std::nullopt;
 }

@@ -2,11 +2,11 @@
 ///
 /// Work is measured by its cost in bytes. Short and long pieces wait in lanes of their own, which
 /// threads of their own serve: no short one is ever behind a long one. In a lane tenants take turns
-/// by deficit round robin (Shreedhar, Varghese 1995): each turn is worth kQuantum bytes, what a
-/// tenant does not use it keeps while it has work, so every tenant with work gets the same share of
-/// bytes whatever its pieces' number and size. Of one tenant the piece is next for which (bytes the
-/// tenant had been given when it came) + (its cost) is least: a piece is overtaken by later ones of
-/// the same tenant for at most as many bytes as it costs itself.
+/// by deficit round robin (Shreedhar, Varghese 1995): each turn is worth kQuantum bytes times the
+/// tenant's share, what it does not use it keeps while it has work, so tenants with work get bytes
+/// in proportion to their shares whatever their pieces' number and size. Of one tenant the piece is
+/// next for which (bytes the tenant had been given when it came) + (its cost) is least: a piece is
+/// overtaken by later ones of the same tenant for at most as many bytes as it costs itself.
 ///
 /// Full is relative: a tenant may have as many pieces waiting as there are places left (Choudhury,
 /// Hahne 1998). One alone gets half of all, and whoever comes finds a place.
@@ -30,6 +30,7 @@ class WorkLimit;
 struct WorkPiece {
   TenantId tenant = kEveryone;
   int64_t cost_bytes = 0;
+  int32_t share = 1;  ///< TenantRights::share
   std::function<void(const WorkLimit& limit)> run;
   uint64_t ticket = 0;  ///< set by the queue
 };
@@ -60,8 +61,8 @@ class WorkQueue {
   int64_t size_of(TenantId tenant) const { return short_.size_of(tenant) + long_.size_of(tenant); }
 
  private:
-  /// Of a tenant in a line.
-  struct Share {
+  /// What a tenant has in a line.
+  struct Backlog {
     // By (given when it came + cost, ticket).
     std::map<std::pair<int64_t, Ticket>, WorkPiece> pieces;
     int64_t given = 0;  // bytes
@@ -69,15 +70,15 @@ class WorkQueue {
   };
   // What waits in a lane.
   struct Line {
-    std::map<TenantId, Share> shares;  // those with work
-    TenantId turn = kEveryone;         // who is served, or the next behind it
+    std::map<TenantId, Backlog> backlogs;  // those with work
+    TenantId turn = kEveryone;             // who is served, or the next behind it
     int64_t size = 0;
 
     int64_t size_of(TenantId tenant) const;
     void Push(Ticket ticket, WorkPiece piece);
     std::optional<WorkPiece> Pop();
     std::optional<WorkPiece> Remove(Ticket ticket);
-    std::optional<WorkPiece> TakeOut(std::map<TenantId, Share>::iterator share,
+    std::optional<WorkPiece> TakeOut(std::map<TenantId, Backlog>::iterator backlog,
                                      std::map<std::pair<int64_t, Ticket>, WorkPiece>::iterator at);
   };
 

@@ -81,6 +81,20 @@ TEST(WorkQueue, GivesTenantsTheSameBytes) {
   }
 }
 
+TEST(WorkQueue, GivesTenantsBytesByTheirShares) {
+  WorkQueue queue(10'000);
+  for (int i = 0; i < 400; ++i) {
+    for (const TenantId tenant : {1, 2}) {
+      queue.Push(
+          {.tenant = tenant, .cost_bytes = kMega, .share = tenant == 2 ? 3 : 1, .run = nullptr});
+    }
+  }
+  std::array<int, 3> given{};
+  for (int i = 0; i < 400; ++i) ++given[static_cast<size_t>(queue.Pop(Lane::kLong)->tenant)];
+  EXPECT_NEAR(given[1], 100, 2);
+  EXPECT_NEAR(given[2], 300, 2);
+}
+
 // The bound of the header: later pieces of the same tenant overtake for the piece's own cost.
 TEST(WorkQueue, OvertakesALongPieceForItsOwnCostAtMost) {
   WorkQueue queue(10'000);
