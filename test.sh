@@ -72,7 +72,7 @@ run_ctest() {
   ctest --test-dir "$root/build/$preset" --show-only=json-v1 "$@" >"$root/build/$lane_name-labels.json"
   "${launcher[@]}" ctest --test-dir "$root/build/$preset" -j "$jobs" --output-on-failure \
     --no-tests=error --output-junit "$xml" "$@" | tee "$log" |
-    grep -vE '^ *[0-9]+/[0-9]+ Test .* (Passed|\*\*\*Not Run \(Disabled\))|^ +Start +[0-9]+:|\(Disabled\)$' >&2 ||
+    grep -vE '^ *[0-9]+/[0-9]+ Test .*( Passed|\*\*\*Not Run \(Disabled\)) |^ +Start +[0-9]+:|\(Disabled\)$' >&2 ||
     true
   local summary lane_failed lane_total
   summary=$(sed -nE 's/.* tests passed, ([0-9]+) tests failed out of ([0-9]+)/\1 \2/p' "$log")
