@@ -246,7 +246,7 @@ void Connection::RefuseKey(const ApiError& error) {
     LogAnswer(error.status);
     return Close();
   }
-  held_.emplace(*std::move(place), asio::steady_timer(socket_.get_executor()));
+  held_.emplace(Held{*std::move(place), asio::steady_timer(socket_.get_executor())});
   held_->timer.expires_after(std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
   held_->timer.async_wait(
       [self = shared_from_this(), error](const boost::system::error_code& cancelled) {
