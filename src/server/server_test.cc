@@ -502,7 +502,10 @@ TEST(Server, HoldsNoMoreBytesOfOneClientThanItsShare) {
     clients.push_back(std::make_unique<TestClient>(server.port()));
     clients.back()->Send(HalfOf(1 << 20, 600 << 10));
   }
-  // At most four fit into half of it; none is old enough to be called slow.
+  // At most four fit into half of it; none is old enough to be called slow. Who ends before all
+  // have been read would make room for another.
+  EXPECT_TRUE(Soon(
+      [&] { return Metric(server.port(), "skald_http_answers_total", ",status=\"503\"") >= 4; }));
   int refused = 0;
   for (const auto& client : clients) {
     client->EndSending();
