@@ -120,8 +120,11 @@ const FreePlaces& Core::PlacesNow() {
   free_places_ = {.count = limits_.max_running, .own = std::move(free_places_.own)};
   std::vector<int64_t>& own = free_places_.own;
   own.clear();
-  for (size_t i = 0; state_.tenants.size() > 1 && i < state_.tenants.size(); ++i)
-    own.push_back(PartOf(state_.tenants, static_cast<int32_t>(i), limits_.max_running));
+  if (state_.tenants.size() > 1) {
+    const int64_t shares = SharesOf(state_.tenants);
+    for (const TenantView& tenant : state_.tenants)
+      own.push_back(tenant.PartOf(limits_.max_running, shares));
+  }
   for (const RunningView& running : state_.running) {
     free_places_.count -= 1 + running.unforked;
     if (!own.empty()) own[static_cast<size_t>(running.tenant)] -= 1 + running.unforked;

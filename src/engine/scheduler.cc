@@ -21,6 +21,7 @@ class PlanBuilder {
         rows_(budget.rows),
         prefill_rows_(budget.prefill_rows),
         budget_draft_rows_(budget.draft_rows),
+        shares_(SharesOf(state.tenants)),
         all_places_(budget.sequences),
         all_pages_(state.available_pages),
         room_({.places = budget.sequences,
@@ -247,11 +248,13 @@ class PlanBuilder {
     return Tenant(waiting.tenant).MayRun(RunningOf(waiting.tenant), waiting.sequences);
   }
 
+  int64_t PartOf(int32_t tenant, int64_t all) { return Tenant(tenant).PartOf(all, shares_); }
+
   // Whether its tenant would have no more than its part of places and pages.
   bool IsWithinPart(const WaitingView& waiting) {
     const int32_t tenant = waiting.tenant;
-    return RunningOf(tenant) + waiting.sequences <= PartOf(plan_.tenants, tenant, all_places_) &&
-           PagesOf(tenant) + waiting.pages <= PartOf(plan_.tenants, tenant, all_pages_);
+    return RunningOf(tenant) + waiting.sequences <= PartOf(tenant, all_places_) &&
+           PagesOf(tenant) + waiting.pages <= PartOf(tenant, all_pages_);
   }
 
   bool MayPassDue(const WaitingView& waiting) {
@@ -333,7 +336,7 @@ class PlanBuilder {
       const RunningView& running = state_.running[i - 1];
       if (!MayLend(waiting, i - 1)) continue;
       const int64_t left = RunningOf(running.tenant) - SequencesOf(running);
-      if (left >= PartOf(plan_.tenants, running.tenant, all_places_)) Take(i - 1);
+      if (left >= PartOf(running.tenant, all_places_)) Take(i - 1);
     }
   }
 
@@ -342,7 +345,7 @@ class PlanBuilder {
       const RunningView& running = state_.running[i - 1];
       if (!MayLend(waiting, i - 1) || running.freed == 0) continue;
       const int64_t left = PagesOf(running.tenant) - running.freed;
-      if (left >= PartOf(plan_.tenants, running.tenant, all_pages_)) Take(i - 1);
+      if (left >= PartOf(running.tenant, all_pages_)) Take(i - 1);
     }
   }
 
@@ -393,6 +396,7 @@ class PlanBuilder {
   int64_t prefill_rows_;
   int64_t kept_rows_ = 0;  // of both, for the patient
   const int64_t budget_draft_rows_;
+  const int64_t shares_;
   const int64_t all_places_;
   int64_t all_pages_;                  // available, or held by one tenant
   std::optional<int32_t> due_tenant_;  // of a due one that does not fit

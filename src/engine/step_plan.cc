@@ -4,10 +4,14 @@
 
 namespace skald::engine {
 
-int64_t PartOf(const std::vector<TenantView>& tenants, int32_t tenant, int64_t all) {
+int64_t SharesOf(const std::vector<TenantView>& tenants) {
   int64_t shares = 0;
   for (const TenantView& each : tenants) shares += each.share;
-  return std::max<int64_t>(1, all * tenants[static_cast<size_t>(tenant)].share / shares);
+  return shares;
+}
+
+int64_t TenantView::PartOf(int64_t all, int64_t shares) const {
+  return std::max<int64_t>(1, all * share / shares);
 }
 
 int64_t StepPlan::row_count() const {

@@ -25,11 +25,13 @@ struct TenantView {
   bool MayRun(int64_t running, int64_t more) const {
     return max_running == 0 || running == 0 || running + more <= max_running;
   }
+  /// What of `all` (places, pages) is its own while others want some, where all tenants together
+  /// have `shares`: by share, one at least. What it has beyond that is on loan.
+  int64_t PartOf(int64_t all, int64_t shares) const;
 };
 
-/// What of `all` (places, pages) is a tenant's own while others want some: by share, one at least.
-/// What it has beyond that is on loan.
-int64_t PartOf(const std::vector<TenantView>& tenants, int32_t tenant, int64_t all);
+/// Of all tenants together: summed once a step, for there may be thousands.
+int64_t SharesOf(const std::vector<TenantView>& tenants);
 
 /// A running sequence as the scheduler sees it.
 struct RunningView {

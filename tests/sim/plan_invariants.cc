@@ -125,8 +125,9 @@ Had HadBy(const SchedulerState& state, const StepPlan& plan, int32_t tenant) {
 Had PartsOf(const SchedulerState& state, const Budget& budget, int32_t tenant) {
   int64_t pages = state.available_pages;
   for (const RunningView& view : state.running) pages += view.freed;
-  return {.places = engine::PartOf(state.tenants, tenant, budget.sequences),
-          .pages = engine::PartOf(state.tenants, tenant, pages)};
+  const int64_t shares = engine::SharesOf(state.tenants);
+  const engine::TenantView& view = state.tenants[static_cast<size_t>(tenant)];
+  return {.places = view.PartOf(budget.sequences, shares), .pages = view.PartOf(pages, shares)};
 }
 
 // Whoever is admitted with a higher priority takes from anybody.
