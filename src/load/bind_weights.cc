@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -59,15 +60,30 @@ std::string ListNames(const std::vector<std::string>& names) {
   return text;
 }
 
+// Whether a tensor belongs to the layers that only predict further tokens.
+bool OfPredictionLayer(const model::Network& network, std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return false;
+  int64_t layer = 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
+  const auto first = static_cast<int64_t>(network.layers.size());
+  return error == std::errc() &&
+         name.substr(static_cast<size_t>(end - name.data())).starts_with('.') && layer >= first &&
+         layer < first + network.prediction_layers;
+}
+
 // A tensor left out would change the answers in silence.
-Status CheckAllUsed(const formats::TensorDirectory& tensors, const std::vector<Binding>& bindings) {
+Status CheckAllUsed(const model::Network& network, const formats::TensorDirectory& tensors,
+                    const std::vector<Binding>& bindings) {
   std::set<const TensorInfo*> used;
   for (const Binding& binding : bindings) used.insert(binding.tensor);
-  if (used.size() == tensors.size()) return Ok();
   std::vector<std::string> unused;
   for (const TensorInfo& tensor : tensors.all()) {
-    if (!used.contains(&tensor)) unused.emplace_back(tensor.name);
+    if (used.contains(&tensor) || OfPredictionLayer(network, tensor.name)) continue;
+    unused.emplace_back(tensor.name);
   }
+  if (unused.empty()) return Ok();
   return Status(ErrorCode::kUnsupported,
                 "the file has tensors that this version does not use: " + ListNames(unused));
 }
@@ -220,7 +236,7 @@ Result<std::vector<Binding>> BindTensors(model::Network& network,
                                             " layers lacks " + std::to_string(missing.size()) +
                                             " tensors: " + ListNames(missing));
   }
-  RETURN_IF_ERROR(CheckAllUsed(tensors, bindings));
+  RETURN_IF_ERROR(CheckAllUsed(network, tensors, bindings));
   return bindings;
 }
 

@@ -40,7 +40,7 @@ GgufBuilder MixtureKeys() {
 
 model::Network EmptyNetwork(const GgufBuilder& keys = Keys()) {
   const auto file = formats::ParseGguf(keys.BuildSource());
-  return *NetworkFromMetadata(file->metadata);
+  return *NetworkFromGguf(file->metadata, file->tensors);
 }
 
 // A part of a tensor that a test changes, and to what.
@@ -162,6 +162,28 @@ TEST(PackWeights, GivesBackEveryByteOfTheMatricesWhenAsked) {
     uint64_t bytes = 0;
     for (const auto& [offset, length] : outcome.dropped) bytes += length;
     EXPECT_EQ(bytes, outcome.matrix_bytes);
+  }
+}
+
+// Layers that predict further tokens stand behind the others in the file.
+TEST(BindTensors, LeavesTheLayersThatPredictFurtherTokens) {
+  model::Network network = EmptyNetwork();
+  const auto problem = [&](const std::string& name) {
+    GgufBuilder file = File();
+    const formats::GgufFile parsed = *formats::ParseGguf(
+        file.Tensor({.name = name, .dims = {512}, .data = std::vector<std::byte>(2048)})
+            .BuildSource());
+    return BindTensors(network, parsed.tensors).status().message();
+  };
+  EXPECT_NE(problem("blk.1.nextn.enorm.weight").find("'blk.1.nextn.enorm.weight'"),
+            std::string::npos);
+  network.prediction_layers = 2;
+  EXPECT_EQ(problem("blk.1.nextn.enorm.weight"), "");
+  EXPECT_EQ(problem("blk.2.nextn.enorm.weight"), "");
+  for (const char* name : {"blk.3.x", "blk.0.x", "blk.-1.x", "blk.12x.x", "blk.1", "blk.", "1.x",
+                           "blk.99999999999999999999.x"}) {
+    EXPECT_NE(problem(name).find("tensors that this version does not use"), std::string::npos)
+        << name;
   }
 }
 

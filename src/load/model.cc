@@ -90,7 +90,7 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
 Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
   const FloatMode mode;  // rope factors, numbers of the network and packed weights
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
-  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromGguf(file.metadata(), file.tensors()));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
   AddNetwork(network, bindings, &info);
@@ -138,7 +138,7 @@ Result<ModelDescription> DescribeOpened(const GgufModel& file) {
   ASSIGN_OR_RETURN(const Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   description.info.vocab_size = tokenizer.vocab_size();
   if (file.tensors().size() == 0) return description;  // a vocabulary without a network
-  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromMetadata(file.metadata()));
+  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromGguf(file.metadata(), file.tensors()));
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
   AddNetwork(network, bindings, &description.info);
   description.kv_bytes_per_token_f16 =

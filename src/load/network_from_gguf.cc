@@ -15,8 +15,8 @@ using formats::Metadata;
 // The keys of one architecture: "llama.block_count" and so on.
 class GgufKeys final : public model::Keys {
  public:
-  GgufKeys(const Metadata& metadata, std::string_view arch)
-      : metadata_(metadata), prefix_(std::string(arch) + ".") {}
+  GgufKeys(const Metadata& metadata, const formats::TensorDirectory& tensors, std::string_view arch)
+      : metadata_(metadata), tensors_(tensors), prefix_(std::string(arch) + ".") {}
 
   std::string Spelled(std::string_view name) const override { return prefix_ + std::string(name); }
   bool Contains(std::string_view name) const override { return metadata_.Contains(Spelled(name)); }
@@ -28,6 +28,9 @@ class GgufKeys final : public model::Keys {
   }
   Result<double> Number(std::string_view name) const override {
     return metadata_.GetF64(Spelled(name));
+  }
+  Result<bool> Flag(std::string_view name) const override {
+    return metadata_.GetBool(Spelled(name));
   }
   Result<std::string_view> Text(std::string_view name) const override {
     return metadata_.GetString(Spelled(name));
@@ -60,6 +63,9 @@ class GgufKeys final : public model::Keys {
                      metadata_.GetStrings("tokenizer.ggml.tokens"));
     return static_cast<int64_t>(tokens.size());
   }
+  bool ContainsTensor(std::string_view name) const override {
+    return tensors_.Find(name) != nullptr;
+  }
 
  private:
   static constexpr int64_t kMaxSize = int64_t{1} << 40;  // the contract of Keys
@@ -70,19 +76,22 @@ class GgufKeys final : public model::Keys {
   }
 
   const Metadata& metadata_;
+  const formats::TensorDirectory& tensors_;
   std::string prefix_;
 };
 
 }  // namespace
 
-Result<model::Network> NetworkFromMetadata(const Metadata& metadata) {
+Result<model::Network> NetworkFromGguf(const Metadata& metadata,
+                                       const formats::TensorDirectory& tensors) {
   ASSIGN_OR_RETURN(const std::string_view arch, metadata.GetString("general.architecture"));
-  return model::ReadNetwork(arch, GgufKeys(metadata, arch));
+  return model::ReadNetwork(arch, GgufKeys(metadata, tensors, arch));
 }
 
 Result<std::optional<Pooling>> PoolingFromMetadata(const Metadata& metadata) {
   ASSIGN_OR_RETURN(const std::string_view arch, metadata.GetString("general.architecture"));
-  ASSIGN_OR_RETURN(const int64_t type, GgufKeys(metadata, arch).SizeOr("pooling_type", 0));
+  const formats::TensorDirectory none;  // no tensor says anything about it
+  ASSIGN_OR_RETURN(const int64_t type, GgufKeys(metadata, none, arch).SizeOr("pooling_type", 0));
   switch (type) {
     case 0: return std::optional<Pooling>();
     case 1: return std::optional(Pooling::kMean);

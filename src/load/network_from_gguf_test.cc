@@ -42,7 +42,7 @@ GgufBuilder FileWith(const Keys& keys) {
 Result<model::Network> Read(const GgufBuilder& file) {
   Result<formats::GgufFile> parsed = formats::ParseGguf(file.BuildSource());
   if (!parsed.ok()) return std::move(parsed).status();
-  return NetworkFromMetadata(parsed->metadata);
+  return NetworkFromGguf(parsed->metadata, parsed->tensors);
 }
 
 const model::Gqa& First(const model::Network& network) {

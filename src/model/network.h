@@ -46,6 +46,9 @@ struct Network {
   int64_t context = 0;                   ///< trained context in positions
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]
   std::vector<Layer> layers = {};
+  /// Blocks of the file behind the layers, which predict further tokens from what the last layer
+  /// gives (multi-token prediction): they are not run, and their tensors are left in the file.
+  int64_t prediction_layers = 0;
   Head head = {};
   std::vector<Rope> ropes = {};  ///< those that the mixers name
 };

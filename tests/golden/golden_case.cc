@@ -56,6 +56,9 @@ Result<GoldenCase> ReadTokens(const std::string& path) {
     result.vocab = json.at("vocab").to_number<int64_t>();
     result.tokens = Tokens(json.at("tokens"), result.vocab);
     result.continuation = Tokens(json.at("greedy_next"), result.vocab);
+    if (const auto* tokens = json.as_object().if_contains("long_tokens")) {
+      result.long_tokens = Tokens(*tokens, result.vocab);
+    }
   } catch (const std::exception& error) {
     return Malformed(path, error.what());
   }
@@ -86,6 +89,10 @@ Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& nam
   result.model_path = folders.models + "/" + name + ".gguf";
   const size_t count = result.tokens.size() * static_cast<size_t>(result.vocab);
   ASSIGN_OR_RETURN(result.logits, ReadFloats(stem + ".logits.f32", count));
+  if (!result.long_tokens.empty()) {
+    ASSIGN_OR_RETURN(result.long_last,
+                     ReadFloats(stem + ".long.f32", static_cast<size_t>(result.vocab)));
+  }
   if (recorded == Recorded::kLogitsAndExact) {
     ASSIGN_OR_RETURN(result.exact, ReadFloats(stem + ".exact.f32", count));
   }

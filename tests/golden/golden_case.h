@@ -27,6 +27,8 @@ struct GoldenCase {
   std::vector<TokenId> tokens;        ///< put in
   std::vector<TokenId> continuation;  ///< greedy, of the recorded engine: kGreedyTokens
   std::vector<float> logits;          ///< [tokens][vocab], of the recorded engine
+  std::vector<TokenId> long_tokens;   ///< others, enough to leave every window; empty: not recorded
+  std::vector<float> long_last;       ///< [vocab]: the logits of the last of them
   std::vector<float> exact;  ///< the same of the dequantized weights in float arithmetic, or empty
 };
 

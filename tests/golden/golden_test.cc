@@ -22,16 +22,18 @@
 namespace skald::golden {
 namespace {
 
-// All logits of a case's tokens, and its greedy continuation, by skald.
+// All logits of a case's tokens, those of the last of its long tokens, and its greedy continuation,
+// by skald.
 struct Outcome {
   std::vector<float> logits;
+  std::vector<float> long_last;
   std::vector<TokenId> continuation;
 };
 
 Result<Outcome> RunCase(const GoldenCase& golden) {
   Result<Model> model = LoadModel({.path = golden.model_path});
   if (!model.ok()) return std::move(model).status();
-  const auto rows = static_cast<int64_t>(golden.tokens.size());
+  const auto rows = static_cast<int64_t>(std::max(golden.tokens.size(), golden.long_tokens.size()));
   Result<Engine> engine =
       Engine::Create(*model, {.max_logit_rows = rows, .kv_type = KvCacheType::kF32});
   if (!engine.ok()) return std::move(engine).status();
@@ -41,6 +43,13 @@ Result<Outcome> RunCase(const GoldenCase& golden) {
     return Ok();
   });
   if (!status.ok()) return status;
+  if (!golden.long_tokens.empty()) {
+    status = engine->ComputeLogits(golden.long_tokens, {}, [&](std::span<const float> row) {
+      run.long_last.assign(row.begin(), row.end());
+      return Ok();
+    });
+    if (!status.ok()) return status;
+  }
   Request request{.prompt = golden.tokens};
   request.sampling.temperature = 0;
   request.stop.max_tokens = static_cast<int64_t>(golden.continuation.size());
@@ -56,7 +65,8 @@ void CheckFloats(const GoldenFolders& folders, const std::string& name) {
   ASSERT_TRUE(golden.ok()) << golden.status().message();
   const Result<Outcome> run = RunCase(*golden);
   ASSERT_TRUE(run.ok()) << run.status().message();
-  const double difference = MaxDifference(run->logits, golden->logits);
+  const double difference = std::max(MaxDifference(run->logits, golden->logits),
+                                     MaxDifference(run->long_last, golden->long_last));
   std::printf("%s: largest logit difference %.2e\n", name.c_str(), difference);
   EXPECT_LE(difference, folders.tolerance);
   EXPECT_EQ(run->continuation, golden->continuation);

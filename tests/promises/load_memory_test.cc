@@ -62,7 +62,7 @@ void WriteModel(const std::string& path, tensor::DType dtype) {
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
   const formats::GgufFile keys = *formats::ParseGguf(Keys().BuildSource());
   GgufBuilder file = Keys();
-  model::Network network = *load::NetworkFromMetadata(keys.metadata);
+  model::Network network = *load::NetworkFromGguf(keys.metadata, keys.tensors);
   for (const model::TensorSlot& slot : model::TensorsOf(network)) {
     if (slot.is_optional()) continue;
     const int64_t elements = slot.rows * slot.cols;

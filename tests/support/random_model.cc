@@ -48,11 +48,13 @@ class SpecKeys final : public model::Keys {
     CHECK(name == kEpsilon);
     return 1e-5;
   }
+  Result<bool> Flag(std::string_view) const override { UNREACHABLE(); }
   Result<std::string_view> Text(std::string_view) const override { UNREACHABLE(); }
   Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const override {
     return std::vector<int64_t>(static_cast<size_t>(layers), *Size(name));
   }
   Result<int64_t> VocabularySize() const override { return vocab_; }
+  bool ContainsTensor(std::string_view) const override { return false; }
 
  private:
   static constexpr std::string_view kEpsilon = "attention.layer_norm_rms_epsilon";

@@ -113,6 +113,14 @@ Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing) {
   return network;
 }
 
+Status DropPredictionLayers(const Keys& keys, Network* network) {
+  ASSIGN_OR_RETURN(network->prediction_layers, keys.SizeOr("nextn_predict_layers", 0));
+  RETURN_IF_ERROR(InRange(keys.Spelled("nextn_predict_layers"), network->prediction_layers, 0,
+                          LayerCount(*network) - 1));
+  network->layers.resize(static_cast<size_t>(LayerCount(*network) - network->prediction_layers));
+  return Ok();
+}
+
 Status ReadGated(const Keys& keys, Network* network) {
   ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
   ASSIGN_OR_RETURN(const int64_t used, keys.SizeOr("expert_used_count", 0));

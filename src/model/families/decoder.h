@@ -14,6 +14,11 @@ namespace skald::model {
 /// feed-forwards are still to read. Sizes that files may give for each layer are read for each.
 Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing);
 
+/// Takes the last layers away which, by the file's key, predict further tokens: they are no part of
+/// the network (Network::prediction_layers). Call it when every layer has been read: files count
+/// these among the others. Errors: kBadModel if no layer is left.
+Status DropPredictionLayers(const Keys& keys, Network* network);
+
 /// A SwiGLU in every layer. Errors: kUnsupported for a mixture of experts.
 Status ReadGated(const Keys& keys, Network* network);
 

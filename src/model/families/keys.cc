@@ -12,6 +12,11 @@ Result<double> Keys::NumberOr(std::string_view name, double fallback) const {
   return Number(name);
 }
 
+Result<bool> Keys::FlagOr(std::string_view name, bool fallback) const {
+  if (!Contains(name)) return fallback;
+  return Flag(name);
+}
+
 Result<std::string_view> Keys::TextOr(std::string_view name, std::string_view fallback) const {
   if (!Contains(name)) return fallback;
   return Text(name);

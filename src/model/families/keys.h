@@ -1,6 +1,7 @@
-/// Keys: the numbers that a model file gives for its network, whatever the file's format.
+/// Keys: the numbers that a model file gives for its network, whatever the file's format, and which
+/// tensors it has.
 ///
-/// Names are those of GGUF without the architecture before them: "block_count".
+/// Names of keys are those of GGUF without the architecture before them: "block_count".
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,18 @@ class Keys {
   /// 0 .. 2^40: far above any size in a model, and products of two stay inside 63 bits.
   virtual Result<int64_t> Size(std::string_view name) const = 0;
   virtual Result<double> Number(std::string_view name) const = 0;
+  virtual Result<bool> Flag(std::string_view name) const = 0;
   virtual Result<std::string_view> Text(std::string_view name) const = 0;
   /// A size for each of `layers` layers: one number for all of them, or an array.
   virtual Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const = 0;
   /// Tokens of the vocabulary.
   virtual Result<int64_t> VocabularySize() const = 0;
+  /// Whether the file has a tensor of that name, as GGUF spells it: for what no key says.
+  virtual bool ContainsTensor(std::string_view name) const = 0;
 
   Result<int64_t> SizeOr(std::string_view name, int64_t fallback) const;
   Result<double> NumberOr(std::string_view name, double fallback) const;
+  Result<bool> FlagOr(std::string_view name, bool fallback) const;
   Result<std::string_view> TextOr(std::string_view name, std::string_view fallback) const;
 };
 
