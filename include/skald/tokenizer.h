@@ -97,11 +97,11 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = delete;
 
   /// The tokens of `text`, which may be any bytes (invalid UTF-8 is encoded byte by byte).
-  /// DecodeBytes of the result is `text` again; for "llama" models with a space prefix, provided
-  /// the text has no user-defined or parsed control token inside (each is followed by one more
-  /// space) and no U+2581 (it comes back as a space). Errors: kInvalidArgument if the vocabulary
-  /// has no token for a byte of the text and no unknown token either, or if the text is longer than
-  /// kMaxTextBytes; kCancelled if options.stop said so.
+  /// DecodeBytes of the result is `text` again, if the vocabulary has tokens for all its bytes
+  /// (docs/decisions/0012 says what else becomes of them); for "llama" models with a space prefix,
+  /// provided the text has no user-defined or parsed control token inside (each is followed by one
+  /// more space) and no U+2581 (it comes back as a space). Errors: kInvalidArgument if the text is
+  /// longer than kMaxTextBytes; kCancelled if options.stop said so.
   Result<std::vector<TokenId>> Encode(std::string_view text,
                                       const EncodeOptions& options = {}) const;
 

@@ -1,10 +1,12 @@
 // Pairs of text and token ids, without BOS: texts separated by a marker line in one file, the ids
 // of each on a line in another. Those in tests/data/tokenizers are of a slow and obvious tokenizer
 // in Python, with two small vocabularies (tests/tokenizers); those beside the checkout are the
-// published ones that llama.cpp's own tests use, for the vocabularies of four models.
+// published ones that llama.cpp's own tests use, for the vocabularies of four models, and those of
+// families/: one vocabulary for each rule, with 417 texts.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -12,12 +14,15 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "formats/gguf.h"
 #include "load/tokenizer_from_gguf.h"
 #include "support/shared_data.h"
 
 namespace skald::load {
 namespace {
+
+constexpr std::string_view kMarker = "\n__ggml_vocab_test__\n";
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -58,6 +63,32 @@ Result<Tokenizer> Load(const std::string& path, const std::string& pre = {}) {
   return Tokenizer::Create(*spec);
 }
 
+// What decoding gives back (docs/decisions/0012): U+2581 means a space to SentencePiece; bytes that
+// a byte-level vocabulary has no token for are left out of a character, and make U+FFFD of what is
+// no character.
+std::string Spelled(const Tokenizer& tokenizer, std::string_view text) {
+  const auto has_token = [&](char c) {
+    return tokenizer.FindToken(std::string_view(&c, 1)) != kNoToken;
+  };
+  const bool sentence_piece = tokenizer.model_name() == "llama";
+  std::string spelled;
+  while (!text.empty()) {
+    const Utf8Sequence sequence = ReadUtf8(text);
+    std::string_view bytes = text.substr(0, static_cast<size_t>(sequence.length));
+    text.remove_prefix(bytes.size());
+    if (sentence_piece) {
+      spelled += bytes == "\xE2\x96\x81" ? " " : bytes;
+      continue;
+    }
+    const bool character = sequence.kind == Utf8Sequence::Kind::kWellFormed;
+    if (!character && !std::all_of(bytes.begin(), bytes.end(), has_token)) {
+      bytes = kReplacementCharacter;
+    }
+    std::copy_if(bytes.begin(), bytes.end(), std::back_inserter(spelled), has_token);
+  }
+  return spelled;
+}
+
 void ExpectPairs(const Result<Tokenizer>& tokenizer, const std::vector<std::string>& texts,
                  const std::vector<std::vector<TokenId>>& expected) {
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
@@ -66,14 +97,14 @@ void ExpectPairs(const Result<Tokenizer>& tokenizer, const std::vector<std::stri
     const auto ids = tokenizer->Encode(texts[i], {.boundary = BoundaryTokens::kNone});
     ASSERT_TRUE(ids.ok()) << ids.status().message();
     EXPECT_EQ(*ids, expected[i]) << "text " << i << ": '" << texts[i] << "'";
-    EXPECT_EQ(tokenizer->DecodeBytes(*ids), texts[i]) << "text " << i;
+    EXPECT_EQ(tokenizer->DecodeBytes(*ids), Spelled(*tokenizer, texts[i])) << "text " << i;
   }
 }
 
 // The name of a test's instance.
 std::string VocabularyName(const testing::TestParamInfo<const char*>& info) {
   std::string name = info.param;
-  for (char& c : name) c = c == '-' ? '_' : c;
+  for (char& c : name) c = c == '-' || c == '/' ? '_' : c;
   return name;
 }
 
@@ -99,8 +130,7 @@ class TokenizerPairsSharedData : public testing::TestWithParam<const char*> {};
 
 TEST_P(TokenizerPairsSharedData, EveryPairIsExactAndDecodesToItself) {
   const std::string path = support::SharedData("tokenizers/ggml-vocab-") + GetParam() + ".gguf";
-  const std::vector<std::string> texts =
-      SplitTexts(ReadAll(path + ".inp"), "\n__ggml_vocab_test__\n");
+  const std::vector<std::string> texts = SplitTexts(ReadAll(path + ".inp"), kMarker);
   ASSERT_EQ(texts.size(), 46u);
   ExpectPairs(Load(path), texts, SplitIds(ReadAll(path + ".out")));
 }
@@ -108,6 +138,108 @@ TEST_P(TokenizerPairsSharedData, EveryPairIsExactAndDecodesToItself) {
 INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerPairsSharedData,
                          testing::Values("llama-spm", "llama-bpe", "gpt-2", "qwen2"),
                          VocabularyName);
+
+// What the publisher's rule gives; what the peer gives where nothing else is recorded.
+std::vector<std::vector<TokenId>> FamilyIds(const std::string& path) {
+  const bool published = std::ifstream(path + ".pub.out").good();
+  return SplitIds(ReadAll(path + (published ? ".pub.out" : ".out")));
+}
+
+std::vector<std::string> FamilyTexts(const std::string& path) {
+  std::vector<std::string> texts = SplitTexts(ReadAll(path + ".inp"), kMarker);
+  EXPECT_GE(texts.size(), 417u);
+  return texts;
+}
+
+std::string FamilyPath(const std::string& name) {
+  return support::SharedData("tokenizers/families/") + name + ".gguf";
+}
+
+class TokenizerFamilySharedData : public testing::TestWithParam<const char*> {};
+
+TEST_P(TokenizerFamilySharedData, EveryPairIsExactAndDecodesToItself) {
+  const std::string path = FamilyPath(GetParam());
+  ExpectPairs(Load(path), FamilyTexts(path), FamilyIds(path));
+}
+
+TEST_P(TokenizerFamilySharedData, WhateverBytesComeBack) {
+  const std::string path = FamilyPath(GetParam());
+  const Result<Tokenizer> tokenizer = Load(path);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  std::vector<std::string> texts = SplitTexts(ReadAll(path + ".bytes.inp"), kMarker);
+  ASSERT_GE(texts.size(), 10u);
+  uint64_t random = 1;
+  for (size_t length = 0; length < 200; ++length) {
+    std::string& text = texts.emplace_back();
+    while (text.size() < length) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      // Bytes of all kinds, and characters that rules ask for.
+      const auto kind = (random >> 33) % 8;
+      if (kind < 3) text += static_cast<char>(random >> 40);
+      if (kind >= 3 && kind < 6) text += " \n\r\t'sS0129aZ.!/"[(random >> 40) % 16];
+      if (kind >= 6) AppendUtf8(static_cast<uint32_t>(random >> 40) % 0xD800, &text);
+    }
+  }
+  for (const std::string& text : texts) {
+    const auto ids = tokenizer->Encode(text, {.boundary = BoundaryTokens::kNone});
+    ASSERT_TRUE(ids.ok()) << ids.status().message();
+    EXPECT_EQ(tokenizer->DecodeBytes(*ids), Spelled(*tokenizer, text));
+  }
+}
+
+// The peer's recording: used where it splits a text as the publisher does.
+TEST_P(TokenizerFamilySharedData, AddsAndParsesTheTokensThatTheFileAsksFor) {
+  const std::string path = FamilyPath(GetParam());
+  const std::vector<std::string> texts = FamilyTexts(path);
+  const auto published = FamilyIds(path);
+  const auto of_peer = SplitIds(ReadAll(path + ".out"));
+  const auto expected = SplitIds(ReadAll(path + ".special.out"));
+  const Result<Tokenizer> tokenizer = Load(path);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  ASSERT_EQ(expected.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (published[i] != of_peer[i]) continue;
+    const auto ids = tokenizer->Encode(texts[i], {.special = SpecialTokens::kParse});
+    ASSERT_TRUE(ids.ok()) << ids.status().message();
+    EXPECT_EQ(*ids, expected[i]) << "text " << i << ": '" << texts[i] << "'";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ByteLevel, TokenizerFamilySharedData,
+    testing::Values(
+        "real/cl100k-32000", "real/falcon", "synthetic/afmoe", "synthetic/bailingmoe",
+        "synthetic/bloom", "synthetic/chameleon", "synthetic/command-r", "synthetic/dbrx",
+        "synthetic/deepseek-coder", "synthetic/deepseek-llm", "synthetic/deepseek-v3",
+        "synthetic/default", "synthetic/exaone", "synthetic/exaone-moe", "synthetic/exaone4",
+        "synthetic/falcon", "synthetic/falcon3", "synthetic/glm4", "synthetic/gpt-2",
+        "synthetic/gpt-4o", "synthetic/granite-embed-multi-97m", "synthetic/hunyuan",
+        "synthetic/hunyuan-dense", "synthetic/jais-2", "synthetic/jina-v2-code",
+        "synthetic/kimi-k2", "synthetic/laguna", "synthetic/lfm2", "synthetic/llama-bpe",
+        "synthetic/llama4", "synthetic/minicpm5", "synthetic/minimax-m2", "synthetic/modern-bert",
+        "synthetic/mpt", "synthetic/olmo", "synthetic/pixtral", "synthetic/qwen2",
+        "synthetic/qwen35", "synthetic/refact", "synthetic/roberta-bpe", "synthetic/seed-coder",
+        "synthetic/smollm", "synthetic/stablelm2", "synthetic/starcoder", "synthetic/superbpe",
+        "synthetic/tekken", "synthetic/tiny_aya", "synthetic/viking", "synthetic/youtu"),
+    VocabularyName);
+
+INSTANTIATE_TEST_SUITE_P(SentencePiece, TokenizerFamilySharedData, testing::Values("real/phi-3"),
+                         VocabularyName);
+
+// Names without a recording of their own, each the same rule as another.
+TEST(TokenizerAliasesSharedData, EachGivesTheIdsOfTheNameItStandsFor) {
+  std::istringstream lines(ReadAll(support::SharedData("tokenizers/families/aliases.txt")));
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t equals = line.find(" = ");
+    if (line.starts_with('#') || equals == std::string::npos) continue;
+    const std::string path = FamilyPath("synthetic/" + line.substr(equals + 3));
+    SCOPED_TRACE(line);
+    ExpectPairs(Load(path, line.substr(0, equals)), FamilyTexts(path), FamilyIds(path));
+    ++count;
+  }
+  EXPECT_EQ(count, 36u);
+}
 
 }  // namespace
 }  // namespace skald::load

@@ -194,17 +194,12 @@ Status BpeEncoder::Encode(std::string_view piece, MergeScratch* scratch,
   }
   if (piece.size() <= kShortPieceBytes) {
     MergeShort(piece, scratch);
-    for (const Symbol& symbol : scratch->symbols) {
-      RETURN_IF_ERROR(
-          Append(symbol.id, static_cast<uint8_t>(piece[static_cast<size_t>(symbol.begin)]), out));
-    }
+    for (const Symbol& symbol : scratch->symbols) Append(symbol.id, out);
     return Ok();
   }
   if (!MergeLong(piece, scratch)) return Pace::Stopped();
   for (int32_t i = 0; i >= 0; i = scratch->symbols[static_cast<size_t>(i)].next) {
-    const Symbol& symbol = scratch->symbols[static_cast<size_t>(i)];
-    RETURN_IF_ERROR(
-        Append(symbol.id, static_cast<uint8_t>(piece[static_cast<size_t>(symbol.begin)]), out));
+    Append(scratch->symbols[static_cast<size_t>(i)].id, out);
   }
   return Ok();
 }
@@ -268,14 +263,14 @@ bool BpeEncoder::MergeLong(std::string_view piece, MergeScratch* scratch) const 
       scratch);
 }
 
-Status BpeEncoder::Append(TokenId id, uint8_t byte, std::vector<TokenId>* out) const {
+bool BpeEncoder::Spells(std::string_view piece) const {
+  return std::all_of(piece.begin(), piece.end(),
+                     [this](char c) { return byte_ids_[static_cast<uint8_t>(c)] != kNoToken; });
+}
+
+void BpeEncoder::Append(TokenId id, std::vector<TokenId>* out) const {
   if (id == kNoToken) id = unk_;  // only single bytes can lack a token
-  if (id == kNoToken) {
-    return Status(ErrorCode::kInvalidArgument, "the vocabulary has no token for the byte " +
-                                                   std::to_string(byte) + " and no unknown token");
-  }
-  out->push_back(id);
-  return Ok();
+  if (id != kNoToken) out->push_back(id);
 }
 
 }  // namespace skald::text

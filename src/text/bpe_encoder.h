@@ -53,9 +53,12 @@ class BpeEncoder {
   static Result<BpeEncoder> Create(const Vocab& vocab, TokenId unk, const TokenizerSpec& spec,
                                    WholePieces whole_pieces);
 
-  /// Appends the tokens of `piece`. Time O(n log n). Errors: kInvalidArgument for a byte that has
-  /// no token in a vocabulary without an unknown token; kCancelled if the scratch's pace ended it.
+  /// Appends the tokens of `piece`. A byte that has no token becomes the unknown token, or nothing
+  /// where there is none. Time O(n log n). Errors: kCancelled if the scratch's pace ended it.
   Status Encode(std::string_view piece, MergeScratch* scratch, std::vector<TokenId>* out) const;
+
+  /// True if each byte of `piece` has a token.
+  bool Spells(std::string_view piece) const;
 
   /// True if some merge forms `id`, i.e. if ordinary text can become it.
   bool IsMergeProduct(TokenId id) const { return products_[static_cast<size_t>(id)]; }
@@ -65,7 +68,7 @@ class BpeEncoder {
   void AddMerge(TokenId left, TokenId right, Merge merge);
   void MergeShort(std::string_view piece, MergeScratch* scratch) const;
   bool MergeLong(std::string_view piece, MergeScratch* scratch) const;
-  Status Append(TokenId id, uint8_t byte, std::vector<TokenId>* out) const;
+  void Append(TokenId id, std::vector<TokenId>* out) const;
 
   const Vocab* vocab_;
   TokenId unk_;

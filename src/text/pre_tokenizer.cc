@@ -4,134 +4,17 @@
 #include <pcre2.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/utf8.h"
+#include "text/pre_tokenizer_rules.h"
 
 namespace skald::text {
 
 namespace {
-
-// The patterns as published, except that characters beyond ASCII are written \x{...}.
-constexpr std::string_view kGpt2Pattern =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kLlama3Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p)"
-    R"({N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+)"
-    R"([\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kDeepseekLetters =
-    R"(\s?[A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293})"
-    R"(\x{295}-\x{2AF}\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A})"
-    R"(\x{38C}\x{38E}-\x{3A1}\x{3A3}-\x{3F5}\x{3F7}-\x{481}\x{48A}-\x{52F}\x{531}-\x{556})"
-    R"(\x{10A0}-\x{10C5}\x{13A0}-\x{13F5}\x{13F8}-\x{13FD}\x{1C90}-\x{1CBA}\x{1CBD}-\x{1CBF})"
-    R"(\x{1D00}-\x{1D2B}\x{1D6B}-\x{1D77}\x{1D79}-\x{1D9A}\x{1E00}-\x{1F15}\x{1F18}-\x{1F1D})"
-    R"(\x{1F20}-\x{1F45}\x{1F48}-\x{1F4D}\x{1F50}-\x{1F57}\x{1F59}\x{1F5B}\x{1F5D}\x{1F5F}-)"
-    R"(\x{1F7D}\x{1F80}-\x{1FB4}\x{1FB6}-\x{1FBC}\x{1FBE}\x{1FC2}-\x{1FC4}\x{1FC6}-\x{1FCC})"
-    R"(\x{1FD0}-\x{1FD3}\x{1FD6}-\x{1FDB}\x{1FE0}-\x{1FEC}\x{1FF2}-\x{1FF4}\x{1FF6}-\x{1FFC})"
-    R"(\x{2102}\x{2107}\x{210A}-\x{2113}\x{2115}\x{2119}-\x{211D}\x{2124}\x{2126}\x{2128})"
-    R"(\x{212A}-\x{212D}\x{212F}-\x{2134}\x{2139}\x{213C}-\x{213F}\x{2145}-\x{2149}\x{214E})"
-    R"(\x{2183}\x{2184}\x{2C00}-\x{2C7B}\x{2C7E}-\x{2CE4}\x{2CEB}-\x{2CEE}\x{2CF2}\x{2CF3})"
-    R"(\x{A640}-\x{A66D}\x{A680}-\x{A69B}\x{A722}-\x{A76F}\x{A771}-\x{A787}\x{A78B}-\x{A78E})"
-    R"(\x{AB70}-\x{ABBF}\x{FB00}-\x{FB06}\x{FB13}-\x{FB17}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A})"
-    R"(\x{10400}-\x{1044F}\x{104B0}-\x{104D3}\x{104D8}-\x{104FB}\x{10C80}-\x{10CB2}\x{10CC0}-)"
-    R"(\x{10CF2}\x{118A0}-\x{118DF}\x{1E900}-\x{1E943}]+)";
-constexpr std::string_view kDeepseekPunctuation =
-    R"(\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002}]+)";
-constexpr std::string_view kDeepseekCjk =
-    R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)";
-constexpr std::string_view kDeepseekV3Cjk =
-    R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
-constexpr std::string_view kDeepseekV3Pattern =
-    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\)"
-    R"(p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kTekkenPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[)"
-    R"(^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p)"
-    R"({N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kGpt4oPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?)"
-    R"(i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+)"
-    R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L})"
-    R"(\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kDigitsPattern = R"(\p{N}+)";
-constexpr std::string_view kOneDigitPattern = R"(\p{N})";
-
-// The rows of patterns. An empty string ends a row.
-using Row = std::array<std::string_view, 6>;
-constexpr Row kGpt2 = {kGpt2Pattern};
-constexpr Row kLlama3 = {kLlama3Pattern};
-constexpr Row kQwen2 = {kQwen2Pattern};
-constexpr Row kSmollm = {kOneDigitPattern, kGpt2Pattern};
-constexpr Row kTekken = {kTekkenPattern};
-constexpr Row kGpt4o = {kGpt4oPattern};
-constexpr Row kDefault = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Pattern, kDigitsPattern,
-                          "[0-9][0-9][0-9]"};
-constexpr Row kDeepseekLlm = {R"([\r\n])", kDeepseekLetters, kDeepseekPunctuation,
-                              R"(\s+$)",   kDeepseekCjk,     kDigitsPattern};
-constexpr Row kDeepseekCoder = {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepseekCjk,
-                                kOneDigitPattern};
-constexpr Row kDeepseekV3 = {R"(\p{N}{1,3})", kDeepseekV3Cjk, kDeepseekV3Pattern};
-
-struct Entry {
-  std::string_view name;
-  const Row* row;
-  bool takes_whole_pieces = false;
-  bool adds_bos = false;
-};
-
-// Names as llama.cpp's converter writes them (llama-vocab.cpp, llama_vocab::impl::load). "default"
-// stands first; the others in alphabetical order.
-constexpr Entry kEntries[] = {
-    {"default", &kDefault},
-    {"a.x-4.0", &kGpt2},
-    {"chatglm-bpe", &kLlama3},
-    {"codeshell", &kSmollm},
-    {"command-r", &kSmollm},
-    {"dbrx", &kLlama3},
-    {"deepseek-coder", &kDeepseekCoder},
-    {"deepseek-llm", &kDeepseekLlm},
-    {"deepseek-r1-qwen", &kQwen2},
-    {"deepseek-v3", &kDeepseekV3},
-    {"exaone", &kSmollm},
-    {"exaone4", &kGpt2},
-    {"falcon-h1", &kLlama3, true, true},
-    {"falcon3", &kLlama3, true, true},
-    {"gigachat", &kGpt2},
-    {"glm4", &kLlama3},
-    {"gpt-2", &kGpt2},
-    {"gpt-4o", &kGpt4o},
-    {"grok-2", &kQwen2},
-    {"hunyuan", &kQwen2},
-    {"hunyuan-dense", &kDeepseekV3},
-    {"kormo", &kQwen2},
-    {"lfm2", &kLlama3, true, true},
-    {"llama-bpe", &kLlama3, true, true},
-    {"llama-v3", &kLlama3, true, true},
-    {"llama3", &kLlama3, true, true},
-    {"llama4", &kGpt4o},
-    {"megrez", &kQwen2},
-    {"mellum", &kGpt2},
-    {"midm-2.0", &kLlama3, true, true},
-    {"minerva-7b", &kSmollm},
-    {"mpt", &kGpt2},
-    {"olmo", &kGpt2},
-    {"phi-2", &kGpt2},
-    {"pixtral", &kLlama3, true, true},
-    {"qwen2", &kQwen2},
-    {"refact", &kSmollm},
-    {"smaug-bpe", &kLlama3},
-    {"smollm", &kSmollm},
-    {"stablelm2", &kQwen2},
-    {"starcoder", &kSmollm},
-    {"tekken", &kTekken, true, true},
-    {"trillion", &kGpt2},
-};
 
 // White_Space of PropList.txt (Unicode 15), the inside of a character class.
 constexpr std::string_view kWhiteSpace =
@@ -158,6 +41,57 @@ std::string Pcre2Message(int code) {
   return reinterpret_cast<const char*>(buffer);
 }
 
+Status UnknownName(std::string_view name) {
+  std::string known;
+  for (const PreTokenizerRule& rule : PreTokenizerRules()) {
+    known += (known.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  return Status(ErrorCode::kUnsupported, "pre-tokenizer '" + std::string(name.substr(0, 64)) +
+                                             "' is not known; known are " + known);
+}
+
+size_t CountCharacters(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Bytes of the first `count` characters of `text`, which has that many.
+size_t BytesOfCharacters(std::string_view text, size_t count) {
+  size_t bytes = 0;
+  for (; count > 0; --count) bytes += static_cast<size_t>(ReadUtf8(text.substr(bytes)).length);
+  return bytes;
+}
+
+// A match at the end of `text`, of which everything before `begin` has been cut off already.
+struct Match {
+  std::string_view text;
+  size_t begin;
+  size_t match_begin;
+};
+
+// Cuts off pieces up to the end of the match; returns where what is not cut off yet begins.
+size_t CutOff(const Match& match, Cut cut, std::vector<std::string_view>* pieces) {
+  size_t begin = match.begin;
+  const auto cut_at = [&](size_t end) {
+    if (end > begin) pieces->push_back(match.text.substr(begin, end - begin));
+    begin = end;
+  };
+  if (cut == Cut::kWhole || cut == Cut::kThreesFromRight) cut_at(match.match_begin);
+  if (cut == Cut::kWhole) {
+    cut_at(match.text.size());
+    return begin;
+  }
+  std::string_view rest = match.text.substr(match.match_begin);
+  for (size_t count = CountCharacters(rest); count > 0;) {
+    const size_t first = count % 3 != 0 ? count % 3 : 3;
+    if (cut == Cut::kBeforeThrees && first == 3) cut_at(match.text.size() - rest.size());
+    rest.remove_prefix(BytesOfCharacters(rest, first));
+    if (cut != Cut::kBeforeThrees) cut_at(match.text.size() - rest.size());
+    count -= first;
+  }
+  return begin;
+}
+
 }  // namespace
 
 /// Working memory of the matcher for one call of Split.
@@ -177,37 +111,40 @@ struct PreTokenizer::Matching {
   std::unique_ptr<pcre2_match_context, MatchContextDeleter> context;
 };
 
-/// One compiled pattern.
-class PreTokenizer::Pattern {
+/// One stage: a compiled pattern, and what becomes of its matches.
+class PreTokenizer::Stage {
  public:
-  static Result<Pattern> Compile(std::string_view published);
+  static Result<Stage> Compile(const SplitStage& source);
   /// Appends the pieces of `text`, which is well-formed and not empty.
   Status Split(std::string_view text, const Matching& matching,
                std::vector<std::string_view>* pieces) const;
 
  private:
   std::unique_ptr<pcre2_code, CodeDeleter> code_;
+  Cut cut_ = Cut::kWhole;
 };
 
-Result<PreTokenizer::Pattern> PreTokenizer::Pattern::Compile(std::string_view published) {
-  ASSIGN_OR_RETURN(const std::string source, PatternForPcre2(published));
+Result<PreTokenizer::Stage> PreTokenizer::Stage::Compile(const SplitStage& source) {
+  ASSIGN_OR_RETURN(const std::string pattern, PatternForPcre2(source.pattern));
   int error = 0;
   PCRE2_SIZE error_offset = 0;
-  Pattern pattern;
-  pattern.code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(),
-                                    PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &error,
-                                    &error_offset, nullptr));
-  if (pattern.code_ == nullptr) {
+  Stage stage;
+  stage.cut_ = source.cut;
+  stage.code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &error,
+                                  &error_offset, nullptr));
+  if (stage.code_ == nullptr) {
     return Status(ErrorCode::kUnsupported, "pre-tokenizer pattern: " + Pcre2Message(error) +
                                                " at offset " + std::to_string(error_offset));
   }
   // Where the system forbids generated code the interpreter gives the same matches, slower.
-  static_cast<void>(pcre2_jit_compile(pattern.code_.get(), PCRE2_JIT_COMPLETE));
-  return pattern;
+  static_cast<void>(pcre2_jit_compile(stage.code_.get(), PCRE2_JIT_COMPLETE));
+  return stage;
 }
 
-Status PreTokenizer::Pattern::Split(std::string_view text, const Matching& matching,
-                                    std::vector<std::string_view>* pieces) const {
+Status PreTokenizer::Stage::Split(std::string_view text, const Matching& matching,
+                                  std::vector<std::string_view>* pieces) const {
+  size_t begin = 0;  // of the piece that is not cut off yet
   size_t at = 0;
   while (at < text.size()) {
     const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()),
@@ -220,12 +157,11 @@ Status PreTokenizer::Pattern::Split(std::string_view text, const Matching& match
                         " of a run of " + std::to_string(text.size()));
     }
     const PCRE2_SIZE* offsets = pcre2_get_ovector_pointer(matching.data.get());
-    if (offsets[0] > at) pieces->push_back(text.substr(at, offsets[0] - at));
-    pieces->push_back(text.substr(offsets[0], offsets[1] - offsets[0]));
+    begin = CutOff({text.substr(0, offsets[1]), begin, offsets[0]}, cut_, pieces);
     if (!matching.pace.Go(offsets[1] - at)) return Pace::Stopped();
     at = offsets[1];
   }
-  if (at < text.size()) pieces->push_back(text.substr(at));
+  if (begin < text.size()) pieces->push_back(text.substr(begin));
   return Ok();
 }
 
@@ -235,24 +171,15 @@ PreTokenizer::PreTokenizer(PreTokenizer&& other) noexcept = default;
 PreTokenizer& PreTokenizer::operator=(PreTokenizer&& other) noexcept = default;
 
 Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
-  const Entry* entry = name.empty() ? &kEntries[0] : nullptr;
-  std::string known;
-  for (const Entry& candidate : kEntries) {
-    if (candidate.name == name) entry = &candidate;
-    known += (known.empty() ? "" : ", ") + std::string(candidate.name);
-  }
-  if (entry == nullptr) {
-    return Status(ErrorCode::kUnsupported, "pre-tokenizer '" + std::string(name.substr(0, 64)) +
-                                               "' is not known; known are " + known);
-  }
+  const PreTokenizerRule* rule = FindPreTokenizerRule(name);
+  if (rule == nullptr) return UnknownName(name);
   PreTokenizer result;
-  for (const std::string_view published : *entry->row) {
-    if (published.empty()) break;
-    ASSIGN_OR_RETURN(Pattern pattern, Pattern::Compile(published));
-    result.patterns_.push_back(std::move(pattern));
+  for (const SplitStage& source : rule->stages) {
+    ASSIGN_OR_RETURN(Stage stage, Stage::Compile(source));
+    result.stages_.push_back(std::move(stage));
   }
-  result.takes_whole_pieces_ = entry->takes_whole_pieces;
-  result.adds_bos_ = entry->adds_bos;
+  result.takes_whole_pieces_ = rule->takes_whole_pieces;
+  result.adds_bos_ = rule->adds_bos;
   return result;
 }
 
@@ -276,12 +203,12 @@ Result<std::vector<std::string_view>> PreTokenizer::Split(std::string_view text,
 
 Status PreTokenizer::SplitWellFormed(std::string_view text, const Matching& matching,
                                      std::vector<std::string_view>* pieces) const {
-  if (patterns_.size() == 1) return patterns_[0].Split(text, matching, pieces);
+  if (stages_.size() == 1) return stages_[0].Split(text, matching, pieces);
   std::vector<std::string_view> before = {text};
-  for (const Pattern& pattern : patterns_) {
+  for (const Stage& stage : stages_) {
     std::vector<std::string_view> after;
     for (const std::string_view piece : before)
-      RETURN_IF_ERROR(pattern.Split(piece, matching, &after));
+      RETURN_IF_ERROR(stage.Split(piece, matching, &after));
     before = std::move(after);
   }
   pieces->insert(pieces->end(), before.begin(), before.end());

@@ -11,12 +11,13 @@
 
 namespace skald::text {
 
-/// What the name in tokenizer.ggml.pre stands for. The patterns are those published with each model
-/// (tokenizer.json), or llama.cpp's where the model has none; letters and digits are those of
-/// Unicode 14, the version PCRE2 knows.
+/// What the name in tokenizer.ggml.pre stands for (pre_tokenizer_rules.h). The patterns are those
+/// published with each model (tokenizer.json), or llama.cpp's where the model has none; letters and
+/// digits are those of Unicode 14, the version PCRE2 knows.
 ///
-/// A pre-tokenizer is one pattern or several in a row: each cuts the pieces of the one before into
-/// its matches and what lies between them. Immutable; thread-safe (matching state is per call).
+/// A pre-tokenizer is one stage or several in a row: each cuts the pieces of the one before into
+/// the matches of its pattern and what lies between them. Immutable; thread-safe (matching state is
+/// per call).
 class PreTokenizer {
  public:
   /// The pre-tokenizer called `name`; the empty name is "default", as in llama.cpp. Errors:
@@ -41,13 +42,13 @@ class PreTokenizer {
   bool adds_bos() const { return adds_bos_; }
 
  private:
-  class Pattern;
+  class Stage;
   struct Matching;
   PreTokenizer();
   Status SplitWellFormed(std::string_view text, const Matching& matching,
                          std::vector<std::string_view>* pieces) const;
 
-  std::vector<Pattern> patterns_;
+  std::vector<Stage> stages_;
   bool takes_whole_pieces_ = false;
   bool adds_bos_ = false;
 };

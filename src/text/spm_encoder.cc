@@ -81,35 +81,27 @@ Status SpmEncoder::EncodeSegment(std::string_view text, MergeScratch* scratch,
 
   for (int32_t i = 0; i >= 0; i = symbols[static_cast<size_t>(i)].next) {
     const Symbol& symbol = symbols[static_cast<size_t>(i)];
-    RETURN_IF_ERROR(AppendSymbol(
-        text.substr(static_cast<size_t>(symbol.begin), static_cast<size_t>(symbol.length)),
-        symbol.id, out));
+    AppendSymbol(text.substr(static_cast<size_t>(symbol.begin), static_cast<size_t>(symbol.length)),
+                 symbol.id, out);
   }
   return Ok();
 }
 
-Status SpmEncoder::AppendSymbol(std::string_view bytes, TokenId id,
-                                std::vector<TokenId>* out) const {
+void SpmEncoder::AppendSymbol(std::string_view bytes, TokenId id, std::vector<TokenId>* out) const {
   if (id != kNoToken) {
     out->push_back(id);
-    return Ok();
+    return;
   }
   const size_t size_before = out->size();
   for (const char c : bytes) {
     const TokenId byte = vocab_->ByteToken(static_cast<uint8_t>(c));
     if (byte == kNoToken) {
       out->resize(size_before);
-      if (unk_ == kNoToken) {
-        return Status(ErrorCode::kInvalidArgument,
-                      "the vocabulary has no token for the character '" + std::string(bytes) +
-                          "', no byte tokens and no unknown token");
-      }
-      out->push_back(unk_);
-      return Ok();
+      if (unk_ != kNoToken) out->push_back(unk_);
+      return;
     }
     out->push_back(byte);
   }
-  return Ok();
 }
 
 }  // namespace skald::text

@@ -12,8 +12,8 @@
 namespace skald::text {
 
 /// Splits text into characters and merges neighbours as long as what they form is a token: highest
-/// score first, then leftmost. A character that ends up in no token is spelled by byte tokens, or
-/// is the unknown token where the vocabulary has none.
+/// score first, then leftmost. A character that ends up in no token is spelled by byte tokens;
+/// where the vocabulary has none it is the unknown token, and nothing where that is missing, too.
 ///
 /// Semantics of llama.cpp's llm_tokenizer_spm, with three differences, none of which real text and
 /// vocabularies show: control, unknown and byte tokens are never formed from text; each byte of
@@ -25,15 +25,14 @@ class SpmEncoder {
   SpmEncoder(const Vocab& vocab, TokenId unk);
 
   /// Appends the tokens of `text`, in which spaces are spaces (U+2581 must have been replaced).
-  /// Time O(n log n) times the cost of hashing a token. Errors: kInvalidArgument for a character
-  /// that has no token, no byte tokens and no unknown token; kCancelled if the scratch's pace ended
-  /// it.
+  /// Time O(n log n) times the cost of hashing a token. Errors: kCancelled if the scratch's pace
+  /// ended it.
   Status Encode(std::string_view text, MergeScratch* scratch, std::vector<TokenId>* out) const;
 
  private:
   Status EncodeSegment(std::string_view text, MergeScratch* scratch,
                        std::vector<TokenId>* out) const;
-  Status AppendSymbol(std::string_view bytes, TokenId id, std::vector<TokenId>* out) const;
+  void AppendSymbol(std::string_view bytes, TokenId id, std::vector<TokenId>* out) const;
 
   const Vocab* vocab_;
   TokenId unk_;

@@ -246,7 +246,12 @@ Status Tokenizer::Impl::EncodeFragment(std::string_view fragment, text::MergeScr
   }
   ASSIGN_OR_RETURN(const std::vector<std::string_view> split,
                    pieces->Split(fragment, scratch->pace));
-  for (const std::string_view piece : split) RETURN_IF_ERROR(bpe->Encode(piece, scratch, out));
+  for (const std::string_view piece : split) {
+    // A vocabulary that cannot spell what is no UTF-8 can still say that there was something.
+    const bool well_formed = ReadUtf8(piece).kind == Utf8Sequence::Kind::kWellFormed;
+    const bool spelled = well_formed || bpe->Spells(piece);
+    RETURN_IF_ERROR(bpe->Encode(spelled ? piece : kReplacementCharacter, scratch, out));
+  }
   return Ok();
 }
 

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "skald/tokenizer.h"
+#include "text/pre_tokenizer.h"
+#include "text/pre_tokenizer_rules.h"
 #include "text/test_vocabs.h"
 
 namespace skald {
@@ -81,13 +84,43 @@ TEST(TokenizerSpeedTest, AMegabyteOfAnythingInByteLevel) {
   CheckAllTexts(*tokenizer, kBytes);
 }
 
-TEST(TokenizerSpeedTest, EveryKindOfPatternIsNearLinear) {
-  for (const char* pre : {"gpt-2", "qwen2", "default", "deepseek-llm", "deepseek-coder",
-                          "deepseek-v3", "smollm", "tekken", "gpt-4o"}) {
-    const auto tokenizer = Tokenizer::Create(text::SmallByteLevel(pre).spec());
-    ASSERT_TRUE(tokenizer.ok());
-    CheckAllTexts(*tokenizer, kFewerBytes);
+// Texts in which a pattern may look far ahead from many places and find nothing, or go back as far
+// as it came.
+TEST(TokenizerSpeedTest, EveryRuleIsNearLinear) {
+  constexpr size_t kFew = kBytes / 16;
+  const std::pair<const char*, std::string> texts[] = {
+      {"one letter", Repeat("a", kBytes)},
+      {"newlines", Repeat("\n", kBytes)},
+      {"spaces", Repeat(" ", kBytes)},
+      {"emoji", Repeat("\xF0\x9F\x98\x80", kBytes)},
+      {"CJK", Repeat("\xE4\xB8\xAD", kBytes)},
+      {"capitals", Repeat("A", kFewerBytes)},
+      {"kana", Repeat("\xE3\x81\x82", kFewerBytes)},
+      {"marks", Repeat("\xCC\x81", kFewerBytes)},
+      {"digits", Repeat("7", kFewerBytes)},
+      {"digits and a letter", Repeat("7", kBytes) + "a"},
+      {"spaces and a digit", Repeat(" ", kBytes) + "1"},
+      {"letters apart", Repeat("a ", kFewerBytes)},
+      {"apostrophes", Repeat("'", kFewerBytes)},
+      {"sentinels", Repeat("<sentinel:", kFewerBytes) + Repeat("1", kFewerBytes)},
+  };
+  std::set<const void*> seen;  // many names are one rule
+  for (const text::PreTokenizerRule& rule : text::PreTokenizerRules()) {
+    if (!seen.insert(rule.stages.data()).second) continue;
+    SCOPED_TRACE(rule.name);
+    const auto pieces = text::PreTokenizer::Create(rule.name);
+    const auto tokenizer = Tokenizer::Create(text::SmallByteLevel(rule.name).spec());
+    ASSERT_TRUE(pieces.ok() && tokenizer.ok());
+    for (const auto& [name, text] : texts) {
+      text::Pace pace;
+      const double start = ProcessorSeconds();
+      const auto split = pieces->Split(text, pace);
+      EXPECT_LT(ProcessorSeconds() - start, kSeconds) << name;
+      EXPECT_TRUE(split.ok()) << name << ": " << split.status().message();
+    }
+    CheckAllTexts(*tokenizer, kFew);
   }
+  EXPECT_GE(seen.size(), 25u);
 }
 
 // A megabyte of vocabulary, every token a prefix of the next ones: the worst for hashing, and for

@@ -118,17 +118,37 @@ TEST(SentencePieceTest, UsesTheUnknownTokenWhereThereAreNoBytes) {
   EXPECT_EQ(Tokens(Create(owned), "ax\xE4\xB8\xAD"), "[ ][a][<unk>][<unk>]");
 }
 
-TEST(SentencePieceTest, RefusesWhatItCannotSpell) {
+TEST(SentencePieceTest, LeavesOutWhatNoTokenStandsFor) {
+  OwnedSpec owned;
+  owned.fields.model = "llama";
+  owned.fields.add_bos = false;
+  owned.fields.add_space_prefix = false;
+  owned.Add("a", 3);
+  owned.Add("b", 1);
+  owned.fields.ids.unk = 0;
+  EXPECT_EQ(Tokens(Create(owned), "bxb"), "[b][a][b]");
+}
+
+TEST(ByteLevelTest, LeavesOutBytesThatNoTokenStandsFor) {
   OwnedSpec owned;
   owned.fields.model = "gpt2";
   owned.Add("a", 1);
-  owned.fields.scores.clear();
+  EXPECT_EQ(Tokens(Create(owned), "abba"), "[a][a]");
+  owned.Add("?", 1);
+  owned.fields.ids.unk = 1;
+  EXPECT_EQ(Tokens(Create(owned), "aba"), "[a][?][a]");
+}
+
+TEST(ByteLevelTest, SpellsU_FFFDForIllFormedBytesThatNoTokenStandsFor) {
+  OwnedSpec owned = SmallByteLevel("gpt-2");
+  const Tokenizer whole = Create(owned);
+  EXPECT_EQ(Tokens(whole, "a\xFF\xE4\xB8x"), "[a][\\xFF][\\xE4][\\xB8][x]");
+  owned.tokens[0xFF] = "";  // as in Falcon's vocabulary
+  owned.tokens[0xE4] = "";
   const Tokenizer tokenizer = Create(owned);
-  EXPECT_EQ(Tokens(tokenizer, "aa"), "[a][a]");
-  const auto ids = tokenizer.Encode("ab");
-  ASSERT_FALSE(ids.ok());
-  EXPECT_EQ(ids.status().message(),
-            "the vocabulary has no token for the byte 98 and no unknown token");
+  EXPECT_EQ(Tokens(tokenizer, "a\xFF\xE4\xB8x"),
+            "[a][\\xEF][\\xBF][\\xBD][\\xEF][\\xBF][\\xBD][x]");
+  EXPECT_EQ(Tokens(tokenizer, "\xE4\xB8\xAD"), "[\\xB8][\\xAD]");  // a character is no error
 }
 
 TEST(SentencePieceTest, PutsASpaceFirstAndAfterEachSpecialToken) {
