@@ -15,8 +15,12 @@ KernelTable TableFor(Isa isa) {
     table.matmul[i] = MatmulFor(isa, static_cast<PanelType>(i));
   }
   table.rms_norm = RmsNormFor(isa);
+  table.layer_norm = LayerNormFor(isa);
   table.rope = RopeFor(isa);
   table.swiglu = SwigluFor(isa);
+  table.geglu = GegluFor(isa);
+  table.gelu = GeluFor(isa);
+  table.soft_cap = SoftCapFor(isa);
   table.add = AddFor(isa);
   table.add_scaled = AddScaledFor(isa);
   table.attention = AttentionFor(isa);

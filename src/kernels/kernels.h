@@ -21,8 +21,12 @@ struct KernelTable {
   std::array<QuantizeFn, 3> quantize = {};            ///< by ActivationFormat
   std::array<MatmulFn, kPanelTypeCount> matmul = {};  ///< by PanelType
   RmsNormFn rms_norm = nullptr;
+  LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;
   SwigluFn swiglu = nullptr;
+  GegluFn geglu = nullptr;
+  GeluFn gelu = nullptr;
+  SoftCapFn soft_cap = nullptr;
   AddFn add = nullptr;
   AddScaledFn add_scaled = nullptr;
   AttentionFn attention = nullptr;

@@ -16,8 +16,12 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   for (const QuantizeFn quantize : table.quantize) EXPECT_NE(quantize, nullptr);
   for (const MatmulFn matmul : table.matmul) EXPECT_NE(matmul, nullptr);
   EXPECT_NE(table.rms_norm, nullptr);
+  EXPECT_NE(table.layer_norm, nullptr);
   EXPECT_NE(table.rope, nullptr);
   EXPECT_NE(table.swiglu, nullptr);
+  EXPECT_NE(table.geglu, nullptr);
+  EXPECT_NE(table.gelu, nullptr);
+  EXPECT_NE(table.soft_cap, nullptr);
   EXPECT_NE(table.add, nullptr);
   EXPECT_NE(table.attention, nullptr);
   EXPECT_NE(table.append_kv, nullptr);

@@ -12,6 +12,30 @@ SwigluFn SwigluFor([[maybe_unused]] Isa isa) {
   return scalar::Swiglu;
 }
 
+GegluFn GegluFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::Geglu;
+  if (isa >= Isa::kAvx2) return avx2::Geglu;
+#endif
+  return scalar::Geglu;
+}
+
+GeluFn GeluFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::Gelu;
+  if (isa >= Isa::kAvx2) return avx2::Gelu;
+#endif
+  return scalar::Gelu;
+}
+
+SoftCapFn SoftCapFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::SoftCap;
+  if (isa >= Isa::kAvx2) return avx2::SoftCap;
+#endif
+  return scalar::SoftCap;
+}
+
 AddFn AddFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return avx512::Add;

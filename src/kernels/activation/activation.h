@@ -1,5 +1,6 @@
-/// Elementwise operations between the matmuls: SwiGLU (Shazeer 2020; numerics 3.3), addition (3.4)
-/// and scaled addition (3.10).
+/// Elementwise operations between the matmuls: SwiGLU and GeGLU (Shazeer 2020; numerics 3.3), GELU
+/// (Hendrycks & Gimpel 2016, the form with tanh), addition (3.4), scaled addition (3.10) and the
+/// soft cap of logits (Gemma Team 2024; numerics 3.12).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,17 @@ namespace skald::kernels {
 /// pass; allocates nothing.
 using SwigluFn = void (*)(const float* gate, const float* up, float* y, int64_t n);
 
+/// The same with gelu(gate[i]) * up[i].
+using GegluFn = SwigluFn;
+
+/// y[i] = gelu(x[i]) for i < n. y may equal x, else no overlap. Any thread; one pass; allocates
+/// nothing.
+using GeluFn = void (*)(const float* x, float* y, int64_t n);
+
+/// x[i] = cap * tanh(x[i] / cap) for i < n, cap > 0: softly inside -cap .. cap. Any thread; one
+/// pass; allocates nothing.
+using SoftCapFn = void (*)(float cap, float* x, int64_t n);
+
 /// y[i] += x[i] for i < n. The residual connection and the bias. Any thread; one pass; allocates
 /// nothing.
 using AddFn = void (*)(const float* x, float* y, int64_t n);
@@ -22,6 +34,9 @@ using AddScaledFn = void (*)(float a, const float* x, float* y, int64_t n);
 
 /// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
 SwigluFn SwigluFor(Isa isa);
+GegluFn GegluFor(Isa isa);
+GeluFn GeluFor(Isa isa);
+SoftCapFn SoftCapFor(Isa isa);
 AddFn AddFor(Isa isa);
 AddScaledFn AddScaledFor(Isa isa);
 

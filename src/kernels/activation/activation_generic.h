@@ -1,9 +1,11 @@
-/// SwiGLU and addition over a vector type. Include inside a target region (isa/vec_avx512.h says
-/// how).
+/// The operations of activation.h over a vector type. Include inside a target region
+/// (isa/vec_avx512.h says how).
 #pragma once
 
 #include "kernels/activation/activation.h"
+#include "kernels/activation/activation_constants.h"
 #include "kernels/isa/exp_generic.h"
+#include "kernels/isa/soft_cap_generic.h"
 
 namespace skald::kernels {
 
@@ -21,6 +23,36 @@ inline void SwigluGeneric(const float* gate, const float* up, float* y, int64_t 
   if (i < n) {
     const V silu = Silu(V::LoadPartial(gate + i, n - i));
     StorePartial(Mul(silu, V::LoadPartial(up + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
+inline V Gelu(V x) {
+  using C = GeluConstants;
+  const V factor = Fma(V::Broadcast(C::kCubic), Mul(x, x), V::Broadcast(C::kLinear));
+  return Div(x, Add(V::Broadcast(1.0f), Exp(Mul(x, factor))));
+}
+
+template <typename V>
+inline void GegluGeneric(const float* gate, const float* up, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) {
+    const V gelu = Gelu(V::LoadPartial(gate + i, n - i));
+    StorePartial(Mul(gelu, V::LoadPartial(up + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
+inline void GeluGeneric(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) {
+    StorePartial(Gelu(V::LoadPartial(x + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
+inline void SoftCapGeneric(float cap, float* x, int64_t n) {
+  const V limit = V::Broadcast(cap);
+  for (int64_t i = 0; i < n; i += 16) {
+    StorePartial(SoftCap(limit, V::LoadPartial(x + i, n - i)), x + i, n - i);
   }
 }
 

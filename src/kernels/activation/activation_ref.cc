@@ -1,9 +1,21 @@
 #include <cmath>
 
+#include "kernels/activation/activation_constants.h"
 #include "kernels/activation/variants.h"
 #include "kernels/isa/exp_ref.h"
+#include "kernels/isa/soft_cap_ref.h"
 
 namespace skald::kernels::scalar {
+namespace {
+
+// x / (1 + e^-2u) is x / 2 (1 + tanh u).
+float GeluOf(float x) {
+  using C = GeluConstants;
+  const float exponent = x * std::fma(C::kCubic, x * x, C::kLinear);
+  return x / (1.0f + ExpRef(exponent));
+}
+
+}  // namespace
 
 void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -11,6 +23,18 @@ void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
     const float silu = g / (1.0f + ExpRef(-g));
     y[i] = silu * up[i];
   }
+}
+
+void Geglu(const float* gate, const float* up, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(gate[i]) * up[i];
+}
+
+void Gelu(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(x[i]);
+}
+
+void SoftCap(float cap, float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = SoftCapRef(cap, x[i]);
 }
 
 void Add(const float* x, float* y, int64_t n) {

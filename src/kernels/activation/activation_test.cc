@@ -104,5 +104,76 @@ TEST_P(ActivationTest, AddScaledRoundsOnceAtEveryLength) {
   }
 }
 
+// One float through Gelu.
+float GeluOf(Isa isa, float x) {
+  float y = kPoison;
+  GeluFor(isa)(&x, &y, 1);
+  return y;
+}
+
+TEST_P(ActivationTest, GeluAndGegluGiveTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(5);
+  for (size_t n = 0; n <= 100; ++n) {
+    std::vector<float> gate = RandomFloats(n, random);
+    for (float& value : gate) value *= 6;
+    const std::vector<float> up = RandomFloats(n, random);
+    const auto size = static_cast<int64_t>(n);
+    for (const bool gated : {false, true}) {
+      std::vector<float> expected(n + 16, kPoison);
+      std::vector<float> got = expected;
+      if (gated) {
+        GegluFor(Isa::kScalar)(gate.data(), up.data(), expected.data(), size);
+        GegluFor(GetParam())(gate.data(), up.data(), got.data(), size);
+      } else {
+        GeluFor(Isa::kScalar)(gate.data(), expected.data(), size);
+        GeluFor(GetParam())(gate.data(), got.data(), size);
+      }
+      ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
+      ASSERT_EQ(got[n], kPoison) << "written past the end";
+    }
+  }
+}
+
+TEST_P(ActivationTest, GeluIsCloseToDoublePrecision) {
+  for (float x = -30.0f; x <= 30.0f; x += 0.037f) {
+    const double u = std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * std::pow(x, 3.0));
+    const double exact = 0.5 * x * (1 + std::tanh(u));
+    // The exponent is wrong by 4 units at most, the exponential by that relatively.
+    const double bound = 4 * 0x1p-24 * (2 * std::abs(u) + 3) * std::abs(exact) + 1e-30;
+    EXPECT_NEAR(GeluOf(GetParam(), x), exact, bound + 1e-15) << x;
+  }
+  EXPECT_EQ(GeluOf(GetParam(), 0.0f), 0.0f);
+  EXPECT_EQ(GeluOf(GetParam(), 1e30f), 1e30f);
+  EXPECT_LE(std::abs(GeluOf(GetParam(), -200.0f)), 1e-35f);
+  EXPECT_TRUE(std::isnan(GeluOf(GetParam(), kNaN)));
+}
+
+TEST_P(ActivationTest, SoftCapGivesTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(6);
+  for (size_t n = 0; n <= 50; ++n) {
+    std::vector<float> expected = RandomFloats(n + 1, random);
+    for (float& value : expected) value *= 40;
+    std::vector<float> got = expected;
+    SoftCapFor(Isa::kScalar)(7.5f, expected.data(), static_cast<int64_t>(n));
+    SoftCapFor(GetParam())(7.5f, got.data(), static_cast<int64_t>(n));
+    ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
+  }
+}
+
+TEST_P(ActivationTest, SoftCapIsCloseToDoublePrecisionAndNeverBeyondTheCap) {
+  constexpr float kCap = 30;
+  for (float x = -4000.0f; x <= 4000.0f; x += x > -200 && x < 200 ? 0.37f : 50.0f) {
+    float y = x;
+    SoftCapFor(GetParam())(kCap, &y, 1);
+    EXPECT_NEAR(y, kCap * std::tanh(double{x} / kCap), 0x1p-22 * kCap) << x;
+    EXPECT_LE(std::abs(y), kCap);
+  }
+  float edges[] = {kInfinity, -kInfinity, kNaN};
+  SoftCapFor(GetParam())(kCap, edges, 3);
+  EXPECT_EQ(edges[0], kCap);
+  EXPECT_EQ(edges[1], -kCap);
+  EXPECT_TRUE(std::isnan(edges[2]));
+}
+
 }  // namespace
 }  // namespace skald::kernels

@@ -8,18 +8,27 @@ namespace skald::kernels {
 
 namespace scalar {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void Gelu(const float* x, float* y, int64_t n);
+void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
 void AddScaled(float a, const float* x, float* y, int64_t n);
 }  // namespace scalar
 
 namespace avx2 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void Gelu(const float* x, float* y, int64_t n);
+void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
 void AddScaled(float a, const float* x, float* y, int64_t n);
 }  // namespace avx2
 
 namespace avx512 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void Gelu(const float* x, float* y, int64_t n);
+void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
 void AddScaled(float a, const float* x, float* y, int64_t n);
 }  // namespace avx512

@@ -228,8 +228,11 @@ inline void StartBlock(const AttentionBlock& block) {
   ScaleQueries<V>(block);
   float* scratch = block.args->scratch;
   for (int64_t row = 0; row < block.rows; ++row) {
-    scratch[block.layout.maximum + row] = -__builtin_inff();
-    scratch[block.layout.sum + row] = 0;
+    const float* sinks = block.args->sinks;
+    const bool sinks_too = sinks != nullptr;
+    scratch[block.layout.maximum + row] =
+        sinks_too ? sinks[row % block.args->group] : -__builtin_inff();
+    scratch[block.layout.sum + row] = sinks_too ? 1 : 0;
   }
   float* out = scratch + block.layout.out;
   for (int64_t i = 0; i < block.rows * block.layout.padded_values; i += 16) {

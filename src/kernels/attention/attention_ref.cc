@@ -6,6 +6,7 @@
 #include "kernels/attention/variants.h"
 #include "kernels/isa/bfloat16.h"
 #include "kernels/isa/exp_ref.h"
+#include "kernels/isa/soft_cap_ref.h"
 #include "kernels/isa/strided_sum_ref.h"
 #include "tensor/half.h"
 
@@ -58,11 +59,14 @@ float Score(const PagedKv& kv, const float* query, int64_t position) {
 
 // Merges the positions of `visible`, which lie in one partition, into the row.
 //   e, partial   room for kPartitionTokens and value_dim floats
-void AttendPartition(const PagedKv& kv, PositionRange visible, Row& row, float* e, float* partial) {
+void AttendPartition(const AttentionArgs& args, PositionRange visible, Row& row, float* e,
+                     float* partial) {
+  const PagedKv& kv = args.kv;
   constexpr int kWidth = 16;
   float m_p = -kInfinity;
   for (int64_t t = visible.begin; t < visible.end; ++t) {
-    const float score = Score(kv, row.query, t);
+    float score = Score(kv, row.query, t);
+    if (args.soft_cap > 0) score = SoftCapRef(args.soft_cap, score);
     if (score > m_p) m_p = score;
     e[t - visible.begin] = score;
   }
@@ -103,9 +107,13 @@ void Attention(const AttentionArgs& args) {
     row.query = query;
     row.o = args.scratch + layout.out;
     for (int d = 0; d < kv.value_dim; ++d) row.o[d] = 0;
+    if (args.sinks != nullptr) {
+      row.m = args.sinks[head];
+      row.l = 1;
+    }
     const PositionRange seen = VisibleRange(args.first_position + token, args.window);
     for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
-      AttendPartition(kv, CutToPartition(seen, p), row, args.scratch + layout.scores,
+      AttendPartition(args, CutToPartition(seen, p), row, args.scratch + layout.scores,
                       args.scratch + layout.partial);
     }
     float* out = args.out + token * args.out_stride + head * kv.value_dim;

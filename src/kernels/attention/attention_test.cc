@@ -28,6 +28,8 @@ struct Shape {
   int64_t tokens = 1;
   int64_t first_position = 0;
   int64_t window = 0;
+  float soft_cap = 0;
+  bool sinks = false;
 
   int64_t length() const { return first_position + tokens; }
 };
@@ -58,6 +60,7 @@ class Sequence {
         scratch_(shape.key_dim, shape.value_dim, shape.group) {
     std::mt19937 random(7);
     queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
+    sinks_ = RandomFloats(shape.group, 2.0f, random);
     const int64_t first_seen =
         shape.window == 0 ? 0 : std::max<int64_t>(0, shape.first_position - shape.window + 1);
     for (int64_t t = 0; t < shape.length(); ++t) {
@@ -91,6 +94,8 @@ class Sequence {
       args.group = shape_.group;
       args.scale = scale();
       args.window = shape_.window;
+      args.soft_cap = shape_.soft_cap;
+      if (shape_.sinks) args.sinks = sinks_.data();
       args.scratch = scratch_.data();
       AttentionFor(isa)(args);
     }
@@ -101,6 +106,7 @@ class Sequence {
   float scale() const {
     return static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.key_dim)));
   }
+  const std::vector<float>& sinks() const { return sinks_; }
   const float* Query(int64_t token, int64_t head) const {
     return queries_.data() + token * query_stride() + head * shape_.key_dim;
   }
@@ -110,6 +116,7 @@ class Sequence {
   PagedCacheForTest cache_;
   ScratchForTest scratch_;
   std::vector<float> queries_;
+  std::vector<float> sinks_;
   std::vector<std::vector<float>> keys_;
   std::vector<std::vector<float>> values_;
 };
@@ -202,6 +209,16 @@ TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryWindow) {
     for (const int64_t first : {0, 31, 254, 500}) {
       ExpectSpecified({KvType::kF16, 8, 16, 1, 20, first, window});
       ExpectSpecified({KvType::kF32, 8, 16, 3, 4, first, window});
+    }
+  }
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationWithSinksAndSoftCaps) {
+  for (const auto& [soft_cap, sinks] : {std::pair(0.7f, false), {0.0f, true}, {0.7f, true}}) {
+    for (const int group : {1, 3, 16, 17, 64}) {
+      ExpectSpecified({KvType::kF16, 16, 16, group, 1, 300, 0, soft_cap, sinks});
+      ExpectSpecified({KvType::kF32, 16, 24, group, 40, 230, 0, soft_cap, sinks});
+      ExpectSpecified({KvType::kF16, 8, 16, group, 20, 500, 33, soft_cap, sinks});
     }
   }
 }
@@ -312,12 +329,15 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
       score += term;
       sum += std::abs(term);
     }
+    if (shape.soft_cap > 0) score = shape.soft_cap * std::tanh(score / shape.soft_cap);
     scores.push_back(score);
     magnitude = std::max(magnitude, sum);
   }
-  const double maximum = *std::max_element(scores.begin(), scores.end());
+  double maximum = *std::max_element(scores.begin(), scores.end());
+  const double sink = sequence.sinks()[static_cast<size_t>(head)];
+  if (shape.sinks) maximum = std::max(maximum, sink);
   std::vector<double> out(static_cast<size_t>(shape.value_dim));
-  double weights = 0;
+  double weights = shape.sinks ? std::exp(sink - maximum) : 0;
   for (int64_t t = first; t <= position; ++t) {
     const double weight = std::exp(scores[static_cast<size_t>(t - first)] - maximum);
     weights += weight;
@@ -333,24 +353,41 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
   return out;
 }
 
+void ExpectClose(Isa isa, const Shape& shape) {
+  Sequence sequence(shape);
+  const std::vector<float> out = sequence.Attend(isa);
+  for (int64_t row = 0; row < shape.tokens * shape.group; ++row) {
+    const int64_t token = row / shape.group;
+    const int64_t head = row % shape.group;
+    double bound = 0;
+    const std::vector<double> exact = ExactRow(sequence, shape, token, head, bound);
+    // A capped score is wrong by another 2^-22 of the cap, numerator and denominator both.
+    bound += 2 * 0x1p-22 * double{shape.soft_cap};
+    for (int d = 0; d < shape.value_dim; ++d) {
+      const float got = out[token * sequence.out_stride() + head * shape.value_dim + d];
+      ASSERT_NEAR(got, exact[static_cast<size_t>(d)], bound) << Describe(shape);
+    }
+  }
+}
+
+TEST_P(AttentionTest, IsCloseToDoublePrecisionWithSinksAndSoftCaps) {
+  for (const int64_t length : {1, 2, 255, 256, 257, 600}) {
+    const int64_t tokens = std::min<int64_t>(length, 2);
+    for (const auto& [soft_cap, sinks] : {std::pair(0.7f, false), {0.0f, true}, {0.7f, true}}) {
+      ExpectClose(GetParam(),
+                  {KvType::kF32, 32, 8, 3, tokens, length - tokens, 0, soft_cap, sinks});
+      ExpectClose(GetParam(),
+                  {KvType::kF16, 32, 8, 3, tokens, length - tokens, 33, soft_cap, sinks});
+    }
+  }
+}
+
 TEST_P(AttentionTest, IsCloseToDoublePrecision) {
   for (const KvType type : kAllTypes) {
     for (const int64_t length : {1, 2, 255, 256, 257, 511, 512, 513, 1000}) {
       for (const int64_t window : {0, 1, 2, 31, 32, 33, 255, 256, 257}) {
         const int64_t tokens = std::min<int64_t>(length, 2);
-        const Shape shape = {type, 32, 8, 2, tokens, length - tokens, window};
-        Sequence sequence(shape);
-        const std::vector<float> out = sequence.Attend(GetParam());
-        for (int64_t row = 0; row < tokens * shape.group; ++row) {
-          const int64_t token = row / shape.group;
-          const int64_t head = row % shape.group;
-          double bound = 0;
-          const std::vector<double> exact = ExactRow(sequence, shape, token, head, bound);
-          for (int d = 0; d < shape.value_dim; ++d) {
-            const float got = out[token * sequence.out_stride() + head * shape.value_dim + d];
-            ASSERT_NEAR(got, exact[static_cast<size_t>(d)], bound) << Describe(shape);
-          }
-        }
+        ExpectClose(GetParam(), {type, 32, 8, 2, tokens, length - tokens, window});
       }
     }
   }

@@ -6,6 +6,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_layout.h"
 #include "kernels/isa/exp_ref.h"
+#include "kernels/isa/soft_cap_generic.h"
 
 namespace skald::kernels {
 
@@ -72,13 +73,24 @@ inline float WeightsOfRow(PositionRange visible, float row_maximum, float* score
   return FoldSum(sums);
 }
 
+/// The soft cap of a row's scores. Those of positions that the row does not see stay unspecified.
+template <typename V>
+inline void CapRow(PositionRange visible, float soft_cap, float* scores) {
+  const V cap = V::Broadcast(soft_cap);
+  for (int64_t t = visible.begin / 16 * 16; t < visible.end; t += 16) {
+    Store(SoftCap(cap, V::Load(scores + t)), scores + t);
+  }
+}
+
 /// S, m_p and l_p of every row: what the scores become.
 template <typename V>
 inline void SoftmaxRows(const PartitionRows& rows) {
   float* scratch = rows.block->args->scratch;
   float* maximum = scratch + rows.block->layout.partition_maximum;
   float* sum = scratch + rows.block->layout.partition_sum;
+  const float cap = rows.block->args->soft_cap;
   for (int r = 0; r < rows.count; ++r) {
+    if (cap > 0) CapRow<V>(rows.visible[r], cap, rows.Scores(r));
     maximum[r] = MaximumOfRow<V>(rows.visible[r], rows.Scores(r));
     sum[r] = WeightsOfRow<V>(rows.visible[r], maximum[r], rows.Scores(r));
   }

@@ -1,4 +1,5 @@
-/// RMSNorm (Zhang & Sennrich 2019; numerics 3.1): y = x / sqrt(mean(x^2) + eps) * weight.
+/// RMSNorm (Zhang & Sennrich 2019; numerics 3.1): y = x / sqrt(mean(x^2) + eps) * weight, and
+/// LayerNorm (Ba et al. 2016; numerics 3.11): the same of x - mean(x), plus a bias.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,24 @@ struct RmsNormArgs {
 };
 using RmsNormFn = void (*)(const RmsNormArgs& args);
 
-/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
+/// As RmsNormArgs.
+///   bias      n floats, shared by all rows, or nullptr for none
+/// Any thread; three passes over a row; allocates nothing.
+struct LayerNormArgs {
+  const float* x = nullptr;
+  int64_t x_stride = 0;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float* y = nullptr;
+  int64_t y_stride = 0;
+  int64_t rows = 0;
+  int64_t n = 0;
+  float eps = 0;
+};
+using LayerNormFn = void (*)(const LayerNormArgs& args);
+
+/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
 RmsNormFn RmsNormFor(Isa isa);
+LayerNormFn LayerNormFor(Isa isa);
 
 }  // namespace skald::kernels

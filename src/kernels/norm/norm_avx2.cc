@@ -11,6 +11,8 @@ namespace skald::kernels::avx2 {
 
 void RmsNorm(const RmsNormArgs& args) { RmsNormGeneric<F32x16>(args); }
 
+void LayerNorm(const LayerNormArgs& args) { LayerNormGeneric<F32x16>(args); }
+
 }  // namespace skald::kernels::avx2
 
 #include "kernels/isa/target_end.h"

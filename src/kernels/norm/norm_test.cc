@@ -131,5 +131,76 @@ TEST_P(RmsNormTest, ANaNMakesItsRowNaN) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_TRUE(std::isnan(y[i]));
 }
 
+// The same for LayerNorm; without a bias where `bias` is empty.
+std::vector<float> LayerNormalized(Isa isa, const std::vector<float>& x,
+                                   const std::vector<float>& weight,
+                                   const std::vector<float>& bias) {
+  std::vector<float> y(x.size() + 16, kPoison);
+  LayerNormFor(isa)({.x = x.data(),
+                     .weight = weight.data(),
+                     .bias = bias.empty() ? nullptr : bias.data(),
+                     .y = y.data(),
+                     .rows = 1,
+                     .n = static_cast<int64_t>(x.size()),
+                     .eps = 1e-5f});
+  return y;
+}
+
+TEST_P(RmsNormTest, LayerNormGivesTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(4);
+  for (int64_t n = 1; n <= 300; ++n) {
+    const std::vector<float> x = RandomFloats(n, random);
+    const std::vector<float> weight = RandomFloats(n, random);
+    for (const std::vector<float>& bias : {RandomFloats(n, random), std::vector<float>()}) {
+      const std::vector<float> expected = LayerNormalized(Isa::kScalar, x, weight, bias);
+      const std::vector<float> got = LayerNormalized(GetParam(), x, weight, bias);
+      ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
+      ASSERT_EQ(got[static_cast<size_t>(n)], kPoison) << "written past the end, n = " << n;
+    }
+  }
+}
+
+TEST_P(RmsNormTest, LayerNormIsCloseToDoublePrecision) {
+  // Elements near 3 with a spread of 1, so that the mean matters. Of the mean: (n / 64 + 7) roundings
+  // of sums of |x| < 4; the rest as for RMSNorm. Elements of the result are below 4.
+  std::mt19937 random(5);
+  for (const int64_t n : {64, 576, 4096}) {
+    std::vector<float> x = RandomFloats(n, random);
+    for (float& value : x) value += 3.0f;
+    const std::vector<float> weight = RandomFloats(n, random);
+    const std::vector<float> bias = RandomFloats(n, random);
+    double mean = 0;
+    for (const float value : x) mean += value;
+    mean /= static_cast<double>(n);
+    double squares = 0;
+    for (const float value : x) squares += (value - mean) * (value - mean);
+    const double r = 1.0 / std::sqrt(squares / static_cast<double>(n) + 1e-5);
+    const std::vector<float> y = LayerNormalized(GetParam(), x, weight, bias);
+    const double bound = 16 * (static_cast<double>(n) / 64 + 16) * 0x1p-24;
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_NEAR(y[i], (x[i] - mean) * r * weight[i] + bias[i], bound) << n << " " << i;
+    }
+  }
+}
+
+TEST_P(RmsNormTest, LayerNormTakesRowsInPlaceAndANaNToItsRowOnly) {
+  std::mt19937 random(6);
+  std::vector<float> rows = RandomFloats(2 * 80, random);
+  const std::vector<float> weight = RandomFloats(70, random);
+  const std::vector<float> first(rows.begin(), rows.begin() + 70);
+  rows[80 + 69] = std::numeric_limits<float>::quiet_NaN();
+  LayerNormFor(GetParam())({.x = rows.data(),
+                            .x_stride = 80,
+                            .weight = weight.data(),
+                            .y = rows.data(),
+                            .y_stride = 80,
+                            .rows = 2,
+                            .n = 70,
+                            .eps = 1e-5f});
+  const std::vector<float> expected = LayerNormalized(Isa::kScalar, first, weight, {});
+  EXPECT_EQ(std::memcmp(rows.data(), expected.data(), 70 * sizeof(float)), 0);
+  for (int i = 0; i < 70; ++i) EXPECT_TRUE(std::isnan(rows[80 + i])) << i;
+}
+
 }  // namespace
 }  // namespace skald::kernels
