@@ -28,14 +28,17 @@ constexpr uint64_t kReadBytes = 256 << 10;
 bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
 
 Status CheckTensor(const TensorSlot& slot, const TensorInfo& tensor) {
-  const auto rows = static_cast<uint64_t>(slot.rows);
+  // Of the whole tensor, where it is shared.
+  const bool shared = slot.all_rows > 0;
+  const auto rows = static_cast<uint64_t>(shared && !slot.is_vector() ? slot.all_rows : slot.rows);
+  const auto cols = static_cast<uint64_t>(shared && slot.is_vector() ? slot.all_rows : slot.cols);
   const auto slices = static_cast<uint64_t>(slot.slices);
-  const bool fits = tensor.columns() == static_cast<uint64_t>(slot.cols) &&
-                    tensor.rows() == rows * slices && (slices == 1 || tensor.dims[1] == rows);
+  const bool fits = tensor.columns() == cols && tensor.rows() == rows * slices &&
+                    (slices == 1 || tensor.dims[1] == rows);
   const std::string name = "tensor '" + std::string(tensor.name) + "'";
   if (!fits) {
-    std::string expected = std::to_string(slot.cols);
-    if (!slot.is_vector()) expected += " x " + std::to_string(slot.rows);
+    std::string expected = std::to_string(cols);
+    if (!slot.is_vector()) expected += " x " + std::to_string(rows);
     if (slices > 1) expected += " x " + std::to_string(slices);
     return Status(ErrorCode::kBadModel,
                   name + " has shape " + ShapeText(tensor) + ", expected " + expected);
@@ -91,22 +94,24 @@ Status CheckAllUsed(const model::Network& network, const formats::TensorDirector
 // Tensors by their place in the directory, which is their order in the file.
 using TensorSet = std::set<const TensorInfo*>;
 
-// Reads a vector tensor as floats.
-Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const TensorInfo& tensor,
+// Reads a vector, or a part of one, as floats.
+Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const Binding& binding,
                                       TensorSet* not_finite) {
+  const TensorInfo& tensor = *binding.tensor;
   std::vector<std::byte> bytes(tensor.byte_count);
   RETURN_IF_ERROR(file.ReadTensor(tensor, 0, bytes));
   if (!kernels::AllFinite(tensor.dtype, bytes)) not_finite->insert(&tensor);
   std::vector<float> values(tensor.columns());
   kernels::DequantizeRow(tensor.dtype, bytes, static_cast<int64_t>(tensor.columns()),
                          values.data());
-  return values;
+  const auto first = values.begin() + binding.slot.first_row;
+  return std::vector<float>(first, first + binding.slot.cols);
 }
 
 // One matrix on its way into panels: a tensor, or a slice of one.
 struct PackJob {
   const TensorInfo* tensor;
-  int64_t first_row;  // of the slice in the tensor
+  int64_t first_row;  // of the slice, or the part, in the tensor
   kernels::PackedMatrix matrix;
   std::byte* panels;
   int64_t panels_per_unit = 1;
@@ -191,7 +196,10 @@ int64_t MatrixBytes(const kernels::PackedMatrix& matrix) {
 // them.
 std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
   const TensorInfo& tensor = *binding.tensor;
-  PackJob job{.tensor = &tensor, .first_row = 0, .matrix = Describe(binding), .panels = next};
+  PackJob job{.tensor = &tensor,
+              .first_row = binding.slot.first_row,
+              .matrix = Describe(binding),
+              .panels = next};
   const uint64_t panel_file_bytes = tensor.row_bytes() * kernels::kPanelRows;
   job.panels_per_unit = static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
   for (kernels::PackedMatrix& place : binding.slot.matrices()) {
@@ -202,8 +210,8 @@ std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
     loop->jobs.push_back(job);
     job.panels += MatrixBytes(job.matrix);
     job.first_row += job.matrix.rows;
+    loop->total_bytes += job.matrix.rows * static_cast<int64_t>(tensor.row_bytes());
   }
-  loop->total_bytes += static_cast<int64_t>(tensor.byte_count);
   return job.panels;
 }
 
@@ -265,7 +273,7 @@ Result<PackedWeights> PackWeights(const formats::GgufModel& file,
   std::byte* next = packed.storage.data();
   for (const Binding& binding : bindings) {
     if (binding.slot.is_vector()) {
-      ASSIGN_OR_RETURN(binding.slot.vector(), ReadVector(file, *binding.tensor, &not_finite));
+      ASSIGN_OR_RETURN(binding.slot.vector(), ReadVector(file, binding, &not_finite));
       continue;
     }
     next = AddJobs(binding, next, &loop);

@@ -220,6 +220,75 @@ TEST(PackWeights, PutsEachSliceOfATensorInItsPlace) {
   }
 }
 
+// Gate and up, and Q, K and V, as rows of one tensor; each goes to panels of its own.
+TEST(PackWeights, PutsEachPartOfAFusedTensorInItsPlace) {
+  constexpr size_t kRowBytes = 512 / 32 * 34;
+  constexpr uint32_t kHalfOne = 0x3c00;
+  // The first weight of row 17 of gate is 5, that of up 6.
+  const std::vector<Patch> patches = {
+      {"blk.0.ffn_up.weight", 17 * kRowBytes, kHalfOne | 5u << 16, 3},
+      {"blk.0.ffn_up.weight", (1536 + 17) * kRowBytes, kHalfOne | 6u << 16, 3}};
+  const auto fuse = [](model::Network& network) {
+    std::get<model::Gated>(network.layers[0].feed_forward).fusion = model::Fusion::kFused;
+    auto& gqa = std::get<model::Gqa>(network.layers[0].mixer);
+    gqa.fusion = model::Fusion::kFused;
+    gqa.bias = model::Presence::kRequired;
+  };
+  GgufBuilder builder = Keys();
+  model::Network network = EmptyNetwork();
+  fuse(network);
+  for (const model::TensorSlot& slot : model::TensorsOf(network)) {
+    if (slot.is_optional() || slot.first_row > 0) continue;
+    const auto rows = static_cast<uint64_t>(slot.all_rows > 0 ? slot.all_rows : slot.rows);
+    const auto cols = static_cast<uint64_t>(slot.cols);
+    BuiltTensor tensor{.name = slot.name, .dims = {cols, rows}, .type_id = 8};
+    tensor.data = std::vector<std::byte>(rows * cols / 32 * 34);
+    if (slot.is_vector()) {
+      tensor.dims = {slot.all_rows > 0 ? rows : cols};
+      tensor.type_id = 0;
+      std::vector<float> values(tensor.dims[0]);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+      const auto bytes = std::as_bytes(std::span(values));
+      tensor.data = std::vector<std::byte>(bytes.begin(), bytes.end());
+    }
+    for (const Patch& patch : patches) {
+      if (patch.tensor != tensor.name) continue;
+      std::memcpy(tensor.data->data() + patch.offset, &patch.bits, patch.bytes);
+    }
+    builder.Tensor(std::move(tensor));
+  }
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.push_back(std::make_unique<MemorySource>(builder.Build()));
+  const GgufModel file = *GgufModel::FromSources(std::move(sources));
+  const auto bindings = BindTensors(network, file.tensors());
+  ASSERT_TRUE(bindings.ok()) << bindings.status().message();
+  int64_t done = 0;
+  int64_t total = 0;
+  ThreadPool pool(1);
+  const auto packed =
+      PackWeights(file, *bindings,
+                  {.pool = pool, .progress = [&](int64_t a, int64_t b) { done = a, total = b; }});
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_EQ(done, total);
+  const auto& gated = std::get<model::Gated>(network.layers[0].feed_forward);
+  std::vector<float> row(512);
+  kernels::UnpackRow(gated.gate, 17, row.data());
+  EXPECT_EQ(row[0], 5.0f);
+  kernels::UnpackRow(gated.up, 17, row.data());
+  EXPECT_EQ(row[0], 6.0f);
+  const auto& gqa = std::get<model::Gqa>(network.layers[0].mixer);
+  EXPECT_EQ(gqa.query_bias.size(), 512u);
+  EXPECT_EQ(gqa.key_bias.front(), 512.0f);
+  EXPECT_EQ(gqa.value_bias.back(), 512.0f + 2 * 128 - 1);
+  // A tensor of another height is not two matrices.
+  std::get<model::Gated>(network.layers[0].feed_forward).hidden = 1024;
+  EXPECT_NE(BindTensors(network, file.tensors())
+                .status()
+                .message()
+                .find("'blk.0.ffn_up.weight' has shape 512 x 3072, expected 512 x 2048"),
+            std::string::npos);
+}
+
 // A matrix with as many rows in all may be meant in another way.
 TEST(BindTensors, ATensorOfSlicesMustBeOne) {
   std::vector<std::unique_ptr<ByteSource>> sources;

@@ -103,7 +103,9 @@ TEST(NetworkFromGguf, ReadsTheOldSpellingOfLinearScaling) {
 
 TEST(NetworkFromGguf, UnknownArchitectureListsTheSupportedOnes) {
   ExpectError(FileWith({.arch = "mamba"}), ErrorCode::kUnsupported,
-              "internlm2, llama, qwen2, qwen3, qwen3moe, seed_oss, smollm3)");
+              "cohere2, command-r, exaone4, glm4, granite, internlm2, llama, olmo2, phi2, qwen2, "
+              "qwen3, qwen3moe, seed_oss, smollm3, "
+              "stablelm, starcoder2)");
 }
 
 TEST(NetworkFromGguf, MixtureOfExpertsIsNotSupportedWhereNoneIsPublished) {

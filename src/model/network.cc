@@ -9,15 +9,19 @@ namespace skald::model {
 namespace {
 
 Status ValidateLayer(const Network& network, const Layer& layer) {
-  RETURN_IF_ERROR(NotNegative("norm epsilon", layer.mixer_norm.epsilon));
-  RETURN_IF_ERROR(NotNegative("norm epsilon", layer.feed_forward_norm.epsilon));
+  for (const Norm* norm : {&layer.mixer_norm, &layer.mixer_output_norm, &layer.feed_forward_norm,
+                           &layer.feed_forward_output_norm}) {
+    RETURN_IF_ERROR(Validate(*norm));
+  }
   RETURN_IF_ERROR(
       std::visit([&](const auto& mixer) { return Validate(mixer, network.ropes); }, layer.mixer));
   return std::visit([](const auto& block) { return Validate(block); }, layer.feed_forward);
 }
 
-void DeclareNorm(Norm& norm, std::string_view usual_name, int64_t width, TensorList& tensors) {
-  tensors.Vector(norm.name.empty() ? usual_name : norm.name, width, &norm.weight);
+Status ValidateHead(const Head& head) {
+  RETURN_IF_ERROR(Validate(head.norm));
+  RETURN_IF_ERROR(Positive("logit scale", head.scale));
+  return NotNegative("logit soft cap", head.soft_cap);
 }
 
 CacheShape CacheOf(const Layer& layer) {
@@ -32,7 +36,9 @@ Status Validate(const Network& network) {
   RETURN_IF_ERROR(
       InRange("block count", static_cast<int64_t>(network.layers.size()), 1, kMaxLayers));
   RETURN_IF_ERROR(InRange("context length", network.context, 1, kMaxContext));
-  RETURN_IF_ERROR(NotNegative("norm epsilon", network.head.norm.epsilon));
+  RETURN_IF_ERROR(Positive("embedding scale", network.embedding_scale));
+  RETURN_IF_ERROR(Positive("residual scale", network.residual_scale));
+  RETURN_IF_ERROR(ValidateHead(network.head));
   for (const Rope& rope : network.ropes) RETURN_IF_ERROR(Validate(rope));
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const std::string where = "layer " + std::to_string(i);
@@ -59,15 +65,18 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   for (size_t i = 0; i < network.layers.size(); ++i) {
     Layer& layer = network.layers[i];
     tensors.Begin("blk." + std::to_string(i) + ".");
-    DeclareNorm(layer.mixer_norm, "attn_norm.weight", network.width, tensors);
+    Declare(layer.mixer_norm, "attn_norm", network.width, tensors);
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.mixer);
-    DeclareNorm(layer.feed_forward_norm, "ffn_norm.weight", network.width, tensors);
+    Declare(layer.mixer_output_norm, "post_attention_norm", network.width, tensors);
+    Declare(layer.feed_forward_norm, "ffn_norm", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
+    Declare(layer.feed_forward_output_norm, "post_ffw_norm", network.width, tensors);
   }
   tensors.Begin("");
-  DeclareNorm(network.head.norm, "output_norm.weight", network.width, tensors);
+  Declare(network.head.norm, "output_norm", network.width, tensors);
   tensors.Matrix("output.weight", network.vocab, network.width, &network.head.weights,
                  Presence::kOptional);
+  tensors.Vector("output.bias", network.vocab, &network.head.bias, Presence::kOptional);
   return tensors.Take();
 }
 

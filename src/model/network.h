@@ -15,6 +15,7 @@
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gqa/gqa.h"
+#include "model/blocks/plain/plain.h"
 #include "model/norm.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
@@ -22,20 +23,36 @@
 
 namespace skald::model {
 
+/// How the feed-forward of a layer follows the mixer.
+enum class LayerOrder : uint8_t {
+  kSequential,  ///< it reads what the mixer changed
+  kParallel,    ///< it reads what the mixer reads
+};
+
 /// What a layer lets its rows exchange, and what it does with each of them.
 ///
-///     x += mixer(mixer_norm(x));  x += feed_forward(feed_forward_norm(x))
+///     x += s mixer_output_norm(mixer(mixer_norm(x)))
+///     x += s feed_forward_output_norm(feed_forward(feed_forward_norm(x)))
+///
+/// s is the network's residual_scale. Parallel: y = mixer_norm(x); x += mixer(y); x +=
+/// feed_forward(y), without the other norms.
 struct Layer {
+  LayerOrder order = LayerOrder::kSequential;
   Norm mixer_norm = {};
   std::variant<Gqa> mixer = {};
+  Norm mixer_output_norm = {.kind = NormKind::kNone};
   Norm feed_forward_norm = {};
-  std::variant<Gated, Experts> feed_forward = {};
+  std::variant<Gated, Experts, Plain> feed_forward = {};
+  Norm feed_forward_output_norm = {.kind = NormKind::kNone};
 };
 
 /// From the residual stream to logits.
 struct Head {
   Norm norm;
   kernels::PackedMatrix weights = {};  ///< [vocab][width]; empty: the embedding again (tied)
+  std::vector<float> bias = {};        ///< [vocab], or empty
+  float scale = 1;                     ///< of the logits
+  float soft_cap = 0;                  ///< of the logits behind it (numerics 3.12); 0 = none
 };
 
 /// Sizes are in elements.
@@ -44,6 +61,8 @@ struct Network {
   int64_t vocab = 0;
   int64_t width = 0;                     ///< of the residual stream
   int64_t context = 0;                   ///< trained context in positions
+  float embedding_scale = 1;             ///< of the rows of the embedding
+  float residual_scale = 1;              ///< of what a block adds to the residual stream
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]
   std::vector<Layer> layers = {};
   /// Blocks of the file behind the layers, which predict further tokens from what the last layer

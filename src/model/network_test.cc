@@ -39,10 +39,11 @@ TEST(TensorsOf, NamesEachTensorOnceInTheOrderOfUse) {
   for (const TensorSlot& slot : TensorsOf(network)) {
     if (slot.name.starts_with("blk.1.")) names.push_back(slot.name.substr(6));
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "attn_norm.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight",
-                       "attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.weight",
-                       "ffn_norm.weight", "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"attn_norm.weight", "attn_q.weight", "attn_k.weight",
+                                      "attn_v.weight", "attn_q.bias", "attn_k.bias", "attn_v.bias",
+                                      "attn_output.weight", "attn_output.bias", "ffn_norm.weight",
+                                      "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"}));
 }
 
 TEST(TensorsOf, ShapesAndPlacesAreThoseOfTheBlock) {
@@ -89,9 +90,54 @@ TEST(TensorsOf, ExpertsAreSlicesOfOneTensor) {
   EXPECT_EQ(down->matrices().data(), experts.down.data());
 }
 
+TEST(TensorsOf, FusedMatricesAreRowsOfOneTensor) {
+  Network network = SmallNetwork();
+  GqaOf(network, 0).fusion = Fusion::kFused;
+  std::get<Gated>(network.layers[0].feed_forward).fusion = Fusion::kFused;
+  std::vector<std::string> parts;
+  for (const TensorSlot& slot : TensorsOf(network)) {
+    if (slot.all_rows == 0) continue;
+    const int64_t rows = slot.is_vector() ? slot.cols : slot.rows;
+    parts.push_back(slot.name.substr(6) + " " + std::to_string(slot.first_row) + " + " +
+                    std::to_string(rows) + " of " + std::to_string(slot.all_rows));
+  }
+  EXPECT_EQ(parts, (std::vector<std::string>{
+                       "attn_qkv.weight 0 + 64 of 112", "attn_qkv.weight 64 + 32 of 112",
+                       "attn_qkv.weight 96 + 16 of 112", "attn_qkv.bias 0 + 64 of 112",
+                       "attn_qkv.bias 64 + 32 of 112", "attn_qkv.bias 96 + 16 of 112",
+                       "ffn_up.weight 0 + 96 of 192", "ffn_up.weight 96 + 96 of 192"}));
+}
+
+TEST(TensorsOf, NormsStandWhereALayerHasThem) {
+  Network network = SmallNetwork();
+  network.layers[1].mixer_norm.kind = NormKind::kNone;
+  network.layers[1].mixer_output_norm.kind = NormKind::kRms;
+  network.layers[1].feed_forward_output_norm.kind = NormKind::kLayer;
+  const std::vector<TensorSlot> slots = TensorsOf(network);
+  EXPECT_EQ(Find(slots, "blk.1.attn_norm.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.0.post_attention_norm.weight"), nullptr);
+  EXPECT_NE(Find(slots, "blk.1.post_attention_norm.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.1.post_attention_norm.bias"), nullptr);
+  EXPECT_NE(Find(slots, "blk.1.post_ffw_norm.weight"), nullptr);
+  ASSERT_NE(Find(slots, "blk.1.post_ffw_norm.bias"), nullptr);
+  EXPECT_TRUE(Find(slots, "blk.1.post_ffw_norm.bias")->is_optional());
+}
+
+TEST(ValidateNetwork, FactorsAreNumbersAboveZero) {
+  Network network = SmallNetwork();
+  network.residual_scale = 0;
+  EXPECT_EQ(Problem(network), "residual scale is 0.000000, expected a positive number");
+  network = SmallNetwork();
+  network.head.soft_cap = -1;
+  EXPECT_EQ(Problem(network), "logit soft cap is -1.000000, expected a number of at least 0");
+  network = SmallNetwork();
+  GqaOf(network, 1).scale = NAN;
+  EXPECT_EQ(Problem(network), "layer 1: attention scale is nan, expected a positive number");
+}
+
 TEST(TensorsOf, ANormMayHaveAnotherName) {
   Network network = SmallNetwork();
-  network.layers[1].feed_forward_norm.name = "post_attention_norm.weight";
+  network.layers[1].feed_forward_norm.name = "post_attention_norm";
   const std::vector<TensorSlot> slots = TensorsOf(network);
   EXPECT_NE(Find(slots, "blk.0.ffn_norm.weight"), nullptr);
   EXPECT_EQ(Find(slots, "blk.1.ffn_norm.weight"), nullptr);

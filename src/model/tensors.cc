@@ -29,6 +29,20 @@ void TensorList::Slices(std::string_view name, const SliceShape& shape,
                     .place = places});
 }
 
+void TensorList::MatrixPart(std::string_view name, const RowPart& part, int64_t cols,
+                            kernels::PackedMatrix* place) {
+  Matrix(name, part.rows, cols, place);
+  slots_.back().first_row = part.first_row;
+  slots_.back().all_rows = part.all_rows;
+}
+
+void TensorList::VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
+                            Presence presence) {
+  Vector(name, part.rows, place, presence);
+  slots_.back().first_row = part.first_row;
+  slots_.back().all_rows = part.all_rows;
+}
+
 void TensorList::Vector(std::string_view name, int64_t length, std::vector<float>* place,
                         Presence presence) {
   slots_.push_back({.name = prefix_ + std::string(name),

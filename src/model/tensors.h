@@ -20,12 +20,20 @@ namespace skald::model {
 /// Whether a file must have a tensor.
 enum class Presence : uint8_t { kRequired, kOptional };
 
+/// Whether matrices that share an input are tensors of their own, or stand one below the other in
+/// one.
+enum class Fusion : uint8_t { kSeparate, kFused };
+
 /// A tensor of a network, and its place in the block that declared it.
 struct TensorSlot {
   std::string name;    ///< as GGUF spells it: "blk.3.attn_q.weight"
   int64_t rows = 1;    ///< output elements, of each slice; 1 for vectors
   int64_t cols = 0;    ///< input elements, or the length of a vector
   int64_t slices = 1;  ///< matrices in the tensor
+  /// Of a tensor that several slots share: rows of it (of a vector: elements) before those of this
+  /// slot, and in all. 0 in all: the tensor is this slot's alone.
+  int64_t first_row = 0;
+  int64_t all_rows = 0;
   Presence presence = Presence::kRequired;
   /// Matrices are packed in panels, one by one or as the slices of one tensor; vectors (norms,
   /// biases) are held as floats. Valid as long as the network neither moves nor changes its layers.
@@ -49,6 +57,13 @@ struct SliceShape {
   int64_t cols = 0;
 };
 
+/// Rows of a tensor in which several matrices stand one below the other.
+struct RowPart {
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  int64_t all_rows = 0;
+};
+
 /// Takes declarations. The order is that of the packed weights in memory: the order of use.
 class TensorList {
  public:
@@ -62,6 +77,11 @@ class TensorList {
               std::vector<kernels::PackedMatrix>* places);
   void Vector(std::string_view name, int64_t length, std::vector<float>* place,
               Presence presence = Presence::kRequired);
+  /// Some rows of a matrix, and some elements of a vector.
+  void MatrixPart(std::string_view name, const RowPart& part, int64_t cols,
+                  kernels::PackedMatrix* place);
+  void VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
+                  Presence presence = Presence::kRequired);
 
   std::vector<TensorSlot> Take() { return std::move(slots_); }
 

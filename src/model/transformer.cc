@@ -11,12 +11,18 @@
 namespace skald::model {
 namespace {
 
+void Scale(float factor, float* x, int64_t n) {
+  if (factor == 1) return;
+  for (int64_t i = 0; i < n; ++i) x[i] = x[i] * factor;
+}
+
 // The residual stream starts as the embedding of each token (numerics 3.8).
 void Embed(const Network& network, const StepBatch& batch, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kEmbed);
   context.execution.pool.Run(batch.row_count(), [&](int64_t row, int) {
-    kernels::UnpackRow(network.embedding, batch.tokens[static_cast<size_t>(row)],
-                       context.workspace.residual.row(row));
+    float* x = context.workspace.residual.row(row);
+    kernels::UnpackRow(network.embedding, batch.tokens[static_cast<size_t>(row)], x);
+    Scale(network.embedding_scale, x, network.width);
   });
 }
 
@@ -38,22 +44,52 @@ void CheckBatch(const StepBatch& batch, const Context& context) {
   CHECK(rows == batch.row_count());
 }
 
+// What a block gives to the residual stream.
+Addend AddendOf(const Network& network, const Norm& norm, const Workspace& space) {
+  return {.rows = space.projected, .norm = &norm, .scale = network.residual_scale};
+}
+
 // What a block reads: the residual stream, to which the result of the block before is added on the
 // way, normed. Only the first block finds nothing to add.
-Input InputOf(const Norm& norm, int64_t row_count, Rows addend, const Workspace& space) {
+Input InputOf(const Norm& norm, int64_t row_count, const Addend& addend, const Workspace& space) {
   return {.rows = space.residual,
           .row_count = row_count,
           .addend = addend,
           .norm = &norm,
-          .normed = space.normed};
+          .normed = norm.exists() ? space.normed : Rows{}};
+}
+
+Input MixerInput(const Network& network, size_t index, int64_t row_count, const Workspace& space) {
+  const Addend before =
+      index == 0 ? Addend{}
+                 : AddendOf(network, network.layers[index - 1].feed_forward_output_norm, space);
+  return InputOf(network.layers[index].mixer_norm, row_count, before, space);
+}
+
+Input FeedForwardInput(const Network& network, const Layer& layer, int64_t row_count,
+                       const Workspace& space) {
+  const Addend mixed = AddendOf(network, layer.mixer_output_norm, space);
+  Input input = InputOf(layer.feed_forward_norm, row_count, mixed, space);
+  if (layer.order == LayerOrder::kParallel) {
+    // What the mixer has read stands there still: no mixer writes to it.
+    input.norm = nullptr;
+    input.normed = space.normed;
+  }
+  return input;
+}
+
+// What the last block gives, and the final norm.
+Input HeadInput(const Network& network, int64_t row_count, const Workspace& space) {
+  const Norm& behind = network.layers.back().feed_forward_output_norm;
+  return InputOf(network.head.norm, row_count, AddendOf(network, behind, space), space);
 }
 
 // Moves the rows of which something is wanted to the front. They are ascending, so no row is
 // overwritten before it is read.
-void MoveOutputRows(const StepBatch& batch, int64_t width, const Rows& residual) {
+void MoveOutputRows(const StepBatch& batch, int64_t width, const Rows& rows) {
   for (int64_t to = 0; to < batch.output_count(); ++to) {
     const int64_t from = batch.output_row(to);
-    if (from != to) std::copy_n(residual.row(from), width, residual.row(to));
+    if (from != to) std::copy_n(rows.row(from), width, rows.row(to));
   }
 }
 
@@ -66,8 +102,7 @@ int64_t RunLayers(const Network& network, const StepBatch& batch, const Context&
   for (int64_t index = 0; index < layers; ++index) {
     const Layer& layer = network.layers[static_cast<size_t>(index)];
     const RowsKept kept = index + 1 == layers ? RowsKept::kOutputRows : RowsKept::kAll;
-    const Input mixed =
-        InputOf(layer.mixer_norm, rows, index > 0 ? space.projected : Rows{}, space);
+    const Input mixed = MixerInput(network, static_cast<size_t>(index), rows, space);
     std::visit(
         [&](const auto& mixer) {
           Run(mixer, mixed, {batch, index, kept}, context);
@@ -77,9 +112,10 @@ int64_t RunLayers(const Network& network, const StepBatch& batch, const Context&
       rows = batch.output_count();
       // Behind the mixer, which reads the rows at their old places.
       MoveOutputRows(batch, network.width, space.residual);
+      if (layer.order == LayerOrder::kParallel) MoveOutputRows(batch, network.width, space.normed);
     }
     if (rows == 0) break;
-    const Input fed = InputOf(layer.feed_forward_norm, rows, space.projected, space);
+    const Input fed = FeedForwardInput(network, layer, rows, space);
     std::visit([&](const auto& block) { Run(block, fed, context); }, layer.feed_forward);
   }
   return rows;
@@ -88,18 +124,27 @@ int64_t RunLayers(const Network& network, const StepBatch& batch, const Context&
 // The last sum and the final norm of the rows from `first` on, whose hidden states are wanted.
 void NormHiddenRows(const Network& network, int64_t first, int64_t count, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kHead);
-  const Workspace& space = context.workspace;
+  Input input = HeadInput(network, count, context.workspace);
+  // From the rows behind the logit rows to the front.
+  input.rows.data = input.rows.row(first);
+  input.addend.rows.data = input.addend.rows.row(first);
   context.execution.pool.Run(count, [&](int64_t row, int) {
-    context.execution.kernels.add(space.projected.row(first + row), space.residual.row(first + row),
-                                  network.width);
-    context.execution.kernels.rms_norm({.x = space.residual.row(first + row),
-                                        .x_stride = space.residual.stride,
-                                        .weight = network.head.norm.weight.data(),
-                                        .y = space.normed.row(row),
-                                        .y_stride = space.normed.stride,
-                                        .rows = 1,
-                                        .n = network.width,
-                                        .eps = network.head.norm.epsilon});
+    AddAndNorm(input, {row, 1}, network.width, context.execution);
+  });
+}
+
+// Factor and soft cap of the logits.
+void FinishLogits(const Head& head, int64_t vocab, int64_t rows, const Context& context) {
+  if (head.scale == 1 && head.soft_cap == 0) return;
+  const ScopedPhase phase(context.execution.profile, Phase::kHead);
+  constexpr int64_t kUnit = 4096;  // a few microseconds
+  const int64_t units = DivCeil(vocab, kUnit);
+  context.execution.pool.Run(rows * units, [&](int64_t unit, int) {
+    const int64_t first = unit % units * kUnit;
+    const int64_t count = std::min(kUnit, vocab - first);
+    float* logits = context.workspace.logits.row(unit / units) + first;
+    Scale(head.scale, logits, count);
+    if (head.soft_cap > 0) context.execution.kernels.soft_cap(head.soft_cap, logits, count);
   });
 }
 
@@ -117,9 +162,10 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
   if (logit_rows > 0) {
     const Workspace& space = context.workspace;
-    const std::array head = {Product{&network_.head.weights, space.logits}};
-    Prepare(InputOf(network_.head.norm, logit_rows, space.projected, space), head, context);
+    const std::array head = {Product{&network_.head.weights, space.logits, network_.head.bias}};
+    Prepare(HeadInput(network_, logit_rows, space), head, context);
     Multiply(head, logit_rows, Phase::kHead, context);
+    FinishLogits(network_.head, network_.vocab, logit_rows, context);
   }
   // Behind the head, which is done with what stands in workspace.normed.
   if (rows > logit_rows) NormHiddenRows(network_, logit_rows, rows - logit_rows, context);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <stdexcept>
 
@@ -48,16 +49,32 @@ std::vector<TokenId> Tokens(const boost::json::value& list, int64_t vocab) {
   return tokens;
 }
 
-Result<GoldenCase> ReadTokens(const std::string& path) {
+// The file whose name one of the keys gives, the first that is there, or nothing.
+std::string NamedFile(const boost::json::object& json, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (const boost::json::value* name = json.if_contains(key)) return name->as_string().c_str();
+  }
+  return "";
+}
+
+// The numbers of a case that lie in files of their own.
+struct NumberFiles {
+  std::string exact;
+  std::string long_last;
+};
+
+Result<GoldenCase> ReadTokens(const std::string& path, NumberFiles* files) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   GoldenCase result;
   try {
-    const boost::json::value json = boost::json::parse(text);
+    const boost::json::object json = boost::json::parse(text).as_object();
+    files->exact = NamedFile(json, {"exact"});
+    files->long_last = NamedFile(json, {"long_exact", "long_last"});
     result.vocab = json.at("vocab").to_number<int64_t>();
     result.tokens = Tokens(json.at("tokens"), result.vocab);
     result.continuation = Tokens(json.at("greedy_next"), result.vocab);
-    if (const auto* tokens = json.as_object().if_contains("long_tokens")) {
-      result.long_tokens = Tokens(*tokens, result.vocab);
+    if (!files->long_last.empty()) {
+      result.long_tokens = Tokens(json.at("long_tokens"), result.vocab);
     }
   } catch (const std::exception& error) {
     return Malformed(path, error.what());
@@ -85,16 +102,17 @@ std::vector<double> LogSoftmax(const float* row, int64_t vocab) {
 Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& name,
                             Recorded recorded) {
   const std::string stem = folders.numbers + "/" + name;
-  ASSIGN_OR_RETURN(GoldenCase result, ReadTokens(stem + ".json"));
+  NumberFiles files;
+  ASSIGN_OR_RETURN(GoldenCase result, ReadTokens(stem + ".json", &files));
   result.model_path = folders.models + "/" + name + ".gguf";
   const size_t count = result.tokens.size() * static_cast<size_t>(result.vocab);
   ASSIGN_OR_RETURN(result.logits, ReadFloats(stem + ".logits.f32", count));
-  if (!result.long_tokens.empty()) {
-    ASSIGN_OR_RETURN(result.long_last,
-                     ReadFloats(stem + ".long.f32", static_cast<size_t>(result.vocab)));
-  }
-  if (recorded == Recorded::kLogitsAndExact) {
+  if (recorded == Recorded::kLogitsAndExact || !files.exact.empty()) {
     ASSIGN_OR_RETURN(result.exact, ReadFloats(stem + ".exact.f32", count));
+  }
+  if (!files.long_last.empty()) {
+    ASSIGN_OR_RETURN(result.long_last, ReadFloats(folders.numbers + "/" + files.long_last,
+                                                  static_cast<size_t>(result.vocab)));
   }
   return result;
 }

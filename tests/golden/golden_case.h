@@ -16,6 +16,7 @@ struct GoldenFolders {
   std::string numbers;   ///< NAME.json, NAME.logits.f32, NAME.exact.f32
   std::string models;    ///< NAME.gguf
   double tolerance = 0;  ///< between logits of float models; README.md of the numbers says why
+  double exact_tolerance = 0;  ///< between theirs and the exact ones, where those were recorded
 };
 
 /// The greedy tokens that every case has.
@@ -27,12 +28,16 @@ struct GoldenCase {
   std::vector<TokenId> tokens;        ///< put in
   std::vector<TokenId> continuation;  ///< greedy, of the recorded engine: kGreedyTokens
   std::vector<float> logits;          ///< [tokens][vocab], of the recorded engine
-  std::vector<TokenId> long_tokens;   ///< others, enough to leave every window; empty: not recorded
-  std::vector<float> long_last;       ///< [vocab]: the logits of the last of them
-  std::vector<float> exact;  ///< the same of the dequantized weights in float arithmetic, or empty
+  /// The same of the dequantized weights in float arithmetic without the engine's roundings, where
+  /// that was recorded; else empty.
+  std::vector<float> exact;
+  /// Other tokens, more than any window sees, and the logits of the last: the exact ones where
+  /// those were recorded. Empty in cases without.
+  std::vector<TokenId> long_tokens;
+  std::vector<float> long_last;
 };
 
-/// What was recorded of a case.
+/// What must have been recorded of a case.
 enum class Recorded { kLogits, kLogitsAndExact };
 
 /// Reads NAME.json and the files it goes with. An error if a number is missing or not finite.

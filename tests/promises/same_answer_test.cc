@@ -323,6 +323,41 @@ TEST(Promise1, HoldsForMixturesOfExperts) {
                {100, 31});
 }
 
+// What stands before and behind the blocks, factors, and layers whose blocks read the same norm.
+TEST(Promise1, HoldsForNormsAndFactorsOfEveryKind) {
+  for (const char* family : {"olmo2", "glm4", "granite", "command-r", "cohere2", "starcoder2",
+                             "exaone4", "stablelm", "phi2"}) {
+    SCOPED_TRACE(family);
+    CheckNetwork({.family = family,
+                  .dtype = tensor::DType::kQ8_0,
+                  .embedding = 96,
+                  .heads = 6,
+                  .kv_heads = 3,
+                  .head_dim = 16,
+                  .feed_forward = 160,
+                  .window = 9,
+                  .optional_biases = true},
+                 {33, 64});
+  }
+}
+
+TEST(Promise1, HoldsWithSinksAndSoftCaps) {
+  CheckNetwork({.dtype = tensor::DType::kQ8_0,
+                .embedding = 64,
+                .change =
+                    [](model::Network& network) {
+                      for (model::Layer& layer : network.layers) {
+                        auto& gqa = std::get<model::Gqa>(layer.mixer);
+                        gqa.sinks = model::Sinks::kOnePerHead;
+                        gqa.soft_cap = 2;
+                        std::get<model::Gated>(layer.feed_forward).function = model::Gate::kGelu;
+                      }
+                      network.head.soft_cap = 1.5f;
+                      network.embedding_scale = 3;
+                    }},
+               {300, 36, 1});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

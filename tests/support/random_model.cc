@@ -41,12 +41,12 @@ class SpecKeys final : public model::Keys {
 
   std::string Spelled(std::string_view name) const override { return std::string(name); }
   bool Contains(std::string_view name) const override {
-    return sizes_.contains(name) || name == kEpsilon;
+    return sizes_.contains(name) || numbers_.contains(name);
   }
   Result<int64_t> Size(std::string_view name) const override { return sizes_.find(name)->second; }
   Result<double> Number(std::string_view name) const override {
-    CHECK(name == kEpsilon);
-    return 1e-5;
+    CHECK(numbers_.contains(name));
+    return numbers_.find(name)->second;
   }
   Result<bool> Flag(std::string_view) const override { UNREACHABLE(); }
   Result<std::string_view> Text(std::string_view) const override { UNREACHABLE(); }
@@ -57,10 +57,15 @@ class SpecKeys final : public model::Keys {
   bool ContainsTensor(std::string_view) const override { return false; }
 
  private:
-  static constexpr std::string_view kEpsilon = "attention.layer_norm_rms_epsilon";
-
   int64_t vocab_;
   std::map<std::string, int64_t, std::less<>> sizes_;
+  // Those of a family that reads none of them are of no effect.
+  std::map<std::string, double, std::less<>> numbers_ = {{"attention.layer_norm_rms_epsilon", 1e-5},
+                                                         {"attention.layer_norm_epsilon", 1e-5},
+                                                         {"embedding_scale", 1.5},
+                                                         {"residual_scale", 0.6},
+                                                         {"attention.scale", 0.2},
+                                                         {"logit_scale", 3}};
 };
 
 model::Network NetworkOf(const RandomModelSpec& spec) {
@@ -152,7 +157,8 @@ model::Transformer MakeRandomModel(const RandomModelSpec& spec) {
   std::byte* next = storage.data();
   for (const model::TensorSlot& slot : slots) {
     if (slot.is_vector()) {
-      if (!slot.is_optional()) FillVector(slot, random);
+      const bool bias = slot.name.ends_with(".bias");
+      if (!slot.is_optional() || (bias && spec.optional_biases)) FillVector(slot, random);
       continue;
     }
     for (PackedMatrix& matrix : slot.matrices()) {

@@ -1,4 +1,5 @@
-/// SoftCap over a vector type: bit-equal to SoftCapRef in every lane. Include inside a target region.
+/// SoftCap over a vector type: bit-equal to SoftCapRef in every lane. Include inside a target
+/// region.
 #pragma once
 
 #include "kernels/isa/exp_generic.h"

@@ -1,5 +1,5 @@
-/// SoftCapRef: cap * tanh(x / cap) of numerics 3.12, one float at a time. The specification of every
-/// SoftCap here: that of logits (activation/) and that of attention's scores (attention/).
+/// SoftCapRef: cap * tanh(x / cap) of numerics 3.12, one float at a time. The specification of
+/// every SoftCap here: that of logits (activation/) and that of attention's scores (attention/).
 #pragma once
 
 #include "kernels/isa/exp_ref.h"

@@ -1,4 +1,5 @@
-/// RMSNorm and LayerNorm over a vector type. Include inside a target region (isa/vec_avx512.h says how).
+/// RMSNorm and LayerNorm over a vector type. Include inside a target region (isa/vec_avx512.h says
+/// how).
 #pragma once
 
 #include "kernels/norm/norm.h"

@@ -161,8 +161,8 @@ TEST_P(RmsNormTest, LayerNormGivesTheBitsOfTheSpecificationAtEveryLength) {
 }
 
 TEST_P(RmsNormTest, LayerNormIsCloseToDoublePrecision) {
-  // Elements near 3 with a spread of 1, so that the mean matters. Of the mean: (n / 64 + 7) roundings
-  // of sums of |x| < 4; the rest as for RMSNorm. Elements of the result are below 4.
+  // Elements near 3 with a spread of 1, so that the mean matters. Of the mean: (n / 64 + 7)
+  // roundings of sums of |x| < 4; the rest as for RMSNorm. Elements of the result are below 4.
   std::mt19937 random(5);
   for (const int64_t n : {64, 576, 4096}) {
     std::vector<float> x = RandomFloats(n, random);

@@ -31,23 +31,46 @@ void ForEachTile(int64_t first, int64_t end, Visit visit) {
   }
 }
 
-void AddAndNorm(const Input& input, int64_t first, int64_t count, int64_t cols,
-                const Execution& execution) {
-  for (int64_t row = first; input.addend.data != nullptr && row < first + count; ++row) {
-    execution.kernels.add(input.addend.row(row), input.rows.row(row), cols);
+void NormRange(const Norm* norm, const Rows& from, const Rows& to, const RowRange& rows,
+               int64_t cols, const Execution& execution) {
+  if (norm == nullptr || !norm->exists()) return;
+  Normalize(*norm,
+            {.x = from.row(rows.first),
+             .x_stride = from.stride,
+             .y = to.row(rows.first),
+             .y_stride = to.stride,
+             .rows = rows.count,
+             .n = cols},
+            execution.kernels);
+}
+
+// Adds the biases of some panels' rows to what was multiplied.
+void AddBias(const Product& product, const PanelRange& panels, const RowRange& rows,
+             const Execution& execution) {
+  const int64_t first = panels.first * kernels::kPanelRows;
+  const int64_t count = std::min(panels.count * kernels::kPanelRows, product.weights->rows - first);
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    execution.kernels.add(product.bias.data() + first, product.out.row(row) + first, count);
   }
-  if (input.norm == nullptr) return;
-  execution.kernels.rms_norm({.x = input.rows.row(first),
-                              .x_stride = input.rows.stride,
-                              .weight = input.norm->weight.data(),
-                              .y = input.normed.row(first),
-                              .y_stride = input.normed.stride,
-                              .rows = count,
-                              .n = cols,
-                              .eps = input.norm->epsilon});
 }
 
 }  // namespace
+
+void AddAndNorm(const Input& input, const RowRange& rows, int64_t cols,
+                const Execution& execution) {
+  const Addend& addend = input.addend;
+  if (addend.rows.data != nullptr) {
+    NormRange(addend.norm, addend.rows, addend.rows, rows, cols, execution);
+    for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+      if (addend.scale == 1) {
+        execution.kernels.add(addend.rows.row(row), input.rows.row(row), cols);
+      } else {
+        execution.kernels.add_scaled(addend.scale, addend.rows.row(row), input.rows.row(row), cols);
+      }
+    }
+  }
+  NormRange(input.norm, input.rows, input.normed, rows, cols, execution);
+}
 
 Formats FormatsOf(std::span<const Product> products) {
   Formats needed = {};
@@ -81,12 +104,11 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
   const ScopedPhase phase(execution.profile, Phase::kPrepare);
   const int64_t cols = products.front().weights->cols;
   const Formats formats = FormatsOf(products);
-  const Rows source = input.norm == nullptr ? input.rows : input.normed;
   execution.pool.Run(DivCeil<int64_t>(input.row_count, kTileTokens), [&](int64_t unit, int) {
     const int64_t first = unit * kTileTokens;
     const int64_t count = std::min<int64_t>(kTileTokens, input.row_count - first);
-    AddAndNorm(input, first, count, cols, execution);
-    Quantize(source, {first, count}, cols, formats, context);
+    AddAndNorm(input, {first, count}, cols, execution);
+    Quantize(input.source(), {first, count}, cols, formats, context);
   });
 }
 
@@ -112,6 +134,7 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, const RowR
             .out = product.out.row(rows.first) + panels.first * kernels::kPanelRows,
             .out_stride = product.out.stride,
             .scratch = context.workspace.matmul_scratch(panels.worker)});
+  if (!product.bias.empty()) AddBias(product, panels, rows, context.execution);
 }
 
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,

@@ -17,10 +17,11 @@
 namespace skald::model {
 
 /// One matrix and where its product goes: out.row(m)[n] = sum over k of weights[n][k] *
-/// input[m][k], n up to padded_rows().
+/// input[m][k], n up to padded_rows(); then + bias[n] (numerics 3.4), n below the matrix's rows.
 struct Product {
   const kernels::PackedMatrix* weights = nullptr;
   Rows out;
+  std::span<const float> bias = {};  ///< empty, or a number for each row of the matrix
 };
 
 /// Consecutive rows of a buffer.
@@ -29,16 +30,29 @@ struct RowRange {
   int64_t count;
 };
 
+/// What the block before gives to the residual stream (numerics 3.4): rows, normed where they stand
+/// and then multiplied, if the layer says so.
+struct Addend {
+  Rows rows = {};              ///< without data: nothing
+  const Norm* norm = nullptr;  ///< or nullptr for none
+  float scale = 1;
+};
+
 /// Rows on their way into matrices, with an optional sum and an optional norm.
 struct Input {
   Rows rows;  ///< [row_count][cols]
   int64_t row_count = 0;
-  /// Added to `rows` first, where they stand: what the block before gives to the residual stream
-  /// (numerics 3.4). Without data: nothing.
-  Rows addend = {};
+  Addend addend = {};          ///< added to `rows` first, where they stand
   const Norm* norm = nullptr;  ///< or nullptr for none
-  Rows normed = {};            ///< where the normed rows go; unused without a norm
+  /// Where the normed rows go; or, without a norm, where the rows that the matrices read stand
+  /// already. Without data: the matrices read `rows`.
+  Rows normed = {};
+
+  const Rows& source() const { return normed.data == nullptr ? rows : normed; }
 };
+
+/// The first part of Prepare: sum and norm of some of the rows of `cols` elements.
+void AddAndNorm(const Input& input, const RowRange& rows, int64_t cols, const Execution& execution);
 
 /// Adds, norms, and writes the rows to workspace.tiles once in each activation format that a matrix
 /// needs (numerics 3.1, 3.4, 3.5). All matrices have the same number of columns. One barrier.

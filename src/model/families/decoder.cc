@@ -11,7 +11,7 @@ namespace skald::model {
 namespace {
 
 // Width, vocabulary, context and layers with their norms, the blocks still empty.
-Result<Network> ReadFrame(const Keys& keys) {
+Result<Network> ReadFrame(const Keys& keys, NormKind norm) {
   Network network;
   ASSIGN_OR_RETURN(const int64_t layers, keys.Size("block_count"));
   // Before anything of that size is taken.
@@ -19,11 +19,15 @@ Result<Network> ReadFrame(const Keys& keys) {
   ASSIGN_OR_RETURN(network.width, keys.Size("embedding_length"));
   ASSIGN_OR_RETURN(network.context, keys.Size("context_length"));
   ASSIGN_OR_RETURN(network.vocab, keys.VocabularySize());
-  ASSIGN_OR_RETURN(const double epsilon, keys.Number("attention.layer_norm_rms_epsilon"));
-  network.head.norm.epsilon = static_cast<float>(epsilon);
+  const bool is_rms = norm == NormKind::kRms;
+  ASSIGN_OR_RETURN(const double epsilon, keys.Number(is_rms ? "attention.layer_norm_rms_epsilon"
+                                                            : "attention.layer_norm_epsilon"));
+  network.head.norm = {.kind = norm, .epsilon = static_cast<float>(epsilon)};
   network.layers.resize(static_cast<size_t>(layers));
   for (Layer& layer : network.layers) {
-    layer.mixer_norm.epsilon = layer.feed_forward_norm.epsilon = network.head.norm.epsilon;
+    layer.mixer_norm = layer.feed_forward_norm = network.head.norm;
+    layer.mixer_output_norm.epsilon = network.head.norm.epsilon;
+    layer.feed_forward_output_norm.epsilon = network.head.norm.epsilon;
   }
   return network;
 }
@@ -104,8 +108,8 @@ int64_t LayerCount(const Network& network) { return static_cast<int64_t>(network
 
 }  // namespace
 
-Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing) {
-  ASSIGN_OR_RETURN(Network network, ReadFrame(keys));
+Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing, NormKind norm) {
+  ASSIGN_OR_RETURN(Network network, ReadFrame(keys, norm));
   RETURN_IF_ERROR(ReadAttention(keys, &network));
   ASSIGN_OR_RETURN(Rope rope, ReadRope(keys, network));
   rope.pairing = pairing;
@@ -137,6 +141,15 @@ Status ReadGated(const Keys& keys, Network* network) {
   return Ok();
 }
 
+Status ReadPlain(const Keys& keys, Network* network) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> hidden,
+                   keys.LayerSizes("feed_forward_length", LayerCount(*network)));
+  for (size_t i = 0; i < hidden.size(); ++i) {
+    network->layers[i].feed_forward = Plain{.width = network->width, .hidden = hidden[i]};
+  }
+  return Ok();
+}
+
 Status ReadExperts(const Keys& keys, std::string_view hidden_key, Network* network) {
   Experts experts = {.width = network->width};
   ASSIGN_OR_RETURN(experts.count, keys.Size("expert_count"));
@@ -148,6 +161,65 @@ Status ReadExperts(const Keys& keys, std::string_view hidden_key, Network* netwo
     network->layers[i].feed_forward = experts;
   }
   return Ok();
+}
+
+void AddNormsBehind(Network* network) {
+  for (Layer& layer : network->layers) {
+    layer.mixer_output_norm.kind = layer.mixer_norm.kind;
+    layer.feed_forward_output_norm.kind = layer.feed_forward_norm.kind;
+  }
+}
+
+void MoveNormsBehind(Network* network) {
+  AddNormsBehind(network);
+  for (Layer& layer : network->layers) {
+    layer.mixer_norm.kind = layer.feed_forward_norm.kind = NormKind::kNone;
+  }
+}
+
+void MakeParallel(Network* network) {
+  for (Layer& layer : network->layers) {
+    layer.order = LayerOrder::kParallel;
+    layer.feed_forward_norm.kind = NormKind::kNone;
+  }
+}
+
+Status ReadGraniteFactors(const Keys& keys, Network* network) {
+  ASSIGN_OR_RETURN(const double embedding, keys.NumberOr("embedding_scale", 1));
+  ASSIGN_OR_RETURN(const double residual, keys.NumberOr("residual_scale", 1));
+  ASSIGN_OR_RETURN(const double logits, keys.NumberOr("logit_scale", 1));
+  RETURN_IF_ERROR(Positive("logit scale", logits));
+  network->embedding_scale = static_cast<float>(embedding);
+  network->residual_scale = static_cast<float>(residual);
+  network->head.scale = static_cast<float>(1 / logits);
+  // Converters say in this way that the model was trained without RoPE.
+  ASSIGN_OR_RETURN(const bool turns, keys.FlagOr("rope.scaling.finetuned", true));
+  for (Layer& layer : network->layers) {
+    auto* gqa = std::get_if<Gqa>(&layer.mixer);
+    if (gqa == nullptr) continue;
+    ASSIGN_OR_RETURN(const double scale, keys.NumberOr("attention.scale", gqa->scale));
+    gqa->scale = static_cast<float>(scale);
+    if (!turns) gqa->rope.reset();
+  }
+  return Ok();
+}
+
+Result<std::vector<bool>> ReadWindowPattern(const Keys& keys, const Network& network,
+                                            int64_t period) {
+  constexpr std::string_view kKey = "attention.sliding_window_pattern";
+  const int64_t layers = LayerCount(network);
+  std::vector<bool> windows;
+  if (keys.Contains(kKey)) {
+    const Result<int64_t> number = keys.Size(kKey);
+    if (!number.ok()) {
+      ASSIGN_OR_RETURN(const std::vector<int64_t> flags, keys.LayerSizes(kKey, layers));
+      windows.assign(flags.begin(), flags.end());
+      return windows;
+    }
+    period = *number;
+  }
+  for (int64_t i = 0; i < layers; ++i) windows.push_back(period == 0 || (i + 1) % period != 0);
+  return windows;
 }
 
 }  // namespace skald::model

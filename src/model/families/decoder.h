@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "kernels/rope/rope.h"
 #include "model/families/keys.h"
@@ -12,7 +13,10 @@ namespace skald::model {
 
 /// A network of layers with grouped-query attention, one RoPE and RMSNorm before each block. The
 /// feed-forwards are still to read. Sizes that files may give for each layer are read for each.
-Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing);
+/// Norms are of kind `norm`, with the epsilon that its key gives, those behind the blocks too,
+/// which are none.
+Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing,
+                            NormKind norm = NormKind::kRms);
 
 /// Takes the last layers away which, by the file's key, predict further tokens: they are no part of
 /// the network (Network::prediction_layers). Call it when every layer has been read: files count
@@ -22,7 +26,28 @@ Status DropPredictionLayers(const Keys& keys, Network* network);
 /// A SwiGLU in every layer. Errors: kUnsupported for a mixture of experts.
 Status ReadGated(const Keys& keys, Network* network);
 
+/// A feed-forward without a gate in every layer.
+Status ReadPlain(const Keys& keys, Network* network);
+
 /// A mixture of experts in every layer, of the width that `hidden_key` gives.
 Status ReadExperts(const Keys& keys, std::string_view hidden_key, Network* network);
+
+/// Norms behind the blocks, of the kind that stands before them.
+void AddNormsBehind(Network* network);
+
+/// The same in place of those before them.
+void MoveNormsBehind(Network* network);
+
+/// Layers whose feed-forward reads what the mixer reads.
+void MakeParallel(Network* network);
+
+/// The factors of the Granite networks, and whether they turn anything.
+Status ReadGraniteFactors(const Keys& keys, Network* network);
+
+/// Whether each layer sees a window only: the key attention.sliding_window_pattern, a flag for each
+/// layer or one number, of which each such number of layers has a last one that sees all; without
+/// the key `period` is that number.
+Result<std::vector<bool>> ReadWindowPattern(const Keys& keys, const Network& network,
+                                            int64_t period);
 
 }  // namespace skald::model

@@ -7,13 +7,22 @@
 namespace skald::model {
 
 // Each in its file.
+Result<Network> Cohere2(const Keys& keys);
+Result<Network> CommandR(const Keys& keys);
+Result<Network> Exaone4(const Keys& keys);
+Result<Network> Glm4(const Keys& keys);
+Result<Network> Granite(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
+Result<Network> Olmo2(const Keys& keys);
+Result<Network> Phi2(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
 Result<Network> Qwen3Moe(const Keys& keys);
 Result<Network> SeedOss(const Keys& keys);
 Result<Network> SmolLm3(const Keys& keys);
+Result<Network> StableLm(const Keys& keys);
+Result<Network> StarCoder2(const Keys& keys);
 
 namespace {
 
@@ -23,9 +32,14 @@ struct Family {
 };
 
 constexpr std::array kFamilies = {
-    Family{"internlm2", InternLm2}, Family{"llama", Llama},       Family{"qwen2", Qwen2},
-    Family{"qwen3", Qwen3},         Family{"qwen3moe", Qwen3Moe}, Family{"seed_oss", SeedOss},
-    Family{"smollm3", SmolLm3},
+    Family{"cohere2", Cohere2},   Family{"command-r", CommandR},
+    Family{"exaone4", Exaone4},   Family{"glm4", Glm4},
+    Family{"granite", Granite},   Family{"internlm2", InternLm2},
+    Family{"llama", Llama},       Family{"olmo2", Olmo2},
+    Family{"phi2", Phi2},         Family{"qwen2", Qwen2},
+    Family{"qwen3", Qwen3},       Family{"qwen3moe", Qwen3Moe},
+    Family{"seed_oss", SeedOss},  Family{"smollm3", SmolLm3},
+    Family{"stablelm", StableLm}, Family{"starcoder2", StarCoder2},
 };
 
 }  // namespace

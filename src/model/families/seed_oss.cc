@@ -11,7 +11,7 @@ Result<Network> SeedOss(const Keys& keys) {
   RETURN_IF_ERROR(ReadGated(keys, &network));
   for (Layer& layer : network.layers) {
     std::get<Gqa>(layer.mixer).bias = Presence::kRequired;
-    layer.feed_forward_norm.name = "post_attention_norm.weight";
+    layer.feed_forward_norm.name = "post_attention_norm";
   }
   return network;
 }

@@ -154,8 +154,9 @@ void RunGroups(const Experts& experts, const Buffers& buffers, std::span<const G
     ForEachPanelRange(
         groups, experts.gate[0], context, [&](const Group& group, const PanelRange& panels) {
           const auto expert = static_cast<size_t>(group.expert);
-          MultiplyPanelsGated({&experts.gate[expert], buffers.gate},
-                              {&experts.up[expert], buffers.up}, panels, group.slots, context);
+          MultiplyPanelsGated(
+              {{&experts.gate[expert], buffers.gate}, {&experts.up[expert], buffers.up}}, panels,
+              group.slots, context);
         });
   }
   {
@@ -231,7 +232,7 @@ void Run(const Experts& experts, const Input& input, const Context& context) {
   RouteRows(experts, buffers, input.row_count, context);
   const std::span<const Group> groups = GroupUses(experts, buffers, input.row_count * experts.used);
   // Behind the router: its tiles lie where those of the groups go.
-  PrepareGroups(experts, buffers, groups, input.normed, context);
+  PrepareGroups(experts, buffers, groups, input.source(), context);
   RunGroups(experts, buffers, groups, context);
   Combine(experts, buffers, input.row_count, context);
 }

@@ -39,8 +39,7 @@ void Declare(Experts& experts, TensorList& tensors);
 /// What it needs of the workspace.
 Needs Size(const Experts& experts, const StepLimits& limits);
 
-/// Computes the block for the rows of `input`, which has a norm, into workspace.projected (numerics
-/// 3.10).
+/// Computes the block for the rows of `input` into workspace.projected (numerics 3.10).
 void Run(const Experts& experts, const Input& input, const Context& context);
 
 /// Counts what Run does for `rows` rows. How many experts they read depends on what they are: the

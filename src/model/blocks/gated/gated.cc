@@ -23,12 +23,11 @@ Buffers Layout(const Gated& gated, const StepLimits& limits, Carver& carver) {
 }
 
 // The products of gate and up, joined while both are in the cache.
-void MultiplyGated(const Product& gate, const Product& up, int64_t row_count,
-                   const Context& context) {
+void MultiplyGated(const GatedProducts& products, int64_t row_count, const Context& context) {
   const Execution& execution = context.execution;
   const ScopedPhase phase(execution.profile, Phase::kGateUp);
-  const kernels::PackedMatrix& matrix = *gate.weights;
-  CHECK(matrix.rows == up.weights->rows);
+  const kernels::PackedMatrix& matrix = *products.gate.weights;
+  CHECK(matrix.rows == products.up.weights->rows);
   // One matrix after the other is a share of L2, as in Multiply: with a share for both together,
   // twice as many units pass over all tiles, and prefill loses 3 to 10 %.
   const int64_t panels_per_unit = PanelsPerUnit(matrix, row_count, execution.pool.thread_count());
@@ -37,21 +36,24 @@ void MultiplyGated(const Product& gate, const Product& up, int64_t row_count,
     const int64_t first = unit * panels_per_unit;
     const PanelRange panels = {first, std::min(panels_per_unit, matrix.panel_count() - first),
                                worker};
-    MultiplyPanelsGated(gate, up, panels, {0, row_count}, context);
+    MultiplyPanelsGated(products, panels, {0, row_count}, context);
   });
 }
 
 }  // namespace
 
-void MultiplyPanelsGated(const Product& gate, const Product& up, const PanelRange& panels,
+void MultiplyPanelsGated(const GatedProducts& products, const PanelRange& panels,
                          const RowRange& rows, const Context& context) {
+  const auto& [gate, up, function] = products;
+  const kernels::KernelTable& kernels = context.execution.kernels;
+  const auto join = function == Gate::kSilu ? kernels.swiglu : kernels.geglu;
   MultiplyPanels(gate, panels, rows, context);
   MultiplyPanels(up, panels, rows, context);
   const int64_t column = panels.first * kernels::kPanelRows;
   const int64_t columns = std::min(panels.count * kernels::kPanelRows, gate.weights->rows - column);
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     float* out = gate.out.row(row) + column;
-    context.execution.kernels.swiglu(out, up.out.row(row) + column, out, columns);
+    join(out, up.out.row(row) + column, out, columns);
   }
 }
 
@@ -60,8 +62,14 @@ Status Validate(const Gated& gated) {
 }
 
 void Declare(Gated& gated, TensorList& tensors) {
-  tensors.Matrix("ffn_gate.weight", gated.hidden, gated.width, &gated.gate);
-  tensors.Matrix("ffn_up.weight", gated.hidden, gated.width, &gated.up);
+  if (gated.fusion == Fusion::kFused) {
+    const int64_t hidden = gated.hidden;
+    tensors.MatrixPart("ffn_up.weight", {0, hidden, 2 * hidden}, gated.width, &gated.gate);
+    tensors.MatrixPart("ffn_up.weight", {hidden, hidden, 2 * hidden}, gated.width, &gated.up);
+  } else {
+    tensors.Matrix("ffn_gate.weight", gated.hidden, gated.width, &gated.gate);
+    tensors.Matrix("ffn_up.weight", gated.hidden, gated.width, &gated.up);
+  }
   tensors.Matrix("ffn_down.weight", gated.width, gated.hidden, &gated.down);
 }
 
@@ -80,7 +88,7 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   const Product gate = {&gated.gate, buffers.gate};
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
-  MultiplyGated(gate, up, input.row_count, context);
+  MultiplyGated({gate, up, gated.function}, input.row_count, context);
   const std::array down = {Product{&gated.down, context.workspace.projected}};
   Prepare({.rows = buffers.gate, .row_count = input.row_count}, down, context);
   Multiply(down, input.row_count, Phase::kDown, context);

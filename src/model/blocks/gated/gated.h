@@ -1,4 +1,4 @@
-/// Gated: SwiGLU feed-forward (Shazeer 2020).
+/// Gated: SwiGLU or GeGLU feed-forward (Shazeer 2020).
 ///
 ///     down * (silu(gate * h) . (up * h))
 #pragma once
@@ -12,10 +12,15 @@
 
 namespace skald::model {
 
+/// What makes a gate of its product (numerics 3.3).
+enum class Gate : uint8_t { kSilu, kGelu };
+
 /// Sizes are in elements.
 struct Gated {
   int64_t width = 0;   ///< of the residual stream
   int64_t hidden = 0;  ///< of gate and up
+  Gate function = Gate::kSilu;
+  Fusion fusion = Fusion::kSeparate;  ///< of gate and up: gate above
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
 };
@@ -35,9 +40,16 @@ void Run(const Gated& gated, const Input& input, const Context& context);
 /// Counts what Run does for `rows` rows.
 void AddWork(const Gated& gated, int64_t rows, StepWork& work);
 
-/// The products of some panels of gate and up, and in gate.out their SwiGLU (numerics 3.3) while
-/// both are in the cache. `up.out` holds nothing of use afterwards.
-void MultiplyPanelsGated(const Product& gate, const Product& up, const PanelRange& panels,
+/// Gate and up, and how they are joined.
+struct GatedProducts {
+  Product gate;
+  Product up;
+  Gate function = Gate::kSilu;
+};
+
+/// The products of some panels of gate and up, and in gate.out what becomes of both (numerics 3.3)
+/// while they are in the cache. `up.out` holds nothing of use afterwards.
+void MultiplyPanelsGated(const GatedProducts& products, const PanelRange& panels,
                          const RowRange& rows, const Context& context);
 
 }  // namespace skald::model

@@ -47,26 +47,25 @@ Row FindRow(const StepBatch& batch, int64_t row) {
   UNREACHABLE();
 }
 
-// Bias, norm and RoPE of one row's query or key heads.
+// Norm and RoPE of one row's query or key heads.
 struct HeadArgs {
   float* x;
   int64_t heads;
-  const std::vector<float>& bias;
   const std::vector<float>& norm;
 };
 
 void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
   const kernels::KernelTable& kernels = context.execution.kernels;
-  const int64_t width = args.heads * gqa.key_dim;
-  if (!args.bias.empty()) kernels.add(args.bias.data(), args.x, width);
-  if (!args.norm.empty()) {
+  if (gqa.head_norm != HeadNorm::kNone) {
+    const int64_t rows = gqa.head_norm == HeadNorm::kRms ? args.heads : 1;
+    const int64_t n = args.heads * gqa.key_dim / rows;
     kernels.rms_norm({.x = args.x,
-                      .x_stride = gqa.key_dim,
+                      .x_stride = n,
                       .weight = args.norm.data(),
                       .y = args.x,
-                      .y_stride = gqa.key_dim,
-                      .rows = args.heads,
-                      .n = gqa.key_dim,
+                      .y_stride = n,
+                      .rows = rows,
+                      .n = n,
                       .eps = gqa.norm_epsilon});
   }
   if (!gqa.rope) return;
@@ -88,12 +87,8 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
     const Row row = FindRow(step.batch, index);
     float* key = buffers.key.row(index);
     float* value = buffers.value.row(index);
-    FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_bias, gqa.query_norm},
-                row.position, context);
-    FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_bias, gqa.key_norm}, row.position, context);
-    if (!gqa.value_bias.empty()) {
-      context.execution.kernels.add(gqa.value_bias.data(), value, gqa.value_width());
-    }
+    FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_norm}, row.position, context);
+    FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
     for (int64_t head = 0; head < gqa.kv_heads; ++head) {
       context.execution.kernels.append_kv(context.store.View(step.layer, head, row.sequence->pages),
                                           row.position, key + head * gqa.key_dim,
@@ -158,6 +153,8 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
          .group = static_cast<int>(gqa.group()),
          .scale = gqa.scale,
          .window = gqa.window,
+         .soft_cap = gqa.soft_cap,
+         .sinks = gqa.sink.empty() ? nullptr : gqa.sink.data() + first_head,
          .scratch = context.workspace.attention_scratch(worker)});
   });
 }
@@ -193,6 +190,20 @@ double LayerPositionBytes(const kv::KvLayout& layout) {
   return static_cast<double>(layout.position_bytes()) / static_cast<double>(layout.layers);
 }
 
+// Q, K and V one below the other.
+void DeclareFused(Gqa& gqa, TensorList& tensors) {
+  const int64_t all = gqa.query_width() + gqa.key_width() + gqa.value_width();
+  const RowPart query = {0, gqa.query_width(), all};
+  const RowPart key = {query.rows, gqa.key_width(), all};
+  const RowPart value = {query.rows + key.rows, gqa.value_width(), all};
+  tensors.MatrixPart("attn_qkv.weight", query, gqa.width, &gqa.query);
+  tensors.MatrixPart("attn_qkv.weight", key, gqa.width, &gqa.key);
+  tensors.MatrixPart("attn_qkv.weight", value, gqa.width, &gqa.value);
+  tensors.VectorPart("attn_qkv.bias", query, &gqa.query_bias, gqa.bias);
+  tensors.VectorPart("attn_qkv.bias", key, &gqa.key_bias, gqa.bias);
+  tensors.VectorPart("attn_qkv.bias", value, &gqa.value_bias, gqa.bias);
+}
+
 }  // namespace
 
 // sqrt is correctly rounded everywhere.
@@ -211,6 +222,8 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("key length", gqa.key_dim, 1, kMaxHeadDim));
   RETURN_IF_ERROR(InRange("value length", gqa.value_dim, 1, kMaxHeadDim));
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
+  RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
+  RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
   RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
   if (!gqa.rope) return Ok();
   CHECK(*gqa.rope < ropes.size());
@@ -218,17 +231,27 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
 }
 
 void Declare(Gqa& gqa, TensorList& tensors) {
-  tensors.Matrix("attn_q.weight", gqa.query_width(), gqa.width, &gqa.query);
-  tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
-  tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
-  tensors.Vector("attn_q.bias", gqa.query_width(), &gqa.query_bias, gqa.bias);
-  tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
-  tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
-  if (gqa.head_norm == HeadNorm::kRms) {
-    tensors.Vector("attn_q_norm.weight", gqa.key_dim, &gqa.query_norm);
-    tensors.Vector("attn_k_norm.weight", gqa.key_dim, &gqa.key_norm);
+  if (gqa.fusion == Fusion::kFused) {
+    DeclareFused(gqa, tensors);
+  } else {
+    tensors.Matrix("attn_q.weight", gqa.query_width(), gqa.width, &gqa.query);
+    tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
+    tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
+    tensors.Vector("attn_q.bias", gqa.query_width(), &gqa.query_bias, gqa.bias);
+    tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
+    tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
+  }
+  if (gqa.head_norm != HeadNorm::kNone) {
+    const bool of_head = gqa.head_norm == HeadNorm::kRms;
+    tensors.Vector("attn_q_norm.weight", of_head ? gqa.key_dim : gqa.query_width(),
+                   &gqa.query_norm);
+    tensors.Vector("attn_k_norm.weight", of_head ? gqa.key_dim : gqa.key_width(), &gqa.key_norm);
+  }
+  if (gqa.sinks == Sinks::kOnePerHead) {
+    tensors.Vector("attn_sinks.weight", gqa.heads, &gqa.sink);
   }
   tensors.Matrix("attn_output.weight", gqa.width, gqa.output_width(), &gqa.output);
+  tensors.Vector("attn_output.bias", gqa.width, &gqa.output_bias, Presence::kOptional);
 }
 
 Needs Size(const Gqa& gqa, const StepLimits& limits) {
@@ -249,9 +272,9 @@ CacheShape Cache(const Gqa& gqa) { return {gqa.kv_heads, gqa.key_dim, gqa.value_
 void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Context& context) {
   Carver carver(context.workspace.block);
   const Buffers buffers = Layout(gqa, context.workspace.limits(), carver);
-  const std::array projections = {Product{&gqa.query, buffers.query},
-                                  Product{&gqa.key, buffers.key},
-                                  Product{&gqa.value, buffers.value}};
+  const std::array projections = {Product{&gqa.query, buffers.query, gqa.query_bias},
+                                  Product{&gqa.key, buffers.key, gqa.key_bias},
+                                  Product{&gqa.value, buffers.value, gqa.value_bias}};
   Prepare(input, projections, context);
   Multiply(projections, input.row_count, Phase::kQkv, context);
   // All K and V before any attention: rows of one sequence see each other's.
@@ -263,7 +286,7 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
     MoveQueries(gqa, step.batch, buffers.query);
   }
   Attend(gqa, buffers, step, context);
-  const std::array output = {Product{&gqa.output, context.workspace.projected}};
+  const std::array output = {Product{&gqa.output, context.workspace.projected, gqa.output_bias}};
   Prepare({.rows = buffers.attention, .row_count = rows}, output, context);
   Multiply(output, rows, Phase::kOutput, context);
 }

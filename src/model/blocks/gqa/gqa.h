@@ -2,6 +2,8 @@
 /// or one (MQA).
 ///
 ///     O * attention(rope(norm(Q * h)), rope(norm(K * h)), V * h)
+///
+/// Each product may have a bias.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +19,37 @@
 
 namespace skald::model {
 
-/// Whether each query and key head is normed before RoPE (RMSNorm, one weight for all heads).
-enum class HeadNorm : uint8_t { kNone, kRms };
+/// What is normed of queries and keys before RoPE.
+enum class HeadNorm : uint8_t {
+  kNone,
+  kRms,       ///< each head by itself (RMSNorm), one weight for all heads
+  kRmsOfRow,  ///< all heads of a row as one (RMSNorm)
+};
+
+/// Whether the softmax of each query head has a sink: a score without a position (numerics 3.7).
+enum class Sinks : uint8_t { kNone, kOnePerHead };
 
 /// Sizes are in elements.
 struct Gqa {
-  int64_t width = 0;                    ///< of the residual stream
-  int64_t heads = 0;                    ///< query heads
-  int64_t kv_heads = 0;                 ///< divides heads
-  int64_t key_dim = 0;                  ///< elements of a query and key head
-  int64_t value_dim = 0;                ///< elements of a value head
-  int64_t window = 0;                   ///< positions that a row sees, its own included; 0 = all
-  float scale = 0;                      ///< of queries, before they meet the keys (numerics 3.7)
-  std::optional<size_t> rope = 0;       ///< which of the network's; nothing: positions turn no head
-  Presence bias = Presence::kOptional;  ///< of Q, K and V
+  int64_t width = 0;               ///< of the residual stream
+  int64_t heads = 0;               ///< query heads
+  int64_t kv_heads = 0;            ///< divides heads
+  int64_t key_dim = 0;             ///< elements of a query and key head
+  int64_t value_dim = 0;           ///< elements of a value head
+  int64_t window = 0;              ///< positions that a row sees, its own included; 0 = all
+  float scale = 0;                 ///< of queries, before they meet the keys (numerics 3.7)
+  std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
+  float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
+  Sinks sinks = Sinks::kNone;
+  Fusion fusion = Fusion::kSeparate;    ///< of Q, K and V
+  Presence bias = Presence::kOptional;  ///< of Q, K and V; that of the output is optional
   HeadNorm head_norm = HeadNorm::kNone;
   float norm_epsilon = 0;
 
   kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
-  std::vector<float> query_bias = {}, key_bias = {}, value_bias = {};
+  std::vector<float> query_bias = {}, key_bias = {}, value_bias = {}, output_bias = {};
   std::vector<float> query_norm = {}, key_norm = {};
+  std::vector<float> sink = {};  ///< [heads]
 
   int64_t group() const { return heads / kv_heads; }
   int64_t query_width() const { return heads * key_dim; }

@@ -1,0 +1,74 @@
+#include "model/blocks/plain/plain.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/checked_math.h"
+#include "model/checks.h"
+
+namespace skald::model {
+namespace {
+
+Rows Layout(const Plain& plain, const StepLimits& limits, Carver& carver) {
+  return carver.Matrix(limits.rows, plain.hidden);
+}
+
+// The product of up, and its activation while it is in the cache.
+void MultiplyUp(const Product& up, int64_t row_count, const Context& context) {
+  const Execution& execution = context.execution;
+  const ScopedPhase phase(execution.profile, Phase::kGateUp);
+  const kernels::PackedMatrix& matrix = *up.weights;
+  const int64_t per_unit = PanelsPerUnit(matrix, row_count, execution.pool.thread_count());
+  const int64_t units = DivCeil(matrix.panel_count(), per_unit);
+  execution.pool.Run(units, [&](int64_t unit, int worker) {
+    const int64_t first = unit * per_unit;
+    const int64_t count = std::min(per_unit, matrix.panel_count() - first);
+    MultiplyPanels(up, {first, count, worker}, {0, row_count}, context);
+    const int64_t column = first * kernels::kPanelRows;
+    const int64_t columns = std::min(count * kernels::kPanelRows, matrix.rows - column);
+    for (int64_t row = 0; row < row_count; ++row) {
+      float* out = up.out.row(row) + column;
+      execution.kernels.gelu(out, out, columns);
+    }
+  });
+}
+
+}  // namespace
+
+Status Validate(const Plain& plain) {
+  return InRange("feed forward length", plain.hidden, 1, kMaxWidth);
+}
+
+void Declare(Plain& plain, TensorList& tensors) {
+  tensors.Matrix("ffn_up.weight", plain.hidden, plain.width, &plain.up);
+  tensors.Vector("ffn_up.bias", plain.hidden, &plain.up_bias, Presence::kOptional);
+  tensors.Matrix("ffn_down.weight", plain.width, plain.hidden, &plain.down);
+  tensors.Vector("ffn_down.bias", plain.width, &plain.down_bias, Presence::kOptional);
+}
+
+Needs Size(const Plain& plain, const StepLimits& limits) {
+  Carver carver(nullptr);
+  Layout(plain, limits, carver);
+  Needs needs = {.buffer_bytes = carver.used()};
+  needs.AddInput(limits.rows, plain.width);
+  needs.AddInput(limits.rows, plain.hidden);
+  return needs;
+}
+
+void Run(const Plain& plain, const Input& input, const Context& context) {
+  Carver carver(context.workspace.block);
+  const Rows hidden = Layout(plain, context.workspace.limits(), carver);
+  const std::array up = {Product{&plain.up, hidden, plain.up_bias}};
+  Prepare(input, up, context);
+  MultiplyUp(up[0], input.row_count, context);
+  const std::array down = {Product{&plain.down, context.workspace.projected, plain.down_bias}};
+  Prepare({.rows = hidden, .row_count = input.row_count}, down, context);
+  Multiply(down, input.row_count, Phase::kDown, context);
+}
+
+void AddWork(const Plain& plain, int64_t rows, StepWork& work) {
+  AddWork(std::array{&plain.up}, rows, Phase::kGateUp, work);
+  AddWork(std::array{&plain.down}, rows, Phase::kDown, work);
+}
+
+}  // namespace skald::model

@@ -1,0 +1,40 @@
+/// Plain: a feed-forward without a gate (Vaswani et al. 2017), with GELU and optional biases.
+///
+///     down * gelu(up * h)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/pack/panel.h"
+#include "model/blocks/linear.h"
+#include "model/tensors.h"
+#include "skald/status.h"
+
+namespace skald::model {
+
+/// Sizes are in elements.
+struct Plain {
+  int64_t width = 0;   ///< of the residual stream
+  int64_t hidden = 0;  ///< of up
+
+  kernels::PackedMatrix up = {}, down = {};
+  std::vector<float> up_bias = {}, down_bias = {};
+};
+
+/// Checks the numbers. Errors: kBadModel.
+Status Validate(const Plain& plain);
+
+/// Its tensors.
+void Declare(Plain& plain, TensorList& tensors);
+
+/// What it needs of the workspace.
+Needs Size(const Plain& plain, const StepLimits& limits);
+
+/// Computes the block for the rows of `input` into workspace.projected.
+void Run(const Plain& plain, const Input& input, const Context& context);
+
+/// Counts what Run does for `rows` rows.
+void AddWork(const Plain& plain, int64_t rows, StepWork& work);
+
+}  // namespace skald::model
