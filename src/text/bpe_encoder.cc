@@ -152,14 +152,14 @@ BpeEncoder::BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces
 }
 
 Result<BpeEncoder> BpeEncoder::Create(const Vocab& vocab, TokenId unk, const TokenizerSpec& spec,
-                                      WholePieces whole_pieces) {
+                                      const PreTokenizerRule& rule) {
   const size_t count = spec.merges.size();
   if (count > kMaxMerges) {
     return Status(ErrorCode::kBadModel, "the vocabulary has too many merges: at most " +
                                             std::to_string(kMaxMerges) + ", found " +
                                             std::to_string(count));
   }
-  BpeEncoder encoder(vocab, unk, whole_pieces);
+  BpeEncoder encoder(vocab, unk, rule.whole_pieces);
   encoder.merges_ = MergeTable(count + 1, vocab.hash_key());
   MergeReader reader(spec, vocab.hash_key());
   std::array<MergeReader::Resolved, MergeReader::kBatch> batch;

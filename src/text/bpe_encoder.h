@@ -1,4 +1,4 @@
-/// BpeEncoder: byte-level BPE, the tokenizer of model "gpt2" in GGUF files.
+/// BpeEncoder: the merges of byte-level BPE.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include "skald/ids.h"
 #include "skald/status.h"
 #include "text/merge.h"
+#include "text/pre_tokenizer_rules.h"
 #include "text/vocab.h"
 
 namespace skald::text {
@@ -37,9 +38,6 @@ class MergeTable {
   uint64_t key_ = 0;
 };
 
-/// Whether a piece that is a token as a whole is that token, whatever the merges say.
-enum class WholePieces : uint8_t { kMerge, kTakeWhole };
-
 /// Merges the bytes of a piece by the merge list of the vocabulary: earliest listed first, then
 /// leftmost. Pieces come from a PreTokenizer. Immutable; thread-safe.
 class BpeEncoder {
@@ -51,7 +49,7 @@ class BpeEncoder {
   /// kMaxMerges; no space between the halves; an empty half; a half or result that is not in the
   /// vocabulary (Hugging Face's library refuses that too).
   static Result<BpeEncoder> Create(const Vocab& vocab, TokenId unk, const TokenizerSpec& spec,
-                                   WholePieces whole_pieces);
+                                   const PreTokenizerRule& rule);
 
   /// Appends the tokens of `piece`. A byte that has no token becomes the unknown token, or nothing
   /// where there is none. Time O(n log n). Errors: kCancelled if the scratch's pace ended it.

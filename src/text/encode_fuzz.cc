@@ -41,7 +41,8 @@ struct Family {
         sentence_piece(owned),
         byte_level(owned) {
     if (owned.fields.model == "gpt2") {
-      pre_tokenizer.emplace(*skald::text::PreTokenizer::Create(owned.fields.pre));
+      rule = *skald::text::FindPreTokenizerRule(owned.fields.pre);
+      pre_tokenizer.emplace(*skald::text::PreTokenizer::Create(*rule));
     }
   }
 
@@ -49,6 +50,7 @@ struct Family {
   Tokenizer tokenizer;
   skald::text::NaiveSentencePiece sentence_piece;
   skald::text::NaiveByteLevel byte_level;
+  const skald::text::PreTokenizerRule* rule = nullptr;
   std::optional<skald::text::PreTokenizer> pre_tokenizer;
 };
 
@@ -84,8 +86,8 @@ std::vector<TokenId> Naive(const Family& family, std::string_view text) {
     CHECK(pieces.ok());
     for (const std::string_view piece : *pieces) {
       const TokenId whole = family.tokenizer.FindToken(piece);
-      if (family.pre_tokenizer->takes_whole_pieces() && whole != skald::kNoToken &&
-          family.tokenizer.Type(whole) == skald::TokenType::kNormal) {
+      if (family.rule->whole_pieces == skald::text::WholePieces::kTakeWhole &&
+          whole != skald::kNoToken && family.tokenizer.Type(whole) == skald::TokenType::kNormal) {
         ids.push_back(whole);
         continue;
       }

@@ -10,7 +10,6 @@
 
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "text/pre_tokenizer_rules.h"
 
 namespace skald::text {
 
@@ -39,15 +38,6 @@ std::string Pcre2Message(int code) {
   PCRE2_UCHAR buffer[128] = {};
   pcre2_get_error_message(code, buffer, sizeof(buffer));
   return reinterpret_cast<const char*>(buffer);
-}
-
-Status UnknownName(std::string_view name) {
-  std::string known;
-  for (const PreTokenizerRule& rule : PreTokenizerRules()) {
-    known += (known.empty() ? "" : ", ") + std::string(rule.name);
-  }
-  return Status(ErrorCode::kUnsupported, "pre-tokenizer '" + std::string(name.substr(0, 64)) +
-                                             "' is not known; known are " + known);
 }
 
 size_t CountCharacters(std::string_view text) {
@@ -170,16 +160,12 @@ PreTokenizer::~PreTokenizer() = default;
 PreTokenizer::PreTokenizer(PreTokenizer&& other) noexcept = default;
 PreTokenizer& PreTokenizer::operator=(PreTokenizer&& other) noexcept = default;
 
-Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
-  const PreTokenizerRule* rule = FindPreTokenizerRule(name);
-  if (rule == nullptr) return UnknownName(name);
+Result<PreTokenizer> PreTokenizer::Create(const PreTokenizerRule& rule) {
   PreTokenizer result;
-  for (const SplitStage& source : rule->stages) {
+  for (const SplitStage& source : rule.stages) {
     ASSIGN_OR_RETURN(Stage stage, Stage::Compile(source));
     result.stages_.push_back(std::move(stage));
   }
-  result.takes_whole_pieces_ = rule->takes_whole_pieces;
-  result.adds_bos_ = rule->adds_bos;
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "skald/status.h"
 #include "text/pace.h"
+#include "text/pre_tokenizer_rules.h"
 
 namespace skald::text {
 
@@ -20,9 +21,9 @@ namespace skald::text {
 /// per call).
 class PreTokenizer {
  public:
-  /// The pre-tokenizer called `name`; the empty name is "default", as in llama.cpp. Errors:
-  /// kUnsupported for an unknown name, with the list of known ones.
-  static Result<PreTokenizer> Create(std::string_view name);
+  /// Compiles the patterns of `rule`. Errors: kUnsupported for a pattern that PCRE2 refuses, or would
+  /// read differently, which a rule of the list makes a bug.
+  static Result<PreTokenizer> Create(const PreTokenizerRule& rule);
 
   ~PreTokenizer();
   PreTokenizer(PreTokenizer&& other) noexcept;
@@ -35,12 +36,6 @@ class PreTokenizer {
   /// `pace` ended it.
   Result<std::vector<std::string_view>> Split(std::string_view text, Pace& pace) const;
 
-  /// True if models with this pre-tokenizer take a piece that is a token as a whole
-  /// ("ignore_merges" in tokenizer.json).
-  bool takes_whole_pieces() const { return takes_whole_pieces_; }
-  /// True if models with this pre-tokenizer begin with BOS where the file does not say.
-  bool adds_bos() const { return adds_bos_; }
-
  private:
   class Stage;
   struct Matching;
@@ -49,8 +44,6 @@ class PreTokenizer {
                          std::vector<std::string_view>* pieces) const;
 
   std::vector<Stage> stages_;
-  bool takes_whole_pieces_ = false;
-  bool adds_bos_ = false;
 };
 
 /// Rewrites a published pattern for PCRE2: \s and \S, which PCRE2 lets match U+180E, become the 25

@@ -1,6 +1,7 @@
 #include "text/pre_tokenizer_rules.h"
 
 #include <algorithm>
+#include <string>
 
 namespace skald::text {
 
@@ -173,15 +174,21 @@ constexpr PreTokenizerRule kRules[] = {
     {.name = "exaone4", .stages = kGpt2},
     {.name = "f2llmv2", .stages = kQwen2},
     {.name = "falcon", .stages = kFalcon},
-    {.name = "falcon-h1", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
-    {.name = "falcon3", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "falcon-h1",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
+    {.name = "falcon3",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
     {.name = "gigachat", .stages = kGpt2},
     {.name = "glm4", .stages = kLlama3},
     {.name = "gpt-2", .stages = kGpt2},
     {.name = "gpt-4o", .stages = kGpt4o},
     {.name = "gpt3-finnish", .stages = kBloom},
     {.name = "granite-docling", .stages = kGpt2},
-    {.name = "granite-embed-multi-97m", .stages = kGpt4o, .takes_whole_pieces = true},
+    {.name = "granite-embed-multi-97m", .stages = kGpt4o, .whole_pieces = WholePieces::kTakeWhole},
     {.name = "grok-2", .stages = kQwen2},
     {.name = "hunyuan", .stages = kQwen2},
     {.name = "hunyuan-dense", .stages = kDeepseekV3},
@@ -193,30 +200,48 @@ constexpr PreTokenizerRule kRules[] = {
     {.name = "jina-v2-code", .stages = kGpt2},
     {.name = "jina-v2-de", .stages = kGpt2},
     {.name = "jina-v2-es", .stages = kGpt2},
-    {.name = "jina-v5-nano", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "jina-v5-nano",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
     {.name = "joyai-llm", .stages = kDeepseekV3},
     {.name = "kanana2", .stages = kGpt4o},
     {.name = "kimi-k2", .stages = kKimi},
     {.name = "kormo", .stages = kQwen2},
     {.name = "laguna", .stages = kLaguna},
-    {.name = "lfm2", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "lfm2", .stages = kLlama3, .whole_pieces = WholePieces::kTakeWhole, .adds_bos = true},
     {.name = "llada-moe", .stages = kBailing},
-    {.name = "llama-bpe", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
-    {.name = "llama-v3", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
-    {.name = "llama3", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "llama-bpe",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
+    {.name = "llama-v3",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
+    {.name = "llama3",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
     {.name = "llama4", .stages = kGpt4o},
     {.name = "megrez", .stages = kQwen2},
     {.name = "mellum", .stages = kGpt2},
     {.name = "mellum2", .stages = kSmollm},
-    {.name = "midm-2.0", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "midm-2.0",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
     {.name = "minerva-7b", .stages = kSmollm},
-    {.name = "minicpm5", .stages = kMiniCpm, .takes_whole_pieces = true},
+    {.name = "minicpm5", .stages = kMiniCpm, .whole_pieces = WholePieces::kTakeWhole},
     {.name = "minimax-m2", .stages = kGpt4o},
     {.name = "modern-bert", .stages = kGpt2},
     {.name = "mpt", .stages = kGpt2},
     {.name = "olmo", .stages = kGpt2},
     {.name = "phi-2", .stages = kGpt2},
-    {.name = "pixtral", .stages = kLlama3, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "pixtral",
+     .stages = kLlama3,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
     {.name = "poro-chat", .stages = kBloom},
     {.name = "qwen2", .stages = kQwen2},
     {.name = "qwen35", .stages = kQwen35},
@@ -230,20 +255,33 @@ constexpr PreTokenizerRule kRules[] = {
     {.name = "starcoder", .stages = kSmollm},
     {.name = "superbpe", .stages = kSuperBpe},
     {.name = "talkie", .stages = kGpt4o},
-    {.name = "tekken", .stages = kTekken, .takes_whole_pieces = true, .adds_bos = true},
+    {.name = "tekken",
+     .stages = kTekken,
+     .whole_pieces = WholePieces::kTakeWhole,
+     .adds_bos = true},
     {.name = "tiny_aya", .stages = kTinyAya},
     {.name = "trillion", .stages = kGpt2},
     {.name = "viking", .stages = kViking},
-    {.name = "youtu", .stages = kYoutu, .takes_whole_pieces = true},
+    {.name = "youtu", .stages = kYoutu, .whole_pieces = WholePieces::kTakeWhole},
 };
+
+Status UnknownName(std::string_view name) {
+  std::string known;
+  for (const PreTokenizerRule& rule : kRules) {
+    known += (known.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  return Status(ErrorCode::kUnsupported, "pre-tokenizer '" + std::string(name.substr(0, 64)) +
+                                             "' is not known; known are " + known);
+}
 
 }  // namespace
 
-const PreTokenizerRule* FindPreTokenizerRule(std::string_view name) {
+Result<const PreTokenizerRule*> FindPreTokenizerRule(std::string_view name) {
   if (name.empty()) return &kRules[0];
   const auto found = std::find_if(std::begin(kRules), std::end(kRules),
                                   [name](const auto& rule) { return rule.name == name; });
-  return found == std::end(kRules) ? nullptr : found;
+  if (found == std::end(kRules)) return UnknownName(name);
+  return found;
 }
 
 std::span<const PreTokenizerRule> PreTokenizerRules() { return kRules; }

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
+
+#include "skald/status.h"
 
 namespace skald::text {
 
@@ -24,16 +25,20 @@ struct SplitStage {
   Cut cut = Cut::kWhole;
 };
 
+/// Whether a piece that is a token as a whole is that token, whatever the merges say.
+enum class WholePieces : uint8_t { kMerge, kTakeWhole };
+
 /// What a name stands for.
 struct PreTokenizerRule {
   std::string_view name = {};  ///< in lower case, as in the key tokenizer.ggml.pre
   std::span<const SplitStage> stages = {};
-  bool takes_whole_pieces = false;  ///< "ignore_merges" in tokenizer.json
-  bool adds_bos = false;            ///< where the file does not say
+  WholePieces whole_pieces = WholePieces::kMerge;  ///< "ignore_merges" in tokenizer.json
+  bool adds_bos = false;                           ///< where the file does not say
 };
 
-/// The rule called `name`; the empty name is "default". nullptr if there is none.
-const PreTokenizerRule* FindPreTokenizerRule(std::string_view name);
+/// The rule called `name`; the empty name is "default", as in llama.cpp. Errors: kUnsupported for a
+/// name that is not known, with those that are.
+Result<const PreTokenizerRule*> FindPreTokenizerRule(std::string_view name);
 
 /// All rules, "default" first, the others in alphabetical order.
 std::span<const PreTokenizerRule> PreTokenizerRules();

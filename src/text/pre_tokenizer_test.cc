@@ -11,7 +11,9 @@ namespace {
 using Pieces = std::vector<std::string>;
 
 Pieces Split(std::string_view name, std::string_view text) {
-  const Result<PreTokenizer> pre_tokenizer = PreTokenizer::Create(name);
+  const auto rule = FindPreTokenizerRule(name);
+  EXPECT_TRUE(rule.ok()) << rule.status().message();
+  const Result<PreTokenizer> pre_tokenizer = PreTokenizer::Create(**rule);
   EXPECT_TRUE(pre_tokenizer.ok()) << pre_tokenizer.status().message();
   Pace pace;
   const auto pieces = pre_tokenizer->Split(text, pace);
@@ -62,7 +64,7 @@ TEST(PreTokenizerTest, IllFormedBytesArePiecesOfTheirOwn) {
 }
 
 TEST(PreTokenizerTest, PiecesAreTheWholeTextForEveryKnownName) {
-  const Result<PreTokenizer> unknown = PreTokenizer::Create("no-such");
+  const auto unknown = FindPreTokenizerRule("no-such");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.status().code(), ErrorCode::kUnsupported);
   const std::string& message = unknown.status().message();

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "base/utf8.h"
+#include "text/space_mark.h"
 
 namespace skald::text {
 
@@ -27,8 +28,8 @@ bool HasInnerSpace(std::string_view token) {
 
 }  // namespace
 
-SpmEncoder::SpmEncoder(const Vocab& vocab, TokenId unk)
-    : vocab_(&vocab), unk_(unk), words_are_separate_(true) {
+SpmEncoder::SpmEncoder(const Vocab& vocab, TokenId unk, SpacePrefix prefix)
+    : vocab_(&vocab), unk_(unk), prefix_(prefix), words_are_separate_(true) {
   for (TokenId id = 0; id < vocab.size() && words_are_separate_; ++id) {
     if (vocab.Matchable(id) && HasInnerSpace(vocab.Bytes(id))) words_are_separate_ = false;
   }
@@ -36,6 +37,9 @@ SpmEncoder::SpmEncoder(const Vocab& vocab, TokenId unk)
 
 Status SpmEncoder::Encode(std::string_view text, MergeScratch* scratch,
                           std::vector<TokenId>* out) const {
+  std::string spaced = prefix_ == SpacePrefix::kAdd ? " " : "";
+  AppendWithSpaces(text, &spaced);
+  text = spaced;
   if (!words_are_separate_) return EncodeSegment(text, scratch, out);
   // No merge can join a word and the space after it, so words are independent. Taking them one by
   // one gives the same tokens from a small heap that stays in the cache.

@@ -8,11 +8,9 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "text/bpe_encoder.h"
 #include "text/merge.h"
-#include "text/pre_tokenizer.h"
 #include "text/special_matcher.h"
-#include "text/spm_encoder.h"
+#include "text/tokenizer_kind.h"
 #include "text/tokenizer_spec.h"
 #include "text/vocab.h"
 
@@ -23,8 +21,8 @@ namespace {
 using text::SpecialMatch;
 using text::SpecialMatcher;
 using text::SpecialSet;
+using text::TokenizerKind;
 using text::TokenizerSpec;
-using text::TokenSpelling;
 using text::Vocab;
 
 // Tokens that end a turn, by name, for files that do not say which does. In order of preference.
@@ -51,11 +49,6 @@ constexpr std::string_view kEndOfGenerationNames[] = {
     "<REPO>",     "<reponame>", "<|file_sep|>",
 };
 
-// What SentencePiece models use where the file does not say: the order its trainer writes them in.
-constexpr int64_t kSentencePieceUnk = 0;
-constexpr int64_t kSentencePieceBos = 1;
-constexpr int64_t kSentencePieceEos = 2;
-
 Status CheckId(std::string_view name, std::optional<int64_t> id, TokenId size, TokenId* out) {
   if (!id) return Ok();
   if (*id < 0 || *id >= size) {
@@ -74,41 +67,26 @@ Status CheckLength(std::string_view text) {
                                                  " bytes, found " + std::to_string(text.size()));
 }
 
-// Spaces for U+2581, which SentencePiece text uses in their place: both mean the same to it.
-void AppendSentencePieceText(std::string_view text, std::string* out) {
-  constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
-  for (size_t mark = text.find(kSpaceMark); mark != std::string_view::npos;
-       mark = text.find(kSpaceMark)) {
-    out->append(text.substr(0, mark));
-    out->push_back(' ');
-    text.remove_prefix(mark + kSpaceMark.size());
-  }
-  out->append(text);
-}
-
 }  // namespace
 
 /// Everything a tokenizer knows. Does not move: the encoders point to the vocabulary.
 struct Tokenizer::Impl {
-  Impl(Vocab vocabulary, TokenSpelling how) : vocab(std::move(vocabulary)), spelling(how) {}
+  Impl(Vocab vocabulary, const TokenizerKind& its_kind)
+      : vocab(std::move(vocabulary)), kind(its_kind) {}
 
   Status ResolveIds(const TokenizerSpec& spec);
-  Status ResolveBoundaries(const TokenizerSpec& spec, bool default_add_bos);
+  Status ResolveBoundaries(const TokenizerSpec& spec);
   void FindEndOfGeneration();
   void AddEndOfGeneration(TokenId id);
 
-  Status EncodeFragment(std::string_view fragment, text::MergeScratch* scratch,
-                        std::vector<TokenId>* out) const;
   // The tokens of a text in which `matches` were found.
   Result<std::vector<TokenId>> EncodeBetween(std::string_view text,
                                              const std::vector<SpecialMatch>& matches,
                                              BoundaryTokens boundary, StopCheck stop) const;
 
   Vocab vocab;
-  TokenSpelling spelling;
-  std::optional<text::SpmEncoder> spm;       // for kSentencePiece
-  std::optional<text::BpeEncoder> bpe;       // for kByteLevel, with
-  std::optional<text::PreTokenizer> pieces;  // its pre-tokenizer
+  TokenizerKind kind;
+  std::unique_ptr<const text::TextEncoder> encoder;
   std::optional<SpecialMatcher> special;
 
   TokenId bos = kNoToken, eos = kNoToken, eot = kNoToken, eom = kNoToken;
@@ -118,22 +96,24 @@ struct Tokenizer::Impl {
 };
 
 Status Tokenizer::Impl::ResolveIds(const TokenizerSpec& spec) {
-  if (spelling == TokenSpelling::kSentencePiece) {
-    if (kSentencePieceUnk < vocab.size()) unk = kSentencePieceUnk;
-    if (kSentencePieceBos < vocab.size()) bos = kSentencePieceBos;
-    if (kSentencePieceEos < vocab.size()) eos = kSentencePieceEos;
-  }
-  RETURN_IF_ERROR(CheckId("bos_token_id", spec.ids.bos, vocab.size(), &bos));
-  RETURN_IF_ERROR(CheckId("eos_token_id", spec.ids.eos, vocab.size(), &eos));
-  RETURN_IF_ERROR(CheckId("eot_token_id", spec.ids.eot, vocab.size(), &eot));
-  RETURN_IF_ERROR(CheckId("eom_token_id", spec.ids.eom, vocab.size(), &eom));
-  RETURN_IF_ERROR(CheckId("unknown_token_id", spec.ids.unk, vocab.size(), &unk));
-  return CheckId("padding_token_id", spec.ids.pad, vocab.size(), &pad);
+  const auto resolve = [&](std::string_view name, std::optional<int64_t> text::SpecialIds::*which,
+                           TokenId* out) {
+    const std::optional<int64_t> usual = kind.default_ids.*which;
+    if (usual && *usual < vocab.size()) *out = static_cast<TokenId>(*usual);
+    return CheckId(name, spec.ids.*which, vocab.size(), out);
+  };
+  RETURN_IF_ERROR(resolve("bos_token_id", &text::SpecialIds::bos, &bos));
+  RETURN_IF_ERROR(resolve("eos_token_id", &text::SpecialIds::eos, &eos));
+  RETURN_IF_ERROR(resolve("eot_token_id", &text::SpecialIds::eot, &eot));
+  RETURN_IF_ERROR(resolve("eom_token_id", &text::SpecialIds::eom, &eom));
+  RETURN_IF_ERROR(resolve("unknown_token_id", &text::SpecialIds::unk, &unk));
+  return resolve("padding_token_id", &text::SpecialIds::pad, &pad);
 }
 
-Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec, bool default_add_bos) {
-  add_bos = spec.add_bos.value_or(default_add_bos && bos != kNoToken);
-  add_eos = spec.add_eos.value_or(false);
+Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec) {
+  add_bos = spec.add_bos.value_or(kind.default_add_bos && bos != kNoToken);
+  add_eos = spec.add_eos.value_or(kind.default_add_eos && eos != kNoToken);
+  add_space_prefix = spec.add_space_prefix.value_or(true) && kind.default_space_prefix;
   if (add_bos && bos == kNoToken) {
     return Status(ErrorCode::kBadModel, "add_bos_token is true, but there is no bos_token_id");
   }
@@ -156,7 +136,7 @@ void Tokenizer::Impl::FindEndOfGeneration() {
   const auto find_marker = [this](std::string_view name) {
     const TokenId id = vocab.Find(name);
     if (id == kNoToken || vocab.Type(id) == TokenType::kByte) return kNoToken;
-    if (bpe && vocab.Type(id) == TokenType::kNormal && bpe->IsMergeProduct(id)) return kNoToken;
+    if (vocab.Type(id) == TokenType::kNormal && encoder->Forms(id)) return kNoToken;
     if (vocab.Type(id) != TokenType::kControl) vocab.MarkControl(id);
     return id;
   };
@@ -187,45 +167,29 @@ Result<std::vector<TokenId>> Tokenizer::Impl::EncodeBetween(
   std::vector<TokenId> ids;
   text::MergeScratch scratch(stop);
   if (boundaries && add_bos) ids.push_back(bos);
+  const auto encode = [&](size_t begin, size_t end) {
+    if (begin == end) return Ok();
+    return encoder->Encode(text.substr(begin, end - begin), &scratch, &ids);
+  };
   size_t at = 0;
   for (const SpecialMatch& match : matches) {
-    RETURN_IF_ERROR(EncodeFragment(text.substr(at, match.begin - at), &scratch, &ids));
+    RETURN_IF_ERROR(encode(at, match.begin));
     ids.push_back(match.id);
     at = match.begin + match.length;
   }
-  RETURN_IF_ERROR(EncodeFragment(text.substr(at), &scratch, &ids));
+  RETURN_IF_ERROR(encode(at, text.size()));
   if (boundaries && add_eos) ids.push_back(eos);
   return ids;
 }
 
 Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
-  if (spec.model != "llama" && spec.model != "gpt2") {
-    return Status(ErrorCode::kUnsupported,
-                  "tokenizer model '" + spec.model.substr(0, 64) +
-                      "' is not supported; supported are llama (SentencePiece BPE) and gpt2 "
-                      "(byte-level BPE)");
-  }
-  const auto spelling =
-      spec.model == "llama" ? TokenSpelling::kSentencePiece : TokenSpelling::kByteLevel;
-  ASSIGN_OR_RETURN(Vocab vocab, Vocab::Create(spec, spelling));
-  auto impl = std::make_unique<Impl>(std::move(vocab), spelling);
+  ASSIGN_OR_RETURN(const TokenizerKind kind, text::KindOf(spec));
+  ASSIGN_OR_RETURN(Vocab vocab, Vocab::Create(spec, kind.spelling));
+  auto impl = std::make_unique<Impl>(std::move(vocab), kind);
   RETURN_IF_ERROR(impl->ResolveIds(spec));
-  if (spelling == TokenSpelling::kSentencePiece) {
-    RETURN_IF_ERROR(impl->ResolveBoundaries(spec, true));
-    impl->add_space_prefix = spec.add_space_prefix.value_or(true);
-    impl->FindEndOfGeneration();
-    impl->spm.emplace(impl->vocab, impl->unk);
-  } else {
-    ASSIGN_OR_RETURN(text::PreTokenizer pieces, text::PreTokenizer::Create(spec.pre));
-    RETURN_IF_ERROR(impl->ResolveBoundaries(spec, pieces.adds_bos()));
-    const auto whole_pieces =
-        pieces.takes_whole_pieces() ? text::WholePieces::kTakeWhole : text::WholePieces::kMerge;
-    ASSIGN_OR_RETURN(text::BpeEncoder bpe,
-                     text::BpeEncoder::Create(impl->vocab, impl->unk, spec, whole_pieces));
-    impl->bpe.emplace(std::move(bpe));
-    impl->pieces.emplace(std::move(pieces));
-    impl->FindEndOfGeneration();
-  }
+  RETURN_IF_ERROR(impl->ResolveBoundaries(spec));
+  ASSIGN_OR_RETURN(impl->encoder, kind.make_encoder({spec, kind, impl->vocab, impl->unk}));
+  impl->FindEndOfGeneration();
   impl->special.emplace(impl->vocab);
   return Tokenizer(std::move(impl));
 }
@@ -234,26 +198,6 @@ Tokenizer::Tokenizer(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) 
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&& other) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&& other) noexcept = default;
-
-Status Tokenizer::Impl::EncodeFragment(std::string_view fragment, text::MergeScratch* scratch,
-                                       std::vector<TokenId>* out) const {
-  if (fragment.empty()) return Ok();
-  if (spelling == TokenSpelling::kSentencePiece) {
-    // Every fragment follows a special token or stands at the beginning: each gets the prefix.
-    std::string spaced = add_space_prefix ? " " : "";
-    AppendSentencePieceText(fragment, &spaced);
-    return spm->Encode(spaced, scratch, out);
-  }
-  ASSIGN_OR_RETURN(const std::vector<std::string_view> split,
-                   pieces->Split(fragment, scratch->pace));
-  for (const std::string_view piece : split) {
-    // A vocabulary that cannot spell what is no UTF-8 can still say that there was something.
-    const bool well_formed = ReadUtf8(piece).kind == Utf8Sequence::Kind::kWellFormed;
-    const bool spelled = well_formed || bpe->Spells(piece);
-    RETURN_IF_ERROR(bpe->Encode(spelled ? piece : kReplacementCharacter, scratch, out));
-  }
-  return Ok();
-}
 
 Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text,
                                                const EncodeOptions& options) const {
@@ -375,9 +319,7 @@ std::span<const TokenId> Tokenizer::end_of_generation_ids() const {
   return impl_->end_of_generation;
 }
 
-std::string_view Tokenizer::model_name() const {
-  return impl_->spelling == TokenSpelling::kSentencePiece ? "llama" : "gpt2";
-}
+std::string_view Tokenizer::model_name() const { return impl_->kind.model; }
 
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options)
     : tokenizer_(&tokenizer), options_(options), at_start_(options.from == DecodeFrom::kStart) {}

@@ -108,7 +108,7 @@ TEST(TokenizerSpeedTest, EveryRuleIsNearLinear) {
   for (const text::PreTokenizerRule& rule : text::PreTokenizerRules()) {
     if (!seen.insert(rule.stages.data()).second) continue;
     SCOPED_TRACE(rule.name);
-    const auto pieces = text::PreTokenizer::Create(rule.name);
+    const auto pieces = text::PreTokenizer::Create(rule);
     const auto tokenizer = Tokenizer::Create(text::SmallByteLevel(rule.name).spec());
     ASSERT_TRUE(pieces.ok() && tokenizer.ok());
     for (const auto& [name, text] : texts) {

@@ -253,7 +253,7 @@ TEST(ByteLevelBpeTest, EqualsTheDefinitionOnRandomText) {
     const OwnedSpec owned = SmallByteLevel(pre);
     const Tokenizer tokenizer = Create(owned);
     const NaiveByteLevel naive(owned);
-    const auto pre_tokenizer = text::PreTokenizer::Create(pre);
+    const auto pre_tokenizer = text::PreTokenizer::Create(**FindPreTokenizerRule(pre));
     ASSERT_TRUE(pre_tokenizer.ok());
     RandomText random;
     for (int round = 0; round < 2000; ++round) {

@@ -8,12 +8,11 @@
 #include "base/status_macros.h"
 #include "text/byte_level.h"
 #include "text/bytes_hash.h"
+#include "text/space_mark.h"
 
 namespace skald::text {
 
 namespace {
-
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581 LOWER ONE EIGHTH BLOCK
 
 Status BadToken(size_t id, const std::string& what) {
   return Status(ErrorCode::kBadModel, "token " + std::to_string(id) + ": " + what);
@@ -25,24 +24,13 @@ uint64_t KeyOf(const TokenizerSpec& spec) {
   return key;
 }
 
-void AppendWithSpaces(std::string_view text, std::string* out) {
-  size_t at = 0;
-  for (size_t mark = text.find(kSpaceMark); mark != std::string_view::npos;
-       mark = text.find(kSpaceMark, at)) {
-    out->append(text.substr(at, mark - at));
-    out->push_back(' ');
-    at = mark + kSpaceMark.size();
-  }
-  out->append(text.substr(at));
-}
-
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
 }
 
-Status CheckCounts(const TokenizerSpec& spec, TokenSpelling spelling) {
+Status CheckCounts(const TokenizerSpec& spec) {
   const size_t count = spec.tokens.size();
   const auto bad = [](const std::string& message) { return Status(ErrorCode::kBadModel, message); };
   if (count == 0) return bad("the vocabulary has no tokens");
@@ -53,9 +41,6 @@ Status CheckCounts(const TokenizerSpec& spec, TokenSpelling spelling) {
   if (!spec.types.empty() && spec.types.size() != count) {
     return bad("token types: expected one for each of " + std::to_string(count) +
                " tokens, found " + std::to_string(spec.types.size()));
-  }
-  if (spec.scores.empty() && spelling == TokenSpelling::kSentencePiece) {
-    return bad("token scores are missing: a SentencePiece vocabulary needs one for each token");
   }
   if (!spec.scores.empty() && spec.scores.size() != count) {
     return bad("token scores: expected one for each of " + std::to_string(count) +
@@ -74,7 +59,7 @@ int ParseByteToken(std::string_view text) {
 }
 
 Result<Vocab> Vocab::Create(const TokenizerSpec& spec, TokenSpelling spelling) {
-  RETURN_IF_ERROR(CheckCounts(spec, spelling));
+  RETURN_IF_ERROR(CheckCounts(spec));
   Vocab vocab(KeyOf(spec));
   vocab.tokens_.reserve(spec.tokens.size());
   bool any_text = false;

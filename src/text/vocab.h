@@ -43,7 +43,7 @@ class Vocab {
   /// - no tokens, more than kMaxTokens, or only empty ones (single empty tokens are legal: they
   ///   fill gaps in the numbering and never match);
   /// - types or scores present but not one per token; a type that is not 1 to 6; a score that is
-  ///   not a number; no scores for a SentencePiece vocabulary;
+  ///   not a number;
   /// - a token longer than kMaxTokenBytes (kMaxMergedTokenBytes in a SentencePiece vocabulary,
   ///   kMaxSpecialTokenBytes if control or user-defined), or
   ///   more than kMaxSpecialBytes of control, unknown and user-defined tokens together;

@@ -65,8 +65,9 @@ TEST(VocabTest, TypesAndScoresMustBeOnePerToken) {
                    "token types: expected one for each of 283 tokens, found 282");
   ExpectSpmRefused([](OwnedSpec* o) { o->fields.scores.push_back(0); },
                    "token scores: expected one for each of 283 tokens, found 284");
-  ExpectSpmRefused([](OwnedSpec* o) { o->fields.scores.clear(); },
-                   "token scores are missing: a SentencePiece vocabulary needs one for each token");
+  ExpectSpmRefused(
+      [](OwnedSpec* o) { o->fields.scores.clear(); },
+      "token scores are missing: a SentencePiece BPE vocabulary needs one for each token");
   EXPECT_TRUE(
       CreateChanged(SmallByteLevel("gpt-2"), [](OwnedSpec* o) { o->fields.types.clear(); }).ok());
 }

@@ -1,0 +1,24 @@
+#include "text/piece_encoder.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "base/utf8.h"
+
+namespace skald::text {
+
+PieceEncoder::PieceEncoder(PreTokenizer pieces, BpeEncoder bpe)
+    : pieces_(std::move(pieces)), bpe_(std::move(bpe)) {}
+
+Status PieceEncoder::Encode(std::string_view text, MergeScratch* scratch,
+                            std::vector<TokenId>* out) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string_view> split, pieces_.Split(text, scratch->pace));
+  for (const std::string_view piece : split) {
+    const bool well_formed = ReadUtf8(piece).kind == Utf8Sequence::Kind::kWellFormed;
+    const bool spelled = well_formed || bpe_.Spells(piece);
+    RETURN_IF_ERROR(bpe_.Encode(spelled ? piece : kReplacementCharacter, scratch, out));
+  }
+  return Ok();
+}
+
+}  // namespace skald::text

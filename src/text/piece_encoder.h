@@ -1,0 +1,29 @@
+/// PieceEncoder: BPE behind a pre-tokenizer, the tokenizer of model "gpt2" in GGUF files.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "text/bpe_encoder.h"
+#include "text/pre_tokenizer.h"
+#include "text/text_encoder.h"
+
+namespace skald::text {
+
+/// Cuts text into pieces and merges within each. A sequence that is not UTF-8 is a piece of its own
+/// and keeps its bytes; where the vocabulary cannot spell them it is U+FFFD instead
+/// (docs/decisions/0012).
+class PieceEncoder : public TextEncoder {
+ public:
+  PieceEncoder(PreTokenizer pieces, BpeEncoder bpe);
+
+  Status Encode(std::string_view text, MergeScratch* scratch,
+                std::vector<TokenId>* out) const override;
+  bool Forms(TokenId id) const override { return bpe_.IsMergeProduct(id); }
+
+ private:
+  PreTokenizer pieces_;
+  BpeEncoder bpe_;
+};
+
+}  // namespace skald::text

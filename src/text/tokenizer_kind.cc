@@ -1,0 +1,75 @@
+#include "text/tokenizer_kind.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "text/bpe_encoder.h"
+#include "text/piece_encoder.h"
+#include "text/spm_encoder.h"
+
+namespace skald::text {
+
+namespace {
+
+using Encoder = std::unique_ptr<const TextEncoder>;
+
+Status CheckScores(const EncoderSource& source) {
+  if (!source.spec.scores.empty()) return Ok();
+  return Status(ErrorCode::kBadModel, "token scores are missing: a " +
+                                          std::string(source.kind.what) +
+                                          " vocabulary needs one for each token");
+}
+
+Result<Encoder> MakeSentencePiece(const EncoderSource& source) {
+  RETURN_IF_ERROR(CheckScores(source));
+  const auto prefix = source.spec.add_space_prefix.value_or(source.kind.default_space_prefix)
+                          ? SpacePrefix::kAdd
+                          : SpacePrefix::kNone;
+  return Encoder(std::make_unique<const SpmEncoder>(source.vocab, source.unk, prefix));
+}
+
+Result<Encoder> MakeBpe(const EncoderSource& source) {
+  ASSIGN_OR_RETURN(PreTokenizer pieces, PreTokenizer::Create(*source.kind.rule));
+  ASSIGN_OR_RETURN(BpeEncoder bpe,
+                   BpeEncoder::Create(source.vocab, source.unk, source.spec, *source.kind.rule));
+  return Encoder(std::make_unique<const PieceEncoder>(std::move(pieces), std::move(bpe)));
+}
+
+// The ids of "llama" are those that SentencePiece's trainer gives.
+constexpr TokenizerKind kKinds[] = {
+    {.model = "llama",
+     .what = "SentencePiece BPE",
+     .make_encoder = MakeSentencePiece,
+     .spelling = TokenSpelling::kSentencePiece,
+     .default_ids = {.bos = 1, .eos = 2, .unk = 0},
+     .default_add_bos = true,
+     .default_space_prefix = true},
+    {.model = "gpt2", .what = "byte-level BPE", .make_encoder = MakeBpe},
+};
+
+Status UnknownModel(const std::string& model) {
+  std::string known;
+  for (const TokenizerKind& kind : kKinds) {
+    known +=
+        (known.empty() ? "" : ", ") + std::string(kind.model) + " (" + std::string(kind.what) + ")";
+  }
+  return Status(ErrorCode::kUnsupported, "tokenizer model '" + model.substr(0, 64) +
+                                             "' is not supported; supported are " + known);
+}
+
+}  // namespace
+
+Result<TokenizerKind> KindOf(const TokenizerSpec& spec) {
+  const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [&spec](const auto& kind) { return kind.model == spec.model; });
+  if (found == std::end(kKinds)) return UnknownModel(spec.model);
+  TokenizerKind kind = *found;
+  if (kind.make_encoder == MakeBpe) {
+    ASSIGN_OR_RETURN(kind.rule, FindPreTokenizerRule(spec.pre));
+    kind.default_add_bos = kind.rule->adds_bos;
+  }
+  return kind;
+}
+
+}  // namespace skald::text
