@@ -65,8 +65,9 @@ Result<text::TokenizerSpec> TokenizerSpecFromMetadata(const formats::Metadata& m
     spec.types.reserve(types.size());
     for (size_t i = 0; i < types.size(); ++i) spec.types.push_back(types[i]);
   }
-  // Byte-level vocabularies cannot do without merges; SentencePiece ones have none, or ignore them.
-  if (spec.model == "gpt2") RETURN_IF_ERROR(ReadStrings(metadata, "merges", &spec.merges));
+  // BPE by merges cannot do without them; other vocabularies have none, or ignore them.
+  if (spec.model == "gpt2" || spec.model == "gemma4")
+    RETURN_IF_ERROR(ReadStrings(metadata, "merges", &spec.merges));
   RETURN_IF_ERROR(ReadIds(metadata, &spec.ids));
   RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_bos_token", &spec.add_bos));
   RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_eos_token", &spec.add_eos));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "text/bytes_hash.h"
 #include "text/token_index.h"
 
@@ -139,10 +140,11 @@ std::optional<Merge> MergeTable::Find(TokenId left, TokenId right) const {
   }
 }
 
-BpeEncoder::BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces)
+BpeEncoder::BpeEncoder(const Vocab& vocab, TokenId unk, const PreTokenizerRule& rule)
     : vocab_(&vocab),
       unk_(unk),
-      whole_pieces_(whole_pieces),
+      whole_pieces_(rule.whole_pieces),
+      alphabet_(rule.alphabet),
       products_(static_cast<size_t>(vocab.size()), false) {
   for (size_t byte = 0; byte < byte_ids_.size(); ++byte) {
     const char c = static_cast<char>(byte);
@@ -159,7 +161,7 @@ Result<BpeEncoder> BpeEncoder::Create(const Vocab& vocab, TokenId unk, const Tok
                                             std::to_string(kMaxMerges) + ", found " +
                                             std::to_string(count));
   }
-  BpeEncoder encoder(vocab, unk, rule.whole_pieces);
+  BpeEncoder encoder(vocab, unk, rule);
   encoder.merges_ = MergeTable(count + 1, vocab.hash_key());
   MergeReader reader(spec, vocab.hash_key());
   std::array<MergeReader::Resolved, MergeReader::kBatch> batch;
@@ -185,23 +187,46 @@ Status BpeEncoder::Encode(std::string_view piece, MergeScratch* scratch,
                           std::vector<TokenId>* out) const {
   if (piece.empty()) return Ok();
   if (!scratch->pace.Go(piece.size())) return Pace::Stopped();
-  if (whole_pieces_ == WholePieces::kTakeWhole) {
+  if (IsWholeByRule(piece)) {
     const TokenId id = vocab_->FindMatchable(piece);
     if (id != kNoToken) {
       out->push_back(id);
       return Ok();
     }
   }
+  const auto append = [&](const Symbol& symbol) {
+    Append(symbol.id,
+           piece.substr(static_cast<size_t>(symbol.begin), static_cast<size_t>(symbol.length)),
+           out);
+  };
   if (piece.size() <= kShortPieceBytes) {
     MergeShort(piece, scratch);
-    for (const Symbol& symbol : scratch->symbols) Append(symbol.id, out);
+    for (const Symbol& symbol : scratch->symbols) append(symbol);
     return Ok();
   }
   if (!MergeLong(piece, scratch)) return Pace::Stopped();
   for (int32_t i = 0; i >= 0; i = scratch->symbols[static_cast<size_t>(i)].next) {
-    Append(scratch->symbols[static_cast<size_t>(i)].id, out);
+    append(scratch->symbols[static_cast<size_t>(i)]);
   }
   return Ok();
+}
+
+bool BpeEncoder::IsWholeByRule(std::string_view piece) const {
+  if (whole_pieces_ == WholePieces::kTakeWhole) return true;
+  return whole_pieces_ == WholePieces::kTakeNewlines &&
+         piece.find_first_not_of('\n') == std::string_view::npos;
+}
+
+// Bytes of the first symbol of `piece`: of what is no character, each byte is one.
+size_t BpeEncoder::FirstLength(std::string_view piece) const {
+  if (alphabet_ == Alphabet::kBytes) return 1;
+  const Utf8Sequence first = ReadUtf8(piece);
+  return first.kind == Utf8Sequence::Kind::kWellFormed ? static_cast<size_t>(first.length) : 1;
+}
+
+TokenId BpeEncoder::FirstToken(std::string_view character) const {
+  if (alphabet_ == Alphabet::kBytes) return byte_ids_[static_cast<uint8_t>(character[0])];
+  return vocab_->FindMatchable(character);
 }
 
 // Takes the definition literally, but keeps the rank of each pair: looking it up is the cost.
@@ -210,11 +235,12 @@ void BpeEncoder::MergeShort(std::string_view piece, MergeScratch* scratch) const
   struct Part {
     TokenId id = kNoToken;
     int32_t begin = 0;
+    int32_t length = 0;
     uint32_t rank = kNoRank;  // of the pair that begins here
     TokenId merged = kNoToken;
   };
   Part parts[kShortPieceBytes];
-  size_t count = piece.size();
+  size_t count = 0;
   const auto rank_pair = [&](size_t i) {
     parts[i].rank = kNoRank;
     if (i + 1 >= count) return;
@@ -223,9 +249,12 @@ void BpeEncoder::MergeShort(std::string_view piece, MergeScratch* scratch) const
       parts[i].merged = merge->id;
     }
   };
-  for (size_t i = 0; i < count; ++i) {
-    parts[i].id = byte_ids_[static_cast<uint8_t>(piece[i])];
-    parts[i].begin = static_cast<int32_t>(i);
+  for (size_t at = 0; at < piece.size(); ++count) {
+    const size_t length = FirstLength(piece.substr(at));
+    parts[count].id = FirstToken(piece.substr(at, length));
+    parts[count].begin = static_cast<int32_t>(at);
+    parts[count].length = static_cast<int32_t>(length);
+    at += length;
   }
   for (size_t i = 0; i < count; ++i) rank_pair(i);
   while (true) {
@@ -235,6 +264,7 @@ void BpeEncoder::MergeShort(std::string_view piece, MergeScratch* scratch) const
     }
     if (parts[best].rank == kNoRank) break;
     parts[best].id = parts[best].merged;
+    parts[best].length += parts[best + 1].length;
     for (size_t i = best + 1; i + 1 < count; ++i) parts[i] = parts[i + 1];
     --count;
     rank_pair(best);
@@ -242,20 +272,22 @@ void BpeEncoder::MergeShort(std::string_view piece, MergeScratch* scratch) const
   }
   scratch->symbols.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    scratch->symbols[i] = {.begin = parts[i].begin, .id = parts[i].id};
+    scratch->symbols[i] = {.begin = parts[i].begin, .length = parts[i].length, .id = parts[i].id};
   }
 }
 
 bool BpeEncoder::MergeLong(std::string_view piece, MergeScratch* scratch) const {
   std::vector<Symbol>& symbols = scratch->symbols;
   symbols.clear();
-  for (size_t i = 0; i < piece.size(); ++i) {
-    const auto index = static_cast<int32_t>(i);
-    symbols.push_back({.begin = index,
-                       .length = 1,
+  for (size_t at = 0; at < piece.size();) {
+    const size_t length = FirstLength(piece.substr(at));
+    const auto index = static_cast<int32_t>(symbols.size());
+    symbols.push_back({.begin = static_cast<int32_t>(at),
+                       .length = static_cast<int32_t>(length),
                        .prev = index - 1,
                        .next = index + 1,
-                       .id = byte_ids_[static_cast<uint8_t>(piece[i])]});
+                       .id = FirstToken(piece.substr(at, length))});
+    at += length;
   }
   symbols.back().next = -1;
   return MergeSymbols(
@@ -268,9 +300,14 @@ bool BpeEncoder::Spells(std::string_view piece) const {
                      [this](char c) { return byte_ids_[static_cast<uint8_t>(c)] != kNoToken; });
 }
 
-void BpeEncoder::Append(TokenId id, std::vector<TokenId>* out) const {
-  if (id == kNoToken) id = unk_;  // only single bytes can lack a token
-  if (id != kNoToken) out->push_back(id);
+void BpeEncoder::Append(TokenId id, std::string_view bytes, std::vector<TokenId>* out) const {
+  if (id != kNoToken) {
+    out->push_back(id);
+  } else if (Spells(bytes)) {  // a character without a token
+    for (const char c : bytes) out->push_back(byte_ids_[static_cast<uint8_t>(c)]);
+  } else if (unk_ != kNoToken) {
+    out->push_back(unk_);
+  }
 }
 
 }  // namespace skald::text

@@ -1,4 +1,4 @@
-/// BpeEncoder: the merges of byte-level BPE.
+/// BpeEncoder: BPE by a list of merges, over bytes or over characters.
 #pragma once
 
 #include <array>
@@ -38,8 +38,8 @@ class MergeTable {
   uint64_t key_ = 0;
 };
 
-/// Merges the bytes of a piece by the merge list of the vocabulary: earliest listed first, then
-/// leftmost. Pieces come from a PreTokenizer. Immutable; thread-safe.
+/// Merges the bytes or characters of a piece by the merge list of the vocabulary: earliest listed
+/// first, then leftmost. Pieces come from a PreTokenizer. Immutable; thread-safe.
 class BpeEncoder {
  public:
   /// Reads the merges of `spec` ("left right" in the spelling of the file, each half a token, and
@@ -51,26 +51,31 @@ class BpeEncoder {
   static Result<BpeEncoder> Create(const Vocab& vocab, TokenId unk, const TokenizerSpec& spec,
                                    const PreTokenizerRule& rule);
 
-  /// Appends the tokens of `piece`. A byte that has no token becomes the unknown token, or nothing
-  /// where there is none. Time O(n log n). Errors: kCancelled if the scratch's pace ended it.
+  /// Appends the tokens of `piece`. A byte that has no token, or a character without one of which a
+  /// byte has none, becomes the unknown token, or nothing where there is none. Time O(n log n).
+  /// Errors: kCancelled if the scratch's pace ended it.
   Status Encode(std::string_view piece, MergeScratch* scratch, std::vector<TokenId>* out) const;
 
-  /// True if each byte of `piece` has a token.
+  /// True if `piece` can be spelled without the unknown token.
   bool Spells(std::string_view piece) const;
 
   /// True if some merge forms `id`, i.e. if ordinary text can become it.
   bool IsMergeProduct(TokenId id) const { return products_[static_cast<size_t>(id)]; }
 
  private:
-  BpeEncoder(const Vocab& vocab, TokenId unk, WholePieces whole_pieces);
+  BpeEncoder(const Vocab& vocab, TokenId unk, const PreTokenizerRule& rule);
   void AddMerge(TokenId left, TokenId right, Merge merge);
   void MergeShort(std::string_view piece, MergeScratch* scratch) const;
   bool MergeLong(std::string_view piece, MergeScratch* scratch) const;
-  void Append(TokenId id, std::vector<TokenId>* out) const;
+  bool IsWholeByRule(std::string_view piece) const;
+  size_t FirstLength(std::string_view piece) const;
+  TokenId FirstToken(std::string_view character) const;
+  void Append(TokenId id, std::string_view bytes, std::vector<TokenId>* out) const;
 
   const Vocab* vocab_;
   TokenId unk_;
   WholePieces whole_pieces_;
+  Alphabet alphabet_;
   std::array<TokenId, 256> byte_ids_;
   MergeTable merges_;
   std::vector<bool> products_;

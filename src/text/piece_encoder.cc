@@ -1,17 +1,24 @@
 #include "text/piece_encoder.h"
 
+#include <string>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/utf8.h"
+#include "text/space_mark.h"
 
 namespace skald::text {
 
-PieceEncoder::PieceEncoder(PreTokenizer pieces, BpeEncoder bpe)
-    : pieces_(std::move(pieces)), bpe_(std::move(bpe)) {}
+PieceEncoder::PieceEncoder(PreTokenizer pieces, BpeEncoder bpe, Alphabet alphabet)
+    : pieces_(std::move(pieces)), bpe_(std::move(bpe)), alphabet_(alphabet) {}
 
 Status PieceEncoder::Encode(std::string_view text, MergeScratch* scratch,
                             std::vector<TokenId>* out) const {
+  std::string spaced;
+  if (alphabet_ == Alphabet::kCharacters) {
+    AppendWithSpaces(text, &spaced);
+    text = spaced;
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string_view> split, pieces_.Split(text, scratch->pace));
   for (const std::string_view piece : split) {
     const bool well_formed = ReadUtf8(piece).kind == Utf8Sequence::Kind::kWellFormed;

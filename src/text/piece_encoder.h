@@ -1,4 +1,4 @@
-/// PieceEncoder: BPE behind a pre-tokenizer, the tokenizer of model "gpt2" in GGUF files.
+/// PieceEncoder: BPE behind a pre-tokenizer, the models "gpt2" and "gemma4" of GGUF files.
 #pragma once
 
 #include <string_view>
@@ -10,12 +10,12 @@
 
 namespace skald::text {
 
-/// Cuts text into pieces and merges within each. A sequence that is not UTF-8 is a piece of its own
-/// and keeps its bytes; where the vocabulary cannot spell them it is U+FFFD instead
-/// (docs/decisions/0012).
+/// Cuts text into pieces and merges within each. Over an alphabet of characters U+2581 is a space.
+/// A sequence that is not UTF-8 is a piece of its own and keeps its bytes; where the vocabulary
+/// cannot spell them it is U+FFFD instead (docs/decisions/0012).
 class PieceEncoder : public TextEncoder {
  public:
-  PieceEncoder(PreTokenizer pieces, BpeEncoder bpe);
+  PieceEncoder(PreTokenizer pieces, BpeEncoder bpe, Alphabet alphabet);
 
   Status Encode(std::string_view text, MergeScratch* scratch,
                 std::vector<TokenId>* out) const override;
@@ -24,6 +24,7 @@ class PieceEncoder : public TextEncoder {
  private:
   PreTokenizer pieces_;
   BpeEncoder bpe_;
+  Alphabet alphabet_;
 };
 
 }  // namespace skald::text

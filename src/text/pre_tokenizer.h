@@ -21,8 +21,8 @@ namespace skald::text {
 /// per call).
 class PreTokenizer {
  public:
-  /// Compiles the patterns of `rule`. Errors: kUnsupported for a pattern that PCRE2 refuses, or would
-  /// read differently, which a rule of the list makes a bug.
+  /// Compiles the patterns of `rule`. Errors: kUnsupported for a pattern that PCRE2 refuses, or
+  /// would read differently, which a rule of the list makes a bug.
   static Result<PreTokenizer> Create(const PreTokenizerRule& rule);
 
   ~PreTokenizer();

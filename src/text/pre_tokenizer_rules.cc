@@ -139,6 +139,7 @@ constexpr SplitStage kGpt4o[] = {{kGpt4oPattern}};
 constexpr SplitStage kJais2[] = {{kJais2Pattern}};
 constexpr SplitStage kKimi[] = {{kKimiPattern}};
 constexpr SplitStage kLaguna[] = {{kLinesPattern}, {kLagunaPattern}};
+constexpr SplitStage kLines[] = {{kLinesPattern}};
 constexpr SplitStage kLlama3[] = {{kLlama3Pattern}};
 constexpr SplitStage kMiniCpm[] = {{R"(\p{N}{1,3})"}, {kMiniCpmPattern}};
 constexpr SplitStage kQwen2[] = {{kQwen2Pattern}};
@@ -182,12 +183,22 @@ constexpr PreTokenizerRule kRules[] = {
      .stages = kLlama3,
      .whole_pieces = WholePieces::kTakeWhole,
      .adds_bos = true},
+    {.name = "gemma4",
+     .stages = kLines,
+     .whole_pieces = WholePieces::kTakeNewlines,
+     .alphabet = Alphabet::kCharacters,
+     .adds_bos = true},
     {.name = "gigachat", .stages = kGpt2},
     {.name = "glm4", .stages = kLlama3},
     {.name = "gpt-2", .stages = kGpt2},
     {.name = "gpt-4o", .stages = kGpt4o},
     {.name = "gpt3-finnish", .stages = kBloom},
     {.name = "granite-docling", .stages = kGpt2},
+    {.name = "granite-embed-multi-311m",
+     .stages = kLines,
+     .whole_pieces = WholePieces::kTakeNewlines,
+     .alphabet = Alphabet::kCharacters,
+     .adds_bos = true},
     {.name = "granite-embed-multi-97m", .stages = kGpt4o, .whole_pieces = WholePieces::kTakeWhole},
     {.name = "grok-2", .stages = kQwen2},
     {.name = "hunyuan", .stages = kQwen2},
@@ -247,6 +258,7 @@ constexpr PreTokenizerRule kRules[] = {
     {.name = "qwen35", .stages = kQwen35},
     {.name = "refact", .stages = kSmollm},
     {.name = "roberta-bpe", .stages = kGpt2},
+    {.name = "sarvam-moe", .stages = kLines, .alphabet = Alphabet::kCharacters},
     {.name = "seed-coder", .stages = kSeed},
     {.name = "smaug-bpe", .stages = kLlama3},
     {.name = "smollm", .stages = kSmollm},

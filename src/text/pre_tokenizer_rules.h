@@ -26,14 +26,25 @@ struct SplitStage {
 };
 
 /// Whether a piece that is a token as a whole is that token, whatever the merges say.
-enum class WholePieces : uint8_t { kMerge, kTakeWhole };
+enum class WholePieces : uint8_t {
+  kMerge,
+  kTakeWhole,
+  kTakeNewlines,  ///< pieces of nothing but newlines are
+};
+
+/// What merging begins with.
+enum class Alphabet : uint8_t {
+  kBytes,       ///< each byte is a token, spelled by a character of byte_level.h
+  kCharacters,  ///< each character is, as in SentencePiece; byte tokens spell what is none
+};
 
 /// What a name stands for.
 struct PreTokenizerRule {
   std::string_view name = {};  ///< in lower case, as in the key tokenizer.ggml.pre
   std::span<const SplitStage> stages = {};
   WholePieces whole_pieces = WholePieces::kMerge;  ///< "ignore_merges" in tokenizer.json
-  bool adds_bos = false;                           ///< where the file does not say
+  Alphabet alphabet = Alphabet::kBytes;
+  bool adds_bos = false;  ///< where the file does not say
 };
 
 /// The rule called `name`; the empty name is "default", as in llama.cpp. Errors: kUnsupported for a

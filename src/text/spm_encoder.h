@@ -29,8 +29,8 @@ class SpmEncoder : public TextEncoder {
   SpmEncoder(const Vocab& vocab, TokenId unk, SpacePrefix prefix);
 
   /// Appends the tokens of `text`; U+2581 in it is a space. Every text gets the prefix, as each
-  /// follows a special token or stands at the beginning. Time O(n log n) times the cost of hashing a
-  /// token. Errors: kCancelled if the scratch's pace ended it.
+  /// follows a special token or stands at the beginning. Time O(n log n) times the cost of hashing
+  /// a token. Errors: kCancelled if the scratch's pace ended it.
   Status Encode(std::string_view text, MergeScratch* scratch,
                 std::vector<TokenId>* out) const override;
   bool Forms(TokenId /*id*/) const override { return false; }  // it has no list of merges

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <string>
@@ -116,6 +117,39 @@ inline OwnedSpec SmallByteLevel(std::string_view pre) {
   return owned;
 }
 
+/// "gemma4": SmallSentencePiece with merges over what it has, and runs of newlines that no merge
+/// forms.
+inline OwnedSpec SmallWholeLines() {
+  OwnedSpec owned = SmallSentencePiece();
+  owned.fields.model = "gemma4";
+  owned.fields.add_bos = false;
+  owned.fields.scores.clear();
+  const std::string space = "\xE2\x96\x81";
+  const std::string accent = "\xC3\xA9";
+  for (const auto& [left, right] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"a", "a"},
+                                                                  {"a", "b"},
+                                                                  {space, "a"},
+                                                                  {space, space},
+                                                                  {"aa", "aa"},
+                                                                  {"b", "c"},
+                                                                  {"ab", "c"},
+                                                                  {space + "a", "b"},
+                                                                  {space + "ab", "c"},
+                                                                  {space + space, space + space},
+                                                                  {"c", "a"},
+                                                                  {"ca", "b"},
+                                                                  {"b", "b"},
+                                                                  {accent, accent}}) {
+    owned.merges.push_back(left + " " + right);
+  }
+  for (size_t count = 2; count <= 4; ++count) {
+    owned.tokens.push_back(std::string(count, '\n'));
+    owned.fields.types.push_back(1);
+  }
+  return owned;
+}
+
 /// SentencePiece BPE as defined: of all neighbours that together are a token, those of the highest
 /// score, of these the leftmost, until none is left. O(n^2). `text` has spaces where the vocabulary
 /// has U+2581; the caller cuts it into characters. What is no token becomes byte tokens.
@@ -184,6 +218,13 @@ class NaiveByteLevel {
   std::vector<TokenId> Encode(std::string_view piece) const {
     std::vector<std::string> symbols;
     for (const char c : piece) symbols.push_back(ByteLevelCharacter(static_cast<unsigned char>(c)));
+    std::vector<TokenId> ids;
+    for (const std::string& symbol : Merge(std::move(symbols))) ids.push_back(ids_.at(symbol));
+    return ids;
+  }
+
+  /// The same from any symbols, spelled as in the file, to what they merge to.
+  std::vector<std::string> Merge(std::vector<std::string> symbols) const {
     while (true) {
       size_t best = symbols.size();
       size_t best_rank = ranks_.size();
@@ -198,9 +239,7 @@ class NaiveByteLevel {
       symbols[best] += symbols[best + 1];
       symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
     }
-    std::vector<TokenId> ids;
-    for (const std::string& symbol : symbols) ids.push_back(ids_.at(symbol));
-    return ids;
+    return symbols;
   }
 
  private:

@@ -33,7 +33,8 @@ Result<Encoder> MakeBpe(const EncoderSource& source) {
   ASSIGN_OR_RETURN(PreTokenizer pieces, PreTokenizer::Create(*source.kind.rule));
   ASSIGN_OR_RETURN(BpeEncoder bpe,
                    BpeEncoder::Create(source.vocab, source.unk, source.spec, *source.kind.rule));
-  return Encoder(std::make_unique<const PieceEncoder>(std::move(pieces), std::move(bpe)));
+  return Encoder(std::make_unique<const PieceEncoder>(std::move(pieces), std::move(bpe),
+                                                      source.kind.rule->alphabet));
 }
 
 // The ids of "llama" are those that SentencePiece's trainer gives.
@@ -46,6 +47,7 @@ constexpr TokenizerKind kKinds[] = {
      .default_add_bos = true,
      .default_space_prefix = true},
     {.model = "gpt2", .what = "byte-level BPE", .make_encoder = MakeBpe},
+    {.model = "gemma4", .what = "BPE on whole lines", .make_encoder = MakeBpe, .pre = "gemma4"},
 };
 
 Status UnknownModel(const std::string& model) {
@@ -66,8 +68,9 @@ Result<TokenizerKind> KindOf(const TokenizerSpec& spec) {
   if (found == std::end(kKinds)) return UnknownModel(spec.model);
   TokenizerKind kind = *found;
   if (kind.make_encoder == MakeBpe) {
-    ASSIGN_OR_RETURN(kind.rule, FindPreTokenizerRule(spec.pre));
+    ASSIGN_OR_RETURN(kind.rule, FindPreTokenizerRule(kind.pre.empty() ? spec.pre : kind.pre));
     kind.default_add_bos = kind.rule->adds_bos;
+    if (kind.rule->alphabet == Alphabet::kCharacters) kind.spelling = TokenSpelling::kSentencePiece;
   }
   return kind;
 }

@@ -84,6 +84,12 @@ TEST(TokenizerSpeedTest, AMegabyteOfAnythingInByteLevel) {
   CheckAllTexts(*tokenizer, kBytes);
 }
 
+TEST(TokenizerSpeedTest, AMegabyteOfAnythingInWholeLines) {
+  const auto tokenizer = Tokenizer::Create(text::SmallWholeLines().spec());
+  ASSERT_TRUE(tokenizer.ok());
+  CheckAllTexts(*tokenizer, kBytes);
+}
+
 // Texts in which a pattern may look far ahead from many places and find nothing, or go back as far
 // as it came.
 TEST(TokenizerSpeedTest, EveryRuleIsNearLinear) {
@@ -109,8 +115,7 @@ TEST(TokenizerSpeedTest, EveryRuleIsNearLinear) {
     if (!seen.insert(rule.stages.data()).second) continue;
     SCOPED_TRACE(rule.name);
     const auto pieces = text::PreTokenizer::Create(rule);
-    const auto tokenizer = Tokenizer::Create(text::SmallByteLevel(rule.name).spec());
-    ASSERT_TRUE(pieces.ok() && tokenizer.ok());
+    ASSERT_TRUE(pieces.ok());
     for (const auto& [name, text] : texts) {
       text::Pace pace;
       const double start = ProcessorSeconds();
@@ -118,6 +123,10 @@ TEST(TokenizerSpeedTest, EveryRuleIsNearLinear) {
       EXPECT_LT(ProcessorSeconds() - start, kSeconds) << name;
       EXPECT_TRUE(split.ok()) << name << ": " << split.status().message();
     }
+    const bool bytes = rule.alphabet == text::Alphabet::kBytes;
+    const auto tokenizer = Tokenizer::Create(
+        (bytes ? text::SmallByteLevel(rule.name) : text::SmallWholeLines()).spec());
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
     CheckAllTexts(*tokenizer, kFew);
   }
   EXPECT_GE(seen.size(), 25u);

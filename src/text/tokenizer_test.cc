@@ -253,7 +253,7 @@ TEST(ByteLevelBpeTest, EqualsTheDefinitionOnRandomText) {
     const OwnedSpec owned = SmallByteLevel(pre);
     const Tokenizer tokenizer = Create(owned);
     const NaiveByteLevel naive(owned);
-    const auto pre_tokenizer = text::PreTokenizer::Create(**FindPreTokenizerRule(pre));
+    const auto pre_tokenizer = text::PreTokenizer::Create(**text::FindPreTokenizerRule(pre));
     ASSERT_TRUE(pre_tokenizer.ok());
     RandomText random;
     for (int round = 0; round < 2000; ++round) {
@@ -272,6 +272,61 @@ TEST(ByteLevelBpeTest, EqualsTheDefinitionOnRandomText) {
       ASSERT_EQ(tokenizer.DecodeBytes(*ids), text);
     }
   }
+}
+
+TEST(WholeLinesBpeTest, EqualsTheDefinitionOnRandomText) {
+  const OwnedSpec owned = text::SmallWholeLines();
+  const Tokenizer tokenizer = Create(owned);
+  const NaiveByteLevel naive(owned);
+  RandomText random;
+  for (int round = 0; round < 2000; ++round) {
+    const std::string text = random.Next(40).append(random.Draw(70), "ab \n"[round % 4]);
+    std::vector<std::string> expected;
+    for (std::string_view rest = text; !rest.empty();) {
+      const bool newlines = rest[0] == '\n';
+      const size_t end = std::min(rest.size(), newlines ? rest.find_first_not_of('\n')  //
+                                                        : rest.find('\n'));
+      std::vector<std::string> symbols;
+      for (std::string_view line = rest.substr(0, end); !line.empty();) {
+        const Utf8Sequence character = ReadUtf8(line);
+        const bool whole = character.kind == Utf8Sequence::Kind::kWellFormed;
+        const auto length = static_cast<size_t>(whole ? character.length : 1);
+        symbols.emplace_back(line[0] == ' ' ? "\xE2\x96\x81" : line.substr(0, length));
+        line.remove_prefix(length);
+      }
+      if (newlines && end >= 2 && end <= 4) symbols = {std::string(end, '\n')};
+      for (const std::string& symbol : naive.Merge(symbols)) expected.push_back(symbol);
+      rest.remove_prefix(end);
+    }
+    const auto ids = tokenizer.Encode(text, kPlain);
+    ASSERT_TRUE(ids.ok());
+    std::vector<TokenId> naive_ids;
+    for (const std::string& symbol : expected) {
+      const auto known = std::find(owned.tokens.begin(), owned.tokens.end(), symbol);
+      if (known != owned.tokens.end()) {
+        naive_ids.push_back(static_cast<TokenId>(known - owned.tokens.begin()));
+      } else {
+        for (const char c : symbol) naive_ids.push_back(3 + static_cast<uint8_t>(c));
+      }
+    }
+    ASSERT_EQ(*ids, naive_ids) << testing::PrintToString(text);
+    ASSERT_EQ(tokenizer.DecodeBytes(*ids), text);
+  }
+}
+
+TEST(WholeLinesBpeTest, TextThatSpellsAByteOrTheUnknownTokenStaysText) {
+  OwnedSpec owned = text::SmallWholeLines();
+  for (const char* token : {"<", "un", "k", ">", "unk", "unk>"}) {
+    if (std::find(owned.tokens.begin(), owned.tokens.end(), token) != owned.tokens.end()) continue;
+    owned.tokens.push_back(token);
+    owned.fields.types.push_back(1);
+  }
+  owned.merges.push_back("un k");
+  owned.merges.push_back("unk >");
+  owned.merges.push_back("< unk>");
+  const auto ids = Create(owned).Encode("<unk>", kPlain);
+  ASSERT_TRUE(ids.ok());
+  EXPECT_EQ(Create(owned).DecodeBytes(*ids), "<unk>");
 }
 
 TEST(SpecialTokensTest, WhatAUserTypedNeverBecomesAControlToken) {
