@@ -99,9 +99,11 @@ const std::vector<std::string> kFloatCases = {
     "llama", "llama-linear", "llama-yarn", "llama-freqs", "moe",     "qwen2",
     "qwen3", "qwen3moe",     "internlm2",  "seed-oss",    "smollm3", "llama-k-f32"};
 // Those of which the compact set has none.
-const std::vector<std::string> kLargeFloatCases = {"olmo2",     "olmo3",   "glm4",       "granite",
-                                                   "command-r", "cohere2", "starcoder2", "exaone4",
-                                                   "stablelm",  "phi2",    "exaone4-swa"};
+const std::vector<std::string> kLargeFloatCases = {
+    "cohere2",        "command-r", "deepseek",    "dots1",     "ernie4_5-moe",
+    "exaone-moe",     "exaone4",   "exaone4-swa", "glm4",      "glm4moe",
+    "glm4moe-qknorm", "granite",   "hy_v3",       "olmo2",     "olmo3",
+    "phi2",           "qwen2moe",  "stablelm",    "starcoder2"};
 const std::vector<std::string> kQuantizedCases = {
     "llama-k-F16",    "llama-k-BF16",  "llama-k-Q8_0",   "llama-k-Q4_0",   "llama-k-Q4_1",
     "llama-k-Q5_0",   "llama-k-Q5_1",  "llama-k-Q2_K",   "llama-k-Q3_K",   "llama-k-Q4_K",

@@ -358,6 +358,64 @@ TEST(Promise1, HoldsWithSinksAndSoftCaps) {
                {300, 36, 1});
 }
 
+// Shared experts of another width than the others, biased choices, groups, dense layers between.
+class MixtureFamily : public testing::TestWithParam<const char*> {};
+TEST_P(MixtureFamily, GivesTheSameBitsUnderAnySchedule) {
+  CheckNetwork({.family = GetParam(),
+                .dtype = tensor::DType::kQ8_0,
+                .embedding = 96,
+                .heads = 3,
+                .kv_heads = 1,
+                .feed_forward = 64,
+                .window = 9,
+                .experts = 12,
+                .used_experts = 3,
+                .optional_biases = true,
+                .change =
+                    [](model::Network& network) {
+                      int64_t shared_hidden = 32;
+                      for (model::Layer& layer : network.layers) {
+                        auto& experts = std::get<model::Experts>(layer.feed_forward);
+                        experts.shared.hidden = shared_hidden;
+                        experts.rule.groups = 4;
+                        experts.rule.used_groups = 2;
+                        experts.rule.scale = 2.5f;
+                        shared_hidden += 64;
+                      }
+                    }},
+               {33, 64});
+}
+INSTANTIATE_TEST_SUITE_P(Promise1, MixtureFamily,
+                         testing::Values("deepseek", "dots1", "ernie4_5-moe", "exaone-moe",
+                                         "glm4moe", "hy_v3", "qwen2moe"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Promise1, HoldsForWeightsOfInputsAndSoftmaxOfTheChosen) {
+  CheckNetwork({.family = "qwen3moe",
+                .dtype = tensor::DType::kQ8_0,
+                .embedding = 96,
+                .heads = 3,
+                .kv_heads = 1,
+                .feed_forward = 64,
+                .experts = 6,
+                .used_experts = 2,
+                .change =
+                    [](model::Network& network) {
+                      auto& first = std::get<model::Experts>(network.layers[0].feed_forward);
+                      first.weight = model::ExpertWeight::kOfInput;
+                      first.rule.weights = kernels::RouteWeights::kSigmoid;
+                      first.rule.sum = kernels::RouteSum::kAsItIs;
+                      first.shared.hidden = 32;
+                      auto& second = std::get<model::Experts>(network.layers[1].feed_forward);
+                      second.rule.weights = kernels::RouteWeights::kSoftmaxOfChosen;
+                    }},
+               {33, 64});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

@@ -54,7 +54,9 @@ class SpecKeys final : public model::Keys {
     return std::vector<int64_t>(static_cast<size_t>(layers), *Size(name));
   }
   Result<int64_t> VocabularySize() const override { return vocab_; }
-  bool ContainsTensor(std::string_view) const override { return false; }
+  bool ContainsTensor(std::string_view name) const override {
+    return sizes_.contains("expert_count") && name.ends_with("ffn_gate_inp.weight");
+  }
 
  private:
   int64_t vocab_;

@@ -20,9 +20,14 @@ struct Choice {
   std::vector<float> weights;
 };
 
-Choice RouteOf(const std::vector<float>& scores, size_t used) {
+Choice RouteOf(const std::vector<float>& scores, size_t used, const RouteRule& rule = {},
+               const std::vector<float>& bias = {}) {
   Choice choice{std::vector<int32_t>(used, -1), std::vector<float>(used, -1)};
-  Route({.scores = scores.data(),
+  std::vector<float> scratch(bias.size());
+  Route({.rule = rule,
+         .scores = scores.data(),
+         .bias = bias.empty() ? nullptr : bias.data(),
+         .choice = scratch.data(),
          .experts = static_cast<int64_t>(scores.size()),
          .used = static_cast<int64_t>(used),
          .chosen = choice.chosen.data(),
@@ -72,6 +77,97 @@ TEST(Route, AScoreThatIsNoNumberMakesEveryWeightNone) {
       const Choice choice = RouteOf(scores, 2);
       for (const float weight : choice.weights) EXPECT_TRUE(std::isnan(weight)) << place;
       for (const int32_t expert : choice.chosen) EXPECT_TRUE(expert >= 0 && expert < 3);
+    }
+  }
+}
+
+constexpr RouteRule kSigmoid = {.weights = RouteWeights::kSigmoid, .sum = RouteSum::kAsItIs};
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+TEST(Route, WeightsMayStayAsTheyAre) {
+  const Choice softmax = RouteOf({1, -2, 0.5f, 0}, 2, {.sum = RouteSum::kAsItIs});
+  const double sum = std::exp(1.0) + std::exp(-2.0) + std::exp(0.5) + 1;
+  EXPECT_NEAR(softmax.weights[0], std::exp(1.0) / sum, 1e-6);
+  EXPECT_NEAR(softmax.weights[1], std::exp(0.5) / sum, 1e-6);
+  const Choice sigmoid = RouteOf({1, -2, 0.5f, 0}, 2, kSigmoid);
+  EXPECT_EQ(sigmoid.chosen, (Indices{0, 2}));
+  EXPECT_NEAR(sigmoid.weights[0], Sigmoid(1), 1e-7);
+  EXPECT_NEAR(sigmoid.weights[1], Sigmoid(0.5), 1e-7);
+}
+
+TEST(Route, SigmoidsAreDividedByTheirSumAndScaled) {
+  const Choice choice =
+      RouteOf({1, -2, 0.5f}, 2, {.weights = RouteWeights::kSigmoid, .scale = 2.5f});
+  EXPECT_NEAR(choice.weights[0], 2.5 * Sigmoid(1) / (Sigmoid(1) + Sigmoid(0.5)), 1e-6);
+  EXPECT_NEAR(choice.weights[0] + choice.weights[1], 2.5, 1e-6);
+}
+
+TEST(Route, SoftmaxOfTheChosenKnowsNoOthers) {
+  const RouteRule rule = {.weights = RouteWeights::kSoftmaxOfChosen};
+  const Choice choice = RouteOf({1, 200, 0.5f, 199}, 2, rule);
+  EXPECT_EQ(choice.chosen, (Indices{1, 3}));
+  EXPECT_NEAR(choice.weights[0], Sigmoid(1), 1e-6);
+  EXPECT_NEAR(choice.weights[1], Sigmoid(-1), 1e-6);
+  // Far below the others a softmax over all would give them nothing to divide.
+  EXPECT_EQ(RouteOf({-500, -500}, 2, rule).weights, (std::vector<float>{0.5f, 0.5f}));
+}
+
+TEST(Route, ABiasChangesTheChoiceButNoWeight) {
+  const Choice choice = RouteOf({0, 1, 2}, 1, kSigmoid, {0.5f, 0, 0});
+  EXPECT_EQ(choice.chosen, (Indices{0}));
+  EXPECT_EQ(choice.weights[0], 0.5f);
+  EXPECT_EQ(RouteOf({0, 1, 2}, 1, kSigmoid, {0, 0, -0.5f}).chosen, (Indices{1}));
+  const Choice softmax = RouteOf({0, 0, 0, 0}, 2, {}, {0, 0.1f, 0, 0.2f});
+  EXPECT_EQ(softmax.chosen, (Indices{1, 3}));
+  EXPECT_EQ(softmax.weights, (std::vector<float>{0.5f, 0.5f}));
+}
+
+// Of equal probability plus bias the lower index, though the scores differ: both sigmoids are 1.
+TEST(Route, WithABiasProbabilitiesDecideTies) {
+  EXPECT_EQ(RouteOf({30, 40}, 1, kSigmoid, {0, 0}).chosen, (Indices{0}));
+  EXPECT_EQ(RouteOf({30, 40}, 1, kSigmoid).chosen, (Indices{1}));
+}
+
+// DeepSeek-V2 takes the largest of a group, V3, which has the bias, the sum of its two largest.
+TEST(Route, AGroupIsAsGoodAsItsBestOrWithABiasItsBestTwo) {
+  const std::vector<float> scores = {std::log(0.30f), std::log(0.01f), std::log(0.20f),
+                                     std::log(0.19f)};
+  const RouteRule rule = {.groups = 2, .used_groups = 1};
+  EXPECT_EQ(RouteOf(scores, 1, rule).chosen, (Indices{0}));
+  EXPECT_EQ(RouteOf(scores, 2, rule).chosen, (Indices{0, 1}));
+  EXPECT_EQ(RouteOf(scores, 1, rule, {0, 0, 0, 0}).chosen, (Indices{2}));
+  EXPECT_EQ(RouteOf(scores, 2, rule, {0, 0, 0, 0}).chosen, (Indices{2, 3}));
+}
+
+TEST(Route, GroupsThatAreClosedGiveNoExpertHoweverLow) {
+  const RouteRule rule = {.groups = 3, .used_groups = 2};
+  EXPECT_EQ(RouteOf({5, -kInfinity, 4, 3.5f, 3, 2}, 4, rule).chosen, (Indices{0, 1, 2, 3}));
+  EXPECT_EQ(RouteOf({1, 1, 1, 1, 1, 1}, 3, rule).chosen, (Indices{0, 1, 2}));
+  // The two of a group may stand in either order.
+  EXPECT_EQ(RouteOf({0, 0, 0.1f, 0.6f, 0.6f, 0.2f}, 1, {.groups = 3, .used_groups = 1},
+                    std::vector<float>(6, 0.0f))
+                .chosen,
+            (Indices{4}));
+}
+
+TEST(Route, GroupsOfOneExpertAreExperts) {
+  const RouteRule rule = {.weights = RouteWeights::kSigmoid, .groups = 4, .used_groups = 3};
+  EXPECT_EQ(RouteOf({1, 4, 2, 3}, 2, rule, {0, 0, 0, 0}).chosen, (Indices{1, 3}));
+}
+
+TEST(Route, ChoosesAsManyAsAskedForWhateverIsNoNumber) {
+  for (size_t place = 0; place < 6; ++place) {
+    std::vector<float> scores = {1, 2, 3, 4, 5, 6};
+    scores[place] = kNaN;
+    for (const RouteWeights weights :
+         {RouteWeights::kSoftmax, RouteWeights::kSigmoid, RouteWeights::kSoftmaxOfChosen}) {
+      const RouteRule rule = {.weights = weights, .groups = 3, .used_groups = 2};
+      const Choice choice = RouteOf(scores, 4, rule, std::vector<float>(6, 0.0f));
+      for (size_t i = 0; i < 4; ++i) {
+        ASSERT_TRUE(choice.chosen[i] >= 0 && choice.chosen[i] < 6);
+        ASSERT_TRUE(i == 0 || choice.chosen[i] > choice.chosen[i - 1]);
+      }
     }
   }
 }

@@ -86,13 +86,13 @@ void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Form
   for (size_t format = 0; format < formats.size(); ++format) {
     if (!formats[format]) continue;
     const int64_t bytes = kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols);
-    ForEachTile(rows.first, rows.first + rows.count, [&](int64_t first, int tokens) {
+    ForEachTile(0, rows.count, [&](int64_t first, int tokens) {
       context.execution.kernels.quantize[format](
-          {.x = source.row(first),
+          {.x = source.row(rows.first + first),
            .x_stride = source.stride,
            .tokens = tokens,
            .cols = cols,
-           .tile = context.workspace.tiles[format] + first * bytes});
+           .tile = context.workspace.tiles[format] + (rows.prepared + first) * bytes});
     });
   }
 }
@@ -129,7 +129,7 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, const RowR
             .panel_count = panels.count,
             .cols = matrix.cols,
             .tiles = context.workspace.tiles[static_cast<size_t>(format)] +
-                     rows.first * kernels::ActivationBytes(format, matrix.cols),
+                     rows.prepared * kernels::ActivationBytes(format, matrix.cols),
             .tokens = rows.count,
             .out = product.out.row(rows.first) + panels.first * kernels::kPanelRows,
             .out_stride = product.out.stride,

@@ -24,10 +24,11 @@ struct Product {
   std::span<const float> bias = {};  ///< empty, or a number for each row of the matrix
 };
 
-/// Consecutive rows of a buffer.
+/// Consecutive rows of a buffer, and where they stand among the rows that are prepared.
 struct RowRange {
   int64_t first;
   int64_t count;
+  int64_t prepared = first;  ///< in workspace.tiles, counted in rows of the columns at hand
 };
 
 /// What the block before gives to the residual stream (numerics 3.4): rows, normed where they stand

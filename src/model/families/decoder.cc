@@ -150,19 +150,6 @@ Status ReadPlain(const Keys& keys, Network* network) {
   return Ok();
 }
 
-Status ReadExperts(const Keys& keys, std::string_view hidden_key, Network* network) {
-  Experts experts = {.width = network->width};
-  ASSIGN_OR_RETURN(experts.count, keys.Size("expert_count"));
-  ASSIGN_OR_RETURN(experts.used, keys.Size("expert_used_count"));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> hidden,
-                   keys.LayerSizes(hidden_key, LayerCount(*network)));
-  for (size_t i = 0; i < hidden.size(); ++i) {
-    experts.hidden = hidden[i];
-    network->layers[i].feed_forward = experts;
-  }
-  return Ok();
-}
-
 void AddNormsBehind(Network* network) {
   for (Layer& layer : network->layers) {
     layer.mixer_output_norm.kind = layer.mixer_norm.kind;

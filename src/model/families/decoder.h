@@ -2,7 +2,6 @@
 /// of its descendants kept. A family reads it and changes what it does in another way.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "kernels/rope/rope.h"
@@ -28,9 +27,6 @@ Status ReadGated(const Keys& keys, Network* network);
 
 /// A feed-forward without a gate in every layer.
 Status ReadPlain(const Keys& keys, Network* network);
-
-/// A mixture of experts in every layer, of the width that `hidden_key` gives.
-Status ReadExperts(const Keys& keys, std::string_view hidden_key, Network* network);
 
 /// Norms behind the blocks, of the kind that stands before them.
 void AddNormsBehind(Network* network);

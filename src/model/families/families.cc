@@ -9,14 +9,21 @@ namespace skald::model {
 // Each in its file.
 Result<Network> Cohere2(const Keys& keys);
 Result<Network> CommandR(const Keys& keys);
+Result<Network> DeepSeek(const Keys& keys);
+Result<Network> Dots1(const Keys& keys);
+Result<Network> Ernie45Moe(const Keys& keys);
 Result<Network> Exaone4(const Keys& keys);
+Result<Network> ExaoneMoe(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
+Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
+Result<Network> HyV3(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
+Result<Network> Qwen2Moe(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
 Result<Network> Qwen3Moe(const Keys& keys);
 Result<Network> SeedOss(const Keys& keys);
@@ -32,14 +39,29 @@ struct Family {
 };
 
 constexpr std::array kFamilies = {
-    Family{"cohere2", Cohere2},   Family{"command-r", CommandR},
-    Family{"exaone4", Exaone4},   Family{"glm4", Glm4},
-    Family{"granite", Granite},   Family{"internlm2", InternLm2},
-    Family{"llama", Llama},       Family{"olmo2", Olmo2},
-    Family{"phi2", Phi2},         Family{"qwen2", Qwen2},
-    Family{"qwen3", Qwen3},       Family{"qwen3moe", Qwen3Moe},
-    Family{"seed_oss", SeedOss},  Family{"smollm3", SmolLm3},
-    Family{"stablelm", StableLm}, Family{"starcoder2", StarCoder2},
+    Family{"cohere2", Cohere2},
+    Family{"command-r", CommandR},
+    Family{"deepseek", DeepSeek},
+    Family{"dots1", Dots1},
+    Family{"ernie4_5-moe", Ernie45Moe},
+    Family{"exaone-moe", ExaoneMoe},
+    Family{"exaone4", Exaone4},
+    Family{"glm4", Glm4},
+    Family{"glm4moe", Glm4Moe},
+    Family{"granite", Granite},
+    Family{"hy_v3", HyV3},
+    Family{"internlm2", InternLm2},
+    Family{"llama", Llama},
+    Family{"olmo2", Olmo2},
+    Family{"phi2", Phi2},
+    Family{"qwen2", Qwen2},
+    Family{"qwen2moe", Qwen2Moe},
+    Family{"qwen3", Qwen3},
+    Family{"qwen3moe", Qwen3Moe},
+    Family{"seed_oss", SeedOss},
+    Family{"smollm3", SmolLm3},
+    Family{"stablelm", StableLm},
+    Family{"starcoder2", StarCoder2},
 };
 
 }  // namespace

@@ -5,14 +5,13 @@
 #include "base/status_macros.h"
 #include "model/families/decoder.h"
 #include "model/families/families.h"
+#include "model/families/mixture.h"
 
 namespace skald::model {
 
 Result<Network> Llama(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kAdjacent));
-  ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
-  RETURN_IF_ERROR(experts == 0 ? ReadGated(keys, &network)
-                               : ReadExperts(keys, "feed_forward_length", &network));
+  RETURN_IF_ERROR(ReadMixtureOrGated(keys, {.width_key = "feed_forward_length"}, &network));
   return network;
 }
 

@@ -3,13 +3,14 @@
 #include "base/status_macros.h"
 #include "model/families/decoder.h"
 #include "model/families/families.h"
+#include "model/families/mixture.h"
 
 namespace skald::model {
 
 Result<Network> Qwen3Moe(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kHalves));
   for (Layer& layer : network.layers) std::get<Gqa>(layer.mixer).head_norm = HeadNorm::kRms;
-  RETURN_IF_ERROR(ReadExperts(keys, "expert_feed_forward_length", &network));
+  RETURN_IF_ERROR(ReadMixture(keys, {}, &network));
   return network;
 }
 

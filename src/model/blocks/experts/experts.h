@@ -1,15 +1,19 @@
 /// Experts: a mixture of SwiGLU feed-forwards, of which each row uses a few (Shazeer et al. 2017;
-/// Jiang et al. 2024).
+/// Jiang et al. 2024), and where the family has one, a shared feed-forward that every row uses (Dai
+/// et al. 2024).
 ///
 ///     sum over the chosen e, ascending, of w_e * down_e * (silu(gate_e * h) . (up_e * h))
+///     + v * down_s * (silu(gate_s * h) . (up_s * h))
 ///
 /// Rows are grouped by expert, so that a step reads each expert that it needs once.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
+#include "kernels/route/route.h"
 #include "model/blocks/linear.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -19,15 +23,44 @@ namespace skald::model {
 /// Far above any published model.
 inline constexpr int64_t kMaxExperts = 1024;
 
+/// What w_e multiplies.
+enum class ExpertWeight : uint8_t {
+  kOfOutput,  ///< y_e
+  kOfInput,   ///< h, before it goes into the expert; y_e is added as it is
+};
+
+/// The factor v of the shared expert.
+enum class SharedWeight : uint8_t {
+  kOne,
+  kSigmoid,  ///< sigmoid(selector * h)
+};
+
+/// Sizes are in elements.
+struct SharedExpert {
+  int64_t hidden = 0;  ///< of gate and up; 0: there is none
+  SharedWeight weight = SharedWeight::kOne;
+
+  kernels::PackedMatrix gate = {}, up = {}, down = {};
+  kernels::PackedMatrix selector = {};  ///< [1][width]
+};
+
 /// Sizes are in elements.
 struct Experts {
   int64_t width = 0;   ///< of the residual stream
   int64_t hidden = 0;  ///< of gate and up of each expert
   int64_t count = 0;   ///< experts
   int64_t used = 0;    ///< by each row
+  kernels::RouteRule rule = {};
+  ExpertWeight weight = ExpertWeight::kOfOutput;
+  /// Of the tensor that changes the choice alone, which may be missing; empty: there is none.
+  std::string_view choice_bias_name = {};
+  SharedExpert shared = {};
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
+  std::vector<float> choice_bias = {};                               ///< [count], or empty
   std::vector<kernels::PackedMatrix> gate = {}, up = {}, down = {};  ///< by expert
+
+  bool has_shared() const { return shared.hidden > 0; }
 };
 
 /// Checks the numbers. Errors: kBadModel.

@@ -35,13 +35,17 @@ std::vector<float> RandomFloats(int64_t count, std::mt19937& random) {
 
 // Experts of float weights, and the memory they lie in.
 struct Mixture {
-  Experts experts = {.width = kWidth, .hidden = kHidden, .count = kCount, .used = kUsed};
+  Experts experts;
   std::vector<AlignedBuffer> storage;
 
-  explicit Mixture(std::mt19937& random) {
+  Mixture(const Experts& numbers, std::mt19937& random) : experts(numbers) {
     TensorList tensors;
     Declare(experts, tensors);
     for (const TensorSlot& slot : tensors.Take()) {
+      if (slot.is_vector()) {
+        slot.vector() = RandomFloats(slot.cols, random);
+        continue;
+      }
       for (PackedMatrix& matrix : slot.matrices()) matrix = Pack(slot, random);
     }
   }
@@ -77,30 +81,82 @@ std::vector<float> Multiply(const PackedMatrix& matrix, const std::vector<float>
   return y;
 }
 
+struct SwigluMatrices {
+  const PackedMatrix& gate;
+  const PackedMatrix& up;
+  const PackedMatrix& down;
+};
+
+std::vector<float> Swiglu(const SwigluMatrices& matrices, const std::vector<float>& x) {
+  std::vector<float> hidden = Multiply(matrices.gate, x);
+  const std::vector<float> up = Multiply(matrices.up, x);
+  kernels::SwigluFor(kernels::Isa::kScalar)(hidden.data(), up.data(), hidden.data(),
+                                            matrices.gate.rows);
+  return Multiply(matrices.down, hidden);
+}
+
 std::vector<float> Expected(const Experts& experts, const std::vector<float>& x) {
   const std::vector<float> scores = Multiply(experts.router, x);
   std::vector<int32_t> chosen(kUsed);
   std::vector<float> weights(kUsed);
-  kernels::Route({scores.data(), kCount, kUsed, chosen.data(), weights.data()});
+  std::vector<float> choice(kCount);
+  kernels::Route({.rule = experts.rule,
+                  .scores = scores.data(),
+                  .bias = experts.choice_bias.empty() ? nullptr : experts.choice_bias.data(),
+                  .choice = choice.data(),
+                  .experts = kCount,
+                  .used = kUsed,
+                  .chosen = chosen.data(),
+                  .weights = weights.data()});
   std::vector<float> sum(kWidth, 0.0f);
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const auto expert = static_cast<size_t>(chosen[i]);
-    std::vector<float> hidden = Multiply(experts.gate[expert], x);
-    const std::vector<float> up = Multiply(experts.up[expert], x);
-    kernels::SwigluFor(kernels::Isa::kScalar)(hidden.data(), up.data(), hidden.data(), kHidden);
-    const std::vector<float> y = Multiply(experts.down[expert], hidden);
-    for (size_t n = 0; n < y.size(); ++n) sum[n] = std::fma(weights[i], y[n], sum[n]);
+    const auto e = static_cast<size_t>(chosen[i]);
+    const bool of_output = experts.weight == ExpertWeight::kOfOutput;
+    std::vector<float> input = x;
+    for (float& value : input) value = of_output ? value : std::fma(weights[i], value, 0.0f);
+    const std::vector<float> y = Swiglu({experts.gate[e], experts.up[e], experts.down[e]}, input);
+    for (size_t n = 0; n < y.size(); ++n) {
+      sum[n] = std::fma(of_output ? weights[i] : 1.0f, y[n], sum[n]);
+    }
   }
+  if (experts.shared.hidden == 0) return sum;
+  const SharedExpert& shared = experts.shared;
+  const std::vector<float> y = Swiglu({shared.gate, shared.up, shared.down}, x);
+  float weight = 1;
+  if (shared.weight == SharedWeight::kSigmoid) {
+    weight = kernels::Sigmoid(Multiply(shared.selector, x)[0]);
+  }
+  for (size_t n = 0; n < y.size(); ++n) sum[n] = std::fma(weight, y[n], sum[n]);
   return sum;
+}
+
+constexpr Experts kPlain = {.width = kWidth, .hidden = kHidden, .count = kCount, .used = kUsed};
+
+// One mixture for each thing that a mixture may do.
+std::vector<Experts> Mixtures() {
+  std::vector<Experts> all(7, kPlain);
+  all[1].rule = {.weights = kernels::RouteWeights::kSigmoid, .scale = 2.5f};
+  all[1].choice_bias_name = "exp_probs_b.bias";
+  all[2].rule = {.sum = kernels::RouteSum::kAsItIs, .groups = 3, .used_groups = 2};
+  all[2].choice_bias_name = "exp_probs_b.bias";
+  // Wider, narrower and as wide as the others.
+  all[3].shared = {.hidden = 56};
+  all[4].shared = {.hidden = 8, .weight = SharedWeight::kSigmoid};
+  all[5].shared = {.hidden = kHidden};
+  all[5].weight = ExpertWeight::kOfInput;
+  all[5].rule = {.weights = kernels::RouteWeights::kSigmoid, .sum = kernels::RouteSum::kAsItIs};
+  all[6].rule.weights = kernels::RouteWeights::kSoftmaxOfChosen;
+  return all;
 }
 
 class ExpertsTest : public testing::TestWithParam<kernels::Isa> {};
 INSTANTIATE_TEST_SUITE_P(Isas, ExpertsTest, testing::ValuesIn(kernels::TestedIsas()),
                          kernels::IsaTestName);
 
-TEST_P(ExpertsTest, GivesTheBitsOfTheSpecificationForAnyNumberOfRows) {
+// A mixture in a network of its own, with all that Run needs.
+void CheckMixture(const Experts& numbers, kernels::Isa isa) {
   std::mt19937 random(1);
-  const Mixture mixture(random);
+  const Mixture mixture(numbers, random);
   Network network;
   network.vocab = 1;
   network.width = kWidth;
@@ -110,7 +166,7 @@ TEST_P(ExpertsTest, GivesTheBitsOfTheSpecificationForAnyNumberOfRows) {
   constexpr int64_t kRows = 70;
   Workspace space = *Workspace::Create(network, {.rows = kRows, .threads = 2});
   kv::KvStore store = *kv::KvStore::Create(KvLayoutOf(network, kernels::KvType::kF32), 1);
-  const kernels::KernelTable table = kernels::TableFor(GetParam());
+  const kernels::KernelTable table = kernels::TableFor(isa);
   ThreadPool pool(2);
   const Execution execution{table, pool};
   const Context context{store, space, {}, execution};
@@ -130,6 +186,35 @@ TEST_P(ExpertsTest, GivesTheBitsOfTheSpecificationForAnyNumberOfRows) {
           << rows << " rows, row " << row;
     }
   }
+}
+
+TEST_P(ExpertsTest, GivesTheBitsOfTheSpecificationForAnyNumberOfRows) {
+  const std::vector<Experts> mixtures = Mixtures();
+  for (size_t i = 0; i < mixtures.size(); ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_TRUE(Validate(mixtures[i]).ok());
+    CheckMixture(mixtures[i], GetParam());
+  }
+}
+
+std::string Problem(const Experts& experts) { return Validate(experts).message(); }
+
+TEST(ValidateExperts, NamesNumbersThatMakeNoSense) {
+  EXPECT_EQ(Problem(kPlain), "");
+  Experts experts = kPlain;
+  experts.rule.groups = 4;
+  EXPECT_EQ(Problem(experts), "expert count 6 is not a multiple of expert group count 4");
+  experts.rule.groups = 3;
+  EXPECT_EQ(Problem(experts), "used experts is 3, expected 1 to 2");
+  experts.rule.used_groups = 2;
+  EXPECT_EQ(Problem(experts), "");
+  experts.rule.used_groups = 4;
+  EXPECT_EQ(Problem(experts), "used expert groups is 4, expected 1 to 3");
+  experts.rule.groups = 65;
+  EXPECT_EQ(Problem(experts), "expert group count is 65, expected 1 to 64");
+  experts = kPlain;
+  experts.shared.hidden = -1;
+  EXPECT_NE(Problem(experts).find("shared expert feed forward length is -1"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "model/blocks/experts/buffers.h"
+#include "model/blocks/experts/experts.h"
+#include "model/blocks/experts/groups.h"
+#include "model/blocks/gated/gated.h"
+
+namespace skald::model {
+namespace {
+
+// One Run: what its parts share.
+struct Pass {
+  const Experts& experts;
+  const ExpertBuffers& buffers;
+  const Input& input;
+  const Context& context;
+
+  ThreadPool& pool() const { return context.execution.pool; }
+  bool has_selector() const {
+    return experts.has_shared() && experts.shared.weight == SharedWeight::kSigmoid;
+  }
+  // Experts read the row as the router does: it needs no copy for each.
+  bool is_one_row() const {
+    return input.row_count == 1 && experts.weight == ExpertWeight::kOfOutput;
+  }
+  Product gate(size_t expert) const { return {&experts.gate[expert], buffers.gate}; }
+  Product up(size_t expert) const { return {&experts.up[expert], buffers.up}; }
+  Product down(size_t expert) const { return {&experts.down[expert], buffers.rows}; }
+  Product shared_gate() const { return {&experts.shared.gate, buffers.shared_gate}; }
+  Product shared_up() const { return {&experts.shared.up, buffers.shared_up}; }
+  Product shared_down() const { return {&experts.shared.down, buffers.shared_out}; }
+  Product router() const { return {&experts.router, buffers.scores}; }
+  Product selector() const { return {&experts.shared.selector, buffers.selector}; }
+};
+
+// The panels of a matrix, cut into units of work.
+struct PanelUnits {
+  int64_t panels;
+  int64_t per_unit;
+  int64_t count() const { return DivCeil(panels, per_unit); }
+  PanelRange range(int64_t unit, int worker) const {
+    return {unit * per_unit, std::min(per_unit, panels - unit * per_unit), worker};
+  }
+};
+
+PanelUnits UnitsOf(const kernels::PackedMatrix& matrix, int64_t rows, int threads) {
+  return {matrix.panel_count(), PanelsPerUnit(matrix, rows, threads)};
+}
+
+// The units of one matrix of every group: groups share the threads, so that many of them need few
+// units each.
+PanelUnits UnitsOfGroups(std::span<const Group> groups, const kernels::PackedMatrix& matrix,
+                         const Pass& pass) {
+  int64_t most = 0;
+  for (const Group& group : groups) most = std::max(most, group.slots.count);
+  const auto threads = static_cast<size_t>(pass.pool().thread_count());
+  return UnitsOf(matrix, most, static_cast<int>(DivCeil(threads, groups.size())));
+}
+
+// Sum, norm, and the formats of everything that reads the rows as they are.
+void PrepareRows(const Pass& pass) {
+  std::array<Product, 6> readers = {pass.router()};
+  size_t count = 1;
+  if (pass.experts.has_shared()) {
+    readers[count++] = pass.shared_gate();
+    readers[count++] = pass.shared_up();
+  }
+  if (pass.has_selector()) readers[count++] = pass.selector();
+  if (pass.is_one_row()) {
+    readers[count++] = pass.gate(0);
+    readers[count++] = pass.up(0);
+  }
+  Prepare(pass.input, std::span(readers).first(count), pass.context);
+}
+
+void ScoreRows(const Pass& pass) {
+  const std::array readers = {pass.router(), pass.selector()};
+  Multiply(std::span(readers).first(pass.has_selector() ? 2 : 1), pass.input.row_count,
+           Phase::kRoute, pass.context);
+}
+
+// Gate and up of the shared expert, before the tiles of the rows make room for those of the groups.
+void OpenShared(const Pass& pass) {
+  if (!pass.experts.has_shared()) return;
+  const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
+  const int64_t rows = pass.input.row_count;
+  const PanelUnits units = UnitsOf(pass.experts.shared.gate, rows, pass.pool().thread_count());
+  pass.pool().Run(units.count(), [&](int64_t unit, int worker) {
+    MultiplyPanelsGated({pass.shared_gate(), pass.shared_up()}, units.range(unit, worker),
+                        {0, rows}, pass.context);
+  });
+}
+
+void RouteRows(const Pass& pass) {
+  const Experts& experts = pass.experts;
+  const ExpertBuffers& buffers = pass.buffers;
+  pass.pool().Run(pass.input.row_count, [&](int64_t row, int) {
+    kernels::Route({.rule = experts.rule,
+                    .scores = buffers.scores.row(row),
+                    .bias = experts.choice_bias.empty() ? nullptr : experts.choice_bias.data(),
+                    .choice = buffers.choice.row(row),
+                    .experts = experts.count,
+                    .used = experts.used,
+                    .chosen = buffers.chosen + row * experts.used,
+                    .weights = buffers.weights + row * experts.used});
+  });
+}
+
+std::span<const Group> GroupRows(const Pass& pass) {
+  return GroupUses({.count = pass.input.row_count * pass.experts.used,
+                    .experts = pass.experts.count,
+                    .chosen = pass.buffers.chosen,
+                    .slots = pass.buffers.slots,
+                    .sources = pass.buffers.sources,
+                    .groups = pass.buffers.groups});
+}
+
+// Brings the rows of each group together and prepares them for gate and up.
+void PrepareGroups(const Pass& pass, std::span<const Group> groups) {
+  const Experts& experts = pass.experts;
+  const ExpertBuffers& buffers = pass.buffers;
+  const ScopedPhase phase(pass.context.execution.profile, Phase::kPrepare);
+  const Formats formats = FormatsOf(std::array{pass.gate(0), pass.up(0)});
+  pass.pool().Run(ChunkCount(groups), [&](int64_t chunk, int) {
+    const RowRange slots = ChunkOf(groups, chunk);
+    for (int64_t slot = slots.first; slot < slots.first + slots.count; ++slot) {
+      const int64_t use = buffers.sources[slot];
+      const float* source = pass.input.source().row(use / experts.used);
+      float* row = buffers.rows.row(slot);
+      if (experts.weight == ExpertWeight::kOfOutput) {
+        std::copy_n(source, experts.width, row);
+      } else {
+        std::fill_n(row, experts.width, 0.0f);
+        pass.context.execution.kernels.add_scaled(buffers.weights[use], source, row, experts.width);
+      }
+    }
+    Quantize(buffers.rows, slots, experts.width, formats, pass.context);
+  });
+}
+
+// Gate and up of every group.
+void OpenGroups(const Pass& pass, std::span<const Group> groups) {
+  const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
+  const PanelUnits units = UnitsOfGroups(groups, pass.experts.gate[0], pass);
+  const auto count = static_cast<int64_t>(groups.size());
+  pass.pool().Run(count * units.count(), [&](int64_t unit, int worker) {
+    const Group& group = groups[static_cast<size_t>(unit / units.count())];
+    const auto expert = static_cast<size_t>(group.expert);
+    RowRange slots = group.slots;
+    if (pass.is_one_row()) slots.prepared = 0;
+    MultiplyPanelsGated({pass.gate(expert), pass.up(expert)},
+                        units.range(unit % units.count(), worker), slots, pass.context);
+  });
+}
+
+RowRange SharedRows(const Pass& pass) {
+  const int64_t rows = pass.input.row_count;
+  return {0, rows, SharedPlace(pass.experts, rows * pass.experts.used)};
+}
+
+// Prepares the hidden rows for down.
+void PrepareHidden(const Pass& pass, std::span<const Group> groups) {
+  const ScopedPhase phase(pass.context.execution.profile, Phase::kPrepare);
+  const Formats formats = FormatsOf(std::array{pass.down(0)});
+  const int64_t chunks = ChunkCount(groups);
+  const RowRange shared = SharedRows(pass);
+  const int64_t shared_chunks =
+      pass.experts.has_shared() ? DivCeil<int64_t>(shared.count, kernels::kTileTokens) : 0;
+  pass.pool().Run(chunks + shared_chunks, [&](int64_t chunk, int) {
+    if (chunk < chunks) {
+      Quantize(pass.buffers.gate, ChunkOf(groups, chunk), pass.experts.hidden, formats,
+               pass.context);
+      return;
+    }
+    const int64_t first = (chunk - chunks) * kernels::kTileTokens;
+    const int64_t count = std::min<int64_t>(kernels::kTileTokens, shared.count - first);
+    Quantize(pass.buffers.shared_gate, {first, count, shared.prepared + first},
+             pass.experts.shared.hidden, FormatsOf(std::array{pass.shared_down()}), pass.context);
+  });
+}
+
+// Down of every group and of the shared expert: one loop, no barrier between them.
+void CloseAll(const Pass& pass, std::span<const Group> groups) {
+  const ScopedPhase phase(pass.context.execution.profile, Phase::kDown);
+  const PanelUnits units = UnitsOfGroups(groups, pass.experts.down[0], pass);
+  const int64_t grouped = static_cast<int64_t>(groups.size()) * units.count();
+  const RowRange shared = SharedRows(pass);
+  const PanelUnits shared_units =
+      pass.experts.has_shared()
+          ? UnitsOf(pass.experts.shared.down, shared.count, pass.pool().thread_count())
+          : PanelUnits{0, 1};
+  pass.pool().Run(grouped + shared_units.count(), [&](int64_t unit, int worker) {
+    if (unit >= grouped) {
+      MultiplyPanels(pass.shared_down(), shared_units.range(unit - grouped, worker), shared,
+                     pass.context);
+      return;
+    }
+    const Group& group = groups[static_cast<size_t>(unit / units.count())];
+    MultiplyPanels(pass.down(static_cast<size_t>(group.expert)),
+                   units.range(unit % units.count(), worker), group.slots, pass.context);
+  });
+}
+
+void AddShared(const Pass& pass, int64_t row, float* sum) {
+  if (!pass.experts.has_shared()) return;
+  const kernels::KernelTable& kernels = pass.context.execution.kernels;
+  const float* out = pass.buffers.shared_out.row(row);
+  if (pass.has_selector()) {
+    const float weight = kernels::Sigmoid(*pass.buffers.selector.row(row));
+    kernels.add_scaled(weight, out, sum, pass.experts.width);
+  } else {
+    kernels.add(out, sum, pass.experts.width);
+  }
+}
+
+// The weighted sum of each row's experts, in ascending order of the experts: never in the order in
+// which groups were computed.
+void Combine(const Pass& pass) {
+  const Experts& experts = pass.experts;
+  const ExpertBuffers& buffers = pass.buffers;
+  const ScopedPhase phase(pass.context.execution.profile, Phase::kRoute);
+  pass.pool().Run(pass.input.row_count, [&](int64_t row, int) {
+    float* sum = pass.context.workspace.projected.row(row);
+    std::fill_n(sum, experts.width, 0.0f);
+    for (int64_t use = row * experts.used; use < (row + 1) * experts.used; ++use) {
+      const float weight = experts.weight == ExpertWeight::kOfOutput ? buffers.weights[use] : 1;
+      pass.context.execution.kernels.add_scaled(weight, buffers.rows.row(buffers.slots[use]), sum,
+                                                experts.width);
+    }
+    AddShared(pass, row, sum);
+  });
+}
+
+}  // namespace
+
+void Run(const Experts& experts, const Input& input, const Context& context) {
+  Carver carver(context.workspace.block);
+  const ExpertBuffers buffers = LayoutExperts(experts, context.workspace.limits(), carver);
+  const Pass pass = {experts, buffers, input, context};
+  PrepareRows(pass);
+  ScoreRows(pass);
+  OpenShared(pass);
+  RouteRows(pass);
+  const std::span<const Group> groups = GroupRows(pass);
+  // Behind all that reads the rows as they are: their tiles lie where those of the groups go.
+  if (!pass.is_one_row()) PrepareGroups(pass, groups);
+  OpenGroups(pass, groups);
+  PrepareHidden(pass, groups);
+  CloseAll(pass, groups);
+  Combine(pass);
+}
+
+}  // namespace skald::model
