@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 # Rooms of src/, leftmost first. A room includes only rooms to its left ...
 ROOM_ORDER = ["base", "tensor", "formats", "text", "chat", "kernels", "kv", "sampling", "model",
-              "load", "engine", "server", "cli"]
+              "load", "engine", "server", "hub", "cli"]
 
 # ... and of those only these. A test beside the source may include every room to the left.
 ROOM_MAY_INCLUDE = {
@@ -22,6 +22,7 @@ ROOM_MAY_INCLUDE = {
     "load": {"base", "tensor", "formats", "text", "chat", "kernels", "kv", "model"},
     "engine": {"base", "kernels", "kv", "sampling", "model"},
     "server": {"base"},
+    "hub": {"base"},
     "cli": {"base"},
 }
 
@@ -41,6 +42,7 @@ FACADE_ROOMS = {
     "skald/text_sink.h": {"engine", "server", "cli"},
     "skald/bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
+    "skald/hub.h": {"hub", "cli"},
 }
 
 # --- sizes -----------------------------------------------------------------------------------

@@ -1,0 +1,21 @@
+/// Sha256: the hash by which a hub names large files (FIPS 180-4), by OpenSSL.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace skald::hub {
+
+class Sha256 {
+ public:
+  Sha256();
+  void Add(std::string_view bytes);
+  /// 64 digits. Nothing may be added after.
+  std::string Take();
+
+ private:
+  std::shared_ptr<void> context_;  // EVP_MD_CTX
+};
+
+}  // namespace skald::hub
