@@ -204,7 +204,7 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
       options.speculation.kind != Speculation::kOff || options.speculation.draft;
   if (speculates && !options.traffic.wanted)
     return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
   BenchReport report;
   report.header = {.model = model.info(),

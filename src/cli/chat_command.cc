@@ -71,7 +71,7 @@ Status ChangeSetting(const std::string& name, const std::string& value, ChatSett
 Status Chat(const ChatOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
   RETURN_IF_ERROR(Validate(options.settings.sampling.params, std::numeric_limits<TokenId>::max()));
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
   const Result<ChatTemplate>& chat = model.chat_template();
   if (!chat.ok()) return Status(chat.status().code(), path + ": " + chat.status().message());

@@ -8,8 +8,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace skald::cli {
 
@@ -36,6 +38,40 @@ std::string ExecutableDirectory() {
   return error ? std::string() : path.parent_path().string();
 }
 
+// The first of these variables that is set, with what stands behind it.
+std::string FirstOf(std::initializer_list<std::pair<const char*, const char*>> variables) {
+  for (const auto& [name, behind] : variables)
+    if (const std::string value = Variable(name); !value.empty()) return value + behind;
+  return {};
+}
+
+HubEnvironment HubFromVariables() {
+  HubEnvironment hub;
+  hub.cache_dir = FirstOf({{"HF_HUB_CACHE", ""},
+                           {"HUGGINGFACE_HUB_CACHE", ""},
+                           {"HF_HOME", "/hub"},
+                           {"XDG_CACHE_HOME", "/huggingface/hub"},
+                           {"HOME", "/.cache/huggingface/hub"}});
+  hub.token_file = FirstOf({{"HF_TOKEN_PATH", ""},
+                            {"HF_HOME", "/token"},
+                            {"XDG_CACHE_HOME", "/huggingface/token"},
+                            {"HOME", "/.cache/huggingface/token"}});
+  hub.endpoint = Variable("HF_ENDPOINT");
+  hub.token = FirstOf({{"HF_TOKEN", ""}, {"HUGGING_FACE_HUB_TOKEN", ""}});
+  const std::string offline = Variable("HF_HUB_OFFLINE");
+  hub.is_offline = offline == "1" || offline == "true" || offline == "TRUE" || offline == "yes" ||
+                   offline == "YES" || offline == "on" || offline == "ON";
+  return hub;
+}
+
+OtherFolders OthersFromVariables() {
+  return {
+      .ollama = FirstOf({{"OLLAMA_MODELS", ""}, {"HOME", "/.ollama/models"}}),
+      .llama_cpp = FirstOf(
+          {{"LLAMA_CACHE", ""}, {"XDG_CACHE_HOME", "/llama.cpp"}, {"HOME", "/.cache/llama.cpp"}}),
+      .lm_studio = FirstOf({{"HOME", "/.lmstudio/models"}})};
+}
+
 }  // namespace
 
 Environment ReadEnvironment() {
@@ -44,6 +80,8 @@ Environment ReadEnvironment() {
   environment.home = Variable("HOME");
   environment.data_home = Variable("XDG_DATA_HOME");
   environment.models = Variable("SKALD_MODELS");
+  environment.hub = HubFromVariables();
+  environment.others = OthersFromVariables();
   environment.color = ColorFromVariables();
   const std::string terminal = Variable("TERM");
   environment.has_escapes = !terminal.empty() && terminal != "dumb";

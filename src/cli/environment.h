@@ -19,12 +19,32 @@ struct Terminals {
 /// What the user's environment says about colour (no-color.org, bixense.com/clicolors).
 enum class ColorWish : uint8_t { kNone, kNever, kAlways };
 
+/// Where models come from (huggingface.co/docs/huggingface_hub/package_reference/
+/// environment_variables), so that what another program has pulled is here, too.
+struct HubEnvironment {
+  std::string cache_dir =
+      {};  ///< HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/...
+  std::string endpoint = {};    ///< HF_ENDPOINT
+  std::string token = {};       ///< HF_TOKEN
+  std::string token_file = {};  ///< HF_TOKEN_PATH, HF_HOME/token; need not exist
+  bool is_offline = false;      ///< HF_HUB_OFFLINE
+};
+
+/// Where other programs keep models. The folders need not exist.
+struct OtherFolders {
+  std::string ollama = {};     ///< OLLAMA_MODELS, ~/.ollama/models
+  std::string llama_cpp = {};  ///< LLAMA_CACHE, ~/.cache/llama.cpp
+  std::string lm_studio = {};  ///< ~/.lmstudio/models
+};
+
 /// See above. Strings are empty where a variable is unset.
 struct Environment {
   std::string executable_dir;  ///< of the running program, symbolic links resolved; may be empty
   std::string home;            ///< HOME
   std::string data_home;       ///< XDG_DATA_HOME
   std::string models;          ///< SKALD_MODELS: directories separated by colons
+  HubEnvironment hub;
+  OtherFolders others;
   ColorWish color = ColorWish::kNone;
   bool has_escapes = true;  ///< TERM is something and not "dumb": a terminal obeys ECMA-48
   Terminals terminals;

@@ -27,8 +27,6 @@ constexpr std::string_view kOllama = "Ollama";
 constexpr std::string_view kVllm = "vLLM";
 
 constexpr std::string_view kCpu = "skald computes on the CPU";
-constexpr std::string_view kNoDownload =
-    "skald downloads nothing: fetch the GGUF file and give its path with -m";
 constexpr std::string_view kNoSuchSampling =
     "skald has temperature, top-k, top-p, min-p, typical and penalties";
 constexpr std::string_view kNoConstraint = "skald cannot bind its text to a form yet";
@@ -210,17 +208,30 @@ constexpr std::array kFlags = {
                 "pictures or sound", kTextOnly},
 
     // Where models come from.
-    ForeignFlag{"-hf -hfr --hf-repo -hff --hf-file -hfd --hf-repo-draft", kLlama, kOne, kRefused,
-                "", "a model from Hugging Face", kNoDownload},
-    ForeignFlag{"-mu --model-url -dr --docker-repo", kLlama, kOne, kRefused, "",
-                "a model from an address", kNoDownload},
-    ForeignFlag{"-hft --hf-token --download-dir --revision --load-format", kVllm, kOne, kRefused,
-                "", "about downloads", kNoDownload},
+    ForeignFlag{"-hf -hfr --hf-repo -mu --model-url", kLlama, kOne, kOurs, "--model",
+                "a model from Hugging Face or an address"},
+    ForeignFlag{"-hfd -hfrd --hf-repo-draft", kLlama, kOne, kOurs, "--draft",
+                "a draft model from Hugging Face"},
+    ForeignFlag{"-hff --hf-file", kLlama, kOne, kRefused, "", "a file of the repository",
+                "type: -m hf://OWNER/NAME:FILE"},
+    ForeignFlag{"-dr --docker-repo", kLlama, kOne, kRefused, "", "a model from Docker's hub",
+                "skald pulls from Hugging Face and from addresses"},
+    ForeignFlag{"-hft --hf-token", kLlama, kOne, kRefused, "", "a secret",
+                "all users of the machine see a command line: set HF_TOKEN"},
+    ForeignFlag{"--revision", kVllm, kOne, kRefused, "", "a branch or commit",
+                "type: -m hf://OWNER/NAME@REVISION"},
+    ForeignFlag{"--download-dir", kVllm, kOne, kRefused, "", "where models are kept",
+                "set HF_HUB_CACHE"},
+    ForeignFlag{"--load-format", kVllm, kOne, kRefused, "auto", "the format of the file",
+                "skald reads GGUF"},
+    ForeignFlag{"--offline", kLlama, kNone, kRefused, "", "no use of the network",
+                "set HF_HUB_OFFLINE=1"},
     ForeignFlag{"--tokenizer --hf-config-path --generation-config", kVllm, kOne, kRefused, "",
                 "another description of the model", kAsInFile},
     ForeignFlag{"--trust-remote-code", kVllm, kNone, kIgnored, "", "runs a model's own program",
                 "skald never does"},
-    ForeignFlag{"--insecure", kOllama, kNone, kRefused, "", "about downloads", kNoDownload},
+    ForeignFlag{"--insecure", kOllama, kNone, kRefused, "", "fetches without encryption",
+                "an http:// address says so itself"},
     ForeignFlag{"--keepalive", kOllama, kOne, kIgnored, "", "how long a model stays loaded",
                 "a model lives as long as its command"},
 
@@ -234,8 +245,8 @@ constexpr std::array kFlags = {
                 "it is always on and changes no answer"},
     ForeignFlag{"--cache-prompt --metrics --slots --props --embedding --embeddings", kLlama, kNone,
                 kIgnored, "", "a route or a cache", kAlwaysThere},
-    ForeignFlag{"--no-webui --no-slots --offline", kLlama, kNone, kIgnored, "",
-                "leaves something out", "skald has no pages, and downloads nothing"},
+    ForeignFlag{"--no-webui --no-slots", kLlama, kNone, kIgnored, "", "leaves something out",
+                "skald has no pages"},
     ForeignFlag{"--cache-reuse --cache-ram -cram -sps --slot-prompt-similarity --threads-http",
                 kLlama, kOne, kIgnored, "", "about the server's cache or threads",
                 "skald shares all prefixes, to the token"},
@@ -265,7 +276,6 @@ constexpr std::array kFlags = {
 
 constexpr std::array kVerbs = {
     ForeignVerb{"list", "skald ls lists models"},
-    ForeignVerb{"pull", kNoDownload},
     ForeignVerb{"push", "skald publishes nothing"},
     ForeignVerb{"rm", "a model is a file: skald ls shows where"},
     ForeignVerb{"cp", "a model is a file: skald ls shows where"},

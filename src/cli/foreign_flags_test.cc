@@ -149,7 +149,8 @@ TEST(ResolveFlags, NeverCutsALongNameIntoLetters) {
   EXPECT_EQ(Line("run", {"-cnv"}),
             "(-cnv of llama.cpp (a conversation): type: skald chat -m MODEL (see skald run "
             "--help))");
-  EXPECT_TRUE(Line("run", {"-hf", "owner/name"}).starts_with("(-hf of llama.cpp"));
+  EXPECT_EQ(Line("run", {"-hf", "owner/name:Q8_0"}), "--model owner/name:Q8_0");
+  EXPECT_TRUE(Line("run", {"-hft", "secret"}).starts_with("(-hft of llama.cpp"));
   EXPECT_EQ(Line("run", {"-temp", "1"}),
             "(unknown flag '-temp'; did you mean --temp? (see skald run --help))");
   EXPECT_EQ(Line("run", {"-nope"}), "(unknown flag '-nope' (see skald run --help))");

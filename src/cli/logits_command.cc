@@ -99,7 +99,7 @@ Status Logits(const LogitsOptions& options, const Environment& environment, Cons
     return Status(ErrorCode::kInvalidArgument,
                   "--out -: refusing to write raw numbers to a terminal; redirect stdout");
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, ReadTokens(options));
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
 
   const auto count = static_cast<int64_t>(tokens.size());

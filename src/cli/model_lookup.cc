@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/other_models.h"
+
 namespace skald::cli {
 
 namespace {
@@ -44,12 +46,12 @@ std::vector<FoundModel> ModelsIn(const std::string& directory) {
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path& path = entry->path();
-    if (path.extension() != kExtension || IsLaterPart(path.stem().string()) || !IsFile(path))
-      continue;
+    if (!IsModelFileName(path.filename().string()) || !IsFile(path)) continue;
     std::error_code size_error;
     const uint64_t size = fs::file_size(path, size_error);
-    models.push_back(
-        {path.stem().string(), path.string(), size_error ? 0 : static_cast<int64_t>(size)});
+    models.push_back({.name = path.stem().string(),
+                      .path = path.string(),
+                      .file_bytes = size_error ? 0 : static_cast<int64_t>(size)});
   }
   std::sort(models.begin(), models.end(),
             [](const FoundModel& a, const FoundModel& b) { return a.name < b.name; });
@@ -61,18 +63,17 @@ Status NoSuchModel(const Environment& environment, const std::string& name) {
   for (const FoundModel& model : FindModels(environment))
     known += (known.empty() ? "" : ", ") + model.name;
   if (!known.empty())
-    return Status(
-        ErrorCode::kNotFound,
-        fmt::format("no file and no model named '{}'; there are: {}; type one of them, or "
-                    "the path of a GGUF file",
-                    name, known));
+    return Status(ErrorCode::kNotFound,
+                  fmt::format("no file and no model named '{}'; there are: {}; type one of them, "
+                              "the path of a GGUF file, or hf://OWNER/NAME to pull one",
+                              name, known));
   std::string places;
   for (const std::string& directory : ModelDirectories(environment))
     places += (places.empty() ? "" : ", ") + directory;
   return Status(
       ErrorCode::kNotFound,
       fmt::format("no file and no model named '{}', and no models in {}; type the path of "
-                  "a GGUF file",
+                  "a GGUF file, or hf://OWNER/NAME to pull one",
                   name, places));
 }
 
@@ -137,6 +138,12 @@ std::vector<std::string> ModelDirectories(const Environment& environment) {
   return directories;
 }
 
+bool IsModelFileName(const std::string& name) {
+  const fs::path path = name;
+  return path.extension() == kExtension && !IsLaterPart(path.stem().string()) &&
+         name.find("mmproj") == std::string::npos;
+}
+
 std::vector<FoundModel> FindModels(const Environment& environment) {
   std::vector<FoundModel> models;
   std::set<std::string> names;
@@ -154,6 +161,8 @@ Result<std::string> FindModel(const Environment& environment, const std::string&
     for (const fs::path& path : {fs::path(base.string() + std::string(kExtension)), base})
       if (IsFile(path)) return path.string();
   }
+  for (const FoundModel& model : ModelsOfOthers(environment))
+    if (model.name == name) return model.path;
   return NoSuchModel(environment, name);
 }
 
@@ -163,8 +172,8 @@ bool LooksLikeModel(std::string_view word) {
                        word.starts_with("~/") || word.starts_with('/');
   if (word.ends_with(kExtension) && word.size() > kExtension.size()) return !has_space || is_path;
   if (has_space) return false;
-  for (const std::string_view scheme : {"hf://", "hf.co/", "https://", "http://", "ollama://"})
-    if (word.starts_with(scheme) && word.size() > scheme.size()) return true;
+  for (const std::string_view source : kModelSources)
+    if (word.starts_with(source) && word.size() > source.size()) return true;
   if (is_path) return word.find('/', 1) != std::string_view::npos && word.size() > 3;
   const size_t slash = word.find('/');
   const std::string_view name = slash == std::string_view::npos ? word : word.substr(slash + 1);

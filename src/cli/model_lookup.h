@@ -1,6 +1,7 @@
 /// Where models are: turns what stands after -m into the path of a file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,12 +15,21 @@ namespace skald::cli {
 /// The model that is used when the user names none.
 inline constexpr std::string_view kBundledModel = "tales";
 
+/// What a model that is not on this machine begins with.
+inline constexpr std::array<std::string_view, 6> kModelSources = {
+    "hf://", "hf.co/", "huggingface.co/", "https://", "http://", "ollama://"};
+
 /// One model file in a search directory.
 struct FoundModel {
-  std::string name;  ///< what to type after -m: the file name without ".gguf"
-  std::string path;
-  int64_t file_bytes = 0;  ///< of this file; of a split model, the first part
+  std::string name = {};  ///< what to type after -m: the file name without ".gguf"
+  std::string path = {};
+  int64_t file_bytes = 0;   ///< of this file; of a split model, the first part
+  std::string origin = {};  ///< the program that put it there; empty: skald, or the user
 };
+
+/// Whether a file of that name is a model that -m takes: it ends in ".gguf", is not a later part of
+/// a split model, and holds no other kind of weights (mmproj).
+bool IsModelFileName(const std::string& name);
 
 /// The directories that are searched, first match first: those of SKALD_MODELS; the user's
 /// (XDG_DATA_HOME/skald/models, by default ~/.local/share/skald/models); those shipped with the
@@ -32,7 +42,8 @@ std::vector<std::string> ModelDirectories(const Environment& environment);
 std::vector<FoundModel> FindModels(const Environment& environment);
 
 /// The file that `name` means: itself if it has a slash or is a file here, else NAME.gguf or NAME
-/// in the first search directory that has one. A path is not looked at: opening it says what is
+/// in the first search directory that has one, else a model of another program that is called so
+/// (other_models.h). A path is not looked at: opening it says what is
 /// wrong with it. Errors: kNotFound with the models there are; kInvalidArgument for "".
 Result<std::string> FindModel(const Environment& environment, const std::string& name);
 

@@ -86,15 +86,17 @@ TEST_F(LookupTest, ListsWhatThereIsWhenANameIsUnknown) {
   const Result<std::string> path = FindModel(environment_, "c");
   EXPECT_EQ(path.status().code(), ErrorCode::kNotFound);
   EXPECT_EQ(path.status().message(),
-            "no file and no model named 'c'; there are: a, b; type one of them, or the path of a "
-            "GGUF file");
+            "no file and no model named 'c'; there are: a, b; type one of them, the path of a "
+            "GGUF file, or hf://OWNER/NAME to pull one");
 }
 
 TEST_F(LookupTest, NamesThePlacesWhenThereIsNothing) {
   const Result<std::string> path = FindModel(environment_, "c");
-  EXPECT_EQ(path.status().message(),
-            "no file and no model named 'c', and no models in " + (folder_ / "first").string() +
-                ", " + (folder_ / "second").string() + "; type the path of a GGUF file");
+  EXPECT_EQ(path.status().message(), "no file and no model named 'c', and no models in " +
+                                         (folder_ / "first").string() + ", " +
+                                         (folder_ / "second").string() +
+                                         "; type the path of a GGUF file, or "
+                                         "hf://OWNER/NAME to pull one");
 }
 
 TEST_F(LookupTest, RefusesAnEmptyName) {

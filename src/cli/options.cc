@@ -12,6 +12,7 @@
 #include "cli/flags.h"
 #include "cli/input.h"
 #include "cli/model_lookup.h"
+#include "cli/model_source.h"
 
 namespace skald::cli {
 
@@ -84,7 +85,8 @@ void AddLogitBias(CLI::App& app, std::vector<LogitBias>& target) {
 void AddModelArgs(CLI::App& app, ModelArgs& args) {
   AddText(app,
           {"-m,--model",
-           fmt::format("a GGUF file, or a name that 'skald ls' shows (default {})", kBundledModel)},
+           fmt::format("a GGUF file, a name that 'skald ls' shows, or hf://owner/name (default {})",
+                       kBundledModel)},
           kModelType, args.model);
 }
 
@@ -92,12 +94,13 @@ void AddModelWord(CLI::App& app, ModelArgs& args) {
   AddText(app, {"model", "the model, as -m names it"}, kModelType, args.word);
 }
 
-Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args) {
+Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
+                              Console& console) {
   if (args.model.has_value() && args.word.has_value())
     return Status(ErrorCode::kInvalidArgument,
                   fmt::format("two models: -m {} and the argument '{}'", *args.model, *args.word));
   const std::optional<std::string>& name = args.word.has_value() ? args.word : args.model;
-  return FindModel(environment, name.value_or(std::string(kBundledModel)));
+  return LocateModel(environment, name.value_or(std::string(kBundledModel)), console);
 }
 
 void AddComputeArgs(CLI::App& app, EngineArgs& args) {

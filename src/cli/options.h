@@ -29,9 +29,10 @@ void AddModelArgs(CLI::App& app, ModelArgs& args);
 /// The bare word, for verbs that take no text.
 void AddModelWord(CLI::App& app, ModelArgs& args);
 
-/// The path of the model that was asked for. Errors: as FindModel; kInvalidArgument if it was asked
-/// for twice.
-Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args);
+/// The path of the model that was asked for, pulled if need be. Errors: as LocateModel;
+/// kInvalidArgument if it was asked for twice.
+Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
+                              Console& console);
 
 /// -t, -c, --chunk, --isa, --kv-type: sizes and resources. They cannot change the answer, except
 /// that a longer context can hold more of it and the KV type is part of the computation.

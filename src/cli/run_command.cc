@@ -359,7 +359,7 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   RETURN_IF_ERROR(PlaceWords(options.words, environment, &options.model, &options.prompt));
   Prompt prompt;
   ASSIGN_OR_RETURN(prompt.text, PromptText(options, console.terminals()));
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
 
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "cli/model_lookup.h"
+#include "cli/model_source.h"
 
 namespace skald::cli {
 
@@ -20,6 +21,10 @@ bool BeginsLikeGguf(const std::string& path) {
 }
 
 Status TakeModel(const std::string& word, const Environment& environment, ModelArgs* model) {
+  if (AsReference(word)) {
+    model->model = word;  // here or not: it can be had
+    return Ok();
+  }
   const Result<std::string> path = FindModel(environment, word);
   const bool is_there = IsModelHere(environment, word);
   if (!path.ok() || !is_there) {

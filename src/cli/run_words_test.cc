@@ -64,7 +64,8 @@ TEST_F(RunWordsTest, OfTwoTheFirstIsTheModel) {
 TEST_F(RunWordsTest, WhatLooksLikeAModelAndIsNoneIsNotTakenForAPrompt) {
   EXPECT_EQ(Place({"qwen3:8b"}),
             "no file and no model named 'qwen3:8b'; there are: llama3.2, mine; type one of them, "
-            "or the path of a GGUF file; if it is the prompt: -p 'qwen3:8b'");
+            "the path of a GGUF file, or hf://OWNER/NAME to pull one; if it is the prompt: -p "
+            "'qwen3:8b'");
   EXPECT_EQ(Place({"/nonexistent/x.gguf", "Hi"}),
             "/nonexistent/x.gguf: no such file; if it is the prompt: -p '/nonexistent/x.gguf'");
   EXPECT_EQ(Place({At("prompt.txt")}),

@@ -253,7 +253,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
     };
 
   const Stopwatch watch;
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
   EngineOptions engine_options = MakeEngineOptions(options, model.info());
   ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,

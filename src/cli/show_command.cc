@@ -193,7 +193,7 @@ void AddShowCommand(CLI::App& root, Action& chosen) {
 
 Status Show(const ShowOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const ModelDescription description, DescribeModel(path));
   return console.Write(options.output.form == OutputForm::kJson
                            ? ShowJson(description, options.lists)

@@ -73,7 +73,8 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
   if (drafts && !args.draft) return Contradiction("--spec draft and chain need --draft MODEL");
   if (!drafts && args.draft) return Contradiction("--spec ngram has no use for --draft MODEL");
   if (!drafts) return options;
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, ModelArgs{.model = *args.draft}));
+  ASSIGN_OR_RETURN(const std::string path,
+                   ModelPath(environment, ModelArgs{.model = *args.draft}, console));
   ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, threads, console));
   return options;
 }

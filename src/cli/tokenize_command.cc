@@ -106,7 +106,7 @@ Status Tokenize(const TokenizeOptions& options, const Environment& environment, 
   } else {
     RETURN_IF_ERROR(ParseTokenIds(*options.decode).status().WithContext("--decode"));
   }
-  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model));
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Tokenizer tokenizer, LoadTokenizer(path));
   if (text.has_value()) return EncodeAndPrint(options, tokenizer, *text, console);
   return DecodeAndPrint(options, tokenizer, console);

@@ -52,7 +52,9 @@ def golden_model(name: str) -> Path:
 def environment(**changes: str) -> dict[str, str]:
     """The test's environment without what would change the command's behaviour."""
     kept = dict(os.environ)
-    for name in ("SKALD_MODELS", "XDG_DATA_HOME", "NO_COLOR", "CLICOLOR_FORCE"):
+    for name in ("SKALD_MODELS", "XDG_DATA_HOME", "XDG_CACHE_HOME", "NO_COLOR", "CLICOLOR_FORCE", "HF_HUB_CACHE",
+                 "HUGGINGFACE_HUB_CACHE", "HF_HOME", "HF_ENDPOINT", "HF_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE",
+                 "OLLAMA_MODELS", "LLAMA_CACHE"):
         kept.pop(name, None)
     kept["HOME"] = tempfile.gettempdir()
     kept.update(changes)

@@ -17,8 +17,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hub"))
+from fake_hub import FakeHub
+
 TIMEOUT_S = 300
-DOCUMENTS = ("README.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/performance.md")
+DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/performance.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
             "SKALD_MODELS=")
 
@@ -28,6 +31,7 @@ NOT_RUN = {
     './run.sh "The capital of France is" -m path/to/model.gguf -n 40': "the same, with another model",
     'cmake --preset release && cmake --build --preset release': "builds what this test tests",
     'cmake --install build/release --prefix ~/.local': "Install does so",
+    'skald pull https://host/models/model.gguf': "there is no such host; Pull has one",
     'skald bench -m model.gguf --against "llama-bench -fa 1"': "needs llama-bench; Bench has one in its place",
     'skald bench -m model.gguf -t 2 --against "llama-bench -fa 1"': "the same",
     'skald bench -t 2 -m FILE -p 512 -n 32 -r 5 --against "llama-bench -fa 1"': "the same",
@@ -37,6 +41,7 @@ TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
     r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
+    r"skald pull (MODEL|hf://owner/name\[|https://host/path)",
     r"(# KEY  |sk-0123456789abcdef  |sk-of-the-dashboard  |a-key-without-settings$)",  # a file of keys
 )
 # Measurements are cut short by flags that come last and win: what is tested is that the example is
@@ -112,12 +117,19 @@ class Examples(unittest.TestCase):
         (cls.at / "conversations.jsonl").write_text(
             '{"timestamp": 0, "input_length": 64, "output_length": 8, "hash_ids": [1]}\n' * 2)
         cls.env = {**os.environ, "HOME": str(cls.at), "PATH": f"{cls.at}/bin:{os.environ['PATH']}"}
-        for name in ("SKALD_MODELS", "XDG_DATA_HOME"):
+        for name in ("SKALD_MODELS", "XDG_DATA_HOME", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE"):
             cls.env.pop(name, None)
+        # Every repository has the bundled model in all sizes.
+        tales = model.read_bytes()
+        cls.hub = FakeHub({f"model-{size}.gguf": tales for size in ("Q4_K_M", "Q6_K", "Q8_0")},
+                          repository="[^/]+/[^/]+")
+        cls.hub.__enter__()
+        cls.env.update(HF_ENDPOINT=cls.hub.endpoint, no_proxy="*")
         cls.seen = set()
 
     @classmethod
     def tearDownClass(cls):
+        cls.hub.close()
         cls.folder.cleanup()
 
     def serve(self, command: str) -> tuple[subprocess.Popen, str]:
