@@ -2,7 +2,7 @@
 ///
 /// The command does not link it: libcurl brings thirty libraries (Kerberos, LDAP, SSH) that a
 /// server in its sandbox, or a run of a model that is there, neither needs nor waits for
-/// (docs/decisions/0012-pulling-models.md).
+/// (docs/decisions/0013-pulling-models.md).
 #pragma once
 
 #include <curl/curl.h>
