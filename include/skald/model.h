@@ -37,6 +37,7 @@ struct ModelInfo {
   int64_t context_length = 0;
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
+  int64_t state_bytes = 0;    ///< that recurrent layers carry for each running sequence; 0: none
   std::string chat_template;  ///< empty if the file has none
   /// Says which model it is, the same on every machine: another training, quantization, vocabulary
   /// or template gives another number. Filled by LoadModel only.

@@ -80,6 +80,7 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
                                                                options.engine.threads, console));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   WarnOfContext(model.info(), engine.context(), console);
+  WarnOfSpeculation(model.info(), engine_options.speculation, console);
   const bool interactive = console.terminals().input && console.terminals().output;
   LineEditor::Mode mode = LineEditor::Mode::kPipe;
   if (interactive)

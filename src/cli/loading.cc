@@ -52,6 +52,13 @@ void WarnOfContext(const ModelInfo& info, int64_t context, Console& console) {
                   context, info.context_length));
 }
 
+void WarnOfSpeculation(const ModelInfo& info, const SpeculationOptions& options, Console& console) {
+  if (options.kind == Speculation::kOff || info.state_bytes == 0) return;
+  console.Note(
+      "skald: warning: no tokens are guessed ahead: layers of this model carry a state, which "
+      "cannot be taken back behind a wrong guess");
+}
+
 Result<Model> LoadWithProgress(const std::string& path, int threads, Console& console) {
   const Stopwatch watch;
   double drawn_at = 0;  // seconds on the watch; 0 = not yet

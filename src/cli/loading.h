@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/console.h"
+#include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/status.h"
 
@@ -32,5 +33,8 @@ inline constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 /// Says so if the context is longer than what the model was made for.
 void WarnOfContext(const ModelInfo& info, int64_t context, Console& console);
+
+/// Says so if speculation was asked for and the model gets none.
+void WarnOfSpeculation(const ModelInfo& info, const SpeculationOptions& options, Console& console);
 
 }  // namespace skald::cli

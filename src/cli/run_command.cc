@@ -302,6 +302,7 @@ std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo
   json.Key("engine").BeginObject();
   json.Key("isa").String(engine.isa_name()).Key("threads").Int(engine.threads());
   json.Key("context").Int(engine.context()).Key("kv_bytes").Int(engine.kv_bytes());
+  json.Key("state_bytes").Int(engine.state_bytes());
   json.EndObject();
   json.Key("numerics_version").Int(kNumericsVersion);
   json.EndObject();
@@ -376,9 +377,10 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
                    &engine_options);
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   WarnOfContext(model.info(), engine.context(), console);
-  console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache",
+  WarnOfSpeculation(model.info(), engine_options.speculation, console);
+  console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache and states",
                              engine.isa_name(), engine.threads(), engine.context(),
-                             Bytes(engine.kv_bytes())));
+                             Bytes(engine.kv_bytes() + engine.state_bytes())));
 
   ASSIGN_OR_RETURN(Outcome outcome, Generate(options, prompt, tokenizer, engine, console));
   outcome.load_seconds = load_seconds;

@@ -264,6 +264,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   }
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   WarnOfContext(model.info(), engine.context(), console);
+  WarnOfSpeculation(model.info(), engine_options.speculation, console);
   server_options.model_name = NameOf(options, path);
   server_options.pooling = PoolingFor(options.pooling, model.info());
   const std::string name = server_options.model_name;

@@ -67,7 +67,13 @@ std::string MemoryTable(const ModelDescription& description) {
     table.Add({fmt::format("context {}", context),
                Bytes(description.kv_bytes_per_token_f16 * context),
                Bytes(description.kv_bytes_per_token_f32 * context)});
-  return fmt::format("{}weights, packed: {}\n", table.Text(), Bytes(description.info.weight_bytes));
+  std::string text =
+      fmt::format("{}weights, packed: {}\n", table.Text(), Bytes(description.info.weight_bytes));
+  if (description.info.state_bytes > 0) {
+    text += fmt::format("state of recurrent layers, a running sequence: {}\n",
+                        Bytes(description.info.state_bytes));
+  }
+  return text;
 }
 
 std::string MetadataTable(const ModelDescription& description) {
@@ -89,6 +95,7 @@ std::string TensorTable(const ModelDescription& description) {
 void WriteMemory(const ModelDescription& description, JsonWriter& json) {
   json.Key("memory").BeginObject();
   json.Key("weight_bytes").Int(description.info.weight_bytes);
+  json.Key("state_bytes_per_sequence").Int(description.info.state_bytes);
   json.Key("kv_bytes_per_token").BeginObject();
   json.Key("f16").Int(description.kv_bytes_per_token_f16);
   json.Key("f32").Int(description.kv_bytes_per_token_f32);

@@ -57,6 +57,9 @@ struct BenchSession::State {
   std::unique_ptr<ThreadPool> pool;
   std::vector<model::RopeTable> ropes;
   kv::KvStore store;
+  // One slot a sequence. Where a position is computed again they have gone on since: the numbers
+  // mean nothing here, and the time does not depend on them.
+  kv::StateStore states;
   model::Workspace workspace;
   std::unique_ptr<kv::PagePool> pages;  // the tables point to it
   std::vector<kv::PageTable> tables;
@@ -98,8 +101,11 @@ Status BenchSession::State::Check(const BenchCase& wanted) const {
 
 void BenchSession::State::Forward(const model::StepBatch& batch) {
   const model::Execution execution{kernels, *pool, profile};
-  transformer().Forward(
-      batch, {.store = store, .workspace = workspace, .ropes = ropes, .execution = execution});
+  transformer().Forward(batch, {.store = store,
+                                .workspace = workspace,
+                                .ropes = ropes,
+                                .execution = execution,
+                                .states = &states});
 }
 
 Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end,
@@ -110,7 +116,8 @@ Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end
     const int64_t count = std::min(options.max_chunk, end - position);
     const model::SequenceRows rows = {.row_count = count,
                                       .first_position = position,
-                                      .pages = tables[static_cast<size_t>(sequence)].pages()};
+                                      .pages = tables[static_cast<size_t>(sequence)].pages(),
+                                      .state = static_cast<kv::StateId>(sequence)};
     const auto last = static_cast<int32_t>(count - 1);
     const size_t logit_count = position + count == end ? 1 : 0;
     Forward({.tokens = {row + position, static_cast<size_t>(count)},
@@ -125,7 +132,10 @@ Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end
 Status BenchSession::State::Decode(int64_t batch, int64_t position) {
   const auto count = static_cast<size_t>(batch);
   for (size_t s = 0; s < count; ++s) {
-    sequences[s] = {.row_count = 1, .first_position = position, .pages = tables[s].pages()};
+    sequences[s] = {.row_count = 1,
+                    .first_position = position,
+                    .pages = tables[s].pages(),
+                    .state = static_cast<kv::StateId>(s)};
     step_tokens[s] =
         tokens[s * static_cast<size_t>(limits.positions) + static_cast<size_t>(position)];
     computed[s] = std::max(computed[s], position + 1);
@@ -249,6 +259,9 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
   ASSIGN_OR_RETURN(kv::KvStore store,
                    kv::KvStore::Create(model::KvLayoutOf(shape, resolved.kv_type), page_count));
   ASSIGN_OR_RETURN(
+      kv::StateStore states,
+      kv::StateStore::Create({.floats = model::StateFloatsOf(shape), .slots = limits.batch}));
+  ASSIGN_OR_RETURN(
       model::Workspace workspace,
       model::Workspace::Create(shape, {.rows = std::max(resolved.max_chunk, limits.batch),
                                        .logit_rows = limits.batch,
@@ -278,6 +291,7 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
                                     .pool = std::make_unique<ThreadPool>(resolved.threads),
                                     .ropes = model::RopeTablesOf(shape, resolved.context),
                                     .store = std::move(store),
+                                    .states = std::move(states),
                                     .workspace = std::move(workspace),
                                     .pages = std::move(pages),
                                     .tables = std::move(tables),

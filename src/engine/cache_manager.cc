@@ -7,21 +7,21 @@
 #include "kernels/attention/attention.h"
 
 namespace skald::engine {
-namespace {
-
-// At least the last token must be computed, for its logits.
-std::span<const TokenId> Matchable(const Sequence& sequence) {
-  const int64_t reusable = sequence.request->ReusableTokens(sequence.length());
-  return std::span(sequence.tokens).first(static_cast<size_t>(reusable));
-}
-
-}  // namespace
-
 kv::Namespace NamespaceOf(const RequestState& request) {
   return kv::Namespace{request.request.cache_namespace};
 }
 
+// At least the last token must be computed, for its logits.
+int64_t CacheManager::ReusableTokens(const Sequence& sequence) const {
+  return has_states() ? 0 : sequence.request->ReusableTokens(sequence.length());
+}
+
+std::span<const TokenId> CacheManager::Matchable(const Sequence& sequence) const {
+  return std::span(sequence.tokens).first(static_cast<size_t>(ReusableTokens(sequence)));
+}
+
 void CacheManager::Acquire(Sequence* sequence) {
+  if (has_states()) return;
   sequence->pin =
       tree_.Acquire(NamespaceOf(*sequence->request), Matchable(*sequence), &sequence->table);
   sequence->computed = sequence->pin.tokens();
@@ -31,7 +31,12 @@ bool CacheManager::PrepareWrite(Sequence* sequence, int64_t count,
                                 std::vector<kv::PageCopy>* copies) {
   const int64_t from = sequence->computed;
   Evict(PagesToWrite(*sequence, count) - pool_.free_count());
-  return sequence->table.PrepareWrite(from, from + count, copies);
+  if (!sequence->table.PrepareWrite(from, from + count, copies)) return false;
+  if (!has_states() || sequence->state.holds()) return true;
+  // Here and not when it is admitted: those that are only looked at have none.
+  sequence->state = states_.Take();
+  CHECK(sequence->state.holds() && from == 0);
+  return true;
 }
 
 int64_t CacheManager::PagesToWrite(const Sequence& sequence, int64_t count) const {
@@ -40,6 +45,7 @@ int64_t CacheManager::PagesToWrite(const Sequence& sequence, int64_t count) cons
 
 // The tree knows one page of several with the same tokens, and keeps it for the pins of all.
 void CacheManager::Deduplicate(Sequence* sequence) {
+  if (has_states()) return;
   const int64_t computed = sequence->computed;
   CacheManager::Release(sequence);
   const auto tokens =
@@ -54,20 +60,28 @@ void CacheManager::Publish(Sequence* sequence, int64_t count) {
       std::span<const TokenId>(sequence->tokens)
           .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
   sequence->computed += count;
+  if (has_states()) return;
   tree_.Insert(&sequence->pin, tokens, &sequence->table);
 }
 
 void CacheManager::Release(Sequence* sequence) {
   sequence->pin.Release();
   sequence->table.Truncate(0);
+  sequence->state.Release();
   sequence->computed = 0;
 }
 
 std::unique_ptr<Sequence> CacheManager::Fork(Sequence* lead, int32_t index, int64_t context) {
-  return ForkSequence(lead, index, context);
+  auto fork = ForkSequence(lead, index, context);
+  if (has_states()) {
+    fork->state = states_.Take();
+    CHECK(fork->state.holds());
+  }
+  return fork;
 }
 
 void CacheManager::ForkInto(Sequence* lead, Sequence* fork) {
+  CHECK(!has_states());
   CacheManager::Release(fork);
   fork->tokens.assign(lead->tokens.begin(), lead->tokens.end());
   const auto pages = static_cast<size_t>(DivCeil<int64_t>(lead->computed, kernels::kPageTokens));

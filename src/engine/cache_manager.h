@@ -1,8 +1,13 @@
 /// CacheManager: the pages of all sequences, running and gone: pool, page tables and prefix tree
-/// behind the few verbs a step needs.
+/// behind the few verbs a step needs, and the state slots of those that run.
 ///
 /// After each step the tokens computed in it are in the tree, so a sequence that ends or is
 /// preempted only lets go: what it computed stays cached until eviction needs the pages.
+///
+/// A network whose layers carry a state can go on only from where a state is, and the one of a
+/// sequence stands behind its last row. So for such a network nothing enters the tree, whose pages
+/// nobody could use, and nothing is matched: a sequence that comes, or comes back, begins at
+/// position 0.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +23,9 @@ namespace skald::engine {
 /// The verbs are virtual for the simulation, which plants faults.
 class CacheManager {
  public:
-  explicit CacheManager(int64_t page_count) : pool_(page_count), tree_(&pool_) {}
+  /// `state_slots`: as many as sequences can hold at a time, or 0 for a network without states.
+  explicit CacheManager(int64_t page_count, int64_t state_slots = 0)
+      : pool_(page_count), tree_(&pool_), states_(state_slots) {}
   virtual ~CacheManager() = default;
   CacheManager(const CacheManager&) = delete;
   CacheManager& operator=(const CacheManager&) = delete;
@@ -27,9 +34,10 @@ class CacheManager {
   /// all but the last one, whose logits are wanted, or (pooling) fewer.
   virtual void Acquire(Sequence* sequence);
 
-  /// Makes the next `count` positions writable, evicting cached pages if need be. Copies that must
-  /// be carried out before anything else is asked are appended. False, with nothing changed but
-  /// what was evicted, if there are not enough pages.
+  /// Makes the next `count` positions writable, evicting cached pages if need be, and sees that the
+  /// sequence has a state slot where it needs one. Copies that must be carried out before anything
+  /// else is asked are appended. False, with nothing changed but what was evicted, if there are not
+  /// enough pages.
   [[nodiscard]] virtual bool PrepareWrite(Sequence* sequence, int64_t count,
                                           std::vector<kv::PageCopy>* copies);
 
@@ -43,14 +51,16 @@ class CacheManager {
   /// The next `count` tokens are computed: others can match them from now on.
   virtual void Publish(Sequence* sequence, int64_t count);
 
-  /// Takes all pages from a sequence.
+  /// Takes all pages from a sequence, and its state.
   virtual void Release(Sequence* sequence);
 
-  /// Sequence `index` of the request of `lead`, with shared pages.
+  /// Sequence `index` of the request of `lead`, with shared pages and a state slot of its own, into
+  /// which that of `lead` must be copied.
   virtual std::unique_ptr<Sequence> Fork(Sequence* lead, int32_t index, int64_t context);
 
   /// Makes `fork`, another sequence of the request of `lead`, one that has the tokens of `lead` and
-  /// shares its pages; what it had before it gives up. Takes no memory.
+  /// shares its pages; what it had before it gives up. Takes no memory. Not for a network with
+  /// states.
   virtual void ForkInto(Sequence* lead, Sequence* fork);
 
   /// Frees at least `wanted` pages if so many are cached; returns how many.
@@ -66,6 +76,14 @@ class CacheManager {
   int64_t available_pages() const { return pool_.free_count() + pool_.evictable_count(); }
   int64_t evicted_count() const { return evicted_count_; }
 
+  /// Leading tokens of a sequence that may come from the cache at all.
+  int64_t ReusableTokens(const Sequence& sequence) const;
+
+  /// True if the layers of the network carry a state.
+  bool has_states() const { return states_.total_count() > 0; }
+
+  kv::StatePool& states() { return states_; }
+  const kv::StatePool& states() const { return states_; }
   kv::PagePool& pool() { return pool_; }
   const kv::PagePool& pool() const { return pool_; }
   const kv::PrefixTree& tree() const { return tree_; }
@@ -73,8 +91,11 @@ class CacheManager {
  protected:
   kv::PagePool pool_;
   kv::PrefixTree tree_;
+  kv::StatePool states_;
 
  private:
+  std::span<const TokenId> Matchable(const Sequence& sequence) const;
+
   int64_t evicted_count_ = 0;
 };
 

@@ -16,11 +16,10 @@ int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
          a.tokens.begin();
 }
 
-// Tokens of a prefix of `sequence` that are not cached, and that another sequence will compute with
-// which it has `common` tokens in common: worth waiting for?
-bool IsWorthWaiting(const Sequence& sequence, int64_t cached, int64_t common) {
-  return std::min(common, sequence.request->ReusableTokens(sequence.length())) >=
-         cached + kLeastShared;
+// Of a sequence, `reusable` leading tokens may come from the cache, `cached` are there, and another
+// sequence will compute the first `common`: worth waiting for?
+bool IsWorthWaiting(int64_t reusable, int64_t cached, int64_t common) {
+  return std::min(common, reusable) >= cached + kLeastShared;
 }
 
 }  // namespace
@@ -173,8 +172,10 @@ void Core::LookAtSharing() {
       WaitingView& b = state_.waiting[j];
       if (a.waits_for_prefix || b.waits_for_prefix) continue;
       const int64_t common = CommonPrefix(*candidates_[i], *candidates_[j]);
-      if (IsWorthWaiting(*candidates_[i], a.computed, common)) a.shares_with |= uint32_t{1} << j;
-      if (IsWorthWaiting(*candidates_[j], b.computed, common)) b.shares_with |= uint32_t{1} << i;
+      if (IsWorthWaiting(cache_.ReusableTokens(*candidates_[i]), a.computed, common))
+        a.shares_with |= uint32_t{1} << j;
+      if (IsWorthWaiting(cache_.ReusableTokens(*candidates_[j]), b.computed, common))
+        b.shares_with |= uint32_t{1} << i;
     }
   }
 }
@@ -182,12 +183,13 @@ void Core::LookAtSharing() {
 // True if a running one of no lower priority will compute more of this prefix than is cached now.
 // That one then goes as if it had no more to compute than what the two have in common.
 bool Core::WaitsForPrefix(const Sequence& sequence) {
+  const int64_t reusable = cache_.ReusableTokens(sequence);
   const int64_t cached = cache_.Match(sequence);
   for (size_t i = 0; i < running_.size(); ++i) {
     const Sequence& other = *running_[i];
     if (other.request->priority < sequence.request->priority) continue;
     const int64_t common = CommonPrefix(other, sequence);
-    if (common <= other.computed || !IsWorthWaiting(sequence, cached, common)) continue;
+    if (common <= other.computed || !IsWorthWaiting(reusable, cached, common)) continue;
     int64_t& wanted = state_.running[i].wanted_rows;
     wanted = std::min(wanted > 0 ? wanted : common, common - other.computed);
     return true;

@@ -126,7 +126,8 @@ void Core::BuildBatch() {
     const auto drafts = static_cast<int64_t>(sequence.draft.size());
     sequence_rows_.push_back({.row_count = rows.count + drafts,
                               .first_position = sequence.computed,
-                              .pages = sequence.table.pages()});
+                              .pages = sequence.table.pages(),
+                              .state = sequence.state.id()});
     auto& output_rows = sequence.request->pooler ? hidden_rows_ : logit_rows_;
     for (int64_t left = OutputRows(rows); left > 0; --left) {
       output_rows.push_back(static_cast<int32_t>(static_cast<int64_t>(tokens_.size()) - left));
@@ -190,12 +191,14 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
   }
 }
 
-// The prompt is computed: the other sequences of the request join, sharing its pages.
+// The prompt is computed: the other sequences of the request join, sharing its pages. A state is
+// copied: from the next row on each has its own.
 void Core::Fork(Sequence* lead) {
   RequestState* state = lead->request;
   for (int32_t index = 1; index < state->request.sequence_count(); ++index) {
     state->sequences.push_back(cache_.Fork(lead, index, limits_.context));
     Sequence* fork = state->sequences.back().get();
+    if (cache_.has_states()) network_.CopyState({lead->state.id(), fork->state.id()});
     fork->MoveTo(Phase::kDecode);
     running_.insert(std::find(running_.begin(), running_.end(), lead) + index, fork);
   }

@@ -35,10 +35,11 @@ struct Engine::State {
         limits({.context = resolved.context,
                 .vocab = model.transformer().network().vocab,
                 .page_count = resolved.page_count,
-                .max_running = resolved.max_running}),
+                .max_running = resolved.max_running,
+                .has_states = resolved.state_slots > 0}),
         network(std::move(parts.network)),
         proposer(std::move(parts.proposer)),
-        cache(resolved.page_count),
+        cache(resolved.page_count, resolved.state_slots),
         chooser(std::move(parts.sampler), engine::EndTokens(model), resolved.context,
                 resolved.rule),
         core({.context = resolved.context,
@@ -180,6 +181,8 @@ Status Engine::State::ComputeLogits(
                   "running requests hold the pages: " + std::to_string(cache.pool().free_count()) +
                       " of " + std::to_string(options.page_count) + " are free");
   }
+  const kv::StateSlot state = cache.states().Take();
+  CHECK(state.holds() || !cache.has_states());
   std::vector<int32_t> logit_rows(static_cast<size_t>(options.max_logit_rows));
   std::iota(logit_rows.begin(), logit_rows.end(), 0);
   size_t next_chunk = 0;
@@ -187,8 +190,10 @@ Status Engine::State::ComputeLogits(
     const int64_t wanted = chunks.empty() ? total : chunks[next_chunk];
     if (next_chunk + 1 < chunks.size()) ++next_chunk;
     ASSIGN_OR_RETURN(const int64_t count, ChunkAt(wanted, total - position));
-    const model::SequenceRows rows = {
-        .row_count = count, .first_position = position, .pages = table.pages()};
+    const model::SequenceRows rows = {.row_count = count,
+                                      .first_position = position,
+                                      .pages = table.pages(),
+                                      .state = state.id()};
     network->Forward(
         {.tokens = tokens.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
          .sequences = {&rows, 1},
@@ -210,6 +215,7 @@ int64_t Engine::max_running() const { return state_->options.max_running; }
 int64_t Engine::max_queued() const { return state_->options.max_queued; }
 std::string_view Engine::isa_name() const { return kernels::IsaName(state_->options.isa); }
 int64_t Engine::kv_bytes() const { return state_->network->kv_bytes(); }
+int64_t Engine::state_bytes() const { return state_->network->state_bytes(); }
 uint64_t Engine::progress() const { return state_->network->progress(); }
 
 }  // namespace skald

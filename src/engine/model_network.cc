@@ -14,6 +14,9 @@ Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transfor
   ASSIGN_OR_RETURN(kv::KvStore store,
                    kv::KvStore::Create(model::KvLayoutOf(network.network(), options.kv_type),
                                        options.page_count));
+  ASSIGN_OR_RETURN(kv::StateStore states,
+                   kv::StateStore::Create({.floats = model::StateFloatsOf(network.network()),
+                                           .slots = options.state_slots}));
   ASSIGN_OR_RETURN(
       model::Workspace workspace,
       model::Workspace::Create(network.network(),
@@ -22,7 +25,8 @@ Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transfor
                                 .threads = options.threads}));
   if (threads == nullptr) threads = std::make_shared<ThreadPool>(options.threads);
   return std::make_unique<ModelNetwork>(
-      network, options, Parts{std::move(store), std::move(workspace), std::move(threads)});
+      network, options,
+      Parts{std::move(store), std::move(states), std::move(workspace), std::move(threads)});
 }
 
 ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOptions& options,
@@ -32,12 +36,16 @@ ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOpti
       pool_(std::move(parts.threads)),
       ropes_(model::RopeTablesOf(network.network(), options.context)),
       store_(std::move(parts.store)),
+      states_(std::move(parts.states)),
       workspace_(std::move(parts.workspace)) {}
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
   const model::Execution execution{kernels_, *pool_};
-  network_.Forward(
-      batch, {.store = store_, .workspace = workspace_, .ropes = ropes_, .execution = execution});
+  network_.Forward(batch, {.store = store_,
+                           .workspace = workspace_,
+                           .ropes = ropes_,
+                           .execution = execution,
+                           .states = &states_});
 }
 
 std::span<const float> ModelNetwork::Logits(int64_t index) const {

@@ -10,6 +10,7 @@
 #include "engine/options.h"
 #include "kernels/kernels.h"
 #include "kv/kv_store.h"
+#include "kv/state_store.h"
 #include "model/transformer.h"
 
 namespace skald::engine {
@@ -25,6 +26,7 @@ class ModelNetwork : public Network {
   /// What Create has made: laid out for `network` and the options.
   struct Parts {
     kv::KvStore store;
+    kv::StateStore states;
     model::Workspace workspace;
     std::shared_ptr<ThreadPool> threads;
   };
@@ -32,15 +34,19 @@ class ModelNetwork : public Network {
   ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, Parts parts);
 
   void CopyPage(const kv::PageCopy& copy) override { store_.CopyPage(copy); }
+  void CopyState(const kv::StateCopy& copy) override { states_.Copy(copy); }
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;
 
   int64_t kv_bytes() const { return store_.bytes(); }
+  int64_t state_bytes() const { return states_.bytes(); }
   /// Changes while something is computed (ThreadPool::progress). Any thread.
   uint64_t progress() const { return pool_->progress(); }
   /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.
   void Poison(kv::PageId page) { store_.Poison(page); }
+  /// The same with a state slot.
+  void PoisonState(kv::StateId state) { states_.Poison(state); }
 
  private:
   const model::Transformer& network_;
@@ -48,6 +54,7 @@ class ModelNetwork : public Network {
   std::shared_ptr<ThreadPool> pool_;
   std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
+  kv::StateStore states_;
   model::Workspace workspace_;
 };
 

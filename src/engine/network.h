@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kv/page_id.h"
+#include "kv/state_id.h"
 #include "model/step_batch.h"
 
 namespace skald::engine {
@@ -20,8 +21,11 @@ class Network {
   /// Copies the front of a page that a sequence shared and now writes.
   virtual void CopyPage(const kv::PageCopy& copy) = 0;
 
-  /// One forward pass: writes K and V of every row, computes the logits of batch.logit_rows and
-  /// the hidden states of batch.hidden_rows.
+  /// Copies a state to a sequence that forks. For networks that have states.
+  virtual void CopyState(const kv::StateCopy& copy) = 0;
+
+  /// One forward pass: writes K and V of every row, takes the states of all sequences behind their
+  /// last rows, computes the logits of batch.logit_rows and the hidden states of batch.hidden_rows.
   virtual void Forward(const model::StepBatch& batch) = 0;
 
   /// Logits of batch.logit_rows[index] of the last Forward; valid until the next.

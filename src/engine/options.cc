@@ -86,7 +86,12 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   }
   resolved.max_running = options.max_running;
   resolved.max_queued = options.max_queued;
-  RETURN_IF_ERROR(ResolveSpeculation(options.speculation, &resolved));
+  if (model::StateFloatsOf(network) > 0) {
+    resolved.state_slots = resolved.max_running + 1;
+  } else {
+    // The state behind a wrong guess cannot be taken back, so recurrent layers get no guesses.
+    RETURN_IF_ERROR(ResolveSpeculation(options.speculation, &resolved));
+  }
   resolved.max_rows = std::max(resolved.max_chunk, resolved.max_running) + resolved.max_draft_rows;
   resolved.max_logit_rows = std::min(options.max_logit_rows, resolved.max_chunk);
   resolved.target_seconds = options.target_tbt_seconds;

@@ -34,6 +34,8 @@ struct ResolvedOptions {
   int64_t max_running = 0;
   int64_t max_queued = 0;
   int64_t page_count = 0;
+  /// Of a network with recurrent layers: one for each running sequence, and one for ComputeLogits.
+  int64_t state_slots = 0;
   int64_t least_draft = 0;     ///< SpeculationOptions
   int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation
   int64_t max_draft_rows = 0;  ///< rows of guessed tokens in a step

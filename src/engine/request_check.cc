@@ -121,6 +121,11 @@ Status CheckRequest(const Request& request, const RequestLimits& limits) {
   RETURN_IF_ERROR(CheckPrompt(request.prompt, limits));
   RETURN_IF_ERROR(Validate(request.sampling, limits.vocab));
   RETURN_IF_ERROR(CheckSequences(request, limits.max_running));
+  if (limits.has_states && request.beam_search.beams > 0) {
+    return Status(ErrorCode::kUnsupported,
+                  "this version has no beam search for models whose layers carry a state "
+                  "(convolutions, linear attention): ask for samples (n) instead");
+  }
   RETURN_IF_ERROR(CheckTenant(request));
   RETURN_IF_ERROR(CheckStop(request.stop, limits.vocab));
   if (request.deadline_seconds && !(*request.deadline_seconds >= 0)) {

@@ -15,6 +15,7 @@ struct RequestLimits {
   int64_t vocab = 0;
   int64_t page_count = 0;
   int64_t max_running = 0;
+  bool has_states = false;  ///< layers of the network carry a state
 };
 
 /// OK if `tokens` can be computed at all. Errors: kInvalidArgument (none, or one that is not in the
@@ -23,7 +24,7 @@ Status CheckPrompt(std::span<const TokenId> tokens, const RequestLimits& limits)
 
 /// OK if the request makes sense and can be computed by an engine that has nothing else to do.
 /// Errors: as CheckPrompt; kInvalidArgument naming the field; kResourceExhausted with the pages it
-/// can need and those there are.
+/// can need and those there are; kUnsupported for what the network cannot do.
 Status CheckRequest(const Request& request, const RequestLimits& limits);
 
 }  // namespace skald::engine

@@ -40,6 +40,19 @@ TEST(RequestCheck, SequencesAreAtLeastOneAndFitTheEngine) {
   Check([](Request& r) { r.best_of = 9; }, "expected at most 8");
 }
 
+TEST(RequestCheck, BeamsNeedANetworkWithoutStates) {
+  RequestLimits limits = kLimits;
+  limits.has_states = true;
+  Request request{.prompt = {1, 2, 3}};
+  request.stop.max_tokens = 10;
+  request.n = 3;
+  EXPECT_TRUE(CheckRequest(request, limits).ok());
+  request.beam_search.beams = 3;
+  const Status status = CheckRequest(request, limits);
+  EXPECT_EQ(ErrorCodeName(status.code()), ErrorCodeName(ErrorCode::kUnsupported));
+  EXPECT_NE(status.message().find("carry a state"), std::string::npos) << status.message();
+}
+
 TEST(RequestCheck, BeamsAreAtLeastTheTextsWantedAndFitTogether) {
   Check([](Request& r) { r.beam_search.beams = 4, r.n = 4; }, "");
   Check([](Request& r) { r.beam_search.beams = 3, r.n = 4; }, "beams is 3");

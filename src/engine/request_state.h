@@ -27,6 +27,7 @@
 #include "engine/tenants.h"
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
+#include "kv/state_pool.h"
 #include "sampling/filters.h"
 #include "skald/engine_stats.h"
 #include "skald/request.h"
@@ -64,6 +65,7 @@ struct Sequence {
   int64_t computed = 0;         ///< leading tokens whose K and V stand in the pages
   kv::PageTable table;
   kv::PrefixTree::Pin pin;  ///< where in the tree the computed tokens end
+  kv::StateSlot state;      ///< what recurrent layers carry behind the computed tokens
   double logprob_sum = 0;   ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
   int32_t displaced = 0;       ///< how often it gave way to a higher priority

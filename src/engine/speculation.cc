@@ -70,6 +70,11 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
                                             const ResolvedOptions& resolved,
                                             std::shared_ptr<ThreadPool> threads) {
   RETURN_IF_ERROR(CheckVocabulary(target, draft));
+  if (model::StateFloatsOf(draft.transformer().network()) > 0) {
+    return Status(ErrorCode::kUnsupported,
+                  "the draft model has layers that carry a state, which cannot be taken back "
+                  "behind a wrong guess: this version takes drafts from attention models only");
+  }
   ASSIGN_OR_RETURN(auto network,
                    ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
@@ -90,7 +95,8 @@ Result<std::unique_ptr<Proposer>> MakeProposer(const Model& target,
                                                const ResolvedOptions& resolved,
                                                std::shared_ptr<ThreadPool> threads) {
   std::vector<std::unique_ptr<Proposer>> links;
-  const Speculation kind = options.kind;
+  // Options that leave no room for guesses leave nobody to make them.
+  const Speculation kind = resolved.most_draft == 0 ? Speculation::kOff : options.kind;
   if (kind == Speculation::kNgram || kind == Speculation::kChain) {
     links.push_back(std::make_unique<NgramProposer>());
   }

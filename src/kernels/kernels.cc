@@ -25,6 +25,7 @@ KernelTable TableFor(Isa isa) {
   table.add_scaled = AddScaledFor(isa);
   table.attention = AttentionFor(isa);
   table.append_kv = AppendKvFor(isa);
+  table.conv = ConvFor(isa);
   return table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/activation/activation.h"
 #include "kernels/attention/attention.h"
+#include "kernels/conv/conv.h"
 #include "kernels/isa/isa.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
@@ -31,6 +32,7 @@ struct KernelTable {
   AddScaledFn add_scaled = nullptr;
   AttentionFn attention = nullptr;
   AppendKvFn append_kv = nullptr;
+  ConvFn conv = nullptr;
 };
 
 /// The table of `isa`. Requires isa <= DetectIsa(): a variant that the CPU lacks must not be asked

@@ -25,6 +25,7 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   EXPECT_NE(table.add, nullptr);
   EXPECT_NE(table.attention, nullptr);
   EXPECT_NE(table.append_kv, nullptr);
+  EXPECT_NE(table.conv, nullptr);
 }
 
 TEST_P(KernelTableTest, AFasterLevelHasItsOwnAttention) {

@@ -38,7 +38,7 @@ Status CheckTensor(const TensorSlot& slot, const TensorInfo& tensor) {
   const std::string name = "tensor '" + std::string(tensor.name) + "'";
   if (!fits) {
     std::string expected = std::to_string(cols);
-    if (!slot.is_vector()) expected += " x " + std::to_string(rows);
+    if (!slot.is_vector() || slot.rows > 1) expected += " x " + std::to_string(rows);
     if (slices > 1) expected += " x " + std::to_string(slices);
     return Status(ErrorCode::kBadModel,
                   name + " has shape " + ShapeText(tensor) + ", expected " + expected);
@@ -101,11 +101,11 @@ Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const Bind
   std::vector<std::byte> bytes(tensor.byte_count);
   RETURN_IF_ERROR(file.ReadTensor(tensor, 0, bytes));
   if (!kernels::AllFinite(tensor.dtype, bytes)) not_finite->insert(&tensor);
-  std::vector<float> values(tensor.columns());
-  kernels::DequantizeRow(tensor.dtype, bytes, static_cast<int64_t>(tensor.columns()),
-                         values.data());
+  // Rows of floats lie one behind the other, and so may be read as one.
+  std::vector<float> values(tensor.columns() * tensor.rows());
+  kernels::DequantizeRow(tensor.dtype, bytes, static_cast<int64_t>(values.size()), values.data());
   const auto first = values.begin() + binding.slot.first_row;
-  return std::vector<float>(first, first + binding.slot.cols);
+  return std::vector<float>(first, first + binding.slot.rows * binding.slot.cols);
 }
 
 // One matrix on its way into panels: a tensor, or a slice of one.

@@ -77,6 +77,7 @@ void AddNetwork(const model::Network& network, const std::vector<load::Binding>&
   info->vocab_size = network.vocab;
   info->layer_count = static_cast<int64_t>(network.layers.size());
   info->weight_bytes = load::PackedBytes(bindings);
+  info->state_bytes = model::StateFloatsOf(network) * int64_t{sizeof(float)};
 }
 
 std::string NotFiniteWarning(const std::vector<std::string>& tensors) {

@@ -335,6 +335,44 @@ TEST(NetworkFromGguf, LayersMustAgreeInTheShapeOfKeysAndValues) {
   ExpectError(file, ErrorCode::kUnsupported, "differs between layers");
 }
 
+// LFM2 of two layers: a short convolution, then attention.
+GgufBuilder ShortConvFile(uint32_t taps, const std::vector<uint32_t>& kv_heads = {0, 2}) {
+  GgufBuilder file;
+  file.Key("general.architecture", "lfm2")
+      .Key("lfm2.block_count", uint32_t{2})
+      .Key("lfm2.embedding_length", uint32_t{64})
+      .Key("lfm2.attention.head_count", uint32_t{4})
+      .Key("lfm2.attention.head_count_kv", kv_heads)
+      .Key("lfm2.feed_forward_length", uint32_t{96})
+      .Key("lfm2.context_length", uint32_t{128})
+      .Key("lfm2.attention.layer_norm_rms_epsilon", 1e-5f)
+      .Key("lfm2.shortconv.l_cache", taps)
+      .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  return file;
+}
+
+TEST(NetworkFromGguf, LayersWithoutKvHeadsAreShortConvolutions) {
+  const Result<model::Network> network = Read(ShortConvFile(3));
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(std::get<model::ShortConv>(network->layers[0].mixer).taps, 3);
+  EXPECT_EQ(std::get<model::Gqa>(network->layers[1].mixer).kv_heads, 2);
+  // Only layers with attention have K and V.
+  EXPECT_EQ(model::KvLayoutOf(*network, kernels::KvType::kF16).layers, 1);
+  EXPECT_EQ(model::StateFloatsOf(*network), 2 * 64);
+  const Result<model::Network> alone = Read(ShortConvFile(8, {0, 0}));
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_EQ(model::KvLayoutOf(*alone, kernels::KvType::kF16).page_bytes(), 0);
+  EXPECT_EQ(model::StateFloatsOf(*alone), 2 * 7 * 64);
+}
+
+TEST(NetworkFromGguf, ShortConvolutionsOfNoLengthAreNamed) {
+  for (const uint32_t taps : {0u, 1u, 9u, 1u << 31}) {
+    ExpectError(ShortConvFile(taps), ErrorCode::kBadModel, "short convolution length is ");
+  }
+  ExpectError(ShortConvFile(3, {0, 2, 0}), ErrorCode::kBadModel, "one per layer (2)");
+  ExpectError(FileWith({.arch = "lfm2"}), ErrorCode::kBadModel, "lfm2.shortconv.l_cache");
+}
+
 TEST(NetworkFromGguf, MissingKeysAreNamed) {
   GgufBuilder file;
   file.Key("general.architecture", "llama");

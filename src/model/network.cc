@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "model/checks.h"
 
@@ -28,6 +29,20 @@ CacheShape CacheOf(const Layer& layer) {
   return std::visit([](const auto& mixer) { return Cache(mixer); }, layer.mixer);
 }
 
+// That of the first layer that has K and V; none if there is none.
+CacheShape SharedCacheOf(const Network& network) {
+  for (const Layer& layer : network.layers) {
+    if (const CacheShape cache = CacheOf(layer); !cache.IsNone()) return cache;
+  }
+  return {};
+}
+
+LayerPlace EndOf(const Network& network) {
+  LayerPlace place;
+  for (const Layer& layer : network.layers) place = Behind(layer, place);
+  return place;
+}
+
 }  // namespace
 
 Status Validate(const Network& network) {
@@ -45,7 +60,8 @@ Status Validate(const Network& network) {
     Status status = ValidateLayer(network, network.layers[i]);
     if (!status.ok()) return std::move(status).WithContext(where);
     // One arena holds the pages of all layers, one beside the other in steps of the same size.
-    if (CacheOf(network.layers[i]) != CacheOf(network.layers[0])) {
+    const CacheShape cache = CacheOf(network.layers[i]);
+    if (!cache.IsNone() && cache != SharedCacheOf(network)) {
       return Status(ErrorCode::kUnsupported,
                     where +
                         ": the shape of K and V differs between layers, which this version "
@@ -81,12 +97,22 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
 }
 
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type) {
-  const CacheShape shape = CacheOf(network.layers.front());
+  const CacheShape shape = SharedCacheOf(network);
   return {.type = type,
-          .layers = static_cast<int64_t>(network.layers.size()),
+          .layers = EndOf(network).kv_layer,
           .kv_heads = shape.kv_heads,
           .key_dim = static_cast<int>(shape.key_dim),
           .value_dim = static_cast<int>(shape.value_dim)};
+}
+
+int64_t StateFloatsOf(const Network& network) { return EndOf(network).state_floats; }
+
+LayerPlace Behind(const Layer& layer, const LayerPlace& place) {
+  const int64_t floats =
+      std::visit([](const auto& mixer) { return StateFloats(mixer); }, layer.mixer);
+  // Each layer's part is aligned as the slot is.
+  return {.kv_layer = place.kv_layer + int64_t{!CacheOf(layer).IsNone()},
+          .state_floats = place.state_floats + RoundUp<int64_t>(floats, 16)};
 }
 
 std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions) {

@@ -15,7 +15,9 @@
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gqa/gqa.h"
+#include "model/blocks/mixer.h"
 #include "model/blocks/plain/plain.h"
+#include "model/blocks/short_conv/short_conv.h"
 #include "model/norm.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
@@ -39,7 +41,7 @@ enum class LayerOrder : uint8_t {
 struct Layer {
   LayerOrder order = LayerOrder::kSequential;
   Norm mixer_norm = {};
-  std::variant<Gqa> mixer = {};
+  std::variant<Gqa, ShortConv> mixer = {};
   Norm mixer_output_norm = {.kind = NormKind::kNone};
   Norm feed_forward_norm = {};
   std::variant<Gated, Experts, Plain> feed_forward = {};
@@ -79,8 +81,15 @@ Status Validate(const Network& network);
 /// Every tensor of a valid network, with its place in it.
 std::vector<TensorSlot> TensorsOf(Network& network);
 
-/// The KV layout a valid network needs.
+/// The KV layout a valid network needs: of its layers, those that have K and V.
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type);
+
+/// Floats of a state slot of a valid network: what its recurrent layers carry, one behind the
+/// other. 0: it has none of them.
+int64_t StateFloatsOf(const Network& network);
+
+/// The place of the layer behind one that is at `place`.
+LayerPlace Behind(const Layer& layer, const LayerPlace& place);
 
 /// The tables of all its ropes, for positions below `positions`.
 std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions);

@@ -18,23 +18,25 @@ namespace skald::model {
 
 /// The operations of a forward pass, in the order of a layer. Matmuls are told apart by their role.
 enum class Phase : uint8_t {
-  kEmbed,      ///< rows of the embedding, dequantized
-  kPrepare,    ///< before a matmul: sum of the residual stream, RMSNorm, quantization
-  kQkv,        ///< matmul: query, key and value
-  kRope,       ///< bias, head norm, RoPE; K and V into their pages
-  kAttention,  ///< attention over pages
-  kOutput,     ///< matmul: attention output
-  kRoute,      ///< matmul: router; the choice of experts, and the sum of what they give
-  kGateUp,     ///< matmul: gate and up, with SwiGLU
-  kDown,       ///< matmul: down
-  kHead,       ///< matmul: LM head
+  kEmbed,       ///< rows of the embedding, dequantized
+  kPrepare,     ///< before a matmul: sum of the residual stream, RMSNorm, quantization
+  kQkv,         ///< matmul: query, key and value
+  kRope,        ///< bias, head norm, RoPE; K and V into their pages
+  kAttention,   ///< attention over pages
+  kRecurrence,  ///< what carries a state from row to row: convolutions, delta rule
+  kOutput,      ///< matmul: attention output
+  kRoute,       ///< matmul: router; the choice of experts, and the sum of what they give
+  kGateUp,      ///< matmul: gate and up, with SwiGLU
+  kDown,        ///< matmul: down
+  kHead,        ///< matmul: LM head
 };
-inline constexpr size_t kPhaseCount = 10;
+inline constexpr size_t kPhaseCount = 11;
 
 /// What each phase is called in a report, by Phase.
 inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {
-    "embed", "add, norm, quantize", "matmul qkv",  "rope, append", "attention", "matmul o",
-    "route", "matmul gate up",      "matmul down", "matmul head"};
+    "embed",          "add, norm, quantize", "matmul qkv", "rope, append",
+    "attention",      "recurrence",          "matmul o",   "route",
+    "matmul gate up", "matmul down",         "matmul head"};
 
 /// Seconds by phase, added up over as many steps as it is passed to.
 struct StepProfile {

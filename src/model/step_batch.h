@@ -8,7 +8,7 @@
 /// |-------------|-------|------------|-------------------------------------------------------|
 /// | tokens      | R     | row        | token id, 0 <= id < vocab                             |
 /// | sequences   | S     | sequence   | row_count rows from the running sum of row_counts;    |
-/// |             |       |            | first position; pages                                 |
+/// |             |       |            | first position; pages; state slot                     |
 /// | logit_rows  | L     | logit row  | row whose logits are wanted; ascending                |
 /// | hidden_rows | H     | hidden row | row whose hidden state behind the final norm is       |
 /// |             |       |            | wanted; ascending, behind the last of logit_rows      |
@@ -18,6 +18,7 @@
 #include <span>
 
 #include "kv/page_id.h"
+#include "kv/state_id.h"
 #include "skald/ids.h"
 
 namespace skald::model {
@@ -28,6 +29,10 @@ struct SequenceRows {
   /// Position of its first row; K and V of all earlier positions are in the pages.
   int64_t first_position = 0;
   std::span<const kv::PageId> pages;  ///< page of position p is pages[p / 32]; covers all its rows
+  /// Where a network with recurrent layers keeps what they carry: behind the row before the first,
+  /// and afterwards behind the last. No other sequence of the step has it. At position 0 the step
+  /// begins anew, whatever stands there.
+  kv::StateId state = kv::kNoState;
 };
 
 struct StepBatch {

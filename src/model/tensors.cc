@@ -52,4 +52,10 @@ void TensorList::Vector(std::string_view name, int64_t length, std::vector<float
                     .place = place});
 }
 
+void TensorList::Table(std::string_view name, int64_t rows, int64_t length,
+                       std::vector<float>* place) {
+  Vector(name, length, place);
+  slots_.back().rows = rows;
+}
+
 }  // namespace skald::model

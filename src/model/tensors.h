@@ -27,7 +27,7 @@ enum class Fusion : uint8_t { kSeparate, kFused };
 /// A tensor of a network, and its place in the block that declared it.
 struct TensorSlot {
   std::string name;    ///< as GGUF spells it: "blk.3.attn_q.weight"
-  int64_t rows = 1;    ///< output elements, of each slice; 1 for vectors
+  int64_t rows = 1;    ///< output elements, of each slice; 1 for vectors that are no tables
   int64_t cols = 0;    ///< input elements, or the length of a vector
   int64_t slices = 1;  ///< matrices in the tensor
   /// Of a tensor that several slots share: rows of it (of a vector: elements) before those of this
@@ -36,8 +36,8 @@ struct TensorSlot {
   int64_t all_rows = 0;
   Presence presence = Presence::kRequired;
   /// Matrices are packed in panels, one by one or as the slices of one tensor; vectors (norms,
-  /// biases) are held as floats. Valid as long as the network neither moves nor changes its layers.
-  /// What is not in the file stays empty.
+  /// biases, taps) are held as floats. Valid as long as the network neither moves nor changes its
+  /// layers. What is not in the file stays empty.
   std::variant<kernels::PackedMatrix*, std::vector<kernels::PackedMatrix>*, std::vector<float>*>
       place;
 
@@ -82,6 +82,9 @@ class TensorList {
                   kernels::PackedMatrix* place);
   void VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                   Presence presence = Presence::kRequired);
+
+  /// `rows` vectors of `length` floats, one behind the other.
+  void Table(std::string_view name, int64_t rows, int64_t length, std::vector<float>* place);
 
   std::vector<TensorSlot> Take() { return std::move(slots_); }
 

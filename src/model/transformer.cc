@@ -26,7 +26,10 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
   });
 }
 
-void CheckBatch(const StepBatch& batch, const Context& context) {
+void CheckBatch(const Network& network, const StepBatch& batch, const Context& context) {
+  const bool carries = StateFloatsOf(network) > 0;
+  CHECK(!carries ||
+        (context.states != nullptr && context.states->shape().floats == StateFloatsOf(network)));
   const StepLimits& limits = context.workspace.limits();
   CHECK(batch.row_count() <= limits.rows);
   CHECK(static_cast<int64_t>(batch.logit_rows.size()) <= limits.logit_rows);
@@ -37,6 +40,7 @@ void CheckBatch(const StepBatch& batch, const Context& context) {
   for (const SequenceRows& sequence : batch.sequences) {
     const int64_t end = sequence.first_position + sequence.row_count;
     CHECK(sequence.row_count > 0 && sequence.first_position >= 0);
+    CHECK(!carries || sequence.state != kv::kNoState);
     for (const RopeTable& rope : context.ropes) CHECK(end <= rope.positions());
     CHECK(end <= static_cast<int64_t>(sequence.pages.size()) * kernels::kPageTokens);
     rows += sequence.row_count;
@@ -99,15 +103,17 @@ int64_t RunLayers(const Network& network, const StepBatch& batch, const Context&
   const Workspace& space = context.workspace;
   const auto layers = static_cast<int64_t>(network.layers.size());
   int64_t rows = batch.row_count();
+  LayerPlace place;
   for (int64_t index = 0; index < layers; ++index) {
     const Layer& layer = network.layers[static_cast<size_t>(index)];
     const RowsKept kept = index + 1 == layers ? RowsKept::kOutputRows : RowsKept::kAll;
     const Input mixed = MixerInput(network, static_cast<size_t>(index), rows, space);
     std::visit(
         [&](const auto& mixer) {
-          Run(mixer, mixed, {batch, index, kept}, context);
+          Run(mixer, mixed, {batch, place, kept}, context);
         },
         layer.mixer);
+    place = Behind(layer, place);
     if (kept == RowsKept::kOutputRows) {
       rows = batch.output_count();
       // Behind the mixer, which reads the rows at their old places.
@@ -156,7 +162,7 @@ Transformer::Transformer(Network network, AlignedBuffer storage)
 }
 
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
-  CheckBatch(batch, context);
+  CheckBatch(network_, batch, context);
   Embed(network_, batch, context);
   const int64_t rows = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());

@@ -8,7 +8,7 @@ Work Essential(const StepWork& work) {
        {Phase::kQkv, Phase::kOutput, Phase::kRoute, Phase::kGateUp, Phase::kDown, Phase::kHead}) {
     sum.Add(work[phase]);
   }
-  sum.bytes += work[Phase::kAttention].bytes;
+  sum.bytes += work[Phase::kAttention].bytes + work[Phase::kRecurrence].bytes;
   return sum;
 }
 

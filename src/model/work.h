@@ -55,8 +55,8 @@ struct MixerShape {
 };
 
 /// What bounds a whole step: the arithmetic of its matrices, and the bytes that come from memory,
-/// which are weights, K and V. (Activations stay in the caches, and attention over a few positions
-/// is small beside the matrices.)
+/// which are weights, K and V, and states. (Activations stay in the caches, and attention over a
+/// few positions is small beside the matrices.)
 Work Essential(const StepWork& work);
 
 }  // namespace skald::model

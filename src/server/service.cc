@@ -386,6 +386,7 @@ HttpResponse Service::Props() const {
   json.Key("pooling").String(PoolingName(setup_.pooling));
   json.Key("isa").String(setup_.engine.isa_name()).Key("threads").Int(setup_.engine.threads());
   json.Key("kv_bytes").Int(setup_.engine.kv_bytes());
+  json.Key("state_bytes").Int(setup_.engine.state_bytes());
   json.Key("chat_template").String(info.chat_template);
   json.Key("system_fingerprint").String(served_.fingerprint);
   json.Key("version").String(setup_.version).Key("numerics").Int(kNumericsVersion);

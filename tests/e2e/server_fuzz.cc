@@ -121,6 +121,7 @@ int64_t Engine::context() const { return kContext; }
 int Engine::threads() const { return 1; }
 std::string_view Engine::isa_name() const { return "none"; }
 int64_t Engine::kv_bytes() const { return 0; }
+int64_t Engine::state_bytes() const { return 0; }
 int64_t Engine::max_running() const { return 16; }
 int64_t Engine::max_queued() const { return 256; }
 

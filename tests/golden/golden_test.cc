@@ -161,6 +161,7 @@ TEST_P(FloatFamiliesSharedData, LogitsAndGreedyTokensAreThoseRecorded) {
 INSTANTIATE_TEST_SUITE_P(Large, FloatFamiliesSharedData, testing::ValuesIn(kFloatCases), TestName);
 INSTANTIATE_TEST_SUITE_P(LargeAlone, FloatFamiliesSharedData, testing::ValuesIn(kLargeFloatCases),
                          TestName);
+INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData, testing::Values("lfm2"), TestName);
 
 class QuantizedSharedData : public testing::TestWithParam<std::string> {};
 TEST_P(QuantizedSharedData, LosesAtMostAQuarterMoreThanTheRecordedEngine) {

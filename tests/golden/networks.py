@@ -8,7 +8,7 @@ is shorter than the tokens put in.
 import math
 import struct
 
-from gguf_writer import (BF16, F16, F32, FLOAT32, IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1,
+from gguf_writer import (BF16, F16, F32, FLOAT32, INT32, IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1,
                          Q5_K, Q6_K, Q8_0, STRING, UINT32, Gguf)
 from random_weights import RandomWeights
 from tiny_vocabulary import add_bpe, add_spm, bpe_vocabulary, spm_vocabulary
@@ -28,6 +28,9 @@ class Network:
 
     def key(self, name, kind, value):
         self.file.key(self._arch + "." + name, kind, value)
+
+    def list(self, name, kind, values):
+        self.file.list(self._arch + "." + name, kind, values)
 
     def matrix(self, name, rows, columns, spread=None):
         """Elements of a size that keeps that of a row, unless a spread is given."""
@@ -100,6 +103,40 @@ def _experts(n, block, embedding, count, width):
     n.matrices(block + "ffn_down_exps.weight", count, embedding, width)
 
 
+def _lfm2(name, seed=0, taps=3):
+    """Short convolutions in the even layers, attention in the odd."""
+    n, (width, heads, kv_heads, head_dim, hidden) = Network(name, "lfm2", seed), (64, 4, 2, 16, 96)
+    vocabulary = len(spm_vocabulary()[0])
+    for key, value in (("block_count", 4), ("context_length", 512), ("embedding_length", width),
+                       ("feed_forward_length", hidden), ("attention.head_count", heads),
+                       ("shortconv.l_cache", taps), ("vocab_size", vocabulary)):
+        n.key(key, UINT32, value)
+    n.list("attention.head_count_kv", INT32, [0, kv_heads, 0, kv_heads])
+    n.key("attention.layer_norm_rms_epsilon", FLOAT32, 1e-3)
+    n.key("rope.freq_base", FLOAT32, 1e6)
+    n.matrix("token_embd.weight", vocabulary, width, spread=0.05)
+    for layer in range(4):
+        block = "blk.%d." % layer
+        n.norm(block + "attn_norm.weight", width)
+        if layer % 2 == 0:
+            n.matrix(block + "shortconv.in_proj.weight", 3 * width, width)
+            n.matrix(block + "shortconv.conv.weight", width, taps)
+            n.matrix(block + "shortconv.out_proj.weight", width, width, spread=0.5)
+        else:
+            for part, rows in (("q", heads), ("k", kv_heads), ("v", kv_heads)):
+                n.matrix(block + "attn_%s.weight" % part, rows * head_dim, width)
+                if part != "v":
+                    n.norm(block + "attn_%s_norm.weight" % part, head_dim)
+            n.matrix(block + "attn_output.weight", width, heads * head_dim)
+        n.norm(block + "ffn_norm.weight", width)
+        n.matrix(block + "ffn_gate.weight", hidden, width)
+        n.matrix(block + "ffn_up.weight", hidden, width)
+        n.matrix(block + "ffn_down.weight", width, hidden)
+    n.norm("token_embd_norm.weight", width)
+    add_spm(n.file)
+    return n.bytes()
+
+
 def _mixtral(name, seed=0):
     n = Network(name, "llama", seed)
     n.key("expert_count", UINT32, 5)
@@ -170,6 +207,7 @@ MODELS = {
     "smollm3": lambda: _llama("smollm3", seed=6, arch="smollm3", layers=5, embedding=64, heads=2,
                               kv_heads=1, feed_forward=80),
     "moe": lambda: _mixtral("moe", seed=4),
+    "lfm2": lambda: _lfm2("lfm2"),
     "qwen3moe": lambda: _qwen("qwen3moe", seed=44, head_norm=True, used=3, experts=(9, 24)),
 }
 for _name, _kind in TYPES.items():

@@ -83,6 +83,8 @@ class Steps {
         ropes_(model::RopeTablesOf(network.network(), kPositions)),
         store_(Value(
             kv::KvStore::Create(model::KvLayoutOf(network.network(), kernels::KvType::kF16), 32))),
+        states_(Value(kv::StateStore::Create(
+            {.floats = model::StateFloatsOf(network.network()), .slots = 2}))),
         workspace_(Value(model::Workspace::Create(
             network.network(), {.rows = kRows, .logit_rows = 2, .threads = threads}))),
         pages_(32),
@@ -95,16 +97,18 @@ class Steps {
   int64_t AllocationsOfStep(int64_t first, int64_t second, int64_t depth) {
     const std::vector<TokenId> tokens(static_cast<size_t>(first + second), 7);
     const std::vector<model::SequenceRows> rows = {
-        {.row_count = first, .first_position = depth, .pages = first_.pages()},
-        {.row_count = second, .first_position = depth, .pages = second_.pages()}};
+        {.row_count = first, .first_position = depth, .pages = first_.pages(), .state = 0},
+        {.row_count = second, .first_position = depth, .pages = second_.pages(), .state = 1}};
     const std::vector<int32_t> logit_rows = {static_cast<int32_t>(first - 1),
                                              static_cast<int32_t>(first + second - 1)};
     const model::StepBatch batch = {.tokens = tokens, .sequences = rows, .logit_rows = logit_rows};
     const model::Execution execution{kernels_, pool_};
     return AllocationsOf([&] {
-      network_.Forward(
-          batch,
-          {.store = store_, .workspace = workspace_, .ropes = ropes_, .execution = execution});
+      network_.Forward(batch, {.store = store_,
+                               .workspace = workspace_,
+                               .ropes = ropes_,
+                               .execution = execution,
+                               .states = &states_});
     });
   }
 
@@ -120,6 +124,7 @@ class Steps {
   ThreadPool pool_;
   std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
+  kv::StateStore states_;
   model::Workspace workspace_;
   kv::PagePool pages_;
   kv::PageTable first_;
@@ -127,11 +132,15 @@ class Steps {
 };
 
 TEST(NoAllocation, StepsOfEveryKind) {
-  const std::vector<support::RandomModelSpec> specs = {
+  std::vector<support::RandomModelSpec> specs = {
       {.dtype = tensor::DType::kQ4_K},
       {.dtype = tensor::DType::kQ8_0},
       {.dtype = tensor::DType::kF16},
       {.family = "qwen3moe", .dtype = tensor::DType::kQ8_0, .experts = 5, .used_experts = 2}};
+  const auto conv = [](model::Network& network) {
+    network.layers[0].mixer = model::ShortConv{.width = network.width, .taps = 3};
+  };
+  specs.push_back({.dtype = tensor::DType::kQ8_0, .change = conv});
   for (const support::RandomModelSpec& spec : specs) {
     const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {

@@ -26,6 +26,7 @@ using Logits = std::vector<std::vector<float>>;  // by position
 
 constexpr int64_t kContext = 640;  // three partitions of attention
 constexpr int64_t kPages = 64;
+constexpr int64_t kSlots = 4;  // of states
 
 // How a run is carried out: everything that must not matter.
 struct Conditions {
@@ -44,17 +45,21 @@ class Runner {
         pool_(conditions.threads),
         ropes_(model::RopeTablesOf(network.network(), kContext)),
         store_(*kv::KvStore::Create(model::KvLayoutOf(network.network(), type), kPages)),
+        states_(*kv::StateStore::Create(
+            {.floats = model::StateFloatsOf(network.network()), .slots = kSlots})),
         workspace_(*model::Workspace::Create(
             network.network(),
             {.rows = kContext, .logit_rows = kContext, .threads = conditions.threads})) {
     for (kv::PageId page = 0; page < kPages; ++page) store_.Poison(page);
+    for (kv::StateId state = 0; state < kSlots; ++state) states_.Poison(state);
   }
 
   void Forward(const model::StepBatch& batch) {
     network_.Forward(batch, {.store = store_,
                              .workspace = workspace_,
                              .ropes = ropes_,
-                             .execution = {kernels_, pool_}});
+                             .execution = {kernels_, pool_},
+                             .states = &states_});
   }
   std::vector<float> HiddenRow(int64_t row) const {
     const float* start = workspace_.normed.row(row);
@@ -71,6 +76,7 @@ class Runner {
   ThreadPool pool_;
   std::vector<model::RopeTable> ropes_;
   kv::KvStore store_;
+  kv::StateStore states_;
   model::Workspace workspace_;
 };
 
@@ -90,6 +96,7 @@ std::vector<int64_t> RandomChunks(int64_t total, std::mt19937& random) {
 struct Running {
   const std::vector<TokenId>* tokens;
   std::vector<kv::PageId> pages;
+  kv::StateId state = 0;
   std::vector<int64_t> chunks;  // still to do, in reverse
   int64_t position = 0;
   Logits logits;
@@ -100,12 +107,15 @@ std::vector<Running> Prepare(const std::vector<std::vector<TokenId>>& prompts, s
   std::vector<kv::PageId> ids(kPages);
   std::iota(ids.begin(), ids.end(), 0);
   if (!plain) std::shuffle(ids.begin(), ids.end(), random);
+  const auto first_slot = static_cast<kv::StateId>(random() % kSlots);
   std::vector<Running> running;
   for (const std::vector<TokenId>& prompt : prompts) {
     Running sequence{.tokens = &prompt, .pages = {}, .chunks = {}, .logits = {}};
     const size_t pages = (prompt.size() + 31) / 32;
     sequence.pages.assign(ids.end() - static_cast<int64_t>(pages), ids.end());
     ids.resize(ids.size() - pages);
+    // The plain run is one after the other: each has the slot that the one before has left.
+    if (!plain) sequence.state = (first_slot + static_cast<kv::StateId>(running.size())) % kSlots;
     const auto total = static_cast<int64_t>(prompt.size());
     sequence.chunks = plain ? std::vector<int64_t>(prompt.size(), 1) : RandomChunks(total, random);
     running.push_back(std::move(sequence));
@@ -121,7 +131,7 @@ void RunStep(Runner* runner, const std::vector<Running*>& chosen) {
     const int64_t count = sequence->chunks.back();
     const auto first = sequence->tokens->begin() + sequence->position;
     tokens.insert(tokens.end(), first, first + count);
-    rows.push_back({count, sequence->position, sequence->pages});
+    rows.push_back({count, sequence->position, sequence->pages, sequence->state});
   }
   std::vector<int32_t> logit_rows(tokens.size());
   std::iota(logit_rows.begin(), logit_rows.end(), 0);
@@ -303,6 +313,22 @@ TEST(Promise1, HoldsForLayersOfDifferentShapes) {
                       std::get<model::Gated>(network.layers[0].feed_forward).hidden = 96;
                     }},
                {33, 64});
+}
+
+// States lie in slots that others have used, or full of NaN, and rows pass over them in any chunks.
+TEST(Promise1, HoldsForShortConvolutions) {
+  for (const int64_t taps : {2, 3, 4}) {
+    CheckNetwork({.dtype = taps == 3 ? tensor::DType::kQ4_K : tensor::DType::kF32,
+                  .change =
+                      [taps](model::Network& network) {
+                        network.layers.push_back(network.layers[0]);
+                        for (const size_t layer : {0u, 2u}) {
+                          network.layers[layer].mixer =
+                              model::ShortConv{.width = network.width, .taps = taps};
+                        }
+                      }},
+                 {33, 64, 1});
+  }
 }
 
 TEST(Promise1, HoldsForMixturesOfExperts) {

@@ -67,6 +67,7 @@ class PoisoningNetwork : public engine::Network {
     PoisonFreed();
     network_->CopyPage(copy);
   }
+  void CopyState(const kv::StateCopy& copy) override { network_->CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     PoisonFreed();
     network_->Forward(batch);
@@ -75,11 +76,15 @@ class PoisoningNetwork : public engine::Network {
   std::span<const float> Hidden(int64_t index) const override { return network_->Hidden(index); }
 
   std::vector<kv::PageId> freed;
+  const kv::StatePool* states = nullptr;  // those that nobody holds are poisoned as well
 
  private:
   void PoisonFreed() {
     for (const kv::PageId page : freed) network_->Poison(page);
     freed.clear();
+    for (kv::StateId state = 0; states != nullptr && state < states->total_count(); ++state) {
+      if (!states->is_held(state)) network_->PoisonState(state);
+    }
   }
   std::unique_ptr<engine::ModelNetwork> network_;
 };
@@ -150,8 +155,9 @@ struct Outcome {
 
 Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const Crowd& crowd) {
   PoisoningNetwork network(model.transformer(), options);
-  engine::CacheManager cache(options.page_count);
+  engine::CacheManager cache(options.page_count, options.state_slots);
   cache.pool().RecordFreed(&network.freed);
+  network.states = &cache.states();
   for (kv::PageId page = 0; page < options.page_count; ++page) network.freed.push_back(page);
   support::VirtualClock clock;
   // Of some machine: where a row costs little beside a step, prompts come in large chunks.
@@ -164,7 +170,7 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
   const auto ends = model.tokenizer().end_of_generation_ids();
   RecordingChooser chooser(*std::move(sampler), {ends.begin(), ends.end()}, kContext);
   std::optional<ScriptedProposer> proposer;
-  if (crowd.answers != nullptr) {
+  if (crowd.answers != nullptr && !cache.has_states()) {
     proposer.emplace(*crowd.answers, model.transformer().network().vocab);
   }
   Core core({.context = kContext,
@@ -241,12 +247,14 @@ void CheckModel(const std::string& path, uint64_t schedules) {
   Result<Model> model = LoadModel({.path = path});
   ASSERT_TRUE(model.ok()) << model.status().message();
   const int64_t vocab = model->transformer().network().vocab;
+  const bool has_states = model::StateFloatsOf(model->transformer().network()) > 0;
   const engine::ResolvedOptions plain = {.context = kContext,
                                          .max_chunk = 64,
                                          .max_rows = 64,
                                          .max_logit_rows = 1,
                                          .max_running = 3,
                                          .page_count = 20,
+                                         .state_slots = has_states ? 3 : 0,
                                          .threads = 1};
   EngineStats sum;
   // GoogleTest draws a new seed for every run, shuffled or not.
@@ -261,6 +269,7 @@ void CheckModel(const std::string& path, uint64_t schedules) {
     crowded.max_rows = std::max(crowded.max_chunk, crowded.max_running + kMaxDraftRows);
     crowded.max_logit_rows = crowded.max_running + kMaxDraftRows;
     crowded.page_count = Draw(seed, 902, 6, 7);
+    if (has_states) crowded.state_slots = crowded.max_running;
     crowded.threads = static_cast<int>(Draw(seed, 903, 1, 3));
     crowded.isa = kernels::DetectIsa();
     Record expected;
@@ -275,6 +284,7 @@ void CheckModel(const std::string& path, uint64_t schedules) {
     sum.draft_tokens += found.stats.draft_tokens;
     sum.draft_tokens_accepted += found.stats.draft_tokens_accepted;
   }
+  if (has_states) return;  // nobody guesses
   EXPECT_GT(sum.draft_tokens_accepted, 100);
   EXPECT_GT(sum.draft_tokens - sum.draft_tokens_accepted, 50);
 }
@@ -295,8 +305,16 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {
   CheckModel(SKALD_GOLDEN_MODELS "/llama-k-Q4_K_M.gguf", 2);
 }
 
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnShortConvolutions) {
+  CheckModel(SKALD_GOLDEN_MODELS "/lfm2.gguf", 2);
+}
+
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {
   CheckModel(support::SharedData("golden/qwen2.gguf"), 3);
+}
+
+TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnHybrids) {
+  CheckModel(support::SharedData("golden/families/lfm2.gguf"), 3);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {

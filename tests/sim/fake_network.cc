@@ -40,10 +40,12 @@ void FillDraftLogits(std::span<const float> logits, std::span<float> draft_logit
   for (size_t i = 0; i < logits.size(); ++i) draft_logits[i] = scale * logits[i];
 }
 
-FakeNetwork::FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault)
+FakeNetwork::FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault,
+                         int64_t state_slots)
     : fault_(fault),
       freed_(freed),
       slots_(static_cast<size_t>(page_count * kPage), kPoison),
+      states_(static_cast<size_t>(state_slots), kPoison),
       written_as_(static_cast<size_t>(page_count)) {
   std::iota(written_as_.begin(), written_as_.end(), 0);
 }
@@ -66,6 +68,35 @@ void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
   int positions = copy.positions - int{fault_ == Fault::kCopyOneShort};
   if (fault_ == Fault::kStaleDraftPage) positions = kPage;
   std::copy_n(slots_.begin() + from * kPage, positions, slots_.begin() + copy.to * kPage);
+}
+
+void FakeNetwork::CopyState(const kv::StateCopy& copy) {
+  if (fault_ == Fault::kStateNotForked) return;
+  states_[static_cast<size_t>(copy.to)] = states_[static_cast<size_t>(copy.from)];
+}
+
+uint64_t& FakeNetwork::StateOf(const model::SequenceRows& rows) {
+  auto slot = static_cast<size_t>(rows.state);
+  if (fault_ == Fault::kStateOfOther && rows.row_count == 1) slot = (slot + 1) % states_.size();
+  return states_[slot];
+}
+
+// A row passes over the state of its sequence, which position 0 begins.
+void FakeNetwork::TakeRow(const model::SequenceRows& rows, int64_t position) {
+  if (states_.empty()) return;
+  uint64_t& state = StateOf(rows);
+  if (position == 0 && fault_ != Fault::kStateNotReset) state = kStart;
+  const uint64_t number = Slot(rows.pages, position);
+  state = Take(state, number);
+  const bool is_last = position + 1 == rows.first_position + rows.row_count;
+  if (fault_ == Fault::kRowAppliedTwice && is_last && rows.row_count > 1) {
+    state = Take(state, number);
+  }
+}
+
+uint64_t FakeNetwork::WithState(const model::SequenceRows& rows, uint64_t hash) {
+  if (states_.empty() || StateOf(rows) == hash) return hash;
+  return Take(hash, StateOf(rows));
 }
 
 uint64_t& FakeNetwork::Slot(std::span<const kv::PageId> pages, int64_t position) {
@@ -124,9 +155,11 @@ void FakeNetwork::Forward(const model::StepBatch& batch) {
     for (int64_t i = 0; i < rows.row_count; ++i, ++row) {
       const int64_t position = rows.first_position + i;
       WriteRow(rows, position, batch.tokens[static_cast<size_t>(row)]);
+      TakeRow(rows, position);
       if (next_output == batch.output_count() || batch.output_row(next_output) != row) continue;
       ++next_output;
-      FillOutputs(batch, row, ReadAll(swapped.empty() ? rows.pages : swapped, position));
+      const uint64_t hash = ReadAll(swapped.empty() ? rows.pages : swapped, position);
+      FillOutputs(batch, row, WithState(rows, hash));
     }
   }
 }

@@ -5,6 +5,9 @@
 /// table. The logits of a row, and its hidden state, are a hash of all slots up to its own, read
 /// through the page table. So a slot that is stale, shifted, shared while written, or of another
 /// namespace changes tokens.
+///
+/// A network with states also keeps, in the state slot of each sequence, the hash of the rows so
+/// far, taken one after the other. Where it is not that of the pages, tokens change.
 #pragma once
 
 #include <array>
@@ -44,10 +47,12 @@ class FakeNetwork : public engine::Network {
 
   /// `freed` is the list that the pool fills (PagePool::RecordFreed): its pages are poisoned before
   /// anything is written.
-  FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault);
+  FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault,
+              int64_t state_slots = 0);
   void SetNamespaceOf(NamespaceOf namespace_of) { namespace_of_ = std::move(namespace_of); }
 
   void CopyPage(const kv::PageCopy& copy) override;
+  void CopyState(const kv::StateCopy& copy) override;
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;
@@ -62,11 +67,15 @@ class FakeNetwork : public engine::Network {
   uint64_t& Slot(std::span<const kv::PageId> pages, int64_t position);
   uint64_t ReadAll(std::span<const kv::PageId> pages, int64_t position);
   void WriteRow(const model::SequenceRows& rows, int64_t position, TokenId token);
+  uint64_t& StateOf(const model::SequenceRows& rows);
+  void TakeRow(const model::SequenceRows& rows, int64_t position);
+  uint64_t WithState(const model::SequenceRows& rows, uint64_t hash);
 
   Fault fault_;
   NamespaceOf namespace_of_;
   std::vector<kv::PageId>* freed_;
   std::vector<uint64_t> slots_;         // 32 a page
+  std::vector<uint64_t> states_;        // by state slot
   std::vector<kv::PageId> written_as_;  // where writes to a page go: itself, but for a fault
   std::vector<float> logits_;           // of all logit rows
   std::vector<float> hidden_;           // of all hidden rows, as many numbers each

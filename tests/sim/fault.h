@@ -63,6 +63,12 @@ enum class Fault : uint8_t {
   kGuessesLeftOut,
   kEvictsAll,
   kScoreOfOtherBeam,
+  kStateOfOther,
+  kStateNotReset,
+  kStateNotForked,
+  kRowAppliedTwice,
+  kMatchWithoutState,
+  kStateKept,
 };
 
 struct FaultName {
@@ -125,6 +131,12 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kGuessesLeftOut, "guesses are dropped though there are rows"},
     FaultName{Fault::kEvictsAll, "an eviction empties the whole cache"},
     FaultName{Fault::kScoreOfOtherBeam, "the second best beam has the score of the best"},
+    FaultName{Fault::kStateOfOther, "a row passes over the state of another sequence"},
+    FaultName{Fault::kStateNotReset, "a sequence begins with the state of the one before"},
+    FaultName{Fault::kStateNotForked, "a fork begins without the state of its sibling"},
+    FaultName{Fault::kRowAppliedTwice, "a row passes over a state twice"},
+    FaultName{Fault::kMatchWithoutState, "a prefix is matched that has no state"},
+    FaultName{Fault::kStateKept, "a preempted sequence keeps its state slot"},
 };
 
 }  // namespace skald::sim

@@ -27,6 +27,10 @@ void FaultyCache::AcquireIn(kv::Namespace space, Sequence* sequence) {
 
 void FaultyCache::Acquire(Sequence* sequence) {
   const kv::Namespace own = engine::NamespaceOf(*sequence->request);
+  if (has_states()) {
+    if (fault_ == Fault::kMatchWithoutState) AcquireIn(own, sequence);
+    return CacheManager::Acquire(sequence);
+  }
   if (fault_ == Fault::kNamespaceLost) return AcquireIn(kv::Namespace{0}, sequence);
   CacheManager::Acquire(sequence);
   if (fault_ == Fault::kNamespaceLostOnMiss && sequence->computed == 0 && own != kv::Namespace{0}) {
@@ -43,6 +47,15 @@ void FaultyCache::Acquire(Sequence* sequence) {
 }
 
 void FaultyCache::Publish(Sequence* sequence, int64_t count) {
+  if (has_states()) {
+    if (fault_ == Fault::kMatchWithoutState) {
+      const auto tokens =
+          std::span<const TokenId>(sequence->tokens)
+              .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
+      tree_.Insert(&sequence->pin, tokens, &sequence->table);
+    }
+    return CacheManager::Publish(sequence, count);
+  }
   if (fault_ == Fault::kPublishedWrongTokens && sequence->remaining() > count) {
     const auto wrong =
         std::span<const TokenId>(sequence->tokens)
@@ -72,6 +85,9 @@ void FaultyCache::Release(Sequence* sequence) {
   if (fault_ == Fault::kSampledTokenLost && sequence->phase() == Phase::kDecode && !sequence->end &&
       sequence->output().size() > 1) {
     sequence->tokens.pop_back();
+  }
+  if (fault_ == Fault::kStateKept && sequence->phase() == Phase::kDecode) {
+    kept_.push_back(std::move(sequence->state));
   }
   CacheManager::Release(sequence);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/cache_manager.h"
 #include "engine/scheduler.h"
@@ -13,7 +14,8 @@ namespace skald::sim {
 
 class FaultyCache : public engine::CacheManager {
  public:
-  FaultyCache(int64_t page_count, Fault fault) : CacheManager(page_count), fault_(fault) {}
+  FaultyCache(int64_t page_count, int64_t state_slots, Fault fault)
+      : CacheManager(page_count, state_slots), fault_(fault) {}
 
   void Acquire(engine::Sequence* sequence) override;
   void Publish(engine::Sequence* sequence, int64_t count) override;
@@ -32,6 +34,7 @@ class FaultyCache : public engine::CacheManager {
 
   Fault fault_;
   std::string wrong_;
+  std::vector<kv::StateSlot> kept_;
 };
 
 /// It also fails where the workload says so, as for logits that are not numbers.

@@ -46,7 +46,27 @@ std::string CheckPages(const Core& core, const engine::CacheManager& cache) {
   return {};
 }
 
-std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
+// Of a network with states, each sequence that has computed something has a slot of its own, and
+// nobody else has one. Of another network nobody has.
+std::string CheckStates(const Core& core, const engine::CacheManager& cache) {
+  int64_t holders = 0;
+  std::vector<bool> seen(static_cast<size_t>(cache.states().total_count()));
+  for (const Sequence* sequence : core.running()) {
+    if (sequence->computed > 0 && cache.has_states() && !sequence->state.holds()) {
+      return "a sequence has no state";
+    }
+    if (!sequence->state.holds()) continue;
+    ++holders;
+    const auto id = static_cast<size_t>(sequence->state.id());
+    if (seen[id]) return "two sequences have one state";
+    seen[id] = true;
+  }
+  if (holders != cache.states().held_count()) return "a state slot is held by nobody that runs";
+  return cache.states().CheckIntegrity();
+}
+
+std::string CheckSequences(const Core& core, const engine::CacheManager& cache,
+                           const engine::CoreLimits& limits) {
   if (static_cast<int64_t>(core.running().size()) > limits.max_running) {
     return "too many sequences run";
   }
@@ -57,7 +77,8 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
   }
   for (const Sequence* sequence : core.running()) {
     if (!sequence->running()) return "a sequence is in the wrong list";
-    if (sequence->pin.tokens() != sequence->computed) return "a pin is not where its sequence is";
+    const int64_t cached = cache.has_states() ? 0 : sequence->computed;
+    if (sequence->pin.tokens() != cached) return "a pin is not where its sequence is";
     if (sequence->remaining() < 1) return "a sequence has nothing left to compute";
     if (sequence->displaced > engine::kMaxDisplaced) return "a sequence is displaced too often";
   }
@@ -154,7 +175,8 @@ std::string CheckStep(const Core& core, const engine::CacheManager& cache,
   if (std::string wrong = cache.pool().CheckIntegrity(); !wrong.empty()) return wrong;
   if (std::string wrong = cache.tree().CheckIntegrity(); !wrong.empty()) return wrong;
   if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
-  if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckStates(core, cache); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckSequences(core, cache, limits); !wrong.empty()) return wrong;
   return CheckPlan(core.scheduler_state(), core.budget(), core.plan());
 }
 

@@ -81,10 +81,10 @@ class Simulation {
       : workload_(workload),
         trace_(trace),
         fault_(fault),
-        network_(workload.page_count, &freed_, FaultOfTarget(fault)),
+        network_(workload.page_count, &freed_, FaultOfTarget(fault), workload.state_slots),
         timed_network_(&network_, &clock_,
                        {.step = workload.step_seconds, .row = workload.row_seconds}),
-        cache_(workload.page_count, fault),
+        cache_(workload.page_count, workload.state_slots, fault),
         scheduler_(fault),
         chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),
@@ -216,6 +216,7 @@ class Simulation {
     cache_.Evict(workload_.page_count);
     if (cache_.pool().free_count() != workload_.page_count) return "pages are left behind";
     if (cache_.tree().node_count() != 0) return "nodes are left behind";
+    if (cache_.states().held_count() != 0) return "state slots are left behind";
     return proposers_.draft == nullptr ? "" : proposers_.draft->CheckEnd();
   }
 

@@ -133,7 +133,7 @@ void FillMatrix(tensor::DType dtype, const model::TensorSlot& slot, std::byte* p
 
 void FillVector(const model::TensorSlot& slot, std::mt19937& random) {
   const bool bias = slot.name.ends_with(".bias");
-  for (int64_t i = 0; i < slot.cols; ++i) {
+  for (int64_t i = 0; i < slot.rows * slot.cols; ++i) {
     slot.vector().push_back((bias ? 0.0f : 1.0f) + 0.2f * Uniform(random));
   }
 }

@@ -32,6 +32,7 @@ class TimedNetwork : public engine::Network {
       : network_(*network), clock_(*clock), pass_(pass) {}
 
   void CopyPage(const kv::PageCopy& copy) override { network_.CopyPage(copy); }
+  void CopyState(const kv::StateCopy& copy) override { network_.CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     network_.Forward(batch);
     clock_.Advance(pass_.step + pass_.row * static_cast<double>(batch.row_count()));

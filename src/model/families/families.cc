@@ -19,6 +19,7 @@ Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
 Result<Network> HyV3(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
+Result<Network> Lfm2(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
@@ -51,6 +52,7 @@ constexpr std::array kFamilies = {
     Family{"granite", Granite},
     Family{"hy_v3", HyV3},
     Family{"internlm2", InternLm2},
+    Family{"lfm2", Lfm2},
     Family{"llama", Llama},
     Family{"olmo2", Olmo2},
     Family{"phi2", Phi2},

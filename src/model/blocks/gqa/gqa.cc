@@ -90,9 +90,9 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
     FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_norm}, row.position, context);
     FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
     for (int64_t head = 0; head < gqa.kv_heads; ++head) {
-      context.execution.kernels.append_kv(context.store.View(step.layer, head, row.sequence->pages),
-                                          row.position, key + head * gqa.key_dim,
-                                          value + head * gqa.value_dim);
+      context.execution.kernels.append_kv(
+          context.store.View(step.place.kv_layer, head, row.sequence->pages), row.position,
+          key + head * gqa.key_dim, value + head * gqa.value_dim);
     }
   });
 }
@@ -143,7 +143,7 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
     const AttentionUnit unit = FindUnit(gqa, step, index);
     const int64_t first_head = unit.head * gqa.group();
     context.execution.kernels.attention(
-        {.kv = context.store.View(step.layer, unit.head, unit.sequence->pages),
+        {.kv = context.store.View(step.place.kv_layer, unit.head, unit.sequence->pages),
          .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
          .query_stride = buffers.query.stride,
          .out = buffers.attention.row(unit.row) + first_head * gqa.value_dim,
@@ -268,6 +268,8 @@ Needs Size(const Gqa& gqa, const StepLimits& limits) {
 }
 
 CacheShape Cache(const Gqa& gqa) { return {gqa.kv_heads, gqa.key_dim, gqa.value_dim}; }
+
+int64_t StateFloats(const Gqa&) { return 0; }
 
 void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Context& context) {
   Carver carver(context.workspace.block);

@@ -13,7 +13,7 @@
 
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
-#include "model/step_batch.h"
+#include "model/blocks/mixer.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -58,14 +58,6 @@ struct Gqa {
   int64_t output_width() const { return heads * value_dim; }
 };
 
-/// What a layer keeps of every position.
-struct CacheShape {
-  int64_t kv_heads = 0;
-  int64_t key_dim = 0;
-  int64_t value_dim = 0;
-  bool operator==(const CacheShape&) const = default;
-};
-
 /// The scale that most networks have: 1 / sqrt(key_dim), rounded to float.
 float DefaultAttentionScale(int64_t key_dim);
 
@@ -81,16 +73,8 @@ Needs Size(const Gqa& gqa, const StepLimits& limits);
 /// What it keeps of every position.
 CacheShape Cache(const Gqa& gqa);
 
-/// The rows that go on from a layer. Behind the last one only those of which something is wanted
-/// matter: for all others it is enough that their K and V are in the pages.
-enum class RowsKept : uint8_t { kAll, kOutputRows };
-
-/// A mixer's place in a step.
-struct MixerStep {
-  const StepBatch& batch;
-  int64_t layer;  ///< of the KV store
-  RowsKept kept;
-};
+/// What it carries from row to row: nothing.
+int64_t StateFloats(const Gqa& gqa);
 
 /// Computes the block for all rows of the batch, which `input` brings. K and V of all of them are
 /// in the pages afterwards. The results of the rows kept stand in workspace.projected: all of them

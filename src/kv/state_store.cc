@@ -1,0 +1,44 @@
+#include "kv/state_store.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+
+namespace skald::kv {
+
+StateStore::StateStore(const StateShape& shape, AlignedBuffer arena)
+    : shape_(shape), arena_(std::move(arena)) {}
+
+Result<StateStore> StateStore::Create(const StateShape& shape) {
+  CHECK(shape.floats >= 0 && shape.floats % 16 == 0 && shape.slots >= 0);
+  const auto bytes = CheckedU64(static_cast<uint64_t>(shape.floats))
+                         .Mul(sizeof(float))
+                         .Mul(static_cast<uint64_t>(shape.slots))
+                         .value();
+  if (!bytes) {
+    return Status(ErrorCode::kResourceExhausted, "the states are larger than the address space");
+  }
+  auto arena = AlignedBuffer::Create(*bytes);
+  if (!arena.ok()) return std::move(arena).status().WithContext("recurrent states");
+  return StateStore(shape, *std::move(arena));
+}
+
+float* StateStore::Slot(StateId id) {
+  CHECK(id >= 0 && id < shape_.slots);
+  return reinterpret_cast<float*>(arena_.data() + id * slot_bytes());
+}
+
+void StateStore::Copy(const StateCopy& copy) {
+  CHECK(copy.from != copy.to);
+  const float* from = Slot(copy.from);
+  std::memcpy(Slot(copy.to), from, static_cast<size_t>(slot_bytes()));
+}
+
+void StateStore::Poison(StateId id) {
+  // All bits set is a NaN.
+  std::memset(Slot(id), 0xff, static_cast<size_t>(slot_bytes()));
+}
+
+}  // namespace skald::kv

@@ -1,0 +1,49 @@
+/// StateStore: the bytes of all state slots. Only the model and the kernels look inside.
+///
+///     arena   [slot]{ layer | layer | ... }       each layer from a multiple of 64 bytes on
+///
+/// A slot is one block, because a step reads and writes all of it, and a fork copies all of it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/aligned_buffer.h"
+#include "kv/state_id.h"
+#include "skald/status.h"
+
+namespace skald::kv {
+
+/// How large the slots are, and how many.
+struct StateShape {
+  int64_t floats = 0;  ///< of a slot, a multiple of 16; 0 for a network that carries nothing
+  int64_t slots = 0;
+};
+
+class StateStore {
+ public:
+  /// Reserves the slots, committed on first touch. Errors: kResourceExhausted with the number of
+  /// bytes.
+  static Result<StateStore> Create(const StateShape& shape);
+
+  const StateShape& shape() const { return shape_; }
+  int64_t bytes() const { return static_cast<int64_t>(arena_.size()); }
+
+  /// The floats of a slot, aligned to 64 bytes. What stands there before the first row of a
+  /// sequence is meaningless: a step that computes position 0 writes its own beginning.
+  float* Slot(StateId id);
+
+  /// Must not run while a step does.
+  void Copy(const StateCopy& copy);
+
+  /// Fills a slot with NaN. For tests: a read of what another sequence left shows at once.
+  void Poison(StateId id);
+
+ private:
+  StateStore(const StateShape& shape, AlignedBuffer arena);
+  int64_t slot_bytes() const { return shape_.floats * int64_t{sizeof(float)}; }
+
+  StateShape shape_;
+  AlignedBuffer arena_;
+};
+
+}  // namespace skald::kv

@@ -1,0 +1,100 @@
+#include "model/blocks/short_conv/short_conv.h"
+
+#include <array>
+
+#include "base/status_macros.h"
+#include "model/blocks/recurrence.h"
+#include "model/checks.h"
+
+namespace skald::model {
+namespace {
+
+struct Buffers {
+  Rows projected;  // [rows][3 * width]: B, C, X
+  Rows mixed;      // [rows][width]
+};
+
+Buffers Layout(const ShortConv& conv, const StepLimits& limits, Carver& carver) {
+  Buffers buffers;
+  buffers.projected = carver.Matrix(limits.rows, 3 * conv.width);
+  buffers.mixed = carver.Matrix(limits.rows, conv.width);
+  return buffers;
+}
+
+void Convolve(const ShortConv& conv, const Buffers& buffers, const MixerStep& step,
+              const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const auto convolve = [&](const SequenceStep& sequence, int64_t first, int64_t channels) {
+    const float* projected = buffers.projected.row(sequence.first_row) + first;
+    const int64_t stride = buffers.projected.stride;
+    context.execution.kernels.conv({.x = projected + 2 * conv.width,
+                                    .x_stride = stride,
+                                    .x_gate = projected,
+                                    .x_gate_stride = stride,
+                                    .y_gate = projected + conv.width,
+                                    .y_gate_stride = stride,
+                                    .weights = conv.weights.data() + first * conv.taps,
+                                    .state = sequence.state + first,
+                                    .state_stride = conv.width,
+                                    .begins = sequence.begins,
+                                    .y = buffers.mixed.row(sequence.first_row) + first,
+                                    .y_stride = buffers.mixed.stride,
+                                    .rows = sequence.rows,
+                                    .channels = channels,
+                                    .taps = conv.taps});
+  };
+  ForEachChannelRange(step, conv.width, context, convolve);
+}
+
+}  // namespace
+
+Status Validate(const ShortConv& conv, std::span<const Rope>) {
+  return InRange("short convolution length", conv.taps, 2, kernels::kMaxConvTaps);
+}
+
+void Declare(ShortConv& conv, TensorList& tensors) {
+  tensors.Matrix("shortconv.in_proj.weight", 3 * conv.width, conv.width, &conv.input);
+  tensors.Table("shortconv.conv.weight", conv.width, conv.taps, &conv.weights);
+  tensors.Matrix("shortconv.out_proj.weight", conv.width, conv.width, &conv.output);
+}
+
+Needs Size(const ShortConv& conv, const StepLimits& limits) {
+  Carver carver(nullptr);
+  Layout(conv, limits, carver);
+  Needs needs = {.buffer_bytes = carver.used()};
+  needs.AddInput(limits.rows, conv.width);
+  return needs;
+}
+
+CacheShape Cache(const ShortConv&) { return {}; }
+
+int64_t StateFloats(const ShortConv& conv) { return (conv.taps - 1) * conv.width; }
+
+void Run(const ShortConv& conv, const Input& input, const MixerStep& step, const Context& context) {
+  Carver carver(context.workspace.block);
+  const Buffers buffers = Layout(conv, context.workspace.limits(), carver);
+  const std::array projection = {Product{&conv.input, buffers.projected}};
+  Prepare(input, projection, context);
+  Multiply(projection, input.row_count, Phase::kQkv, context);
+  // All rows, also where nothing is wanted of them: the next step goes on from their state.
+  Convolve(conv, buffers, step, context);
+  const int64_t rows = KeepRows(step, conv.width, buffers.mixed);
+  if (rows == 0) return;
+  const std::array output = {Product{&conv.output, context.workspace.projected}};
+  Prepare({.rows = buffers.mixed, .row_count = rows}, output, context);
+  Multiply(output, rows, Phase::kOutput, context);
+}
+
+void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
+  const StepShape& step = shape.step;
+  AddWork(std::array{&conv.input}, step.rows, Phase::kQkv, work);
+  const auto rows = static_cast<double>(step.rows * conv.width);
+  const auto states = static_cast<double>(step.sequences * StateFloats(conv));
+  // Three operands and a result a row; a state is read and written.
+  work[Phase::kRecurrence].Add({.float_macs = rows * static_cast<double>(conv.taps),
+                                .bytes = double{sizeof(float)} * (4 * rows + 2 * states)});
+  if (shape.rows_kept == 0) return;
+  AddWork(std::array{&conv.output}, shape.rows_kept, Phase::kOutput, work);
+}
+
+}  // namespace skald::model

@@ -1,0 +1,136 @@
+// Models with layers that carry a state: what the engine must not do with them. Their bits under
+// any schedule are a matter of same_answer_test and schedule_test.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "skald/engine.h"
+#include "skald/model.h"
+
+namespace skald {
+namespace {
+
+class HybridTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    Result<Model> model = LoadModel({.path = SKALD_GOLDEN_MODELS "/" + GetParam() + ".gguf"});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    model_.emplace(*std::move(model));
+  }
+
+  Engine Make(const EngineOptions& options = {.max_running = 4}) const {
+    Result<Engine> engine = Engine::Create(*model_, options);
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    return *std::move(engine);
+  }
+
+  // Tokens first .. first + count - 1 of one long text.
+  static Request MakeRequest(int64_t count, int64_t max_tokens = 12) {
+    Request request;
+    for (int64_t i = 0; i < count; ++i) {
+      request.prompt.push_back(static_cast<TokenId>(3 + i * i * 7 % 90));
+    }
+    request.sampling.temperature = 0;
+    request.stop = {.max_tokens = max_tokens, .ignore_eos = true};
+    return request;
+  }
+
+  static std::vector<TokenId> TokensOf(Engine& engine, const Request& request) {
+    const auto done = engine.Generate(request, [](const TokenEvent&) { return true; });
+    EXPECT_TRUE(done.ok()) << done.status().message();
+    return done.ok() ? done->tokens : std::vector<TokenId>();
+  }
+
+  std::optional<Model> model_;
+};
+INSTANTIATE_TEST_SUITE_P(Models, HybridTest, testing::Values("lfm2"));
+
+// The prefix of a prompt that came before has K and V that could be kept, but no state: whoever
+// went on from there would go on from the state of something else.
+TEST_P(HybridTest, NeverGoesOnFromAPrefixWithoutItsState) {
+  Engine engine = Make();
+  for (const int64_t count : {100, 100, 64, 65, 131, 33, 100, 1}) {
+    Engine fresh = Make();
+    const Request request = MakeRequest(count);
+    EXPECT_EQ(TokensOf(engine, request), TokensOf(fresh, request)) << count;
+  }
+  EXPECT_EQ(engine.Stats().prompt_tokens_cached, 0);
+  EXPECT_EQ(engine.Stats().pages_cached, 0) << "pages that nobody can use";
+  EXPECT_EQ(engine.Stats().pages_held, 0);
+}
+
+TEST_P(HybridTest, SiblingsGoOnFromCopiesOfOneState) {
+  Request request = MakeRequest(50, 20);
+  request.sampling.temperature = 1;
+  request.sampling.seed = 5;
+  request.n = 3;
+  Engine together = Make();
+  const auto done = together.Generate(request, [](const TokenEvent&) { return true; });
+  ASSERT_TRUE(done.ok()) << done.status().message();
+  Engine narrow = Make({.kv_positions = 128, .max_running = 3});  // some are preempted
+  const auto again = narrow.Generate(request, [](const TokenEvent&) { return true; });
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(done->tokens, again->tokens);
+  // The first is that of the request alone.
+  request.n = 1;
+  Engine alone = Make();
+  EXPECT_EQ(TokensOf(alone, request), done->tokens);
+}
+
+TEST_P(HybridTest, GuessesNothing) {
+  Engine plain = Make();
+  Engine engine = Make({.max_running = 4, .speculation = {.kind = Speculation::kNgram}});
+  const Request request = MakeRequest(90, 40);
+  EXPECT_EQ(TokensOf(engine, request), TokensOf(plain, request));
+  EXPECT_EQ(engine.Stats().draft_tokens, 0);
+}
+
+TEST_P(HybridTest, IsNoDraftModel) {
+  Result<Model> target = LoadModel({.path = SKALD_GOLDEN_MODELS "/llama.gguf"});
+  ASSERT_TRUE(target.ok());
+  const auto engine =
+      Engine::Create(*target, {.speculation = {.kind = Speculation::kDraft, .draft = *model_}});
+  ASSERT_FALSE(engine.ok());
+  EXPECT_NE(engine.status().message().find("carry a state"), std::string::npos)
+      << engine.status().message();
+}
+
+TEST_P(HybridTest, HasNoBeamSearch) {
+  Engine engine = Make();
+  Request request = MakeRequest(10);
+  request.beam_search.beams = 2;
+  const auto done = engine.Generate(request, [](const TokenEvent&) { return true; });
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(ErrorCodeName(done.status().code()), ErrorCodeName(ErrorCode::kUnsupported));
+}
+
+TEST_P(HybridTest, EmbedsAndComputesLogitsBesideRunningRequests) {
+  Engine engine = Make({.max_chunk = 7, .max_logit_rows = 7, .max_running = 1});
+  Request request = MakeRequest(40, 0);
+  request.pooling = Pooling::kMean;
+  const auto embedding = engine.Embed(request);
+  ASSERT_TRUE(embedding.ok()) << embedding.status().message();
+  EXPECT_EQ(engine.Embed(request)->values, embedding->values);
+  const auto rows = [&](const std::vector<int64_t>& chunks) {
+    std::vector<float> all;
+    const Status status =
+        engine.ComputeLogits(request.prompt, chunks, [&](std::span<const float> row) {
+          all.insert(all.end(), row.begin(), row.end());
+          return Ok();
+        });
+    EXPECT_TRUE(status.ok()) << status.message();
+    return all;
+  };
+  const std::vector<float> one_by_one = rows({1});
+  for (const int64_t chunk : {2, 3, 5, 7}) EXPECT_EQ(rows({chunk}), one_by_one) << chunk;
+}
+
+TEST_P(HybridTest, SaysWhatItsStatesTake) {
+  ASSERT_GT(model_->info().state_bytes, 0);
+  EXPECT_EQ(Make({.max_running = 4}).state_bytes(), 5 * model_->info().state_bytes);
+}
+
+}  // namespace
+}  // namespace skald
