@@ -209,7 +209,8 @@ std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
     loop->unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
     loop->jobs.push_back(job);
     job.panels += MatrixBytes(job.matrix);
-    job.first_row += job.matrix.rows;
+    // The next slice, of which other slots may take other rows.
+    job.first_row += std::max(job.matrix.rows, binding.slot.all_rows);
     loop->total_bytes += job.matrix.rows * static_cast<int64_t>(tensor.row_bytes());
   }
   return job.panels;

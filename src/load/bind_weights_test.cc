@@ -220,6 +220,35 @@ TEST(PackWeights, PutsEachSliceOfATensorInItsPlace) {
   }
 }
 
+// The file that a network asks for, with tensors that several slots share.
+GgufModel FileOf(model::Network& network, GgufBuilder builder, const std::vector<Patch>& patches) {
+  for (const model::TensorSlot& slot : model::TensorsOf(network)) {
+    if (slot.is_optional() || slot.first_row > 0) continue;
+    const auto rows = static_cast<uint64_t>(slot.all_rows > 0 ? slot.all_rows : slot.rows);
+    const auto cols = static_cast<uint64_t>(slot.cols);
+    const auto slices = static_cast<uint64_t>(slot.slices);
+    BuiltTensor tensor{.name = slot.name, .dims = {cols, rows}, .type_id = 8};
+    if (slices > 1) tensor.dims.push_back(slices);
+    tensor.data = std::vector<std::byte>(slices * rows * cols / 32 * 34);
+    if (slot.is_vector()) {
+      tensor.dims = {slot.all_rows > 0 ? rows : cols};
+      tensor.type_id = 0;
+      std::vector<float> values(tensor.dims[0]);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+      const auto bytes = std::as_bytes(std::span(values));
+      tensor.data = std::vector<std::byte>(bytes.begin(), bytes.end());
+    }
+    for (const Patch& patch : patches) {
+      if (patch.tensor != tensor.name) continue;
+      std::memcpy(tensor.data->data() + patch.offset, &patch.bits, patch.bytes);
+    }
+    builder.Tensor(std::move(tensor));
+  }
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.push_back(std::make_unique<MemorySource>(builder.Build()));
+  return *GgufModel::FromSources(std::move(sources));
+}
+
 // Gate and up, and Q, K and V, as rows of one tensor; each goes to panels of its own.
 TEST(PackWeights, PutsEachPartOfAFusedTensorInItsPlace) {
   constexpr size_t kRowBytes = 512 / 32 * 34;
@@ -237,29 +266,7 @@ TEST(PackWeights, PutsEachPartOfAFusedTensorInItsPlace) {
   GgufBuilder builder = Keys();
   model::Network network = EmptyNetwork();
   fuse(network);
-  for (const model::TensorSlot& slot : model::TensorsOf(network)) {
-    if (slot.is_optional() || slot.first_row > 0) continue;
-    const auto rows = static_cast<uint64_t>(slot.all_rows > 0 ? slot.all_rows : slot.rows);
-    const auto cols = static_cast<uint64_t>(slot.cols);
-    BuiltTensor tensor{.name = slot.name, .dims = {cols, rows}, .type_id = 8};
-    tensor.data = std::vector<std::byte>(rows * cols / 32 * 34);
-    if (slot.is_vector()) {
-      tensor.dims = {slot.all_rows > 0 ? rows : cols};
-      tensor.type_id = 0;
-      std::vector<float> values(tensor.dims[0]);
-      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-      const auto bytes = std::as_bytes(std::span(values));
-      tensor.data = std::vector<std::byte>(bytes.begin(), bytes.end());
-    }
-    for (const Patch& patch : patches) {
-      if (patch.tensor != tensor.name) continue;
-      std::memcpy(tensor.data->data() + patch.offset, &patch.bits, patch.bytes);
-    }
-    builder.Tensor(std::move(tensor));
-  }
-  std::vector<std::unique_ptr<ByteSource>> sources;
-  sources.push_back(std::make_unique<MemorySource>(builder.Build()));
-  const GgufModel file = *GgufModel::FromSources(std::move(sources));
+  const GgufModel file = FileOf(network, std::move(builder), patches);
   const auto bindings = BindTensors(network, file.tensors());
   ASSERT_TRUE(bindings.ok()) << bindings.status().message();
   int64_t done = 0;
@@ -286,6 +293,41 @@ TEST(PackWeights, PutsEachPartOfAFusedTensorInItsPlace) {
                 .status()
                 .message()
                 .find("'blk.0.ffn_up.weight' has shape 512 x 3072, expected 512 x 2048"),
+            std::string::npos);
+}
+
+// Gate and up of each expert as rows of one slice.
+TEST(PackWeights, PutsEachPartOfAFusedSliceInItsPlace) {
+  constexpr size_t kRowBytes = 512 / 32 * 34;
+  constexpr size_t kSliceBytes = 2 * 1536 * kRowBytes;
+  constexpr uint32_t kHalfOne = 0x3c00;
+  const auto patch = [](size_t slice, size_t row, uint32_t value) {
+    return Patch{"blk.0.ffn_gate_up_exps.weight", slice * kSliceBytes + row * kRowBytes,
+                 kHalfOne | value << 16, 3};
+  };
+  model::Network network = EmptyNetwork(MixtureKeys());
+  auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
+  experts.fusion = model::Fusion::kFused;
+  const std::vector<Patch> patches = {patch(0, 17, 3), patch(0, 1536 + 17, 4), patch(3, 17, 5),
+                                      patch(3, 1536 + 17, 6)};
+  const GgufModel file = FileOf(network, MixtureKeys(), patches);
+  const auto bindings = BindTensors(network, file.tensors());
+  ASSERT_TRUE(bindings.ok()) << bindings.status().message();
+  ThreadPool pool(2);
+  const auto packed = PackWeights(file, *bindings, {.pool = pool});
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  const auto first = [](const kernels::PackedMatrix& matrix) {
+    std::vector<float> row(512);
+    kernels::UnpackRow(matrix, 17, row.data());
+    return row[0];
+  };
+  EXPECT_EQ(first(experts.gate[0]), 3.0f);
+  EXPECT_EQ(first(experts.up[0]), 4.0f);
+  EXPECT_EQ(first(experts.gate[1]), 0.0f);
+  EXPECT_EQ(first(experts.gate[3]), 5.0f);
+  EXPECT_EQ(first(experts.up[3]), 6.0f);
+  experts.hidden = 1024;
+  EXPECT_NE(BindTensors(network, file.tensors()).status().message().find("expected 512 x 2048 x 4"),
             std::string::npos);
 }
 

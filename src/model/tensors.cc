@@ -36,6 +36,13 @@ void TensorList::MatrixPart(std::string_view name, const RowPart& part, int64_t 
   slots_.back().all_rows = part.all_rows;
 }
 
+void TensorList::SlicesPart(std::string_view name, int64_t slices, const RowPart& part,
+                            int64_t cols, std::vector<kernels::PackedMatrix>* places) {
+  Slices(name, {slices, part.rows, cols}, places);
+  slots_.back().first_row = part.first_row;
+  slots_.back().all_rows = part.all_rows;
+}
+
 void TensorList::VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                             Presence presence) {
   Vector(name, part.rows, place, presence);

@@ -75,6 +75,9 @@ class TensorList {
   /// `slices` matrices of the same shape in one tensor.
   void Slices(std::string_view name, const SliceShape& shape,
               std::vector<kernels::PackedMatrix>* places);
+  /// The same rows of each of `slices` matrices in one tensor.
+  void SlicesPart(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
+                  std::vector<kernels::PackedMatrix>* places);
   void Vector(std::string_view name, int64_t length, std::vector<float>* place,
               Presence presence = Presence::kRequired);
   /// Some rows of a matrix, and some elements of a vector.

@@ -100,10 +100,10 @@ const std::vector<std::string> kFloatCases = {
     "qwen3", "qwen3moe",     "internlm2",  "seed-oss",    "smollm3", "llama-k-f32"};
 // Those of which the compact set has none.
 const std::vector<std::string> kLargeFloatCases = {
-    "cohere2",        "command-r", "deepseek",    "dots1",     "ernie4_5-moe",
-    "exaone-moe",     "exaone4",   "exaone4-swa", "glm4",      "glm4moe",
-    "glm4moe-qknorm", "granite",   "hy_v3",       "olmo2",     "olmo3",
-    "phi2",           "qwen2moe",  "stablelm",    "starcoder2"};
+    "bailingmoe2", "cohere2",    "command-r",   "deepseek", "dots1",      "ernie4_5-moe",
+    "exaone-moe",  "exaone4",    "exaone4-swa", "glm4",     "glm4moe",    "glm4moe-qknorm",
+    "granite",     "granitemoe", "hunyuan-moe", "hy_v3",    "minimax-m2", "olmo2",
+    "olmo3",       "olmoe",      "phi2",        "qwen2moe", "stablelm",   "starcoder2"};
 const std::vector<std::string> kQuantizedCases = {
     "llama-k-F16",    "llama-k-BF16",  "llama-k-Q8_0",   "llama-k-Q4_0",   "llama-k-Q4_1",
     "llama-k-Q5_0",   "llama-k-Q5_1",  "llama-k-Q2_K",   "llama-k-Q3_K",   "llama-k-Q4_K",

@@ -412,8 +412,9 @@ TEST_P(MixtureFamily, GivesTheSameBitsUnderAnySchedule) {
                {33, 64});
 }
 INSTANTIATE_TEST_SUITE_P(Promise1, MixtureFamily,
-                         testing::Values("deepseek", "dots1", "ernie4_5-moe", "exaone-moe",
-                                         "glm4moe", "hy_v3", "qwen2moe"),
+                         testing::Values("bailingmoe2", "deepseek", "dots1", "ernie4_5-moe",
+                                         "exaone-moe", "glm4moe", "granitemoe", "hunyuan-moe",
+                                         "hy_v3", "minimax-m2", "olmoe", "qwen2moe"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -10,9 +10,11 @@ namespace skald::model {
 
 Result<Network> ExaoneMoe(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kHalves));
-  for (Layer& layer : network.layers) std::get<Gqa>(layer.mixer).head_norm = HeadNorm::kRms;
-  for (size_t i = 3; i < network.layers.size(); i += 4) {
+  ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, network, 4));
+  for (size_t i = 0; i < windows.size(); ++i) {
     auto& gqa = std::get<Gqa>(network.layers[i].mixer);
+    gqa.head_norm = HeadNorm::kRms;
+    if (gqa.window == 0 || windows[i]) continue;
     gqa.window = 0;
     gqa.rope.reset();
   }

@@ -7,6 +7,7 @@
 namespace skald::model {
 
 // Each in its file.
+Result<Network> BailingMoe2(const Keys& keys);
 Result<Network> Cohere2(const Keys& keys);
 Result<Network> CommandR(const Keys& keys);
 Result<Network> DeepSeek(const Keys& keys);
@@ -17,11 +18,15 @@ Result<Network> ExaoneMoe(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
+Result<Network> GraniteMoe(const Keys& keys);
+Result<Network> HunyuanMoe(const Keys& keys);
 Result<Network> HyV3(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
 Result<Network> Lfm2(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
+Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
+Result<Network> OlMoE(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen2Moe(const Keys& keys);
@@ -40,6 +45,7 @@ struct Family {
 };
 
 constexpr std::array kFamilies = {
+    Family{"bailingmoe2", BailingMoe2},
     Family{"cohere2", Cohere2},
     Family{"command-r", CommandR},
     Family{"deepseek", DeepSeek},
@@ -50,11 +56,15 @@ constexpr std::array kFamilies = {
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},
     Family{"granite", Granite},
+    Family{"granitemoe", GraniteMoe},
+    Family{"hunyuan-moe", HunyuanMoe},
     Family{"hy_v3", HyV3},
     Family{"internlm2", InternLm2},
     Family{"lfm2", Lfm2},
     Family{"llama", Llama},
+    Family{"minimax-m2", MiniMaxM2},
     Family{"olmo2", Olmo2},
+    Family{"olmoe", OlMoE},
     Family{"phi2", Phi2},
     Family{"qwen2", Qwen2},
     Family{"qwen2moe", Qwen2Moe},

@@ -93,6 +93,8 @@ Status ReadMixture(const Keys& keys, const MixtureFamily& family, Network* netwo
       continue;
     }
     experts.hidden = hidden[i];
+    const bool fused = keys.ContainsTensor("blk." + std::to_string(i) + ".ffn_gate_up_exps.weight");
+    experts.fusion = fused ? Fusion::kFused : Fusion::kSeparate;
     ASSIGN_OR_RETURN(experts.shared.hidden, SharedHidden(keys, hidden[i]));
     network->layers[i].feed_forward = experts;
   }

@@ -57,9 +57,16 @@ void Declare(Experts& experts, TensorList& tensors) {
       tensors.Matrix("ffn_gate_inp_shexp.weight", 1, width, &shared.selector);
     }
   }
-  tensors.Slices("ffn_gate_exps.weight", {count, experts.hidden, width}, &experts.gate);
-  tensors.Slices("ffn_up_exps.weight", {count, experts.hidden, width}, &experts.up);
-  tensors.Slices("ffn_down_exps.weight", {count, width, experts.hidden}, &experts.down);
+  const int64_t hidden = experts.hidden;
+  if (experts.fusion == Fusion::kFused) {
+    constexpr std::string_view kName = "ffn_gate_up_exps.weight";
+    tensors.SlicesPart(kName, count, {0, hidden, 2 * hidden}, width, &experts.gate);
+    tensors.SlicesPart(kName, count, {hidden, hidden, 2 * hidden}, width, &experts.up);
+  } else {
+    tensors.Slices("ffn_gate_exps.weight", {count, hidden, width}, &experts.gate);
+    tensors.Slices("ffn_up_exps.weight", {count, hidden, width}, &experts.up);
+  }
+  tensors.Slices("ffn_down_exps.weight", {count, width, hidden}, &experts.down);
 }
 
 Needs Size(const Experts& experts, const StepLimits& limits) {

@@ -55,6 +55,7 @@ struct Experts {
   /// Of the tensor that changes the choice alone, which may be missing; empty: there is none.
   std::string_view choice_bias_name = {};
   SharedExpert shared = {};
+  Fusion fusion = Fusion::kSeparate;  ///< of gate and up of each expert: gate above
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty

@@ -54,29 +54,36 @@ struct HeadArgs {
   const std::vector<float>& norm;
 };
 
-void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
-  const kernels::KernelTable& kernels = context.execution.kernels;
-  if (gqa.head_norm != HeadNorm::kNone) {
-    const int64_t rows = gqa.head_norm == HeadNorm::kRms ? args.heads : 1;
-    const int64_t n = args.heads * gqa.key_dim / rows;
-    kernels.rms_norm({.x = args.x,
-                      .x_stride = n,
-                      .weight = args.norm.data(),
-                      .y = args.x,
-                      .y_stride = n,
-                      .rows = rows,
-                      .n = n,
-                      .eps = gqa.norm_epsilon});
-  }
-  if (!gqa.rope) return;
+void NormHeads(const Gqa& gqa, const HeadArgs& args, const Context& context) {
+  const int64_t rows = gqa.head_norm == HeadNorm::kRms ? args.heads : 1;
+  const int64_t n = args.heads * gqa.key_dim / rows;
+  context.execution.kernels.rms_norm({.x = args.x,
+                                      .x_stride = n,
+                                      .weight = args.norm.data(),
+                                      .y = args.x,
+                                      .y_stride = n,
+                                      .rows = rows,
+                                      .n = n,
+                                      .eps = gqa.norm_epsilon});
+}
+
+void TurnHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
   const RopeTable& rope = context.ropes[*gqa.rope];
-  kernels.rope({.x = args.x,
-                .heads = args.heads,
-                .head_dim = gqa.key_dim,
-                .rotated = rope.rotated(),
-                .cosine = rope.Cosine(position),
-                .sine = rope.Sine(position),
-                .pairing = rope.pairing()});
+  context.execution.kernels.rope({.x = args.x,
+                                  .heads = args.heads,
+                                  .head_dim = gqa.key_dim,
+                                  .rotated = rope.rotated(),
+                                  .cosine = rope.Cosine(position),
+                                  .sine = rope.Sine(position),
+                                  .pairing = rope.pairing()});
+}
+
+void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
+  const bool norms = gqa.head_norm != HeadNorm::kNone;
+  const bool behind = gqa.head_norm_place == HeadNormPlace::kBehindRope;
+  if (norms && !behind) NormHeads(gqa, args, context);
+  if (gqa.rope) TurnHeads(gqa, args, position, context);
+  if (norms && behind) NormHeads(gqa, args, context);
 }
 
 // Finishes Q, K, V of every row and appends K and V to the row's pages.

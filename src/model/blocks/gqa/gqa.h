@@ -19,12 +19,15 @@
 
 namespace skald::model {
 
-/// What is normed of queries and keys before RoPE.
+/// What is normed of queries and keys.
 enum class HeadNorm : uint8_t {
   kNone,
   kRms,       ///< each head by itself (RMSNorm), one weight for all heads
   kRmsOfRow,  ///< all heads of a row as one (RMSNorm)
 };
+
+/// When.
+enum class HeadNormPlace : uint8_t { kBeforeRope, kBehindRope };
 
 /// Whether the softmax of each query head has a sink: a score without a position (numerics 3.7).
 enum class Sinks : uint8_t { kNone, kOnePerHead };
@@ -44,6 +47,7 @@ struct Gqa {
   Fusion fusion = Fusion::kSeparate;    ///< of Q, K and V
   Presence bias = Presence::kOptional;  ///< of Q, K and V; that of the output is optional
   HeadNorm head_norm = HeadNorm::kNone;
+  HeadNormPlace head_norm_place = HeadNormPlace::kBeforeRope;
   float norm_epsilon = 0;
 
   kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
