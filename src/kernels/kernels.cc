@@ -18,6 +18,7 @@ KernelTable TableFor(Isa isa) {
   table.layer_norm = LayerNormFor(isa);
   table.rope = RopeFor(isa);
   table.swiglu = SwigluFor(isa);
+  table.glu = GluFor(isa);
   table.geglu = GegluFor(isa);
   table.gelu = GeluFor(isa);
   table.soft_cap = SoftCapFor(isa);
@@ -26,6 +27,8 @@ KernelTable TableFor(Isa isa) {
   table.attention = AttentionFor(isa);
   table.append_kv = AppendKvFor(isa);
   table.conv = ConvFor(isa);
+  table.delta = DeltaFor(isa);
+  table.l2_norm = L2NormFor(isa);
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/attention/attention.h"
 #include "kernels/conv/conv.h"
+#include "kernels/delta/delta.h"
 #include "kernels/isa/isa.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
@@ -25,6 +26,7 @@ struct KernelTable {
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;
   SwigluFn swiglu = nullptr;
+  GluFn glu = nullptr;
   GegluFn geglu = nullptr;
   GeluFn gelu = nullptr;
   SoftCapFn soft_cap = nullptr;
@@ -33,6 +35,8 @@ struct KernelTable {
   AttentionFn attention = nullptr;
   AppendKvFn append_kv = nullptr;
   ConvFn conv = nullptr;
+  DeltaFn delta = nullptr;
+  L2NormFn l2_norm = nullptr;
 };
 
 /// The table of `isa`. Requires isa <= DetectIsa(): a variant that the CPU lacks must not be asked

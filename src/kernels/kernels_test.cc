@@ -26,6 +26,9 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   EXPECT_NE(table.attention, nullptr);
   EXPECT_NE(table.append_kv, nullptr);
   EXPECT_NE(table.conv, nullptr);
+  EXPECT_NE(table.delta, nullptr);
+  EXPECT_NE(table.l2_norm, nullptr);
+  EXPECT_NE(table.glu, nullptr);
 }
 
 TEST_P(KernelTableTest, AFasterLevelHasItsOwnAttention) {

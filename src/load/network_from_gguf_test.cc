@@ -103,7 +103,8 @@ TEST(NetworkFromGguf, ReadsTheOldSpellingOfLinearScaling) {
 
 TEST(NetworkFromGguf, UnknownArchitectureListsTheSupportedOnes) {
   ExpectError(FileWith({.arch = "mamba"}), ErrorCode::kUnsupported,
-              "qwen2moe, qwen3, qwen3moe, seed_oss, smollm3, stablelm, starcoder2)");
+              "qwen2moe, qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, seed_oss, smollm3, "
+              "stablelm, starcoder2)");
 }
 
 TEST(NetworkFromGguf, MixtureOfExpertsIsNotSupportedWhereNoneIsPublished) {
@@ -371,6 +372,74 @@ TEST(NetworkFromGguf, ShortConvolutionsOfNoLengthAreNamed) {
   }
   ExpectError(ShortConvFile(3, {0, 2, 0}), ErrorCode::kBadModel, "one per layer (2)");
   ExpectError(FileWith({.arch = "lfm2"}), ErrorCode::kBadModel, "lfm2.shortconv.l_cache");
+}
+
+// Qwen3.5 of four layers; a test changes one of the numbers.
+struct DeltaKeys {
+  uint32_t taps = 4;
+  uint32_t inner = 64;
+  uint32_t state = 16;
+  uint32_t value_heads = 4;
+  uint32_t key_heads = 2;
+  uint32_t interval = 4;
+  uint32_t prediction = 0;
+  uint32_t value_length = 32;
+};
+
+GgufBuilder DeltaFile(const DeltaKeys& keys) {
+  GgufBuilder file;
+  file.Key("general.architecture", "qwen35")
+      .Key("qwen35.block_count", uint32_t{4})
+      .Key("qwen35.embedding_length", uint32_t{64})
+      .Key("qwen35.attention.head_count", uint32_t{4})
+      .Key("qwen35.attention.head_count_kv", uint32_t{2})
+      .Key("qwen35.attention.key_length", uint32_t{32})
+      .Key("qwen35.attention.value_length", keys.value_length)
+      .Key("qwen35.feed_forward_length", uint32_t{96})
+      .Key("qwen35.context_length", uint32_t{128})
+      .Key("qwen35.attention.layer_norm_rms_epsilon", 1e-5f)
+      .Key("qwen35.ssm.conv_kernel", keys.taps)
+      .Key("qwen35.ssm.inner_size", keys.inner)
+      .Key("qwen35.ssm.state_size", keys.state)
+      .Key("qwen35.ssm.time_step_rank", keys.value_heads)
+      .Key("qwen35.ssm.group_count", keys.key_heads)
+      .Key("qwen35.full_attention_interval", keys.interval)
+      .Key("qwen35.nextn_predict_layers", keys.prediction)
+      .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  return file;
+}
+
+TEST(NetworkFromGguf, EveryFourthLayerOfADeltaHybridIsGatedAttention) {
+  const Result<model::Network> network = Read(DeltaFile({}));
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  for (size_t layer = 0; layer < 3; ++layer) {
+    EXPECT_EQ(std::get<model::DeltaNet>(network->layers[layer].mixer).channels(), 128);
+  }
+  const auto& gqa = std::get<model::Gqa>(network->layers[3].mixer);
+  EXPECT_EQ(gqa.output_gate, model::OutputGate::kSigmoid);
+  EXPECT_EQ(gqa.query_rows(), 256);
+  EXPECT_EQ(model::StateFloatsOf(*network), 3 * (4 * 16 * 16 + 3 * 128));
+  const Result<model::Network> other = Read(DeltaFile({.interval = 2, .prediction = 1}));
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  ASSERT_EQ(other->layers.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<model::Gqa>(other->layers[1].mixer));
+}
+
+TEST(NetworkFromGguf, NumbersOfDeltaNetsThatMakeNoSenseAreNamed) {
+  ExpectError(DeltaFile({.taps = 0}), ErrorCode::kBadModel, "convolution length is 0");
+  ExpectError(DeltaFile({.taps = 9}), ErrorCode::kBadModel, "convolution length is 9");
+  ExpectError(DeltaFile({.inner = 65}), ErrorCode::kBadModel, "qwen35.ssm.inner_size is 65");
+  ExpectError(DeltaFile({.state = 0}), ErrorCode::kBadModel, "qwen35.ssm.state_size is 0");
+  ExpectError(DeltaFile({.state = 1u << 31}), ErrorCode::kBadModel, "qwen35.ssm.state_size is");
+  ExpectError(DeltaFile({.value_heads = 0}), ErrorCode::kBadModel, "qwen35.ssm.time_step_rank");
+  ExpectError(DeltaFile({.key_heads = 0}), ErrorCode::kBadModel, "key head count of the delta");
+  ExpectError(DeltaFile({.key_heads = 3}), ErrorCode::kBadModel, "not a multiple");
+  ExpectError(DeltaFile({.interval = 0}), ErrorCode::kBadModel, "full_attention_interval is 0");
+  ExpectError(DeltaFile({.prediction = 4}), ErrorCode::kBadModel, "nextn_predict_layers is 4");
+  ExpectError(DeltaFile({.value_length = 16}), ErrorCode::kBadModel, "expected the key length 32");
+  // 64 MiB of state in one layer.
+  ExpectError(DeltaFile({.inner = 1u << 20, .state = 1024, .value_heads = 1024}),
+              ErrorCode::kBadModel, "state of the delta rule is");
 }
 
 TEST(NetworkFromGguf, MissingKeysAreNamed) {

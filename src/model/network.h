@@ -12,6 +12,7 @@
 
 #include "kernels/pack/panel.h"
 #include "kv/kv_layout.h"
+#include "model/blocks/delta_net/delta_net.h"
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gqa/gqa.h"
@@ -41,7 +42,7 @@ enum class LayerOrder : uint8_t {
 struct Layer {
   LayerOrder order = LayerOrder::kSequential;
   Norm mixer_norm = {};
-  std::variant<Gqa, ShortConv> mixer = {};
+  std::variant<Gqa, ShortConv, DeltaNet> mixer = {};
   Norm mixer_output_norm = {.kind = NormKind::kNone};
   Norm feed_forward_norm = {};
   std::variant<Gated, Experts, Plain> feed_forward = {};

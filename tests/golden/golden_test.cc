@@ -161,7 +161,10 @@ TEST_P(FloatFamiliesSharedData, LogitsAndGreedyTokensAreThoseRecorded) {
 INSTANTIATE_TEST_SUITE_P(Large, FloatFamiliesSharedData, testing::ValuesIn(kFloatCases), TestName);
 INSTANTIATE_TEST_SUITE_P(LargeAlone, FloatFamiliesSharedData, testing::ValuesIn(kLargeFloatCases),
                          TestName);
-INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData, testing::Values("lfm2"), TestName);
+INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
+                         testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe-mtp",
+                                         "qwen3next"),
+                         TestName);
 
 class QuantizedSharedData : public testing::TestWithParam<std::string> {};
 TEST_P(QuantizedSharedData, LosesAtMostAQuarterMoreThanTheRecordedEngine) {

@@ -137,6 +137,51 @@ def _lfm2(name, seed=0, taps=3):
     return n.bytes()
 
 
+def _qwen35(name, seed=0):
+    """Gated delta nets, two value heads to a key head, and gated attention in every fourth layer."""
+    n, (width, heads, kv_heads, head_dim, hidden) = Network(name, "qwen35", seed), (64, 4, 2, 32, 96)
+    vocabulary, (key_heads, value_heads, state, taps) = len(spm_vocabulary()[0]), (2, 4, 16, 4)
+    inner, channels = value_heads * state, (2 * key_heads + value_heads) * state
+    for key, value in (("block_count", 4), ("context_length", 512), ("embedding_length", width),
+                       ("feed_forward_length", hidden), ("attention.head_count", heads),
+                       ("attention.head_count_kv", kv_heads), ("attention.key_length", head_dim),
+                       ("attention.value_length", head_dim), ("rope.dimension_count", 16),
+                       ("ssm.conv_kernel", taps), ("ssm.inner_size", inner), ("ssm.state_size", state),
+                       ("ssm.time_step_rank", value_heads), ("ssm.group_count", key_heads),
+                       ("full_attention_interval", 4), ("vocab_size", vocabulary)):
+        n.key(key, UINT32, value)
+    n.key("attention.layer_norm_rms_epsilon", FLOAT32, 1e-3)
+    n.key("rope.freq_base", FLOAT32, 1e7)
+    n.matrix("token_embd.weight", vocabulary, width, spread=0.05)
+    for layer in range(4):
+        block = "blk.%d." % layer
+        n.norm(block + "attn_norm.weight", width)
+        if layer < 3:
+            n.matrix(block + "attn_qkv.weight", channels, width)
+            n.matrix(block + "attn_gate.weight", inner, width)
+            n.matrix(block + "ssm_conv1d.weight", channels, taps)
+            n.bias(block + "ssm_dt.bias", value_heads)
+            n.vector(block + "ssm_a", [-0.5 - 0.25 * head for head in range(value_heads)])
+            n.matrix(block + "ssm_beta.weight", value_heads, width)
+            n.matrix(block + "ssm_alpha.weight", value_heads, width)
+            n.norm(block + "ssm_norm.weight", state)
+            n.matrix(block + "ssm_out.weight", width, inner)
+        else:
+            n.matrix(block + "attn_q.weight", 2 * heads * head_dim, width)
+            n.matrix(block + "attn_k.weight", kv_heads * head_dim, width)
+            n.matrix(block + "attn_v.weight", kv_heads * head_dim, width)
+            n.norm(block + "attn_q_norm.weight", head_dim)
+            n.norm(block + "attn_k_norm.weight", head_dim)
+            n.matrix(block + "attn_output.weight", width, heads * head_dim)
+        n.norm(block + "post_attention_norm.weight", width)
+        n.matrix(block + "ffn_gate.weight", hidden, width)
+        n.matrix(block + "ffn_up.weight", hidden, width)
+        n.matrix(block + "ffn_down.weight", width, hidden)
+    n.norm("output_norm.weight", width)
+    add_spm(n.file)
+    return n.bytes()
+
+
 def _mixtral(name, seed=0):
     n = Network(name, "llama", seed)
     n.key("expert_count", UINT32, 5)
@@ -208,6 +253,7 @@ MODELS = {
                               kv_heads=1, feed_forward=80),
     "moe": lambda: _mixtral("moe", seed=4),
     "lfm2": lambda: _lfm2("lfm2"),
+    "qwen35": lambda: _qwen35("qwen35"),
     "qwen3moe": lambda: _qwen("qwen3moe", seed=44, head_norm=True, used=3, experts=(9, 24)),
 }
 for _name, _kind in TYPES.items():

@@ -45,7 +45,7 @@ class HybridTest : public testing::TestWithParam<std::string> {
 
   std::optional<Model> model_;
 };
-INSTANTIATE_TEST_SUITE_P(Models, HybridTest, testing::Values("lfm2"));
+INSTANTIATE_TEST_SUITE_P(Models, HybridTest, testing::Values("lfm2", "qwen35"));
 
 // The prefix of a prompt that came before has K and V that could be kept, but no state: whoever
 // went on from there would go on from the state of something else.

@@ -141,6 +141,16 @@ TEST(NoAllocation, StepsOfEveryKind) {
     network.layers[0].mixer = model::ShortConv{.width = network.width, .taps = 3};
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = conv});
+  const auto delta = [](model::Network& network) {
+    network.layers[0].mixer = model::DeltaNet{.width = network.width,
+                                              .key_heads = 2,
+                                              .value_heads = 4,
+                                              .key_dim = 16,
+                                              .value_dim = 64,
+                                              .taps = 4};
+    std::get<model::Gqa>(network.layers[1].mixer).output_gate = model::OutputGate::kSigmoid;
+  };
+  specs.push_back({.dtype = tensor::DType::kQ8_0, .change = delta});
   for (const support::RandomModelSpec& spec : specs) {
     const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {

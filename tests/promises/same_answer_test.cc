@@ -331,6 +331,35 @@ TEST(Promise1, HoldsForShortConvolutions) {
   }
 }
 
+// As many key heads as value heads or fewer, in either order, gates in two tensors or one, and
+// gated attention behind it.
+TEST(Promise1, HoldsForDeltaNets) {
+  for (const int64_t key_heads : {1, 2, 4}) {
+    CheckNetwork(
+        {.dtype = key_heads == 2 ? tensor::DType::kQ4_K : tensor::DType::kF32,
+         .change =
+             [key_heads](model::Network& network) {
+               std::get<model::Gqa>(network.layers[1].mixer).output_gate =
+                   model::OutputGate::kSigmoid;
+               network.layers.insert(network.layers.begin() + 1, network.layers[0]);
+               for (const size_t layer : {0u, 1u}) {
+                 network.layers[layer].mixer = model::DeltaNet{
+                     .width = network.width,
+                     .key_heads = key_heads,
+                     .value_heads = 4,
+                     .key_dim = 24,
+                     .value_dim = 64,
+                     .taps = 4,
+                     .order = layer == 0 ? model::KeyHeadOrder::kModulo
+                                         : model::KeyHeadOrder::kNeighbours,
+                     .gates = layer == 0 ? model::Fusion::kSeparate : model::Fusion::kFused,
+                     .norm_epsilon = 1e-5f};
+               }
+             }},
+        {33, 64, 1});
+  }
+}
+
 TEST(Promise1, HoldsForMixturesOfExperts) {
   CheckNetwork({.family = "qwen3moe",
                 .dtype = tensor::DType::kQ4_K,

@@ -309,12 +309,17 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneOnShortConvolutions) {
   CheckModel(SKALD_GOLDEN_MODELS "/lfm2.gguf", 2);
 }
 
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnDeltaNets) {
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen35.gguf", 2);
+}
+
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {
   CheckModel(support::SharedData("golden/qwen2.gguf"), 3);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnHybrids) {
-  CheckModel(support::SharedData("golden/families/lfm2.gguf"), 3);
+  CheckModel(support::SharedData("golden/families/lfm2.gguf"), 2);
+  CheckModel(support::SharedData("golden/families/qwen35.gguf"), 2);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {

@@ -133,8 +133,10 @@ void FillMatrix(tensor::DType dtype, const model::TensorSlot& slot, std::byte* p
 
 void FillVector(const model::TensorSlot& slot, std::mt19937& random) {
   const bool bias = slot.name.ends_with(".bias");
+  // What a state keeps is a share of it.
+  const float sign = slot.name.ends_with("ssm_a") ? -1.0f : 1.0f;
   for (int64_t i = 0; i < slot.rows * slot.cols; ++i) {
-    slot.vector().push_back((bias ? 0.0f : 1.0f) + 0.2f * Uniform(random));
+    slot.vector().push_back(sign * ((bias ? 0.0f : 1.0f) + 0.2f * Uniform(random)));
   }
 }
 

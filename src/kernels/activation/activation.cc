@@ -36,6 +36,14 @@ SoftCapFn SoftCapFor([[maybe_unused]] Isa isa) {
   return scalar::SoftCap;
 }
 
+GluFn GluFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::Glu;
+  if (isa >= Isa::kAvx2) return avx2::Glu;
+#endif
+  return scalar::Glu;
+}
+
 AddFn AddFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return avx512::Add;

@@ -13,6 +13,9 @@ namespace skald::kernels {
 /// pass; allocates nothing.
 using SwigluFn = void (*)(const float* gate, const float* up, float* y, int64_t n);
 
+/// The same with sigmoid(gate[i]) * up[i] (Dauphin et al. 2017).
+using GluFn = SwigluFn;
+
 /// The same with gelu(gate[i]) * up[i].
 using GegluFn = SwigluFn;
 
@@ -34,6 +37,7 @@ using AddScaledFn = void (*)(float a, const float* x, float* y, int64_t n);
 
 /// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
 SwigluFn SwigluFor(Isa isa);
+GluFn GluFor(Isa isa);
 GegluFn GegluFor(Isa isa);
 GeluFn GeluFor(Isa isa);
 SoftCapFn SoftCapFor(Isa isa);

@@ -14,6 +14,10 @@ void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
   SwigluGeneric<F32x16>(gate, up, y, n);
 }
 
+void Glu(const float* gate, const float* up, float* y, int64_t n) {
+  GluGeneric<F32x16>(gate, up, y, n);
+}
+
 void Geglu(const float* gate, const float* up, float* y, int64_t n) {
   GegluGeneric<F32x16>(gate, up, y, n);
 }

@@ -27,6 +27,16 @@ inline void SwigluGeneric(const float* gate, const float* up, float* y, int64_t 
 }
 
 template <typename V>
+inline void GluGeneric(const float* gate, const float* up, float* y, int64_t n) {
+  const V one = V::Broadcast(1.0f);
+  for (int64_t i = 0; i < n; i += 16) {
+    const V g = V::LoadPartial(gate + i, n - i);
+    const V sigmoid = Div(one, Add(one, Exp(Sub(V::Zero(), g))));
+    StorePartial(Mul(sigmoid, V::LoadPartial(up + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
 inline V Gelu(V x) {
   using C = GeluConstants;
   const V factor = Fma(V::Broadcast(C::kCubic), Mul(x, x), V::Broadcast(C::kLinear));

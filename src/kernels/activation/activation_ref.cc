@@ -37,6 +37,13 @@ void SoftCap(float cap, float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = SoftCapRef(cap, x[i]);
 }
 
+void Glu(const float* gate, const float* up, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float sigmoid = 1.0f / (1.0f + ExpRef(-gate[i]));
+    y[i] = sigmoid * up[i];
+  }
+}
+
 void Add(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] + y[i];
 }

@@ -79,6 +79,23 @@ TEST_P(ActivationTest, SwigluMayOverwriteEitherInput) {
   EXPECT_EQ(y, expected);
 }
 
+TEST_P(ActivationTest, GluGivesTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(12);
+  for (int64_t n = 0; n <= 50; ++n) {
+    const std::vector<float> gate = RandomFloats(static_cast<size_t>(n), random);
+    const std::vector<float> up = RandomFloats(static_cast<size_t>(n), random);
+    std::vector<float> expected(static_cast<size_t>(n) + 1, kPoison);
+    std::vector<float> found = expected;
+    GluFor(Isa::kScalar)(gate.data(), up.data(), expected.data(), n);
+    GluFor(GetParam())(gate.data(), up.data(), found.data(), n);
+    ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0) << n;
+    for (size_t i = 0; i + 1 < found.size(); ++i) {
+      const double exact = up[i] / (1.0 + std::exp(-double{gate[i]}));
+      EXPECT_NEAR(found[i], exact, 1e-6 * std::abs(exact) + 1e-37);
+    }
+  }
+}
+
 TEST_P(ActivationTest, AddGivesTheRoundedSumAtEveryLength) {
   std::mt19937 random(3);
   for (size_t n = 0; n <= 50; ++n) {

@@ -8,6 +8,7 @@ namespace skald::kernels {
 
 namespace scalar {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
@@ -17,6 +18,7 @@ void AddScaled(float a, const float* x, float* y, int64_t n);
 
 namespace avx2 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
@@ -26,6 +28,7 @@ void AddScaled(float a, const float* x, float* y, int64_t n);
 
 namespace avx512 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
+void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);

@@ -1,5 +1,5 @@
 /// Depthwise causal convolution over the rows of one sequence, a step of which may begin anywhere:
-/// what it needs of earlier rows stands in a state (numerics 3.14).
+/// what it needs of earlier rows stands in a state (numerics 3.13).
 #pragma once
 
 #include <cstdint>

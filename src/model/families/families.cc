@@ -23,6 +23,7 @@ Result<Network> HunyuanMoe(const Keys& keys);
 Result<Network> HyV3(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
 Result<Network> Lfm2(const Keys& keys);
+Result<Network> Lfm2Moe(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
@@ -31,7 +32,10 @@ Result<Network> Phi2(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen2Moe(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
+Result<Network> Qwen35(const Keys& keys);
+Result<Network> Qwen35Moe(const Keys& keys);
 Result<Network> Qwen3Moe(const Keys& keys);
+Result<Network> Qwen3Next(const Keys& keys);
 Result<Network> SeedOss(const Keys& keys);
 Result<Network> SmolLm3(const Keys& keys);
 Result<Network> StableLm(const Keys& keys);
@@ -61,6 +65,7 @@ constexpr std::array kFamilies = {
     Family{"hy_v3", HyV3},
     Family{"internlm2", InternLm2},
     Family{"lfm2", Lfm2},
+    Family{"lfm2moe", Lfm2Moe},
     Family{"llama", Llama},
     Family{"minimax-m2", MiniMaxM2},
     Family{"olmo2", Olmo2},
@@ -69,7 +74,10 @@ constexpr std::array kFamilies = {
     Family{"qwen2", Qwen2},
     Family{"qwen2moe", Qwen2Moe},
     Family{"qwen3", Qwen3},
+    Family{"qwen35", Qwen35},
+    Family{"qwen35moe", Qwen35Moe},
     Family{"qwen3moe", Qwen3Moe},
+    Family{"qwen3next", Qwen3Next},
     Family{"seed_oss", SeedOss},
     Family{"smollm3", SmolLm3},
     Family{"stablelm", StableLm},

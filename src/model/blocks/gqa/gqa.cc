@@ -17,6 +17,9 @@ struct Buffers {
   Rows key;        // [rows][kv_heads * key_dim]
   Rows value;      // [rows][kv_heads * value_dim]
   Rows attention;  // [rows][heads * value_dim]
+  // With an output gate:
+  Rows gated_query;  // [rows][heads * 2 * key_dim]: of each head the query, then its gate
+  Rows gate;         // [rows][heads * key_dim]
 };
 
 Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
@@ -25,6 +28,9 @@ Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
   buffers.key = carver.Matrix(limits.rows, gqa.key_width());
   buffers.value = carver.Matrix(limits.rows, gqa.value_width());
   buffers.attention = carver.Matrix(limits.rows, gqa.output_width());
+  if (gqa.output_gate == OutputGate::kNone) return buffers;
+  buffers.gated_query = carver.Matrix(limits.rows, gqa.query_rows());
+  buffers.gate = carver.Matrix(limits.rows, gqa.query_width());
   return buffers;
 }
 
@@ -86,6 +92,16 @@ void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const C
   if (norms && behind) NormHeads(gqa, args, context);
 }
 
+// The queries and the gates of a row, each in one piece.
+void SplitGates(const Gqa& gqa, const Buffers& buffers, int64_t row) {
+  const float* from = buffers.gated_query.row(row);
+  for (int64_t first = 0; first < gqa.query_width(); first += gqa.key_dim) {
+    std::copy_n(from, gqa.key_dim, buffers.query.row(row) + first);
+    std::copy_n(from + gqa.key_dim, gqa.key_dim, buffers.gate.row(row) + first);
+    from += 2 * gqa.key_dim;
+  }
+}
+
 // Finishes Q, K, V of every row and appends K and V to the row's pages.
 void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
                 const Context& context) {
@@ -94,6 +110,7 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
     const Row row = FindRow(step.batch, index);
     float* key = buffers.key.row(index);
     float* value = buffers.value.row(index);
+    if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
     FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_norm}, row.position, context);
     FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
     for (int64_t head = 0; head < gqa.kv_heads; ++head) {
@@ -166,8 +183,17 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
   });
 }
 
-// Moves the queries of the rows of which something is wanted to the front. They are ascending, so
-// no row is overwritten before it is read.
+// Multiplies the heads of each row with its gates.
+void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kAttention);
+  context.execution.pool.Run(rows, [&](int64_t row, int) {
+    float* heads = buffers.attention.row(row);
+    context.execution.kernels.glu(buffers.gate.row(row), heads, heads, gqa.output_width());
+  });
+}
+
+// Moves the queries, or the gates, of the rows of which something is wanted to the front. They are
+// ascending, so no row is overwritten before it is read.
 void MoveQueries(const Gqa& gqa, const StepBatch& batch, const Rows& query) {
   for (int64_t to = 0; to < batch.output_count(); ++to) {
     const int64_t from = batch.output_row(to);
@@ -232,6 +258,12 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
   RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
   RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
+  if (gqa.output_gate != OutputGate::kNone && gqa.value_dim != gqa.key_dim) {
+    return Status(ErrorCode::kBadModel,
+                  "value length is " + std::to_string(gqa.value_dim) +
+                      ", expected the key length " + std::to_string(gqa.key_dim) +
+                      ": gates of heads have as many elements as their queries");
+  }
   if (!gqa.rope) return Ok();
   CHECK(*gqa.rope < ropes.size());
   return InRange("rope dimension", ropes[*gqa.rope].rotated, 2, gqa.key_dim);
@@ -241,10 +273,10 @@ void Declare(Gqa& gqa, TensorList& tensors) {
   if (gqa.fusion == Fusion::kFused) {
     DeclareFused(gqa, tensors);
   } else {
-    tensors.Matrix("attn_q.weight", gqa.query_width(), gqa.width, &gqa.query);
+    tensors.Matrix("attn_q.weight", gqa.query_rows(), gqa.width, &gqa.query);
     tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
     tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
-    tensors.Vector("attn_q.bias", gqa.query_width(), &gqa.query_bias, gqa.bias);
+    tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
     tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
     tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
   }
@@ -281,7 +313,9 @@ int64_t StateFloats(const Gqa&) { return 0; }
 void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Context& context) {
   Carver carver(context.workspace.block);
   const Buffers buffers = Layout(gqa, context.workspace.limits(), carver);
-  const std::array projections = {Product{&gqa.query, buffers.query, gqa.query_bias},
+  const bool gated = gqa.output_gate != OutputGate::kNone;
+  const Rows queries = gated ? buffers.gated_query : buffers.query;
+  const std::array projections = {Product{&gqa.query, queries, gqa.query_bias},
                                   Product{&gqa.key, buffers.key, gqa.key_bias},
                                   Product{&gqa.value, buffers.value, gqa.value_bias}};
   Prepare(input, projections, context);
@@ -293,8 +327,10 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
     rows = step.batch.output_count();
     if (rows == 0) return;
     MoveQueries(gqa, step.batch, buffers.query);
+    if (gated) MoveQueries(gqa, step.batch, buffers.gate);
   }
   Attend(gqa, buffers, step, context);
+  if (gated) GateHeads(gqa, buffers, rows, context);
   const std::array output = {Product{&gqa.output, context.workspace.projected, gqa.output_bias}};
   Prepare({.rows = buffers.attention, .row_count = rows}, output, context);
   Multiply(output, rows, Phase::kOutput, context);

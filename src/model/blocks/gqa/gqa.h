@@ -3,7 +3,7 @@
 ///
 ///     O * attention(rope(norm(Q * h)), rope(norm(K * h)), V * h)
 ///
-/// Each product may have a bias.
+/// Each product may have a bias, and the heads a gate.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,12 @@ enum class HeadNormPlace : uint8_t { kBeforeRope, kBehindRope };
 /// Whether the softmax of each query head has a sink: a score without a position (numerics 3.7).
 enum class Sinks : uint8_t { kNone, kOnePerHead };
 
+/// What multiplies the heads before the output matrix.
+enum class OutputGate : uint8_t {
+  kNone,
+  kSigmoid,  ///< the sigmoid of as many rows of Q's tensor, behind each head's (numerics 3.15)
+};
+
 /// Sizes are in elements.
 struct Gqa {
   int64_t width = 0;               ///< of the residual stream
@@ -48,6 +54,7 @@ struct Gqa {
   Presence bias = Presence::kOptional;  ///< of Q, K and V; that of the output is optional
   HeadNorm head_norm = HeadNorm::kNone;
   HeadNormPlace head_norm_place = HeadNormPlace::kBeforeRope;
+  OutputGate output_gate = OutputGate::kNone;
   float norm_epsilon = 0;
 
   kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
@@ -57,6 +64,10 @@ struct Gqa {
 
   int64_t group() const { return heads / kv_heads; }
   int64_t query_width() const { return heads * key_dim; }
+  /// Rows of the matrix: with those of the gate.
+  int64_t query_rows() const {
+    return output_gate == OutputGate::kNone ? query_width() : 2 * query_width();
+  }
   int64_t key_width() const { return kv_heads * key_dim; }
   int64_t value_width() const { return kv_heads * value_dim; }
   int64_t output_width() const { return heads * value_dim; }

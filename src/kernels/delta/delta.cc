@@ -1,0 +1,34 @@
+#include "kernels/delta/delta.h"
+
+#include "base/exact_math.h"
+#include "kernels/delta/variants.h"
+#include "kernels/isa/exp_ref.h"
+
+namespace skald::kernels {
+
+DeltaFn DeltaFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::Delta;
+  if (isa >= Isa::kAvx2) return avx2::Delta;
+#endif
+  return scalar::Delta;
+}
+
+L2NormFn L2NormFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::L2Norm;
+  if (isa >= Isa::kAvx2) return avx2::L2Norm;
+#endif
+  return scalar::L2Norm;
+}
+
+// In double precision: where x is far below 0, 1 + exp(x) of floats is 1, and its logarithm 0.
+float DeltaDecay(float x, float bias, float rate) {
+  constexpr float kLinear = 20.0f;  // above it softplus(x) is x, to the last bit of a float
+  const float sum = x + bias;
+  const float softplus =
+      sum > kLinear ? sum : static_cast<float>(ExactLog(1.0 + ExactExp(double{sum})));
+  return ExpRef(softplus * rate);
+}
+
+}  // namespace skald::kernels

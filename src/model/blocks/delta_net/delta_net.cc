@@ -1,0 +1,238 @@
+#include "model/blocks/delta_net/delta_net.h"
+
+#include <array>
+#include <string>
+
+#include "base/status_macros.h"
+#include "kernels/route/route.h"
+#include "model/blocks/gqa/gqa.h"
+#include "model/blocks/recurrence.h"
+#include "model/checks.h"
+
+namespace skald::model {
+namespace {
+
+// Floats of the state of a layer: sixteen times the largest published.
+constexpr int64_t kMaxStateFloats = int64_t{1} << 24;
+
+struct Buffers {
+  Rows mixed;  // [rows][channels]: queries, keys, values; in place of the values what is read
+  Rows z;      // [rows][value_width]; then the gated heads
+  Rows decay;  // [rows][value_heads]
+  Rows beta;   // [rows][value_heads]
+  Rows fused;  // [rows][2 * value_heads], of fused gates
+};
+
+Buffers Layout(const DeltaNet& net, const StepLimits& limits, Carver& carver) {
+  Buffers buffers;
+  buffers.mixed = carver.Matrix(limits.rows, net.channels());
+  buffers.z = carver.Matrix(limits.rows, net.value_width());
+  buffers.decay = carver.Matrix(limits.rows, net.value_heads);
+  buffers.beta = carver.Matrix(limits.rows, net.value_heads);
+  if (net.gates == Fusion::kFused) {
+    buffers.fused = carver.Matrix(limits.rows, 2 * net.value_heads);
+  }
+  return buffers;
+}
+
+int64_t KeyHeadOf(const DeltaNet& net, int64_t value_head) {
+  return net.order == KeyHeadOrder::kModulo ? value_head % net.key_heads
+                                            : value_head / (net.value_heads / net.key_heads);
+}
+
+void Project(const DeltaNet& net, const Input& input, const Buffers& buffers,
+             const Context& context) {
+  const bool fused = net.gates == Fusion::kFused;
+  // Without a matrix of its own the decay comes last and is left out.
+  const std::array projections = {Product{&net.qkv, buffers.mixed}, Product{&net.z, buffers.z},
+                                  Product{&net.beta, fused ? buffers.fused : buffers.beta},
+                                  Product{&net.decay, buffers.decay}};
+  const auto used = std::span(projections).first(fused ? 3 : 4);
+  Prepare(input, used, context);
+  Multiply(used, input.row_count, Phase::kQkv, context);
+}
+
+void Convolve(const DeltaNet& net, const Buffers& buffers, const MixerStep& step,
+              const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const auto convolve = [&](const SequenceStep& sequence, int64_t first, int64_t channels) {
+    float* rows = buffers.mixed.row(sequence.first_row) + first;
+    context.execution.kernels.conv(
+        {.x = rows,
+         .x_stride = buffers.mixed.stride,
+         .weights = net.weights.data() + first * net.taps,
+         .state = sequence.state + net.value_heads * net.head_floats() + first,
+         .state_stride = net.channels(),
+         .begins = sequence.begins,
+         .activation = kernels::ConvActivation::kSilu,
+         .y = rows,
+         .y_stride = buffers.mixed.stride,
+         .rows = sequence.rows,
+         .channels = channels,
+         .taps = net.taps});
+  };
+  ForEachChannelRange(step, net.channels(), context, convolve);
+}
+
+// The gates of one row, each value head's at its index.
+void FinishGates(const DeltaNet& net, const Buffers& buffers, int64_t row) {
+  float* decay = buffers.decay.row(row);
+  float* beta = buffers.beta.row(row);
+  const int64_t group = net.value_heads / net.key_heads;
+  for (int64_t head = 0; head < net.value_heads; ++head) {
+    if (net.gates == Fusion::kFused) {
+      const float* fused = buffers.fused.row(row) + head / group * 2 * group + head % group;
+      beta[head] = fused[0];
+      decay[head] = fused[group];
+    }
+    const auto h = static_cast<size_t>(head);
+    beta[head] = kernels::Sigmoid(beta[head]);
+    decay[head] = kernels::DeltaDecay(decay[head], net.decay_bias[h], net.decay_rate[h]);
+  }
+}
+
+// Queries, keys and gates of every row.
+void FinishRows(const DeltaNet& net, const Buffers& buffers, int64_t rows, const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const float scale = DefaultAttentionScale(net.key_dim);
+  context.execution.pool.Run(rows, [&](int64_t row, int) {
+    float* heads = buffers.mixed.row(row);
+    context.execution.kernels.l2_norm(
+        {.x = heads, .heads = net.key_heads, .n = net.key_dim, .scale = scale});
+    context.execution.kernels.l2_norm(
+        {.x = heads + net.key_width(), .heads = net.key_heads, .n = net.key_dim});
+    FinishGates(net, buffers, row);
+  });
+}
+
+void Recur(const DeltaNet& net, const Buffers& buffers, const MixerStep& step,
+           const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const auto sequences = static_cast<int64_t>(step.batch.sequences.size());
+  context.execution.pool.Run(sequences * net.value_heads, [&](int64_t unit, int) {
+    const SequenceStep sequence = SequenceAt(step, unit / net.value_heads, context);
+    const int64_t head = unit % net.value_heads;
+    float* rows = buffers.mixed.row(sequence.first_row);
+    const int64_t stride = buffers.mixed.stride;
+    const float* query = rows + KeyHeadOf(net, head) * net.key_dim;
+    float* value = rows + 2 * net.key_width() + head * net.value_dim;
+    context.execution.kernels.delta({.query = query,
+                                     .query_stride = stride,
+                                     .key = query + net.key_width(),
+                                     .key_stride = stride,
+                                     .value = value,
+                                     .value_stride = stride,
+                                     .decay = buffers.decay.row(sequence.first_row) + head,
+                                     .beta = buffers.beta.row(sequence.first_row) + head,
+                                     .gate_stride = buffers.decay.stride,
+                                     .state = sequence.state + head * net.head_floats(),
+                                     .begins = sequence.begins,
+                                     .out = value,
+                                     .out_stride = stride,
+                                     .rows = sequence.rows,
+                                     .key_dim = net.key_dim,
+                                     .value_dim = net.value_dim});
+  });
+}
+
+// Norms the heads of each row and gates them, into z.
+void GateHeads(const DeltaNet& net, const Buffers& buffers, int64_t rows, const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  context.execution.pool.Run(rows, [&](int64_t row, int) {
+    float* heads = buffers.mixed.row(row) + 2 * net.key_width();
+    context.execution.kernels.rms_norm({.x = heads,
+                                        .x_stride = net.value_dim,
+                                        .weight = net.norm.data(),
+                                        .y = heads,
+                                        .y_stride = net.value_dim,
+                                        .rows = net.value_heads,
+                                        .n = net.value_dim,
+                                        .eps = net.norm_epsilon});
+    float* z = buffers.z.row(row);
+    context.execution.kernels.swiglu(z, heads, z, net.value_width());
+  });
+}
+
+}  // namespace
+
+Status Validate(const DeltaNet& net, std::span<const Rope>) {
+  RETURN_IF_ERROR(InRange("key head count of the delta rule", net.key_heads, 1, kMaxHeads));
+  RETURN_IF_ERROR(InRange("value head count of the delta rule", net.value_heads, 1, kMaxHeads));
+  if (net.value_heads % net.key_heads != 0) {
+    return Status(ErrorCode::kBadModel,
+                  "value head count of the delta rule " + std::to_string(net.value_heads) +
+                      " is not a multiple of its key head count " + std::to_string(net.key_heads));
+  }
+  RETURN_IF_ERROR(InRange("key length of the delta rule", net.key_dim, 1, kMaxHeadDim));
+  RETURN_IF_ERROR(InRange("value length of the delta rule", net.value_dim, 1, kMaxHeadDim));
+  RETURN_IF_ERROR(InRange("convolution length", net.taps, 2, kernels::kMaxConvTaps));
+  RETURN_IF_ERROR(NotNegative("norm epsilon", net.norm_epsilon));
+  return InRange("state of the delta rule", StateFloats(net), 1, kMaxStateFloats);
+}
+
+void Declare(DeltaNet& net, TensorList& tensors) {
+  tensors.Matrix("attn_qkv.weight", net.channels(), net.width, &net.qkv);
+  tensors.Matrix("attn_gate.weight", net.value_width(), net.width, &net.z);
+  if (net.gates == Fusion::kFused) {
+    tensors.Matrix("ssm_ba.weight", 2 * net.value_heads, net.width, &net.beta);
+  } else {
+    tensors.Matrix("ssm_beta.weight", net.value_heads, net.width, &net.beta);
+    tensors.Matrix("ssm_alpha.weight", net.value_heads, net.width, &net.decay);
+  }
+  tensors.Table("ssm_conv1d.weight", net.channels(), net.taps, &net.weights);
+  tensors.Vector("ssm_dt.bias", net.value_heads, &net.decay_bias);
+  tensors.Vector("ssm_a", net.value_heads, &net.decay_rate);
+  tensors.Vector("ssm_norm.weight", net.value_dim, &net.norm);
+  tensors.Matrix("ssm_out.weight", net.width, net.value_width(), &net.output);
+}
+
+Needs Size(const DeltaNet& net, const StepLimits& limits) {
+  Carver carver(nullptr);
+  Layout(net, limits, carver);
+  Needs needs = {.buffer_bytes = carver.used()};
+  needs.AddInput(limits.rows, net.width);
+  needs.AddInput(limits.rows, net.value_width());
+  return needs;
+}
+
+CacheShape Cache(const DeltaNet&) { return {}; }
+
+int64_t StateFloats(const DeltaNet& net) {
+  return net.value_heads * net.head_floats() + (net.taps - 1) * net.channels();
+}
+
+void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const Context& context) {
+  Carver carver(context.workspace.block);
+  const Buffers buffers = Layout(net, context.workspace.limits(), carver);
+  Project(net, input, buffers, context);
+  // All rows, also where nothing is wanted of them: the next step goes on from their state.
+  Convolve(net, buffers, step, context);
+  FinishRows(net, buffers, input.row_count, context);
+  Recur(net, buffers, step, context);
+  if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
+  GateHeads(net, buffers, input.row_count, context);
+  const int64_t rows = KeepRows(step, net.value_width(), buffers.z);
+  const std::array output = {Product{&net.output, context.workspace.projected}};
+  Prepare({.rows = buffers.z, .row_count = rows}, output, context);
+  Multiply(output, rows, Phase::kOutput, context);
+}
+
+void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {
+  const StepShape& step = shape.step;
+  const std::array projections = {&net.qkv, &net.z, &net.beta, &net.decay};
+  const bool fused = net.gates == Fusion::kFused;
+  AddWork(std::span(projections).first(fused ? 3 : 4), step.rows, Phase::kQkv, work);
+  const auto rows = static_cast<double>(step.rows);
+  const auto channels = static_cast<double>(net.channels());
+  const auto state = static_cast<double>(net.value_heads * net.head_floats());
+  const auto states = static_cast<double>(step.sequences * StateFloats(net));
+  // Decay, read, write, read of each element of the state; it is read and written once a step.
+  work[Phase::kRecurrence].Add(
+      {.float_macs = rows * (4 * state + channels * static_cast<double>(net.taps)),
+       .bytes = double{sizeof(float)} *
+                (rows * (4 * channels + 2 * static_cast<double>(net.value_width())) + 2 * states)});
+  if (shape.rows_kept == 0) return;
+  AddWork(std::array{&net.output}, shape.rows_kept, Phase::kOutput, work);
+}
+
+}  // namespace skald::model

@@ -1,0 +1,81 @@
+/// DeltaNet: linear attention by the gated delta rule (Yang et al. 2024), the mixer of most layers
+/// of Qwen3-Next and Qwen3.5.
+///
+///     [q, k, v] = silu(conv(QKV * h));  o = delta rule(l2(q), l2(k), v, decay, beta)
+///     O * (norm(o) . silu(Z * h))
+///
+/// Between steps a sequence carries, for each value head, a matrix of key_dim x value_dim, and the
+/// last taps - 1 rows of QKV * h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/pack/panel.h"
+#include "model/blocks/linear.h"
+#include "model/blocks/mixer.h"
+#include "model/rope_table.h"
+#include "model/tensors.h"
+#include "skald/status.h"
+
+namespace skald::model {
+
+/// Which key head a value head has, where there are fewer.
+enum class KeyHeadOrder : uint8_t {
+  kModulo,      ///< value head h has key head h mod key_heads
+  kNeighbours,  ///< value heads that stand together share one
+};
+
+/// Sizes are in elements.
+struct DeltaNet {
+  int64_t width = 0;      ///< of the residual stream
+  int64_t key_heads = 0;  ///< divides value_heads
+  int64_t value_heads = 0;
+  int64_t key_dim = 0;    ///< elements of a query and key head
+  int64_t value_dim = 0;  ///< elements of a value head
+  int64_t taps = 0;       ///< of the convolution
+  KeyHeadOrder order = KeyHeadOrder::kModulo;
+  /// Of the gates. Fused, the tensor has for each key head the rows of beta, then those of the
+  /// decay.
+  Fusion gates = Fusion::kSeparate;
+  float norm_epsilon = 0;
+
+  kernels::PackedMatrix qkv = {};      ///< [channels][width]
+  kernels::PackedMatrix z = {};        ///< [value_width][width]
+  kernels::PackedMatrix decay = {};    ///< [value_heads][width], if separate
+  kernels::PackedMatrix beta = {};     ///< [value_heads][width]; [2 * value_heads] if fused
+  kernels::PackedMatrix output = {};   ///< [width][value_width]
+  std::vector<float> weights = {};     ///< [channels][taps]
+  std::vector<float> decay_bias = {};  ///< [value_heads]
+  std::vector<float> decay_rate = {};  ///< [value_heads], below 0
+  std::vector<float> norm = {};        ///< [value_dim]
+
+  int64_t key_width() const { return key_heads * key_dim; }
+  int64_t value_width() const { return value_heads * value_dim; }
+  int64_t channels() const { return 2 * key_width() + value_width(); }
+  int64_t head_floats() const { return key_dim * value_dim; }
+};
+
+/// Checks the numbers. Errors: kBadModel.
+Status Validate(const DeltaNet& net, std::span<const Rope> ropes);
+
+/// Its tensors.
+void Declare(DeltaNet& net, TensorList& tensors);
+
+/// What it needs of the workspace.
+Needs Size(const DeltaNet& net, const StepLimits& limits);
+
+/// What it keeps of every position: nothing.
+CacheShape Cache(const DeltaNet& net);
+
+/// Floats that it carries from row to row.
+int64_t StateFloats(const DeltaNet& net);
+
+/// As Gqa's. The states of all sequences of the step are those behind their last rows afterwards.
+void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const Context& context);
+
+/// Counts what Run does.
+void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work);
+
+}  // namespace skald::model
