@@ -29,6 +29,7 @@ _skald() {
     'run -t'|'run --threads') return ;;
     'run --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'run --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'run --chunk') return ;;
     'run --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
     'run --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
@@ -61,6 +62,7 @@ _skald() {
     'chat -t'|'chat --threads') return ;;
     'chat --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'chat --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'chat --chunk') return ;;
     'chat --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
     'chat --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
@@ -86,6 +88,7 @@ _skald() {
     'serve -t'|'serve --threads') return ;;
     'serve --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'serve --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'serve --chunk') return ;;
     'serve --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
     'serve --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
@@ -106,6 +109,7 @@ _skald() {
     'embed -t'|'embed --threads') return ;;
     'embed --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'embed --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'embed --chunk') return ;;
     'embed --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'logits -m'|'logits --model') return ;;
@@ -116,6 +120,7 @@ _skald() {
     'logits -t'|'logits --threads') return ;;
     'logits --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'logits --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'logits --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'show -m'|'show --model') return ;;
     'show --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
@@ -147,21 +152,22 @@ _skald() {
     'bench -t'|'bench --threads') return ;;
     'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avx512 amx' -- "$cur"); return ;;
     'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'bench --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'bench --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac
   case $verb in
     '') words='run chat serve tokenize embed logits show pull ls bench completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
-    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
-    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --chunk --json -q --quiet --verbose --color' ;;
-    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type -q --quiet --verbose --color' ;;
+    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --json -q --quiet --verbose --color' ;;
+    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
-    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --json -q --quiet --verbose --color -o --output' ;;
+    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --conventions --json -q --quiet --verbose --color -o --output' ;;
     completion) words='-h --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "skald/chat_template.h"
+#include "skald/conventions.h"
 #include "skald/ids.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
@@ -54,6 +55,7 @@ struct ModelInfo {
 struct LoadOptions {
   std::string path;  ///< a GGUF file; the first part of a split one
   int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
+  Conventions conventions = Conventions::kPublisher;
   /// Called from the loading thread from time to time with bytes done and bytes in all. May be
   /// empty.
   std::function<void(int64_t done_bytes, int64_t total_bytes)> progress = nullptr;

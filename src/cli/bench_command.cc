@@ -205,7 +205,7 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
   if (speculates && !options.traffic.wanted)
     return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   BenchReport report;
   report.header = {.model = model.info(),
                    .cpu = CpuNameHere(),
@@ -218,8 +218,8 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
                    .ceilings = {}};
   if (options.traffic.wanted) {
     TrafficOptions traffic = options.traffic;
-    ASSIGN_OR_RETURN(traffic.speculation, LoadSpeculation(options.speculation, environment,
-                                                          options.engine.threads, console));
+    ASSIGN_OR_RETURN(traffic.speculation,
+                     LoadSpeculation(options.speculation, environment, options.engine, console));
     return BenchTraffic(traffic, options.engine, options.output.form, model, report.header,
                         console);
   }

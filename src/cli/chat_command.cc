@@ -72,12 +72,12 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
   console.Configure(options.output.console);
   RETURN_IF_ERROR(Validate(options.settings.sampling.params, std::numeric_limits<TokenId>::max()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const Result<ChatTemplate>& chat = model.chat_template();
   if (!chat.ok()) return Status(chat.status().code(), path + ": " + chat.status().message());
   EngineOptions engine_options = ToEngineOptions(options.engine);
-  ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
-                                                               options.engine.threads, console));
+  ASSIGN_OR_RETURN(engine_options.speculation,
+                   LoadSpeculation(options.speculation, environment, options.engine, console));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   WarnOfContext(model.info(), engine.context(), console);
   WarnOfSpeculation(model.info(), engine_options.speculation, console);

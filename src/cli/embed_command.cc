@@ -57,7 +57,7 @@ Status Embed(const EmbedOptions& options, const Environment& environment, Consol
     return Status(ErrorCode::kInvalidArgument,
                   "no text: give one as argument, with -p, with -f, or on stdin");
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const Pooling pooling = PoolingFor(options.pooling, model.info());
   if (pooling == Pooling::kNone)
     return Status(ErrorCode::kInvalidArgument,

@@ -59,12 +59,14 @@ void WarnOfSpeculation(const ModelInfo& info, const SpeculationOptions& options,
       "cannot be taken back behind a wrong guess");
 }
 
-Result<Model> LoadWithProgress(const std::string& path, int threads, Console& console) {
+Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine,
+                               Console& console) {
   const Stopwatch watch;
   double drawn_at = 0;  // seconds on the watch; 0 = not yet
   LoadOptions options;
   options.path = path;
-  options.threads = threads;
+  options.threads = engine.threads;
+  options.conventions = engine.conventions;
   options.progress = [&](int64_t done_bytes, int64_t total_bytes) {
     const double now = watch.Seconds();
     if (now < kPatienceSeconds || now - drawn_at < kRedrawSeconds) return;

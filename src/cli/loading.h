@@ -6,15 +6,17 @@
 #include <string_view>
 
 #include "cli/console.h"
+#include "cli/options.h"
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/status.h"
 
 namespace skald::cli {
 
-/// LoadModel with a bar on stderr (if that is a terminal) once it has taken a second; the bar is
-/// wiped away at the end. Warnings about the file go to stderr. Errors: as LoadModel.
-Result<Model> LoadWithProgress(const std::string& path, int threads, Console& console);
+/// LoadModel, with the threads and conventions of `engine`, with a bar on stderr (if that is a
+/// terminal) once it has taken a second; the bar is wiped away at the end. Warnings about the file
+/// go to stderr. Errors: as LoadModel.
+Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine, Console& console);
 
 /// What a progress line says.
 struct Progress {

@@ -100,7 +100,7 @@ Status Logits(const LogitsOptions& options, const Environment& environment, Cons
                   "--out -: refusing to write raw numbers to a terminal; redirect stdout");
   ASSIGN_OR_RETURN(const std::vector<TokenId> tokens, ReadTokens(options));
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
 
   const auto count = static_cast<int64_t>(tokens.size());
   const std::vector<int64_t> chunks = LogitChunks(options.chunks, count);

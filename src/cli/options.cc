@@ -38,6 +38,10 @@ constexpr std::array<Choice<KvCacheType>, 3> kKvTypes = {{
     {"bf16", KvCacheType::kBF16},
     {"f32", KvCacheType::kF32},
 }};
+constexpr std::array<Choice<Conventions>, 2> kConventions = {{
+    {"publisher", Conventions::kPublisher},
+    {"llama.cpp", Conventions::kLlamaCpp},
+}};
 constexpr std::array<Choice<Pooling>, 3> kPoolings = {{
     {"last", Pooling::kLast},
     {"mean", Pooling::kMean},
@@ -112,6 +116,11 @@ void AddComputeArgs(CLI::App& app, EngineArgs& args) {
       .Group(kEngineGroup);
   AddChoice(app, {"--kv-type", "element type of the KV cache (default f16)"}, args.kv_type,
             kKvTypes)
+      .Group(kEngineGroup);
+  AddChoice(app,
+            {"--conventions",
+             "whose reading of a model file counts where they differ (default publisher)"},
+            args.conventions, kConventions)
       .Group(kEngineGroup);
 }
 

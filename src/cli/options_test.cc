@@ -143,8 +143,10 @@ TEST(StopArgs, BoundTheNumberOfTokens) {
 TEST(EngineArgs, KnowTheirWords) {
   EngineArgs args;
   EXPECT_EQ(Parse(AddEngineArgs, args,
-                  {"-t", "3", "-c", "64", "--chunk", "5", "--isa", "scalar", "--kv-type", "f32"}),
+                  {"-t", "3", "-c", "64", "--chunk", "5", "--isa", "scalar", "--kv-type", "f32",
+                   "--conventions", "llama.cpp"}),
             "");
+  EXPECT_EQ(args.conventions, Conventions::kLlamaCpp);
   const EngineOptions options = ToEngineOptions(args);
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.context, 64);

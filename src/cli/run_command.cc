@@ -363,13 +363,13 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
 
   const Stopwatch watch;
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const double load_seconds = watch.Seconds();
   const Tokenizer& tokenizer = model.tokenizer();
   ASSIGN_OR_RETURN(prompt.ids, EncodePrompt(tokenizer, prompt.text, options.prompt.encode));
   EngineOptions engine_options = ToEngineOptions(options.engine);
-  ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
-                                                               options.engine.threads, console));
+  ASSIGN_OR_RETURN(engine_options.speculation,
+                   LoadSpeculation(options.speculation, environment, options.engine, console));
   MakeRoomForBeams(options.beams,
                    {.prompt = static_cast<int64_t>(prompt.ids.size()),
                     .max_tokens = options.stop.max_tokens,

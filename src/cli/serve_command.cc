@@ -114,6 +114,7 @@ std::string NameOf(const ServeOptions& options, const std::string& path) {
 // Of what was asked for: what the bits of answers depend on.
 std::string FingerprintSettings(const ServeOptions& options) {
   std::string settings(KvTypeName(options.engine.kv_type));
+  if (options.engine.conventions == Conventions::kLlamaCpp) settings += "_llama.cpp";
   if (options.speculation.rule == SpeculationRule::kRejection) settings += "_rejection";
   return settings;
 }
@@ -254,10 +255,10 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
 
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine.threads, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   EngineOptions engine_options = MakeEngineOptions(options, model.info());
-  ASSIGN_OR_RETURN(engine_options.speculation, LoadSpeculation(options.speculation, environment,
-                                                               options.engine.threads, console));
+  ASSIGN_OR_RETURN(engine_options.speculation,
+                   LoadSpeculation(options.speculation, environment, options.engine, console));
   // Before the engine starts its threads, which then are limited, too.
   if (options.sandbox) {
     NoteSandbox(LimitFiles(ReadableFiles(options)), "any file of this user can be read", console);

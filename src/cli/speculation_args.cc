@@ -58,7 +58,7 @@ void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args) {
 }
 
 Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
-                                           const Environment& environment, int threads,
+                                           const Environment& environment, const EngineArgs& engine,
                                            Console& console) {
   const bool off = args.kind == Speculation::kOff;
   SpeculationOptions options = {.kind = off && args.draft ? Speculation::kDraft : args.kind,
@@ -75,7 +75,7 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
   if (!drafts) return options;
   ASSIGN_OR_RETURN(const std::string path,
                    ModelPath(environment, ModelArgs{.model = *args.draft}, console));
-  ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, threads, console));
+  ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, engine, console));
   return options;
 }
 

@@ -23,10 +23,10 @@ struct SpeculationArgs {
 };
 void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args);
 
-/// What an engine needs of this; loads the draft model with `threads`, if there is one. Errors:
+/// What an engine needs of this; loads the draft model as `engine` says, if there is one. Errors:
 /// kInvalidArgument where the flags contradict each other; those of lookup and loading.
 Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
-                                           const Environment& environment, int threads,
+                                           const Environment& environment, const EngineArgs& engine,
                                            Console& console);
 
 /// "12 of 34 guessed tokens were right; 56 passes": for the end of a run.

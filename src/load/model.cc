@@ -91,7 +91,8 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
 Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
   const FloatMode mode;  // rope factors, numbers of the network and packed weights
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
-  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromGguf(file.metadata(), file.tensors()));
+  ASSIGN_OR_RETURN(model::Network network,
+                   load::NetworkFromGguf(file.metadata(), file.tensors(), options.conventions));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
   AddNetwork(network, bindings, &info);

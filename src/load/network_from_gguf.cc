@@ -15,8 +15,12 @@ using formats::Metadata;
 // The keys of one architecture: "llama.block_count" and so on.
 class GgufKeys final : public model::Keys {
  public:
-  GgufKeys(const Metadata& metadata, const formats::TensorDirectory& tensors, std::string_view arch)
-      : metadata_(metadata), tensors_(tensors), prefix_(std::string(arch) + ".") {}
+  GgufKeys(const Metadata& metadata, const formats::TensorDirectory& tensors, std::string_view arch,
+           Conventions conventions = Conventions::kPublisher)
+      : metadata_(metadata),
+        tensors_(tensors),
+        prefix_(std::string(arch) + "."),
+        conventions_(conventions) {}
 
   std::string Spelled(std::string_view name) const override { return prefix_ + std::string(name); }
   bool Contains(std::string_view name) const override { return metadata_.Contains(Spelled(name)); }
@@ -63,6 +67,7 @@ class GgufKeys final : public model::Keys {
                      metadata_.GetStrings("tokenizer.ggml.tokens"));
     return static_cast<int64_t>(tokens.size());
   }
+  Conventions conventions() const override { return conventions_; }
   bool ContainsTensor(std::string_view name) const override {
     return tensors_.Find(name) != nullptr;
   }
@@ -78,14 +83,16 @@ class GgufKeys final : public model::Keys {
   const Metadata& metadata_;
   const formats::TensorDirectory& tensors_;
   std::string prefix_;
+  Conventions conventions_;
 };
 
 }  // namespace
 
 Result<model::Network> NetworkFromGguf(const Metadata& metadata,
-                                       const formats::TensorDirectory& tensors) {
+                                       const formats::TensorDirectory& tensors,
+                                       Conventions conventions) {
   ASSIGN_OR_RETURN(const std::string_view arch, metadata.GetString("general.architecture"));
-  return model::ReadNetwork(arch, GgufKeys(metadata, tensors, arch));
+  return model::ReadNetwork(arch, GgufKeys(metadata, tensors, arch, conventions));
 }
 
 Result<std::optional<Pooling>> PoolingFromMetadata(const Metadata& metadata) {

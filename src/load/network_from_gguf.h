@@ -6,6 +6,7 @@
 #include "formats/metadata.h"
 #include "formats/tensor_directory.h"
 #include "model/network.h"
+#include "skald/conventions.h"
 #include "skald/ids.h"
 #include "skald/status.h"
 
@@ -17,7 +18,8 @@ namespace skald::load {
 /// Errors: kUnsupported for an architecture or a feature that this version does not run, with what
 /// it runs; kBadModel for missing keys, wrong types and numbers that make no sense, naming the key.
 Result<model::Network> NetworkFromGguf(const formats::Metadata& metadata,
-                                       const formats::TensorDirectory& tensors);
+                                       const formats::TensorDirectory& tensors,
+                                       Conventions conventions = Conventions::kPublisher);
 
 /// What the file says its embeddings are made of (llama.cpp's pooling_type: 1 mean, 3 last);
 /// nothing if it says nothing; kNone for other kinds: the first token, ranks. Errors: kBadModel,

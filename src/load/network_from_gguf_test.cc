@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -39,10 +40,11 @@ GgufBuilder FileWith(const Keys& keys) {
   return file;
 }
 
-Result<model::Network> Read(const GgufBuilder& file) {
+Result<model::Network> Read(const GgufBuilder& file,
+                            Conventions conventions = Conventions::kPublisher) {
   Result<formats::GgufFile> parsed = formats::ParseGguf(file.BuildSource());
   if (!parsed.ok()) return std::move(parsed).status();
-  return NetworkFromGguf(parsed->metadata, parsed->tensors);
+  return NetworkFromGguf(parsed->metadata, parsed->tensors, conventions);
 }
 
 const model::Gqa& First(const model::Network& network) {
@@ -90,6 +92,136 @@ TEST(NetworkFromGguf, ReadsYarnScaling) {
   EXPECT_EQ(network->ropes[0].scaling, model::RopeScaling::kYarn);
   EXPECT_EQ(network->ropes[0].factor, 4);
   EXPECT_EQ(network->ropes[0].original_context, 32);
+}
+
+GgufBuilder YarnFile(const std::string& arch) {
+  GgufBuilder file = FileWith({.arch = arch});
+  file.Key(arch + ".rope.scaling.type", "yarn");
+  file.Key(arch + ".rope.scaling.factor", 8.0f);
+  file.Key(arch + ".rope.scaling.original_context_length", uint32_t{64});
+  return file;
+}
+
+// The published factor of OLMo 3 is what YaRN gives anyway: 1 + 0.1 ln 8.
+TEST(NetworkFromGguf, YarnsAttentionFactorReplacesTheMagnitude) {
+  for (const double factor : {1.2079441541679836, 1.0}) {
+    GgufBuilder file = YarnFile("olmo2");
+    file.Key("olmo2.rope.scaling.yarn_attn_factor", factor);
+    const Result<model::Network> network = Read(file);
+    ASSERT_TRUE(network.ok()) << network.status().message();
+    EXPECT_NEAR(ComputeRopeFrequencies(network->ropes[0]).magnitude, 1.2079441541679836, 1e-12);
+  }
+  GgufBuilder file = YarnFile("olmo2");
+  file.Key("olmo2.rope.scaling.yarn_attn_factor", 1.5f);
+  EXPECT_EQ(ComputeRopeFrequencies(Read(file)->ropes[0]).magnitude, 1.5);
+  file.Key("olmo2.rope.scaling.attn_factor", 2.0f);  // another key: it multiplies
+  EXPECT_EQ(ComputeRopeFrequencies(Read(file)->ropes[0]).magnitude, 3.0);
+  GgufBuilder hostile = YarnFile("olmo2");
+  hostile.Key("olmo2.rope.scaling.yarn_attn_factor", -1.0f);
+  ExpectError(hostile, ErrorCode::kBadModel, "rope magnitude is -1.0");
+}
+
+TEST(NetworkFromGguf, YarnsBetasAreReadUnlessLlamaCppsReadingIsWanted) {
+  GgufBuilder file = YarnFile("llama");
+  file.Key("llama.rope.scaling.yarn_beta_fast", 1.0f);
+  file.Key("llama.rope.scaling.yarn_beta_slow", 0.5f);
+  const Result<model::Network> published = Read(file);
+  EXPECT_EQ(published->ropes[0].beta_fast, 1);
+  EXPECT_EQ(published->ropes[0].beta_slow, 0.5);
+  const Result<model::Network> other = Read(file, Conventions::kLlamaCpp);
+  EXPECT_EQ(other->ropes[0].beta_fast, 32);
+  EXPECT_EQ(other->ropes[0].beta_slow, 1);
+}
+
+TEST(NetworkFromGguf, GemmasEmbeddingScaleIsABFloat16AsPublished) {
+  struct Case {
+    uint32_t width;
+    float published;
+  };
+  for (const Case& c : {Case{5376, 73.5f}, Case{2816, 53.0f}, Case{2560, 50.5f}, Case{1152, 34.0f},
+                        Case{640, 25.25f}, Case{2304, 48.0f}, Case{128, 11.3125f}}) {
+    for (const char* arch : {"gemma2", "gemma3"}) {
+      GgufBuilder file = FileWith({.arch = arch, .embedding = c.width});
+      file.Key(std::string(arch) + ".attention.key_length", uint32_t{64});
+      EXPECT_EQ(Read(file)->embedding_scale, c.published) << c.width;
+      EXPECT_EQ(Read(file, Conventions::kLlamaCpp)->embedding_scale,
+                std::sqrt(static_cast<float>(c.width)));
+    }
+  }
+}
+
+// A file of seven layers with windows.
+GgufBuilder WindowFile(const std::string& arch) {
+  GgufBuilder file = FileWith({.arch = arch, .layers = 7});
+  file.Key(arch + ".attention.sliding_window", uint32_t{5});
+  file.Key(arch + ".attention.layer_norm_epsilon", 1e-5f);
+  return file;
+}
+
+// A letter for each layer: it sees a window, or all and turns, or all and turns nothing.
+std::string Pattern(const GgufBuilder& file) {
+  const Result<model::Network> network = Read(file);
+  if (!network.ok()) return network.status().message();
+  std::string pattern;
+  for (const model::Layer& layer : network->layers) {
+    const auto& gqa = std::get<model::Gqa>(layer.mixer);
+    pattern += gqa.window > 0 ? 'w' : gqa.rope ? 'a' : 'n';
+  }
+  return pattern;
+}
+
+TEST(NetworkFromGguf, LayersWithWindowsAreTheFamilysOrTheFiles) {
+  EXPECT_EQ(Pattern(WindowFile("gemma2")), "wawawaw");
+  EXPECT_EQ(Pattern(WindowFile("gemma3")), "wwwwwaw");
+  EXPECT_EQ(Pattern(WindowFile("olmo2")), "wwwawww");
+  EXPECT_EQ(Pattern(WindowFile("cohere2")), "wwwnwww");
+  EXPECT_EQ(Pattern(WindowFile("exaone4")), "wwwnwww");
+  EXPECT_EQ(Pattern(FileWith({.arch = "exaone4"})), "aa");
+  EXPECT_EQ(Pattern(FileWith({.arch = "gemma3"})), "aa");
+  const std::string key = "gemma2.attention.sliding_window_pattern";
+  EXPECT_EQ(Pattern(WindowFile("gemma2").Key(key, uint32_t{3})), "wwawwaw");
+  EXPECT_EQ(Pattern(WindowFile("gemma2").Key(key, std::vector<uint32_t>{1, 0, 0, 1, 1, 0, 1})),
+            "waawwaw");
+  ExpectError(
+      WindowFile("gemma2").Key(key, std::vector<uint32_t>{1, 0, 0}), ErrorCode::kBadModel,
+      "'gemma2.attention.sliding_window_pattern' has 3 numbers, expected one per layer (7)");
+}
+
+TEST(NetworkFromGguf, TheLargestGemmasScaleByTheShareOfAHeadInTheWidth) {
+  const auto scale = [](const std::string& arch, uint32_t layers) {
+    GgufBuilder file = FileWith({.arch = arch, .layers = layers});
+    file.Key(arch + ".attention.key_length", uint32_t{8});
+    return First(*Read(file)).scale;
+  };
+  EXPECT_EQ(scale("gemma2", 26), model::DefaultAttentionScale(8));
+  EXPECT_EQ(scale("gemma2", 46), model::DefaultAttentionScale(16));
+  EXPECT_EQ(scale("gemma3", 62), model::DefaultAttentionScale(16));
+  GgufBuilder none = FileWith({.arch = "gemma3", .layers = 62, .heads = 0});
+  none.Key("gemma3.attention.key_length", uint32_t{8});
+  ExpectError(none, ErrorCode::kBadModel, "head count is 0");
+}
+
+TEST(NetworkFromGguf, FactorsThatMakeNoSenseAreNamed) {
+  const auto problem = [](const std::string& key, float value) {
+    GgufBuilder file = FileWith({.arch = "granite"});
+    file.Key("granite." + key, value);
+    return Read(file).status().message();
+  };
+  const GgufBuilder fine = FileWith({.arch = "granite"}).Key("granite.embedding_scale", 12.0f);
+  EXPECT_EQ(Read(fine)->embedding_scale, 12.0f);
+  for (const char* key : {"embedding_scale", "residual_scale", "logit_scale", "attention.scale"}) {
+    for (const float value : {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+      EXPECT_NE(problem(key, value).find("expected a positive number"), std::string::npos)
+          << key << " " << value << ": " << problem(key, value);
+    }
+  }
+}
+
+TEST(NetworkFromGguf, GraniteMayBeTrainedWithoutRope) {
+  const GgufBuilder file =
+      FileWith({.arch = "granite"}).Key("granite.rope.scaling.finetuned", false);
+  EXPECT_FALSE(First(*Read(file)).rope.has_value());
+  EXPECT_TRUE(First(*Read(FileWith({.arch = "granite"}))).rope.has_value());
 }
 
 TEST(NetworkFromGguf, ReadsTheOldSpellingOfLinearScaling) {

@@ -41,6 +41,7 @@ Status Validate(const Rope& rope) {
   RETURN_IF_ERROR(Positive("rope frequency base", rope.base));
   RETURN_IF_ERROR(Positive("rope scaling factor", rope.factor));
   RETURN_IF_ERROR(Positive("rope attention factor", rope.attention_factor));
+  if (rope.magnitude) RETURN_IF_ERROR(Positive("rope magnitude", *rope.magnitude));
   if (rope.scaling == RopeScaling::kYarn) {
     RETURN_IF_ERROR(InRange("rope original context", rope.original_context, 1, kMaxContext));
     RETURN_IF_ERROR(Positive("rope beta fast", rope.beta_fast));
@@ -70,10 +71,12 @@ RopeFrequencies ComputeRopeFrequencies(const Rope& rope) {
     }
     result.angle.push_back(angle);
   }
-  if (rope.scaling == RopeScaling::kYarn) {
-    result.magnitude = rope.attention_factor;
-    if (rope.extrapolation != 0) result.magnitude *= 1 + 0.1 * ExactLog(rope.factor);
+  if (rope.magnitude) {
+    result.magnitude = *rope.magnitude;
+  } else if (rope.scaling == RopeScaling::kYarn && rope.extrapolation != 0) {
+    result.magnitude = 1 + 0.1 * ExactLog(rope.factor);
   }
+  result.magnitude *= rope.attention_factor;
   return result;
 }
 

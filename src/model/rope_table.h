@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/rope/rope.h"
@@ -21,10 +22,12 @@ struct Rope {
   int64_t rotated = 0;  ///< elements of a head that are rotated; even
   double base = 10000;  ///< frequency base, theta
   RopeScaling scaling = RopeScaling::kNone;
-  double factor = 1;                ///< context stretched by this
-  int64_t original_context = 0;     ///< trained context, for YaRN
-  double extrapolation = 1;         ///< YaRN's mix, 1 = as published
-  double attention_factor = 1;      ///< YaRN: multiplies the magnitude
+  double factor = 1;             ///< context stretched by this
+  int64_t original_context = 0;  ///< trained context, for YaRN
+  double extrapolation = 1;      ///< YaRN's mix, 1 = as published
+  /// Of cosine and sine; nothing: 1, with YaRN 1 + 0.1 ln(factor).
+  std::optional<double> magnitude = {};
+  double attention_factor = 1;      ///< multiplies the magnitude
   double beta_fast = 32;            ///< YaRN: rotations at which a frequency is kept
   double beta_slow = 1;             ///< YaRN: rotations at which it is fully interpolated
   std::vector<float> factors = {};  ///< divides frequency i; empty, or rotated / 2 numbers

@@ -381,7 +381,7 @@ TEST(Promise1, HoldsForMixturesOfExperts) {
 // What stands before and behind the blocks, factors, and layers whose blocks read the same norm.
 TEST(Promise1, HoldsForNormsAndFactorsOfEveryKind) {
   for (const char* family : {"olmo2", "glm4", "granite", "command-r", "cohere2", "starcoder2",
-                             "exaone4", "stablelm", "phi2"}) {
+                             "exaone4", "stablelm", "phi2", "gemma2", "gemma3"}) {
     SCOPED_TRACE(family);
     CheckNetwork({.family = family,
                   .dtype = tensor::DType::kQ8_0,

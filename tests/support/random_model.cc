@@ -54,6 +54,7 @@ class SpecKeys final : public model::Keys {
     return std::vector<int64_t>(static_cast<size_t>(layers), *Size(name));
   }
   Result<int64_t> VocabularySize() const override { return vocab_; }
+  Conventions conventions() const override { return Conventions::kPublisher; }
   bool ContainsTensor(std::string_view name) const override {
     return sizes_.contains("expert_count") && name.ends_with("ffn_gate_inp.weight");
   }
@@ -67,7 +68,9 @@ class SpecKeys final : public model::Keys {
                                                          {"embedding_scale", 1.5},
                                                          {"residual_scale", 0.6},
                                                          {"attention.scale", 0.2},
-                                                         {"logit_scale", 3}};
+                                                         {"logit_scale", 3},
+                                                         {"attn_logit_softcapping", 3},
+                                                         {"final_logit_softcapping", 2}};
 };
 
 model::Network NetworkOf(const RandomModelSpec& spec) {

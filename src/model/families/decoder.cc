@@ -73,11 +73,12 @@ Status ReadYarn(const Keys& keys, int64_t context, Rope* rope) {
   ASSIGN_OR_RETURN(rope->original_context,
                    keys.SizeOr("rope.scaling.original_context_length", context));
   ASSIGN_OR_RETURN(rope->extrapolation, keys.NumberOr("rope.scaling.yarn_ext_factor", 1));
-  ASSIGN_OR_RETURN(const double attention_factor, keys.NumberOr("rope.scaling.attn_factor", 1));
-  ASSIGN_OR_RETURN(rope->attention_factor,
-                   keys.NumberOr("rope.scaling.yarn_attn_factor", attention_factor));
-  ASSIGN_OR_RETURN(rope->beta_fast, keys.NumberOr("rope.scaling.yarn_beta_fast", 32));
-  ASSIGN_OR_RETURN(rope->beta_slow, keys.NumberOr("rope.scaling.yarn_beta_slow", 1));
+  // Converters write the published attention_factor here, which stands in place of the usual
+  // magnitude. A 1 says nothing: older ones wrote it for want of a number.
+  ASSIGN_OR_RETURN(const double magnitude, keys.NumberOr("rope.scaling.yarn_attn_factor", 1));
+  if (magnitude != 1) rope->magnitude = magnitude;
+  // llama.cpp takes them to be 32 and 1 whatever the file says (docs/conventions.md, A2).
+  if (keys.conventions() == Conventions::kPublisher) return ReadYarnBetas(keys, rope);
   return Ok();
 }
 
@@ -86,6 +87,7 @@ Result<Rope> ReadRope(const Keys& keys, const Network& network) {
   const auto& first = std::get<Gqa>(network.layers.front().mixer);
   ASSIGN_OR_RETURN(rope.rotated, keys.SizeOr("rope.dimension_count", first.key_dim));
   ASSIGN_OR_RETURN(rope.base, keys.NumberOr("rope.freq_base", 10000));
+  ASSIGN_OR_RETURN(rope.attention_factor, keys.NumberOr("rope.scaling.attn_factor", 1));
   // Files before 2023-10 spell linear scaling as one number.
   ASSIGN_OR_RETURN(const double old_factor, keys.NumberOr("rope.scale_linear", 1));
   ASSIGN_OR_RETURN(rope.factor, keys.NumberOr("rope.scaling.factor", old_factor));
@@ -107,6 +109,12 @@ Result<Rope> ReadRope(const Keys& keys, const Network& network) {
 int64_t LayerCount(const Network& network) { return static_cast<int64_t>(network.layers.size()); }
 
 }  // namespace
+
+Status ReadYarnBetas(const Keys& keys, Rope* rope) {
+  ASSIGN_OR_RETURN(rope->beta_fast, keys.NumberOr("rope.scaling.yarn_beta_fast", 32));
+  ASSIGN_OR_RETURN(rope->beta_slow, keys.NumberOr("rope.scaling.yarn_beta_slow", 1));
+  return Ok();
+}
 
 Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing, NormKind norm) {
   ASSIGN_OR_RETURN(Network network, ReadFrame(keys, norm));

@@ -34,6 +34,9 @@ void AddNormsBehind(Network* network);
 /// The same in place of those before them.
 void MoveNormsBehind(Network* network);
 
+/// YaRN's beta_fast and beta_slow, which ReadDecoder reads for most networks.
+Status ReadYarnBetas(const Keys& keys, Rope* rope);
+
 /// Layers whose feed-forward reads what the mixer reads.
 void MakeParallel(Network* network);
 

@@ -15,6 +15,8 @@ Result<Network> Dots1(const Keys& keys);
 Result<Network> Ernie45Moe(const Keys& keys);
 Result<Network> Exaone4(const Keys& keys);
 Result<Network> ExaoneMoe(const Keys& keys);
+Result<Network> Gemma2(const Keys& keys);
+Result<Network> Gemma3(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
@@ -48,6 +50,8 @@ struct Family {
   Result<Network> (*read)(const Keys& keys);
 };
 
+// One a line: families come one by one.
+// clang-format off
 constexpr std::array kFamilies = {
     Family{"bailingmoe2", BailingMoe2},
     Family{"cohere2", Cohere2},
@@ -57,6 +61,8 @@ constexpr std::array kFamilies = {
     Family{"ernie4_5-moe", Ernie45Moe},
     Family{"exaone-moe", ExaoneMoe},
     Family{"exaone4", Exaone4},
+    Family{"gemma2", Gemma2},
+    Family{"gemma3", Gemma3},
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},
     Family{"granite", Granite},
@@ -83,6 +89,7 @@ constexpr std::array kFamilies = {
     Family{"stablelm", StableLm},
     Family{"starcoder2", StarCoder2},
 };
+// clang-format on
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/conventions.h"
 #include "skald/status.h"
 
 namespace skald::model {
@@ -31,6 +32,8 @@ class Keys {
   virtual Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const = 0;
   /// Tokens of the vocabulary.
   virtual Result<int64_t> VocabularySize() const = 0;
+  /// Whose reading of the keys is wanted.
+  virtual Conventions conventions() const = 0;
   /// Whether the file has a tensor of that name, as GGUF spells it: for what no key says.
   virtual bool ContainsTensor(std::string_view name) const = 0;
 
