@@ -5,9 +5,10 @@
 /// chat template, the beginning and end of a sequence) unless the caller asks for it: what a user
 /// typed stays text.
 ///
-/// Two families are implemented, with the semantics of llama.cpp, whose published test pairs are
-/// reproduced exactly: "llama" (SentencePiece BPE with byte fallback) and "gpt2" (byte-level BPE
-/// behind a pre-tokenizer). Both take time O(n log n) in the length of the text, whatever the text.
+/// Five kinds are implemented: "llama" (SentencePiece BPE with byte fallback), "gpt2" (byte-level
+/// BPE behind a pre-tokenizer), "gemma4" (BPE on whole lines), "t5" (Unigram) and "bert"
+/// (WordPiece). They give the ids that the publishers' rules give, recorded for hundreds of texts.
+/// Each takes time O(n log n) in the length of the text, whatever the text.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +101,8 @@ class Tokenizer {
   /// DecodeBytes of the result is `text` again, if the vocabulary has tokens for all its bytes
   /// (docs/decisions/0012 says what else becomes of them); for "llama" models with a space prefix,
   /// provided the text has no user-defined or parsed control token inside (each is followed by one
-  /// more space) and no U+2581 (it comes back as a space). Errors: kInvalidArgument if the text is
+  /// more space) and no U+2581 (it comes back as a space). "t5" and "bert" models normalize the
+  /// text, and what comes back is normalized. Errors: kInvalidArgument if the text is
   /// longer than kMaxTextBytes; kCancelled if options.stop said so.
   Result<std::vector<TokenId>> Encode(std::string_view text,
                                       const EncodeOptions& options = {}) const;
@@ -147,9 +149,10 @@ class Tokenizer {
   TokenId bos_id() const;
   TokenId eos_id() const;
   TokenId eot_id() const;  ///< end of a turn in a conversation
+  TokenId sep_id() const;  ///< between and behind the texts of an embedding or reranking model
   TokenId unk_id() const;
   TokenId pad_id() const;
-  /// Whether BoundaryTokens::kAsModel adds BOS or EOS.
+  /// Whether BoundaryTokens::kAsModel adds BOS or EOS. (A WordPiece model also adds sep_id().)
   bool add_bos() const;
   bool add_eos() const;
 
@@ -159,7 +162,7 @@ class Tokenizer {
   /// All such tokens, ascending.
   std::span<const TokenId> end_of_generation_ids() const;
 
-  /// "llama" or "gpt2", as in the key tokenizer.ggml.model.
+  /// "llama", "gpt2", "gemma4", "t5" or "bert", as in the key tokenizer.ggml.model.
   std::string_view model_name() const;
 
  private:

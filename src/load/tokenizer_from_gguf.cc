@@ -43,7 +43,35 @@ Status ReadIds(const formats::Metadata& metadata, text::SpecialIds* ids) {
   RETURN_IF_ERROR(ReadOptionalId(metadata, "eot_token_id", &ids->eot));
   RETURN_IF_ERROR(ReadOptionalId(metadata, "eom_token_id", &ids->eom));
   RETURN_IF_ERROR(ReadOptionalId(metadata, "unknown_token_id", &ids->unk));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "cls_token_id", &ids->cls));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "seperator_token_id", &ids->sep));  // so spelled
   return ReadOptionalId(metadata, "padding_token_id", &ids->pad);
+}
+
+Status ReadCharsmap(const formats::Metadata& metadata, std::string* out) {
+  const std::string key = Key("precompiled_charsmap");
+  if (!metadata.Contains(key)) return Ok();
+  ASSIGN_OR_RETURN(const formats::IntArray bytes, metadata.GetInts(key));
+  out->reserve(bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] < -128 || bytes[i] > 255) {
+      return Status(
+          ErrorCode::kBadModel,
+          key + ": expected bytes, found " + std::to_string(bytes[i]) + " at " + std::to_string(i));
+    }
+    out->push_back(static_cast<char>(bytes[i]));
+  }
+  return Ok();
+}
+
+Status ReadFlags(const formats::Metadata& metadata, text::TokenizerSpec* spec) {
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_bos_token", &spec->add_bos));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_eos_token", &spec->add_eos));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_sep_token", &spec->add_sep));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_space_prefix", &spec->add_space_prefix));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "normalizer.lowercase", &spec->lower_case));
+  RETURN_IF_ERROR(ReadOptionalBool(metadata, "normalizer.strip_accents", &spec->strip_accents));
+  return ReadOptionalBool(metadata, "remove_extra_whitespaces", &spec->remove_extra_whitespaces);
 }
 
 }  // namespace
@@ -69,9 +97,8 @@ Result<text::TokenizerSpec> TokenizerSpecFromMetadata(const formats::Metadata& m
   if (spec.model == "gpt2" || spec.model == "gemma4")
     RETURN_IF_ERROR(ReadStrings(metadata, "merges", &spec.merges));
   RETURN_IF_ERROR(ReadIds(metadata, &spec.ids));
-  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_bos_token", &spec.add_bos));
-  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_eos_token", &spec.add_eos));
-  RETURN_IF_ERROR(ReadOptionalBool(metadata, "add_space_prefix", &spec.add_space_prefix));
+  RETURN_IF_ERROR(ReadCharsmap(metadata, &spec.precompiled_charsmap));
+  RETURN_IF_ERROR(ReadFlags(metadata, &spec));
   return spec;
 }
 

@@ -12,8 +12,7 @@ namespace skald::load {
 /// must outlive it. Errors: kBadModel if a required key is missing or one has the wrong type;
 /// nothing else is judged here (Tokenizer::Create does that).
 ///
-/// Not read: remove_extra_whitespaces and precompiled_charsmap (they belong to unigram models),
-/// and the ids of tokens skald has no use for (separator, mask, fill-in-the-middle).
+/// Not read: the ids of tokens skald has no use for (mask, fill-in-the-middle).
 Result<text::TokenizerSpec> TokenizerSpecFromMetadata(const formats::Metadata& metadata);
 
 /// TokenizerSpecFromMetadata, then Tokenizer::Create.

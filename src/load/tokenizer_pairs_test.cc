@@ -245,6 +245,54 @@ INSTANTIATE_TEST_SUITE_P(
         "synthetic/tekken", "synthetic/tiny_aya", "synthetic/viking", "synthetic/youtu"),
     VocabularyName);
 
+// Their tokenizers normalize: what comes back is another text.
+class NormalizingTokenizerSharedData : public testing::TestWithParam<const char*> {};
+
+TEST_P(NormalizingTokenizerSharedData, EveryPairIsExact) {
+  const std::string path = FamilyPath(GetParam());
+  const std::vector<std::string> texts = FamilyTexts(path);
+  const auto published = FamilyIds(path);
+  const auto of_peer = SplitIds(ReadAll(path + ".out"));
+  const auto with_specials = SplitIds(ReadAll(path + ".special.out"));
+  const Result<Tokenizer> tokenizer = Load(path);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  ASSERT_EQ(published.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(*tokenizer->Encode(texts[i], {.boundary = BoundaryTokens::kNone}), published[i])
+        << "text " << i << ": '" << texts[i] << "'";
+    if (published[i] != of_peer[i]) continue;
+    EXPECT_EQ(*tokenizer->Encode(texts[i], {.special = SpecialTokens::kParse}), with_specials[i])
+        << "text " << i << ": '" << texts[i] << "'";
+  }
+}
+
+// Ill-formed bytes are U+FFFD to these, as to their publishers.
+TEST_P(NormalizingTokenizerSharedData, IllFormedTextsAreThoseOfTheRecording) {
+  const std::string path = FamilyPath(GetParam());
+  const std::vector<std::string> texts = SplitTexts(ReadAll(path + ".bytes.inp"), kMarker);
+  const auto expected = SplitIds(ReadAll(path + ".bytes.out"));
+  const Result<Tokenizer> tokenizer = Load(path);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  ASSERT_EQ(expected.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(*tokenizer->Encode(texts[i], {.boundary = BoundaryTokens::kNone}), expected[i])
+        << "text " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WordPiece, NormalizingTokenizerSharedData,
+                         testing::Values("real/bert-bge", "synthetic/wordpiece-cased",
+                                         "synthetic/wordpiece-cased-stripaccents",
+                                         "synthetic/wordpiece-lower-keepaccents",
+                                         "synthetic/wordpiece-uncased"),
+                         VocabularyName);
+
+INSTANTIATE_TEST_SUITE_P(Unigram, NormalizingTokenizerSharedData,
+                         testing::Values("real/unigram-en", "real/unigram-en-identity",
+                                         "real/unigram-en-keepspaces", "real/unigram-en-noprefix",
+                                         "real/unigram-en-userdefined", "real/unigram-ja"),
+                         VocabularyName);
+
 INSTANTIATE_TEST_SUITE_P(WholeLines, TokenizerFamilySharedData,
                          testing::Values("synthetic/gemma4", "synthetic/granite-embed-multi-311m",
                                          "synthetic/sarvam-moe"),

@@ -150,6 +150,46 @@ inline OwnedSpec SmallWholeLines() {
   return owned;
 }
 
+/// "t5": <pad> </s> <unk>, then words over a, b, c and spaces.
+inline OwnedSpec SmallUnigram() {
+  OwnedSpec owned;
+  owned.fields.model = "t5";
+  owned.Add("<pad>", 3);
+  owned.Add("</s>", 3);
+  owned.Add("<unk>", 2);
+  const std::string space = "\xE2\x96\x81";
+  owned.Add(space, 1, -2);
+  owned.Add("a", 1, -2);
+  owned.Add("b", 1, -3);
+  owned.Add("c", 1, -3);
+  owned.Add(space + "a", 1, -3);
+  owned.Add(space + "ab", 1, -2);
+  owned.Add("bc", 1, -2.5f);
+  owned.Add("aa", 1, -3);
+  owned.Add("aaa", 1, -6);
+  return owned;
+}
+
+/// "bert": [PAD] [UNK] [CLS] [SEP], then words of a few letters.
+inline OwnedSpec SmallWordPiece() {
+  OwnedSpec owned;
+  owned.fields.model = "bert";
+  owned.fields.ids = {.unk = 1, .cls = 2, .sep = 3};
+  for (const char* name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) owned.Add(name, 3);
+  const std::string first = "\xE2\x96\x81";
+  owned.Add(first + "un", 1);
+  owned.Add("able", 1);
+  owned.Add("abl", 1);
+  owned.Add(first + "able", 1);
+  owned.Add(first + "!", 1);
+  owned.Add(first + "\xE4\xB8\xAD", 1);
+  owned.Add(first + "\xC3\xBAn", 1);
+  owned.Add("x", 1);
+  owned.Add(first, 1);
+  owned.fields.scores.clear();
+  return owned;
+}
+
 /// SentencePiece BPE as defined: of all neighbours that together are a token, those of the highest
 /// score, of these the leftmost, until none is left. O(n^2). `text` has spaces where the vocabulary
 /// has U+2581; the caller cuts it into characters. What is no token becomes byte tokens.

@@ -90,8 +90,8 @@ struct Tokenizer::Impl {
   std::optional<SpecialMatcher> special;
 
   TokenId bos = kNoToken, eos = kNoToken, eot = kNoToken, eom = kNoToken;
-  TokenId unk = kNoToken, pad = kNoToken;
-  bool add_bos = false, add_eos = false, add_space_prefix = false;
+  TokenId unk = kNoToken, pad = kNoToken, sep = kNoToken;
+  bool add_bos = false, add_eos = false, add_sep = false, add_space_prefix = false;
   std::vector<TokenId> end_of_generation;  // ascending
 };
 
@@ -107,12 +107,15 @@ Status Tokenizer::Impl::ResolveIds(const TokenizerSpec& spec) {
   RETURN_IF_ERROR(resolve("eot_token_id", &text::SpecialIds::eot, &eot));
   RETURN_IF_ERROR(resolve("eom_token_id", &text::SpecialIds::eom, &eom));
   RETURN_IF_ERROR(resolve("unknown_token_id", &text::SpecialIds::unk, &unk));
+  RETURN_IF_ERROR(resolve("seperator_token_id", &text::SpecialIds::sep, &sep));  // so spelled
+  if (!spec.ids.bos) RETURN_IF_ERROR(resolve("cls_token_id", &text::SpecialIds::cls, &bos));
   return resolve("padding_token_id", &text::SpecialIds::pad, &pad);
 }
 
 Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec) {
   add_bos = spec.add_bos.value_or(kind.default_add_bos && bos != kNoToken);
   add_eos = spec.add_eos.value_or(kind.default_add_eos && eos != kNoToken);
+  add_sep = spec.add_sep.value_or(kind.default_add_sep) && sep != kNoToken;
   add_space_prefix = spec.add_space_prefix.value_or(true) && kind.default_space_prefix;
   if (add_bos && bos == kNoToken) {
     return Status(ErrorCode::kBadModel, "add_bos_token is true, but there is no bos_token_id");
@@ -179,6 +182,7 @@ Result<std::vector<TokenId>> Tokenizer::Impl::EncodeBetween(
   }
   RETURN_IF_ERROR(encode(at, text.size()));
   if (boundaries && add_eos) ids.push_back(eos);
+  if (boundaries && add_sep) ids.push_back(sep);
   return ids;
 }
 
@@ -307,6 +311,7 @@ TokenId Tokenizer::bos_id() const { return impl_->bos; }
 TokenId Tokenizer::eos_id() const { return impl_->eos; }
 TokenId Tokenizer::eot_id() const { return impl_->eot; }
 TokenId Tokenizer::unk_id() const { return impl_->unk; }
+TokenId Tokenizer::sep_id() const { return impl_->sep; }
 TokenId Tokenizer::pad_id() const { return impl_->pad; }
 bool Tokenizer::add_bos() const { return impl_->add_bos; }
 bool Tokenizer::add_eos() const { return impl_->add_eos; }

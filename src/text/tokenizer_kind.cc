@@ -7,6 +7,8 @@
 #include "text/bpe_encoder.h"
 #include "text/piece_encoder.h"
 #include "text/spm_encoder.h"
+#include "text/unigram_encoder.h"
+#include "text/word_piece_encoder.h"
 
 namespace skald::text {
 
@@ -37,7 +39,20 @@ Result<Encoder> MakeBpe(const EncoderSource& source) {
                                                       source.kind.rule->alphabet));
 }
 
-// The ids of "llama" are those that SentencePiece's trainer gives.
+Result<Encoder> MakeUnigram(const EncoderSource& source) {
+  RETURN_IF_ERROR(CheckScores(source));
+  ASSIGN_OR_RETURN(UnigramEncoder encoder,
+                   UnigramEncoder::Create(source.spec, source.vocab, source.unk));
+  return Encoder(std::make_unique<const UnigramEncoder>(std::move(encoder)));
+}
+
+Result<Encoder> MakeWordPiece(const EncoderSource& source) {
+  ASSIGN_OR_RETURN(WordPieceEncoder encoder,
+                   WordPieceEncoder::Create(source.spec, source.vocab, source.unk));
+  return Encoder(std::make_unique<const WordPieceEncoder>(std::move(encoder)));
+}
+
+// The ids of "llama" are those that SentencePiece's trainer gives, those of "t5" T5's.
 constexpr TokenizerKind kKinds[] = {
     {.model = "llama",
      .what = "SentencePiece BPE",
@@ -48,6 +63,19 @@ constexpr TokenizerKind kKinds[] = {
      .default_space_prefix = true},
     {.model = "gpt2", .what = "byte-level BPE", .make_encoder = MakeBpe},
     {.model = "gemma4", .what = "BPE on whole lines", .make_encoder = MakeBpe, .pre = "gemma4"},
+    {.model = "t5",
+     .what = "Unigram",
+     .make_encoder = MakeUnigram,
+     .spelling = TokenSpelling::kSentencePiece,
+     .default_ids = {.eos = 1, .unk = 2, .pad = 0},
+     .default_add_eos = true,
+     .default_space_prefix = true},
+    {.model = "bert",
+     .what = "WordPiece",
+     .make_encoder = MakeWordPiece,
+     .spelling = TokenSpelling::kSentencePiece,
+     .default_add_bos = true,
+     .default_add_sep = true},
 };
 
 Status UnknownModel(const std::string& model) {

@@ -32,6 +32,7 @@ struct TokenizerKind {
   SpecialIds default_ids = {};  ///< only those that the vocabulary has
   bool default_add_bos = false;
   bool default_add_eos = false;
+  bool default_add_sep = false;
   bool default_space_prefix = false;
   std::string_view pre = {};               ///< whatever the key .pre says; empty: that decides
   const PreTokenizerRule* rule = nullptr;  ///< of a kind with a pre-tokenizer

@@ -22,15 +22,17 @@ struct SpecialIds {
   std::optional<int64_t> eom = std::nullopt;  // "end of message", e.g. before a tool call
   std::optional<int64_t> unk = std::nullopt;
   std::optional<int64_t> pad = std::nullopt;
+  std::optional<int64_t> cls = std::nullopt;  // begins a text where there is no bos
+  std::optional<int64_t> sep = std::nullopt;  // ends it, and stands between two
 };
 
 /// The content of the tokenizer.ggml.* keys. Each field names its key.
 struct TokenizerSpec {
-  std::string model = {};  ///< .model: "llama" or "gpt2"
+  std::string model = {};  ///< .model: a name of tokenizer_kind.cc
   std::string pre = {};    ///< .pre: name of the pre-tokenizer, only for "gpt2"; empty if absent
 
   std::vector<std::string_view> tokens = {};  ///< .tokens: index is the id; text as in the file
-  std::vector<float> scores = {};             ///< .scores: one per token ("llama"), or empty
+  std::vector<float> scores = {};             ///< .scores: one per token ("llama", "t5"), or empty
   std::vector<int64_t> types = {};            ///< .token_type: one per token, or empty (all normal)
   std::vector<std::string_view> merges =
       {};  ///< .merges: "left right", most important first ("gpt2")
@@ -39,7 +41,15 @@ struct TokenizerSpec {
 
   std::optional<bool> add_bos = std::nullopt;           ///< .add_bos_token
   std::optional<bool> add_eos = std::nullopt;           ///< .add_eos_token
-  std::optional<bool> add_space_prefix = std::nullopt;  ///< .add_space_prefix ("llama")
+  std::optional<bool> add_sep = std::nullopt;           ///< .add_sep_token
+  std::optional<bool> add_space_prefix = std::nullopt;  ///< .add_space_prefix ("llama", "t5")
+
+  /// .remove_extra_whitespaces and .precompiled_charsmap ("t5")
+  std::optional<bool> remove_extra_whitespaces = std::nullopt;
+  std::string precompiled_charsmap = {};
+
+  std::optional<bool> lower_case = std::nullopt;     ///< .normalizer.lowercase ("bert")
+  std::optional<bool> strip_accents = std::nullopt;  ///< .normalizer.strip_accents ("bert")
 };
 
 }  // namespace skald::text
