@@ -102,8 +102,9 @@ class Tokenizer {
   /// (docs/decisions/0012 says what else becomes of them); for "llama" models with a space prefix,
   /// provided the text has no user-defined or parsed control token inside (each is followed by one
   /// more space) and no U+2581 (it comes back as a space). "t5" and "bert" models normalize the
-  /// text, and what comes back is normalized. Errors: kInvalidArgument if the text is
-  /// longer than kMaxTextBytes; kCancelled if options.stop said so.
+  /// text, some "gpt2" models compose it (docs/decisions/0015), and that is what comes back.
+  /// Errors: kInvalidArgument if the text is longer than kMaxTextBytes; kCancelled if options.stop
+  /// said so.
   Result<std::vector<TokenId>> Encode(std::string_view text,
                                       const EncodeOptions& options = {}) const;
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -51,15 +52,22 @@ std::vector<std::vector<TokenId>> SplitIds(const std::string& content) {
   return lines;
 }
 
-// The tokenizer of a file; of a byte-level one with another pre-tokenizer, if one is named.
-Result<Tokenizer> Load(const std::string& path, const std::string& pre = {}) {
+// How a file is read other than by itself.
+struct Reading {
+  std::string pre = {};  // another pre-tokenizer
+  std::optional<text::Normalization> normalization = text::Normalization::kNone;
+};
+
+// The tokenizer of a file. Not normalized unless a test asks for it: the recordings are of both.
+Result<Tokenizer> Load(const std::string& path, const Reading& reading = {}) {
   Result<File> file = File::Open(path);
   if (!file.ok()) return std::move(file).status();
   Result<formats::GgufFile> gguf = formats::ParseGguf(*file);
   if (!gguf.ok()) return std::move(gguf).status();
   Result<text::TokenizerSpec> spec = TokenizerSpecFromMetadata(gguf->metadata);
   if (!spec.ok()) return std::move(spec).status();
-  if (!pre.empty()) spec->pre = pre;
+  if (!reading.pre.empty()) spec->pre = reading.pre;
+  spec->normalization = reading.normalization;
   return Tokenizer::Create(*spec);
 }
 
@@ -134,8 +142,9 @@ TEST_P(TokenizerPairs, EveryPairIsExactAndDecodesToItself) {
   const std::vector<std::string> texts = SplitTexts(ReadAll(folder + "texts.txt"), "\n__text__\n");
   ASSERT_EQ(texts.size(), 75u);
   const bool bytes = name != "sentencepiece";
-  ExpectPairs(Load(folder + (bytes ? "byte-level.gguf" : "sentencepiece.gguf"), bytes ? name : ""),
-              texts, SplitIds(ReadAll(folder + name + ".ids")));
+  ExpectPairs(
+      Load(folder + (bytes ? "byte-level.gguf" : "sentencepiece.gguf"), {.pre = bytes ? name : ""}),
+      texts, SplitIds(ReadAll(folder + name + ".ids")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Compact, TokenizerPairs,
@@ -245,6 +254,32 @@ INSTANTIATE_TEST_SUITE_P(
         "synthetic/tekken", "synthetic/tiny_aya", "synthetic/viking", "synthetic/youtu"),
     VocabularyName);
 
+// By default the text is normalized where the publisher asks for it.
+class ComposingTokenizerSharedData : public testing::TestWithParam<const char*> {};
+
+TEST_P(ComposingTokenizerSharedData, EveryPairOfTheNormalizedTextIsExact) {
+  const std::string path = FamilyPath(GetParam());
+  const std::vector<std::string> texts = FamilyTexts(path);
+  const bool separate = std::ifstream(path + ".nfc.out").good();
+  const auto expected = SplitIds(ReadAll(path + (separate ? ".nfc.out" : ".pub.out")));
+  const Result<Tokenizer> tokenizer = Load(path, {.normalization = std::nullopt});
+  const Result<Tokenizer> plain = Load(path);
+  ASSERT_TRUE(tokenizer.ok() && plain.ok());
+  ASSERT_EQ(expected.size(), texts.size());
+  size_t changed = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = tokenizer->Encode(texts[i], {.boundary = BoundaryTokens::kNone});
+    ASSERT_TRUE(ids.ok()) << ids.status().message();
+    EXPECT_EQ(*ids, expected[i]) << "text " << i << ": '" << texts[i] << "'";
+    changed += *ids != *plain->Encode(texts[i], {.boundary = BoundaryTokens::kNone}) ? 1 : 0;
+  }
+  EXPECT_GE(changed, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(ByteLevel, ComposingTokenizerSharedData,
+                         testing::Values("real/olmo", "synthetic/qwen2", "synthetic/qwen35"),
+                         VocabularyName);
+
 // Their tokenizers normalize: what comes back is another text.
 class NormalizingTokenizerSharedData : public testing::TestWithParam<const char*> {};
 
@@ -310,7 +345,7 @@ TEST(TokenizerAliasesSharedData, EachGivesTheIdsOfTheNameItStandsFor) {
     if (line.starts_with('#') || equals == std::string::npos) continue;
     const std::string path = FamilyPath("synthetic/" + line.substr(equals + 3));
     SCOPED_TRACE(line);
-    ExpectPairs(Load(path, line.substr(0, equals)), FamilyTexts(path), FamilyIds(path));
+    ExpectPairs(Load(path, {.pre = line.substr(0, equals)}), FamilyTexts(path), FamilyIds(path));
     ++count;
   }
   EXPECT_EQ(count, 36u);

@@ -6,16 +6,22 @@
 #include "base/status_macros.h"
 #include "base/utf8.h"
 #include "text/space_mark.h"
+#include "text/unicode.h"
 
 namespace skald::text {
 
-PieceEncoder::PieceEncoder(PreTokenizer pieces, BpeEncoder bpe, Alphabet alphabet)
-    : pieces_(std::move(pieces)), bpe_(std::move(bpe)), alphabet_(alphabet) {}
+PieceEncoder::PieceEncoder(PreTokenizer pieces, BpeEncoder bpe, Before before)
+    : pieces_(std::move(pieces)), bpe_(std::move(bpe)), before_(before) {}
 
 Status PieceEncoder::Encode(std::string_view text, MergeScratch* scratch,
                             std::vector<TokenId>* out) const {
+  std::string normalized;
+  if (before_.normalization == Normalization::kC) {
+    ASSIGN_OR_RETURN(normalized, NormalizedC(text, &scratch->pace));
+    text = normalized;
+  }
   std::string spaced;
-  if (alphabet_ == Alphabet::kCharacters) {
+  if (before_.alphabet == Alphabet::kCharacters) {
     AppendWithSpaces(text, &spaced);
     text = spaced;
   }

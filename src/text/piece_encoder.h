@@ -10,12 +10,19 @@
 
 namespace skald::text {
 
-/// Cuts text into pieces and merges within each. Over an alphabet of characters U+2581 is a space.
-/// A sequence that is not UTF-8 is a piece of its own and keeps its bytes; where the vocabulary
-/// cannot spell them it is U+FFFD instead (docs/decisions/0012).
+/// Cuts text into pieces and merges within each. Where the rule asks for it the text is normalized
+/// first; over an alphabet of characters U+2581 is a space. A sequence that is not UTF-8 is a piece
+/// of its own and keeps its bytes; where the vocabulary cannot spell them it is U+FFFD instead
+/// (docs/decisions/0012).
 class PieceEncoder : public TextEncoder {
  public:
-  PieceEncoder(PreTokenizer pieces, BpeEncoder bpe, Alphabet alphabet);
+  /// What is done to a text before it is cut into pieces.
+  struct Before {
+    Normalization normalization = Normalization::kNone;
+    Alphabet alphabet = Alphabet::kBytes;
+  };
+
+  PieceEncoder(PreTokenizer pieces, BpeEncoder bpe, Before before);
 
   Status Encode(std::string_view text, MergeScratch* scratch,
                 std::vector<TokenId>* out) const override;
@@ -24,7 +31,7 @@ class PieceEncoder : public TextEncoder {
  private:
   PreTokenizer pieces_;
   BpeEncoder bpe_;
-  Alphabet alphabet_;
+  Before before_;
 };
 
 }  // namespace skald::text

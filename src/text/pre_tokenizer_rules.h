@@ -38,13 +38,20 @@ enum class Alphabet : uint8_t {
   kCharacters,  ///< each character is, as in SentencePiece; byte tokens spell what is none
 };
 
+/// What becomes of a text before it is cut.
+enum class Normalization : uint8_t {
+  kNone,
+  kC,  ///< Unicode's form C: accents and Hangul composed
+};
+
 /// What a name stands for.
 struct PreTokenizerRule {
   std::string_view name = {};  ///< in lower case, as in the key tokenizer.ggml.pre
   std::span<const SplitStage> stages = {};
   WholePieces whole_pieces = WholePieces::kMerge;  ///< "ignore_merges" in tokenizer.json
   Alphabet alphabet = Alphabet::kBytes;
-  bool adds_bos = false;  ///< where the file does not say
+  Normalization normalization = Normalization::kNone;  ///< "normalizer" in tokenizer.json
+  bool adds_bos = false;                               ///< where the file does not say
 };
 
 /// The rule called `name`; the empty name is "default", as in llama.cpp. Errors: kUnsupported for a

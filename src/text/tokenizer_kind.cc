@@ -35,8 +35,11 @@ Result<Encoder> MakeBpe(const EncoderSource& source) {
   ASSIGN_OR_RETURN(PreTokenizer pieces, PreTokenizer::Create(*source.kind.rule));
   ASSIGN_OR_RETURN(BpeEncoder bpe,
                    BpeEncoder::Create(source.vocab, source.unk, source.spec, *source.kind.rule));
-  return Encoder(std::make_unique<const PieceEncoder>(std::move(pieces), std::move(bpe),
-                                                      source.kind.rule->alphabet));
+  const PreTokenizerRule& rule = *source.kind.rule;
+  const PieceEncoder::Before before = {
+      .normalization = source.spec.normalization.value_or(rule.normalization),
+      .alphabet = rule.alphabet};
+  return Encoder(std::make_unique<const PieceEncoder>(std::move(pieces), std::move(bpe), before));
 }
 
 Result<Encoder> MakeUnigram(const EncoderSource& source) {

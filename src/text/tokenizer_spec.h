@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/pre_tokenizer_rules.h"
+
 namespace skald::text {
 
 /// Ids the file gives tokens with a fixed meaning. Absent: the file has no such key. 64-bit so that
@@ -38,6 +40,9 @@ struct TokenizerSpec {
       {};  ///< .merges: "left right", most important first ("gpt2")
 
   SpecialIds ids = {};  ///< .bos_token_id and so on
+
+  /// No key: what the name in .pre asks for, unless this says otherwise.
+  std::optional<Normalization> normalization = std::nullopt;
 
   std::optional<bool> add_bos = std::nullopt;           ///< .add_bos_token
   std::optional<bool> add_eos = std::nullopt;           ///< .add_eos_token
