@@ -20,6 +20,7 @@ KernelTable TableFor(Isa isa) {
   table.swiglu = SwigluFor(isa);
   table.glu = GluFor(isa);
   table.geglu = GegluFor(isa);
+  table.swiglu_clamped = SwigluClampedFor(isa);
   table.gelu = GeluFor(isa);
   table.soft_cap = SoftCapFor(isa);
   table.add = AddFor(isa);

@@ -28,6 +28,7 @@ struct KernelTable {
   SwigluFn swiglu = nullptr;
   GluFn glu = nullptr;
   GegluFn geglu = nullptr;
+  SwigluClampedFn swiglu_clamped = nullptr;
   GeluFn gelu = nullptr;
   SoftCapFn soft_cap = nullptr;
   AddFn add = nullptr;

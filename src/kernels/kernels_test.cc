@@ -20,6 +20,7 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   EXPECT_NE(table.rope, nullptr);
   EXPECT_NE(table.swiglu, nullptr);
   EXPECT_NE(table.geglu, nullptr);
+  EXPECT_NE(table.swiglu_clamped, nullptr);
   EXPECT_NE(table.gelu, nullptr);
   EXPECT_NE(table.soft_cap, nullptr);
   EXPECT_NE(table.add, nullptr);

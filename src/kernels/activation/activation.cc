@@ -20,6 +20,14 @@ GegluFn GegluFor([[maybe_unused]] Isa isa) {
   return scalar::Geglu;
 }
 
+SwigluClampedFn SwigluClampedFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::SwigluClamped;
+  if (isa >= Isa::kAvx2) return avx2::SwigluClamped;
+#endif
+  return scalar::SwigluClamped;
+}
+
 GeluFn GeluFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return avx512::Gelu;

@@ -19,6 +19,10 @@ using GluFn = SwigluFn;
 /// The same with gelu(gate[i]) * up[i].
 using GegluFn = SwigluFn;
 
+/// The same with a sigmoid(1.702 a) * (u + 1), a the gate up to 7 and u `up` between -7 and 7
+/// (OpenAI 2025, gpt-oss).
+using SwigluClampedFn = SwigluFn;
+
 /// y[i] = gelu(x[i]) for i < n. y may equal x, else no overlap. Any thread; one pass; allocates
 /// nothing.
 using GeluFn = void (*)(const float* x, float* y, int64_t n);
@@ -39,6 +43,7 @@ using AddScaledFn = void (*)(float a, const float* x, float* y, int64_t n);
 SwigluFn SwigluFor(Isa isa);
 GluFn GluFor(Isa isa);
 GegluFn GegluFor(Isa isa);
+SwigluClampedFn SwigluClampedFor(Isa isa);
 GeluFn GeluFor(Isa isa);
 SoftCapFn SoftCapFor(Isa isa);
 AddFn AddFor(Isa isa);

@@ -22,6 +22,10 @@ void Geglu(const float* gate, const float* up, float* y, int64_t n) {
   GegluGeneric<F32x16>(gate, up, y, n);
 }
 
+void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
+  SwigluClampedGeneric<F32x16>(gate, up, y, n);
+}
+
 void Gelu(const float* x, float* y, int64_t n) { GeluGeneric<F32x16>(x, y, n); }
 
 void SoftCap(float cap, float* x, int64_t n) { SoftCapGeneric<F32x16>(cap, x, n); }

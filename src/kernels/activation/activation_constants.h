@@ -9,4 +9,11 @@ struct GeluConstants {
   static constexpr float kCubic = -0.0713548163f;  ///< that times 0.044715
 };
 
+/// The clamped SwiGLU of gpt-oss.
+struct ClampedSwigluConstants {
+  static constexpr float kLimit = 7;  ///< of the gate, above; of up, above and below
+  static constexpr float kMinusSlope =
+      -1.702f;  ///< of the sigmoid: sigmoid(1.702 x) is near GELU's
+};
+
 }  // namespace skald::kernels

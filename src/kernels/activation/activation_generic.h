@@ -52,6 +52,19 @@ inline void GegluGeneric(const float* gate, const float* up, float* y, int64_t n
 }
 
 template <typename V>
+inline void SwigluClampedGeneric(const float* gate, const float* up, float* y, int64_t n) {
+  using C = ClampedSwigluConstants;
+  const V one = V::Broadcast(1.0f);
+  const V limit = V::Broadcast(C::kLimit);
+  for (int64_t i = 0; i < n; i += 16) {
+    const V a = Min(limit, V::LoadPartial(gate + i, n - i));  // NaN stays
+    const V b = Min(limit, Max(V::Broadcast(-C::kLimit), V::LoadPartial(up + i, n - i)));
+    const V gated = Div(a, Add(one, Exp(Mul(V::Broadcast(C::kMinusSlope), a))));
+    StorePartial(Mul(gated, Add(b, one)), y + i, n - i);
+  }
+}
+
+template <typename V>
 inline void GeluGeneric(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) {
     StorePartial(Gelu(V::LoadPartial(x + i, n - i)), y + i, n - i);

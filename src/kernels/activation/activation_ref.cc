@@ -29,6 +29,17 @@ void Geglu(const float* gate, const float* up, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(gate[i]) * up[i];
 }
 
+void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
+  using C = ClampedSwigluConstants;
+  for (int64_t i = 0; i < n; ++i) {
+    const float a = gate[i] > C::kLimit ? C::kLimit : gate[i];
+    const float low = up[i] < -C::kLimit ? -C::kLimit : up[i];
+    const float b = low > C::kLimit ? C::kLimit : low;
+    const float gated = a / (1.0f + ExpRef(C::kMinusSlope * a));
+    y[i] = gated * (b + 1.0f);
+  }
+}
+
 void Gelu(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(x[i]);
 }

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
@@ -126,6 +128,43 @@ float GeluOf(Isa isa, float x) {
   float y = kPoison;
   GeluFor(isa)(&x, &y, 1);
   return y;
+}
+
+TEST_P(ActivationTest, ClampedSwigluGivesTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(6);
+  for (size_t n = 0; n <= 50; ++n) {
+    std::vector<float> gate = RandomFloats(n, random);
+    std::vector<float> up = RandomFloats(n, random);
+    for (size_t i = 0; i < n; ++i) gate[i] *= 10, up[i] *= 10;
+    if (n > 20) gate[20] = kInfinity, up[19] = -kInfinity, gate[18] = -kInfinity;
+    std::vector<float> expected(n + 1, kPoison);
+    std::vector<float> got = expected;
+    const auto size = static_cast<int64_t>(n);
+    SwigluClampedFor(Isa::kScalar)(gate.data(), up.data(), expected.data(), size);
+    SwigluClampedFor(GetParam())(gate.data(), up.data(), got.data(), size);
+    ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
+  }
+}
+
+TEST_P(ActivationTest, ClampedSwigluIsCloseToDoublePrecision) {
+  for (float gate = -30; gate <= 12; gate += 0.37f) {
+    for (const float up : {-20.0f, -7.5f, -3.0f, 0.5f, 6.5f, 30.0f}) {
+      const double a = std::min(double{gate}, 7.0);
+      const double b = std::clamp(double{up}, -7.0, 7.0);
+      const double exact = a / (1 + std::exp(-1.702 * a)) * (b + 1);
+      float y = 0;
+      SwigluClampedFor(GetParam())(&gate, &up, &y, 1);
+      EXPECT_NEAR(y, exact, 4e-6 * std::abs(exact)) << gate << ", " << up;
+    }
+  }
+}
+
+TEST_P(ActivationTest, ClampedSwigluKeepsWhatIsNoNumber) {
+  for (const auto& [gate, up] : {std::pair(kNaN, 1.0f), std::pair(1.0f, kNaN)}) {
+    float y = 0;
+    SwigluClampedFor(GetParam())(&gate, &up, &y, 1);
+    EXPECT_TRUE(std::isnan(y));
+  }
 }
 
 TEST_P(ActivationTest, GeluAndGegluGiveTheBitsOfTheSpecificationAtEveryLength) {

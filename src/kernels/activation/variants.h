@@ -10,6 +10,7 @@ namespace scalar {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
 void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
@@ -20,6 +21,7 @@ namespace avx2 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
 void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
@@ -30,6 +32,7 @@ namespace avx512 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
 void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);

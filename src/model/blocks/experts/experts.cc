@@ -45,6 +45,12 @@ void Declare(Experts& experts, TensorList& tensors) {
   const int64_t count = experts.count;
   const int64_t width = experts.width;
   tensors.Matrix("ffn_gate_inp.weight", count, width, &experts.router);
+  if (experts.biases == Biases::kOfAll) {
+    tensors.Vector("ffn_gate_inp.bias", count, &experts.router_bias);
+    tensors.Table("ffn_gate_exps.bias", count, experts.hidden, &experts.gate_bias);
+    tensors.Table("ffn_up_exps.bias", count, experts.hidden, &experts.up_bias);
+    tensors.Table("ffn_down_exps.bias", count, width, &experts.down_bias);
+  }
   if (!experts.choice_bias_name.empty()) {
     tensors.Vector(experts.choice_bias_name, count, &experts.choice_bias, Presence::kOptional);
   }

@@ -14,6 +14,7 @@
 
 #include "kernels/pack/panel.h"
 #include "kernels/route/route.h"
+#include "model/blocks/gated/gated.h"
 #include "model/blocks/linear.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -44,6 +45,9 @@ struct SharedExpert {
   kernels::PackedMatrix selector = {};  ///< [1][width]
 };
 
+/// Whether all products of a mixture have biases.
+enum class Biases : uint8_t { kNone, kOfAll };
+
 /// Sizes are in elements.
 struct Experts {
   int64_t width = 0;   ///< of the residual stream
@@ -55,11 +59,16 @@ struct Experts {
   /// Of the tensor that changes the choice alone, which may be missing; empty: there is none.
   std::string_view choice_bias_name = {};
   SharedExpert shared = {};
+  Gate function = Gate::kSilu;        ///< of the experts, not of the shared one
+  Biases biases = Biases::kNone;      ///< of router, gate, up and down
   Fusion fusion = Fusion::kSeparate;  ///< of gate and up of each expert: gate above
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty
   std::vector<kernels::PackedMatrix> gate = {}, up = {}, down = {};  ///< by expert
+  std::vector<float> router_bias = {};                               ///< [count], or empty
+  /// [count][hidden], and of down [count][width]; or empty.
+  std::vector<float> gate_bias = {}, up_bias = {}, down_bias = {};
 
   bool has_shared() const { return shared.hidden > 0; }
 };

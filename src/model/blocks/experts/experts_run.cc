@@ -25,13 +25,25 @@ struct Pass {
   bool is_one_row() const {
     return input.row_count == 1 && experts.weight == ExpertWeight::kOfOutput;
   }
-  Product gate(size_t expert) const { return {&experts.gate[expert], buffers.gate}; }
-  Product up(size_t expert) const { return {&experts.up[expert], buffers.up}; }
-  Product down(size_t expert) const { return {&experts.down[expert], buffers.rows}; }
+  // The numbers of one expert among those of all.
+  std::span<const float> Part(const std::vector<float>& all, size_t expert) const {
+    const size_t length = all.size() / static_cast<size_t>(experts.count);
+    return std::span(all).subspan(expert * length, length);
+  }
+  GatedProducts open(size_t expert) const { return {gate(expert), up(expert), experts.function}; }
+  Product gate(size_t expert) const {
+    return {&experts.gate[expert], buffers.gate, Part(experts.gate_bias, expert)};
+  }
+  Product up(size_t expert) const {
+    return {&experts.up[expert], buffers.up, Part(experts.up_bias, expert)};
+  }
+  Product down(size_t expert) const {
+    return {&experts.down[expert], buffers.rows, Part(experts.down_bias, expert)};
+  }
   Product shared_gate() const { return {&experts.shared.gate, buffers.shared_gate}; }
   Product shared_up() const { return {&experts.shared.up, buffers.shared_up}; }
   Product shared_down() const { return {&experts.shared.down, buffers.shared_out}; }
-  Product router() const { return {&experts.router, buffers.scores}; }
+  Product router() const { return {&experts.router, buffers.scores, experts.router_bias}; }
   Product selector() const { return {&experts.shared.selector, buffers.selector}; }
 };
 
@@ -150,8 +162,8 @@ void OpenGroups(const Pass& pass, std::span<const Group> groups) {
     const auto expert = static_cast<size_t>(group.expert);
     RowRange slots = group.slots;
     if (pass.is_one_row()) slots.prepared = 0;
-    MultiplyPanelsGated({pass.gate(expert), pass.up(expert)},
-                        units.range(unit % units.count(), worker), slots, pass.context);
+    MultiplyPanelsGated(pass.open(expert), units.range(unit % units.count(), worker), slots,
+                        pass.context);
   });
 }
 

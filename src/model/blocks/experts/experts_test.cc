@@ -43,7 +43,7 @@ struct Mixture {
     Declare(experts, tensors);
     for (const TensorSlot& slot : tensors.Take()) {
       if (slot.is_vector()) {
-        slot.vector() = RandomFloats(slot.cols, random);
+        slot.vector() = RandomFloats(slot.rows * slot.cols, random);
         continue;
       }
       for (PackedMatrix& matrix : slot.matrices()) matrix = Pack(slot, random);
@@ -81,22 +81,32 @@ std::vector<float> Multiply(const PackedMatrix& matrix, const std::vector<float>
   return y;
 }
 
-struct SwigluMatrices {
-  const PackedMatrix& gate;
-  const PackedMatrix& up;
-  const PackedMatrix& down;
-};
+std::vector<float> Plus(std::vector<float> x, const std::vector<float>& bias, size_t first) {
+  for (size_t i = 0; i < x.size() && !bias.empty(); ++i) x[i] += bias[first + i];
+  return x;
+}
 
-std::vector<float> Swiglu(const SwigluMatrices& matrices, const std::vector<float>& x) {
-  std::vector<float> hidden = Multiply(matrices.gate, x);
-  const std::vector<float> up = Multiply(matrices.up, x);
-  kernels::SwigluFor(kernels::Isa::kScalar)(hidden.data(), up.data(), hidden.data(),
-                                            matrices.gate.rows);
-  return Multiply(matrices.down, hidden);
+std::vector<float> OneExpert(const Experts& experts, size_t e, const std::vector<float>& x) {
+  std::vector<float> hidden =
+      Plus(Multiply(experts.gate[e], x), experts.gate_bias, e * size_t{kHidden});
+  const std::vector<float> up =
+      Plus(Multiply(experts.up[e], x), experts.up_bias, e * size_t{kHidden});
+  const auto join = experts.function == Gate::kSilu
+                        ? kernels::SwigluFor(kernels::Isa::kScalar)
+                        : kernels::SwigluClampedFor(kernels::Isa::kScalar);
+  join(hidden.data(), up.data(), hidden.data(), kHidden);
+  return Plus(Multiply(experts.down[e], hidden), experts.down_bias, e * size_t{kWidth});
+}
+
+std::vector<float> Shared(const SharedExpert& shared, const std::vector<float>& x) {
+  std::vector<float> hidden = Multiply(shared.gate, x);
+  const std::vector<float> up = Multiply(shared.up, x);
+  kernels::SwigluFor(kernels::Isa::kScalar)(hidden.data(), up.data(), hidden.data(), shared.hidden);
+  return Multiply(shared.down, hidden);
 }
 
 std::vector<float> Expected(const Experts& experts, const std::vector<float>& x) {
-  const std::vector<float> scores = Multiply(experts.router, x);
+  const std::vector<float> scores = Plus(Multiply(experts.router, x), experts.router_bias, 0);
   std::vector<int32_t> chosen(kUsed);
   std::vector<float> weights(kUsed);
   std::vector<float> choice(kCount);
@@ -114,14 +124,14 @@ std::vector<float> Expected(const Experts& experts, const std::vector<float>& x)
     const bool of_output = experts.weight == ExpertWeight::kOfOutput;
     std::vector<float> input = x;
     for (float& value : input) value = of_output ? value : std::fma(weights[i], value, 0.0f);
-    const std::vector<float> y = Swiglu({experts.gate[e], experts.up[e], experts.down[e]}, input);
+    const std::vector<float> y = OneExpert(experts, e, input);
     for (size_t n = 0; n < y.size(); ++n) {
       sum[n] = std::fma(of_output ? weights[i] : 1.0f, y[n], sum[n]);
     }
   }
   if (experts.shared.hidden == 0) return sum;
   const SharedExpert& shared = experts.shared;
-  const std::vector<float> y = Swiglu({shared.gate, shared.up, shared.down}, x);
+  const std::vector<float> y = Shared(shared, x);
   float weight = 1;
   if (shared.weight == SharedWeight::kSigmoid) {
     weight = kernels::Sigmoid(Multiply(shared.selector, x)[0]);
@@ -134,7 +144,7 @@ constexpr Experts kPlain = {.width = kWidth, .hidden = kHidden, .count = kCount,
 
 // One mixture for each thing that a mixture may do.
 std::vector<Experts> Mixtures() {
-  std::vector<Experts> all(7, kPlain);
+  std::vector<Experts> all(8, kPlain);
   all[1].rule = {.weights = kernels::RouteWeights::kSigmoid, .scale = 2.5f};
   all[1].choice_bias_name = "exp_probs_b.bias";
   all[2].rule = {.sum = kernels::RouteSum::kAsItIs, .groups = 3, .used_groups = 2};
@@ -146,6 +156,11 @@ std::vector<Experts> Mixtures() {
   all[5].weight = ExpertWeight::kOfInput;
   all[5].rule = {.weights = kernels::RouteWeights::kSigmoid, .sum = kernels::RouteSum::kAsItIs};
   all[6].rule.weights = kernels::RouteWeights::kSoftmaxOfChosen;
+  all[6].biases = Biases::kOfAll;
+  all[6].function = Gate::kClampedSilu;
+  all[6].shared = {.hidden = 40};
+  all[7].biases = Biases::kOfAll;
+  all[7].fusion = Fusion::kFused;
   return all;
 }
 

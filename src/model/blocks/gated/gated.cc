@@ -40,13 +40,22 @@ void MultiplyGated(const GatedProducts& products, int64_t row_count, const Conte
   });
 }
 
+kernels::SwigluFn JoinOf(Gate function, const kernels::KernelTable& kernels) {
+  switch (function) {
+    case Gate::kSilu: return kernels.swiglu;
+    case Gate::kGelu: return kernels.geglu;
+    case Gate::kClampedSilu: return kernels.swiglu_clamped;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 void MultiplyPanelsGated(const GatedProducts& products, const PanelRange& panels,
                          const RowRange& rows, const Context& context) {
   const auto& [gate, up, function] = products;
   const kernels::KernelTable& kernels = context.execution.kernels;
-  const auto join = function == Gate::kSilu ? kernels.swiglu : kernels.geglu;
+  const auto join = JoinOf(function, kernels);
   MultiplyPanels(gate, panels, rows, context);
   MultiplyPanels(up, panels, rows, context);
   const int64_t column = panels.first * kernels::kPanelRows;

@@ -13,7 +13,7 @@
 namespace skald::model {
 
 /// What makes a gate of its product (numerics 3.3).
-enum class Gate : uint8_t { kSilu, kGelu };
+enum class Gate : uint8_t { kSilu, kGelu, kClampedSilu };
 
 /// Sizes are in elements.
 struct Gated {
