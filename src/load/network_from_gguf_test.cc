@@ -170,6 +170,55 @@ std::string Pattern(const GgufBuilder& file) {
   return pattern;
 }
 
+// Published: 2047 positions in all layers of the 4k models. Others give the context, or more.
+TEST(NetworkFromGguf, Phi3HasAWindowWhereThePublisherHasOne) {
+  const auto window = [](uint32_t value, Conventions conventions) {
+    GgufBuilder file = FileWith({.arch = "phi3"});
+    file.Key("phi3.attention.sliding_window", value);
+    return First(*Read(file, conventions)).window;
+  };
+  EXPECT_EQ(window(47, Conventions::kPublisher), 47);
+  EXPECT_EQ(window(128, Conventions::kPublisher), 0);
+  EXPECT_EQ(window(262144, Conventions::kPublisher), 0);
+  EXPECT_EQ(window(47, Conventions::kLlamaCpp), 0);
+}
+
+TEST(NetworkFromGguf, GptOssHasThePublishedRampAndSinks) {
+  const auto file = [] {
+    GgufBuilder builder = YarnFile("gpt-oss");
+    builder.Key("gpt-oss.expert_count", uint32_t{4});
+    builder.Key("gpt-oss.expert_used_count", uint32_t{2});
+    builder.Key("gpt-oss.expert_feed_forward_length", uint32_t{32});
+    return builder;
+  };
+  const Result<model::Network> network = Read(file());
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->ropes[0].ramp, model::YarnRamp::kExact);
+  EXPECT_EQ(First(*network).sinks, model::Sinks::kOnePerHead);
+  EXPECT_EQ(Read(file(), Conventions::kLlamaCpp)->ropes[0].ramp, model::YarnRamp::kWholePairs);
+}
+
+TEST(NetworkFromGguf, Mistral3sTemperatureAndMagnitude) {
+  GgufBuilder file = YarnFile("mistral3");
+  file.Key("mistral3.rope.scaling.yarn_beta_fast", 0.25f);
+  file.Key("mistral3.attention.temperature_scale", 0.5f);
+  const Result<model::Network> plain = Read(file, Conventions::kLlamaCpp);
+  ASSERT_TRUE(plain.ok()) << plain.status().message();
+  EXPECT_EQ(First(*plain).temperature.scale, 0.5);
+  EXPECT_EQ(First(*plain).temperature.length, 64);
+  EXPECT_EQ(plain->ropes[0].beta_fast, 0.25);
+  EXPECT_NEAR(ComputeRopeFrequencies(plain->ropes[0]).magnitude, 1 + 0.1 * std::log(8), 1e-12);
+  file.Key("mistral3.rope.scaling.yarn_log_multiplier", 1.0f);
+  EXPECT_NEAR(ComputeRopeFrequencies(Read(file)->ropes[0]).magnitude, 1, 1e-12);
+  GgufBuilder negative = FileWith({.arch = "mistral3"});
+  negative.Key("mistral3.attention.temperature_scale", -0.5f);
+  ExpectError(negative, ErrorCode::kBadModel, "attention temperature scale is -0.5");
+  GgufBuilder nowhere = FileWith({.arch = "mistral3"});
+  nowhere.Key("mistral3.attention.temperature_scale", 0.5f);
+  nowhere.Key("mistral3.rope.scaling.original_context_length", uint32_t{0});
+  ExpectError(nowhere, ErrorCode::kBadModel, "attention temperature length is 0");
+}
+
 TEST(NetworkFromGguf, LayersWithWindowsAreTheFamilysOrTheFiles) {
   EXPECT_EQ(Pattern(WindowFile("gemma2")), "wawawaw");
   EXPECT_EQ(Pattern(WindowFile("gemma3")), "wwwwwaw");

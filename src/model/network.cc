@@ -76,7 +76,10 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   tensors.Matrix("token_embd.weight", network.vocab, network.width, &network.embedding);
   // Factors of the frequencies, for every rope of the network.
   for (Rope& rope : network.ropes) {
-    tensors.Vector("rope_freqs.weight", rope.rotated / 2, &rope.factors, Presence::kOptional);
+    const int64_t pairs = rope.rotated / 2;
+    tensors.Vector(rope.factors_name, pairs, &rope.factors, Presence::kOptional);
+    if (rope.long_factors_name.empty()) continue;
+    tensors.Vector(rope.long_factors_name, pairs, &rope.long_factors, Presence::kOptional);
   }
   for (size_t i = 0; i < network.layers.size(); ++i) {
     Layer& layer = network.layers[i];

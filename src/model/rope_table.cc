@@ -23,11 +23,35 @@ double PairOfRotations(const Rope& rope, double rotations) {
 // 1 for pairs that keep their frequency, 0 for those that are interpolated, linear between.
 double YarnKeep(const Rope& rope, int64_t pair) {
   const double last = static_cast<double>(rope.rotated - 1);
-  const double low = std::max(0.0, std::floor(PairOfRotations(rope, rope.beta_fast)));
-  const double high = std::min(last, std::ceil(PairOfRotations(rope, rope.beta_slow)));
+  double low = PairOfRotations(rope, rope.beta_fast);
+  double high = PairOfRotations(rope, rope.beta_slow);
+  if (rope.ramp == YarnRamp::kWholePairs) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(0.0, low);
+  high = std::min(last, high);
   // The divisor's floor is ggml's guard against low == high.
   const double ramp = (static_cast<double>(pair) - low) / std::max(0.001, high - low);
   return 1 - std::clamp(ramp, 0.0, 1.0);
+}
+
+Status ValidateFactors(const std::vector<float>& factors, int64_t count) {
+  if (!factors.empty() && static_cast<int64_t>(factors.size()) != count) {
+    return Status(ErrorCode::kBadModel, "rope frequency factors are " +
+                                            std::to_string(factors.size()) + ", expected " +
+                                            std::to_string(count));
+  }
+  for (const float factor : factors) RETURN_IF_ERROR(Positive("rope frequency factor", factor));
+  return Ok();
+}
+
+// The rope whose factors are those of a table of so many positions.
+Rope ForPositions(Rope rope, int64_t positions) {
+  if (!rope.long_factors.empty() && positions > rope.original_context) {
+    rope.factors = rope.long_factors;
+  }
+  return rope;
 }
 
 }  // namespace
@@ -47,15 +71,8 @@ Status Validate(const Rope& rope) {
     RETURN_IF_ERROR(Positive("rope beta fast", rope.beta_fast));
     RETURN_IF_ERROR(Positive("rope beta slow", rope.beta_slow));
   }
-  if (!rope.factors.empty() && static_cast<int64_t>(rope.factors.size()) != rope.rotated / 2) {
-    return Status(ErrorCode::kBadModel, "rope frequency factors are " +
-                                            std::to_string(rope.factors.size()) + ", expected " +
-                                            std::to_string(rope.rotated / 2));
-  }
-  for (const float factor : rope.factors) {
-    RETURN_IF_ERROR(Positive("rope frequency factor", factor));
-  }
-  return Ok();
+  RETURN_IF_ERROR(ValidateFactors(rope.factors, rope.rotated / 2));
+  return ValidateFactors(rope.long_factors, rope.rotated / 2);
 }
 
 RopeFrequencies ComputeRopeFrequencies(const Rope& rope) {
@@ -82,7 +99,7 @@ RopeFrequencies ComputeRopeFrequencies(const Rope& rope) {
 
 RopeTable::RopeTable(const Rope& rope, int64_t positions)
     : pairing_(rope.pairing), half_(rope.rotated / 2), positions_(positions) {
-  const RopeFrequencies frequencies = ComputeRopeFrequencies(rope);
+  const RopeFrequencies frequencies = ComputeRopeFrequencies(ForPositions(rope, positions));
   const auto entries = static_cast<size_t>(half_ * positions);
   cosine_.reserve(entries);
   sine_.reserve(entries);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/rope/rope.h"
@@ -13,6 +14,10 @@ namespace skald::model {
 
 /// How RoPE frequencies are stretched beyond the trained context.
 enum class RopeScaling : uint8_t { kNone, kLinear, kYarn };
+
+/// Where the ramp of YaRN, from frequencies that are kept to those that are interpolated, begins
+/// and ends: at the whole pairs around the computed ones, or at these themselves.
+enum class YarnRamp : uint8_t { kWholePairs, kExact };
 
 /// Rotary position embedding. Source: Su et al. 2021; linear: Chen et al. 2023; YaRN: Peng et al.
 /// 2023, in the form of ggml's rope_yarn; per-frequency factors: the rope_freqs.weight tensor of
@@ -27,10 +32,15 @@ struct Rope {
   double extrapolation = 1;      ///< YaRN's mix, 1 = as published
   /// Of cosine and sine; nothing: 1, with YaRN 1 + 0.1 ln(factor).
   std::optional<double> magnitude = {};
-  double attention_factor = 1;      ///< multiplies the magnitude
-  double beta_fast = 32;            ///< YaRN: rotations at which a frequency is kept
-  double beta_slow = 1;             ///< YaRN: rotations at which it is fully interpolated
+  double attention_factor = 1;  ///< multiplies the magnitude
+  double beta_fast = 32;        ///< YaRN: rotations at which a frequency is kept
+  double beta_slow = 1;         ///< YaRN: rotations at which it is fully interpolated
+  YarnRamp ramp = YarnRamp::kWholePairs;
   std::vector<float> factors = {};  ///< divides frequency i; empty, or rotated / 2 numbers
+  /// In place of `factors` in tables of more positions than original_context; or empty.
+  std::vector<float> long_factors = {};
+  std::string_view factors_name = "rope_freqs.weight";  ///< of the tensor of `factors`
+  std::string_view long_factors_name = {};              ///< or empty: there is none
 };
 
 /// Checks every field. Errors: kBadModel with the field, what was found, what was expected.

@@ -59,5 +59,54 @@ TEST(RopeTable, YarnKeepsFastAndStretchesSlowFrequencies) {
   }
 }
 
+void ExpectAngles(const Rope& rope, const std::vector<std::pair<size_t, double>>& expected) {
+  const RopeFrequencies frequencies = ComputeRopeFrequencies(rope);
+  for (const auto& [pair, angle] : expected) {
+    EXPECT_NEAR(frequencies.angle[pair], angle, 1e-9 * angle) << pair;
+  }
+}
+
+// gpt-oss as published (gpt_oss/torch/model.py): the ramp goes from 8.0928 to 17.3980.
+TEST(RopeTable, YarnsRampNeedNotBeOfWholePairs) {
+  Rope rope = {.rotated = 64,
+               .base = 150000,
+               .scaling = RopeScaling::kYarn,
+               .factor = 32,
+               .original_context = 4096};
+  rope.ramp = YarnRamp::kExact;
+  ExpectAngles(rope, {{9, 3.170569618e-2},
+                      {12, 6.794959490e-3},
+                      {13, 3.860359317e-3},
+                      {15, 1.052602101e-3},
+                      {17, 1.293187012e-4}});
+}
+
+// Kimi K2 was trained with betas of 1: nearly a step.
+TEST(RopeTable, YarnsBetasMoveTheRamp) {
+  Rope rope = {.rotated = 64,
+               .base = 50000,
+               .scaling = RopeScaling::kYarn,
+               .factor = 32,
+               .original_context = 4096};
+  ExpectAngles(rope, {{13, 7.354407563e-3}});
+  rope.beta_fast = 1;
+  ExpectAngles(rope, {{8, 6.687403050e-2},
+                      {9, 4.768861244e-2},
+                      {13, 1.233228168e-2},
+                      {19, 1.621759908e-3},
+                      {20, 3.614046774e-5}});
+}
+
+TEST(RopeTable, LongFactorsAreForTablesBeyondTheTrainedContext) {
+  const Rope rope = {
+      .rotated = 4, .original_context = 8, .factors = {2.0f, 4.0f}, .long_factors = {8.0f, 16.0f}};
+  const RopeTable within(rope, 8);
+  const RopeTable beyond(rope, 9);
+  EXPECT_NEAR(within.Cosine(1)[0], std::cos(1 / 2.0), 1e-7);
+  EXPECT_NEAR(beyond.Cosine(1)[0], std::cos(1 / 8.0), 1e-7);
+  EXPECT_NEAR(within.Sine(7)[1], std::sin(7 * 0.01 / 4), 1e-7);
+  EXPECT_NEAR(beyond.Sine(7)[1], std::sin(7 * 0.01 / 16), 1e-7);
+}
+
 }  // namespace
 }  // namespace skald::model

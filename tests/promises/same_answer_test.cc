@@ -472,6 +472,34 @@ TEST(Promise1, HoldsForWeightsOfInputsAndSoftmaxOfTheChosen) {
                {33, 64});
 }
 
+// Sinks and windows in turn, experts with biases; queries that grow; fused tensors.
+TEST(Promise1, HoldsForGptOssMistral3AndPhi3) {
+  CheckNetwork({.family = "gpt-oss",
+                .dtype = tensor::DType::kQ8_0,
+                .embedding = 96,
+                .heads = 6,
+                .kv_heads = 3,
+                .head_dim = 16,
+                .feed_forward = 64,
+                .window = 9,
+                .experts = 5,
+                .used_experts = 2,
+                .optional_biases = true},
+               {33, 64});
+  for (const char* family : {"mistral3", "phi3"}) {
+    CheckNetwork({.family = family,
+                  .dtype = tensor::DType::kQ4_K,
+                  .change =
+                      [](model::Network& network) {
+                        for (model::Layer& layer : network.layers) {
+                          auto& gqa = std::get<model::Gqa>(layer.mixer);
+                          gqa.temperature = {.scale = 0.5, .length = 16};
+                        }
+                      }},
+                 {33, 64});
+  }
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

@@ -19,6 +19,7 @@ Result<Network> Gemma2(const Keys& keys);
 Result<Network> Gemma3(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
+Result<Network> GptOss(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
 Result<Network> GraniteMoe(const Keys& keys);
 Result<Network> HunyuanMoe(const Keys& keys);
@@ -28,9 +29,11 @@ Result<Network> Lfm2(const Keys& keys);
 Result<Network> Lfm2Moe(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
-Result<Network> Olmo2(const Keys& keys);
+Result<Network> Mistral3(const Keys& keys);
 Result<Network> OlMoE(const Keys& keys);
+Result<Network> Olmo2(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
+Result<Network> Phi3(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen2Moe(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
@@ -65,6 +68,7 @@ constexpr std::array kFamilies = {
     Family{"gemma3", Gemma3},
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},
+    Family{"gpt-oss", GptOss},
     Family{"granite", Granite},
     Family{"granitemoe", GraniteMoe},
     Family{"hunyuan-moe", HunyuanMoe},
@@ -74,9 +78,11 @@ constexpr std::array kFamilies = {
     Family{"lfm2moe", Lfm2Moe},
     Family{"llama", Llama},
     Family{"minimax-m2", MiniMaxM2},
+    Family{"mistral3", Mistral3},
     Family{"olmo2", Olmo2},
     Family{"olmoe", OlMoE},
     Family{"phi2", Phi2},
+    Family{"phi3", Phi3},
     Family{"qwen2", Qwen2},
     Family{"qwen2moe", Qwen2Moe},
     Family{"qwen3", Qwen3},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/exact_math.h"
 #include "base/status_macros.h"
 #include "model/checks.h"
 
@@ -92,6 +93,15 @@ void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const C
   if (norms && behind) NormHeads(gqa, args, context);
 }
 
+// Queries of later positions are larger (numerics 3.7).
+void WarmQueries(const QueryTemperature& temperature, int64_t position, float* query,
+                 int64_t count) {
+  if (temperature.scale == 0) return;
+  const auto periods = static_cast<double>(position / temperature.length);
+  const auto factor = static_cast<float>(1 + temperature.scale * ExactLog(1 + periods));
+  for (int64_t i = 0; i < count; ++i) query[i] = query[i] * factor;
+}
+
 // The queries and the gates of a row, each in one piece.
 void SplitGates(const Gqa& gqa, const Buffers& buffers, int64_t row) {
   const float* from = buffers.gated_query.row(row);
@@ -112,6 +122,7 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
     float* value = buffers.value.row(index);
     if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
     FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_norm}, row.position, context);
+    WarmQueries(gqa.temperature, row.position, buffers.query.row(index), gqa.query_width());
     FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
     for (int64_t head = 0; head < gqa.kv_heads; ++head) {
       context.execution.kernels.append_kv(
@@ -257,6 +268,11 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
   RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
+  RETURN_IF_ERROR(NotNegative("attention temperature scale", gqa.temperature.scale));
+  if (gqa.temperature.scale > 0) {
+    RETURN_IF_ERROR(
+        InRange("attention temperature length", gqa.temperature.length, 1, kMaxContext));
+  }
   RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
   if (gqa.output_gate != OutputGate::kNone && gqa.value_dim != gqa.key_dim) {
     return Status(ErrorCode::kBadModel,

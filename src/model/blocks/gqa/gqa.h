@@ -38,6 +38,12 @@ enum class OutputGate : uint8_t {
   kSigmoid,  ///< the sigmoid of as many rows of Q's tensor, behind each head's (numerics 3.15)
 };
 
+/// What queries are multiplied by behind RoPE: 1 + scale * ln(1 + floor(position / length)).
+struct QueryTemperature {
+  double scale = 0;  ///< 0: nothing
+  int64_t length = 0;
+};
+
 /// Sizes are in elements.
 struct Gqa {
   int64_t width = 0;               ///< of the residual stream
@@ -49,6 +55,7 @@ struct Gqa {
   float scale = 0;                 ///< of queries, before they meet the keys (numerics 3.7)
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
   float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
+  QueryTemperature temperature = {};
   Sinks sinks = Sinks::kNone;
   Fusion fusion = Fusion::kSeparate;    ///< of Q, K and V
   Presence bias = Presence::kOptional;  ///< of Q, K and V; that of the output is optional
