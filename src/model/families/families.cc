@@ -109,7 +109,7 @@ Result<Network> ReadNetwork(std::string_view architecture, const Keys& keys) {
   }
   return Status(ErrorCode::kUnsupported, "architecture '" + std::string(architecture) +
                                              "' is not supported (supported: " + FamilyNames() +
-                                             ")");
+                                             "; docs/models.md says what of each)");
 }
 
 std::string FamilyNames() {
