@@ -26,6 +26,7 @@ class Behaviour:
     shift: int = 0  # bytes by which ranges are off
     said_total: int | None = None  # the length that it claims
     altered: bool = False  # one bit of the file is another
+    changes_after: int = 0  # answers, then it is another file of that length; 0: never
     etag: str = '"tag"'
     redirect: str = ""  # where it sends who wants a file
 
@@ -44,6 +45,7 @@ class FakeHub:
         self.behaviour = Behaviour()
         self.asked: list[tuple[str, dict[str, str]]] = []  # paths with their headers
         self.sent = 0  # bytes of files
+        self.answers = 0  # counted where a file changes
         self.lock = threading.Lock()
 
     def __enter__(self):
@@ -141,21 +143,27 @@ class FakeHub:
             failure = does.failures.pop(0) if does.failures else 0
         if failure:
             return self.send(handler, failure, b"busy", Retry_After="0")
+        tag = does.etag
+        if does.changes_after:
+            with self.lock:
+                self.answers += 1
+                if self.answers > does.changes_after:
+                    content, tag = bytes(len(content)), '"another"'
         if does.altered:
             content = content[:-1] + bytes([content[-1] ^ 1])
         asked = re.fullmatch("bytes=([0-9]+)-([0-9]+)", handler.headers.get("Range", ""))
-        wants_other = handler.headers.get("If-Range", does.etag) != does.etag
+        wants_other = handler.headers.get("If-Range", tag) != tag
         total = does.said_total if does.said_total is not None else len(content)
         if not asked or not does.ranges or wants_other:
             handler.send_response(200)
-            handler.send_header("ETag", does.etag)
+            handler.send_header("ETag", tag)
             handler.send_header("Content-Length", str(total))
             handler.end_headers()
             return self._send_slowly(handler, content)
         first = int(asked[1]) + does.shift
         body = content[first : int(asked[2]) + 1 + does.shift]
         handler.send_response(206)
-        handler.send_header("ETag", does.etag)
+        handler.send_header("ETag", tag)
         handler.send_header("Content-Range", f"bytes {first}-{first + len(body) - 1}/{total}")
         handler.send_header("Content-Length", str(len(body) + len(does.surplus)))
         handler.end_headers()

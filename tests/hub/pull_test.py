@@ -139,7 +139,7 @@ class Breaks(PullCase):
         self.assertEqual(self.leftovers(), [])
 
     def test_a_connection_that_breaks_is_gone_on_with(self):
-        self.large.behaviour.cut_after = 5_000_000
+        self.large.behaviour.cut_after = 2_000_000  # more breaks than are borne without a byte between
         self.assertEqual(self.pull(self.large).read_bytes(), LARGE)
         self.assertLess(self.large.sent, len(LARGE) * 1.2, "what had come was fetched again")
 
@@ -240,8 +240,18 @@ class Lies(PullCase):
         with_token = {path for path, headers in hub.asked if "Authorization" in headers}
         self.assertIn(f"/owner/name/resolve/{COMMIT}/m-Q8_0.gguf", with_token)
         self.assertNotIn("/m-Q8_0.gguf", with_token, "the host of the files was told the token")
+        # Nor does an address get it.
+        self.pull(hub, reference=f"{hub.store_url}/m-Q8_0.gguf", HF_TOKEN="secret")
+        self.assertNotIn("/m-Q8_0.gguf", {path for path, headers in hub.asked if "Authorization" in headers})
 
-    def test_an_address_that_changes_midway_is_not_joined(self):
+    def test_a_file_that_changes_midway_is_not_joined(self):
+        hub = self.hub({"m.gguf": LARGE})
+        hub.behaviour.changes_after = 3
+        done = self.skald(hub, "pull", f"{hub.store_url}/m.gguf", "--connections", "1")
+        self.assert_fails(done, 10, "has changed meanwhile")
+        self.assertEqual(list(self.home.rglob("*.gguf")), [])
+
+    def test_what_is_left_of_another_file_is_not_joined(self):
         hub = self.hub({"m.gguf": LARGE})
         hub.behaviour.cut_after, hub.behaviour.cuts = 1_000_000, 4
         first = self.skald(hub, "pull", f"{hub.store_url}/m.gguf", "--connections", "1")
