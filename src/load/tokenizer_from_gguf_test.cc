@@ -30,17 +30,25 @@ GgufBuilder SentencePieceFile() {
 }
 
 TEST(TokenizerFromGgufTest, ReadsEveryKey) {
-  const auto file = Parse(SentencePieceFile()
-                              .Key("tokenizer.ggml.pre", "default")
-                              .Key("tokenizer.ggml.bos_token_id", uint32_t{1})
-                              .Key("tokenizer.ggml.eos_token_id", uint32_t{2})
-                              .Key("tokenizer.ggml.eot_token_id", uint32_t{3})
-                              .Key("tokenizer.ggml.eom_token_id", uint32_t{4})
-                              .Key("tokenizer.ggml.unknown_token_id", uint32_t{0})
-                              .Key("tokenizer.ggml.padding_token_id", uint32_t{0xFFFFFFFF})
-                              .Key("tokenizer.ggml.add_bos_token", true)
-                              .Key("tokenizer.ggml.add_eos_token", false)
-                              .Key("tokenizer.ggml.add_space_prefix", false));
+  const auto file =
+      Parse(SentencePieceFile()
+                .Key("tokenizer.ggml.pre", "default")
+                .Key("tokenizer.ggml.bos_token_id", uint32_t{1})
+                .Key("tokenizer.ggml.eos_token_id", uint32_t{2})
+                .Key("tokenizer.ggml.eot_token_id", uint32_t{3})
+                .Key("tokenizer.ggml.eom_token_id", uint32_t{4})
+                .Key("tokenizer.ggml.unknown_token_id", uint32_t{0})
+                .Key("tokenizer.ggml.padding_token_id", uint32_t{0xFFFFFFFF})
+                .Key("tokenizer.ggml.add_bos_token", true)
+                .Key("tokenizer.ggml.add_eos_token", false)
+                .Key("tokenizer.ggml.add_space_prefix", false)
+                .Key("tokenizer.ggml.cls_token_id", uint32_t{3})
+                .Key("tokenizer.ggml.seperator_token_id", uint32_t{4})
+                .Key("tokenizer.ggml.add_sep_token", true)
+                .Key("tokenizer.ggml.remove_extra_whitespaces", true)
+                .Key("tokenizer.ggml.precompiled_charsmap", std::vector<int8_t>{0, -1, 127})
+                .Key("tokenizer.ggml.normalizer.lowercase", false)
+                .Key("tokenizer.ggml.normalizer.strip_accents", true));
   ASSERT_TRUE(file.ok()) << file.status().message();
   const auto spec = TokenizerSpecFromMetadata(file->metadata);
   ASSERT_TRUE(spec.ok()) << spec.status().message();
@@ -60,6 +68,13 @@ TEST(TokenizerFromGgufTest, ReadsEveryKey) {
   EXPECT_EQ(spec->add_bos, true);
   EXPECT_EQ(spec->add_eos, false);
   EXPECT_EQ(spec->add_space_prefix, false);
+  EXPECT_EQ(spec->ids.cls, 3);
+  EXPECT_EQ(spec->ids.sep, 4);
+  EXPECT_EQ(spec->add_sep, true);
+  EXPECT_EQ(spec->remove_extra_whitespaces, true);
+  EXPECT_EQ(spec->precompiled_charsmap, std::string("\0\xFF\x7F", 3));
+  EXPECT_EQ(spec->lower_case, false);
+  EXPECT_EQ(spec->strip_accents, true);
 }
 
 TEST(TokenizerFromGgufTest, AbsentKeysStayAbsent) {
@@ -88,6 +103,40 @@ TEST(TokenizerFromGgufTest, ByteLevelFilesNeedMerges) {
   const auto tokenizer = TokenizerFromMetadata(with->metadata);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
   EXPECT_EQ(*tokenizer->Encode("abba"), (std::vector<TokenId>{2, 1, 0}));
+}
+
+TEST(TokenizerFromGgufTest, DamagedKeysOfEmbeddingTokenizersAreNamed) {
+  const auto refused = [](GgufBuilder builder) {
+    const auto file = Parse(std::move(builder));
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    return TokenizerFromMetadata(file->metadata).status().message();
+  };
+  const auto unigram = [] {
+    return GgufBuilder()
+        .Key("tokenizer.ggml.model", "t5")
+        .Key("tokenizer.ggml.tokens", Strings{"<pad>", "</s>", "<unk>", "a"});
+  };
+  EXPECT_EQ(refused(unigram()),
+            "tokenizer: token scores are missing: a Unigram vocabulary needs one for each token");
+  EXPECT_EQ(
+      refused(unigram()
+                  .Key("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, -1})
+                  .Key("tokenizer.ggml.precompiled_charsmap", std::vector<int8_t>{1, 2})),
+      "tokenizer: precompiled_charsmap: expected 4 bytes with the size of its table, found 2");
+  EXPECT_EQ(refused(unigram()
+                        .Key("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, -1})
+                        .Key("tokenizer.ggml.precompiled_charsmap", std::vector<int32_t>{256})),
+            "tokenizer.ggml.precompiled_charsmap: expected bytes, found 256 at 0");
+  EXPECT_NE(refused(GgufBuilder()
+                        .Key("tokenizer.ggml.model", "bert")
+                        .Key("tokenizer.ggml.tokens", Strings{"[PAD]", "a"}))
+                .find("a WordPiece vocabulary needs an unknown token ([UNK])"),
+            std::string::npos);
+  EXPECT_NE(refused(GgufBuilder()
+                        .Key("tokenizer.ggml.model", "gemma4")
+                        .Key("tokenizer.ggml.tokens", Strings{"a"}))
+                .find("tokenizer.ggml.merges"),
+            std::string::npos);
 }
 
 TEST(TokenizerFromGgufTest, MissingAndMistypedKeysAreNamed) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/file.h"
@@ -152,6 +153,53 @@ INSTANTIATE_TEST_SUITE_P(Compact, TokenizerPairs,
                                          "qwen2", "smollm", "tekken", "gpt-4o", "deepseek-llm",
                                          "deepseek-coder", "deepseek-v3"),
                          VocabularyName);
+
+// What a clone has of the families: one vocabulary of each kind, and the ids of each rule.
+std::string Compact(const std::string& file) {
+  return SKALD_SOURCE_DIR "/tests/data/tokenizers/families/" + file;
+}
+
+class TokenizerFamilies : public testing::TestWithParam<const char*> {};
+
+TEST_P(TokenizerFamilies, EveryPairIsExactAndDecodesToItself) {
+  const std::vector<std::string> texts = SplitTexts(ReadAll(Compact("texts.txt")), kMarker);
+  ASSERT_EQ(texts.size(), 417u);
+  ExpectPairs(Load(Compact("byte-level.gguf"), {.pre = GetParam()}), texts,
+              SplitIds(ReadAll(Compact(std::string(GetParam()) + ".ids"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(Compact, TokenizerFamilies,
+                         testing::Values("afmoe", "bailingmoe", "bloom", "chameleon", "dbrx",
+                                         "deepseek-coder", "deepseek-llm", "deepseek-v3", "default",
+                                         "exaone-moe", "falcon", "gpt-2", "gpt-4o", "jais-2",
+                                         "kimi-k2", "laguna", "llama-bpe", "minicpm5", "qwen2",
+                                         "qwen35", "seed-coder", "smollm", "superbpe", "tekken",
+                                         "tiny_aya", "viking", "youtu"),
+                         VocabularyName);
+
+TEST(TokenizerFamiliesTest, WholeLinesAreExactAndDecodeToThemselves) {
+  ExpectPairs(Load(Compact("gemma4.gguf")), SplitTexts(ReadAll(Compact("texts.txt")), kMarker),
+              SplitIds(ReadAll(Compact("gemma4.ids"))));
+}
+
+TEST(TokenizerFamiliesTest, TokenizersThatNormalizeAreExact) {
+  const std::vector<std::string> texts = SplitTexts(ReadAll(Compact("texts.txt")), kMarker);
+  const Reading usual = {.normalization = std::nullopt};
+  const Reading qwen35 = {.pre = "qwen35", .normalization = std::nullopt};
+  for (const auto& [file, reading, recorded] :
+       {std::tuple("wordpiece-uncased.gguf", usual, "wordpiece-uncased.ids"),
+        std::tuple("unigram.gguf", usual, "unigram.ids"),
+        std::tuple("byte-level.gguf", qwen35, "qwen35.nfc.ids")}) {
+    const Result<Tokenizer> tokenizer = Load(Compact(file), reading);
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    const auto expected = SplitIds(ReadAll(Compact(recorded)));
+    ASSERT_EQ(expected.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(*tokenizer->Encode(texts[i], {.boundary = BoundaryTokens::kNone}), expected[i])
+          << file << ", text " << i << ": '" << texts[i] << "'";
+    }
+  }
+}
 
 class TokenizerPairsSharedData : public testing::TestWithParam<const char*> {};
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "skald/tokenizer.h"
+#include "text/charsmap_builder.h"
 #include "text/pace.h"
 #include "text/test_vocabs.h"
 #include "text/vocab.h"
@@ -89,6 +90,22 @@ TEST(CostOfTexts, ByteLevel) {
   }
 }
 
+TEST(CostOfTexts, WholeLinesUnigramAndWordPiece) {
+  OwnedSpec unigram = SmallUnigram();
+  unigram.fields.precompiled_charsmap = CharsmapBuilder().Add("ab", "c").Add("s", "").Build();
+  for (const OwnedSpec& owned : {SmallWholeLines(), unigram, SmallWordPiece()}) {
+    const auto tokenizer = Tokenizer::Create(owned.spec());
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    CheckEncoding(*tokenizer);
+  }
+}
+
+TEST(CostOfTexts, Composed) {
+  const auto tokenizer = Tokenizer::Create(SmallByteLevel("qwen35").spec());
+  ASSERT_TRUE(tokenizer.ok());
+  CheckEncoding(*tokenizer);
+}
+
 // Each letter is a merge, each merge hashes what it forms: as long as tokens may be.
 TEST(CostOfTexts, OfTokensThatGrowByALetter) {
   OwnedSpec owned = SmallSentencePiece();
@@ -159,6 +176,9 @@ TEST(CostOfTexts, AreStoppedSoonAfterTheCallerSaysSo) {
   };
   texts(*Tokenizer::Create(SmallSentencePiece().spec()));
   texts(*Tokenizer::Create(SmallByteLevel("llama-bpe").spec()));
+  CheckStop(*Tokenizer::Create(SmallUnigram().spec()), Repeat("ab ba ", kTextBytes));
+  CheckStop(*Tokenizer::Create(SmallWordPiece().spec()), Repeat("un able ", kTextBytes));
+  CheckStop(*Tokenizer::Create(SmallByteLevel("qwen2").spec()), Repeat("e\xCC\x81", kTextBytes));
 }
 
 // --- vocabularies ----------------------------------------------------------------------------

@@ -90,6 +90,22 @@ TEST(TokenizerSpeedTest, AMegabyteOfAnythingInWholeLines) {
   CheckAllTexts(*tokenizer, kBytes);
 }
 
+// They normalize: what comes back is another text.
+TEST(TokenizerSpeedTest, AMegabyteOfAnythingInUnigramAndWordPiece) {
+  for (const text::OwnedSpec& owned : {text::SmallUnigram(), text::SmallWordPiece()}) {
+    const auto tokenizer = Tokenizer::Create(owned.spec());
+    ASSERT_TRUE(tokenizer.ok());
+    for (const std::string& text :
+         {Repeat("a", kBytes), Repeat("\n", kBytes), Repeat(" ", kBytes), Repeat("un ", kBytes),
+          Repeat("\xF0\x9F\x98\x80", kBytes), Repeat("\xE4\xB8\xAD", kBytes),
+          Repeat("\xC3\xA9\xCC\x81", kBytes), Repeat("\xFF", kBytes), Letters(kBytes)}) {
+      const double start = ProcessorSeconds();
+      EXPECT_TRUE(tokenizer->Encode(text).ok());
+      EXPECT_LT(ProcessorSeconds() - start, kSeconds) << owned.fields.model << text.substr(0, 4);
+    }
+  }
+}
+
 // Texts in which a pattern may look far ahead from many places and find nothing, or go back as far
 // as it came.
 TEST(TokenizerSpeedTest, EveryRuleIsNearLinear) {

@@ -2,9 +2,9 @@
 // decode, the ids it gives must lie in its vocabulary, and plain text must not become control
 // tokens.
 //
-// Input: byte 0 flags, byte 1 pre-tokenizer, bytes 2-3 special ids, then records: a byte of kind
-// (token type or merge, a length) and the text of that length. The rest is encoded. Time and memory
-// of building it are in proportion to the input.
+// Input: byte 0 flags, byte 1 pre-tokenizer and model, bytes 2-3 special ids, then records: a byte
+// of kind (token type or merge, a length) and the text of that length. The rest is encoded. Time
+// and memory of building it are in proportion to the input.
 
 #include <optional>
 #include <string>
@@ -20,6 +20,7 @@ namespace {
 
 using skald::TokenId;
 
+constexpr const char* kModels[] = {"", "gemma4", "t5", "bert"};  // "": as the flags say
 constexpr const char* kPreTokenizers[] = {"gpt-2",  "llama-bpe", "qwen2", "default",
                                           "smollm", "tekken",    "",      "unknown"};
 constexpr size_t kMaxRecords = 20'000;
@@ -40,6 +41,13 @@ skald::text::OwnedSpec ReadSpec(skald::text::FuzzInput* input) {
   }
   owned.fields.model = (flags & 1) != 0 ? "llama" : "gpt2";
   owned.fields.pre = kPreTokenizers[pre % 8];
+  const std::string_view model = kModels[(pre >> 3) % 4];
+  if (!model.empty()) {
+    owned.fields.model = model;
+    owned.fields.ids.unk = 0;
+    owned.fields.strip_accents = (pre & 32) != 0;
+    owned.fields.remove_extra_whitespaces = (pre & 64) != 0;
+  }
   if ((flags & 4) != 0) owned.fields.add_space_prefix = (flags & 8) != 0;
   if ((flags & 16) != 0) owned.fields.add_bos = (flags & 8) != 0;
   if ((flags & 64) != 0) owned.fields.ids.bos = static_cast<int8_t>(input->Byte());
