@@ -30,6 +30,7 @@ KernelTable TableFor(Isa isa) {
   table.conv = ConvFor(isa);
   table.delta = DeltaFor(isa);
   table.l2_norm = L2NormFor(isa);
+  table.scan = ScanFor(isa);
   return table;
 }
 

@@ -15,6 +15,7 @@
 #include "kernels/norm/norm.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/rope/rope.h"
+#include "kernels/scan/scan.h"
 
 namespace skald::kernels {
 
@@ -38,6 +39,7 @@ struct KernelTable {
   ConvFn conv = nullptr;
   DeltaFn delta = nullptr;
   L2NormFn l2_norm = nullptr;
+  ScanFn scan = nullptr;
 };
 
 /// The table of `isa`. Requires isa <= DetectIsa(): a variant that the CPU lacks must not be asked

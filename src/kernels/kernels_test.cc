@@ -29,6 +29,7 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   EXPECT_NE(table.conv, nullptr);
   EXPECT_NE(table.delta, nullptr);
   EXPECT_NE(table.l2_norm, nullptr);
+  EXPECT_NE(table.scan, nullptr);
   EXPECT_NE(table.glu, nullptr);
 }
 

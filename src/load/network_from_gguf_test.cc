@@ -624,6 +624,60 @@ TEST(NetworkFromGguf, NumbersOfDeltaNetsThatMakeNoSenseAreNamed) {
               ErrorCode::kBadModel, "state of the delta rule is");
 }
 
+// Granite 4.0 H of two layers: Mamba-2, then attention.
+struct MambaKeys {
+  uint32_t taps = 4;
+  uint32_t inner = 128;
+  uint32_t state = 16;
+  uint32_t heads = 4;
+  uint32_t groups = 2;
+};
+
+GgufBuilder MambaFile(const MambaKeys& keys) {
+  const std::string arch = "granitehybrid";
+  GgufBuilder file;
+  file.Key("general.architecture", arch)
+      .Key(arch + ".block_count", uint32_t{2})
+      .Key(arch + ".embedding_length", uint32_t{64})
+      .Key(arch + ".attention.head_count", uint32_t{4})
+      .Key(arch + ".attention.head_count_kv", std::vector<uint32_t>{0, 2})
+      .Key(arch + ".feed_forward_length", uint32_t{96})
+      .Key(arch + ".context_length", uint32_t{128})
+      .Key(arch + ".attention.layer_norm_rms_epsilon", 1e-5f)
+      .Key(arch + ".ssm.conv_kernel", keys.taps)
+      .Key(arch + ".ssm.inner_size", keys.inner)
+      .Key(arch + ".ssm.state_size", keys.state)
+      .Key(arch + ".ssm.time_step_rank", keys.heads)
+      .Key(arch + ".ssm.group_count", keys.groups)
+      .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  return file;
+}
+
+TEST(NetworkFromGguf, LayersOfGraniteHybridWithoutKvHeadsAreStateSpaces) {
+  const Result<model::Network> network = Read(MambaFile({}));
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  const auto& mamba = std::get<model::Mamba2>(network->layers[0].mixer);
+  EXPECT_EQ(mamba.head_dim, 32);
+  EXPECT_EQ(mamba.input_rows(), 128 + 192 + 4);
+  EXPECT_EQ(model::StateFloatsOf(*network), 128 * 16 + 3 * 192);
+  EXPECT_TRUE(std::holds_alternative<model::Gqa>(network->layers[1].mixer));
+}
+
+TEST(NetworkFromGguf, NumbersOfStateSpacesThatMakeNoSenseAreNamed) {
+  ExpectError(MambaFile({.taps = 0}), ErrorCode::kBadModel, "convolution length is 0");
+  ExpectError(MambaFile({.inner = 130}), ErrorCode::kBadModel, "ssm.inner_size is 130");
+  ExpectError(MambaFile({.inner = 0}), ErrorCode::kBadModel, "head length of the state space");
+  ExpectError(MambaFile({.inner = 1u << 30}), ErrorCode::kBadModel, "head length of the state");
+  ExpectError(MambaFile({.state = 0}), ErrorCode::kBadModel,
+              "state length of the state space is 0");
+  ExpectError(MambaFile({.state = 1u << 31}), ErrorCode::kBadModel, "state length of the state");
+  ExpectError(MambaFile({.heads = 0}), ErrorCode::kBadModel, "ssm.time_step_rank is 0");
+  ExpectError(MambaFile({.groups = 0}), ErrorCode::kBadModel, "group count of the state space");
+  ExpectError(MambaFile({.groups = 3}), ErrorCode::kBadModel, "not a multiple of its group count");
+  ExpectError(MambaFile({.inner = 1u << 20, .state = 1024, .heads = 1024}), ErrorCode::kBadModel,
+              "state of the state space is");
+}
+
 TEST(NetworkFromGguf, MissingKeysAreNamed) {
   GgufBuilder file;
   file.Key("general.architecture", "llama");

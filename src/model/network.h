@@ -16,6 +16,7 @@
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gqa/gqa.h"
+#include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
 #include "model/blocks/plain/plain.h"
 #include "model/blocks/short_conv/short_conv.h"
@@ -42,7 +43,7 @@ enum class LayerOrder : uint8_t {
 struct Layer {
   LayerOrder order = LayerOrder::kSequential;
   Norm mixer_norm = {};
-  std::variant<Gqa, ShortConv, DeltaNet> mixer = {};
+  std::variant<Gqa, ShortConv, DeltaNet, Mamba2> mixer = {};
   Norm mixer_output_norm = {.kind = NormKind::kNone};
   Norm feed_forward_norm = {};
   std::variant<Gated, Experts, Plain> feed_forward = {};

@@ -166,8 +166,9 @@ INSTANTIATE_TEST_SUITE_P(Large, FloatFamiliesSharedData, testing::ValuesIn(kFloa
 INSTANTIATE_TEST_SUITE_P(LargeAlone, FloatFamiliesSharedData, testing::ValuesIn(kLargeFloatCases),
                          TestName);
 INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
-                         testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe-mtp",
-                                         "qwen3next"),
+                         testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe",
+                                         "qwen35moe-mtp", "qwen3next", "granitehybrid",
+                                         "granitehybrid-dense"),
                          TestName);
 
 class TableFamiliesSharedData : public testing::TestWithParam<std::string> {};

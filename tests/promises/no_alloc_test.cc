@@ -151,6 +151,15 @@ TEST(NoAllocation, StepsOfEveryKind) {
     std::get<model::Gqa>(network.layers[1].mixer).output_gate = model::OutputGate::kSigmoid;
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = delta});
+  const auto scan = [](model::Network& network) {
+    network.layers[0].mixer = model::Mamba2{.width = network.width,
+                                            .heads = 4,
+                                            .head_dim = 64,
+                                            .state_dim = 16,
+                                            .groups = 2,
+                                            .taps = 4};
+  };
+  specs.push_back({.dtype = tensor::DType::kQ8_0, .change = scan});
   for (const support::RandomModelSpec& spec : specs) {
     const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {

@@ -360,6 +360,26 @@ TEST(Promise1, HoldsForDeltaNets) {
   }
 }
 
+TEST(Promise1, HoldsForStateSpaces) {
+  for (const int64_t groups : {1, 2, 4}) {
+    CheckNetwork({.dtype = groups == 2 ? tensor::DType::kQ4_K : tensor::DType::kF32,
+                  .change =
+                      [groups](model::Network& network) {
+                        network.layers.push_back(network.layers[0]);
+                        for (const size_t layer : {0u, 2u}) {
+                          network.layers[layer].mixer = model::Mamba2{.width = network.width,
+                                                                      .heads = 4,
+                                                                      .head_dim = 64,
+                                                                      .state_dim = 24,
+                                                                      .groups = groups,
+                                                                      .taps = 4,
+                                                                      .norm_epsilon = 1e-5f};
+                        }
+                      }},
+                 {33, 64, 1});
+  }
+}
+
 TEST(Promise1, HoldsForMixturesOfExperts) {
   CheckNetwork({.family = "qwen3moe",
                 .dtype = tensor::DType::kQ4_K,

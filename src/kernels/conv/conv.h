@@ -17,12 +17,13 @@ enum class ConvActivation : uint8_t { kNone, kSilu };
 /// For each row t and channel c, rows ascending:
 ///
 ///     z[t][c] = x[t][c], times x_gate[t][c] if given
-///     s = sum over j < taps of weights[c][j] * z[t - taps + 1 + j][c]: the last tap is the row
-///     itself
+///     s = bias[c] + sum over j < taps of weights[c][j] * z[t - taps + 1 + j][c]: the last tap is
+///     the row itself
 ///     y[t][c] = activation(s), times y_gate[t][c] if given
 ///
 ///   x, x_gate, y_gate   [rows][channels], each with its own stride in floats
 ///   weights             [channels][taps]
+///   bias                [channels], or nullptr for zeros
 ///   state               [taps - 1][channels]: z of the rows before the first, the oldest first;
 ///                       afterwards of those before the next
 ///   begins              the sequence has no rows before: zeros, whatever stands in the state
@@ -39,6 +40,7 @@ struct ConvArgs {
   const float* y_gate = nullptr;
   int64_t y_gate_stride = 0;
   const float* weights = nullptr;
+  const float* bias = nullptr;
   float* state = nullptr;
   int64_t state_stride = 0;
   bool begins = false;

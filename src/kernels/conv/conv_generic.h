@@ -21,12 +21,13 @@ inline void ConvStrip(const ConvArgs& args, int64_t c, int64_t n) {
     const bool known = j < last && !args.begins;
     z[j] = known ? V::LoadPartial(args.state + j * args.state_stride + c, n) : V::Zero();
   }
+  const V bias = args.bias == nullptr ? V::Zero() : V::LoadPartial(args.bias + c, n);
   for (int64_t t = 0; t < args.rows; ++t) {
     z[last] = V::LoadPartial(args.x + t * args.x_stride + c, n);
     if (args.x_gate != nullptr) {
       z[last] = Mul(z[last], V::LoadPartial(args.x_gate + t * args.x_gate_stride + c, n));
     }
-    V s = V::Zero();
+    V s = bias;
     for (int64_t j = 0; j <= last; ++j) s = Fma(weights[j], z[j], s);
     if (args.activation == ConvActivation::kSilu) s = Silu(s);
     if (args.y_gate != nullptr) {

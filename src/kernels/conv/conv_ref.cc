@@ -22,7 +22,7 @@ void ConvChannel(const ConvArgs& args, int64_t c) {
   for (int64_t t = 0; t < args.rows; ++t) {
     z[last] = args.x[t * args.x_stride + c];
     if (args.x_gate != nullptr) z[last] = z[last] * args.x_gate[t * args.x_gate_stride + c];
-    float s = 0;
+    float s = args.bias == nullptr ? 0.0f : args.bias[c];
     for (size_t j = 0; j <= last; ++j) s = std::fma(weights[j], z[j], s);
     s = Activate(args.activation, s);
     if (args.y_gate != nullptr) s = s * args.y_gate[t * args.y_gate_stride + c];

@@ -29,6 +29,7 @@ struct Operands {
         x_gate(RandomFloats(rows * (channels + 1), random)),
         y_gate(RandomFloats(rows * (channels + 2), random)),
         weights(RandomFloats(channels * taps, random)),
+        bias(RandomFloats(channels, random)),
         state(RandomFloats((taps - 1) * (channels + 5), random)),
         y(static_cast<size_t>(rows * (channels + 4)), -12345.0f),
         args({.x = x.data(),
@@ -48,7 +49,7 @@ struct Operands {
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
 
-  std::vector<float> x, x_gate, y_gate, weights, state, y;
+  std::vector<float> x, x_gate, y_gate, weights, bias, state, y;
   ConvArgs args;
 };
 
@@ -73,6 +74,7 @@ TEST_P(ConvTest, GivesTheBitsOfTheSpecification) {
           if ((variant & 2) != 0) each->args.y_gate = nullptr;
           if ((variant & 4) != 0) each->args.activation = ConvActivation::kSilu;
           each->args.begins = variant % 3 == 0;
+          if (variant >= 3) each->args.bias = each->bias.data();
         }
         ConvFor(Isa::kScalar)(expected.args);
         ConvFor(GetParam())(found.args);
@@ -89,6 +91,7 @@ TEST_P(ConvTest, TheLastTapIsTheRowItself) {
   Operands run(5, 3, 4, random);
   const std::vector<float> before = run.state;
   run.args.x_gate = run.args.y_gate = nullptr;
+  run.args.bias = run.bias.data();
   ConvFor(GetParam())(run.args);
   const auto row = [&](int64_t t, int64_t c) {
     return t < 0 ? before[static_cast<size_t>((t + 3) * 8 + c)]
@@ -96,7 +99,7 @@ TEST_P(ConvTest, TheLastTapIsTheRowItself) {
   };
   for (int64_t t = 0; t < 5; ++t) {
     for (int64_t c = 0; c < 3; ++c) {
-      double sum = 0;
+      double sum = run.bias[static_cast<size_t>(c)];
       for (int64_t j = 0; j < 4; ++j) {
         sum += double{run.weights[static_cast<size_t>(c * 4 + j)]} * row(t - 3 + j, c);
       }

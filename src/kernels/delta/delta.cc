@@ -23,12 +23,11 @@ L2NormFn L2NormFor([[maybe_unused]] Isa isa) {
 }
 
 // In double precision: where x is far below 0, 1 + exp(x) of floats is 1, and its logarithm 0.
-float DeltaDecay(float x, float bias, float rate) {
+float Softplus(float x) {
   constexpr float kLinear = 20.0f;  // above it softplus(x) is x, to the last bit of a float
-  const float sum = x + bias;
-  const float softplus =
-      sum > kLinear ? sum : static_cast<float>(ExactLog(1.0 + ExactExp(double{sum})));
-  return ExpRef(softplus * rate);
+  return x > kLinear ? x : static_cast<float>(ExactLog(1.0 + ExactExp(double{x})));
 }
+
+float Decay(float step, float rate) { return ExpRef(step * rate); }
 
 }  // namespace skald::kernels

@@ -56,8 +56,11 @@ inline constexpr float kL2NormEpsilon = 1e-6f;
 DeltaFn DeltaFor(Isa isa);
 L2NormFn L2NormFor(Isa isa);
 
-/// What a state keeps of itself in a row: exp(rate * softplus(x + bias)), for a rate <= 0 a number
-/// of 0 .. 1. One a head: the same code on every machine.
-float DeltaDecay(float x, float bias, float rate);
+/// log(1 + exp(x)), a number above 0: what a row's step is. One a head: the same code on every
+/// machine, as the next.
+float Softplus(float x);
+
+/// What a state keeps of itself in a row: exp(rate * step), for a rate <= 0 a number of 0 .. 1.
+float Decay(float step, float rate);
 
 }  // namespace skald::kernels

@@ -184,18 +184,18 @@ TEST_P(DeltaTest, L2NormOfAShortHeadIsShorterThanOne) {
   EXPECT_NEAR(std::sqrt(squares), 0.70710678, 1e-6);
 }
 
-TEST(DeltaDecay, IsTheExponentialOfSoftplusTimesTheRate) {
+TEST(Decay, IsTheExponentialOfSoftplusTimesTheRate) {
   for (double x = -60; x <= 60; x += 0.37) {
     for (const double rate : {-0.01, -1.0, -16.0}) {
       const double softplus = x > 30 ? x : std::log1p(std::exp(x));
       const double exact = std::exp(softplus * rate);
-      const float found = DeltaDecay(static_cast<float>(x) - 0.5f, 0.5f, static_cast<float>(rate));
+      const float found = Decay(Softplus(static_cast<float>(x)), static_cast<float>(rate));
       EXPECT_NEAR(found, exact, 2e-7 * (1 - softplus * rate) * exact + 2e-38) << x << " " << rate;
     }
   }
-  EXPECT_EQ(DeltaDecay(-1e30f, 0, -1), 1.0f);
-  EXPECT_EQ(DeltaDecay(1e30f, 0, -1), 0.0f);
-  EXPECT_TRUE(std::isnan(DeltaDecay(kNaN, 0, -1)));
+  EXPECT_EQ(Decay(Softplus(-1e30f), -1), 1.0f);
+  EXPECT_EQ(Decay(Softplus(1e30f), -1), 0.0f);
+  EXPECT_TRUE(std::isnan(Decay(Softplus(kNaN), -1)));
 }
 
 }  // namespace

@@ -12,6 +12,10 @@
 
 namespace skald::model {
 
+/// Floats of the state of a layer: sixteen times the largest published. Beyond it a file is broken
+/// or hostile.
+inline constexpr int64_t kMaxStateFloats = int64_t{1} << 24;
+
 /// The rows of one sequence in a step, with the part of its state that a layer has.
 struct SequenceStep {
   int64_t first_row = 0;  ///< of the step

@@ -21,6 +21,7 @@ Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> GptOss(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
+Result<Network> GraniteHybrid(const Keys& keys);
 Result<Network> GraniteMoe(const Keys& keys);
 Result<Network> HunyuanMoe(const Keys& keys);
 Result<Network> HyV3(const Keys& keys);
@@ -70,6 +71,7 @@ constexpr std::array kFamilies = {
     Family{"glm4moe", Glm4Moe},
     Family{"gpt-oss", GptOss},
     Family{"granite", Granite},
+    Family{"granitehybrid", GraniteHybrid},
     Family{"granitemoe", GraniteMoe},
     Family{"hunyuan-moe", HunyuanMoe},
     Family{"hy_v3", HyV3},

@@ -12,9 +12,6 @@
 namespace skald::model {
 namespace {
 
-// Floats of the state of a layer: sixteen times the largest published.
-constexpr int64_t kMaxStateFloats = int64_t{1} << 24;
-
 struct Buffers {
   Rows mixed;  // [rows][channels]: queries, keys, values; in place of the values what is read
   Rows z;      // [rows][value_width]; then the gated heads
@@ -87,7 +84,8 @@ void FinishGates(const DeltaNet& net, const Buffers& buffers, int64_t row) {
     }
     const auto h = static_cast<size_t>(head);
     beta[head] = kernels::Sigmoid(beta[head]);
-    decay[head] = kernels::DeltaDecay(decay[head], net.decay_bias[h], net.decay_rate[h]);
+    const float step = kernels::Softplus(decay[head] + net.decay_bias[h]);
+    decay[head] = kernels::Decay(step, net.decay_rate[h]);
   }
 }
 
