@@ -217,11 +217,9 @@ bool BpeEncoder::IsWholeByRule(std::string_view piece) const {
          piece.find_first_not_of('\n') == std::string_view::npos;
 }
 
-// Bytes of the first symbol of `piece`: of what is no character, each byte is one.
+// Bytes of the first symbol of `piece`. What is no character is one symbol as far as it goes.
 size_t BpeEncoder::FirstLength(std::string_view piece) const {
-  if (alphabet_ == Alphabet::kBytes) return 1;
-  const Utf8Sequence first = ReadUtf8(piece);
-  return first.kind == Utf8Sequence::Kind::kWellFormed ? static_cast<size_t>(first.length) : 1;
+  return alphabet_ == Alphabet::kBytes ? 1 : static_cast<size_t>(ReadUtf8(piece).length);
 }
 
 TokenId BpeEncoder::FirstToken(std::string_view character) const {

@@ -164,6 +164,7 @@ TEST(WordPieceTest, TakesTheLongestTokensFromTheLeft) {
   const Tokenizer tokenizer = Create(text::SmallWordPiece());
   EXPECT_EQ(Tokens(tokenizer, "unable un able"), "[ un][able][ un][ able]");
   EXPECT_EQ(Tokens(tokenizer, "unablq"), "[[UNK]]");  // not to its end: the whole word
+  EXPECT_EQ(Tokens(tokenizer, "x"), "[[UNK]]");  // a token that only continues; U+2581 is no word
   EXPECT_EQ(Tokens(tokenizer, "un", {}), "[[CLS]][ un][[SEP]]");
   EXPECT_EQ(Tokens(tokenizer, ""), "");
   EXPECT_EQ(Tokens(tokenizer, " \t\n"), "");

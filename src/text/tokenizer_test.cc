@@ -274,6 +274,31 @@ TEST(ByteLevelBpeTest, EqualsTheDefinitionOnRandomText) {
   }
 }
 
+TEST(ByteLevelBpeTest, WhateverTextComesBackUnderEveryRule) {
+  for (const text::PreTokenizerRule& rule : text::PreTokenizerRules()) {
+    if (rule.alphabet != text::Alphabet::kBytes) continue;
+    OwnedSpec owned = SmallByteLevel(rule.name);
+    owned.fields.normalization = text::Normalization::kNone;
+    const Tokenizer tokenizer = Create(owned);
+    RandomText random;
+    for (int round = 0; round < 50; ++round) {
+      const std::string text = random.Next(60);
+      const auto ids = tokenizer.Encode(text, kPlain);
+      ASSERT_TRUE(ids.ok());
+      ASSERT_EQ(tokenizer.DecodeBytes(*ids), text) << rule.name;
+    }
+  }
+}
+
+TEST(ByteLevelBpeTest, TextIsComposedWhereTheNameAsksForIt) {
+  OwnedSpec owned = SmallByteLevel("qwen2");
+  EXPECT_EQ(Tokens(Create(owned), "e\xCC\x81<tool>e\xCC\x81"), "[\xC3\xA9][<tool>][\xC3\xA9]");
+  owned.fields.normalization = text::Normalization::kNone;
+  EXPECT_EQ(Create(owned).DecodeBytes(*Create(owned).Encode("e\xCC\x81")), "e\xCC\x81");
+  owned = SmallByteLevel("kormo");  // the same rule, but nobody asks for it
+  EXPECT_EQ(Create(owned).DecodeBytes(*Create(owned).Encode("e\xCC\x81")), "e\xCC\x81");
+}
+
 TEST(WholeLinesBpeTest, EqualsTheDefinitionOnRandomText) {
   const OwnedSpec owned = text::SmallWholeLines();
   const Tokenizer tokenizer = Create(owned);
