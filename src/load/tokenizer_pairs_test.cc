@@ -384,6 +384,24 @@ INSTANTIATE_TEST_SUITE_P(WholeLines, TokenizerFamilySharedData,
 INSTANTIATE_TEST_SUITE_P(SentencePiece, TokenizerFamilySharedData, testing::Values("real/phi-3"),
                          VocabularyName);
 
+// Pairs that llama.cpp ships for vocabularies that lie beside: the peer's ids.
+TEST(UpstreamPairsSharedData, EveryPairIsExact) {
+  for (const std::string name : {"bert-bge", "falcon", "phi-3"}) {
+    const std::string path =
+        support::SharedData("tokenizers/families/upstream/ggml-vocab-") + name + ".gguf";
+    const std::vector<std::string> texts = SplitTexts(ReadAll(path + ".inp"), kMarker);
+    const auto expected = SplitIds(ReadAll(path + ".out"));
+    const Result<Tokenizer> tokenizer = Load(FamilyPath("real/" + name));
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    ASSERT_EQ(texts.size(), 46u);
+    ASSERT_EQ(expected.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(*tokenizer->Encode(texts[i], {.boundary = BoundaryTokens::kNone}), expected[i])
+          << name << ", text " << i << ": '" << texts[i] << "'";
+    }
+  }
+}
+
 // Names without a recording of their own, each the same rule as another.
 TEST(TokenizerAliasesSharedData, EachGivesTheIdsOfTheNameItStandsFor) {
   std::istringstream lines(ReadAll(support::SharedData("tokenizers/families/aliases.txt")));
