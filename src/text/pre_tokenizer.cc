@@ -201,6 +201,19 @@ Status PreTokenizer::SplitWellFormed(std::string_view text, const Matching& matc
   return Ok();
 }
 
+namespace {
+
+// True for \p{Han} and the like: names longer than those of general categories. In PCRE2 they mean
+// Script_Extensions, elsewhere Script, which is \p{sc:Han} here.
+bool NamesAScript(std::string_view escape) {
+  constexpr size_t kCategoryLetters = 2;
+  if (!escape.starts_with("\\p{") && !escape.starts_with("\\P{")) return false;
+  const std::string_view name = escape.substr(3, escape.find('}') - 3);
+  return name.size() > kCategoryLetters && !name.starts_with("sc:");
+}
+
+}  // namespace
+
 Result<std::string> PatternForPcre2(std::string_view published) {
   const auto refuse = [published](const char* what) {
     return Status(ErrorCode::kUnsupported, "pre-tokenizer pattern uses " + std::string(what) +
@@ -214,6 +227,7 @@ Result<std::string> PatternForPcre2(std::string_view published) {
     if (rest[0] == '\\' && rest.size() >= 2) {
       ++i;
       if (rest[1] == 'S' && in_class) return refuse("\\S inside a class");
+      if (NamesAScript(rest)) return refuse("\\p{} of a script without sc:");
       if (rest[1] == 's') {
         pattern += in_class ? std::string(kWhiteSpace) : "[" + std::string(kWhiteSpace) + "]";
       } else if (rest[1] == 'S') {

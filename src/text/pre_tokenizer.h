@@ -48,7 +48,8 @@ class PreTokenizer {
 
 /// Rewrites a published pattern for PCRE2: \s and \S, which PCRE2 lets match U+180E, become the 25
 /// characters of Unicode's White_Space. Errors: kUnsupported for what PCRE2 would silently read
-/// differently: class intersections ("&&") and \S inside a class. Exposed for tests.
+/// differently: class intersections ("&&"), \S inside a class, and a script (\p{Han}) without
+/// "sc:". Exposed for tests.
 Result<std::string> PatternForPcre2(std::string_view published);
 
 }  // namespace skald::text

@@ -96,7 +96,10 @@ TEST(PatternForPcre2Test, SpellsOutWhiteSpaceInsideAndOutsideClasses) {
 TEST(PatternForPcre2Test, RefusesWhatPcre2WouldMisread) {
   EXPECT_FALSE(PatternForPcre2(R"([\p{L}&&[^\p{Han}]]+)").ok());
   EXPECT_FALSE(PatternForPcre2(R"([\S])").ok());
+  EXPECT_FALSE(PatternForPcre2(R"([\p{Han}]+)").ok());
+  EXPECT_FALSE(PatternForPcre2(R"(\P{Latin})").ok());
   EXPECT_TRUE(PatternForPcre2("a&&b").ok());
+  EXPECT_TRUE(PatternForPcre2(R"([\p{sc:Han}\p{Lu}\P{N}]+)").ok());
 }
 
 }  // namespace
