@@ -520,6 +520,26 @@ TEST(Promise1, HoldsForGptOssMistral3AndPhi3) {
   }
 }
 
+// Chunks of positions, norms without a weight behind RoPE, queries that grow.
+TEST(Promise1, HoldsForLlama4InShortChunks) {
+  CheckNetwork({.family = "llama4",
+                .dtype = tensor::DType::kQ8_0,
+                .embedding = 96,
+                .heads = 3,
+                .kv_heads = 1,
+                .feed_forward = 64,
+                .experts = 6,
+                .used_experts = 1,
+                .change =
+                    [](model::Network& network) {
+                      std::get<model::Gqa>(network.layers[0].mixer).chunk = 37;
+                      auto& second = std::get<model::Gqa>(network.layers[1].mixer);
+                      second.chunk = 0;
+                      second.temperature = {.scale = 0.1, .length = 16, .shift = 1};
+                    }},
+               {290, 37, 38, 1});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

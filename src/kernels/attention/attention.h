@@ -84,6 +84,7 @@ struct AttentionArgs {
   int group = 1;
   float scale = 1;     ///< 1 / sqrt(key_dim), rounded to float
   int64_t window = 0;  ///< positions a token sees including itself; 0 = all
+  int64_t chunk = 0;   ///< it sees none before its own multiple of this; 0 = all
   float soft_cap = 0;  ///< of the scores (numerics 3.12); 0 = none
   /// A score of each head of the group that belongs to no position: it takes its share of the
   /// softmax and gives no value (Xiao et al. 2023). nullptr = none.

@@ -19,9 +19,10 @@ struct PositionRange {
 };
 
 /// The positions that the token at `position` sees (numerics 3.7).
-inline PositionRange VisibleRange(int64_t position, int64_t window) {
-  const int64_t begin = window == 0 ? 0 : std::max<int64_t>(0, position - window + 1);
-  return {begin, position + 1};
+inline PositionRange VisibleRange(int64_t position, const AttentionArgs& args) {
+  const int64_t in_window = args.window == 0 ? 0 : position - args.window + 1;
+  const int64_t in_chunk = args.chunk == 0 ? 0 : position / args.chunk * args.chunk;
+  return {std::max<int64_t>({0, in_window, in_chunk}), position + 1};
 }
 
 /// The positions in both.
@@ -157,7 +158,7 @@ struct AttentionBlock {
   /// What row i sees.
   PositionRange Visible(int64_t row) const {
     const int64_t token = first_token + row / args->group;
-    return VisibleRange(args->first_position + token, args->window);
+    return VisibleRange(args->first_position + token, *args);
   }
   /// What any row sees. Without gaps: the tokens are consecutive.
   PositionRange Visible() const { return {Visible(0).begin, Visible(rows - 1).end}; }

@@ -111,7 +111,7 @@ void Attention(const AttentionArgs& args) {
       row.m = args.sinks[head];
       row.l = 1;
     }
-    const PositionRange seen = VisibleRange(args.first_position + token, args.window);
+    const PositionRange seen = VisibleRange(args.first_position + token, args);
     for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
       AttendPartition(args, CutToPartition(seen, p), row, args.scratch + layout.scores,
                       args.scratch + layout.partial);

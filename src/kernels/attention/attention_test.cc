@@ -30,8 +30,14 @@ struct Shape {
   int64_t window = 0;
   float soft_cap = 0;
   bool sinks = false;
+  int64_t chunk = 0;
 
   int64_t length() const { return first_position + tokens; }
+  /// The first position that the token at `position` sees.
+  int64_t first_seen(int64_t position) const {
+    const int64_t in_chunk = chunk == 0 ? 0 : position - position % chunk;
+    return window == 0 ? in_chunk : std::max<int64_t>(in_chunk, position - window + 1);
+  }
 };
 
 std::string Describe(const Shape& s) {
@@ -40,7 +46,8 @@ std::string Describe(const Shape& s) {
                                                : "f32") +
          " key " + std::to_string(s.key_dim) + " value " + std::to_string(s.value_dim) + " group " +
          std::to_string(s.group) + " tokens " + std::to_string(s.tokens) + " first " +
-         std::to_string(s.first_position) + " window " + std::to_string(s.window);
+         std::to_string(s.first_position) + " window " + std::to_string(s.window) + " chunk " +
+         std::to_string(s.chunk);
 }
 
 std::vector<float> RandomFloats(int64_t n, float magnitude, std::mt19937& random) {
@@ -61,8 +68,7 @@ class Sequence {
     std::mt19937 random(7);
     queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
     sinks_ = RandomFloats(shape.group, 2.0f, random);
-    const int64_t first_seen =
-        shape.window == 0 ? 0 : std::max<int64_t>(0, shape.first_position - shape.window + 1);
+    const int64_t first_seen = shape.first_seen(shape.first_position);
     for (int64_t t = 0; t < shape.length(); ++t) {
       keys_.push_back(RandomFloats(shape.key_dim, 1.0f, random));
       values_.push_back(RandomFloats(shape.value_dim, 1.0f, random));
@@ -94,6 +100,7 @@ class Sequence {
       args.group = shape_.group;
       args.scale = scale();
       args.window = shape_.window;
+      args.chunk = shape_.chunk;
       args.soft_cap = shape_.soft_cap;
       if (shape_.sinks) args.sinks = sinks_.data();
       args.scratch = scratch_.data();
@@ -310,7 +317,7 @@ TEST_P(AttentionTest, AnOverflowingScoreIsNaNNotANumber) {
 std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64_t token,
                              int64_t head, double& bound) {
   const int64_t position = shape.first_position + token;
-  const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
+  const int64_t first = shape.first_seen(position);
   const auto stored = [&shape](float x) {
     if (shape.type == KvType::kF32) return double{x};
     if (shape.type == KvType::kBF16) {
@@ -378,6 +385,22 @@ TEST_P(AttentionTest, IsCloseToDoublePrecisionWithSinksAndSoftCaps) {
                   {KvType::kF32, 32, 8, 3, tokens, length - tokens, 0, soft_cap, sinks});
       ExpectClose(GetParam(),
                   {KvType::kF16, 32, 8, 3, tokens, length - tokens, 33, soft_cap, sinks});
+    }
+  }
+}
+
+TEST_P(AttentionTest, IsCloseToDoublePrecisionInChunks) {
+  for (const int64_t length : {1, 33, 255, 256, 257, 700}) {
+    for (const int64_t chunk : {1, 31, 32, 256, 300}) {
+      const int64_t tokens = std::min<int64_t>(length, 40);
+      const Shape shape = {KvType::kF16, 32, 8, 2, tokens, length - tokens};
+      for (const int64_t window : {0, 20}) {
+        Shape chunked = shape;
+        chunked.chunk = chunk;
+        chunked.window = window;
+        ExpectClose(GetParam(), chunked);
+        ExpectSpecified(chunked);
+      }
     }
   }
 }

@@ -29,10 +29,11 @@ Result<Network> InternLm2(const Keys& keys);
 Result<Network> Lfm2(const Keys& keys);
 Result<Network> Lfm2Moe(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
+Result<Network> Llama4(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Mistral3(const Keys& keys);
-Result<Network> OlMoE(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
+Result<Network> OlMoE(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
 Result<Network> Phi3(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
@@ -79,6 +80,7 @@ constexpr std::array kFamilies = {
     Family{"lfm2", Lfm2},
     Family{"lfm2moe", Lfm2Moe},
     Family{"llama", Llama},
+    Family{"llama4", Llama4},
     Family{"minimax-m2", MiniMaxM2},
     Family{"mistral3", Mistral3},
     Family{"olmo2", Olmo2},

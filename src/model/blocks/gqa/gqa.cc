@@ -61,12 +61,20 @@ struct HeadArgs {
   const std::vector<float>& norm;
 };
 
+// The weight of a norm that has none.
+constexpr std::array<float, kMaxHeadDim> kOnes = [] {
+  std::array<float, kMaxHeadDim> ones = {};
+  for (float& one : ones) one = 1;
+  return ones;
+}();
+
 void NormHeads(const Gqa& gqa, const HeadArgs& args, const Context& context) {
-  const int64_t rows = gqa.head_norm == HeadNorm::kRms ? args.heads : 1;
+  const bool weighted = gqa.head_norm != HeadNorm::kRmsWithoutWeight;
+  const int64_t rows = gqa.head_norm == HeadNorm::kRmsOfRow ? 1 : args.heads;
   const int64_t n = args.heads * gqa.key_dim / rows;
   context.execution.kernels.rms_norm({.x = args.x,
                                       .x_stride = n,
-                                      .weight = args.norm.data(),
+                                      .weight = weighted ? args.norm.data() : kOnes.data(),
                                       .y = args.x,
                                       .y_stride = n,
                                       .rows = rows,
@@ -97,7 +105,7 @@ void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const C
 void WarmQueries(const QueryTemperature& temperature, int64_t position, float* query,
                  int64_t count) {
   if (temperature.scale == 0) return;
-  const auto periods = static_cast<double>(position / temperature.length);
+  const auto periods = static_cast<double>((position + temperature.shift) / temperature.length);
   const auto factor = static_cast<float>(1 + temperature.scale * ExactLog(1 + periods));
   for (int64_t i = 0; i < count; ++i) query[i] = query[i] * factor;
 }
@@ -188,6 +196,7 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
          .group = static_cast<int>(gqa.group()),
          .scale = gqa.scale,
          .window = gqa.window,
+         .chunk = gqa.chunk,
          .soft_cap = gqa.soft_cap,
          .sinks = gqa.sink.empty() ? nullptr : gqa.sink.data() + first_head,
          .scratch = context.workspace.attention_scratch(worker)});
@@ -218,14 +227,17 @@ struct Visible {
   double by_sequence = 0;
 };
 
-Visible VisibleTo(int64_t first_position, int64_t rows, int64_t window) {
+Visible VisibleTo(const Gqa& gqa, int64_t first_position, int64_t rows) {
+  const auto first_seen = [&](int64_t position) {
+    const int64_t in_window = gqa.window > 0 ? position - gqa.window + 1 : 0;
+    return std::max<int64_t>({0, in_window, gqa.chunk > 0 ? position / gqa.chunk * gqa.chunk : 0});
+  };
   Visible visible;
-  for (int64_t position = first_position; position < first_position + rows; ++position) {
-    const int64_t seen = window > 0 ? std::min(window, position + 1) : position + 1;
-    visible.by_rows += static_cast<double>(seen);
-  }
   const int64_t end = first_position + rows;
-  visible.by_sequence = static_cast<double>(window > 0 ? std::min(end, rows + window - 1) : end);
+  for (int64_t position = first_position; position < end; ++position) {
+    visible.by_rows += static_cast<double>(position + 1 - first_seen(position));
+  }
+  visible.by_sequence = static_cast<double>(end - first_seen(first_position));
   return visible;
 }
 
@@ -266,6 +278,7 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("key length", gqa.key_dim, 1, kMaxHeadDim));
   RETURN_IF_ERROR(InRange("value length", gqa.value_dim, 1, kMaxHeadDim));
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
+  RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
   RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
   RETURN_IF_ERROR(NotNegative("attention temperature scale", gqa.temperature.scale));
@@ -296,7 +309,7 @@ void Declare(Gqa& gqa, TensorList& tensors) {
     tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
     tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
   }
-  if (gqa.head_norm != HeadNorm::kNone) {
+  if (gqa.head_norm != HeadNorm::kNone && gqa.head_norm != HeadNorm::kRmsWithoutWeight) {
     const bool of_head = gqa.head_norm == HeadNorm::kRms;
     tensors.Vector("attn_q_norm.weight", of_head ? gqa.key_dim : gqa.query_width(),
                    &gqa.query_norm);
@@ -365,7 +378,7 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const auto sequences = static_cast<double>(step.sequences);
   const int64_t end = step.first_position + step.rows / step.sequences;
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
-  const Visible visible = VisibleTo(end - rows_each, rows_each, gqa.window);
+  const Visible visible = VisibleTo(gqa, end - rows_each, rows_each);
   const auto macs = static_cast<double>(gqa.heads * (gqa.key_dim + gqa.value_dim));
   work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
                                .bytes = sequences * visible.by_sequence * position_bytes});

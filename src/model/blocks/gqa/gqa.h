@@ -22,8 +22,9 @@ namespace skald::model {
 /// What is normed of queries and keys.
 enum class HeadNorm : uint8_t {
   kNone,
-  kRms,       ///< each head by itself (RMSNorm), one weight for all heads
-  kRmsOfRow,  ///< all heads of a row as one (RMSNorm)
+  kRms,               ///< each head by itself (RMSNorm), one weight for all heads
+  kRmsOfRow,          ///< all heads of a row as one (RMSNorm)
+  kRmsWithoutWeight,  ///< each head by itself
 };
 
 /// When.
@@ -38,21 +39,24 @@ enum class OutputGate : uint8_t {
   kSigmoid,  ///< the sigmoid of as many rows of Q's tensor, behind each head's (numerics 3.15)
 };
 
-/// What queries are multiplied by behind RoPE: 1 + scale * ln(1 + floor(position / length)).
+/// What queries are multiplied by behind RoPE: 1 + scale * ln(1 + floor((position + shift) /
+/// length)).
 struct QueryTemperature {
   double scale = 0;  ///< 0: nothing
   int64_t length = 0;
+  int64_t shift = 0;
 };
 
 /// Sizes are in elements.
 struct Gqa {
-  int64_t width = 0;               ///< of the residual stream
-  int64_t heads = 0;               ///< query heads
-  int64_t kv_heads = 0;            ///< divides heads
-  int64_t key_dim = 0;             ///< elements of a query and key head
-  int64_t value_dim = 0;           ///< elements of a value head
-  int64_t window = 0;              ///< positions that a row sees, its own included; 0 = all
-  float scale = 0;                 ///< of queries, before they meet the keys (numerics 3.7)
+  int64_t width = 0;      ///< of the residual stream
+  int64_t heads = 0;      ///< query heads
+  int64_t kv_heads = 0;   ///< divides heads
+  int64_t key_dim = 0;    ///< elements of a query and key head
+  int64_t value_dim = 0;  ///< elements of a value head
+  int64_t window = 0;     ///< positions that a row sees, its own included; 0 = all
+  int64_t chunk = 0;      ///< a row sees no position before its own multiple of this; 0 = all
+  float scale = 0;        ///< of queries, before they meet the keys (numerics 3.7)
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
   float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
   QueryTemperature temperature = {};
