@@ -267,6 +267,37 @@ TEST(Promise1, HiddenStatesAreWhatTheHeadIsGiven) {
   }
 }
 
+// Behind the last mixer go on only the rows of which something is wanted, perhaps none; what a
+// recurrent one carries takes all of them.
+void CheckLastMixer(const decltype(model::Layer::mixer)& mixer) {
+  const model::Transformer network = support::MakeRandomModel(
+      {.change = [&](model::Network& changed) { changed.layers.back().mixer = mixer; }});
+  const std::vector<TokenId> tokens = RandomPrompts({40}, network.network().vocab).front();
+  const std::vector<kv::PageId> pages = {0, 1};
+  std::vector<int32_t> all(tokens.size());
+  std::iota(all.begin(), all.end(), 0);
+  Runner whole(network, {}, kernels::KvType::kF16);
+  const std::vector<model::SequenceRows> at_once = {{40, 0, pages, 1}};
+  whole.Forward({.tokens = tokens, .sequences = at_once, .logit_rows = all});
+  Runner parts(network, {.threads = 2}, kernels::KvType::kF16);
+  const std::vector<model::SequenceRows> first = {{13, 0, pages, 2}};
+  parts.Forward({.tokens = std::span(tokens).first(13), .sequences = first, .logit_rows = {}});
+  const std::vector<model::SequenceRows> second = {{27, 13, pages, 2}};
+  const std::vector<int32_t> wanted = {3, 26};
+  parts.Forward(
+      {.tokens = std::span(tokens).subspan(13), .sequences = second, .logit_rows = wanted});
+  EXPECT_EQ(parts.LogitRow(0), whole.LogitRow(16));
+  EXPECT_EQ(parts.LogitRow(1), whole.LogitRow(39));
+}
+
+TEST(Promise1, RowsOfWhichNothingIsWantedChangeTheStateAllTheSame) {
+  CheckLastMixer(model::ShortConv{.width = 256, .taps = 3});
+  CheckLastMixer(model::DeltaNet{
+      .width = 256, .key_heads = 2, .value_heads = 4, .key_dim = 16, .value_dim = 32, .taps = 4});
+  CheckLastMixer(model::Mamba2{
+      .width = 256, .heads = 4, .head_dim = 32, .state_dim = 16, .groups = 2, .taps = 4});
+}
+
 class EveryWeightType : public testing::TestWithParam<tensor::DType> {};
 
 TEST_P(EveryWeightType, GivesTheSameBitsUnderAnySchedule) {
