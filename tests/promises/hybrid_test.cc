@@ -73,6 +73,17 @@ TEST_P(HybridTest, SiblingsGoOnFromCopiesOfOneState) {
   const auto again = narrow.Generate(request, [](const TokenEvent&) { return true; });
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(done->tokens, again->tokens);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(done->others[i].tokens, again->others[i].tokens);
+    EXPECT_NE(done->others[i].tokens, done->tokens);
+  }
+  // Who takes the likeliest tokens says what its siblings say, if they go on from the same.
+  Request greedy = MakeRequest(50, 20);
+  greedy.n = 3;
+  const auto same = together.Generate(greedy, [](const TokenEvent&) { return true; });
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  ASSERT_EQ(same->others.size(), 2u);
+  for (const auto& other : same->others) EXPECT_EQ(other.tokens, same->tokens);
   // The first is that of the request alone.
   request.n = 1;
   Engine alone = Make();
