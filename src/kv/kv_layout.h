@@ -4,10 +4,11 @@
 ///     kernels/attention/attention.h
 ///
 /// Layers are outermost, because a layer reads all pages of its sequences and nothing of the other
-/// layers.
+/// layers. They may differ in their shapes.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/checked_math.h"
 #include "kernels/attention/attention.h"
@@ -15,28 +16,40 @@
 
 namespace skald::kv {
 
-struct KvLayout {
-  kernels::KvType type = kernels::KvType::kF16;
-  int64_t layers = 0;
+/// What a layer keeps of every position.
+struct KvShape {
   int64_t kv_heads = 0;
   int key_dim = 0;
   int value_dim = 0;
 
   /// Bytes of K and V of one page of one head.
-  int64_t head_bytes() const {
+  int64_t head_bytes(kernels::KvType type) const {
     return kernels::KeyPageBytes(type, key_dim) + kernels::ValuePageBytes(type, value_dim);
   }
-  /// Bytes of one page in one layer.
-  int64_t page_stride() const { return kv_heads * head_bytes(); }
+  /// Bytes of one page.
+  int64_t page_bytes(kernels::KvType type) const { return kv_heads * head_bytes(type); }
+  int64_t position_bytes(kernels::KvType type) const {
+    return page_bytes(type) / kernels::kPageTokens;
+  }
+
+  int64_t key_offset(kernels::KvType type, int64_t head) const { return head * head_bytes(type); }
+  int64_t value_offset(kernels::KvType type, int64_t head) const {
+    return key_offset(type, head) + kernels::KeyPageBytes(type, key_dim);
+  }
+};
+
+struct KvLayout {
+  kernels::KvType type = kernels::KvType::kF16;
+  std::vector<KvShape> layers = {};
+
   /// Bytes of one page in all layers: what a page costs.
-  int64_t page_bytes() const { return layers * page_stride(); }
+  int64_t page_bytes() const {
+    int64_t bytes = 0;
+    for (const KvShape& layer : layers) bytes += layer.page_bytes(type);
+    return bytes;
+  }
   /// Bytes of one position in all layers.
   int64_t position_bytes() const { return page_bytes() / kernels::kPageTokens; }
-
-  int64_t key_offset(int64_t head) const { return head * head_bytes(); }
-  int64_t value_offset(int64_t head) const {
-    return key_offset(head) + kernels::KeyPageBytes(type, key_dim);
-  }
 };
 
 }  // namespace skald::kv

@@ -9,7 +9,13 @@
 namespace skald::kv {
 
 KvStore::KvStore(const KvLayout& layout, int64_t page_count, AlignedBuffer arena)
-    : layout_(layout), page_count_(page_count), arena_(std::move(arena)) {}
+    : layout_(layout), page_count_(page_count), arena_(std::move(arena)) {
+  int64_t start = 0;
+  for (const KvShape& layer : layout_.layers) {
+    layer_starts_.push_back(start);
+    start += page_count_ * layer.page_bytes(layout_.type);
+  }
+}
 
 Result<KvStore> KvStore::Create(const KvLayout& layout, int64_t page_count) {
   const auto bytes = CheckedU64(static_cast<uint64_t>(layout.page_bytes()))
@@ -24,35 +30,41 @@ Result<KvStore> KvStore::Create(const KvLayout& layout, int64_t page_count) {
 }
 
 kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const PageId> pages) {
-  DCHECK(layer >= 0 && layer < layout_.layers && head >= 0 && head < layout_.kv_heads);
+  DCHECK(layer >= 0 && layer < static_cast<int64_t>(layout_.layers.size()));
+  const KvShape& shape = layout_.layers[static_cast<size_t>(layer)];
+  DCHECK(head >= 0 && head < shape.kv_heads);
   kernels::PagedKv view;
   view.type = layout_.type;
-  view.arena = arena_.data() + layer * page_count_ * layout_.page_stride();
-  view.page_stride = layout_.page_stride();
-  view.key_offset = layout_.key_offset(head);
-  view.value_offset = layout_.value_offset(head);
+  view.arena = arena_.data() + layer_starts_[static_cast<size_t>(layer)];
+  view.page_stride = shape.page_bytes(layout_.type);
+  view.key_offset = shape.key_offset(layout_.type, head);
+  view.value_offset = shape.value_offset(layout_.type, head);
   view.pages = pages.data();
-  view.key_dim = layout_.key_dim;
-  view.value_dim = layout_.value_dim;
+  view.key_dim = shape.key_dim;
+  view.value_dim = shape.value_dim;
   return view;
+}
+
+std::span<std::byte> KvStore::LayerPage(size_t layer, PageId page) {
+  const int64_t bytes = layout_.layers[layer].page_bytes(layout_.type);
+  return {arena_.data() + layer_starts_[layer] + page * bytes, static_cast<size_t>(bytes)};
 }
 
 void KvStore::CopyPage(const PageCopy& copy) {
   CHECK(copy.from >= 0 && copy.from < page_count_ && copy.to >= 0 && copy.to < page_count_);
   CHECK(copy.from != copy.to);
-  for (int64_t layer = 0; layer < layout_.layers; ++layer) {
-    std::byte* start = arena_.data() + layer * page_count_ * layout_.page_stride();
-    std::memcpy(start + copy.to * layout_.page_stride(), start + copy.from * layout_.page_stride(),
-                static_cast<size_t>(layout_.page_stride()));
+  for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
+    const std::span<std::byte> from = LayerPage(layer, copy.from);
+    std::memcpy(LayerPage(layer, copy.to).data(), from.data(), from.size());
   }
 }
 
 void KvStore::Poison(PageId page) {
   CHECK(page >= 0 && page < page_count_);
-  for (int64_t layer = 0; layer < layout_.layers; ++layer) {
-    std::byte* start = arena_.data() + (layer * page_count_ + page) * layout_.page_stride();
+  for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
+    const std::span<std::byte> part = LayerPage(layer, page);
     // All bits set is a NaN in half and in float.
-    std::memset(start, 0xff, static_cast<size_t>(layout_.page_stride()));
+    std::memset(part.data(), 0xff, part.size());
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "kv/kv_layout.h"
@@ -34,8 +35,12 @@ class KvStore {
  private:
   KvStore(const KvLayout& layout, int64_t page_count, AlignedBuffer arena);
 
+  /// The part of a page that is a layer's.
+  std::span<std::byte> LayerPage(size_t layer, PageId page);
+
   KvLayout layout_;
   int64_t page_count_;
+  std::vector<int64_t> layer_starts_;  // bytes of the arena before each layer
   AlignedBuffer arena_;
 };
 

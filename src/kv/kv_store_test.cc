@@ -9,34 +9,45 @@
 namespace skald::kv {
 namespace {
 
+// All layers of one shape.
+KvLayout Layout(size_t layers, const KvShape& shape) {
+  return {.type = kernels::KvType::kF16, .layers = std::vector<KvShape>(layers, shape)};
+}
+
 TEST(KvLayout, PublishedMemoryFigures) {
   // LLaMA 2 7B: 32 layers, 32 heads, 128 dims, f16: 524,288 bytes a token.
-  const KvLayout llama2_7b{kernels::KvType::kF16, 32, 32, 128, 128};
+  const KvLayout llama2_7b = Layout(32, {32, 128, 128});
   EXPECT_EQ(llama2_7b.position_bytes(), 524288);
   // Llama 3 70B: 80 layers, 8 KV heads, 128 dims: 512 tokens are 160 MiB, 131072 are 40 GiB.
-  const KvLayout llama3_70b{kernels::KvType::kF16, 80, 8, 128, 128};
+  const KvLayout llama3_70b = Layout(80, {8, 128, 128});
   EXPECT_EQ(llama3_70b.position_bytes() * 512, int64_t{160} << 20);
   EXPECT_EQ(llama3_70b.position_bytes() * 131072, int64_t{40} << 30);
   // 12 layers, d_model 768, f16, 4096 tokens: 144 MiB.
-  const KvLayout gpt2{kernels::KvType::kF16, 12, 12, 64, 64};
+  const KvLayout gpt2 = Layout(12, {12, 64, 64});
   EXPECT_EQ(gpt2.position_bytes() * 4096, int64_t{144} << 20);
 }
 
 TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
-  const KvLayout layout{kernels::KvType::kF16, 2, 3, 8, 5};
+  // Layers of two shapes.
+  const KvLayout layout = {.type = kernels::KvType::kF16, .layers = {{3, 8, 5}, {1, 24, 40}}};
   Result<KvStore> store = KvStore::Create(layout, 4);
   ASSERT_TRUE(store.ok());
   std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
   const std::vector<PageId> pages = {3, 1, 0, 2};
   for (int64_t layer = 0; layer < 2; ++layer) {
-    for (int64_t head = 0; head < 3; ++head) {
+    const KvShape& shape = layout.layers[static_cast<size_t>(layer)];
+    for (int64_t head = 0; head < shape.kv_heads; ++head) {
       const kernels::PagedKv view = store->View(layer, head, pages);
+      EXPECT_EQ(view.key_dim, shape.key_dim);
+      EXPECT_EQ(view.value_dim, shape.value_dim);
       for (const PageId page : pages) {
         const std::byte* start = view.arena + page * view.page_stride;
-        ranges.emplace_back(start + view.key_offset,
-                            start + view.key_offset + kernels::KeyPageBytes(view.type, 8));
-        ranges.emplace_back(start + view.value_offset,
-                            start + view.value_offset + kernels::ValuePageBytes(view.type, 5));
+        ranges.emplace_back(
+            start + view.key_offset,
+            start + view.key_offset + kernels::KeyPageBytes(view.type, shape.key_dim));
+        ranges.emplace_back(
+            start + view.value_offset,
+            start + view.value_offset + kernels::ValuePageBytes(view.type, shape.value_dim));
       }
     }
   }
@@ -46,21 +57,26 @@ TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
 }
 
 TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
-  const KvLayout layout{kernels::KvType::kF16, 2, 3, 8, 5};
+  const KvLayout layout = {.type = kernels::KvType::kF16, .layers = {{3, 8, 5}, {1, 24, 40}}};
   Result<KvStore> store = KvStore::Create(layout, 3);
   ASSERT_TRUE(store.ok());
   const auto page_of = [&](int64_t layer, int64_t page) {
-    return store->View(layer, 0, {}).arena + page * layout.page_stride();
+    const kernels::PagedKv view = store->View(layer, 0, {});
+    return view.arena + page * view.page_stride;
   };
-  const auto size = static_cast<size_t>(layout.page_stride());
+  const auto size_of = [&](int64_t layer) {
+    return static_cast<size_t>(store->View(layer, 0, {}).page_stride);
+  };
   for (int64_t layer = 0; layer < 2; ++layer) {
     for (int64_t page = 0; page < 3; ++page) {
-      std::fill_n(page_of(layer, page), size, static_cast<std::byte>(10 * layer + page + 1));
+      std::fill_n(page_of(layer, page), size_of(layer),
+                  static_cast<std::byte>(10 * layer + page + 1));
     }
   }
   store->CopyPage({.from = 2, .to = 0, .positions = 31});
   store->Poison(1);
   for (int64_t layer = 0; layer < 2; ++layer) {
+    const size_t size = size_of(layer);
     const std::vector<std::byte> old(size, static_cast<std::byte>(10 * layer + 3));
     const std::vector<std::byte> poison(size, std::byte{0xff});
     EXPECT_TRUE(std::equal(old.begin(), old.end(), page_of(layer, 0)));

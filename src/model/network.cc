@@ -29,14 +29,6 @@ CacheShape CacheOf(const Layer& layer) {
   return std::visit([](const auto& mixer) { return Cache(mixer); }, layer.mixer);
 }
 
-// That of the first layer that has K and V; none if there is none.
-CacheShape SharedCacheOf(const Network& network) {
-  for (const Layer& layer : network.layers) {
-    if (const CacheShape cache = CacheOf(layer); !cache.IsNone()) return cache;
-  }
-  return {};
-}
-
 LayerPlace EndOf(const Network& network) {
   LayerPlace place;
   for (const Layer& layer : network.layers) place = Behind(layer, place);
@@ -59,14 +51,6 @@ Status Validate(const Network& network) {
     const std::string where = "layer " + std::to_string(i);
     Status status = ValidateLayer(network, network.layers[i]);
     if (!status.ok()) return std::move(status).WithContext(where);
-    // One arena holds the pages of all layers, one beside the other in steps of the same size.
-    const CacheShape cache = CacheOf(network.layers[i]);
-    if (!cache.IsNone() && cache != SharedCacheOf(network)) {
-      return Status(ErrorCode::kUnsupported,
-                    where +
-                        ": the shape of K and V differs between layers, which this version "
-                        "does not run");
-    }
   }
   return Ok();
 }
@@ -77,6 +61,7 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   // Factors of the frequencies, for every rope of the network.
   for (Rope& rope : network.ropes) {
     const int64_t pairs = rope.rotated / 2;
+    if (rope.factors_name.empty()) continue;
     tensors.Vector(rope.factors_name, pairs, &rope.factors, Presence::kOptional);
     if (rope.long_factors_name.empty()) continue;
     tensors.Vector(rope.long_factors_name, pairs, &rope.long_factors, Presence::kOptional);
@@ -90,6 +75,9 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
     Declare(layer.feed_forward_norm, "ffn_norm", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
     Declare(layer.feed_forward_output_norm, "post_ffw_norm", network.width, tensors);
+    if (layer.scale == LayerScale::kLearned) {
+      tensors.Vector("layer_output_scale.weight", 1, &layer.output_scale);
+    }
   }
   tensors.Begin("");
   Declare(network.head.norm, "output_norm", network.width, tensors);
@@ -100,12 +88,15 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
 }
 
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type) {
-  const CacheShape shape = SharedCacheOf(network);
-  return {.type = type,
-          .layers = EndOf(network).kv_layer,
-          .kv_heads = shape.kv_heads,
-          .key_dim = static_cast<int>(shape.key_dim),
-          .value_dim = static_cast<int>(shape.value_dim)};
+  kv::KvLayout layout = {.type = type};
+  for (const Layer& layer : network.layers) {
+    const CacheShape shape = CacheOf(layer);
+    if (shape.IsNone()) continue;
+    layout.layers.push_back({.kv_heads = shape.kv_heads,
+                             .key_dim = static_cast<int>(shape.key_dim),
+                             .value_dim = static_cast<int>(shape.value_dim)});
+  }
+  return layout;
 }
 
 int64_t StateFloatsOf(const Network& network) { return EndOf(network).state_floats; }

@@ -33,13 +33,16 @@ enum class LayerOrder : uint8_t {
   kParallel,    ///< it reads what the mixer reads
 };
 
+/// Whether the residual stream is multiplied by a number of the file behind a layer.
+enum class LayerScale : uint8_t { kNone, kLearned };
+
 /// What a layer lets its rows exchange, and what it does with each of them.
 ///
 ///     x += s mixer_output_norm(mixer(mixer_norm(x)))
 ///     x += s feed_forward_output_norm(feed_forward(feed_forward_norm(x)))
 ///
-/// s is the network's residual_scale. Parallel: y = mixer_norm(x); x += mixer(y); x +=
-/// feed_forward(y), without the other norms.
+/// s is the network's residual_scale; at last x *= output_scale, where there is one. Parallel: y =
+/// mixer_norm(x); x += mixer(y); x += feed_forward(y), without the other norms.
 struct Layer {
   LayerOrder order = LayerOrder::kSequential;
   Norm mixer_norm = {};
@@ -48,6 +51,8 @@ struct Layer {
   Norm feed_forward_norm = {};
   std::variant<Gated, Experts, Plain> feed_forward = {};
   Norm feed_forward_output_norm = {.kind = NormKind::kNone};
+  LayerScale scale = LayerScale::kNone;
+  std::vector<float> output_scale = {};  ///< one number, or empty
 };
 
 /// From the residual stream to logits.

@@ -156,14 +156,33 @@ TEST(ValidateNetwork, NamesTheLayer) {
   EXPECT_EQ(Problem(network), "layer 1: feed forward length is 0, expected 1 to 1048576");
 }
 
-TEST(ValidateNetwork, LayersMayDifferButNotInWhatTheyKeep) {
+TEST(ValidateNetwork, LayersMayDifferInWhatTheyKeepToo) {
   Network network = SmallNetwork();
   GqaOf(network, 1).heads = 6;
   GqaOf(network, 1).window = 7;
   EXPECT_EQ(Problem(network), "");
   GqaOf(network, 1).kv_heads = 3;
-  EXPECT_NE(Problem(network).find("layer 1: the shape of K and V differs"), std::string::npos);
-  EXPECT_EQ(Validate(network).code(), ErrorCode::kUnsupported);
+  GqaOf(network, 1).value_dim = 24;
+  EXPECT_EQ(Problem(network), "");
+  const kv::KvLayout layout = KvLayoutOf(network, kernels::KvType::kF16);
+  EXPECT_EQ(layout.position_bytes(), 2 * (2 * (16 + 16) + 3 * (16 + 32)));
+  GqaOf(network, 1).values = ValueSource::kKeys;
+  EXPECT_EQ(Problem(network),
+            "layer 1: value length is 24, expected that of keys, 16, which serve as values");
+}
+
+TEST(TensorsOf, ALayerMayHaveAFactorAndTakeItsKeysForValues) {
+  Network network = SmallNetwork();
+  network.layers[1].scale = LayerScale::kLearned;
+  GqaOf(network, 1).value_dim = 16;
+  GqaOf(network, 1).values = ValueSource::kKeys;
+  const std::vector<TensorSlot> slots = TensorsOf(network);
+  EXPECT_EQ(Find(slots, "blk.0.layer_output_scale.weight"), nullptr);
+  ASSERT_NE(Find(slots, "blk.1.layer_output_scale.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.1.layer_output_scale.weight")->cols, 1);
+  EXPECT_NE(Find(slots, "blk.0.attn_v.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.1.attn_v.weight"), nullptr);
+  EXPECT_EQ(Find(slots, "blk.1.attn_v.bias"), nullptr);
 }
 
 TEST(ValidateNetwork, ARopeMustFitTheHeadsItTurns) {

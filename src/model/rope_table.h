@@ -39,7 +39,7 @@ struct Rope {
   std::vector<float> factors = {};  ///< divides frequency i; empty, or rotated / 2 numbers
   /// In place of `factors` in tables of more positions than original_context; or empty.
   std::vector<float> long_factors = {};
-  std::string_view factors_name = "rope_freqs.weight";  ///< of the tensor of `factors`
+  std::string_view factors_name = "rope_freqs.weight";  ///< of the tensor of `factors`, or empty
   std::string_view long_factors_name = {};              ///< or empty: there is none
 };
 

@@ -63,10 +63,15 @@ Input InputOf(const Norm& norm, int64_t row_count, const Addend& addend, const W
           .normed = norm.exists() ? space.normed : Rows{}};
 }
 
+// The same of a whole layer, at its end.
+Addend AddendOf(const Network& network, const Layer& layer, const Workspace& space) {
+  Addend addend = AddendOf(network, layer.feed_forward_output_norm, space);
+  if (!layer.output_scale.empty()) addend.sum_scale = layer.output_scale.front();
+  return addend;
+}
+
 Input MixerInput(const Network& network, size_t index, int64_t row_count, const Workspace& space) {
-  const Addend before =
-      index == 0 ? Addend{}
-                 : AddendOf(network, network.layers[index - 1].feed_forward_output_norm, space);
+  const Addend before = index == 0 ? Addend{} : AddendOf(network, network.layers[index - 1], space);
   return InputOf(network.layers[index].mixer_norm, row_count, before, space);
 }
 
@@ -84,8 +89,8 @@ Input FeedForwardInput(const Network& network, const Layer& layer, int64_t row_c
 
 // What the last block gives, and the final norm.
 Input HeadInput(const Network& network, int64_t row_count, const Workspace& space) {
-  const Norm& behind = network.layers.back().feed_forward_output_norm;
-  return InputOf(network.head.norm, row_count, AddendOf(network, behind, space), space);
+  const Addend last = AddendOf(network, network.layers.back(), space);
+  return InputOf(network.head.norm, row_count, last, space);
 }
 
 // Moves the rows of which something is wanted to the front. They are ascending, so no row is

@@ -571,6 +571,28 @@ TEST(Promise1, HoldsForLlama4InShortChunks) {
                {290, 37, 38, 1});
 }
 
+// Layers that keep different shapes of K and V, keys for values, a factor behind a layer.
+TEST(Promise1, HoldsForGemma4) {
+  CheckNetwork({.family = "gemma4",
+                .dtype = tensor::DType::kQ8_0,
+                .window = 9,
+                .change =
+                    [](model::Network& network) {
+                      auto& far = std::get<model::Gqa>(network.layers[1].mixer);
+                      far.kv_heads = 1;
+                      far.key_dim = far.value_dim = 64;
+                      far.window = 0;
+                      far.rope = 0;
+                      network.ropes[0].rotated = 64;
+                      auto& near = std::get<model::Gqa>(network.layers[0].mixer);
+                      near.values = model::ValueSource::kMatrix;
+                      for (model::Layer& layer : network.layers) {
+                        layer.scale = model::LayerScale::kLearned;
+                      }
+                    }},
+               {300, 36, 1});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

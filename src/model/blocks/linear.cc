@@ -67,6 +67,9 @@ void AddAndNorm(const Input& input, const RowRange& rows, int64_t cols,
       } else {
         execution.kernels.add_scaled(addend.scale, addend.rows.row(row), input.rows.row(row), cols);
       }
+      if (addend.sum_scale == 1) continue;
+      float* sum = input.rows.row(row);
+      for (int64_t i = 0; i < cols; ++i) sum[i] = sum[i] * addend.sum_scale;
     }
   }
   NormRange(input.norm, input.rows, input.normed, rows, cols, execution);

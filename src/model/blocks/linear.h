@@ -37,6 +37,7 @@ struct Addend {
   Rows rows = {};              ///< without data: nothing
   const Norm* norm = nullptr;  ///< or nullptr for none
   float scale = 1;
+  float sum_scale = 1;  ///< of the sum with the residual stream
 };
 
 /// Rows on their way into matrices, with an optional sum and an optional norm.

@@ -17,6 +17,7 @@ Result<Network> Exaone4(const Keys& keys);
 Result<Network> ExaoneMoe(const Keys& keys);
 Result<Network> Gemma2(const Keys& keys);
 Result<Network> Gemma3(const Keys& keys);
+Result<Network> Gemma4(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> GptOss(const Keys& keys);
@@ -68,6 +69,7 @@ constexpr std::array kFamilies = {
     Family{"exaone4", Exaone4},
     Family{"gemma2", Gemma2},
     Family{"gemma3", Gemma3},
+    Family{"gemma4", Gemma4},
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},
     Family{"gpt-oss", GptOss},

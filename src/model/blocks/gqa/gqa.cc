@@ -93,6 +93,17 @@ void TurnHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Con
                                   .pairing = rope.pairing()});
 }
 
+void NormValues(const Gqa& gqa, float* values, const Context& context) {
+  context.execution.kernels.rms_norm({.x = values,
+                                      .x_stride = gqa.value_dim,
+                                      .weight = kOnes.data(),
+                                      .y = values,
+                                      .y_stride = gqa.value_dim,
+                                      .rows = gqa.kv_heads,
+                                      .n = gqa.value_dim,
+                                      .eps = gqa.norm_epsilon});
+}
+
 void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
   const bool norms = gqa.head_norm != HeadNorm::kNone;
   const bool behind = gqa.head_norm_place == HeadNormPlace::kBehindRope;
@@ -129,6 +140,8 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
     float* key = buffers.key.row(index);
     float* value = buffers.value.row(index);
     if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
+    if (gqa.values == ValueSource::kKeys) std::copy_n(key, gqa.key_width(), value);
+    if (gqa.value_norm == ValueNorm::kRms) NormValues(gqa, value, context);
     FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_norm}, row.position, context);
     WarmQueries(gqa.temperature, row.position, buffers.query.row(index), gqa.query_width());
     FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
@@ -241,9 +254,12 @@ Visible VisibleTo(const Gqa& gqa, int64_t first_position, int64_t rows) {
   return visible;
 }
 
-// Bytes of K and V of one position in one layer.
-double LayerPositionBytes(const kv::KvLayout& layout) {
-  return static_cast<double>(layout.position_bytes()) / static_cast<double>(layout.layers);
+// Bytes of K and V of one position.
+double PositionBytes(const Gqa& gqa, kernels::KvType type) {
+  const kv::KvShape shape = {.kv_heads = gqa.kv_heads,
+                             .key_dim = static_cast<int>(gqa.key_dim),
+                             .value_dim = static_cast<int>(gqa.value_dim)};
+  return static_cast<double>(shape.position_bytes(type));
 }
 
 // Q, K and V one below the other.
@@ -258,6 +274,19 @@ void DeclareFused(Gqa& gqa, TensorList& tensors) {
   tensors.VectorPart("attn_qkv.bias", query, &gqa.query_bias, gqa.bias);
   tensors.VectorPart("attn_qkv.bias", key, &gqa.key_bias, gqa.bias);
   tensors.VectorPart("attn_qkv.bias", value, &gqa.value_bias, gqa.bias);
+}
+
+// Q, K and V by themselves, as far as values have a matrix.
+void DeclareSeparate(Gqa& gqa, TensorList& tensors) {
+  const bool has_values = gqa.values == ValueSource::kMatrix;
+  tensors.Matrix("attn_q.weight", gqa.query_rows(), gqa.width, &gqa.query);
+  tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
+  if (has_values) tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
+  tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
+  tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
+  if (has_values) {
+    tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
+  }
 }
 
 }  // namespace
@@ -277,6 +306,11 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   }
   RETURN_IF_ERROR(InRange("key length", gqa.key_dim, 1, kMaxHeadDim));
   RETURN_IF_ERROR(InRange("value length", gqa.value_dim, 1, kMaxHeadDim));
+  if (gqa.values == ValueSource::kKeys && gqa.value_dim != gqa.key_dim) {
+    return Status(ErrorCode::kBadModel,
+                  "value length is " + std::to_string(gqa.value_dim) + ", expected that of keys, " +
+                      std::to_string(gqa.key_dim) + ", which serve as values");
+  }
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
@@ -302,12 +336,7 @@ void Declare(Gqa& gqa, TensorList& tensors) {
   if (gqa.fusion == Fusion::kFused) {
     DeclareFused(gqa, tensors);
   } else {
-    tensors.Matrix("attn_q.weight", gqa.query_rows(), gqa.width, &gqa.query);
-    tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
-    tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
-    tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
-    tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
-    tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
+    DeclareSeparate(gqa, tensors);
   }
   if (gqa.head_norm != HeadNorm::kNone && gqa.head_norm != HeadNorm::kRmsWithoutWeight) {
     const bool of_head = gqa.head_norm == HeadNorm::kRms;
@@ -344,9 +373,10 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   const Buffers buffers = Layout(gqa, context.workspace.limits(), carver);
   const bool gated = gqa.output_gate != OutputGate::kNone;
   const Rows queries = gated ? buffers.gated_query : buffers.query;
-  const std::array projections = {Product{&gqa.query, queries, gqa.query_bias},
-                                  Product{&gqa.key, buffers.key, gqa.key_bias},
-                                  Product{&gqa.value, buffers.value, gqa.value_bias}};
+  const std::array all = {Product{&gqa.query, queries, gqa.query_bias},
+                          Product{&gqa.key, buffers.key, gqa.key_bias},
+                          Product{&gqa.value, buffers.value, gqa.value_bias}};
+  const auto projections = std::span(all).first(gqa.values == ValueSource::kMatrix ? 3 : 2);
   Prepare(input, projections, context);
   Multiply(projections, input.row_count, Phase::kQkv, context);
   // All K and V before any attention: rows of one sequence see each other's.
@@ -368,7 +398,7 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
 void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const StepShape& step = shape.step;
   AddWork(std::array{&gqa.query, &gqa.key, &gqa.value}, step.rows, Phase::kQkv, work);
-  const double position_bytes = LayerPositionBytes(shape.layout);
+  const double position_bytes = PositionBytes(gqa, shape.layout.type);
   const auto floats =
       static_cast<double>(2 * (gqa.query_width() + gqa.key_width()) + gqa.value_width());
   work[Phase::kRope].bytes +=

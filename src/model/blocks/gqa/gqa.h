@@ -39,6 +39,18 @@ enum class OutputGate : uint8_t {
   kSigmoid,  ///< the sigmoid of as many rows of Q's tensor, behind each head's (numerics 3.15)
 };
 
+/// Where values come from.
+enum class ValueSource : uint8_t {
+  kMatrix,  ///< their own product
+  kKeys,    ///< the keys' product, before it is normed and turned
+};
+
+/// What is normed of values.
+enum class ValueNorm : uint8_t {
+  kNone,
+  kRms,  ///< each head by itself (RMSNorm), without a weight
+};
+
 /// What queries are multiplied by behind RoPE: 1 + scale * ln(1 + floor((position + shift) /
 /// length)).
 struct QueryTemperature {
@@ -60,6 +72,8 @@ struct Gqa {
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
   float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
   QueryTemperature temperature = {};
+  ValueSource values = ValueSource::kMatrix;
+  ValueNorm value_norm = ValueNorm::kNone;
   Sinks sinks = Sinks::kNone;
   Fusion fusion = Fusion::kSeparate;    ///< of Q, K and V
   Presence bias = Presence::kOptional;  ///< of Q, K and V; that of the output is optional
