@@ -51,7 +51,6 @@ std::string_view NameOfOtherType(uint32_t type_id) {
     case 29: return "IQ1_M";
     case 34: return "TQ1_0";
     case 35: return "TQ2_0";
-    case 39: return "MXFP4";
     default: return "unknown";
   }
 }

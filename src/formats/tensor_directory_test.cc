@@ -133,7 +133,8 @@ TEST(TensorDirectory, UnknownElementTypesAreUnsupportedAndListTheSupported) {
   EXPECT_EQ(directory.status().code(), ErrorCode::kUnsupported);
   EXPECT_EQ(directory.status().message(),
             "tensor 'a': element type 16 (IQ2_XXS) is not supported; supported are F32, F16, BF16, "
-            "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS");
+            "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, "
+            "MXFP4");
   for (const uint32_t type : {4u, 5u, 1000u, UINT32_MAX}) {
     EXPECT_NE(ErrorOf({Claim("a", {256}, type)}).find("(unknown) is not supported"),
               std::string::npos);

@@ -1,6 +1,7 @@
 /// Random inputs for the tests of this room: reproducible, and with the values that break kernels.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,14 +13,15 @@
 
 namespace skald::kernels {
 
-/// Where the half-precision fields of a stored block stand; the other bytes are integers, of which
-/// every bit pattern is legal.
-struct HalfFields {
+/// Where the scales and minimums of a stored block stand, halves or, of one byte, exponents; the
+/// other bytes are integers, of which every bit pattern is legal.
+struct ScaleFields {
   int count = 0;
   int offsets[2] = {};
+  size_t bytes = 2;
 };
 
-inline HalfFields HalfFieldsOf(tensor::DType dtype) {
+inline ScaleFields ScaleFieldsOf(tensor::DType dtype) {
   switch (dtype) {
     case tensor::DType::kF32:
     case tensor::DType::kF16:
@@ -36,8 +38,21 @@ inline HalfFields HalfFieldsOf(tensor::DType dtype) {
     case tensor::DType::kQ5_0:
     case tensor::DType::kIQ4_NL:
     case tensor::DType::kIQ4_XS: return {1, {0}};
+    case tensor::DType::kMXFP4: return {1, {0}, 1};
   }
   return {};
+}
+
+/// Writes `scale` to a scale field: as a half, or as the largest power of two that is not above it.
+/// Infinity becomes what the type has in its place.
+inline void StoreScale(tensor::DType dtype, float scale, std::byte* field) {
+  if (dtype == tensor::DType::kMXFP4) {
+    const int e = std::isfinite(scale) ? std::ilogb(scale) + 128 : 255;
+    *field = static_cast<std::byte>(e);
+    return;
+  }
+  const uint16_t half = tensor::HalfFromFloat(scale);
+  std::memcpy(field, &half, 2);
 }
 
 /// Bits of a finite half: mostly of ordinary size, sometimes zero, subnormal, negative or the
@@ -56,6 +71,17 @@ inline uint16_t RandomHalf(std::mt19937& random) {
   }
 }
 
+/// An E8M0 exponent: mostly of ordinary size, sometimes that of a subnormal or of a large float.
+inline uint8_t RandomExponent(std::mt19937& random) {
+  switch (random() % 16) {
+    case 0: return 0;
+    case 1: return 1;
+    case 2: return 2;
+    case 3: return 200;
+    default: return static_cast<uint8_t>(118 + random() % 8);
+  }
+}
+
 /// Floats of mixed magnitude around 1.
 inline float RandomFloat(std::mt19937& random) {
   const float value = static_cast<float>(random() % 20001) * 1e-4f - 1.0f;
@@ -64,13 +90,13 @@ inline float RandomFloat(std::mt19937& random) {
 
 /// `elements` stored elements of `dtype`: random integers, in a quarter of the blocks all bits zero
 /// or all bits one (the largest integers, where saturating instructions would show), scales as
-/// RandomHalf.
+/// RandomHalf or RandomExponent.
 inline std::vector<std::byte> RandomBlocks(tensor::DType dtype, int64_t elements,
                                            std::mt19937& random) {
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
   const int64_t blocks = elements / info.block_elements;
   std::vector<std::byte> bytes(static_cast<size_t>(blocks * info.block_bytes));
-  const HalfFields halves = HalfFieldsOf(dtype);
+  const ScaleFields scales = ScaleFieldsOf(dtype);
   for (int64_t b = 0; b < blocks; ++b) {
     std::byte* block = bytes.data() + b * info.block_bytes;
     if (dtype == tensor::DType::kF32) {
@@ -89,9 +115,9 @@ inline std::vector<std::byte> RandomBlocks(tensor::DType dtype, int64_t elements
     for (uint32_t i = 0; i < info.block_bytes; ++i) {
       block[i] = static_cast<std::byte>(kind == 0 ? 0u : kind == 1 ? 255u : random() % 256);
     }
-    for (int h = 0; h < halves.count; ++h) {
-      const uint16_t value = RandomHalf(random);
-      std::memcpy(block + halves.offsets[h], &value, 2);
+    for (int field = 0; field < scales.count; ++field) {
+      const uint16_t value = scales.bytes == 1 ? RandomExponent(random) : RandomHalf(random);
+      std::memcpy(block + scales.offsets[field], &value, scales.bytes);
     }
   }
   return bytes;

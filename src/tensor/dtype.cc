@@ -23,6 +23,7 @@ constexpr std::array kTable = {
     DTypeInfo{DType::kQ6_K, "Q6_K", 14, 256, sizeof(BlockQ6_K)},
     DTypeInfo{DType::kIQ4_NL, "IQ4_NL", 20, 32, sizeof(BlockIQ4_NL)},
     DTypeInfo{DType::kIQ4_XS, "IQ4_XS", 23, 256, sizeof(BlockIQ4_XS)},
+    DTypeInfo{DType::kMXFP4, "MXFP4", 39, 32, sizeof(BlockMXFP4)},
 };
 
 }  // namespace

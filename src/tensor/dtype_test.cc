@@ -14,7 +14,7 @@ TEST(DType, TableIsInTheOrderOfTheEnum) {
     EXPECT_EQ(&InfoOf(info.dtype), &info);
     ++i;
   }
-  EXPECT_EQ(i, static_cast<size_t>(DType::kIQ4_XS) + 1);
+  EXPECT_EQ(i, static_cast<size_t>(DType::kMXFP4) + 1);
 }
 
 TEST(DType, EveryTypeIsFoundByItsFileNumberAndNoOther) {
@@ -50,6 +50,7 @@ TEST(DType, BlocksHaveThePublishedDensity) {
   EXPECT_EQ(bits(DType::kQ6_K), 6.5625);
   EXPECT_EQ(bits(DType::kIQ4_NL), 4.5);
   EXPECT_EQ(bits(DType::kIQ4_XS), 4.25);
+  EXPECT_EQ(bits(DType::kMXFP4), 4.25);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-/// Conversions between float and the 16-bit formats, exact and the same on every machine.
+/// Conversions between float and the narrow formats, exact and the same on every machine.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -32,6 +33,14 @@ constexpr float FloatFromHalf(uint16_t bits) {
   // Zero or subnormal: mantissa * 2^-24 is exact in float.
   const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+}
+
+/// Half of the power of two that an E8M0 exponent stands for: 2^(e - 128). Exact: 2^-128 and 2^-127
+/// (e = 0 and 1) are subnormal floats. e = 255, the NaN of the format, gives infinity.
+constexpr float HalfOfPowerOfTwo(uint8_t e) {
+  // The bits of 2^(e - 127); e = 0 has no normal float.
+  const uint32_t bits = std::max(static_cast<uint32_t>(e) << 23, 0x400000u);
+  return std::bit_cast<float>(bits) * 0.5f;
 }
 
 /// The nearest half, ties to even, as vcvtps2ph does: overflow gives infinity, NaN stays NaN

@@ -34,6 +34,13 @@ TEST(Half, EveryFiniteHalfHasItsDefinedValue) {
   }
 }
 
+TEST(Half, EveryE8M0ExponentGivesHalfItsPowerOfTwo) {
+  for (int e = 0; e < 255; ++e) {
+    EXPECT_EQ(HalfOfPowerOfTwo(static_cast<uint8_t>(e)), std::ldexp(1.0, e - 128)) << e;
+  }
+  EXPECT_EQ(HalfOfPowerOfTwo(255), std::numeric_limits<float>::infinity());
+}
+
 TEST(Half, EveryHalfSurvivesTheWayThroughFloat) {
   for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
     const auto half = static_cast<uint16_t>(bits);

@@ -127,6 +127,19 @@ struct BlockIQ4_XS {
 };
 static_assert(sizeof(BlockIQ4_XS) == 136);
 
+/// w[i] = d * kMXFP4Values[q[i]], d = HalfOfPowerOfTwo(e) (tensor/half.h); nibbles as in Q4_0. 4.25
+/// bits. "OCP Microscaling Formats (MX) v1.0" defines it: a shared exponent, E8M0, and 4-bit
+/// floats, E2M1. Their values 0, 0.5, 1, 1.5, 2, 3, 4, 6 are doubled here, and d is halved for it.
+struct BlockMXFP4 {
+  uint8_t e;
+  uint8_t qs[16];
+};
+static_assert(sizeof(BlockMXFP4) == 17);
+
+/// The 16 values of the 4-bit floats, doubled; minus zero is zero.
+inline constexpr int8_t kMXFP4Values[16] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                            0, -1, -2, -3, -4, -6, -8, -12};
+
 /// The 16 values of the non-linear 4-bit types.
 inline constexpr int8_t kIQ4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                           1,    13,   25,  38,  53,  69,  89,  113};

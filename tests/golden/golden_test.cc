@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(Large, QuantizedSharedData,
                                          "llama-k-Q4_0", "llama-k-Q4_1", "llama-k-Q5_0",
                                          "llama-k-Q5_1", "llama-k-Q2_K", "llama-k-Q3_K_M",
                                          "llama-k-Q4_K_M", "llama-k-Q5_K_M", "llama-k-Q6_K",
-                                         "llama-k-IQ4_NL", "llama-k-IQ4_XS"),
+                                         "llama-k-IQ4_NL", "llama-k-IQ4_XS", "gpt-oss-mxfp4"),
                          TestName);
 
 }  // namespace

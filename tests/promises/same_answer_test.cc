@@ -310,7 +310,8 @@ INSTANTIATE_TEST_SUITE_P(
                     tensor::DType::kQ8_0, tensor::DType::kQ4_0, tensor::DType::kQ4_1,
                     tensor::DType::kQ5_0, tensor::DType::kQ5_1, tensor::DType::kQ2_K,
                     tensor::DType::kQ3_K, tensor::DType::kQ4_K, tensor::DType::kQ5_K,
-                    tensor::DType::kQ6_K, tensor::DType::kIQ4_NL, tensor::DType::kIQ4_XS),
+                    tensor::DType::kQ6_K, tensor::DType::kIQ4_NL, tensor::DType::kIQ4_XS,
+                    tensor::DType::kMXFP4),
     [](const auto& instance) { return std::string(tensor::InfoOf(instance.param).name); });
 
 TEST(Promise1, HoldsAcrossAttentionPartitions) {

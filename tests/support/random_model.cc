@@ -100,12 +100,12 @@ std::vector<std::byte> RandomRow(tensor::DType dtype, int64_t cols, std::mt19937
     return bytes;
   }
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 256);
-  const kernels::HalfFields halves = kernels::HalfFieldsOf(dtype);
+  const kernels::ScaleFields scales = kernels::ScaleFieldsOf(dtype);
   const auto set_scales = [&](float scale) {
     for (int64_t block = 0; block < cols / info.block_elements; ++block) {
-      for (int field = 0; field < halves.count; ++field) {
-        const uint16_t half = tensor::HalfFromFloat(scale);
-        std::memcpy(bytes.data() + block * info.block_bytes + halves.offsets[field], &half, 2);
+      for (int field = 0; field < scales.count; ++field) {
+        std::byte* stored = bytes.data() + block * info.block_bytes;
+        kernels::StoreScale(dtype, scale, stored + scales.offsets[field]);
       }
     }
   };

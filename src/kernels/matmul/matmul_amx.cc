@@ -286,6 +286,9 @@ struct alignas(64) SignedBlocks {
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8&, __m512i w) {
   return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
 }
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitMX4&, __m512i w) {
+  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+}
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4&, __m512i w) {
   return _mm512_sub_epi8(w, _mm512_set1_epi8(8));
 }
@@ -328,7 +331,7 @@ struct Block32Policy {
       for (int k = 0; k < 8; ++k) {
         _mm512_store_si512(blocks.q[b][k], RemoveOffset(units[b], w[k]));
       }
-      blocks.d[b] = LoadHalves(units[b].d);
+      blocks.d[b] = LoadScales(units[b]);
       if constexpr (kHasMin) blocks.minimum[b] = LoadHalves(units[b].m);
     }
   }
@@ -539,6 +542,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ8M: return AmxMatmul<PanelType::kQ8M, Block32Policy<UnitQ8M>>::Run;
     case PanelType::kQ4: return AmxMatmul<PanelType::kQ4, Block32Policy<UnitQ4>>::Run;
     case PanelType::kQ4M: return AmxMatmul<PanelType::kQ4M, Block32Policy<UnitQ4M>>::Run;
+    case PanelType::kMX4: return AmxMatmul<PanelType::kMX4, Block32Policy<UnitMX4>>::Run;
     case PanelType::kQ4K: return AmxMatmul<PanelType::kQ4K, SuperPolicy<UnitQ4K>>::Run;
     case PanelType::kQ5K: return AmxMatmul<PanelType::kQ5K, SuperPolicy<UnitQ5K>>::Run;
     case PanelType::kQ6K: return AmxMatmul<PanelType::kQ6K, SuperPolicy<UnitQ6K>>::Run;

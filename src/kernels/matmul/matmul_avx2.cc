@@ -18,6 +18,7 @@
 #include "kernels/matmul/variants.h"
 #include "kernels/pack/unit_layout.h"
 #include "kernels/quantize/tile_layout.h"
+#include "tensor/quant_blocks.h"
 
 namespace skald::kernels::avx2 {
 namespace {
@@ -127,13 +128,11 @@ template <int kPairs>
 // ---------------------------------------------------------------------------------------------
 // Block32: a float scale for each 32 columns.
 
-// How each unit is read: its weights, and minus the offset that remains in them (kStart: which sum
-// the dot product starts at).
-enum class Start { kZero, kCorr8 };
+// How each unit is read: its weights, and the offset that remains in them, a multiple of 8.
 
 struct Q8 {
   using Unit = UnitQ8;
-  static constexpr Start kStart = Start::kZero;
+  static constexpr int kOffset = 0;
   static constexpr bool kHasMin = false;
   [[gnu::always_inline]] static SignedWeights Unpack(const Unit& unit, int half) {
     return UnpackSigned(unit.q, half);
@@ -141,7 +140,7 @@ struct Q8 {
 };
 struct Q8M {
   using Unit = UnitQ8M;
-  static constexpr Start kStart = Start::kZero;
+  static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
   [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int half) {
     UnsignedWeights<4> weights;
@@ -152,7 +151,7 @@ struct Q8M {
 };
 struct Q4 {
   using Unit = UnitQ4;
-  static constexpr Start kStart = Start::kCorr8;
+  static constexpr int kOffset = 8;
   static constexpr bool kHasMin = false;
   [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int half) {
     return UnpackNibbles<8>(unit.nibbles, half);
@@ -160,12 +159,39 @@ struct Q4 {
 };
 struct Q4M {
   using Unit = UnitQ4M;
-  static constexpr Start kStart = Start::kZero;
+  static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
   [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int half) {
     return UnpackNibbles<8>(unit.nibbles, half);
   }
 };
+
+struct MX4 {
+  using Unit = UnitMX4;
+  static constexpr int kOffset = 16;
+  static constexpr bool kHasMin = false;
+  // 4 to 28: the bound of 5 bits.
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int half) {
+    UnsignedWeights<4> weights = UnpackNibbles<4>(unit.nibbles, half);
+    const __m256i values = _mm256_add_epi8(
+        _mm256_broadcastsi128_si256(Load16(tensor::kMXFP4Values)), _mm256_set1_epi8(kOffset));
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) weights.w[k] = _mm256_shuffle_epi8(values, weights.w[k]);
+    return weights;
+  }
+};
+
+// The scales d of 8 rows.
+template <typename Unit>
+[[gnu::always_inline]] inline __m256 LoadScales(const Unit& unit, int half) {
+  return LoadHalves(unit.d + kHalfRows * half);
+}
+// As tensor::HalfOfPowerOfTwo.
+[[gnu::always_inline]] inline __m256 LoadScales(const UnitMX4& unit, int half) {
+  const __m256i bits = _mm256_slli_epi32(LoadBytes(unit.e + kHalfRows * half), 23);
+  const __m256i power = _mm256_max_epu32(bits, _mm256_set1_epi32(0x400000));
+  return _mm256_mul_ps(_mm256_castsi256_ps(power), _mm256_set1_ps(0.5f));
+}
 
 // The 8 rows of a half for every token of a tile, in L1.
 struct Accumulators {
@@ -184,11 +210,11 @@ template <typename Type>
                                             const Block32Sections& a, int tokens,
                                             Accumulators& acc) {
   const auto weights = Type::Unpack(unit, half);
-  const __m256 d = LoadHalves(unit.d + kHalfRows * half);
+  const __m256 d = LoadScales(unit, half);
   for (int m = 0; m < tokens; ++m) {
     __m256i dot = weights.template Dot<0, 8>(a.q + 32 * m);
-    if constexpr (Type::kStart == Start::kCorr8) {
-      dot = _mm256_add_epi32(dot, _mm256_set1_epi32(a.corr8[m]));
+    if constexpr (Type::kOffset != 0) {
+      dot = _mm256_add_epi32(dot, _mm256_set1_epi32(a.corr8[m] * (Type::kOffset / 8)));
     }
     const __m256 da = _mm256_set1_ps(a.da[m]);
     __m256 sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, da), acc.token[m]);
@@ -518,6 +544,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, MatmulBlock32<Q8M>>;
     case PanelType::kQ4: return EveryTile<PanelType::kQ4, MatmulBlock32<Q4>>;
     case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, MatmulBlock32<Q4M>>;
+    case PanelType::kMX4: return EveryTile<PanelType::kMX4, MatmulBlock32<MX4>>;
     case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, MatmulSuper<WideScales<UnitQ4K>>>;
     case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, MatmulSuper<WideScales<UnitQ5K>>>;
     case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, MatmulSuper<Q6K>>;

@@ -78,7 +78,7 @@ struct Block32Kernel {
   // Where the dot product starts: minus the weight offset times the sum of the activations.
   [[gnu::always_inline]] static __m512i Start(const Tile& a, int m) {
     if constexpr (kHasMin) return _mm512_setzero_si512();
-    return Broadcast(sizeof(Unit) == sizeof(UnitQ8) ? &a.corr128[m] : &a.corr8[m]);
+    return Broadcast(kOffsetOf<Unit> == 128 ? &a.corr128[m] : &a.corr8[m]);
   }
 
   // Adds the minimums times da * asum, for all tokens.
@@ -109,7 +109,7 @@ struct Block32Kernel {
       PrefetchAhead<sizeof(Unit)>(&unit);
       Weights w;
       Unpack(unit, w);
-      const __m512 d = LoadHalves(unit.d);
+      const __m512 d = LoadScales(unit);
 #pragma GCC unroll 16
       for (int m = 0; m < MR; m += kChains<MR>) {
         __m512i dots[kChains<MR>];
@@ -146,6 +146,8 @@ template <int MR>
 using Q4Kernel = Block32Kernel<UnitQ4, MR>;
 template <int MR>
 using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
+template <int MR>
+using MX4Kernel = Block32Kernel<UnitMX4, MR>;
 
 // ---------------------------------------------------------------------------------------------
 // Super-blocks: integer scales within 256 columns, activations in units of 128.
@@ -477,6 +479,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, ForTileSize<Q8MKernel>>;
     case PanelType::kQ4: return EveryTile<PanelType::kQ4, ForTileSize<Q4Kernel>>;
     case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, ForTileSize<Q4MKernel>>;
+    case PanelType::kMX4: return EveryTile<PanelType::kMX4, ForTileSize<MX4Kernel>>;
     case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, ForTileSize<Q4KKernel>>;
     case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, ForTileSize<Q5KKernel>>;
     case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, ForTileSize<Q6KKernel>>;

@@ -44,7 +44,7 @@ float Block32Element(const Element& e) {
         SectionsOfBlock32(e.tile + b * e.tokens * kBlock32TokenBytes, e.tokens);
     const float da = a.da[e.token];
     const int32_t dot = Dot(unit, e.row, 0, 32, a.q + 32 * e.token);
-    acc = std::fma(static_cast<float>(dot), tensor::FloatFromHalf(unit.d[e.row]) * da, acc);
+    acc = std::fma(static_cast<float>(dot), BlockScale(unit, e.row) * da, acc);
     if constexpr (UnitTraits<Unit>::kHasMin) {
       const int32_t sum = SumOf(a.corr8[e.token], 8);
       acc = std::fma(tensor::FloatFromHalf(unit.m[e.row]), da * static_cast<float>(sum), acc);
@@ -156,6 +156,8 @@ MatmulFn MatmulFor(PanelType type) {
       return EveryTile<PanelType::kQ4, Matmul<PanelType::kQ4, Block32Element<UnitQ4>>>;
     case PanelType::kQ4M:
       return EveryTile<PanelType::kQ4M, Matmul<PanelType::kQ4M, Block32Element<UnitQ4M>>>;
+    case PanelType::kMX4:
+      return EveryTile<PanelType::kMX4, Matmul<PanelType::kMX4, Block32Element<UnitMX4>>>;
     case PanelType::kQ4K:
       return EveryTile<PanelType::kQ4K, Matmul<PanelType::kQ4K, SuperElement<UnitQ4K>>>;
     case PanelType::kQ5K:

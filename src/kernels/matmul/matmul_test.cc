@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -201,17 +202,16 @@ TEST_P(EveryVariant, PaddingRowsGivePositiveZero) {
 TEST_P(EveryVariant, LargestIntegersDoNotSaturate) {
   const int64_t cols = 2 * unit_cols();
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype());
-  const HalfFields halves = HalfFieldsOf(dtype());
-  if (halves.count == 0) return;  // a float type has no integers
+  const ScaleFields scales = ScaleFieldsOf(dtype());
+  if (scales.count == 0) return;  // a float type has no integers
   for (const int fill : {0x00, 0x7f, 0x80, 0xff, 0x0f, 0xf0}) {
     for (const float sign : {1.0f, -1.0f}) {
       SCOPED_TRACE(testing::Message() << "fill " << fill << " sign " << sign);
       std::vector<std::byte> source(16 * cols / info.block_elements * info.block_bytes,
                                     static_cast<std::byte>(fill));
       for (size_t block = 0; block < source.size(); block += info.block_bytes) {
-        for (int h = 0; h < halves.count; ++h) {
-          const uint16_t one = tensor::HalfFromFloat(1.0f);
-          std::memcpy(source.data() + block + halves.offsets[h], &one, 2);
+        for (int field = 0; field < scales.count; ++field) {
+          StoreScale(dtype(), 1.0f, source.data() + block + scales.offsets[field]);
         }
       }
       std::vector<float> x(4 * cols, sign * 127.0f);
@@ -274,6 +274,28 @@ INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant,
                                   std::string(IsaName(std::get<1>(param.param)));
                          });
 
+// Row r has the exponent r and a single weight, 1: every exponent is read exactly, also those of
+// subnormal floats. One token goes through vectors, 32 through tiles where there are some.
+TEST(Matmul, EveryExponentOfMXFP4IsExact) {
+  constexpr int kExponents = 249;  // beyond, 127 times the weight is infinite
+  std::vector<std::byte> source;
+  for (int e = 0; e < kExponents; ++e) {
+    tensor::BlockMXFP4 block = {.e = static_cast<uint8_t>(e), .qs = {}};
+    block.qs[3] = 0x20;  // column 19
+    const auto bytes = std::as_bytes(std::span(&block, 1));
+    source.insert(source.end(), bytes.begin(), bytes.end());
+  }
+  for (const int tokens : {1, 32}) {
+    const Problem problem(DType::kMXFP4, source, std::vector<float>(tokens * 32, 127.0f), tokens);
+    for (const Isa isa : TestedIsas()) {
+      const std::vector<float> y = problem.Run(isa);
+      for (int e = 0; e < kExponents; ++e) {
+        EXPECT_EQ(y[e], static_cast<float>(std::ldexp(127.0, e - 127))) << IsaName(isa) << " " << e;
+      }
+    }
+  }
+}
+
 // Tiles have integers only.
 TEST(Matmul, AFasterLevelHasItsOwnFunctions) {
   for (const DType dtype : AllDTypeValues()) {
@@ -291,19 +313,18 @@ TEST(Matmul, EveryVariantOfThisMachineRan) { ExpectTestsOfEveryIsa("Matmul/Every
 
 class Accuracy : public testing::TestWithParam<DType> {
  protected:
-  // Ordinary weights: halves around 0.01, random integers, no degenerate blocks.
+  // Ordinary weights: scales around 0.01, random integers, no degenerate blocks.
   static std::vector<std::byte> OrdinaryBlocks(DType dtype, int64_t elements,
                                                std::mt19937& random) {
     std::vector<std::byte> blocks = RandomBlocks(dtype, elements, random);
     const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
-    const HalfFields halves = HalfFieldsOf(dtype);
-    if (halves.count == 0) return blocks;
+    const ScaleFields scales = ScaleFieldsOf(dtype);
+    if (scales.count == 0) return blocks;
     for (std::byte& byte : blocks) byte = static_cast<std::byte>(random() % 256);
     for (size_t block = 0; block < blocks.size(); block += info.block_bytes) {
-      for (int h = 0; h < halves.count; ++h) {
-        const uint16_t d =
-            tensor::HalfFromFloat(0.005f + static_cast<float>(random() % 100) * 1e-4f);
-        std::memcpy(blocks.data() + block + halves.offsets[h], &d, 2);
+      for (int field = 0; field < scales.count; ++field) {
+        const float d = 0.005f + static_cast<float>(random() % 100) * 1e-4f;
+        StoreScale(dtype, d, blocks.data() + block + scales.offsets[field]);
       }
     }
     return blocks;

@@ -6,6 +6,7 @@
 
 #include "kernels/isa/intrinsics.h"
 #include "kernels/pack/unit_layout.h"
+#include "tensor/quant_blocks.h"
 
 // clang-format off: the region must open after everything else.
 #include "kernels/isa/target_avx512_begin.h"
@@ -103,6 +104,33 @@ using Weights = __m512i[8];
 }
 [[gnu::always_inline]] inline void Unpack(const UnitQ4M& u, Weights& w) {
   UnpackNibbles(u.nibbles, w);
+}
+
+// The values of the table plus 128: the activations carry the sums for that offset already.
+[[gnu::always_inline]] inline void Unpack(const UnitMX4& u, Weights& w) {
+  UnpackNibbles(u.nibbles, w);
+  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tensor::kMXFP4Values));
+  const __m512i values = _mm512_xor_si512(_mm512_broadcast_i32x4(table), _mm512_set1_epi8(-128));
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) w[k] = _mm512_shuffle_epi8(values, w[k]);
+}
+
+// The offset of the unpacked weights of a unit without a minimum.
+template <typename Unit>
+inline constexpr int kOffsetOf = 128;
+template <>
+inline constexpr int kOffsetOf<UnitQ4> = 8;
+
+// The scales d of the 16 rows of a unit of 32 columns.
+template <typename Unit>
+[[gnu::always_inline]] inline __m512 LoadScales(const Unit& unit) {
+  return LoadHalves(unit.d);
+}
+// As tensor::HalfOfPowerOfTwo.
+[[gnu::always_inline]] inline __m512 LoadScales(const UnitMX4& unit) {
+  const __m512i bits = _mm512_slli_epi32(LoadBytes(unit.e), 23);
+  const __m512i power = _mm512_max_epu32(bits, _mm512_set1_epi32(0x400000));
+  return _mm512_mul_ps(_mm512_castsi512_ps(power), _mm512_set1_ps(0.5f));
 }
 
 // The unpacked 6-bit scales and minimums: register j holds the int16 pairs (block 2 j, block

@@ -119,6 +119,10 @@ float Element(const BlockIQ4_XS& b, int i) {
   return step * kIQ4Values[Nibble32(b.qs + 16 * s, i % 32)];
 }
 
+float Element(const BlockMXFP4& b, int i) {
+  return HalfOfPowerOfTwo(b.e) * kMXFP4Values[Nibble32(b.qs, i)];
+}
+
 template <typename Block>
 void DequantizeBlocks(std::span<const std::byte> source, int64_t cols, float* out) {
   const int64_t per_block = cols / static_cast<int64_t>(source.size() / sizeof(Block));
@@ -162,6 +166,7 @@ void DequantizeRow(DType dtype, std::span<const std::byte> source, int64_t cols,
     case DType::kQ6_K: DequantizeBlocks<BlockQ6_K>(source, cols, out); return;
     case DType::kIQ4_NL: DequantizeBlocks<BlockIQ4_NL>(source, cols, out); return;
     case DType::kIQ4_XS: DequantizeBlocks<BlockIQ4_XS>(source, cols, out); return;
+    case DType::kMXFP4: DequantizeBlocks<BlockMXFP4>(source, cols, out); return;
   }
   UNREACHABLE();
 }

@@ -16,6 +16,8 @@ using namespace skald::tensor;
 constexpr uint16_t kHalfExponent = 0x7c00;
 constexpr uint16_t kBf16Exponent = 0x7f80;
 constexpr uint32_t kF32Exponent = 0x7f800000;
+// The NaN of E8M0, which has no infinity.
+constexpr uint8_t kE8M0NaN = 255;
 
 // The largest exponent decides; a maximum over all, without a branch, becomes vector code.
 template <typename Bits>
@@ -42,6 +44,14 @@ bool BlocksAreFinite(std::span<const std::byte> source) {
   return largest != kHalfExponent;
 }
 
+bool ExponentsAreFinite(std::span<const std::byte> source) {
+  bool finite = true;
+  for (size_t at = 0; at < source.size(); at += sizeof(BlockMXFP4)) {
+    finite &= std::to_integer<uint8_t>(source[at]) != kE8M0NaN;  // e is the first byte
+  }
+  return finite;
+}
+
 }  // namespace
 
 bool AllFinite(DType dtype, std::span<const std::byte> source) {
@@ -62,6 +72,7 @@ bool AllFinite(DType dtype, std::span<const std::byte> source) {
     case DType::kQ6_K: return BlocksAreFinite<BlockQ6_K>(source);
     case DType::kIQ4_NL: return BlocksAreFinite<BlockIQ4_NL>(source);
     case DType::kIQ4_XS: return BlocksAreFinite<BlockIQ4_XS>(source);
+    case DType::kMXFP4: return ExponentsAreFinite(source);
   }
   UNREACHABLE();
 }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,13 +36,16 @@ TEST_P(FiniteOfEveryDType, OrdinaryBlocksAreFinite) {
 }
 
 TEST_P(FiniteOfEveryDType, OneBadScaleOfAnyBlockIsFound) {
-  const HalfFields halves = HalfFieldsOf(GetParam());
+  const ScaleFields scales = ScaleFieldsOf(GetParam());
   const size_t block_bytes = tensor::InfoOf(GetParam()).block_bytes;
-  for (const uint16_t bad : std::initializer_list<uint16_t>{0x7c00, 0xfc00, 0x7c01, 0xffff}) {
+  const std::vector<uint16_t> bad_bits =
+      scales.bytes == 1 ? std::vector<uint16_t>{0xff}
+                        : std::vector<uint16_t>{0x7c00, 0xfc00, 0x7c01, 0xffff};
+  for (const uint16_t bad : bad_bits) {
     for (size_t block = 0; block < kBlocks; ++block) {
-      for (int field = 0; field < halves.count; ++field) {
+      for (int field = 0; field < scales.count; ++field) {
         std::vector<std::byte> bytes = Blocks();
-        std::memcpy(bytes.data() + block * block_bytes + halves.offsets[field], &bad, 2);
+        std::memcpy(bytes.data() + block * block_bytes + scales.offsets[field], &bad, scales.bytes);
         EXPECT_FALSE(AllFinite(GetParam(), bytes)) << "block " << block << " field " << field;
       }
     }
@@ -67,6 +69,13 @@ bool FiniteWith(DType dtype, Bits bits) {
   std::vector<Bits> elements(9, 1);
   elements[6] = bits;
   return AllFinite(dtype, std::as_bytes(std::span<const Bits>(elements)));
+}
+
+TEST(AllFinite, KnowsTheLargestExponentOfMXFP4FromNaN) {
+  std::vector<std::byte> block(17, std::byte{0xff});
+  EXPECT_FALSE(AllFinite(DType::kMXFP4, block));
+  block[0] = std::byte{254};
+  EXPECT_TRUE(AllFinite(DType::kMXFP4, block));
 }
 
 TEST(AllFinite, KnowsTheLargestNumberFromInfinity) {

@@ -101,6 +101,17 @@ void PackRows(const RowSource& rows, std::byte* panel) {
   });
 }
 
+// The exponents and the nibbles as they are: their table is the kernels' affair.
+void PackRowsMX4(const RowSource& rows, std::byte* panel) {
+  ForEachBlock<BlockMXFP4>(rows, [panel](const BlockMXFP4& block, int row, int64_t index) {
+    UnitMX4& unit = reinterpret_cast<UnitMX4*>(panel)[index];
+    unit.e[row] = block.e;
+    int8_t nibbles[32];
+    DecodeNibbles(block.qs, nibbles);
+    PutNibbles(unit.nibbles, row, Unsigned(nibbles, 0).data());
+  });
+}
+
 }  // namespace
 
 void PackRows32(const RowSource& rows, std::byte* panel) {
@@ -111,6 +122,7 @@ void PackRows32(const RowSource& rows, std::byte* panel) {
     case DType::kQ5_1: PackRows<BlockQ5_1, UnitQ8M>(rows, panel); return;
     case DType::kQ4_0: PackRows<BlockQ4_0, UnitQ4>(rows, panel); return;
     case DType::kQ4_1: PackRows<BlockQ4_1, UnitQ4M>(rows, panel); return;
+    case DType::kMXFP4: PackRowsMX4(rows, panel); return;
     default: UNREACHABLE();
   }
 }

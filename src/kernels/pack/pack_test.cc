@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -110,6 +112,23 @@ TEST(DequantizeRow, Iq4XsLooksUpTheNonLinearValues) {
   EXPECT_EQ(row[16], 3.0f * 113);
 }
 
+TEST(DequantizeRow, Mxfp4IsAPowerOfTwoTimesAFourBitFloat) {
+  const auto row_of = [](uint8_t e) {
+    tensor::BlockMXFP4 block = {.e = e, .qs = {}};
+    for (int i = 0; i < 16; ++i) block.qs[i] = static_cast<uint8_t>(i | (15 - i) << 4);
+    return Dequantized(DType::kMXFP4, block, 32);
+  };
+  const std::vector<float> values = {0, 0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                     0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+  for (size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(row_of(127)[i], values[i]);
+    EXPECT_EQ(row_of(127)[31 - i], values[i]);
+    EXPECT_EQ(row_of(130)[i], 8 * values[i]);
+    EXPECT_EQ(row_of(0)[i], 0x1p-127f * values[i]);
+    EXPECT_FALSE(values[i] == 0 && std::signbit(row_of(127)[i])) << i;
+  }
+}
+
 // PackPanel and UnpackRow against the oracle.
 
 class EveryDType : public testing::TestWithParam<DType> {};
@@ -173,18 +192,18 @@ TEST_P(EveryDType, RowsPastTheLastAreZero) {
 }
 
 TEST_P(EveryDType, NaNAndInfiniteScalesArePackedAsTheyAre) {
-  const HalfFields halves = HalfFieldsOf(GetParam());
-  if (halves.count == 0) return;  // a float type: NaN is an element, not a scale
+  const ScaleFields scales = ScaleFieldsOf(GetParam());
+  if (scales.count == 0) return;  // a float type: NaN is an element, not a scale
   std::mt19937 random(8);
   const DTypeInfo& info = tensor::InfoOf(GetParam());
   std::vector<std::byte> source = RandomBlocks(GetParam(), info.block_elements, random);
-  const uint16_t infinity = 0x7c00;
-  std::memcpy(source.data() + halves.offsets[0], &infinity, 2);
+  std::byte* scale = source.data() + scales.offsets[0];
+  StoreScale(GetParam(), std::numeric_limits<float>::infinity(), scale);
   Result<AlignedBuffer> panel = AlignedBuffer::Create(
       static_cast<uint64_t>(PanelBytes(PanelTypeFor(GetParam()), info.block_elements)));
   ASSERT_TRUE(panel.ok());
   PackPanel(GetParam(), source, 1, info.block_elements, panel->data());
-  EXPECT_EQ(std::memcmp(panel->data(), &infinity, 2), 0);  // every unit starts with d
+  EXPECT_EQ(std::memcmp(panel->data(), scale, scales.bytes), 0);  // every unit starts with d
 }
 
 INSTANTIATE_TEST_SUITE_P(Pack, EveryDType, testing::ValuesIn([] {
@@ -216,6 +235,7 @@ TEST(PanelBytes, MatchesTheBitsPerWeightOfTheFile) {
   EXPECT_EQ(PanelBytes(PanelType::kF32, 1), 64);
   EXPECT_EQ(PanelBytes(PanelType::kQ8, 64), 16 * 2 * 34);
   EXPECT_EQ(PanelBytes(PanelType::kQ4, 64), 16 * 2 * 18);
+  EXPECT_EQ(PanelBytes(PanelType::kMX4, 64), 16 * 2 * 17);
   EXPECT_EQ(PanelBytes(PanelType::kQ4K, 512), 16 * 2 * 144);
   EXPECT_EQ(PanelBytes(PanelType::kQ5K, 512), 16 * 2 * 176);
   EXPECT_EQ(PanelBytes(PanelType::kQ6K, 256), 16 * 210 + 32);

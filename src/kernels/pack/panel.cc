@@ -18,6 +18,7 @@ constexpr std::array<PanelInfo, kPanelTypeCount> kTable = {{
     {PanelType::kQ8M, kBlock32, kBlockCols, sizeof(UnitQ8M)},
     {PanelType::kQ4, kBlock32, kBlockCols, sizeof(UnitQ4)},
     {PanelType::kQ4M, kBlock32, kBlockCols, sizeof(UnitQ4M)},
+    {PanelType::kMX4, kBlock32, kBlockCols, sizeof(UnitMX4)},
     {PanelType::kQ4K, kBlock128, kSuperCols, sizeof(UnitQ4K)},
     {PanelType::kQ5K, kBlock128, kSuperCols, sizeof(UnitQ5K)},
     {PanelType::kQ6K, kBlock128, kSuperCols, sizeof(UnitQ6K)},
@@ -39,6 +40,7 @@ PanelType PanelTypeFor(tensor::DType dtype) {
     case tensor::DType::kQ5_1: return PanelType::kQ8M;
     case tensor::DType::kQ4_0: return PanelType::kQ4;
     case tensor::DType::kQ4_1: return PanelType::kQ4M;
+    case tensor::DType::kMXFP4: return PanelType::kMX4;
     case tensor::DType::kQ4_K: return PanelType::kQ4K;
     case tensor::DType::kQ5_K: return PanelType::kQ5K;
     case tensor::DType::kQ6_K:

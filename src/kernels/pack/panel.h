@@ -23,6 +23,8 @@
 ///                   (Q4_0)                                            288 bytes
 ///     kQ4M   U 32   half d[16]; half m[16]; u8 nibbles[4][16][4]      offset 0, min
 ///                   (Q4_1)                                            320 bytes
+///     kMX4   U 32   u8 e[16]; u8 nibbles[4][16][4]                    table
+///                   (MXFP4)                                           272 bytes
 ///     kQ4K   U 256  half d[16]; half dmin[16]; u8 scales[192];        offset 0, 32-wide, min
 ///                   u8 nibbles[8][4][16][4]                           2304 bytes
 ///     kQ5K   U 256  as kQ4K, each block followed by its fifth bits:   offset 0, 32-wide, min
@@ -33,6 +35,9 @@
 ///     kQ8K   U 256  half d[16]; half dmin[16]; i8 scales[16][16];     offset 128, 16-wide, min
 ///                   u8 mins[16][16]; u8 q[8][8][16][4]
 ///                   (IQ4_XS, Q2_K)                                    4672 bytes
+///
+/// The nibbles of kMX4 are indices into kMXFP4Values (tensor/quant_blocks.h), and its scale is the
+/// float 2^(e - 128): numbers of any offset are a look-up away, so each kernel chooses its own.
 ///
 /// Nibbles: byte j of [4][16][4] holds column group k4 = j in its low and k4 = j + 4 in its high
 /// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows)
@@ -56,8 +61,21 @@ namespace skald::kernels {
 /// Rows of a panel: the lanes of a 512-bit vector.
 inline constexpr int kPanelRows = 16;
 
-enum class PanelType : uint8_t { kF32, kF16, kBF16, kQ8, kQ8M, kQ4, kQ4M, kQ4K, kQ5K, kQ6K, kQ8K };
-inline constexpr int kPanelTypeCount = 11;
+enum class PanelType : uint8_t {
+  kF32,
+  kF16,
+  kBF16,
+  kQ8,
+  kQ8M,
+  kQ4,
+  kQ4M,
+  kMX4,
+  kQ4K,
+  kQ5K,
+  kQ6K,
+  kQ8K,
+};
+inline constexpr int kPanelTypeCount = 12;
 
 /// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
 /// quantize/quantize.h).
@@ -96,7 +114,7 @@ int64_t PanelBytes(PanelType type, int64_t cols);
 ///   source     `row_count` rows of `cols` elements of `dtype`, consecutive, as in the file
 ///   row_count  1..16
 ///   panel      PanelBytes(PanelTypeFor(dtype), cols) bytes; rows past row_count become zero rows.
-///              Consecutive panels of a 64-byte aligned matrix are 32-byte aligned at least, and
+///              Consecutive panels of a 64-byte aligned matrix are 16-byte aligned at least, and
 ///              no kernel asks for more
 /// Requires cols to be a multiple of the dtype's block. Any thread; one pass over the source. NaN
 /// or infinite scales are packed as they are.

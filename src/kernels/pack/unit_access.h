@@ -4,6 +4,7 @@
 /// written once for all of them:
 ///
 ///     Weight(unit, row, column)      the integer weight, offset removed
+///     BlockScale(unit, row)          its float scale d (units of 32 columns)
 ///     Scale(unit, row, sub_block)    the integer scale of a sub-block (super-block units)
 ///     Minimum(unit, row, sub_block)  its integer minimum (super-block units with a minimum)
 ///
@@ -13,6 +14,8 @@
 #include <cstdint>
 
 #include "kernels/pack/unit_layout.h"
+#include "tensor/half.h"
+#include "tensor/quant_blocks.h"
 
 namespace skald::kernels {
 
@@ -35,6 +38,8 @@ template <>
 struct UnitTraits<UnitQ4> : UnitTraitsOf<32, false> {};
 template <>
 struct UnitTraits<UnitQ4M> : UnitTraitsOf<32, true> {};
+template <>
+struct UnitTraits<UnitMX4> : UnitTraitsOf<32, false> {};
 template <>
 struct UnitTraits<UnitQ4K> : UnitTraitsOf<32, true> {};
 template <>
@@ -63,6 +68,9 @@ inline int Weight(const UnitQ4& unit, int row, int column) {
 inline int Weight(const UnitQ4M& unit, int row, int column) {
   return NibbleOf(unit.nibbles, row, column);
 }
+inline int Weight(const UnitMX4& unit, int row, int column) {
+  return tensor::kMXFP4Values[NibbleOf(unit.nibbles, row, column)];
+}
 inline int Weight(const UnitQ4K& unit, int row, int column) {
   return NibbleOf(unit.nibbles[column / 32], row, column % 32);
 }
@@ -79,6 +87,14 @@ inline int Weight(const UnitQ6K& unit, int row, int column) {
 }
 inline int Weight(const UnitQ8K& unit, int row, int column) {
   return unit.q[column / 32][column % 32 / 4][row][column % 4] - 128;
+}
+
+template <typename Unit>
+float BlockScale(const Unit& unit, int row) {
+  return tensor::FloatFromHalf(unit.d[row]);
+}
+inline float BlockScale(const UnitMX4& unit, int row) {
+  return tensor::HalfOfPowerOfTwo(unit.e[row]);
 }
 
 /// Number of a (block, row) in PackedScales6.

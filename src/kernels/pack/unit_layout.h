@@ -7,7 +7,7 @@
 ///
 /// The structs have alignment 1 or 2 and are laid over the packed bytes; every vector section of
 /// the super-block units starts at a multiple of 64 bytes from the start of the unit, the sections
-/// of the 32-column units at a multiple of 32.
+/// of the 32-column units at a multiple of 32, of UnitMX4 at one of 16.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,13 @@ struct UnitQ4M {
   uint8_t nibbles[4][16][4];  ///< as in UnitQ4
 };
 static_assert(sizeof(UnitQ4M) == 320);
+
+/// w = d * kMXFP4Values[q], d = 2^(e - 128).
+struct UnitMX4 {
+  uint8_t e[16];
+  uint8_t nibbles[4][16][4];  ///< q as in UnitQ4
+};
+static_assert(sizeof(UnitMX4) == 272);
 
 /// The 6-bit scales and minimums of 8 blocks of 16 rows: 256 values of 6 bits in 192 bytes.
 ///

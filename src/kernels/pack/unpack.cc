@@ -11,7 +11,7 @@ namespace {
 // Columns 0..31 of a row of a Block32 unit.
 template <typename Unit>
 void UnpackBlock32(const Unit& unit, int row, float* out) {
-  const float d = tensor::FloatFromHalf(unit.d[row]);
+  const float d = BlockScale(unit, row);
   for (int i = 0; i < kBlockCols; ++i) {
     out[i] = d * static_cast<float>(Weight(unit, row, i));
     if constexpr (UnitTraits<Unit>::kHasMin) out[i] += tensor::FloatFromHalf(unit.m[row]);
@@ -85,6 +85,7 @@ void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out) {
     case PanelType::kQ8M: UnpackQuantized<UnitQ8M>(panel, cols, lane, out); return;
     case PanelType::kQ4: UnpackQuantized<UnitQ4>(panel, cols, lane, out); return;
     case PanelType::kQ4M: UnpackQuantized<UnitQ4M>(panel, cols, lane, out); return;
+    case PanelType::kMX4: UnpackQuantized<UnitMX4>(panel, cols, lane, out); return;
     case PanelType::kQ4K: UnpackQuantized<UnitQ4K>(panel, cols, lane, out); return;
     case PanelType::kQ5K: UnpackQuantized<UnitQ5K>(panel, cols, lane, out); return;
     case PanelType::kQ6K: UnpackQuantized<UnitQ6K>(panel, cols, lane, out); return;
