@@ -1,10 +1,10 @@
 /// Hub: models by name from Hugging Face, or from an address, to files on this machine.
 ///
 ///     Result<ModelReference> reference = ParseModelReference("hf://owner/name:Q4_K_M");
-///     Hub hub(options);
-///     Result<std::string> path = hub.Cached(*reference);           // no network
-///     Result<RemoteModel> model = hub.Find(*reference);            // its files and sizes
-///     Result<std::string> path = hub.Pull(*model, watch);          // fetches what lacks
+///     const Hub hub(options);
+///     Result<std::string> path = hub.Cached(*reference);               // no network
+///     Result<RemoteModel> model = hub.Find(*reference, watch);         // its files and sizes
+///     if (model.ok()) std::cout << *hub.Pull(*model, watch) << "\n";   // fetches what lacks
 ///
 /// What lies on the disk has the layout of Hugging Face's own cache, which other programs share:
 ///

@@ -15,6 +15,10 @@ BEFORE = {
   const boost::json::array messages{boost::json::object{{"role", "user"}, {"content", "Hi"}}};
   const std::chrono::local_seconds now{};""",
     "engine": "",
+    # No hub listens there.
+    "hub": """const HubOptions options{.cache_dir = "no_such_folder", .files_dir = "no_such_folder",
+                           .endpoint = "http://127.0.0.1:9"};
+  const PullWatch watch;""",
     "model": "",
     "server": """Engine engine = *Engine::Create(model, {});
   const std::string secret(32, 'x');
@@ -27,6 +31,7 @@ AFTER = {
     "bench": "seconds.ok() && share > 0",
     "chat_template": 'prompt.ok() && prompt->text == "Hi"',
     "engine": "id.ok()",
+    "hub": "!path.ok() && !model.ok()",
     "model": "model.ok()",
     "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",

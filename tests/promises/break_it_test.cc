@@ -73,9 +73,10 @@ class Story {
   // Calls visit(view, position in page) for every layer and KV head.
   template <typename Visit>
   void ForEachHead(Visit visit) {
-    for (int64_t layer = 0; layer < store_.layout().layers; ++layer) {
-      for (int64_t head = 0; head < store_.layout().kv_heads; ++head) {
-        visit(store_.View(layer, head, table_.pages()));
+    const std::vector<kv::KvShape>& layers = store_.layout().layers;
+    for (size_t layer = 0; layer < layers.size(); ++layer) {
+      for (int64_t head = 0; head < layers[layer].kv_heads; ++head) {
+        visit(store_.View(static_cast<int64_t>(layer), head, table_.pages()));
       }
     }
   }
