@@ -8,9 +8,9 @@
 ///
 /// What lies on the disk has the layout of Hugging Face's own cache, which other programs share:
 ///
-///     models--OWNER--NAME/ refs/REVISION
-///                          blobs/SHA256
-///                          snapshots/COMMIT/PATH -> ../../blobs/SHA256
+///   models--OWNER--NAME/refs/REVISION
+///   models--OWNER--NAME/blobs/SHA256
+///   models--OWNER--NAME/snapshots/COMMIT/PATH, a link to the blob
 ///
 /// A file gets its name there only after every byte of it has come and its SHA-256 is the one that
 /// the hub gave. Until then it is a partial file, with which the next call goes on.
