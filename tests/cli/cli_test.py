@@ -133,9 +133,11 @@ class CliUsage(CommandTest):
             self.assert_fails(done, 3, "there are: mine")
 
     def test_a_word_that_is_spelled_like_a_model_is_no_prompt(self):
-        for words in (["llama3.2"], ["llama3.2:1b", "Hi"], ["./model.gguf"], ["owner/Name-7B-GGUF:Q4_K_M"]):
+        for words in (["llama3.2"], ["llama3.2:1b", "Hi"], ["./model.gguf"]):
             with self.subTest(words):
                 self.assert_fails(run("run", *words), 3, "if it is the prompt: -p '" + words[0] + "'")
+        # That one would be pulled.
+        self.assert_fails(run("run", "owner/Name-7B-GGUF:Q4_K_M"), 10, "HF_HUB_OFFLINE forbids to fetch it")
 
     def test_a_bare_word_names_the_model(self):
         with tempfile.TemporaryDirectory() as folder:

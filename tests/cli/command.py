@@ -57,6 +57,7 @@ def environment(**changes: str) -> dict[str, str]:
                  "OLLAMA_MODELS", "LLAMA_CACHE"):
         kept.pop(name, None)
     kept["HOME"] = tempfile.gettempdir()
+    kept["HF_HUB_OFFLINE"] = "1"  # no test asks the internet
     kept.update(changes)
     return kept
 

@@ -37,7 +37,7 @@ class PullCase(unittest.TestCase):
         return hub
 
     def env(self, hub: FakeHub | None, **more: str) -> dict[str, str]:
-        changes = {"HOME": str(self.home), "HF_HUB_CACHE": str(self.cache), "no_proxy": "*",
+        changes = {"HOME": str(self.home), "HF_HUB_CACHE": str(self.cache), "no_proxy": "*", "HF_HUB_OFFLINE": "",
                    "HF_ENDPOINT": hub.endpoint if hub else "http://127.0.0.1:9", **more}
         return environment(**changes)
 
