@@ -121,7 +121,7 @@ Status WordPieceEncoder::Encode(std::string_view text, MergeScratch* scratch,
   Word word;
   std::vector<uint32_t> letters;
   const auto add = [&word](uint32_t letter) {
-    if (++word.characters == 1) word.bytes = " ";
+    if (++word.characters == 1) word.bytes.push_back(' ');  // what Finish has left is empty
     // Of a longer word nothing but its length is asked.
     if (word.characters <= kMaxWordCharacters) AppendSpelled(letter, &word.bytes);
   };
