@@ -49,8 +49,16 @@ class Proxied:
 
     def __init__(self, stack: ExitStack, kind: str = "haproxy"):
         self.replicas = [stack.enter_context(Server(keys=(KEY,))) for _ in range(2)]
-        self.port = free_port()
         folder = stack.enter_context(tempfile.TemporaryDirectory())
+        # A port that was free may be another test's when the proxy asks for it: then it ends at once.
+        for _ in range(10):
+            self.port = free_port()
+            if self.starts(kind, folder, stack):
+                return
+        raise AssertionError(f"{kind} does not serve")
+
+    def starts(self, kind: str, folder: str, stack: ExitStack) -> bool:
+        """Starts the proxy; whether it serves."""
         file = Path(folder) / "config"
         if kind == "haproxy":
             file.write_text(self.with_ports("haproxy.cfg"))
@@ -62,10 +70,13 @@ class Proxied:
         stack.callback(process.wait)
         stack.callback(process.terminate)
         deadline = time.monotonic() + 60
-        while not self.serves():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"{kind} does not serve")
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                return False
+            if self.serves():
+                return True
             time.sleep(0.05)
+        raise AssertionError(f"{kind} does not serve")
 
     def with_ports(self, name: str) -> str:
         """A shipped configuration with the ports of this test."""
