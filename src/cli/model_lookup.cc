@@ -117,6 +117,12 @@ bool IsFamily(std::string_view word) {
 
 }  // namespace
 
+std::string UserModelDirectory(const Environment& environment) {
+  if (!environment.data_home.empty()) return environment.data_home + "/skald/models";
+  if (!environment.home.empty()) return environment.home + "/.local/share/skald/models";
+  return {};
+}
+
 std::vector<std::string> ModelDirectories(const Environment& environment) {
   std::vector<std::string> directories;
   std::string_view rest = environment.models;
@@ -125,10 +131,8 @@ std::vector<std::string> ModelDirectories(const Environment& environment) {
     if (!entry.empty()) directories.emplace_back(entry);
     rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
   }
-  if (!environment.data_home.empty())
-    directories.push_back(environment.data_home + "/skald/models");
-  else if (!environment.home.empty())
-    directories.push_back(environment.home + "/.local/share/skald/models");
+  if (std::string own = UserModelDirectory(environment); !own.empty())
+    directories.push_back(std::move(own));
   if (!environment.executable_dir.empty()) {
     const fs::path here = environment.executable_dir;
     directories.push_back((here / "../share/skald/models").lexically_normal().string());

@@ -31,6 +31,10 @@ struct FoundModel {
 /// a split model, and holds no other kind of weights (mmproj).
 bool IsModelFileName(const std::string& name);
 
+/// The user's own directory of models, XDG_DATA_HOME/skald/models or ~/.local/share/skald/models;
+/// empty where there is no home. It need not exist.
+std::string UserModelDirectory(const Environment& environment);
+
 /// The directories that are searched, first match first: those of SKALD_MODELS; the user's
 /// (XDG_DATA_HOME/skald/models, by default ~/.local/share/skald/models); those shipped with the
 /// program (../share/skald/models beside it, or models/tales of the source tree it was built in).

@@ -74,11 +74,6 @@ class PullLine {
   bool has_waited_ = false;
 };
 
-std::string UserModels(const Environment& environment) {
-  if (!environment.data_home.empty()) return environment.data_home + "/skald/models";
-  return environment.home + "/.local/share/skald/models";
-}
-
 // "owner/name" may as well be a path that is misspelled; with a folder of that name it is one.
 bool IsBareReference(const std::string& name) {
   if (name.starts_with('.') || name.starts_with('/') || name.starts_with('~')) return false;
@@ -92,7 +87,7 @@ bool IsBareReference(const std::string& name) {
 Result<HubOptions> HubOptionsOf(const Environment& environment) {
   HubOptions options;
   options.cache_dir = environment.hub.cache_dir;
-  options.files_dir = UserModels(environment);
+  options.files_dir = UserModelDirectory(environment);
   if (!environment.hub.endpoint.empty()) options.endpoint = environment.hub.endpoint;
   while (options.endpoint.ends_with('/')) options.endpoint.pop_back();
   options.token = environment.hub.token;
