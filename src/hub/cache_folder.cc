@@ -13,10 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kCommitDigits = 40;
 
-bool IsCommit(std::string_view text) {
-  return text.size() == kCommitDigits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
+bool IsCommit(std::string_view text) { return IsHash(text, kCommitDigits); }
 
 Status MakeFolder(const fs::path& path) {
   std::error_code error;

@@ -34,11 +34,6 @@ int64_t SizeOf(const json::object& object) {
   return value->get_int64();
 }
 
-bool IsHash(std::string_view text, size_t digits) {
-  return text.size() == digits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 // What goes into a path on this machine: the other side must not choose where it writes.
 bool IsSafePath(std::string_view path) {
   if (path.empty() || path.size() > 1024 || path.front() == '/' || path.back() == '/') return false;
@@ -154,6 +149,11 @@ std::string ChoicesText(const std::map<std::string, std::vector<ListedFile>>& mo
 }
 
 }  // namespace
+
+bool IsHash(std::string_view text, size_t digits) {
+  return text.size() == digits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 Status AppendFileList(std::string_view text, std::vector<ListedFile>* files) {
   json::error_code error;

@@ -19,6 +19,9 @@ struct ListedFile {
   int64_t bytes = 0;
 };
 
+/// Whether `text` is a hash of so many hexadecimal digits, as git and the hub write them.
+bool IsHash(std::string_view text, size_t digits);
+
 /// Reads a page of the answer to ".../tree/REVISION?recursive=true" and appends its files. Errors:
 /// kUnavailable for anything that is not such a list: the other side is not a hub.
 Status AppendFileList(std::string_view json, std::vector<ListedFile>* files);
