@@ -22,6 +22,8 @@ struct KvShape {
   int key_dim = 0;
   int value_dim = 0;
 
+  /// True of a layer that carries a state instead.
+  bool IsNone() const { return kv_heads == 0; }
   /// Bytes of K and V of one page of one head.
   int64_t head_bytes(kernels::KvType type) const {
     return kernels::KeyPageBytes(type, key_dim) + kernels::ValuePageBytes(type, value_dim);

@@ -25,7 +25,7 @@ Status ValidateHead(const Head& head) {
   return NotNegative("logit soft cap", head.soft_cap);
 }
 
-CacheShape CacheOf(const Layer& layer) {
+kv::KvShape CacheOf(const Layer& layer) {
   return std::visit([](const auto& mixer) { return Cache(mixer); }, layer.mixer);
 }
 
@@ -90,11 +90,8 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type) {
   kv::KvLayout layout = {.type = type};
   for (const Layer& layer : network.layers) {
-    const CacheShape shape = CacheOf(layer);
-    if (shape.IsNone()) continue;
-    layout.layers.push_back({.kv_heads = shape.kv_heads,
-                             .key_dim = static_cast<int>(shape.key_dim),
-                             .value_dim = static_cast<int>(shape.value_dim)});
+    const kv::KvShape shape = CacheOf(layer);
+    if (!shape.IsNone()) layout.layers.push_back(shape);
   }
   return layout;
 }

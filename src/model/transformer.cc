@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "model/blocks/linear.h"
+#include "model/blocks/mixer.h"
 
 namespace skald::model {
 namespace {
@@ -27,9 +28,9 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
 }
 
 void CheckBatch(const Network& network, const StepBatch& batch, const Context& context) {
-  const bool carries = StateFloatsOf(network) > 0;
-  CHECK(!carries ||
-        (context.states != nullptr && context.states->shape().floats == StateFloatsOf(network)));
+  const int64_t state_floats = StateFloatsOf(network);
+  const bool carries = state_floats > 0;
+  CHECK(!carries || (context.states != nullptr && context.states->shape().floats == state_floats));
   const StepLimits& limits = context.workspace.limits();
   CHECK(batch.row_count() <= limits.rows);
   CHECK(static_cast<int64_t>(batch.logit_rows.size()) <= limits.logit_rows);
@@ -91,15 +92,6 @@ Input FeedForwardInput(const Network& network, const Layer& layer, int64_t row_c
 Input HeadInput(const Network& network, int64_t row_count, const Workspace& space) {
   const Addend last = AddendOf(network, network.layers.back(), space);
   return InputOf(network.head.norm, row_count, last, space);
-}
-
-// Moves the rows of which something is wanted to the front. They are ascending, so no row is
-// overwritten before it is read.
-void MoveOutputRows(const StepBatch& batch, int64_t width, const Rows& rows) {
-  for (int64_t to = 0; to < batch.output_count(); ++to) {
-    const int64_t from = batch.output_row(to);
-    if (from != to) std::copy_n(rows.row(from), width, rows.row(to));
-  }
 }
 
 // Runs all layers and returns how many rows stand at the front of the residual stream then: those

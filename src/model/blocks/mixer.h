@@ -1,21 +1,15 @@
-/// What all mixers have in common: their place in a step, and what a sequence keeps for them.
+/// What all mixers have in common: their place in a step. What a sequence keeps for one is a
+/// kv::KvShape of every position, or a state.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "kv/kv_layout.h"
 #include "model/step_batch.h"
+#include "model/workspace.h"
 
 namespace skald::model {
-
-/// What a layer keeps of every position.
-struct CacheShape {
-  int64_t kv_heads = 0;
-  int64_t key_dim = 0;
-  int64_t value_dim = 0;
-  /// True of a layer that carries a state instead.
-  bool IsNone() const { return kv_heads == 0; }
-  bool operator==(const CacheShape&) const = default;
-};
 
 /// The rows that go on from a layer. Behind the last one only those of which something is wanted
 /// matter: for all others it is enough that what they leave is in pages and states.
@@ -33,5 +27,14 @@ struct MixerStep {
   LayerPlace place;
   RowsKept kept;
 };
+
+/// Moves the rows of which something is wanted to the front. They are ascending, so no row is
+/// overwritten before it is read.
+inline void MoveOutputRows(const StepBatch& batch, int64_t width, const Rows& rows) {
+  for (int64_t to = 0; to < batch.output_count(); ++to) {
+    const int64_t from = batch.output_row(to);
+    if (from != to) std::copy_n(rows.row(from), width, rows.row(to));
+  }
+}
 
 }  // namespace skald::model

@@ -39,14 +39,11 @@ inline SequenceStep SequenceAt(const MixerStep& step, int64_t index, const Conte
   return found;
 }
 
-/// Moves the rows of which something is wanted to the front, if no others go on. They are
-/// ascending, so no row is overwritten before it is read. Returns how many go on.
+/// Moves the rows of which something is wanted to the front, if no others go on. Returns how many
+/// go on.
 inline int64_t KeepRows(const MixerStep& step, int64_t width, const Rows& rows) {
   if (step.kept == RowsKept::kAll) return step.batch.row_count();
-  for (int64_t to = 0; to < step.batch.output_count(); ++to) {
-    const int64_t from = step.batch.output_row(to);
-    if (from != to) std::copy_n(rows.row(from), width, rows.row(to));
-  }
+  MoveOutputRows(step.batch, width, rows);
   return step.batch.output_count();
 }
 

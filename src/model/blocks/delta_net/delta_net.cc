@@ -193,7 +193,7 @@ Needs Size(const DeltaNet& net, const StepLimits& limits) {
   return needs;
 }
 
-CacheShape Cache(const DeltaNet&) { return {}; }
+kv::KvShape Cache(const DeltaNet&) { return {}; }
 
 int64_t StateFloats(const DeltaNet& net) {
   return net.value_heads * net.head_floats() + (net.taps - 1) * net.channels();

@@ -67,7 +67,7 @@ void Declare(DeltaNet& net, TensorList& tensors);
 Needs Size(const DeltaNet& net, const StepLimits& limits);
 
 /// What it keeps of every position: nothing.
-CacheShape Cache(const DeltaNet& net);
+kv::KvShape Cache(const DeltaNet& net);
 
 /// Floats that it carries from row to row.
 int64_t StateFloats(const DeltaNet& net);

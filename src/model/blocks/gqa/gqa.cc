@@ -225,15 +225,6 @@ void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Conte
   });
 }
 
-// Moves the queries, or the gates, of the rows of which something is wanted to the front. They are
-// ascending, so no row is overwritten before it is read.
-void MoveQueries(const Gqa& gqa, const StepBatch& batch, const Rows& query) {
-  for (int64_t to = 0; to < batch.output_count(); ++to) {
-    const int64_t from = batch.output_row(to);
-    if (from != to) std::copy_n(query.row(from), gqa.query_width(), query.row(to));
-  }
-}
-
 // Positions that the rows of one sequence see, added up, and those that at least one row sees.
 struct Visible {
   double by_rows = 0;
@@ -364,7 +355,11 @@ Needs Size(const Gqa& gqa, const StepLimits& limits) {
   return needs;
 }
 
-CacheShape Cache(const Gqa& gqa) { return {gqa.kv_heads, gqa.key_dim, gqa.value_dim}; }
+kv::KvShape Cache(const Gqa& gqa) {
+  return {.kv_heads = gqa.kv_heads,
+          .key_dim = static_cast<int>(gqa.key_dim),
+          .value_dim = static_cast<int>(gqa.value_dim)};
+}
 
 int64_t StateFloats(const Gqa&) { return 0; }
 
@@ -385,8 +380,8 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   if (step.kept == RowsKept::kOutputRows) {
     rows = step.batch.output_count();
     if (rows == 0) return;
-    MoveQueries(gqa, step.batch, buffers.query);
-    if (gated) MoveQueries(gqa, step.batch, buffers.gate);
+    MoveOutputRows(step.batch, gqa.query_width(), buffers.query);
+    if (gated) MoveOutputRows(step.batch, gqa.query_width(), buffers.gate);
   }
   Attend(gqa, buffers, step, context);
   if (gated) GateHeads(gqa, buffers, rows, context);

@@ -111,7 +111,7 @@ void Declare(Gqa& gqa, TensorList& tensors);
 Needs Size(const Gqa& gqa, const StepLimits& limits);
 
 /// What it keeps of every position.
-CacheShape Cache(const Gqa& gqa);
+kv::KvShape Cache(const Gqa& gqa);
 
 /// What it carries from row to row: nothing.
 int64_t StateFloats(const Gqa& gqa);

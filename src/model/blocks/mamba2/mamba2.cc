@@ -151,7 +151,7 @@ Needs Size(const Mamba2& mamba, const StepLimits& limits) {
   return needs;
 }
 
-CacheShape Cache(const Mamba2&) { return {}; }
+kv::KvShape Cache(const Mamba2&) { return {}; }
 
 int64_t StateFloats(const Mamba2& mamba) {
   return mamba.heads * mamba.head_floats() + (mamba.taps - 1) * mamba.channels();

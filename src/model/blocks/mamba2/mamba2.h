@@ -56,7 +56,7 @@ void Declare(Mamba2& mamba, TensorList& tensors);
 Needs Size(const Mamba2& mamba, const StepLimits& limits);
 
 /// What it keeps of every position: nothing.
-CacheShape Cache(const Mamba2& mamba);
+kv::KvShape Cache(const Mamba2& mamba);
 
 /// Floats that it carries from row to row.
 int64_t StateFloats(const Mamba2& mamba);

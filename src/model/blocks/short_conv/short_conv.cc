@@ -66,7 +66,7 @@ Needs Size(const ShortConv& conv, const StepLimits& limits) {
   return needs;
 }
 
-CacheShape Cache(const ShortConv&) { return {}; }
+kv::KvShape Cache(const ShortConv&) { return {}; }
 
 int64_t StateFloats(const ShortConv& conv) { return (conv.taps - 1) * conv.width; }
 

@@ -36,7 +36,7 @@ void Declare(ShortConv& conv, TensorList& tensors);
 Needs Size(const ShortConv& conv, const StepLimits& limits);
 
 /// What it keeps of every position: nothing.
-CacheShape Cache(const ShortConv& conv);
+kv::KvShape Cache(const ShortConv& conv);
 
 /// Floats that it carries from row to row.
 int64_t StateFloats(const ShortConv& conv);

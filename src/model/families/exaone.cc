@@ -1,5 +1,6 @@
-// K-EXAONE: windows and RoPE in three of four layers, all positions and none turned in the fourth;
-// DeepSeek-V3's mixture (LG AI Research 2025).
+// EXAONE 4 and K-EXAONE: norms of each query and key head.
+// With windows (all but EXAONE 4 1.2B) every fourth layer sees all and turns nothing. Without them
+// all layers turn (LG AI Research 2025).
 
 #include "base/status_macros.h"
 #include "model/families/decoder.h"
@@ -8,7 +9,9 @@
 
 namespace skald::model {
 
-Result<Network> ExaoneMoe(const Keys& keys) {
+namespace {
+
+Result<Network> ReadExaone(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kHalves));
   ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, network, 4));
   for (size_t i = 0; i < windows.size(); ++i) {
@@ -18,6 +21,22 @@ Result<Network> ExaoneMoe(const Keys& keys) {
     gqa.window = 0;
     gqa.rope.reset();
   }
+  return network;
+}
+
+}  // namespace
+
+// Norms behind the blocks.
+Result<Network> Exaone4(const Keys& keys) {
+  ASSIGN_OR_RETURN(Network network, ReadExaone(keys));
+  RETURN_IF_ERROR(ReadGated(keys, &network));
+  MoveNormsBehind(&network);
+  return network;
+}
+
+// DeepSeek-V3's mixture.
+Result<Network> ExaoneMoe(const Keys& keys) {
+  ASSIGN_OR_RETURN(Network network, ReadExaone(keys));
   RETURN_IF_ERROR(ReadMixture(
       keys, {.weights = kernels::RouteWeights::kSigmoid, .choice_bias_name = "exp_probs_b.bias"},
       &network));
