@@ -22,6 +22,7 @@ KernelTable TableFor(Isa isa) {
   table.geglu = GegluFor(isa);
   table.swiglu_clamped = SwigluClampedFor(isa);
   table.gelu = GeluFor(isa);
+  table.relu_squared = ReluSquaredFor(isa);
   table.soft_cap = SoftCapFor(isa);
   table.add = AddFor(isa);
   table.add_scaled = AddScaledFor(isa);

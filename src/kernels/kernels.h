@@ -31,6 +31,7 @@ struct KernelTable {
   GegluFn geglu = nullptr;
   SwigluClampedFn swiglu_clamped = nullptr;
   GeluFn gelu = nullptr;
+  ReluSquaredFn relu_squared = nullptr;
   SoftCapFn soft_cap = nullptr;
   AddFn add = nullptr;
   AddScaledFn add_scaled = nullptr;

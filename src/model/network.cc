@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/check.h"
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "model/checks.h"
@@ -14,8 +15,14 @@ Status ValidateLayer(const Network& network, const Layer& layer) {
                            &layer.feed_forward_output_norm}) {
     RETURN_IF_ERROR(Validate(*norm));
   }
-  RETURN_IF_ERROR(
-      std::visit([&](const auto& mixer) { return Validate(mixer, network.ropes); }, layer.mixer));
+  if (!Exists(layer.mixer) && !Exists(layer.feed_forward)) {
+    return Status(ErrorCode::kBadModel, "found neither a mixer nor a feed-forward, expected one");
+  }
+  CHECK(Exists(layer.mixer) || !Exists(layer.beside));
+  for (const Mixer* place : {&layer.mixer, &layer.beside}) {
+    RETURN_IF_ERROR(
+        std::visit([&](const auto& mixer) { return Validate(mixer, network.ropes); }, *place));
+  }
   return std::visit([](const auto& block) { return Validate(block); }, layer.feed_forward);
 }
 
@@ -25,13 +32,15 @@ Status ValidateHead(const Head& head) {
   return NotNegative("logit soft cap", head.soft_cap);
 }
 
-kv::KvShape CacheOf(const Layer& layer) {
-  return std::visit([](const auto& mixer) { return Cache(mixer); }, layer.mixer);
+kv::KvShape CacheOf(const Mixer& place) {
+  return std::visit([](const auto& mixer) { return Cache(mixer); }, place);
 }
 
 LayerPlace EndOf(const Network& network) {
   LayerPlace place;
-  for (const Layer& layer : network.layers) place = Behind(layer, place);
+  for (const Layer& layer : network.layers) {
+    place = Behind(layer.beside, Behind(layer.mixer, place));
+  }
   return place;
 }
 
@@ -52,6 +61,9 @@ Status Validate(const Network& network) {
     Status status = ValidateLayer(network, network.layers[i]);
     if (!status.ok()) return std::move(status).WithContext(where);
   }
+  if (LastMixingLayer(network) < 0) {
+    return Status(ErrorCode::kBadModel, "found no layer with a mixer, expected one");
+  }
   return Ok();
 }
 
@@ -71,6 +83,7 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
     tensors.Begin("blk." + std::to_string(i) + ".");
     Declare(layer.mixer_norm, "attn_norm", network.width, tensors);
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.mixer);
+    std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.beside);
     Declare(layer.mixer_output_norm, "post_attention_norm", network.width, tensors);
     Declare(layer.feed_forward_norm, "ffn_norm", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
@@ -90,20 +103,27 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type) {
   kv::KvLayout layout = {.type = type};
   for (const Layer& layer : network.layers) {
-    const kv::KvShape shape = CacheOf(layer);
-    if (!shape.IsNone()) layout.layers.push_back(shape);
+    for (const Mixer* mixer : {&layer.mixer, &layer.beside}) {
+      const kv::KvShape shape = CacheOf(*mixer);
+      if (!shape.IsNone()) layout.layers.push_back(shape);
+    }
   }
   return layout;
 }
 
 int64_t StateFloatsOf(const Network& network) { return EndOf(network).state_floats; }
 
-LayerPlace Behind(const Layer& layer, const LayerPlace& place) {
-  const int64_t floats =
-      std::visit([](const auto& mixer) { return StateFloats(mixer); }, layer.mixer);
-  // Each layer's part is aligned as the slot is.
-  return {.kv_layer = place.kv_layer + int64_t{!CacheOf(layer).IsNone()},
+LayerPlace Behind(const Mixer& mixer, const LayerPlace& place) {
+  const int64_t floats = std::visit([](const auto& block) { return StateFloats(block); }, mixer);
+  // Each part is aligned as the slot is.
+  return {.kv_layer = place.kv_layer + int64_t{!CacheOf(mixer).IsNone()},
           .state_floats = place.state_floats + RoundUp<int64_t>(floats, 16)};
+}
+
+int64_t LastMixingLayer(const Network& network) {
+  auto last = static_cast<int64_t>(network.layers.size()) - 1;
+  while (last >= 0 && !Exists(network.layers[static_cast<size_t>(last)].mixer)) --last;
+  return last;
 }
 
 std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions) {

@@ -18,6 +18,7 @@
 #include "model/blocks/gqa/gqa.h"
 #include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
+#include "model/blocks/none/none.h"
 #include "model/blocks/plain/plain.h"
 #include "model/blocks/short_conv/short_conv.h"
 #include "model/norm.h"
@@ -36,20 +37,34 @@ enum class LayerOrder : uint8_t {
 /// Whether the residual stream is multiplied by a number of the file behind a layer.
 enum class LayerScale : uint8_t { kNone, kLearned };
 
+/// What lets the rows of a sequence see each other.
+using Mixer = std::variant<Gqa, ShortConv, DeltaNet, Mamba2, None>;
+
+/// What works on each row by itself.
+using FeedForward = std::variant<Gated, Experts, Plain, None>;
+
+/// Whether the block is one at all.
+template <typename Block>
+bool Exists(const Block& block) {
+  return !std::holds_alternative<None>(block);
+}
+
 /// What a layer lets its rows exchange, and what it does with each of them.
 ///
 ///     x += s mixer_output_norm(mixer(mixer_norm(x)))
 ///     x += s feed_forward_output_norm(feed_forward(feed_forward_norm(x)))
 ///
 /// s is the network's residual_scale; at last x *= output_scale, where there is one. Parallel: y =
-/// mixer_norm(x); x += mixer(y); x += feed_forward(y), without the other norms.
+/// mixer_norm(x); x += mixer(y); x += feed_forward(y), without the other norms. A second mixer
+/// reads the same: x += mixer(y); x += beside(y). A layer has one block at least.
 struct Layer {
   LayerOrder order = LayerOrder::kSequential;
   Norm mixer_norm = {};
-  std::variant<Gqa, ShortConv, DeltaNet, Mamba2> mixer = {};
+  Mixer mixer = {};
+  Mixer beside = None{};  ///< where the layer has a mixer already
   Norm mixer_output_norm = {.kind = NormKind::kNone};
   Norm feed_forward_norm = {};
-  std::variant<Gated, Experts, Plain> feed_forward = {};
+  FeedForward feed_forward = {};
   Norm feed_forward_output_norm = {.kind = NormKind::kNone};
   LayerScale scale = LayerScale::kNone;
   std::vector<float> output_scale = {};  ///< one number, or empty
@@ -95,8 +110,11 @@ kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type);
 /// other. 0: it has none of them.
 int64_t StateFloatsOf(const Network& network);
 
-/// The place of the layer behind one that is at `place`.
-LayerPlace Behind(const Layer& layer, const LayerPlace& place);
+/// The place of the mixer behind one that is at `place`.
+LayerPlace Behind(const Mixer& mixer, const LayerPlace& place);
+
+/// The last layer of a valid network with a mixer: behind it rows are on their own.
+int64_t LastMixingLayer(const Network& network);
 
 /// The tables of all its ropes, for positions below `positions`.
 std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions);

@@ -12,7 +12,7 @@ Status Validate(const Norm& norm) { return NotNegative("norm epsilon", norm.epsi
 void Declare(Norm& norm, std::string_view usual_name, int64_t width, TensorList& tensors) {
   if (!norm.exists()) return;
   const std::string name(norm.name.empty() ? usual_name : norm.name);
-  tensors.Vector(name + ".weight", width, &norm.weight);
+  tensors.Vector(name + std::string(norm.weight_suffix), width, &norm.weight);
   if (norm.kind == NormKind::kLayer) {
     tensors.Vector(name + ".bias", width, &norm.bias, Presence::kOptional);
   }

@@ -21,6 +21,7 @@ struct Norm {
   NormKind kind = NormKind::kRms;
   /// Of its tensors, before ".weight" and ".bias", where a family does not call it as most do.
   std::string_view name = {};
+  std::string_view weight_suffix = ".weight";  ///< of the name, where a family leaves it out: ""
   float epsilon = 0;
   std::vector<float> weight = {};
   std::vector<float> bias = {};

@@ -49,6 +49,14 @@ void CheckBatch(const Network& network, const StepBatch& batch, const Context& c
   CHECK(rows == batch.row_count());
 }
 
+// Where a forward pass is: how many rows stand at the front of the residual stream, what the last
+// block gave, which still has to be added to them, and the place of the next mixer.
+struct Flow {
+  int64_t rows = 0;
+  Addend pending = {};
+  LayerPlace place = {};
+};
+
 // What a block gives to the residual stream.
 Addend AddendOf(const Network& network, const Norm& norm, const Workspace& space) {
   return {.rows = space.projected, .norm = &norm, .scale = network.residual_scale};
@@ -56,78 +64,93 @@ Addend AddendOf(const Network& network, const Norm& norm, const Workspace& space
 
 // What a block reads: the residual stream, to which the result of the block before is added on the
 // way, normed. Only the first block finds nothing to add.
-Input InputOf(const Norm& norm, int64_t row_count, const Addend& addend, const Workspace& space) {
+Input InputOf(const Norm& norm, const Flow& flow, const Workspace& space) {
   return {.rows = space.residual,
-          .row_count = row_count,
-          .addend = addend,
+          .row_count = flow.rows,
+          .addend = flow.pending,
           .norm = &norm,
           .normed = norm.exists() ? space.normed : Rows{}};
 }
 
-// The same of a whole layer, at its end.
-Addend AddendOf(const Network& network, const Layer& layer, const Workspace& space) {
-  Addend addend = AddendOf(network, layer.feed_forward_output_norm, space);
-  if (!layer.output_scale.empty()) addend.sum_scale = layer.output_scale.front();
-  return addend;
-}
-
-Input MixerInput(const Network& network, size_t index, int64_t row_count, const Workspace& space) {
-  const Addend before = index == 0 ? Addend{} : AddendOf(network, network.layers[index - 1], space);
-  return InputOf(network.layers[index].mixer_norm, row_count, before, space);
-}
-
-Input FeedForwardInput(const Network& network, const Layer& layer, int64_t row_count,
-                       const Workspace& space) {
-  const Addend mixed = AddendOf(network, layer.mixer_output_norm, space);
-  Input input = InputOf(layer.feed_forward_norm, row_count, mixed, space);
-  if (layer.order == LayerOrder::kParallel) {
-    // What the mixer has read stands there still: no mixer writes to it.
-    input.norm = nullptr;
-    input.normed = space.normed;
-  }
+// What a block reads that shares its input with the one before: what that one has read stands there
+// still, for no mixer writes to it.
+Input SharedInput(const Norm& norm, const Flow& flow, const Workspace& space) {
+  Input input = InputOf(norm, flow, space);
+  input.norm = nullptr;
   return input;
 }
 
-// What the last block gives, and the final norm.
-Input HeadInput(const Network& network, int64_t row_count, const Workspace& space) {
-  const Addend last = AddendOf(network, network.layers.back(), space);
-  return InputOf(network.head.norm, row_count, last, space);
+// One mixer, on what `input` brings.
+struct MixerRun {
+  const Layer& layer;
+  const Mixer& mixer;
+  Input input;
+  RowsKept kept;
+};
+
+void RunMixer(const Network& network, const MixerRun& run, const StepBatch& batch,
+              const Context& context, Flow* flow) {
+  std::visit(
+      [&](const auto& mixer) {
+        Run(mixer, run.input, {batch, flow->place, run.kept}, context);
+      },
+      run.mixer);
+  flow->place = Behind(run.mixer, flow->place);
+  flow->pending = AddendOf(network, run.layer.mixer_output_norm, context.workspace);
 }
 
-// Runs all layers and returns how many rows stand at the front of the residual stream then: those
-// of which something is wanted. What the last block gives still has to be added to them.
-int64_t RunLayers(const Network& network, const StepBatch& batch, const Context& context) {
+void RunMixers(const Network& network, const Layer& layer, RowsKept kept, const StepBatch& batch,
+               const Context& context, Flow* flow) {
+  if (!Exists(layer.mixer)) return;
   const Workspace& space = context.workspace;
-  const auto layers = static_cast<int64_t>(network.layers.size());
-  int64_t rows = batch.row_count();
-  LayerPlace place;
-  for (int64_t index = 0; index < layers; ++index) {
+  // A second one adds what the first gave to all rows, also where few of them go on.
+  const bool two = Exists(layer.beside);
+  const Input first = InputOf(layer.mixer_norm, *flow, space);
+  RunMixer(network, {layer, layer.mixer, first, two ? RowsKept::kAll : kept}, batch, context, flow);
+  if (!two) return;
+  const Input second = SharedInput(layer.mixer_norm, *flow, space);
+  RunMixer(network, {layer, layer.beside, second, kept}, batch, context, flow);
+}
+
+void RunFeedForward(const Network& network, const Layer& layer, const Context& context,
+                    Flow* flow) {
+  if (!Exists(layer.feed_forward)) return;
+  const Workspace& space = context.workspace;
+  const Input input = layer.order == LayerOrder::kParallel
+                          ? SharedInput(layer.mixer_norm, *flow, space)
+                          : InputOf(layer.feed_forward_norm, *flow, space);
+  std::visit([&](const auto& block) { Run(block, input, context); }, layer.feed_forward);
+  flow->pending = AddendOf(network, layer.feed_forward_output_norm, space);
+}
+
+// Runs all layers. Behind the last mixer those rows alone go on of which something is wanted.
+Flow RunLayers(const Network& network, const StepBatch& batch, const Context& context) {
+  const Workspace& space = context.workspace;
+  const int64_t last_mixing = LastMixingLayer(network);
+  Flow flow = {.rows = batch.row_count()};
+  for (int64_t index = 0; index < static_cast<int64_t>(network.layers.size()); ++index) {
     const Layer& layer = network.layers[static_cast<size_t>(index)];
-    const RowsKept kept = index + 1 == layers ? RowsKept::kOutputRows : RowsKept::kAll;
-    const Input mixed = MixerInput(network, static_cast<size_t>(index), rows, space);
-    std::visit(
-        [&](const auto& mixer) {
-          Run(mixer, mixed, {batch, place, kept}, context);
-        },
-        layer.mixer);
-    place = Behind(layer, place);
-    if (kept == RowsKept::kOutputRows) {
-      rows = batch.output_count();
+    const bool cuts = index == last_mixing;
+    RunMixers(network, layer, cuts ? RowsKept::kOutputRows : RowsKept::kAll, batch, context, &flow);
+    if (cuts) {
+      flow.rows = batch.output_count();
       // Behind the mixer, which reads the rows at their old places.
       MoveOutputRows(batch, network.width, space.residual);
       if (layer.order == LayerOrder::kParallel) MoveOutputRows(batch, network.width, space.normed);
     }
-    if (rows == 0) break;
-    const Input fed = FeedForwardInput(network, layer, rows, space);
-    std::visit([&](const auto& block) { Run(block, fed, context); }, layer.feed_forward);
+    if (flow.rows == 0) break;
+    RunFeedForward(network, layer, context, &flow);
+    if (!layer.output_scale.empty()) flow.pending.sum_scale = layer.output_scale.front();
   }
-  return rows;
+  return flow;
 }
 
 // The last sum and the final norm of the rows from `first` on, whose hidden states are wanted.
-void NormHiddenRows(const Network& network, int64_t first, int64_t count, const Context& context) {
+void NormHiddenRows(const Network& network, const Flow& flow, int64_t first,
+                    const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kHead);
-  Input input = HeadInput(network, count, context.workspace);
+  Input input = InputOf(network.head.norm, flow, context.workspace);
+  const int64_t count = flow.rows - first;
   // From the rows behind the logit rows to the front.
   input.rows.data = input.rows.row(first);
   input.addend.rows.data = input.addend.rows.row(first);
@@ -161,17 +184,19 @@ Transformer::Transformer(Network network, AlignedBuffer storage)
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
   CheckBatch(network_, batch, context);
   Embed(network_, batch, context);
-  const int64_t rows = RunLayers(network_, batch, context);
+  const Flow flow = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
   if (logit_rows > 0) {
     const Workspace& space = context.workspace;
     const std::array head = {Product{&network_.head.weights, space.logits, network_.head.bias}};
-    Prepare(HeadInput(network_, logit_rows, space), head, context);
+    Input input = InputOf(network_.head.norm, flow, space);
+    input.row_count = logit_rows;
+    Prepare(input, head, context);
     Multiply(head, logit_rows, Phase::kHead, context);
     FinishLogits(network_.head, network_.vocab, logit_rows, context);
   }
   // Behind the head, which is done with what stands in workspace.normed.
-  if (rows > logit_rows) NormHiddenRows(network_, logit_rows, rows - logit_rows, context);
+  if (flow.rows > logit_rows) NormHiddenRows(network_, flow, logit_rows, context);
 }
 
 void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape& shape,
@@ -180,18 +205,26 @@ void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape
   const double row_bytes = double{sizeof(float)} * static_cast<double>(network.width);
   const auto panel_bytes = static_cast<double>(network.embedding.panel_bytes());
   work[Phase::kEmbed].bytes += rows * (row_bytes + panel_bytes / kernels::kPanelRows);
-  for (const Layer& layer : network.layers) {
-    // Behind K and V of the last layer only the rows whose logits are wanted go on.
-    const int64_t kept = &layer == &network.layers.back() ? shape.logit_rows : shape.rows;
-    std::visit(
-        [&](const auto& mixer) {
-          AddWork(mixer, {shape, kept, layout}, work);
-        },
-        layer.mixer);
+  // Behind the last mixer only the rows whose logits are wanted go on.
+  const int64_t last_mixing = LastMixingLayer(network);
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
+    const int64_t kept = static_cast<int64_t>(i) < last_mixing ? shape.rows : shape.logit_rows;
+    int64_t blocks = 0;
+    for (const Mixer* place : {&layer.mixer, &layer.beside}) {
+      const bool is_first_of_two = place == &layer.mixer && Exists(layer.beside);
+      std::visit(
+          [&](const auto& mixer) {
+            AddWork(mixer, {shape, is_first_of_two ? shape.rows : kept, layout}, work);
+          },
+          *place);
+      blocks += int64_t{Exists(*place)};
+    }
     if (kept == 0) return;
     std::visit([&](const auto& block) { AddWork(block, kept, work); }, layer.feed_forward);
-    // Two sums: two operands read, one written over the first.
-    work[Phase::kPrepare].bytes += static_cast<double>(kept) * 2 * 2 * row_bytes;
+    blocks += int64_t{Exists(layer.feed_forward)};
+    // A sum each: two operands read, one written over the first.
+    work[Phase::kPrepare].bytes += static_cast<double>(kept * blocks) * 2 * row_bytes;
   }
   AddWork(std::array{&network.head.weights}, shape.logit_rows, Phase::kHead, work);
 }

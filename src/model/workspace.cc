@@ -15,7 +15,9 @@ Needs NeedsOf(const Network& network, const StepLimits& limits) {
   Needs needs;
   needs.AddInput(limits.rows, network.width);  // of the head
   for (const Layer& layer : network.layers) {
-    std::visit([&](const auto& mixer) { needs.Include(Size(mixer, limits)); }, layer.mixer);
+    for (const Mixer* place : {&layer.mixer, &layer.beside}) {
+      std::visit([&](const auto& mixer) { needs.Include(Size(mixer, limits)); }, *place);
+    }
     std::visit([&](const auto& block) { needs.Include(Size(block, limits)); }, layer.feed_forward);
   }
   return needs;

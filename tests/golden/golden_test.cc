@@ -168,7 +168,8 @@ INSTANTIATE_TEST_SUITE_P(LargeAlone, FloatFamiliesSharedData, testing::ValuesIn(
 INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
                          testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe",
                                          "qwen35moe-mtp", "qwen3next", "granitehybrid",
-                                         "granitehybrid-dense"),
+                                         "granitehybrid-dense", "mamba2", "nemotron_h",
+                                         "nemotron_h_moe", "nemotron_h_moe-latent", "falcon-h1"),
                          TestName);
 
 class TableFamiliesSharedData : public testing::TestWithParam<std::string> {};

@@ -160,6 +160,25 @@ TEST(NoAllocation, StepsOfEveryKind) {
                                             .taps = 4};
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = scan});
+  const auto side_by_side = [](model::Network& network) {
+    network.layers[1].beside = model::Mamba2{.width = network.width,
+                                             .heads = 4,
+                                             .head_dim = 64,
+                                             .state_dim = 16,
+                                             .groups = 2,
+                                             .taps = 4};
+    auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
+    experts.form = model::ExpertForm::kReluSquared;
+    experts.latent = 64;
+    experts.shared.hidden = 64;
+    network.layers[0].mixer = model::None{};
+    network.layers[0].mixer_norm.kind = model::NormKind::kNone;
+  };
+  specs.push_back({.family = "qwen3moe",
+                   .dtype = tensor::DType::kQ8_0,
+                   .experts = 6,
+                   .used_experts = 2,
+                   .change = side_by_side});
   for (const support::RandomModelSpec& spec : specs) {
     const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -267,11 +268,15 @@ TEST(Promise1, HiddenStatesAreWhatTheHeadIsGiven) {
   }
 }
 
+model::Mamba2 StateSpace(const model::Network& network) {
+  return {
+      .width = network.width, .heads = 4, .head_dim = 32, .state_dim = 16, .groups = 2, .taps = 4};
+}
+
 // Behind the last mixer go on only the rows of which something is wanted, perhaps none; what a
 // recurrent one carries takes all of them.
-void CheckLastMixer(const decltype(model::Layer::mixer)& mixer) {
-  const model::Transformer network = support::MakeRandomModel(
-      {.change = [&](model::Network& changed) { changed.layers.back().mixer = mixer; }});
+void CheckLastRows(const std::function<void(model::Network&)>& change) {
+  const model::Transformer network = support::MakeRandomModel({.change = change});
   const std::vector<TokenId> tokens = RandomPrompts({40}, network.network().vocab).front();
   const std::vector<kv::PageId> pages = {0, 1};
   std::vector<int32_t> all(tokens.size());
@@ -290,12 +295,38 @@ void CheckLastMixer(const decltype(model::Layer::mixer)& mixer) {
   EXPECT_EQ(parts.LogitRow(1), whole.LogitRow(39));
 }
 
+void CheckLastMixer(const model::Mixer& mixer) {
+  CheckLastRows([&](model::Network& network) { network.layers.back().mixer = mixer; });
+}
+
 TEST(Promise1, RowsOfWhichNothingIsWantedChangeTheStateAllTheSame) {
   CheckLastMixer(model::ShortConv{.width = 256, .taps = 3});
   CheckLastMixer(model::DeltaNet{
       .width = 256, .key_heads = 2, .value_heads = 4, .key_dim = 16, .value_dim = 32, .taps = 4});
   CheckLastMixer(model::Mamba2{
       .width = 256, .heads = 4, .head_dim = 32, .state_dim = 16, .groups = 2, .taps = 4});
+  CheckLastMixer(model::Mamba2{.width = 256,
+                               .heads = 4,
+                               .head_dim = 32,
+                               .state_dim = 16,
+                               .groups = 2,
+                               .taps = 4,
+                               .group_norm = model::GroupNorm::kNone});
+}
+
+// The same of a layer with two mixers, and where layers without any stand behind the last mixer.
+TEST(Promise1, RowsGoOnAloneBehindTheLastMixer) {
+  CheckLastRows([](model::Network& network) {
+    network.layers.back().beside = StateSpace(network);
+    network.layers.back().order = model::LayerOrder::kParallel;
+    network.layers.back().feed_forward_norm.kind = model::NormKind::kNone;
+  });
+  CheckLastRows(
+      [](model::Network& network) { network.layers.back().beside = StateSpace(network); });
+  CheckLastRows([](model::Network& network) {
+    network.layers.back().mixer = model::None{};
+    network.layers.back().mixer_norm.kind = model::NormKind::kNone;
+  });
 }
 
 class EveryWeightType : public testing::TestWithParam<tensor::DType> {};
@@ -407,6 +438,74 @@ TEST(Promise1, HoldsForStateSpaces) {
                                                                       .taps = 4,
                                                                       .norm_epsilon = 1e-5f};
                         }
+                      }},
+                 {33, 64, 1});
+  }
+}
+
+// Attention and a state space side by side, also where the rows are cut.
+TEST(Promise1, HoldsForTwoMixersInALayer) {
+  for (const bool parallel : {false, true}) {
+    CheckNetwork({.dtype = tensor::DType::kQ8_0,
+                  .change =
+                      [parallel](model::Network& network) {
+                        for (model::Layer& layer : network.layers) {
+                          layer.beside = StateSpace(network);
+                          if (!parallel) continue;
+                          layer.order = model::LayerOrder::kParallel;
+                          layer.feed_forward_norm.kind = model::NormKind::kNone;
+                        }
+                      }},
+                 {33, 64, 1});
+  }
+}
+
+// Layers of one block: state spaces alone, and all three kinds by turns, a feed-forward without a
+// gate before the first mixer and behind the last.
+TEST(Promise1, HoldsForLayersOfOneBlock) {
+  const auto alone = [](model::Network& network) {
+    for (model::Layer& layer : network.layers) {
+      layer.mixer = StateSpace(network);
+      layer.feed_forward = model::None{};
+      layer.feed_forward_norm.kind = model::NormKind::kNone;
+    }
+    network.ropes.clear();
+  };
+  CheckNetwork({.change = alone}, {33, 64, 1});
+  const auto by_turns = [](model::Network& network) {
+    model::Layer mixing = network.layers[0];
+    mixing.feed_forward = model::None{};
+    mixing.feed_forward_norm.kind = model::NormKind::kNone;
+    model::Layer feeding = network.layers[0];
+    feeding.mixer = model::None{};
+    feeding.mixer_norm.kind = model::NormKind::kNone;
+    feeding.feed_forward_norm.name = "attn_norm";
+    feeding.feed_forward = model::Plain{
+        .width = network.width, .hidden = 160, .function = model::Activation::kReluSquared};
+    network.layers = {feeding, mixing, mixing, feeding, feeding};
+    network.layers[2].mixer = StateSpace(network);
+  };
+  CheckNetwork({.dtype = tensor::DType::kQ8_0, .change = by_turns}, {33, 64, 1});
+}
+
+// Experts without a gate, on the rows of the stream and on narrower ones.
+TEST(Promise1, HoldsForExpertsWithoutAGateAndLatentOnes) {
+  for (const int64_t latent : {0, 64}) {
+    CheckNetwork({.family = "qwen3moe",
+                  .dtype = tensor::DType::kQ8_0,
+                  .feed_forward = 96,
+                  .experts = 7,
+                  .used_experts = 3,
+                  .change =
+                      [latent](model::Network& network) {
+                        for (model::Layer& layer : network.layers) {
+                          auto& experts = std::get<model::Experts>(layer.feed_forward);
+                          experts.latent = latent;
+                          experts.form = model::ExpertForm::kReluSquared;
+                          experts.shared.hidden = 128;
+                        }
+                        std::get<model::Experts>(network.layers[1].feed_forward).form =
+                            model::ExpertForm::kGated;
                       }},
                  {33, 64, 1});
   }

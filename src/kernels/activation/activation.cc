@@ -36,6 +36,14 @@ GeluFn GeluFor([[maybe_unused]] Isa isa) {
   return scalar::Gelu;
 }
 
+ReluSquaredFn ReluSquaredFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::ReluSquared;
+  if (isa >= Isa::kAvx2) return avx2::ReluSquared;
+#endif
+  return scalar::ReluSquared;
+}
+
 SoftCapFn SoftCapFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return avx512::SoftCap;

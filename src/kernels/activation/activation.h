@@ -27,6 +27,9 @@ using SwigluClampedFn = SwigluFn;
 /// nothing.
 using GeluFn = void (*)(const float* x, float* y, int64_t n);
 
+/// The same with the square of x[i] where it is above 0, else 0 (So et al. 2021, Primer).
+using ReluSquaredFn = GeluFn;
+
 /// x[i] = cap * tanh(x[i] / cap) for i < n, cap > 0: softly inside -cap .. cap. Any thread; one
 /// pass; allocates nothing.
 using SoftCapFn = void (*)(float cap, float* x, int64_t n);
@@ -45,6 +48,7 @@ GluFn GluFor(Isa isa);
 GegluFn GegluFor(Isa isa);
 SwigluClampedFn SwigluClampedFor(Isa isa);
 GeluFn GeluFor(Isa isa);
+ReluSquaredFn ReluSquaredFor(Isa isa);
 SoftCapFn SoftCapFor(Isa isa);
 AddFn AddFor(Isa isa);
 AddScaledFn AddScaledFor(Isa isa);

@@ -28,6 +28,8 @@ void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
 
 void Gelu(const float* x, float* y, int64_t n) { GeluGeneric<F32x16>(x, y, n); }
 
+void ReluSquared(const float* x, float* y, int64_t n) { ReluSquaredGeneric<F32x16>(x, y, n); }
+
 void SoftCap(float cap, float* x, int64_t n) { SoftCapGeneric<F32x16>(cap, x, n); }
 
 void Add(const float* x, float* y, int64_t n) { AddGeneric<F32x16>(x, y, n); }

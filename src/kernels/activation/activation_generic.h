@@ -72,6 +72,14 @@ inline void GeluGeneric(const float* x, float* y, int64_t n) {
 }
 
 template <typename V>
+inline void ReluSquaredGeneric(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) {
+    const V above = Max(V::Zero(), V::LoadPartial(x + i, n - i));  // NaN stays
+    StorePartial(Mul(above, above), y + i, n - i);
+  }
+}
+
+template <typename V>
 inline void SoftCapGeneric(float cap, float* x, int64_t n) {
   const V limit = V::Broadcast(cap);
   for (int64_t i = 0; i < n; i += 16) {

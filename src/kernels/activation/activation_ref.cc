@@ -44,6 +44,13 @@ void Gelu(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(x[i]);
 }
 
+void ReluSquared(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float above = x[i] < 0 ? 0.0f : x[i];
+    y[i] = above * above;
+  }
+}
+
 void SoftCap(float cap, float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = SoftCapRef(cap, x[i]);
 }

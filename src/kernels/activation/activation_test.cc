@@ -204,6 +204,24 @@ TEST_P(ActivationTest, GeluIsCloseToDoublePrecision) {
   EXPECT_TRUE(std::isnan(GeluOf(GetParam(), kNaN)));
 }
 
+TEST_P(ActivationTest, ReluSquaredIsTheSquareOfWhatIsAboveZeroAtEveryLength) {
+  std::mt19937 random(7);
+  for (size_t n = 0; n <= 50; ++n) {
+    std::vector<float> x = RandomFloats(n, random);
+    if (n > 20) x[20] = kInfinity, x[19] = -kInfinity, x[18] = -0.0f;
+    std::vector<float> y(n + 1, kPoison);
+    ReluSquaredFor(GetParam())(x.data(), y.data(), static_cast<int64_t>(n));
+    for (size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(y[i], x[i] > 0 ? x[i] * x[i] : 0.0f);
+      ASSERT_FALSE(std::signbit(y[i]));
+    }
+    ASSERT_EQ(y[n], kPoison) << "written past the end";
+  }
+  float nan = kNaN;
+  ReluSquaredFor(GetParam())(&nan, &nan, 1);
+  EXPECT_TRUE(std::isnan(nan));
+}
+
 TEST_P(ActivationTest, SoftCapGivesTheBitsOfTheSpecificationAtEveryLength) {
   std::mt19937 random(6);
   for (size_t n = 0; n <= 50; ++n) {

@@ -10,28 +10,6 @@
 namespace skald::model {
 namespace {
 
-// Width, vocabulary, context and layers with their norms, the blocks still empty.
-Result<Network> ReadFrame(const Keys& keys, NormKind norm) {
-  Network network;
-  ASSIGN_OR_RETURN(const int64_t layers, keys.Size("block_count"));
-  // Before anything of that size is taken.
-  RETURN_IF_ERROR(InRange("block count", layers, 1, kMaxLayers));
-  ASSIGN_OR_RETURN(network.width, keys.Size("embedding_length"));
-  ASSIGN_OR_RETURN(network.context, keys.Size("context_length"));
-  ASSIGN_OR_RETURN(network.vocab, keys.VocabularySize());
-  const bool is_rms = norm == NormKind::kRms;
-  ASSIGN_OR_RETURN(const double epsilon, keys.Number(is_rms ? "attention.layer_norm_rms_epsilon"
-                                                            : "attention.layer_norm_epsilon"));
-  network.head.norm = {.kind = norm, .epsilon = static_cast<float>(epsilon)};
-  network.layers.resize(static_cast<size_t>(layers));
-  for (Layer& layer : network.layers) {
-    layer.mixer_norm = layer.feed_forward_norm = network.head.norm;
-    layer.mixer_output_norm.epsilon = network.head.norm.epsilon;
-    layer.feed_forward_output_norm.epsilon = network.head.norm.epsilon;
-  }
-  return network;
-}
-
 Result<int64_t> DefaultHeadDim(int64_t width, int64_t heads) {
   if (heads < 1 || width % heads != 0) {
     return Status(ErrorCode::kBadModel, "embedding length " + std::to_string(width) +
@@ -109,6 +87,27 @@ Result<Rope> ReadRope(const Keys& keys, const Network& network) {
 int64_t LayerCount(const Network& network) { return static_cast<int64_t>(network.layers.size()); }
 
 }  // namespace
+
+Result<Network> ReadFrame(const Keys& keys, NormKind norm) {
+  Network network;
+  ASSIGN_OR_RETURN(const int64_t layers, keys.Size("block_count"));
+  // Before anything of that size is taken.
+  RETURN_IF_ERROR(InRange("block count", layers, 1, kMaxLayers));
+  ASSIGN_OR_RETURN(network.width, keys.Size("embedding_length"));
+  ASSIGN_OR_RETURN(network.context, keys.Size("context_length"));
+  ASSIGN_OR_RETURN(network.vocab, keys.VocabularySize());
+  const bool is_rms = norm == NormKind::kRms;
+  ASSIGN_OR_RETURN(const double epsilon, keys.Number(is_rms ? "attention.layer_norm_rms_epsilon"
+                                                            : "attention.layer_norm_epsilon"));
+  network.head.norm = {.kind = norm, .epsilon = static_cast<float>(epsilon)};
+  network.layers.resize(static_cast<size_t>(layers));
+  for (Layer& layer : network.layers) {
+    layer.mixer_norm = layer.feed_forward_norm = network.head.norm;
+    layer.mixer_output_norm.epsilon = network.head.norm.epsilon;
+    layer.feed_forward_output_norm.epsilon = network.head.norm.epsilon;
+  }
+  return network;
+}
 
 Status ReadYarnBetas(const Keys& keys, Rope* rope) {
   ASSIGN_OR_RETURN(rope->beta_fast, keys.NumberOr("rope.scaling.yarn_beta_fast", 32));

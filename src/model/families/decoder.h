@@ -10,10 +10,12 @@
 
 namespace skald::model {
 
+/// Width, vocabulary, context and layers with their norms, of kind `norm`, with the epsilon that
+/// its key gives, those behind the blocks too, which are none. The blocks are still to read.
+Result<Network> ReadFrame(const Keys& keys, NormKind norm = NormKind::kRms);
+
 /// A network of layers with grouped-query attention, one RoPE and RMSNorm before each block. The
 /// feed-forwards are still to read. Sizes that files may give for each layer are read for each.
-/// Norms are of kind `norm`, with the epsilon that its key gives, those behind the blocks too,
-/// which are none.
 Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing,
                             NormKind norm = NormKind::kRms);
 

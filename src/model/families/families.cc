@@ -15,6 +15,7 @@ Result<Network> Dots1(const Keys& keys);
 Result<Network> Ernie45Moe(const Keys& keys);
 Result<Network> Exaone4(const Keys& keys);
 Result<Network> ExaoneMoe(const Keys& keys);
+Result<Network> FalconH1(const Keys& keys);
 Result<Network> Gemma2(const Keys& keys);
 Result<Network> Gemma3(const Keys& keys);
 Result<Network> Gemma4(const Keys& keys);
@@ -33,10 +34,13 @@ Result<Network> Llama(const Keys& keys);
 Result<Network> Llama4(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Mistral3(const Keys& keys);
+Result<Network> NemotronH(const Keys& keys);
+Result<Network> NemotronHMoe(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
 Result<Network> OlMoE(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
 Result<Network> Phi3(const Keys& keys);
+Result<Network> PureMamba2(const Keys& keys);
 Result<Network> Qwen2(const Keys& keys);
 Result<Network> Qwen2Moe(const Keys& keys);
 Result<Network> Qwen3(const Keys& keys);
@@ -67,6 +71,7 @@ constexpr std::array kFamilies = {
     Family{"ernie4_5-moe", Ernie45Moe},
     Family{"exaone-moe", ExaoneMoe},
     Family{"exaone4", Exaone4},
+    Family{"falcon-h1", FalconH1},
     Family{"gemma2", Gemma2},
     Family{"gemma3", Gemma3},
     Family{"gemma4", Gemma4},
@@ -83,8 +88,11 @@ constexpr std::array kFamilies = {
     Family{"lfm2moe", Lfm2Moe},
     Family{"llama", Llama},
     Family{"llama4", Llama4},
+    Family{"mamba2", PureMamba2},
     Family{"minimax-m2", MiniMaxM2},
     Family{"mistral3", Mistral3},
+    Family{"nemotron_h", NemotronH},
+    Family{"nemotron_h_moe", NemotronHMoe},
     Family{"olmo2", Olmo2},
     Family{"olmoe", OlMoE},
     Family{"phi2", Phi2},

@@ -22,12 +22,13 @@ ExpertBuffers LayoutExperts(const Experts& experts, const StepLimits& limits, Ca
   buffers.slots = Carve<int32_t>(carver, slots);
   buffers.sources = Carve<int32_t>(carver, slots);
   buffers.groups = Carve<Group>(carver, experts.count);
-  buffers.rows = carver.Matrix(slots, experts.width);
+  if (experts.latent > 0) buffers.latent = carver.Matrix(limits.rows, experts.latent);
+  buffers.rows = carver.Matrix(slots, experts.expert_width());
   buffers.gate = carver.Matrix(slots, experts.hidden);
-  buffers.up = carver.Matrix(slots, experts.hidden);
+  if (experts.is_gated()) buffers.up = carver.Matrix(slots, experts.hidden);
   if (!experts.has_shared()) return buffers;
   buffers.shared_gate = carver.Matrix(limits.rows, experts.shared.hidden);
-  buffers.shared_up = carver.Matrix(limits.rows, experts.shared.hidden);
+  if (experts.is_gated()) buffers.shared_up = carver.Matrix(limits.rows, experts.shared.hidden);
   buffers.shared_out = carver.Matrix(limits.rows, experts.width);
   buffers.selector = carver.Matrix(limits.rows, 1);
   return buffers;

@@ -18,9 +18,10 @@ struct ExpertBuffers {
   int32_t* slots;    ///< [rows][used]: the slot of a use
   int32_t* sources;  ///< [slots]: the use of a slot
   Group* groups;     ///< [count]: those with slots, ascending
-  Rows rows;         ///< [slots][width]: input of the experts, then their output
-  Rows gate;         ///< [slots][hidden]; then the product of both
-  Rows up;           ///< [slots][hidden]
+  Rows latent;       ///< [rows][latent]: what the experts read, then the sum of what they give
+  Rows rows;         ///< [slots][expert_width]: input of the experts, then their output
+  Rows gate;         ///< [slots][hidden]; then what goes into down
+  Rows up;           ///< [slots][hidden]; without gates empty
   // Of the shared expert, by row; without one empty.
   Rows shared_gate;
   Rows shared_up;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "model/blocks/experts/buffers.h"
 #include "model/checks.h"
@@ -30,6 +31,47 @@ Status ValidateGroups(const Experts& experts) {
   return InRange("used experts", experts.used, 1, experts.count / rule.groups * rule.used_groups);
 }
 
+void DeclareShared(Experts& experts, TensorList& tensors) {
+  SharedExpert& shared = experts.shared;
+  const int64_t width = experts.width;
+  if (experts.is_gated()) {
+    tensors.Matrix("ffn_gate_shexp.weight", shared.hidden, width, &shared.gate);
+  }
+  tensors.Matrix("ffn_up_shexp.weight", shared.hidden, width, &shared.up);
+  tensors.Matrix("ffn_down_shexp.weight", width, shared.hidden, &shared.down);
+  if (shared.weight == SharedWeight::kSigmoid) {
+    tensors.Matrix("ffn_gate_inp_shexp.weight", 1, width, &shared.selector);
+  }
+}
+
+// The matrices of all experts.
+void DeclareSlices(Experts& experts, TensorList& tensors) {
+  const int64_t count = experts.count;
+  const int64_t hidden = experts.hidden;
+  const int64_t width = experts.expert_width();
+  if (experts.fusion == Fusion::kFused) {
+    constexpr std::string_view kName = "ffn_gate_up_exps.weight";
+    tensors.SlicesPart(kName, count, {0, hidden, 2 * hidden}, width, &experts.gate);
+    tensors.SlicesPart(kName, count, {hidden, hidden, 2 * hidden}, width, &experts.up);
+  } else {
+    if (experts.is_gated()) {
+      tensors.Slices("ffn_gate_exps.weight", {count, hidden, width}, &experts.gate);
+    }
+    tensors.Slices("ffn_up_exps.weight", {count, hidden, width}, &experts.up);
+  }
+  tensors.Slices("ffn_down_exps.weight", {count, width, hidden}, &experts.down);
+}
+
+void AddSharedWork(const Experts& experts, int64_t rows, StepWork& work) {
+  const SharedExpert& shared = experts.shared;
+  const std::array readers = {&shared.up, &shared.gate};
+  AddWork(std::span(readers).first(experts.is_gated() ? 2 : 1), rows, Phase::kGateUp, work);
+  AddWork(std::array{&shared.down}, rows, Phase::kDown, work);
+  if (shared.weight == SharedWeight::kSigmoid) {
+    work[Phase::kRoute].Add(MultiplyWork(shared.selector, rows));
+  }
+}
+
 }  // namespace
 
 Status Validate(const Experts& experts) {
@@ -38,6 +80,12 @@ Status Validate(const Experts& experts) {
   RETURN_IF_ERROR(Positive("expert weights scale", experts.rule.scale));
   RETURN_IF_ERROR(
       InRange("shared expert feed forward length", experts.shared.hidden, 0, kMaxWidth));
+  RETURN_IF_ERROR(InRange("latent length of the experts", experts.latent, 0, kMaxWidth));
+  // No published mixture has these together.
+  CHECK(experts.is_gated() ||
+        (experts.fusion == Fusion::kSeparate && experts.biases == Biases::kNone));
+  CHECK(experts.latent == 0 ||
+        (experts.biases == Biases::kNone && experts.weight == ExpertWeight::kOfOutput));
   return InRange("expert feed forward length", experts.hidden, 1, kMaxWidth);
 }
 
@@ -54,25 +102,12 @@ void Declare(Experts& experts, TensorList& tensors) {
   if (!experts.choice_bias_name.empty()) {
     tensors.Vector(experts.choice_bias_name, count, &experts.choice_bias, Presence::kOptional);
   }
-  if (experts.has_shared()) {
-    SharedExpert& shared = experts.shared;
-    tensors.Matrix("ffn_gate_shexp.weight", shared.hidden, width, &shared.gate);
-    tensors.Matrix("ffn_up_shexp.weight", shared.hidden, width, &shared.up);
-    tensors.Matrix("ffn_down_shexp.weight", width, shared.hidden, &shared.down);
-    if (shared.weight == SharedWeight::kSigmoid) {
-      tensors.Matrix("ffn_gate_inp_shexp.weight", 1, width, &shared.selector);
-    }
+  if (experts.has_shared()) DeclareShared(experts, tensors);
+  if (experts.latent > 0) {
+    tensors.Matrix("ffn_latent_down.weight", experts.latent, width, &experts.latent_down);
+    tensors.Matrix("ffn_latent_up.weight", width, experts.latent, &experts.latent_up);
   }
-  const int64_t hidden = experts.hidden;
-  if (experts.fusion == Fusion::kFused) {
-    constexpr std::string_view kName = "ffn_gate_up_exps.weight";
-    tensors.SlicesPart(kName, count, {0, hidden, 2 * hidden}, width, &experts.gate);
-    tensors.SlicesPart(kName, count, {hidden, hidden, 2 * hidden}, width, &experts.up);
-  } else {
-    tensors.Slices("ffn_gate_exps.weight", {count, hidden, width}, &experts.gate);
-    tensors.Slices("ffn_up_exps.weight", {count, hidden, width}, &experts.up);
-  }
-  tensors.Slices("ffn_down_exps.weight", {count, width, hidden}, &experts.down);
+  DeclareSlices(experts, tensors);
 }
 
 Needs Size(const Experts& experts, const StepLimits& limits) {
@@ -81,7 +116,7 @@ Needs Size(const Experts& experts, const StepLimits& limits) {
   Needs needs = {.buffer_bytes = carver.used()};
   const int64_t slots = limits.rows * experts.used;
   needs.AddInput(limits.rows, experts.width);
-  needs.AddInput(slots, experts.width);
+  needs.AddInput(slots, experts.expert_width());
   needs.AddInput(slots, experts.hidden);
   if (experts.has_shared()) {
     needs.AddInput(SharedPlace(experts, slots) + limits.rows, experts.shared.hidden);
@@ -91,13 +126,10 @@ Needs Size(const Experts& experts, const StepLimits& limits) {
 
 void AddWork(const Experts& experts, int64_t rows, StepWork& work) {
   AddWork(std::array{&experts.router}, rows, Phase::kRoute, work);
-  if (experts.has_shared()) {
-    const SharedExpert& shared = experts.shared;
-    AddWork(std::array{&shared.gate, &shared.up}, rows, Phase::kGateUp, work);
-    AddWork(std::array{&shared.down}, rows, Phase::kDown, work);
-    if (shared.weight == SharedWeight::kSigmoid) {
-      work[Phase::kRoute].Add(MultiplyWork(shared.selector, rows));
-    }
+  if (experts.has_shared()) AddSharedWork(experts, rows, work);
+  if (experts.latent > 0) {
+    work[Phase::kRoute].Add(MultiplyWork(experts.latent_down, rows));
+    AddWork(std::array{&experts.latent_up}, rows, Phase::kDown, work);
   }
   const int64_t uses = rows * experts.used;
   const double read = ExpertsRead(experts, rows);
@@ -106,14 +138,17 @@ void AddWork(const Experts& experts, int64_t rows, StepWork& work) {
     each.bytes *= read;
     work[phase].Add(each);
   };
-  add(experts.gate[0], Phase::kGateUp);
+  if (experts.is_gated()) add(experts.gate[0], Phase::kGateUp);
   add(experts.up[0], Phase::kGateUp);
   add(experts.down[0], Phase::kDown);
   Work& prepare = work[Phase::kPrepare];
   // One row is prepared once for all its experts.
-  prepare.Add(PrepareWork(std::array{&experts.gate[0], &experts.up[0]}, rows == 1 ? 1 : uses));
+  const bool once = rows == 1 && experts.latent == 0;
+  const std::array readers = {&experts.up[0], experts.gate.data()};
+  prepare.Add(PrepareWork(std::span(readers).first(experts.is_gated() ? 2 : 1), once ? 1 : uses));
   prepare.Add(PrepareWork(std::array{&experts.down[0]}, uses));
-  work[Phase::kRoute].bytes += static_cast<double>(uses * experts.width * int64_t{sizeof(float)});
+  work[Phase::kRoute].bytes +=
+      static_cast<double>(uses * experts.expert_width() * int64_t{sizeof(float)});
 }
 
 }  // namespace skald::model

@@ -1,9 +1,12 @@
-/// Experts: a mixture of SwiGLU feed-forwards, of which each row uses a few (Shazeer et al. 2017;
+/// Experts: a mixture of feed-forwards, of which each row uses a few (Shazeer et al. 2017;
 /// Jiang et al. 2024), and where the family has one, a shared feed-forward that every row uses (Dai
 /// et al. 2024).
 ///
 ///     sum over the chosen e, ascending, of w_e * down_e * (silu(gate_e * h) . (up_e * h))
 ///     + v * down_s * (silu(gate_s * h) . (up_s * h))
+///
+/// In some families the experts have no gate: down_e * max(up_e * h, 0)^2. In some the chosen ones
+/// work on a narrower row, latent_down * h, and latent_up * their sum is what they give.
 ///
 /// Rows are grouped by expert, so that a step reads each expert that it needs once.
 #pragma once
@@ -16,6 +19,7 @@
 #include "kernels/route/route.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/linear.h"
+#include "model/blocks/plain/plain.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -45,6 +49,12 @@ struct SharedExpert {
   kernels::PackedMatrix selector = {};  ///< [1][width]
 };
 
+/// What an expert is, the shared one too.
+enum class ExpertForm : uint8_t {
+  kGated,        ///< as Gated
+  kReluSquared,  ///< as Plain with that function
+};
+
 /// Whether all products of a mixture have biases.
 enum class Biases : uint8_t { kNone, kOfAll };
 
@@ -54,23 +64,29 @@ struct Experts {
   int64_t hidden = 0;  ///< of gate and up of each expert
   int64_t count = 0;   ///< experts
   int64_t used = 0;    ///< by each row
+  int64_t latent = 0;  ///< of the rows that the chosen experts work on; 0: those of the stream
   kernels::RouteRule rule = {};
   ExpertWeight weight = ExpertWeight::kOfOutput;
   /// Of the tensor that changes the choice alone, which may be missing; empty: there is none.
   std::string_view choice_bias_name = {};
   SharedExpert shared = {};
-  Gate function = Gate::kSilu;        ///< of the experts, not of the shared one
+  ExpertForm form = ExpertForm::kGated;
+  Gate function = Gate::kSilu;        ///< of gated experts, not of the shared one
   Biases biases = Biases::kNone;      ///< of router, gate, up and down
   Fusion fusion = Fusion::kSeparate;  ///< of gate and up of each expert: gate above
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty
-  std::vector<kernels::PackedMatrix> gate = {}, up = {}, down = {};  ///< by expert
+  std::vector<kernels::PackedMatrix> gate = {}, up = {}, down = {};  ///< by expert; gate or none
+  kernels::PackedMatrix latent_down = {}, latent_up = {};            ///< where there is a latent
   std::vector<float> router_bias = {};                               ///< [count], or empty
   /// [count][hidden], and of down [count][width]; or empty.
   std::vector<float> gate_bias = {}, up_bias = {}, down_bias = {};
 
   bool has_shared() const { return shared.hidden > 0; }
+  bool is_gated() const { return form == ExpertForm::kGated; }
+  /// Of what the chosen experts read and give.
+  int64_t expert_width() const { return latent > 0 ? latent : width; }
 };
 
 /// Checks the numbers. Errors: kBadModel.

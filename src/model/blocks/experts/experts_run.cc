@@ -21,31 +21,64 @@ struct Pass {
   bool has_selector() const {
     return experts.has_shared() && experts.shared.weight == SharedWeight::kSigmoid;
   }
+  bool has_latent() const { return experts.latent > 0; }
   // Experts read the row as the router does: it needs no copy for each.
   bool is_one_row() const {
-    return input.row_count == 1 && experts.weight == ExpertWeight::kOfOutput;
+    return input.row_count == 1 && experts.weight == ExpertWeight::kOfOutput && !has_latent();
   }
+  // The rows that the experts read.
+  const Rows& source() const { return has_latent() ? buffers.latent : input.source(); }
   // The numbers of one expert among those of all.
   std::span<const float> Part(const std::vector<float>& all, size_t expert) const {
     const size_t length = all.size() / static_cast<size_t>(experts.count);
     return std::span(all).subspan(expert * length, length);
   }
-  GatedProducts open(size_t expert) const { return {gate(expert), up(expert), experts.function}; }
   Product gate(size_t expert) const {
     return {&experts.gate[expert], buffers.gate, Part(experts.gate_bias, expert)};
   }
   Product up(size_t expert) const {
-    return {&experts.up[expert], buffers.up, Part(experts.up_bias, expert)};
+    // What goes into down stands in the place of the gates, also where there are none.
+    return {&experts.up[expert], experts.is_gated() ? buffers.up : buffers.gate,
+            Part(experts.up_bias, expert)};
   }
   Product down(size_t expert) const {
     return {&experts.down[expert], buffers.rows, Part(experts.down_bias, expert)};
   }
   Product shared_gate() const { return {&experts.shared.gate, buffers.shared_gate}; }
-  Product shared_up() const { return {&experts.shared.up, buffers.shared_up}; }
+  Product shared_up() const {
+    return {&experts.shared.up, experts.is_gated() ? buffers.shared_up : buffers.shared_gate};
+  }
   Product shared_down() const { return {&experts.shared.down, buffers.shared_out}; }
   Product router() const { return {&experts.router, buffers.scores, experts.router_bias}; }
   Product selector() const { return {&experts.shared.selector, buffers.selector}; }
+  Product latent_down() const { return {&experts.latent_down, buffers.latent}; }
 };
+
+// Products that share an input: up to as many as a mixture has.
+struct Readers {
+  std::array<Product, 7> products = {};
+  size_t count = 0;
+
+  void Add(const Product& product) { products[count++] = product; }
+  std::span<const Product> all() const { return std::span(products).first(count); }
+};
+
+// What is multiplied with the rows as they are, before anything is chosen.
+void AddScores(const Pass& pass, Readers* readers) {
+  readers->Add(pass.router());
+  if (pass.has_selector()) readers->Add(pass.selector());
+  if (pass.has_latent()) readers->Add(pass.latent_down());
+}
+
+// Gate, where there is one, and up of some panels, and what becomes of them.
+void OpenPanels(const Pass& pass, const GatedProducts& products, const PanelRange& panels,
+                const RowRange& rows) {
+  if (pass.experts.is_gated()) {
+    MultiplyPanelsGated(products, panels, rows, pass.context);
+  } else {
+    MultiplyPanelsPlain(products.up, Activation::kReluSquared, panels, rows, pass.context);
+  }
+}
 
 // The panels of a matrix, cut into units of work.
 struct PanelUnits {
@@ -73,24 +106,24 @@ PanelUnits UnitsOfGroups(std::span<const Group> groups, const kernels::PackedMat
 
 // Sum, norm, and the formats of everything that reads the rows as they are.
 void PrepareRows(const Pass& pass) {
-  std::array<Product, 6> readers = {pass.router()};
-  size_t count = 1;
+  Readers readers;
+  AddScores(pass, &readers);
+  const bool gated = pass.experts.is_gated();
   if (pass.experts.has_shared()) {
-    readers[count++] = pass.shared_gate();
-    readers[count++] = pass.shared_up();
+    if (gated) readers.Add(pass.shared_gate());
+    readers.Add(pass.shared_up());
   }
-  if (pass.has_selector()) readers[count++] = pass.selector();
   if (pass.is_one_row()) {
-    readers[count++] = pass.gate(0);
-    readers[count++] = pass.up(0);
+    if (gated) readers.Add(pass.gate(0));
+    readers.Add(pass.up(0));
   }
-  Prepare(pass.input, std::span(readers).first(count), pass.context);
+  Prepare(pass.input, readers.all(), pass.context);
 }
 
 void ScoreRows(const Pass& pass) {
-  const std::array readers = {pass.router(), pass.selector()};
-  Multiply(std::span(readers).first(pass.has_selector() ? 2 : 1), pass.input.row_count,
-           Phase::kRoute, pass.context);
+  Readers readers;
+  AddScores(pass, &readers);
+  Multiply(readers.all(), pass.input.row_count, Phase::kRoute, pass.context);
 }
 
 // Gate and up of the shared expert, before the tiles of the rows make room for those of the groups.
@@ -98,10 +131,9 @@ void OpenShared(const Pass& pass) {
   if (!pass.experts.has_shared()) return;
   const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
   const int64_t rows = pass.input.row_count;
-  const PanelUnits units = UnitsOf(pass.experts.shared.gate, rows, pass.pool().thread_count());
+  const PanelUnits units = UnitsOf(pass.experts.shared.up, rows, pass.pool().thread_count());
   pass.pool().Run(units.count(), [&](int64_t unit, int worker) {
-    MultiplyPanelsGated({pass.shared_gate(), pass.shared_up()}, units.range(unit, worker),
-                        {0, rows}, pass.context);
+    OpenPanels(pass, {pass.shared_gate(), pass.shared_up()}, units.range(unit, worker), {0, rows});
   });
 }
 
@@ -134,36 +166,42 @@ void PrepareGroups(const Pass& pass, std::span<const Group> groups) {
   const Experts& experts = pass.experts;
   const ExpertBuffers& buffers = pass.buffers;
   const ScopedPhase phase(pass.context.execution.profile, Phase::kPrepare);
-  const Formats formats = FormatsOf(std::array{pass.gate(0), pass.up(0)});
+  Readers readers;
+  if (experts.is_gated()) readers.Add(pass.gate(0));
+  readers.Add(pass.up(0));
+  const Formats formats = FormatsOf(readers.all());
+  const int64_t width = experts.expert_width();
   pass.pool().Run(ChunkCount(groups), [&](int64_t chunk, int) {
     const RowRange slots = ChunkOf(groups, chunk);
     for (int64_t slot = slots.first; slot < slots.first + slots.count; ++slot) {
       const int64_t use = buffers.sources[slot];
-      const float* source = pass.input.source().row(use / experts.used);
+      const float* source = pass.source().row(use / experts.used);
       float* row = buffers.rows.row(slot);
       if (experts.weight == ExpertWeight::kOfOutput) {
-        std::copy_n(source, experts.width, row);
+        std::copy_n(source, width, row);
       } else {
-        std::fill_n(row, experts.width, 0.0f);
-        pass.context.execution.kernels.add_scaled(buffers.weights[use], source, row, experts.width);
+        std::fill_n(row, width, 0.0f);
+        pass.context.execution.kernels.add_scaled(buffers.weights[use], source, row, width);
       }
     }
-    Quantize(buffers.rows, slots, experts.width, formats, pass.context);
+    Quantize(buffers.rows, slots, width, formats, pass.context);
   });
 }
 
 // Gate and up of every group.
 void OpenGroups(const Pass& pass, std::span<const Group> groups) {
   const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
-  const PanelUnits units = UnitsOfGroups(groups, pass.experts.gate[0], pass);
+  const PanelUnits units = UnitsOfGroups(groups, pass.experts.up[0], pass);
   const auto count = static_cast<int64_t>(groups.size());
   pass.pool().Run(count * units.count(), [&](int64_t unit, int worker) {
     const Group& group = groups[static_cast<size_t>(unit / units.count())];
     const auto expert = static_cast<size_t>(group.expert);
     RowRange slots = group.slots;
     if (pass.is_one_row()) slots.prepared = 0;
-    MultiplyPanelsGated(pass.open(expert), units.range(unit % units.count(), worker), slots,
-                        pass.context);
+    const Product up = pass.up(expert);
+    const Product gate = pass.experts.is_gated() ? pass.gate(expert) : up;
+    OpenPanels(pass, {gate, up, pass.experts.function}, units.range(unit % units.count(), worker),
+               slots);
   });
 }
 
@@ -229,20 +267,41 @@ void AddShared(const Pass& pass, int64_t row, float* sum) {
 
 // The weighted sum of each row's experts, in ascending order of the experts: never in the order in
 // which groups were computed.
-void Combine(const Pass& pass) {
+void AddChosen(const Pass& pass, int64_t row, float* sum) {
   const Experts& experts = pass.experts;
   const ExpertBuffers& buffers = pass.buffers;
+  const int64_t width = experts.expert_width();
+  std::fill_n(sum, width, 0.0f);
+  for (int64_t use = row * experts.used; use < (row + 1) * experts.used; ++use) {
+    const float weight = experts.weight == ExpertWeight::kOfOutput ? buffers.weights[use] : 1;
+    pass.context.execution.kernels.add_scaled(weight, buffers.rows.row(buffers.slots[use]), sum,
+                                              width);
+  }
+}
+
+void Combine(const Pass& pass) {
   const ScopedPhase phase(pass.context.execution.profile, Phase::kRoute);
   pass.pool().Run(pass.input.row_count, [&](int64_t row, int) {
     float* sum = pass.context.workspace.projected.row(row);
-    std::fill_n(sum, experts.width, 0.0f);
-    for (int64_t use = row * experts.used; use < (row + 1) * experts.used; ++use) {
-      const float weight = experts.weight == ExpertWeight::kOfOutput ? buffers.weights[use] : 1;
-      pass.context.execution.kernels.add_scaled(weight, buffers.rows.row(buffers.slots[use]), sum,
-                                                experts.width);
-    }
+    AddChosen(pass, row, sum);
     AddShared(pass, row, sum);
   });
+}
+
+// The same where the experts' sum is latent.
+void CombineLatent(const Pass& pass) {
+  const Context& context = pass.context;
+  const int64_t rows = pass.input.row_count;
+  {
+    const ScopedPhase phase(context.execution.profile, Phase::kRoute);
+    pass.pool().Run(rows,
+                    [&](int64_t row, int) { AddChosen(pass, row, pass.buffers.latent.row(row)); });
+  }
+  const std::array up = {Product{&pass.experts.latent_up, context.workspace.projected}};
+  Prepare({.rows = pass.buffers.latent, .row_count = rows}, up, context);
+  Multiply(up, rows, Phase::kDown, context);
+  pass.pool().Run(
+      rows, [&](int64_t row, int) { AddShared(pass, row, context.workspace.projected.row(row)); });
 }
 
 }  // namespace
@@ -261,7 +320,11 @@ void Run(const Experts& experts, const Input& input, const Context& context) {
   OpenGroups(pass, groups);
   PrepareHidden(pass, groups);
   CloseAll(pass, groups);
-  Combine(pass);
+  if (pass.has_latent()) {
+    CombineLatent(pass);
+  } else {
+    Combine(pass);
+  }
 }
 
 }  // namespace skald::model

@@ -94,13 +94,14 @@ void Scan(const Mamba2& mamba, const Buffers& buffers, const MixerStep& step,
   });
 }
 
-// Gates the heads of each row, then norms their groups.
+// Gates the heads of each row, then norms their groups, where they are normed.
 void GateHeads(const Mamba2& mamba, const Buffers& buffers, int64_t rows, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
   const int64_t group = mamba.inner() / mamba.groups;
   context.execution.pool.Run(rows, [&](int64_t row, int) {
     float* heads = buffers.heads.row(row);
     context.execution.kernels.swiglu(buffers.mixed.row(row), heads, heads, mamba.inner());
+    if (mamba.group_norm == GroupNorm::kNone) return;
     for (int64_t first = 0; first < mamba.inner(); first += group) {
       context.execution.kernels.rms_norm({.x = heads + first,
                                           .x_stride = group,
@@ -138,7 +139,9 @@ void Declare(Mamba2& mamba, TensorList& tensors) {
   tensors.Vector("ssm_dt.bias", mamba.heads, &mamba.step_bias);
   tensors.Table("ssm_a", mamba.heads, 1, &mamba.decay_rate);
   tensors.Table("ssm_d", mamba.heads, 1, &mamba.skip);
-  tensors.Table("ssm_norm.weight", mamba.groups, mamba.inner() / mamba.groups, &mamba.norm);
+  if (mamba.group_norm == GroupNorm::kRms) {
+    tensors.Table("ssm_norm.weight", mamba.groups, mamba.inner() / mamba.groups, &mamba.norm);
+  }
   tensors.Matrix("ssm_out.weight", mamba.width, mamba.inner(), &mamba.output);
 }
 

@@ -2,7 +2,7 @@
 /// of Granite 4.0 H.
 ///
 ///     [z, x, B, C, dt] = I * h;  [x, B, C] = silu(conv([x, B, C]));  y = scan(x, B, C, dt)
-///     O * norm of groups(silu(z) . y)
+///     O * norm of groups(silu(z) . y)      (in some models without the norm)
 ///
 /// Between steps a sequence carries, for each head, a matrix of state_dim x head_dim, and the last
 /// taps - 1 rows of [x, B, C].
@@ -21,6 +21,9 @@
 
 namespace skald::model {
 
+/// Whether the gated heads are normed, each group by itself (RMSNorm).
+enum class GroupNorm : uint8_t { kNone, kRms };
+
 /// Sizes are in elements.
 struct Mamba2 {
   int64_t width = 0;  ///< of the residual stream
@@ -29,6 +32,7 @@ struct Mamba2 {
   int64_t state_dim = 0;  ///< of B and C
   int64_t groups = 0;     ///< of heads that share B and C; divides heads
   int64_t taps = 0;       ///< of the convolution
+  GroupNorm group_norm = GroupNorm::kRms;
   float norm_epsilon = 0;
 
   kernels::PackedMatrix input = {};    ///< [2 * inner + 2 * groups * state_dim + heads][width]
@@ -38,7 +42,7 @@ struct Mamba2 {
   std::vector<float> step_bias = {};   ///< [heads]
   std::vector<float> decay_rate = {};  ///< [heads], below 0
   std::vector<float> skip = {};        ///< [heads]
-  std::vector<float> norm = {};        ///< [groups][inner / groups]
+  std::vector<float> norm = {};        ///< [groups][inner / groups], or empty
 
   int64_t inner() const { return heads * head_dim; }
   int64_t channels() const { return inner() + 2 * groups * state_dim; }

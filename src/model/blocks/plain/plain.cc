@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/checked_math.h"
 #include "model/checks.h"
 
@@ -13,8 +14,8 @@ Rows Layout(const Plain& plain, const StepLimits& limits, Carver& carver) {
   return carver.Matrix(limits.rows, plain.hidden);
 }
 
-// The product of up, and its activation while it is in the cache.
-void MultiplyUp(const Product& up, int64_t row_count, const Context& context) {
+// The product of up, and its activation.
+void MultiplyUp(const Product& up, Activation function, int64_t row_count, const Context& context) {
   const Execution& execution = context.execution;
   const ScopedPhase phase(execution.profile, Phase::kGateUp);
   const kernels::PackedMatrix& matrix = *up.weights;
@@ -23,17 +24,31 @@ void MultiplyUp(const Product& up, int64_t row_count, const Context& context) {
   execution.pool.Run(units, [&](int64_t unit, int worker) {
     const int64_t first = unit * per_unit;
     const int64_t count = std::min(per_unit, matrix.panel_count() - first);
-    MultiplyPanels(up, {first, count, worker}, {0, row_count}, context);
-    const int64_t column = first * kernels::kPanelRows;
-    const int64_t columns = std::min(count * kernels::kPanelRows, matrix.rows - column);
-    for (int64_t row = 0; row < row_count; ++row) {
-      float* out = up.out.row(row) + column;
-      execution.kernels.gelu(out, out, columns);
-    }
+    MultiplyPanelsPlain(up, function, {first, count, worker}, {0, row_count}, context);
   });
 }
 
+kernels::GeluFn FunctionOf(Activation function, const kernels::KernelTable& kernels) {
+  switch (function) {
+    case Activation::kGelu: return kernels.gelu;
+    case Activation::kReluSquared: return kernels.relu_squared;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
+
+void MultiplyPanelsPlain(const Product& up, Activation function, const PanelRange& panels,
+                         const RowRange& rows, const Context& context) {
+  const auto apply = FunctionOf(function, context.execution.kernels);
+  MultiplyPanels(up, panels, rows, context);
+  const int64_t column = panels.first * kernels::kPanelRows;
+  const int64_t columns = std::min(panels.count * kernels::kPanelRows, up.weights->rows - column);
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    float* out = up.out.row(row) + column;
+    apply(out, out, columns);
+  }
+}
 
 Status Validate(const Plain& plain) {
   return InRange("feed forward length", plain.hidden, 1, kMaxWidth);
@@ -60,7 +75,7 @@ void Run(const Plain& plain, const Input& input, const Context& context) {
   const Rows hidden = Layout(plain, context.workspace.limits(), carver);
   const std::array up = {Product{&plain.up, hidden, plain.up_bias}};
   Prepare(input, up, context);
-  MultiplyUp(up[0], input.row_count, context);
+  MultiplyUp(up[0], plain.function, input.row_count, context);
   const std::array down = {Product{&plain.down, context.workspace.projected, plain.down_bias}};
   Prepare({.rows = hidden, .row_count = input.row_count}, down, context);
   Multiply(down, input.row_count, Phase::kDown, context);

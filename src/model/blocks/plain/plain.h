@@ -1,6 +1,6 @@
-/// Plain: a feed-forward without a gate (Vaswani et al. 2017), with GELU and optional biases.
+/// Plain: a feed-forward without a gate (Vaswani et al. 2017), with optional biases.
 ///
-///     down * gelu(up * h)
+///     down * f(up * h)
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,14 @@
 
 namespace skald::model {
 
+/// What stands between its matrices (numerics 3.3).
+enum class Activation : uint8_t { kGelu, kReluSquared };
+
 /// Sizes are in elements.
 struct Plain {
   int64_t width = 0;   ///< of the residual stream
   int64_t hidden = 0;  ///< of up
+  Activation function = Activation::kGelu;
 
   kernels::PackedMatrix up = {}, down = {};
   std::vector<float> up_bias = {}, down_bias = {};
@@ -36,5 +40,10 @@ void Run(const Plain& plain, const Input& input, const Context& context);
 
 /// Counts what Run does for `rows` rows.
 void AddWork(const Plain& plain, int64_t rows, StepWork& work);
+
+/// The product of some panels of up, and in its place what the function makes of it, while it is in
+/// the cache.
+void MultiplyPanelsPlain(const Product& up, Activation function, const PanelRange& panels,
+                         const RowRange& rows, const Context& context);
 
 }  // namespace skald::model
