@@ -482,45 +482,6 @@ TEST(NetworkFromGguf, LayersMayDifferInTheShapeOfKeysAndValues) {
   EXPECT_EQ(layout.layers[1].key_dim, 32);
 }
 
-GgufBuilder Gemma4File(uint32_t near_values = 32) {
-  GgufBuilder file = FileWith({.arch = "gemma4", .layers = 3});
-  file.Key("gemma4.attention.sliding_window", uint32_t{5});
-  file.Key("gemma4.attention.sliding_window_pattern", std::vector<uint32_t>{1, 1, 0});
-  file.Key("gemma4.attention.key_length", uint32_t{64});
-  file.Key("gemma4.attention.value_length", uint32_t{64});
-  file.Key("gemma4.attention.key_length_swa", uint32_t{32});
-  file.Key("gemma4.attention.value_length_swa", near_values);
-  file.Key("gemma4.rope.dimension_count", uint32_t{64});
-  file.Key("gemma4.rope.dimension_count_swa", uint32_t{32});
-  return file;
-}
-
-TEST(NetworkFromGguf, Gemma4sNearLayersHaveHeadsOfTheirOwn) {
-  const Result<model::Network> network = Read(Gemma4File());
-  ASSERT_TRUE(network.ok()) << network.status().message();
-  EXPECT_EQ(Pattern(Gemma4File()), "wwa");
-  EXPECT_EQ(First(*network).key_dim, 32);
-  EXPECT_EQ(std::get<model::Gqa>(network->layers[2].mixer).value_dim, 64);
-  EXPECT_EQ(network->ropes[1].rotated, 32);
-  EXPECT_TRUE(network->ropes[1].factors_name.empty());
-  EXPECT_EQ(network->ropes[0].factors_name, "rope_freqs.weight");
-}
-
-TEST(NetworkFromGguf, WhatGemma4sOthersHaveIsRefused) {
-  GgufBuilder inputs = Gemma4File();
-  inputs.Key("gemma4.embedding_length_per_layer_input", uint32_t{256});
-  ExpectError(inputs, ErrorCode::kUnsupported, "'gemma4.embedding_length_per_layer_input' is 256");
-  GgufBuilder shared = Gemma4File();
-  shared.Key("gemma4.attention.shared_kv_layers", uint32_t{1});
-  ExpectError(shared, ErrorCode::kUnsupported, "'gemma4.attention.shared_kv_layers' is 1");
-  GgufBuilder experts = Gemma4File();
-  experts.Key("gemma4.expert_count", uint32_t{8});
-  ExpectError(experts, ErrorCode::kUnsupported, "8 experts");
-  // Without attn_v keys are values.
-  ExpectError(Gemma4File(16), ErrorCode::kBadModel,
-              "value length is 16, expected that of keys, 32");
-}
-
 TEST(NetworkFromGguf, MissingKeysAreNamed) {
   GgufBuilder file;
   file.Key("general.architecture", "llama");

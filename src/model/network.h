@@ -15,6 +15,7 @@
 #include "model/blocks/delta_net/delta_net.h"
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
+#include "model/blocks/gated_and_experts/gated_and_experts.h"
 #include "model/blocks/gqa/gqa.h"
 #include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
@@ -41,7 +42,7 @@ enum class LayerScale : uint8_t { kNone, kLearned };
 using Mixer = std::variant<Gqa, ShortConv, DeltaNet, Mamba2, None>;
 
 /// What works on each row by itself.
-using FeedForward = std::variant<Gated, Experts, Plain, None>;
+using FeedForward = std::variant<Gated, Experts, Plain, GatedAndExperts, None>;
 
 /// Whether the block is one at all.
 template <typename Block>

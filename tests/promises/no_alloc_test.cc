@@ -179,6 +179,8 @@ TEST(NoAllocation, StepsOfEveryKind) {
                    .experts = 6,
                    .used_experts = 2,
                    .change = side_by_side});
+  specs.push_back(
+      {.family = "gemma4", .dtype = tensor::DType::kQ8_0, .experts = 6, .used_experts = 2});
   for (const support::RandomModelSpec& spec : specs) {
     const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {

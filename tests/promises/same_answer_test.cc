@@ -693,6 +693,28 @@ TEST(Promise1, HoldsForGemma4) {
                {300, 36, 1});
 }
 
+// A gated feed-forward and a mixture side by side, whose router has a norm of its own.
+TEST(Promise1, HoldsForGemma4sMixture) {
+  CheckNetwork({.family = "gemma4",
+                .dtype = tensor::DType::kQ8_0,
+                .embedding = 96,
+                .feed_forward = 160,
+                .window = 9,
+                .experts = 7,
+                .used_experts = 3,
+                .change =
+                    [](model::Network& network) {
+                      for (model::Layer& layer : network.layers) {
+                        auto& both = std::get<model::GatedAndExperts>(layer.feed_forward);
+                        both.experts.hidden = 64;
+                      }
+                      auto& first =
+                          std::get<model::GatedAndExperts>(network.layers[0].feed_forward);
+                      first.experts.shared.hidden = 32;
+                    }},
+               {33, 64, 1});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

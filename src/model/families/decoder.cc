@@ -132,7 +132,7 @@ Status DropPredictionLayers(const Keys& keys, Network* network) {
   return Ok();
 }
 
-Status ReadGated(const Keys& keys, Network* network) {
+Status RefuseMixture(const Keys& keys) {
   ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
   ASSIGN_OR_RETURN(const int64_t used, keys.SizeOr("expert_used_count", 0));
   if (experts != 0 || used != 0) {
@@ -140,6 +140,15 @@ Status ReadGated(const Keys& keys, Network* network) {
                   "this model is a mixture of " + std::to_string(experts) +
                       " experts, which this version does not run for this architecture");
   }
+  return Ok();
+}
+
+Status ReadGated(const Keys& keys, Network* network) {
+  RETURN_IF_ERROR(RefuseMixture(keys));
+  return ReadDense(keys, network);
+}
+
+Status ReadDense(const Keys& keys, Network* network) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> hidden,
                    keys.LayerSizes("feed_forward_length", LayerCount(*network)));
   for (size_t i = 0; i < hidden.size(); ++i) {

@@ -24,8 +24,14 @@ Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing,
 /// these among the others. Errors: kBadModel if no layer is left.
 Status DropPredictionLayers(const Keys& keys, Network* network);
 
+/// Errors: kUnsupported if the file says that it has experts.
+Status RefuseMixture(const Keys& keys);
+
 /// A SwiGLU in every layer. Errors: kUnsupported for a mixture of experts.
 Status ReadGated(const Keys& keys, Network* network);
+
+/// The same, whatever the file says of experts.
+Status ReadDense(const Keys& keys, Network* network);
 
 /// A feed-forward without a gate in every layer.
 Status ReadPlain(const Keys& keys, Network* network);

@@ -15,6 +15,7 @@ T* Carve(Carver& carver, int64_t count) {
 ExpertBuffers LayoutExperts(const Experts& experts, const StepLimits& limits, Carver& carver) {
   const int64_t slots = limits.rows * experts.used;
   ExpertBuffers buffers;
+  if (experts.router_norm.exists()) buffers.routed = carver.Matrix(limits.rows, experts.width);
   buffers.scores = carver.Matrix(limits.rows, experts.count);
   buffers.choice = carver.Matrix(limits.rows, experts.count);
   buffers.chosen = Carve<int32_t>(carver, slots);

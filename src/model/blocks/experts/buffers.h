@@ -11,6 +11,7 @@ namespace skald::model {
 
 /// Uses of experts by rows stand in the order of rows, and within a row of ascending experts.
 struct ExpertBuffers {
+  Rows routed;       ///< [rows][width]: what the router reads, if it has a norm of its own
   Rows scores;       ///< [rows][count]
   Rows choice;       ///< [rows][count]: scratch of the choice
   int32_t* chosen;   ///< [rows][used]: expert, ascending within a row

@@ -78,6 +78,8 @@ Status Validate(const Experts& experts) {
   RETURN_IF_ERROR(InRange("expert count", experts.count, 1, kMaxExperts));
   RETURN_IF_ERROR(ValidateGroups(experts));
   RETURN_IF_ERROR(Positive("expert weights scale", experts.rule.scale));
+  RETURN_IF_ERROR(Positive("scale of the router's scores", experts.score_scale));
+  RETURN_IF_ERROR(Validate(experts.router_norm));
   RETURN_IF_ERROR(
       InRange("shared expert feed forward length", experts.shared.hidden, 0, kMaxWidth));
   RETURN_IF_ERROR(InRange("latent length of the experts", experts.latent, 0, kMaxWidth));
@@ -93,6 +95,10 @@ void Declare(Experts& experts, TensorList& tensors) {
   const int64_t count = experts.count;
   const int64_t width = experts.width;
   tensors.Matrix("ffn_gate_inp.weight", count, width, &experts.router);
+  Declare(experts.router_norm, "ffn_gate_inp", width, tensors);
+  if (experts.output_scale == ExpertScale::kLearned) {
+    tensors.Vector("ffn_down_exps.scale", count, &experts.output_factors);
+  }
   if (experts.biases == Biases::kOfAll) {
     tensors.Vector("ffn_gate_inp.bias", count, &experts.router_bias);
     tensors.Table("ffn_gate_exps.bias", count, experts.hidden, &experts.gate_bias);

@@ -20,6 +20,7 @@
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/plain/plain.h"
+#include "model/norm.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -55,6 +56,9 @@ enum class ExpertForm : uint8_t {
   kReluSquared,  ///< as Plain with that function
 };
 
+/// Whether what an expert gives has a factor of its own in the file.
+enum class ExpertScale : uint8_t { kNone, kLearned };
+
 /// Whether all products of a mixture have biases.
 enum class Biases : uint8_t { kNone, kOfAll };
 
@@ -69,6 +73,11 @@ struct Experts {
   ExpertWeight weight = ExpertWeight::kOfOutput;
   /// Of the tensor that changes the choice alone, which may be missing; empty: there is none.
   std::string_view choice_bias_name = {};
+  /// Where the router reads the residual stream through a norm of its own: not what the experts
+  /// read.
+  Norm router_norm = {.kind = NormKind::kNone};
+  float score_scale = 1;  ///< of the router's product
+  ExpertScale output_scale = ExpertScale::kNone;
   SharedExpert shared = {};
   ExpertForm form = ExpertForm::kGated;
   Gate function = Gate::kSilu;        ///< of gated experts, not of the shared one
@@ -77,6 +86,7 @@ struct Experts {
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty
+  std::vector<float> output_factors = {};                            ///< [count], or empty
   std::vector<kernels::PackedMatrix> gate = {}, up = {}, down = {};  ///< by expert; gate or none
   kernels::PackedMatrix latent_down = {}, latent_up = {};            ///< where there is a latent
   std::vector<float> router_bias = {};                               ///< [count], or empty

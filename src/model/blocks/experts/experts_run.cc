@@ -22,6 +22,7 @@ struct Pass {
     return experts.has_shared() && experts.shared.weight == SharedWeight::kSigmoid;
   }
   bool has_latent() const { return experts.latent > 0; }
+  bool routes_apart() const { return experts.router_norm.exists(); }
   // Experts read the row as the router does: it needs no copy for each.
   bool is_one_row() const {
     return input.row_count == 1 && experts.weight == ExpertWeight::kOfOutput && !has_latent();
@@ -65,7 +66,7 @@ struct Readers {
 
 // What is multiplied with the rows as they are, before anything is chosen.
 void AddScores(const Pass& pass, Readers* readers) {
-  readers->Add(pass.router());
+  if (!pass.routes_apart()) readers->Add(pass.router());
   if (pass.has_selector()) readers->Add(pass.selector());
   if (pass.has_latent()) readers->Add(pass.latent_down());
 }
@@ -104,8 +105,31 @@ PanelUnits UnitsOfGroups(std::span<const Group> groups, const kernels::PackedMat
   return UnitsOf(matrix, most, static_cast<int>(DivCeil(threads, groups.size())));
 }
 
+// The scores of a router that reads the rows through a norm of its own. Returns the input of the
+// others, who find the sum made.
+Input RouteApart(const Pass& pass) {
+  Input input = pass.input;
+  if (!pass.routes_apart()) return input;
+  input.norm = &pass.experts.router_norm;
+  input.normed = pass.buffers.routed;
+  const std::array router = {pass.router()};
+  Prepare(input, router, pass.context);
+  Multiply(router, input.row_count, Phase::kRoute, pass.context);
+  input = pass.input;
+  input.addend = {};
+  return input;
+}
+
+// The norm of rows that only groups of them read.
+void NormRows(const Input& input, const Pass& pass) {
+  pass.pool().Run(input.row_count, [&](int64_t row, int) {
+    AddAndNorm(input, {row, 1}, pass.experts.width, pass.context.execution);
+  });
+}
+
 // Sum, norm, and the formats of everything that reads the rows as they are.
 void PrepareRows(const Pass& pass) {
+  const Input input = RouteApart(pass);
   Readers readers;
   AddScores(pass, &readers);
   const bool gated = pass.experts.is_gated();
@@ -117,12 +141,14 @@ void PrepareRows(const Pass& pass) {
     if (gated) readers.Add(pass.gate(0));
     readers.Add(pass.up(0));
   }
-  Prepare(pass.input, readers.all(), pass.context);
+  if (readers.count == 0) return NormRows(input, pass);
+  Prepare(input, readers.all(), pass.context);
 }
 
 void ScoreRows(const Pass& pass) {
   Readers readers;
   AddScores(pass, &readers);
+  if (readers.count == 0) return;
   Multiply(readers.all(), pass.input.row_count, Phase::kRoute, pass.context);
 }
 
@@ -137,10 +163,26 @@ void OpenShared(const Pass& pass) {
   });
 }
 
+void ScaleScores(const Experts& experts, float* scores) {
+  if (experts.score_scale == 1) return;
+  for (int64_t i = 0; i < experts.count; ++i) scores[i] = scores[i] * experts.score_scale;
+}
+
+// The factors of what experts give go into their weights.
+void ScaleWeights(const Pass& pass, int64_t row) {
+  const Experts& experts = pass.experts;
+  if (experts.output_factors.empty()) return;
+  for (int64_t use = row * experts.used; use < (row + 1) * experts.used; ++use) {
+    const auto expert = static_cast<size_t>(pass.buffers.chosen[use]);
+    pass.buffers.weights[use] = pass.buffers.weights[use] * experts.output_factors[expert];
+  }
+}
+
 void RouteRows(const Pass& pass) {
   const Experts& experts = pass.experts;
   const ExpertBuffers& buffers = pass.buffers;
   pass.pool().Run(pass.input.row_count, [&](int64_t row, int) {
+    ScaleScores(experts, buffers.scores.row(row));
     kernels::Route({.rule = experts.rule,
                     .scores = buffers.scores.row(row),
                     .bias = experts.choice_bias.empty() ? nullptr : experts.choice_bias.data(),
@@ -149,6 +191,7 @@ void RouteRows(const Pass& pass) {
                     .used = experts.used,
                     .chosen = buffers.chosen + row * experts.used,
                     .weights = buffers.weights + row * experts.used});
+    ScaleWeights(pass, row);
   });
 }
 
