@@ -162,9 +162,9 @@ class Engine {
   std::string_view isa_name() const;
   /// Bytes reserved for KV pages.
   int64_t kv_bytes() const;
-  /// Bytes reserved for what the recurrent layers of running sequences carry; 0 without such
-  /// layers. A model that has them gets no guesses, whatever SpeculationOptions say, no beam
-  /// search, and no prefix from the cache (CacheManager says why).
+  /// Bytes reserved for what recurrent layers carry, of running sequences and of snapshots; 0
+  /// without such layers. A model that has them gets no guesses, whatever SpeculationOptions say,
+  /// and no beam search.
   int64_t state_bytes() const;
 
   /// What stands behind an Engine. Defined by the engine room.

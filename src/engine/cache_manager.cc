@@ -1,6 +1,7 @@
 #include "engine/cache_manager.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/checked_math.h"
@@ -13,7 +14,7 @@ kv::Namespace NamespaceOf(const RequestState& request) {
 
 // At least the last token must be computed, for its logits.
 int64_t CacheManager::ReusableTokens(const Sequence& sequence) const {
-  return has_states() ? 0 : sequence.request->ReusableTokens(sequence.length());
+  return sequence.request->ReusableTokens(sequence.length());
 }
 
 std::span<const TokenId> CacheManager::Matchable(const Sequence& sequence) const {
@@ -21,9 +22,10 @@ std::span<const TokenId> CacheManager::Matchable(const Sequence& sequence) const
 }
 
 void CacheManager::Acquire(Sequence* sequence) {
-  if (has_states()) return;
-  sequence->pin =
-      tree_.Acquire(NamespaceOf(*sequence->request), Matchable(*sequence), &sequence->table);
+  const kv::Namespace space = NamespaceOf(*sequence->request);
+  const auto tokens = Matchable(*sequence);
+  sequence->pin = has_states() ? tree_.AcquireState(space, tokens, &sequence->table)
+                               : tree_.Acquire(space, tokens, &sequence->table);
   sequence->computed = sequence->pin.tokens();
 }
 
@@ -31,23 +33,52 @@ bool CacheManager::PrepareWrite(Sequence* sequence, int64_t count,
                                 std::vector<kv::PageCopy>* copies) {
   const int64_t from = sequence->computed;
   Evict(PagesToWrite(*sequence, count) - pool_.free_count());
-  if (!sequence->table.PrepareWrite(from, from + count, copies)) return false;
-  if (!has_states() || sequence->state.holds()) return true;
-  // Here and not when it is admitted: those that are only looked at have none.
-  sequence->state = states_.Take();
-  CHECK(sequence->state.holds() && from == 0);
-  return true;
+  return sequence->table.PrepareWrite(from, from + count, copies);
+}
+
+// With its first rows and not when it is admitted: those that are only looked at have none.
+std::optional<kv::StateCopy> CacheManager::PrepareState(Sequence* sequence) {
+  if (!has_states() || sequence->state.holds()) return std::nullopt;
+  sequence->consumed = sequence->computed;
+  std::optional<kv::StateCopy> copy;
+  if (sequence->computed > 0) {
+    const kv::StateId from = sequence->pin.state();
+    CHECK(from != kv::kNoState);
+    // Nobody else begins where this one gave up its place: what it left moves back. And where all
+    // other slots are taken, one that is alone here takes what there is.
+    const bool moves = tree_.IsParked(sequence->pin, sequence->ticket);
+    if (moves) sequence->state = tree_.TakeState(&sequence->pin);
+    if (!sequence->state.holds()) sequence->state = FreeState();
+    if (!sequence->state.holds()) sequence->state = tree_.TakeState(&sequence->pin);
+    const kv::StateId to = sequence->state.id();
+    if (to != from) copy = kv::StateCopy{.from = from, .to = to};
+    sequence->pin.ReleaseState();
+  } else {
+    sequence->state = FreeState();
+  }
+  CHECK(sequence->state.holds());
+  tree_.Unpark(std::exchange(sequence->ticket, kv::PrefixTree::kNoTicket));
+  return copy;
+}
+
+kv::StateSlot CacheManager::FreeState() {
+  kv::StateSlot slot = states_.Take();
+  if (slot.holds()) return slot;
+  slot = tree_.EvictState();
+  states_evicted_ += int64_t{slot.holds()};
+  return slot;
 }
 
 int64_t CacheManager::PagesToWrite(const Sequence& sequence, int64_t count) const {
   return sequence.table.PagesToWrite(sequence.computed, sequence.computed + count);
 }
 
-// The tree knows one page of several with the same tokens, and keeps it for the pins of all.
+// The tree knows one page of several with the same tokens, and keeps it for the pins of all. Who
+// has no state yet has no page of its own either, and its pin keeps the snapshot.
 void CacheManager::Deduplicate(Sequence* sequence) {
-  if (has_states()) return;
+  if (has_states() && !sequence->state.holds()) return;
   const int64_t computed = sequence->computed;
-  CacheManager::Release(sequence);
+  ReleasePages(sequence);
   const auto tokens =
       std::span<const TokenId>(sequence->tokens).first(static_cast<size_t>(computed));
   sequence->pin = tree_.Acquire(NamespaceOf(*sequence->request), tokens, &sequence->table);
@@ -60,21 +91,47 @@ void CacheManager::Publish(Sequence* sequence, int64_t count) {
       std::span<const TokenId>(sequence->tokens)
           .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
   sequence->computed += count;
-  if (has_states()) return;
   tree_.Insert(&sequence->pin, tokens, &sequence->table);
 }
 
 void CacheManager::Release(Sequence* sequence) {
+  LeaveState(sequence, false);
+  ReleasePages(sequence);
+}
+
+void CacheManager::Park(Sequence* sequence) {
+  LeaveState(sequence, true);
+  Release(sequence);
+}
+
+void CacheManager::Retire(Sequence* sequence) {
+  Release(sequence);
+  tree_.Unpark(std::exchange(sequence->ticket, kv::PrefixTree::kNoTicket));
+}
+
+// A pass may have taken the state on before it is known that the sequence ends (a sibling failed):
+// then it is not that of the place where the pin stands, and nobody could say of which.
+void CacheManager::LeaveState(Sequence* sequence, bool comes_back) {
+  if (!sequence->state.holds()) return;
+  kv::StateSlot state = std::move(sequence->state);
+  if (sequence->consumed != sequence->computed || sequence->computed == 0) return;
+  if (comes_back) {
+    sequence->ticket = tree_.ParkState(sequence->pin, std::move(state));
+  } else {
+    tree_.PutState(sequence->pin, std::move(state));
+  }
+}
+
+void CacheManager::ReleasePages(Sequence* sequence) {
   sequence->pin.Release();
   sequence->table.Truncate(0);
-  sequence->state.Release();
   sequence->computed = 0;
 }
 
 std::unique_ptr<Sequence> CacheManager::Fork(Sequence* lead, int32_t index, int64_t context) {
   auto fork = ForkSequence(lead, index, context);
   if (has_states()) {
-    fork->state = states_.Take();
+    fork->state = FreeState();
     CHECK(fork->state.holds());
   }
   return fork;
@@ -105,7 +162,9 @@ int64_t CacheManager::PagesOnlyOf(const Sequence& sequence) const {
 }
 
 int64_t CacheManager::Match(const Sequence& sequence) const {
-  return tree_.Match(NamespaceOf(*sequence.request), Matchable(sequence));
+  const kv::Namespace space = NamespaceOf(*sequence.request);
+  const auto tokens = Matchable(sequence);
+  return has_states() ? tree_.MatchState(space, tokens) : tree_.Match(space, tokens);
 }
 
 }  // namespace skald::engine

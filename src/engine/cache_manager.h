@@ -4,13 +4,18 @@
 /// After each step the tokens computed in it are in the tree, so a sequence that ends or is
 /// preempted only lets go: what it computed stays cached until eviction needs the pages.
 ///
-/// A network whose layers carry a state can go on only from where a state is, and the one of a
-/// sequence stands behind its last row. So for such a network nothing enters the tree, whose pages
-/// nobody could use, and nothing is matched: a sequence that comes, or comes back, begins at
-/// position 0.
+/// A network whose layers carry a state can go on only from where one stands. A sequence that lets
+/// go leaves its own in the tree, behind exactly the tokens that it has consumed, and whoever comes,
+/// or comes back, goes on from the last such snapshot on its way. K and V behind that place may
+/// stand in the tree already: the rows are computed again for their state's sake, into pages of the
+/// sequence's own, so that nobody writes what others see; Deduplicate gives those back.
+///
+/// Slots never run out: each is of a sequence that runs, of a snapshot, or free; a snapshot that
+/// nobody is about to go on from can be evicted; and there are as many slots as sequences can run.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,23 +28,31 @@ namespace skald::engine {
 /// The verbs are virtual for the simulation, which plants faults.
 class CacheManager {
  public:
-  /// `state_slots`: as many as sequences can hold at a time, or 0 for a network without states.
+  /// `state_slots`: at least as many as sequences can hold at a time, or 0 for a network without
+  /// states. What they do not hold is for snapshots.
   explicit CacheManager(int64_t page_count, int64_t state_slots = 0)
-      : pool_(page_count), tree_(&pool_), states_(state_slots) {}
+      : pool_(page_count), states_(state_slots), tree_(&pool_, state_slots) {}
   virtual ~CacheManager() = default;
   CacheManager(const CacheManager&) = delete;
   CacheManager& operator=(const CacheManager&) = delete;
 
-  /// Gives a sequence without pages those of the longest cached prefix of its reusable tokens:
-  /// all but the last one, whose logits are wanted, or (pooling) fewer.
+  /// Gives a sequence without pages those of the longest cached prefix of its reusable tokens from
+  /// which it can go on: all but the last one, whose logits are wanted, or (pooling) fewer.
   virtual void Acquire(Sequence* sequence);
 
-  /// Makes the next `count` positions writable, evicting cached pages if need be, and sees that the
-  /// sequence has a state slot where it needs one. Copies that must be carried out before anything
-  /// else is asked are appended. False, with nothing changed but what was evicted, if there are not
-  /// enough pages.
+  /// Makes the next `count` positions writable, evicting cached pages if need be. Copies that must
+  /// be carried out before anything else is asked are appended. False, with nothing changed but what
+  /// was evicted, if there are not enough pages.
   [[nodiscard]] virtual bool PrepareWrite(Sequence* sequence, int64_t count,
                                           std::vector<kv::PageCopy>* copies);
+
+  /// Gives a sequence of a network with states a slot, if it has none. Returns the copy that makes
+  /// of it the state behind its computed tokens, to be carried out before anything else is asked;
+  /// none for position 0, and for one that takes back what it left itself.
+  virtual std::optional<kv::StateCopy> PrepareState(Sequence* sequence);
+
+  /// A slot that nobody runs with, if need be that of a snapshot.
+  kv::StateSlot FreeState();
 
   /// Pages that PrepareWrite would take.
   int64_t PagesToWrite(const Sequence& sequence, int64_t count) const;
@@ -51,8 +64,12 @@ class CacheManager {
   /// The next `count` tokens are computed: others can match them from now on.
   virtual void Publish(Sequence* sequence, int64_t count);
 
-  /// Takes all pages from a sequence, and its state.
+  /// Takes all pages from a sequence; its state stays in the tree.
   virtual void Release(Sequence* sequence);
+  /// The same for one that comes back: its state is the last to be evicted.
+  void Park(Sequence* sequence);
+  /// Release for one that ends. Nobody waits for what it left before.
+  void Retire(Sequence* sequence);
 
   /// Sequence `index` of the request of `lead`, with shared pages and a state slot of its own, into
   /// which that of `lead` must be copied.
@@ -66,7 +83,7 @@ class CacheManager {
   /// Frees at least `wanted` pages if so many are cached; returns how many.
   int64_t Evict(int64_t wanted);
 
-  /// How many leading tokens are cached.
+  /// How many leading tokens are cached, up to a place from which it can go on.
   int64_t Match(const Sequence& sequence) const;
 
   /// Pages that nobody else holds: available once it lets go.
@@ -75,6 +92,8 @@ class CacheManager {
   /// Pages that are free, or would be for the asking.
   int64_t available_pages() const { return pool_.free_count() + pool_.evictable_count(); }
   int64_t evicted_count() const { return evicted_count_; }
+  /// Snapshots that have given their slots to others.
+  int64_t states_evicted() const { return states_evicted_; }
 
   /// Leading tokens of a sequence that may come from the cache at all.
   int64_t ReusableTokens(const Sequence& sequence) const;
@@ -89,14 +108,19 @@ class CacheManager {
   const kv::PrefixTree& tree() const { return tree_; }
 
  protected:
+  /// Puts the state of `sequence`, if it has one, into the tree.
+  virtual void LeaveState(Sequence* sequence, bool comes_back);
+
   kv::PagePool pool_;
-  kv::PrefixTree tree_;
   kv::StatePool states_;
+  kv::PrefixTree tree_;  // behind both: it gives pages and slots back
 
  private:
   std::span<const TokenId> Matchable(const Sequence& sequence) const;
+  void ReleasePages(Sequence* sequence);
 
   int64_t evicted_count_ = 0;
+  int64_t states_evicted_ = 0;
 };
 
 /// The namespace of a request's prefixes.

@@ -119,6 +119,7 @@ bool Core::FinishStep() {
                       .sequences = sequence_rows_,
                       .logit_rows = logit_rows_,
                       .hidden_rows = hidden_rows_});
+    if (cache_.has_states()) NoteConsumed();
     Apply();
     Measure(step_began_seconds_);
   }
@@ -275,7 +276,7 @@ void Core::Preempt(Sequence* sequence) {
 void Core::PreemptOne(Sequence* sequence) {
   EraseFrom(sequence, &running_);
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
-  cache_.Release(sequence);
+  cache_.Park(sequence);
   sequence->MoveTo(Phase::kPreempted);
   sequence->last_turn = turn_;
   waiting_.Insert(sequence);
@@ -330,7 +331,7 @@ void Core::Retire(Sequence* sequence) {
     waiting_.Erase(sequence);
   }
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
-  cache_.Release(sequence);
+  cache_.Retire(sequence);
   sequence->MoveTo(Phase::kFinished);
 }
 

@@ -151,6 +151,7 @@ class Core {
   TokenBudget::Rows RowsOfStep() const;
   void PutPooledLast();
   void BuildBatch();
+  void NoteConsumed();
   static int64_t OutputRows(const StepRows& rows);
   void Apply();
   void ApplyRows(const StepRows& rows, int64_t logit_index);

@@ -166,6 +166,7 @@ void Core::LookAtWaiting() {
 // Of two candidates with the same beginning one is to wait for the other, whichever is admitted
 // first.
 void Core::LookAtSharing() {
+  if (cache_.has_states()) return;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       WaitingView& a = state_.waiting[i];
@@ -183,6 +184,7 @@ void Core::LookAtSharing() {
 // True if a running one of no lower priority will compute more of this prefix than is cached now.
 // That one then goes as if it had no more to compute than what the two have in common.
 bool Core::WaitsForPrefix(const Sequence& sequence) {
+  if (cache_.has_states()) return false;
   const int64_t reusable = cache_.ReusableTokens(sequence);
   const int64_t cached = cache_.Match(sequence);
   for (size_t i = 0; i < running_.size(); ++i) {

@@ -51,6 +51,7 @@ bool Core::PrepareWrite(Sequence* sequence, int64_t count) {
   for (const kv::PageCopy& copy : copies_) network_.CopyPage(copy);
   stats_.pages_copied += static_cast<int64_t>(copies_.size());
   copies_.clear();
+  if (const auto copy = cache_.PrepareState(sequence)) network_.CopyState(*copy);
   return true;
 }
 
@@ -133,6 +134,12 @@ void Core::BuildBatch() {
       output_rows.push_back(static_cast<int32_t>(static_cast<int64_t>(tokens_.size()) - left));
     }
   }
+}
+
+// The states stand behind the rows of the step from now on, also of a sequence that ends before its
+// tokens are published.
+void Core::NoteConsumed() {
+  for (const StepRows& rows : step_) rows.sequence->consumed = rows.sequence->computed + rows.count;
 }
 
 void Core::Apply() {

@@ -181,7 +181,7 @@ Status Engine::State::ComputeLogits(
                   "running requests hold the pages: " + std::to_string(cache.pool().free_count()) +
                       " of " + std::to_string(options.page_count) + " are free");
   }
-  const kv::StateSlot state = cache.states().Take();
+  const kv::StateSlot state = cache.FreeState();
   CHECK(state.holds() || !cache.has_states());
   std::vector<int32_t> logit_rows(static_cast<size_t>(options.max_logit_rows));
   std::iota(logit_rows.begin(), logit_rows.end(), 0);

@@ -204,6 +204,7 @@ std::unique_ptr<Sequence> ForkSequence(Sequence* lead, int32_t index, int64_t co
   ReserveTokens(lead->request->request, lead->request->prompt_tokens, context, &fork->tokens);
   fork->tokens = lead->tokens;
   fork->computed = lead->computed;
+  fork->consumed = lead->consumed;
   fork->pin = lead->pin.Fork();
   fork->MoveTo(Phase::kPrefill);
   return fork;

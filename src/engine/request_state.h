@@ -65,7 +65,11 @@ struct Sequence {
   int64_t computed = 0;         ///< leading tokens whose K and V stand in the pages
   kv::PageTable table;
   kv::PrefixTree::Pin pin;  ///< where in the tree the computed tokens end
-  kv::StateSlot state;      ///< what recurrent layers carry behind the computed tokens
+  kv::StateSlot state;      ///< what recurrent layers carry, behind `consumed` tokens
+  /// The computed tokens, and between a forward pass and Publish those of the pass.
+  int64_t consumed = 0;
+  /// Of the snapshot that it left when it gave up its place.
+  kv::PrefixTree::Ticket ticket = kv::PrefixTree::kNoTicket;
   double logprob_sum = 0;   ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
   int32_t displaced = 0;       ///< how often it gave way to a higher priority

@@ -15,11 +15,14 @@ constexpr int64_t kPage = kernels::kPageTokens;
 }  // namespace
 
 PrefixTree::Pin::Pin(Pin&& other) noexcept
-    : tree_(std::exchange(other.tree_, nullptr)), node_(std::exchange(other.node_, kNoNode)) {}
+    : tree_(std::exchange(other.tree_, nullptr)),
+      node_(std::exchange(other.node_, kNoNode)),
+      holds_state_(std::exchange(other.holds_state_, false)) {}
 
 PrefixTree::Pin& PrefixTree::Pin::operator=(Pin&& other) noexcept {
   std::swap(tree_, other.tree_);
   std::swap(node_, other.node_);
+  std::swap(holds_state_, other.holds_state_);
   return *this;
 }
 
@@ -30,17 +33,20 @@ PrefixTree::Pin PrefixTree::Pin::Fork() const {
 }
 
 void PrefixTree::Pin::Release() {
+  ReleaseState();
   if (tree_ != nullptr) tree_->Unpin(node_);
   tree_ = nullptr;
   node_ = kNoNode;
 }
 
-PrefixTree::PrefixTree(PagePool* pool) : pool_(pool), index_(2 * pool->total_count()) {
+PrefixTree::PrefixTree(PagePool* pool, int64_t state_slots)
+    : pool_(pool), index_(2 * pool->total_count()) {
   const auto pages = static_cast<size_t>(pool->total_count());
   tokens_.resize(pages * kPage);
   path_.reserve(pages);
-  nodes_.reserve(2 * pages);
-  free_nodes_.reserve(2 * pages);
+  nodes_.reserve(2 * pages + static_cast<size_t>(state_slots));
+  free_nodes_.reserve(2 * pages + static_cast<size_t>(state_slots));
+  snapshots_.reserve(static_cast<size_t>(state_slots));
 }
 
 PrefixTree::~PrefixTree() {
@@ -77,7 +83,7 @@ PrefixTree::Pin PrefixTree::Acquire(Namespace space, std::span<const TokenId> to
 }
 
 void PrefixTree::Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table) {
-  CHECK(pin->tree_ == this);
+  CHECK(pin->tree_ == this && !pin->holds_state_);
   table->MarkShared(pin->tokens() + static_cast<int64_t>(tokens.size()));
   tokens = tokens.subspan(static_cast<size_t>(Descend(pin, tokens)));
   while (!tokens.empty()) {
@@ -127,7 +133,8 @@ int64_t PrefixTree::Append(Pin* pin, std::span<const TokenId> tokens, PageId pag
   const auto room = static_cast<size_t>(kPage - node.end % kPage);
   const std::span<const TokenId> run = tokens.first(std::min(room, tokens.size()));
   // The leaf may grow if that moves nobody else's end, and if it ends inside the page.
-  const bool grows = node.first_child == kNoNode && node.pins == 1 && node.end % kPage != 0;
+  const bool grows = node.first_child == kNoNode && node.pins == 1 &&
+                     node.snapshot == kNoSnapshot && node.end % kPage != 0;
   if (grows) {
     GrowLeaf(pin->node_, run, page);
   } else {

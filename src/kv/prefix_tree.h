@@ -25,13 +25,20 @@
 /// may still be written, and by whom, is the rule in kv/page_table.h; the tree only ever sees
 /// positions that are computed.
 ///
+/// For a network whose layers carry a state, a node may also hold one: a snapshot, a slot with what
+/// they carry behind the last token of the node. Such a network goes on only from where one stands
+/// (AcquireState). A snapshot lives as long as its node; and fewer than nodes are to be had, so they
+/// are also evicted by themselves, least worth first (EvictState). The path below one that is gone
+/// stays: it says where texts part, and which pages need not be kept twice.
+///
 /// A Pin protects a node and its ancestors from eviction. Everything else is in a list ordered by
 /// last use, children always before their parents, so that the oldest is a leaf: eviction takes it
 /// from the tail of a path, page by page.
 ///
 /// Memory: 32 tokens and two nodes for each page of the pool, taken at construction, and one node
-/// for each pin and namespace beyond. There are never more: each leaf, and each node that ends at a
-/// page border, has a page to itself, and all others branch, or are pinned, or roots.
+/// for each pin, snapshot and namespace beyond. There are never more: each leaf, and each node that
+/// ends at a page border, has a page to itself, and all others branch, or are pinned, or hold a
+/// snapshot, or are roots.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +49,7 @@
 #include "kv/child_index.h"
 #include "kv/page_pool.h"
 #include "kv/page_table.h"
+#include "kv/state_pool.h"
 #include "skald/ids.h"
 
 namespace skald::kv {
@@ -71,14 +79,24 @@ class PrefixTree {
     /// Lets go; the place counts as used just now. The pin holds nothing then. O(path).
     void Release();
 
+    /// The snapshot that AcquireState found, as long as this pin keeps it from being evicted.
+    StateId state() const;
+    /// Keeps the place, but no snapshot there.
+    void ReleaseState();
+
    private:
     friend class PrefixTree;
     PrefixTree* tree_ = nullptr;
     NodeId node_ = kNoNode;
+    bool holds_state_ = false;
   };
 
-  /// An empty tree for the pages of `pool`.
-  explicit PrefixTree(PagePool* pool);
+  /// Names the snapshot that a sequence has left behind for itself; 0: none.
+  using Ticket = int64_t;
+  static constexpr Ticket kNoTicket = 0;
+
+  /// An empty tree for the pages of `pool`, and at most `state_slots` snapshots.
+  explicit PrefixTree(PagePool* pool, int64_t state_slots = 0);
   /// Gives all pages back. No pin may be alive.
   ~PrefixTree();
   PrefixTree(const PrefixTree&) = delete;
@@ -107,6 +125,44 @@ class PrefixTree {
   /// freed and not counted. At least min(wanted, pool.evictable_count()). Amortized O(1) a page.
   int64_t Evict(int64_t wanted);
 
+  /// As Match and Acquire, for a network with states: up to the last place with a snapshot, which
+  /// the pin then keeps. O(tokens).
+  int64_t MatchState(Namespace space, std::span<const TokenId> tokens) const;
+  Pin AcquireState(Namespace space, std::span<const TokenId> tokens, PageTable* table);
+
+  /// Leaves a state at `pin`: the slot must hold what stands behind exactly pin.tokens() > 0 tokens.
+  /// Where there is one already that one stays, and `slot` goes back to its pool.
+  void PutState(const Pin& pin, StateSlot slot);
+  /// The same for a sequence that gives up its place and comes back: evicted only when nothing else
+  /// is left. Returns kNoTicket where another one waits for the snapshot there already.
+  Ticket ParkState(const Pin& pin, StateSlot slot);
+  /// Whoever has the ticket has come back, or ends: nobody waits for that snapshot any more.
+  void Unpark(Ticket ticket);
+  /// The snapshot that `*pin` keeps, taken out of the tree, if no other pin keeps it; else none.
+  StateSlot TakeState(Pin* pin);
+  /// True if the snapshot that `pin` keeps is that of the ticket.
+  bool IsParked(const Pin& pin, Ticket ticket) const;
+
+  /// Takes the snapshot of least worth that no pin keeps out of the tree, those nobody waits for
+  /// first. Worth is what would be computed again without it: tokens behind the place before, by
+  /// age. O(snapshots, and the nodes of their paths). None if all are kept.
+  StateSlot EvictState();
+  /// As EvictState, but none if that would cost more than `tokens` that are used just now, or if
+  /// somebody waits for it.
+  StateSlot EvictStateFor(int64_t tokens);
+
+  int64_t snapshot_count() const { return static_cast<int64_t>(snapshots_.size()); }
+  /// Tokens from `pin` back to the last snapshot above it, or to the root. O(path).
+  int64_t TokensSinceState(const Pin& pin) const { return TokensSinceState(pin.node_); }
+
+  /// A snapshot as tests see it: the slot, how many tokens it stands behind, their pages.
+  struct SnapshotView {
+    StateId state = kNoState;
+    int64_t tokens = 0;
+    std::vector<PageId> pages;
+  };
+  std::vector<SnapshotView> Snapshots() const;
+
   /// Nodes in use, roots included.
   int64_t node_count() const;
   /// Tokens that can be matched, all paths together; a shared prefix counts once.
@@ -117,20 +173,30 @@ class PrefixTree {
   std::string CheckIntegrity() const;
 
  private:
+  static constexpr int32_t kNoSnapshot = -1;
+
+  struct Snapshot {
+    StateSlot slot;
+    NodeId node = kNoNode;
+    int32_t holds = 0;  // pins that keep it
+    int64_t used = 0;   // state_clock_ when it was left or taken last
+    Ticket ticket = kNoTicket;
+  };
   struct Node {
     NodeId parent = kNoNode;       // kNoNode: a root
     NodeId first_child = kNoNode;  // children: a doubly linked list, in no order
     NodeId next_sibling = kNoNode;
     NodeId previous_sibling = kNoNode;
-    NodeId older = kNoNode;  // neighbours in the list by last use,
-    NodeId newer = kNoNode;  // which holds all nodes without pins below, but the roots
-    PageId page = 0;         // unused in a root
-    int32_t pins = 0;        // that end here
-    int32_t pins_below = 0;  // that end here or in a descendant
-    int64_t begin = 0;       // first position
-    int64_t end = 0;         // one past the last; a root has none: 0
-    Namespace space = {};    // of a root
-    bool used = false;       // false: on the free list
+    NodeId older = kNoNode;          // neighbours in the list by last use,
+    NodeId newer = kNoNode;          // which holds all nodes without pins below, but the roots
+    PageId page = 0;                 // unused in a root
+    int32_t pins = 0;                // that end here
+    int32_t pins_below = 0;          // that end here or in a descendant
+    int32_t snapshot = kNoSnapshot;  // in snapshots_
+    int64_t begin = 0;               // first position
+    int64_t end = 0;                 // one past the last; a root has none: 0
+    Namespace space = {};            // of a root
+    bool used = false;               // false: on the free list
   };
   // The child behind a node that agrees with some tokens, and on how many.
   struct Step {
@@ -177,11 +243,20 @@ class PrefixTree {
   void ListInsert(NodeId node, NodeId older_neighbour);
   void ListRemove(NodeId node);
 
+  // prefix_tree_states.cc
+  Snapshot& SnapshotAt(NodeId node) { return snapshots_[static_cast<size_t>(At(node).snapshot)]; }
+  int64_t TokensSinceState(NodeId node) const;
+  double WorthOf(const Snapshot& snapshot) const;
+  NodeId LeastWorth() const;
+  StateSlot DropSnapshot(NodeId node);
+
   // prefix_tree_check.cc
   std::string CheckNode(NodeId node) const;
   std::string CheckChildren(NodeId node) const;
   std::string CheckList() const;
   std::string CheckPages() const;
+  std::string CheckSnapshots() const;
+  std::vector<PageId> PagesTo(NodeId node) const;
 
   PagePool* pool_;
   std::vector<Node> nodes_;
@@ -192,6 +267,8 @@ class PrefixTree {
   NodeId oldest_ = kNoNode;
   NodeId newest_ = kNoNode;
   int64_t token_count_ = 0;
+  std::vector<Snapshot> snapshots_;  // in no order
+  int64_t state_clock_ = 0;          // counts the uses of snapshots
 };
 
 }  // namespace skald::kv

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/checked_math.h"
 #include "kernels/attention/attention.h"
 #include "kv/prefix_tree.h"
 
@@ -31,6 +32,7 @@ std::string PrefixTree::CheckIntegrity() const {
   if (tokens != token_count_) return "prefix tree: the tokens are miscounted";
   if (std::string problem = CheckList(); !problem.empty()) return problem;
   if (std::string problem = CheckPages(); !problem.empty()) return problem;
+  if (std::string problem = CheckSnapshots(); !problem.empty()) return problem;
   return pool_->CheckIntegrity();
 }
 
@@ -73,7 +75,8 @@ std::string PrefixTree::CheckChildren(NodeId id) const {
     in_page += int64_t{At(child).page == node.page};
   }
   if (pins != node.pins_below) return About(id, "does not have the pins of its children");
-  if (!IsRoot(id) && children == 1 && node.pins == 0 && node.end % kPage != 0) {
+  if (!IsRoot(id) && children == 1 && node.pins == 0 && node.snapshot == kNoSnapshot &&
+      node.end % kPage != 0) {
     return About(id, "should be one with its only child");
   }
   if (!IsRoot(id) && children > 0 && node.end % kPage != 0 && in_page != 1) {
@@ -137,6 +140,45 @@ std::string PrefixTree::CheckPages() const {
     }
   }
   return {};
+}
+
+// Each snapshot has a slot and stands at one node, no root, whose pins are those that keep it.
+std::string PrefixTree::CheckSnapshots() const {
+  int64_t nodes = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id) {
+    if (!At(id).used || At(id).snapshot == kNoSnapshot) continue;
+    ++nodes;
+    if (IsRoot(id)) return About(id, "is a root with a snapshot");
+    const auto index = static_cast<size_t>(At(id).snapshot);
+    if (index >= snapshots_.size()) return About(id, "names a snapshot that is gone");
+    const Snapshot& snapshot = snapshots_[index];
+    if (snapshot.node != id) return About(id, "names the snapshot of another node");
+    if (!snapshot.slot.holds()) return About(id, "has a snapshot without a slot");
+    if (snapshot.holds < 0 || snapshot.holds > At(id).pins) {
+      return About(id, "has a snapshot that is kept by nobody");
+    }
+  }
+  return nodes == snapshot_count() ? "" : "prefix tree: a snapshot stands at no node";
+}
+
+std::vector<PageId> PrefixTree::PagesTo(NodeId last) const {
+  std::vector<PageId> pages(static_cast<size_t>(DivCeil<int64_t>(At(last).end, kPage)));
+  size_t missing = pages.size();
+  for (NodeId node = last; missing > 0; node = At(node).parent) {
+    if (At(node).begin / kPage != static_cast<int64_t>(missing) - 1) continue;
+    pages[--missing] = At(node).page;
+  }
+  return pages;
+}
+
+std::vector<PrefixTree::SnapshotView> PrefixTree::Snapshots() const {
+  std::vector<SnapshotView> views;
+  for (const Snapshot& snapshot : snapshots_) {
+    views.push_back({.state = snapshot.slot.id(),
+                     .tokens = At(snapshot.node).end,
+                     .pages = PagesTo(snapshot.node)});
+  }
+  return views;
 }
 
 }  // namespace skald::kv

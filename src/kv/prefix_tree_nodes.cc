@@ -107,11 +107,12 @@ NodeId PrefixTree::Split(NodeId rear, int64_t length) {
   return front;
 }
 
-// Undoes a split that nobody needs: if no pin ends at `front`, and a single child follows within
-// the same 32 positions, the child becomes both. It counts as used when the later of them was.
+// Undoes a split that nobody needs: if no pin ends at `front` and no snapshot stands there, and a
+// single child follows within the same 32 positions, the child becomes both. It counts as used when the later of them was.
 void PrefixTree::MergeIntoOnlyChild(NodeId front) {
   const NodeId rear = At(front).first_child;
   if (IsRoot(front) || At(front).pins > 0 || At(front).end % kPage == 0) return;
+  if (At(front).snapshot != kNoSnapshot) return;
   if (rear == kNoNode || At(rear).next_sibling != kNoNode) return;
   index_.Erase(KeyOf(rear));
   UnlinkChild(rear);
@@ -132,6 +133,7 @@ void PrefixTree::RemoveLeaf(NodeId leaf) {
   const NodeId parent = At(leaf).parent;
   const PageId page = At(leaf).page;
   CHECK(At(leaf).first_child == kNoNode && At(leaf).pins_below == 0);
+  if (At(leaf).snapshot != kNoSnapshot) DropSnapshot(leaf);  // and with it goes its slot
   token_count_ -= At(leaf).end - At(leaf).begin;
   ListRemove(leaf);
   index_.Erase(KeyOf(leaf));

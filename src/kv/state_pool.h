@@ -1,11 +1,11 @@
 /// StatePool: who holds which state slot. Integers only; the bytes are in state_store.h.
 ///
-/// A slot belongs to one sequence or to nobody. What it holds is what the recurrent layers carry
-/// behind the last computed row of that sequence, so it can be neither shared nor cut back: a
-/// second sequence that goes on from there has a slot of its own, with a copy. Accounting is
-/// conserved, always:
+/// A slot belongs to one sequence, to one place in the prefix tree (a snapshot), or to nobody. What
+/// it holds is what the recurrent layers carry behind some token, so it can be neither shared nor
+/// cut back: a sequence that goes on from there has a slot of its own, with a copy, and a sequence
+/// that lets go may leave its slot in the tree. Accounting is conserved, always:
 ///
-///     free (nobody) + held (a sequence) = total
+///     free (nobody) + held (a sequence, or a place in the tree) = total
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,8 @@ class HybridTest : public testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Models, HybridTest, testing::Values("lfm2", "qwen35"));
 
-// The prefix of a prompt that came before has K and V that could be kept, but no state: whoever
-// went on from there would go on from the state of something else.
+// The prefix of a prompt that came before has K and V, but a state only at its end: whoever went on
+// from elsewhere would go on from the state of something else.
 TEST_P(HybridTest, NeverGoesOnFromAPrefixWithoutItsState) {
   Engine engine = Make();
   for (const int64_t count : {100, 100, 64, 65, 131, 33, 100, 1}) {
@@ -56,8 +56,6 @@ TEST_P(HybridTest, NeverGoesOnFromAPrefixWithoutItsState) {
     const Request request = MakeRequest(count);
     EXPECT_EQ(TokensOf(engine, request), TokensOf(fresh, request)) << count;
   }
-  EXPECT_EQ(engine.Stats().prompt_tokens_cached, 0);
-  EXPECT_EQ(engine.Stats().pages_cached, 0) << "pages that nobody can use";
   EXPECT_EQ(engine.Stats().pages_held, 0);
 }
 

@@ -257,6 +257,7 @@ void CheckModel(const std::string& path, uint64_t schedules) {
                                          .state_slots = has_states ? 3 : 0,
                                          .threads = 1};
   EngineStats sum;
+  int64_t cached_tokens = 0;
   // GoogleTest draws a new seed for every run, shuffled or not.
   const int drawn =
       testing::GTEST_FLAG(shuffle) ? testing::UnitTest::GetInstance()->random_seed() : 0;
@@ -269,7 +270,7 @@ void CheckModel(const std::string& path, uint64_t schedules) {
     crowded.max_rows = std::max(crowded.max_chunk, crowded.max_running + kMaxDraftRows);
     crowded.max_logit_rows = crowded.max_running + kMaxDraftRows;
     crowded.page_count = Draw(seed, 902, 6, 7);
-    if (has_states) crowded.state_slots = crowded.max_running;
+    if (has_states) crowded.state_slots = crowded.max_running + Draw(seed, 907, 0, 3);
     crowded.threads = static_cast<int>(Draw(seed, 903, 1, 3));
     crowded.isa = kernels::DetectIsa();
     Record expected;
@@ -281,9 +282,11 @@ void CheckModel(const std::string& path, uint64_t schedules) {
     ExpectSame(expected, found.record);
     if (testing::Test::HasFatalFailure()) FAIL() << "schedule " << seed;
     EXPECT_GT(found.stats.preemptions, 0) << "schedule " << seed << " is too easy";
+    cached_tokens += found.stats.prompt_tokens_cached;
     sum.draft_tokens += found.stats.draft_tokens;
     sum.draft_tokens_accepted += found.stats.draft_tokens_accepted;
   }
+  EXPECT_GT(cached_tokens, 0);
   if (has_states) return;  // nobody guesses
   EXPECT_GT(sum.draft_tokens_accepted, 100);
   EXPECT_GT(sum.draft_tokens - sum.draft_tokens_accepted, 50);

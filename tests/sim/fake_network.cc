@@ -58,6 +58,23 @@ void FakeNetwork::PoisonFreed() {
   freed_->clear();
 }
 
+void FakeNetwork::PoisonStates(const kv::StatePool& pool) {
+  for (kv::StateId id = 0; id < pool.total_count(); ++id) {
+    if (!pool.is_held(id)) states_[static_cast<size_t>(id)] = kPoison;
+  }
+}
+
+std::string FakeNetwork::CheckSnapshots(
+    const std::vector<kv::PrefixTree::SnapshotView>& snapshots) {
+  for (const auto& snapshot : snapshots) {
+    uint64_t hash = kStart;
+    for (int64_t p = 0; p < snapshot.tokens; ++p) hash = Take(hash, Slot(snapshot.pages, p));
+    if (states_[static_cast<size_t>(snapshot.state)] == hash) continue;
+    return "the snapshot behind " + std::to_string(snapshot.tokens) + " tokens is of other rows";
+  }
+  return {};
+}
+
 void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
   PoisonFreed();
   if (fault_ == Fault::kCopyForgotten) return;

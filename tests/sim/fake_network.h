@@ -14,9 +14,12 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/network.h"
+#include "kv/prefix_tree.h"
+#include "kv/state_pool.h"
 #include "sim/fault.h"
 
 namespace skald::sim {
@@ -59,6 +62,10 @@ class FakeNetwork : public engine::Network {
 
   /// Fills freed pages with what no hash gives.
   void PoisonFreed();
+  /// The same for the slots that nobody has.
+  void PoisonStates(const kv::StatePool& pool);
+  /// Empty, or that a snapshot is not what the rows of its place make.
+  std::string CheckSnapshots(const std::vector<kv::PrefixTree::SnapshotView>& snapshots);
   /// Rows computed since the last question.
   int64_t TakeRowCount();
 

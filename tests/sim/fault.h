@@ -69,6 +69,10 @@ enum class Fault : uint8_t {
   kRowAppliedTwice,
   kMatchWithoutState,
   kStateKept,
+  kSnapshotOfOther,
+  kSnapshotOneTooFar,
+  kSnapshotUnguarded,
+  kSnapshotOfAdvanced,
 };
 
 struct FaultName {
@@ -137,6 +141,11 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kRowAppliedTwice, "a row passes over a state twice"},
     FaultName{Fault::kMatchWithoutState, "a prefix is matched that has no state"},
     FaultName{Fault::kStateKept, "a preempted sequence keeps its state slot"},
+    FaultName{Fault::kSnapshotOfOther, "a sequence goes on from the snapshot of another place"},
+    FaultName{Fault::kSnapshotOneTooFar, "a snapshot has consumed one token too many"},
+    FaultName{Fault::kSnapshotUnguarded,
+              "a snapshot is evicted while somebody is to go on from it"},
+    FaultName{Fault::kSnapshotOfAdvanced, "a snapshot is of a slot that a pass has taken on"},
 };
 
 }  // namespace skald::sim

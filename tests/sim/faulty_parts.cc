@@ -28,8 +28,11 @@ void FaultyCache::AcquireIn(kv::Namespace space, Sequence* sequence) {
 void FaultyCache::Acquire(Sequence* sequence) {
   const kv::Namespace own = engine::NamespaceOf(*sequence->request);
   if (has_states()) {
-    if (fault_ == Fault::kMatchWithoutState) AcquireIn(own, sequence);
-    return CacheManager::Acquire(sequence);
+    if (fault_ == Fault::kMatchWithoutState) return AcquireIn(own, sequence);
+    CacheManager::Acquire(sequence);
+    if (fault_ != Fault::kSnapshotUnguarded) return;
+    unguarded_[sequence] = sequence->pin.state();
+    return sequence->pin.ReleaseState();
   }
   if (fault_ == Fault::kNamespaceLost) return AcquireIn(kv::Namespace{0}, sequence);
   CacheManager::Acquire(sequence);
@@ -47,15 +50,6 @@ void FaultyCache::Acquire(Sequence* sequence) {
 }
 
 void FaultyCache::Publish(Sequence* sequence, int64_t count) {
-  if (has_states()) {
-    if (fault_ == Fault::kMatchWithoutState) {
-      const auto tokens =
-          std::span<const TokenId>(sequence->tokens)
-              .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
-      tree_.Insert(&sequence->pin, tokens, &sequence->table);
-    }
-    return CacheManager::Publish(sequence, count);
-  }
   if (fault_ == Fault::kPublishedWrongTokens && sequence->remaining() > count) {
     const auto wrong =
         std::span<const TokenId>(sequence->tokens)
@@ -86,10 +80,36 @@ void FaultyCache::Release(Sequence* sequence) {
       sequence->output().size() > 1) {
     sequence->tokens.pop_back();
   }
+  CacheManager::Release(sequence);
+}
+
+void FaultyCache::LeaveState(Sequence* sequence, bool comes_back) {
   if (fault_ == Fault::kStateKept && sequence->phase() == Phase::kDecode) {
     kept_.push_back(std::move(sequence->state));
   }
-  CacheManager::Release(sequence);
+  if (fault_ == Fault::kSnapshotOfAdvanced) sequence->consumed = sequence->computed;
+  if (fault_ == Fault::kSnapshotOneTooFar && sequence->state.holds() && sequence->computed > 1) {
+    kv::PageTable table(&pool_, sequence->computed);
+    const auto before = std::span<const TokenId>(sequence->tokens)
+                            .first(static_cast<size_t>(sequence->computed) - 1);
+    const kv::PrefixTree::Pin pin =
+        tree_.Acquire(engine::NamespaceOf(*sequence->request), before, &table);
+    return tree_.PutState(pin, std::move(sequence->state));
+  }
+  CacheManager::LeaveState(sequence, comes_back);
+}
+
+std::optional<kv::StateCopy> FaultyCache::PrepareState(Sequence* sequence) {
+  const bool begins = has_states() && !sequence->state.holds() && sequence->computed > 0;
+  if (fault_ == Fault::kSnapshotUnguarded && begins) {
+    sequence->state = FreeState();
+    sequence->consumed = sequence->computed;
+    return kv::StateCopy{.from = unguarded_[sequence], .to = sequence->state.id()};
+  }
+  auto copy = CacheManager::PrepareState(sequence);
+  const auto slots = static_cast<kv::StateId>(states_.total_count());
+  if (fault_ == Fault::kSnapshotOfOther && copy) copy->from = (copy->from + 1) % slots;
+  return copy;
 }
 
 std::unique_ptr<Sequence> FaultyCache::Fork(Sequence* lead, int32_t index, int64_t context) {

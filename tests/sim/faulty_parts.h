@@ -1,6 +1,8 @@
 /// The engine's parts with a fault planted: each does what its base class does, but for one thing.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +27,13 @@ class FaultyCache : public engine::CacheManager {
   void ForkInto(engine::Sequence* lead, engine::Sequence* fork) override;
   bool PrepareWrite(engine::Sequence* sequence, int64_t count,
                     std::vector<kv::PageCopy>* copies) override;
+  std::optional<kv::StateCopy> PrepareState(engine::Sequence* sequence) override;
 
   /// Empty, or what was wrong with what it was asked so far.
   const std::string& wrong() const { return wrong_; }
+
+ protected:
+  void LeaveState(engine::Sequence* sequence, bool comes_back) override;
 
  private:
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);
@@ -35,6 +41,7 @@ class FaultyCache : public engine::CacheManager {
   Fault fault_;
   std::string wrong_;
   std::vector<kv::StateSlot> kept_;
+  std::map<const engine::Sequence*, kv::StateId> unguarded_;
 };
 
 /// It also fails where the workload says so, as for logits that are not numbers.

@@ -47,26 +47,31 @@ std::string CheckPages(const Core& core, const engine::CacheManager& cache) {
 }
 
 // Of a network with states, each sequence that has computed something has a slot of its own, and
-// nobody else has one. Of another network nobody has.
+// otherwise only snapshots have one. Of another network nobody has.
 std::string CheckStates(const Core& core, const engine::CacheManager& cache) {
   int64_t holders = 0;
-  std::vector<bool> seen(static_cast<size_t>(cache.states().total_count()));
+  std::vector<int> seen(static_cast<size_t>(cache.states().total_count()));
+  const auto holds = [&](kv::StateId id) {
+    ++holders;
+    return seen[static_cast<size_t>(id)]++ == 0;
+  };
   for (const Sequence* sequence : core.running()) {
-    if (sequence->computed > 0 && cache.has_states() && !sequence->state.holds()) {
-      return "a sequence has no state";
+    const bool keeps = sequence->pin.state() != kv::kNoState;
+    if (sequence->computed > 0 && cache.has_states() && keeps == sequence->state.holds()) {
+      return "a sequence has no state, or keeps another";
     }
     if (!sequence->state.holds()) continue;
-    ++holders;
-    const auto id = static_cast<size_t>(sequence->state.id());
-    if (seen[id]) return "two sequences have one state";
-    seen[id] = true;
+    if (sequence->consumed != sequence->computed) return "a state is not where its sequence is";
+    if (!holds(sequence->state.id())) return "two sequences have one state";
   }
-  if (holders != cache.states().held_count()) return "a state slot is held by nobody that runs";
+  for (const auto& snapshot : cache.tree().Snapshots()) {
+    if (!holds(snapshot.state)) return "a snapshot has the slot of somebody else";
+  }
+  if (holders != cache.states().held_count()) return "a state slot is held by nobody";
   return cache.states().CheckIntegrity();
 }
 
-std::string CheckSequences(const Core& core, const engine::CacheManager& cache,
-                           const engine::CoreLimits& limits) {
+std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
   if (static_cast<int64_t>(core.running().size()) > limits.max_running) {
     return "too many sequences run";
   }
@@ -77,8 +82,7 @@ std::string CheckSequences(const Core& core, const engine::CacheManager& cache,
   }
   for (const Sequence* sequence : core.running()) {
     if (!sequence->running()) return "a sequence is in the wrong list";
-    const int64_t cached = cache.has_states() ? 0 : sequence->computed;
-    if (sequence->pin.tokens() != cached) return "a pin is not where its sequence is";
+    if (sequence->pin.tokens() != sequence->computed) return "a pin is not where its sequence is";
     if (sequence->remaining() < 1) return "a sequence has nothing left to compute";
     if (sequence->displaced > engine::kMaxDisplaced) return "a sequence is displaced too often";
   }
@@ -176,7 +180,7 @@ std::string CheckStep(const Core& core, const engine::CacheManager& cache,
   if (std::string wrong = cache.tree().CheckIntegrity(); !wrong.empty()) return wrong;
   if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckStates(core, cache); !wrong.empty()) return wrong;
-  if (std::string wrong = CheckSequences(core, cache, limits); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
   return CheckPlan(core.scheduler_state(), core.budget(), core.plan());
 }
 

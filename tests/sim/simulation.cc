@@ -138,7 +138,9 @@ class Simulation {
         return "nothing is computed, though somebody could go on";
       }
       network_.PoisonFreed();
+      network_.PoisonStates(cache_.states());
       std::string wrong = CheckStep(core_, cache_, workload_.core);
+      if (wrong.empty()) wrong = network_.CheckSnapshots(cache_.tree().Snapshots());
       if (first_runs && Contains(core_.waiting(), first)) wrong = "the first in order is preempted";
       if (wrong.empty() && proposers_.draft != nullptr) wrong = proposers_.draft->Check();
       if (wrong.empty() && computed) wrong = watch_.End(core_);

@@ -138,6 +138,12 @@ void DrawTenantsAndReaders(uint64_t seed, Workload* workload) {
   }
 }
 
+// Slots beyond those of the running ones: in half of the seeds none.
+void DrawSnapshots(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 1);
+  if (workload->state_slots > 0 && draw.OneIn(2)) workload->state_slots += draw.Between(1, 12);
+}
+
 }  // namespace
 
 engine::RequestLimits Workload::request_limits() const {
@@ -188,6 +194,7 @@ Workload DrawWorkload(uint64_t seed) {
     core.most_draft = core.least_draft = core.max_draft_rows = 0;
   }
   DrawTenantsAndReaders(seed, &workload);
+  DrawSnapshots(seed, &workload);
   return workload;
 }
 

@@ -46,7 +46,7 @@ enum class Guessing : uint8_t {
 struct Workload {
   engine::CoreLimits core;
   int64_t page_count = 0;
-  int64_t state_slots = 0;  ///< 0: a network without states
+  int64_t state_slots = 0;  ///< of running sequences and snapshots; 0: a network without states
   Guessing guessing = Guessing::kNone;
   int64_t draft_page_count = 0;  ///< pages of the draft model
   int64_t draft_rows = 0;        ///< rows of its passes

@@ -1,0 +1,209 @@
+// Models with layers that carry a state go on from where an earlier request left its own: the same
+// tokens and probabilities as from the beginning, for every family that has such layers. What
+// crowds do to each other is a matter of schedule_test.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/completion_sink.h"
+#include "skald/engine.h"
+#include "skald/model.h"
+#include "support/shared_data.h"
+
+namespace skald {
+namespace {
+
+using Tokens = std::vector<TokenId>;
+
+// What a request has answered, to the bit, and how much of its prompt was cached.
+struct Answer {
+  Tokens tokens;
+  std::vector<double> logprobs;
+  int64_t cached = 0;
+};
+
+void ExpectSame(const Answer& found, const Answer& expected, const std::string& what) {
+  EXPECT_EQ(found.tokens, expected.tokens) << what;
+  EXPECT_EQ(found.logprobs, expected.logprobs) << what;
+}
+
+Tokens operator+(Tokens front, const Tokens& rear) {
+  front.insert(front.end(), rear.begin(), rear.end());
+  return front;
+}
+
+class StateCacheTest : public testing::TestWithParam<std::string> {
+ protected:
+  virtual std::string Path() const { return SKALD_GOLDEN_MODELS "/" + GetParam() + ".gguf"; }
+
+  void SetUp() override {
+    Result<Model> model = LoadModel({.path = Path()});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    model_.emplace(*std::move(model));
+  }
+
+  Engine Make(const EngineOptions& options = {.threads = 1, .max_running = 4}) const {
+    Result<Engine> engine = Engine::Create(*model_, options);
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    return *std::move(engine);
+  }
+
+  // A text of `count` tokens, another for each `seed`.
+  static Tokens Text(int64_t count, int64_t seed = 0) {
+    Tokens tokens;
+    for (int64_t i = 0; i < count; ++i) {
+      tokens.push_back(static_cast<TokenId>(3 + (i * i * 7 + seed * 13 + i * seed) % 90));
+    }
+    return tokens;
+  }
+
+  static Request MakeRequest(Tokens prompt, int64_t max_tokens) {
+    Request request;
+    request.prompt = std::move(prompt);
+    request.sampling = {.temperature = 0, .top_logprobs = 0};
+    request.stop = {.max_tokens = max_tokens, .ignore_eos = true};
+    return request;
+  }
+
+  static Answer Ask(Engine& engine, const Tokens& prompt, int64_t max_tokens = 12) {
+    Answer answer;
+    const int64_t cached = engine.Stats().prompt_tokens_cached;
+    const auto done =
+        engine.Generate(MakeRequest(prompt, max_tokens), [&](const TokenEvent& event) {
+          if (event.logprob) answer.logprobs.push_back(*event.logprob);
+          return true;
+        });
+    EXPECT_TRUE(done.ok()) << done.status().message();
+    if (done.ok()) answer.tokens = done->tokens;
+    answer.cached = engine.Stats().prompt_tokens_cached - cached;
+    return answer;
+  }
+
+  // What an engine says that has seen nothing else.
+  Answer Fresh(const Tokens& prompt, int64_t max_tokens = 12) const {
+    Engine engine = Make();
+    return Ask(engine, prompt, max_tokens);
+  }
+
+  std::optional<Model> model_;
+};
+
+// The state of a request stands behind all its tokens but the last, which nobody has computed.
+TEST_P(StateCacheTest, ATurnGoesOnFromTheAnswerBefore) {
+  Engine engine = Make();
+  Tokens chat = Text(50);
+  int64_t computed = 0;
+  for (int64_t turn = 1; turn < 5; ++turn) {
+    const Answer answer = Ask(engine, chat, 11);
+    EXPECT_EQ(answer.cached, computed) << turn;
+    ExpectSame(answer, Fresh(chat, 11), "turn " + std::to_string(turn));
+    chat = chat + answer.tokens;
+    computed = std::ssize(chat) - 1;
+    chat = chat + Text(3 * turn, turn);
+  }
+}
+
+// Behind a place there is at least the token whose logits are wanted.
+TEST_P(StateCacheTest, ATailOfOneOrNoneOrLess) {
+  Engine engine = Make();
+  const Tokens prompt = Text(70);
+  const Tokens whole = prompt + Ask(engine, prompt, 8).tokens;  // 77 tokens are computed
+  const auto first = [&](int64_t count) { return Tokens(whole.begin(), whole.begin() + count); };
+  for (const int64_t length : {77, 78, 76, 71, 70, 64, 65, 33, 32}) {
+    ExpectSame(Ask(engine, first(length)), Fresh(first(length)), std::to_string(length));
+  }
+  EXPECT_EQ(Ask(engine, first(78)).cached, 77);
+  EXPECT_EQ(Ask(engine, first(77) + Tokens{5}).cached, 77);
+}
+
+// The tokens behind where they part stand in the tree twice, each with K and V of its own.
+TEST_P(StateCacheTest, RequestsPartAndMeet) {
+  Engine engine = Make();
+  const Tokens trunk = Text(45);
+  const std::vector<Tokens> prompts = {trunk + Text(20, 1),
+                                       trunk + Text(20, 2),
+                                       trunk,
+                                       trunk + Text(3, 1),
+                                       trunk + Text(20, 1),
+                                       Text(33),
+                                       trunk + Text(60, 1),
+                                       trunk + Text(61, 2),
+                                       Text(46),
+                                       trunk + Text(20, 2),
+                                       Text(32),
+                                       Text(31),
+                                       trunk + Text(20, 1) + Text(20, 2)};
+  for (const Tokens& prompt : prompts) {
+    ExpectSame(Ask(engine, prompt, 6), Fresh(prompt, 6), std::to_string(prompt.size()));
+  }
+}
+
+// Three that do not fit beside each other: they are preempted and go on, while a turn of another
+// chat comes between.
+TEST_P(StateCacheTest, PreemptedAndResumed) {
+  Engine engine = Make({.max_chunk = 16, .threads = 1, .kv_positions = 256, .max_running = 4});
+  const Engine::OnToken go_on = [](const TokenEvent&) { return true; };
+  std::vector<std::shared_ptr<engine::CompletionSink>> sinks;
+  for (int64_t i = 0; i < 5; ++i) {
+    const Request request = MakeRequest(Text(40 + i) + Text(10, i), 60);
+    sinks.push_back(std::make_shared<engine::CompletionSink>(request, go_on));
+    ASSERT_TRUE(engine.Submit(request, sinks.back()).ok());
+  }
+  for (int64_t i = 0; i < 5; ++i) {
+    const auto done = sinks[static_cast<size_t>(i)]->Wait();
+    ASSERT_TRUE(done.ok()) << done.status().message();
+    EXPECT_EQ(done->tokens, Fresh(Text(40 + i) + Text(10, i), 60).tokens) << i;
+  }
+  EXPECT_GT(engine.Stats().preemptions, 0);
+}
+
+TEST_P(StateCacheTest, NamespacesShareNothing) {
+  Engine engine = Make();
+  Ask(engine, Text(40), 4);
+  Request other = MakeRequest(Text(60), 4);
+  other.cache_namespace = 9;
+  const auto done = engine.Generate(other, [](const TokenEvent&) { return true; });
+  ASSERT_TRUE(done.ok());
+  EXPECT_EQ(engine.Stats().prompt_tokens_cached, 0);
+  EXPECT_EQ(done->tokens, Fresh(Text(60), 4).tokens);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StateCacheTest, testing::Values("lfm2", "qwen35"));
+
+class FamilyStateCacheTest : public StateCacheTest {
+ protected:
+  std::string Path() const override {
+    return support::SharedData("golden/families/" + GetParam() + ".gguf");
+  }
+};
+using StateCacheSharedData = FamilyStateCacheTest;
+
+// All of the above for each family, in one go: loading takes most of it.
+TEST_P(StateCacheSharedData, GoesOnAsFromTheBeginning) {
+  Engine engine = Make({.max_chunk = 24, .threads = 1, .max_running = 2});
+  const Tokens prompt = Text(45);
+  const Tokens whole = prompt + Ask(engine, prompt, 20).tokens;  // 64 tokens are computed
+  const auto first = [&](int64_t count) { return Tokens(whole.begin(), whole.begin() + count); };
+  EXPECT_EQ(Ask(engine, whole, 3).cached, 64);
+  for (const Tokens& each : {whole + Text(7, 1), first(64), first(63) + Text(9, 2), first(45),
+                             first(40) + Text(30, 3), whole + Text(8, 1)}) {
+    ExpectSame(Ask(engine, each, 5), Fresh(each, 5), std::to_string(each.size()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, StateCacheSharedData,
+                         testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35moe", "qwen3next",
+                                         "granitehybrid", "granitehybrid-dense", "mamba2",
+                                         "nemotron_h", "nemotron_h_moe", "falcon-h1"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace skald
