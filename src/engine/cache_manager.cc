@@ -95,12 +95,12 @@ void CacheManager::Publish(Sequence* sequence, int64_t count) {
 }
 
 void CacheManager::Release(Sequence* sequence) {
-  LeaveState(sequence, false);
+  LeaveState(sequence, Leaving::kForGood);
   ReleasePages(sequence);
 }
 
 void CacheManager::Park(Sequence* sequence) {
-  LeaveState(sequence, true);
+  LeaveState(sequence, Leaving::kComesBack);
   Release(sequence);
 }
 
@@ -111,11 +111,11 @@ void CacheManager::Retire(Sequence* sequence) {
 
 // A pass may have taken the state on before it is known that the sequence ends (a sibling failed):
 // then it is not that of the place where the pin stands, and nobody could say of which.
-void CacheManager::LeaveState(Sequence* sequence, bool comes_back) {
+void CacheManager::LeaveState(Sequence* sequence, Leaving leaving) {
   if (!sequence->state.holds()) return;
   kv::StateSlot state = std::move(sequence->state);
   if (sequence->consumed != sequence->computed || sequence->computed == 0) return;
-  if (comes_back) {
+  if (leaving == Leaving::kComesBack) {
     sequence->ticket = tree_.ParkState(sequence->pin, std::move(state));
   } else {
     tree_.PutState(sequence->pin, std::move(state));

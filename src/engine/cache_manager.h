@@ -5,8 +5,8 @@
 /// preempted only lets go: what it computed stays cached until eviction needs the pages.
 ///
 /// A network whose layers carry a state can go on only from where one stands. A sequence that lets
-/// go leaves its own in the tree, behind exactly the tokens that it has consumed, and whoever comes,
-/// or comes back, goes on from the last such snapshot on its way. K and V behind that place may
+/// go leaves its own in the tree, behind exactly the tokens it has consumed, and whoever comes, or
+/// comes back, goes on from the last such snapshot on its way. K and V behind that place may
 /// stand in the tree already: the rows are computed again for their state's sake, into pages of the
 /// sequence's own, so that nobody writes what others see; Deduplicate gives those back.
 ///
@@ -25,6 +25,9 @@
 
 namespace skald::engine {
 
+/// Whether a sequence that lets go will ask for what it leaves.
+enum class Leaving : uint8_t { kForGood, kComesBack };
+
 /// The verbs are virtual for the simulation, which plants faults.
 class CacheManager {
  public:
@@ -41,8 +44,8 @@ class CacheManager {
   virtual void Acquire(Sequence* sequence);
 
   /// Makes the next `count` positions writable, evicting cached pages if need be. Copies that must
-  /// be carried out before anything else is asked are appended. False, with nothing changed but what
-  /// was evicted, if there are not enough pages.
+  /// be carried out before anything else is asked are appended. False, with nothing changed but
+  /// what was evicted, if there are not enough pages.
   [[nodiscard]] virtual bool PrepareWrite(Sequence* sequence, int64_t count,
                                           std::vector<kv::PageCopy>* copies);
 
@@ -109,7 +112,7 @@ class CacheManager {
 
  protected:
   /// Puts the state of `sequence`, if it has one, into the tree.
-  virtual void LeaveState(Sequence* sequence, bool comes_back);
+  virtual void LeaveState(Sequence* sequence, Leaving leaving);
 
   kv::PagePool pool_;
   kv::StatePool states_;

@@ -70,7 +70,7 @@ struct Sequence {
   int64_t consumed = 0;
   /// Of the snapshot that it left when it gave up its place.
   kv::PrefixTree::Ticket ticket = kv::PrefixTree::kNoTicket;
-  double logprob_sum = 0;   ///< of the output, if log probabilities are computed
+  double logprob_sum = 0;  ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
   int32_t displaced = 0;       ///< how often it gave way to a higher priority
   int64_t last_turn = 0;       ///< of the core, in which its prompt had rows, or it lost its pages

@@ -27,8 +27,8 @@
 ///
 /// For a network whose layers carry a state, a node may also hold one: a snapshot, a slot with what
 /// they carry behind the last token of the node. Such a network goes on only from where one stands
-/// (AcquireState). A snapshot lives as long as its node; and fewer than nodes are to be had, so they
-/// are also evicted by themselves, least worth first (EvictState). The path below one that is gone
+/// (AcquireState). A snapshot lives as long as its node; there are fewer than nodes, so they are
+/// also evicted by themselves, least worth first (EvictState). The path below one that is gone
 /// stays: it says where texts part, and which pages need not be kept twice.
 ///
 /// A Pin protects a node and its ancestors from eviction. Everything else is in a list ordered by
@@ -130,7 +130,7 @@ class PrefixTree {
   int64_t MatchState(Namespace space, std::span<const TokenId> tokens) const;
   Pin AcquireState(Namespace space, std::span<const TokenId> tokens, PageTable* table);
 
-  /// Leaves a state at `pin`: the slot must hold what stands behind exactly pin.tokens() > 0 tokens.
+  /// Leaves a state at `pin`: `slot` must hold what stands behind exactly pin.tokens() > 0 tokens.
   /// Where there is one already that one stays, and `slot` goes back to its pool.
   void PutState(const Pin& pin, StateSlot slot);
   /// The same for a sequence that gives up its place and comes back: evicted only when nothing else

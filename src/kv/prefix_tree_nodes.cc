@@ -108,7 +108,8 @@ NodeId PrefixTree::Split(NodeId rear, int64_t length) {
 }
 
 // Undoes a split that nobody needs: if no pin ends at `front` and no snapshot stands there, and a
-// single child follows within the same 32 positions, the child becomes both. It counts as used when the later of them was.
+// single child follows within the same 32 positions, the child becomes both. It counts as used when
+// the later of them was.
 void PrefixTree::MergeIntoOnlyChild(NodeId front) {
   const NodeId rear = At(front).first_child;
   if (IsRoot(front) || At(front).pins > 0 || At(front).end % kPage == 0) return;

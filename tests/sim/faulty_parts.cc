@@ -83,7 +83,7 @@ void FaultyCache::Release(Sequence* sequence) {
   CacheManager::Release(sequence);
 }
 
-void FaultyCache::LeaveState(Sequence* sequence, bool comes_back) {
+void FaultyCache::LeaveState(Sequence* sequence, engine::Leaving leaving) {
   if (fault_ == Fault::kStateKept && sequence->phase() == Phase::kDecode) {
     kept_.push_back(std::move(sequence->state));
   }
@@ -96,7 +96,7 @@ void FaultyCache::LeaveState(Sequence* sequence, bool comes_back) {
         tree_.Acquire(engine::NamespaceOf(*sequence->request), before, &table);
     return tree_.PutState(pin, std::move(sequence->state));
   }
-  CacheManager::LeaveState(sequence, comes_back);
+  CacheManager::LeaveState(sequence, leaving);
 }
 
 std::optional<kv::StateCopy> FaultyCache::PrepareState(Sequence* sequence) {

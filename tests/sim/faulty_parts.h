@@ -33,7 +33,7 @@ class FaultyCache : public engine::CacheManager {
   const std::string& wrong() const { return wrong_; }
 
  protected:
-  void LeaveState(engine::Sequence* sequence, bool comes_back) override;
+  void LeaveState(engine::Sequence* sequence, engine::Leaving leaving) override;
 
  private:
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);
