@@ -37,20 +37,12 @@ std::string_view NameOfOtherType(uint32_t type_id) {
   switch (type_id) {
     case 9: return "Q8_1";
     case 15: return "Q8_K";
-    case 16: return "IQ2_XXS";
-    case 17: return "IQ2_XS";
-    case 18: return "IQ3_XXS";
-    case 19: return "IQ1_S";
-    case 21: return "IQ3_S";
-    case 22: return "IQ2_S";
     case 24: return "I8";
     case 25: return "I16";
     case 26: return "I32";
     case 27: return "I64";
     case 28: return "F64";
-    case 29: return "IQ1_M";
-    case 34: return "TQ1_0";
-    case 35: return "TQ2_0";
+    case 40: return "NVFP4";
     default: return "unknown";
   }
 }

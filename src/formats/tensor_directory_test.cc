@@ -125,16 +125,28 @@ TEST(TensorDirectory, RowsMustBeWholeBlocks) {
   EXPECT_EQ(ErrorOf({Claim("a", {16, 2}, kQ4_0)}),
             "tensor 'a': rows of 16 elements are no multiple of the 32 elements of a Q4_0 block");
   EXPECT_EQ(ErrorOf({Claim("a", {64}, kQ4_0)}), "no error");
+  constexpr uint32_t kIQ1_M = 29;
+  constexpr uint32_t kQ1_0 = 41;
+  constexpr uint32_t kQ2_0 = 42;
+  EXPECT_EQ(
+      ErrorOf({Claim("a", {128}, kIQ1_M)}),
+      "tensor 'a': rows of 128 elements are no multiple of the 256 elements of a IQ1_M block");
+  EXPECT_EQ(ErrorOf({Claim("a", {64}, kQ1_0)}),
+            "tensor 'a': rows of 64 elements are no multiple of the 128 elements of a Q1_0 block");
+  EXPECT_EQ(ErrorOf({Claim("a", {96}, kQ2_0)}),
+            "tensor 'a': rows of 96 elements are no multiple of the 64 elements of a Q2_0 block");
+  EXPECT_EQ(ErrorOf({Claim("a", {192}, kQ2_0)}), "no error");
 }
 
 TEST(TensorDirectory, UnknownElementTypesAreUnsupportedAndListTheSupported) {
-  const auto directory = Build({Claim("a", {256}, 16)});
+  const auto directory = Build({Claim("a", {256}, 40)});
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.status().code(), ErrorCode::kUnsupported);
   EXPECT_EQ(directory.status().message(),
-            "tensor 'a': element type 16 (IQ2_XXS) is not supported; supported are F32, F16, BF16, "
+            "tensor 'a': element type 40 (NVFP4) is not supported; supported are F32, F16, BF16, "
             "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, "
-            "MXFP4");
+            "MXFP4, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S, IQ1_M, TQ1_0, TQ2_0, Q1_0, "
+            "Q2_0");
   for (const uint32_t type : {4u, 5u, 1000u, UINT32_MAX}) {
     EXPECT_NE(ErrorOf({Claim("a", {256}, type)}).find("(unknown) is not supported"),
               std::string::npos);

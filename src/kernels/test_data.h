@@ -14,7 +14,8 @@
 namespace skald::kernels {
 
 /// Where the scales and minimums of a stored block stand, halves or, of one byte, exponents; the
-/// other bytes are integers, of which every bit pattern is legal.
+/// other bytes are integers, of which every bit pattern is legal. The half of IQ1_M is spread over
+/// the high nibbles of four words: StoreScaleBits knows.
 struct ScaleFields {
   int count = 0;
   int offsets[2] = {};
@@ -38,21 +39,47 @@ inline ScaleFields ScaleFieldsOf(tensor::DType dtype) {
     case tensor::DType::kQ5_0:
     case tensor::DType::kIQ4_NL:
     case tensor::DType::kIQ4_XS: return {1, {0}};
+    case tensor::DType::kIQ2_XXS:
+    case tensor::DType::kIQ2_XS:
+    case tensor::DType::kIQ2_S:
+    case tensor::DType::kIQ3_XXS:
+    case tensor::DType::kIQ3_S:
+    case tensor::DType::kIQ1_S:
+    case tensor::DType::kQ1_0:
+    case tensor::DType::kQ2_0: return {1, {0}};
+    case tensor::DType::kIQ1_M: return {1, {48}};
+    case tensor::DType::kTQ1_0: return {1, {52}};
+    case tensor::DType::kTQ2_0: return {1, {64}};
     case tensor::DType::kMXFP4: return {1, {0}, 1};
   }
   return {};
 }
 
-/// Writes `scale` to a scale field: as a half, or as the largest power of two that is not above it.
-/// Infinity becomes what the type has in its place.
-inline void StoreScale(tensor::DType dtype, float scale, std::byte* field) {
-  if (dtype == tensor::DType::kMXFP4) {
-    const int e = std::isfinite(scale) ? std::ilogb(scale) + 128 : 255;
-    *field = static_cast<std::byte>(e);
+/// Writes `bits` to scale field number `field` of a block.
+inline void StoreScaleBits(tensor::DType dtype, uint16_t bits, std::byte* block, int field = 0) {
+  const ScaleFields fields = ScaleFieldsOf(dtype);
+  if (dtype == tensor::DType::kIQ1_M) {
+    for (int i = 0; i < 4; ++i) {
+      std::byte& high = block[fields.offsets[0] + 2 * i + 1];
+      high = (high & std::byte{15}) | static_cast<std::byte>((bits >> 4 * i & 15) << 4);
+    }
     return;
   }
-  const uint16_t half = tensor::HalfFromFloat(scale);
-  std::memcpy(field, &half, 2);
+  std::memcpy(block + fields.offsets[field], &bits, fields.bytes);
+}
+
+/// The bits of `scale` in a scale field: a half, or the exponent of the largest power of two that
+/// is not above it. Infinity becomes what the type has in its place.
+inline uint16_t ScaleBits(tensor::DType dtype, float scale) {
+  if (dtype != tensor::DType::kMXFP4) return tensor::HalfFromFloat(scale);
+  return static_cast<uint16_t>(std::isfinite(scale) ? std::ilogb(scale) + 128 : 255);
+}
+
+/// Writes `scale` to every scale field of a block.
+inline void StoreScales(tensor::DType dtype, float scale, std::byte* block) {
+  for (int field = 0; field < ScaleFieldsOf(dtype).count; ++field) {
+    StoreScaleBits(dtype, ScaleBits(dtype, scale), block, field);
+  }
 }
 
 /// Bits of a finite half: mostly of ordinary size, sometimes zero, subnormal, negative or the
@@ -117,7 +144,7 @@ inline std::vector<std::byte> RandomBlocks(tensor::DType dtype, int64_t elements
     }
     for (int field = 0; field < scales.count; ++field) {
       const uint16_t value = scales.bytes == 1 ? RandomExponent(random) : RandomHalf(random);
-      std::memcpy(block + scales.offsets[field], &value, scales.bytes);
+      StoreScaleBits(dtype, value, block, field);
     }
   }
   return bytes;

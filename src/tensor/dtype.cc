@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "tensor/low_bit_blocks.h"
 #include "tensor/quant_blocks.h"
 
 namespace skald::tensor {
@@ -24,6 +25,17 @@ constexpr std::array kTable = {
     DTypeInfo{DType::kIQ4_NL, "IQ4_NL", 20, 32, sizeof(BlockIQ4_NL)},
     DTypeInfo{DType::kIQ4_XS, "IQ4_XS", 23, 256, sizeof(BlockIQ4_XS)},
     DTypeInfo{DType::kMXFP4, "MXFP4", 39, 32, sizeof(BlockMXFP4)},
+    DTypeInfo{DType::kIQ2_XXS, "IQ2_XXS", 16, 256, sizeof(BlockIQ2_XXS)},
+    DTypeInfo{DType::kIQ2_XS, "IQ2_XS", 17, 256, sizeof(BlockIQ2_XS)},
+    DTypeInfo{DType::kIQ2_S, "IQ2_S", 22, 256, sizeof(BlockIQ2_S)},
+    DTypeInfo{DType::kIQ3_XXS, "IQ3_XXS", 18, 256, sizeof(BlockIQ3_XXS)},
+    DTypeInfo{DType::kIQ3_S, "IQ3_S", 21, 256, sizeof(BlockIQ3_S)},
+    DTypeInfo{DType::kIQ1_S, "IQ1_S", 19, 256, sizeof(BlockIQ1_S)},
+    DTypeInfo{DType::kIQ1_M, "IQ1_M", 29, 256, sizeof(BlockIQ1_M)},
+    DTypeInfo{DType::kTQ1_0, "TQ1_0", 34, 256, sizeof(BlockTQ1_0)},
+    DTypeInfo{DType::kTQ2_0, "TQ2_0", 35, 256, sizeof(BlockTQ2_0)},
+    DTypeInfo{DType::kQ1_0, "Q1_0", 41, 128, sizeof(BlockQ1_0)},
+    DTypeInfo{DType::kQ2_0, "Q2_0", 42, 64, sizeof(BlockQ2_0)},
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace skald::tensor {
 
 /// Element type of a stored tensor. The quantized ones pack `block_elements` consecutive elements
-/// of a row into `block_bytes` bytes; quant_blocks.h shows the layouts.
+/// of a row into `block_bytes` bytes; quant_blocks.h and
+/// low_bit_blocks.h show the layouts.
 enum class DType : uint8_t {
   kF32,
   kF16,
@@ -27,6 +28,17 @@ enum class DType : uint8_t {
   kIQ4_NL,
   kIQ4_XS,
   kMXFP4,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ3_XXS,
+  kIQ3_S,
+  kIQ1_S,
+  kIQ1_M,
+  kTQ1_0,
+  kTQ2_0,
+  kQ1_0,
+  kQ2_0,
 };
 
 /// One row of the table.

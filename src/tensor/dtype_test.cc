@@ -14,7 +14,7 @@ TEST(DType, TableIsInTheOrderOfTheEnum) {
     EXPECT_EQ(&InfoOf(info.dtype), &info);
     ++i;
   }
-  EXPECT_EQ(i, static_cast<size_t>(DType::kMXFP4) + 1);
+  EXPECT_EQ(i, static_cast<size_t>(DType::kQ2_0) + 1);
 }
 
 TEST(DType, EveryTypeIsFoundByItsFileNumberAndNoOther) {
@@ -51,6 +51,17 @@ TEST(DType, BlocksHaveThePublishedDensity) {
   EXPECT_EQ(bits(DType::kIQ4_NL), 4.5);
   EXPECT_EQ(bits(DType::kIQ4_XS), 4.25);
   EXPECT_EQ(bits(DType::kMXFP4), 4.25);
+  EXPECT_EQ(bits(DType::kIQ2_XXS), 2.0625);
+  EXPECT_EQ(bits(DType::kIQ2_XS), 2.3125);
+  EXPECT_EQ(bits(DType::kIQ2_S), 2.5625);
+  EXPECT_EQ(bits(DType::kIQ3_XXS), 3.0625);
+  EXPECT_EQ(bits(DType::kIQ3_S), 3.4375);
+  EXPECT_EQ(bits(DType::kIQ1_S), 1.5625);
+  EXPECT_EQ(bits(DType::kIQ1_M), 1.75);
+  EXPECT_EQ(bits(DType::kTQ1_0), 1.6875);
+  EXPECT_EQ(bits(DType::kTQ2_0), 2.0625);
+  EXPECT_EQ(bits(DType::kQ1_0), 1.125);
+  EXPECT_EQ(bits(DType::kQ2_0), 2.25);
 }
 
 }  // namespace

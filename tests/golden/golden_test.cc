@@ -191,7 +191,11 @@ INSTANTIATE_TEST_SUITE_P(Large, QuantizedSharedData,
                                          "llama-k-Q4_0", "llama-k-Q4_1", "llama-k-Q5_0",
                                          "llama-k-Q5_1", "llama-k-Q2_K", "llama-k-Q3_K_M",
                                          "llama-k-Q4_K_M", "llama-k-Q5_K_M", "llama-k-Q6_K",
-                                         "llama-k-IQ4_NL", "llama-k-IQ4_XS", "gpt-oss-mxfp4"),
+                                         "llama-k-IQ4_NL", "llama-k-IQ4_XS", "gpt-oss-mxfp4",
+                                         "llama-k-IQ3_S", "llama-k-IQ3_XXS", "llama-k-IQ2_S",
+                                         "llama-k-IQ2_XS", "llama-k-IQ2_XXS", "llama-k-IQ1_M",
+                                         "llama-k-IQ1_S", "llama-k-TQ2_0", "llama-k-TQ1_0",
+                                         "llama-k-Q1_0", "llama-k-Q2_0"),
                          TestName);
 
 }  // namespace

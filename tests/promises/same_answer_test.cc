@@ -342,7 +342,10 @@ INSTANTIATE_TEST_SUITE_P(
                     tensor::DType::kQ5_0, tensor::DType::kQ5_1, tensor::DType::kQ2_K,
                     tensor::DType::kQ3_K, tensor::DType::kQ4_K, tensor::DType::kQ5_K,
                     tensor::DType::kQ6_K, tensor::DType::kIQ4_NL, tensor::DType::kIQ4_XS,
-                    tensor::DType::kMXFP4),
+                    tensor::DType::kMXFP4, tensor::DType::kIQ2_XXS, tensor::DType::kIQ2_XS,
+                    tensor::DType::kIQ2_S, tensor::DType::kIQ3_XXS, tensor::DType::kIQ3_S,
+                    tensor::DType::kIQ1_S, tensor::DType::kIQ1_M, tensor::DType::kTQ1_0,
+                    tensor::DType::kTQ2_0, tensor::DType::kQ1_0, tensor::DType::kQ2_0),
     [](const auto& instance) { return std::string(tensor::InfoOf(instance.param).name); });
 
 TEST(Promise1, HoldsAcrossAttentionPartitions) {

@@ -100,13 +100,9 @@ std::vector<std::byte> RandomRow(tensor::DType dtype, int64_t cols, std::mt19937
     return bytes;
   }
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 256);
-  const kernels::ScaleFields scales = kernels::ScaleFieldsOf(dtype);
   const auto set_scales = [&](float scale) {
     for (int64_t block = 0; block < cols / info.block_elements; ++block) {
-      for (int field = 0; field < scales.count; ++field) {
-        std::byte* stored = bytes.data() + block * info.block_bytes;
-        kernels::StoreScale(dtype, scale, stored + scales.offsets[field]);
-      }
+      kernels::StoreScales(dtype, scale, bytes.data() + block * info.block_bytes);
     }
   };
   // Measure the row with scale 1, then set the scale that gives the wanted size.

@@ -33,6 +33,7 @@
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/low_bit_avx512.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"
@@ -158,6 +159,31 @@ void FoldUnit(const UnitQ8K& unit, FoldedUnit& folded) {
   folded.dmin = LoadHalves(unit.dmin);
 }
 
+// |q * scale| <= 62 * 31.
+template <typename BlockType, Codebook kBook>
+void FoldUnit(const UnitCodes<BlockType, kBook>& unit, FoldedUnit& folded) {
+  const __m512i offset = _mm512_set1_epi8(kOffsetOf<UnitCodes<BlockType, kBook>>);
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackBlock(unit, b, w);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], offset);
+    const HalfScales scales = HalfScalesOf(unit.blocks[b]);
+    FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
+  }
+}
+
+void FoldUnit(const UnitT2& unit, FoldedUnit& folded) {
+  const __m512i one = _mm512_set1_epi16(1);
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackBlock(unit.blocks[b], w);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(1));
+    FoldBlock(w, one, one, b, folded);
+  }
+}
+
 // What one turn of the pipeline computes: a part of the unpacked columns of one panel times one or
 // two tiles of tokens. Tile: activations of one unit, of 16 tokens.
 template <typename Unpacked, typename Tile>
@@ -215,7 +241,7 @@ struct SuperPolicy {
 
   static void Unpack(const Unit* unit, int, FoldedUnit& folded) {
     FoldUnit(*unit, folded);
-    folded.d = LoadHalves(unit->d);
+    folded.d = LoadScales(*unit);
   }
 
   // Sums: 0 and 1 the low and the high bytes of the first tile, 2 and 3 of the second. 4 and 5
@@ -296,6 +322,13 @@ struct alignas(64) SignedBlocks {
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8M&, __m512i w) { return w; }
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4M&, __m512i w) { return w; }
 
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ1&, __m512i w) {
+  return _mm512_sub_epi8(w, _mm512_set1_epi8(1));
+}
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ2&, __m512i w) {
+  return _mm512_sub_epi8(w, _mm512_set1_epi8(1));
+}
+
 // Blocks of a part: as many as there are tiles for sums.
 constexpr int kBlocksOfPart = 4;
 
@@ -306,13 +339,14 @@ struct Block32Policy {
   using Unpacked = SignedBlocks;
   using Tile = Block32Tile<kTile>;
   static constexpr bool kHasMin = requires(const Unit& unit) { unit.m; };
-  static constexpr int kUnitCols = kBlockCols;
-  static constexpr int kTileUnits = 1;
-  static constexpr int kUnitsAtOnce = kBlocksAtOnce;
+  static constexpr int kBlocks = kBlocksOf<Unit>;
+  static constexpr int kUnitCols = kBlocks * kBlockCols;
+  static constexpr int kTileUnits = kBlocks;
+  static constexpr int kUnitsAtOnce = kBlocksAtOnce / kBlocks;
   static constexpr int kTilesAtOnce = 1;
   using PolicyJob = Job<Unpacked, Tile>;
 
-  static int PartsOf(int units) { return (units + kBlocksOfPart - 1) / kBlocksOfPart; }
+  static int PartsOf(int units) { return (kBlocks * units + kBlocksOfPart - 1) / kBlocksOfPart; }
 
   // Tiles 0..3 sums, 4 and 5 activations, 6 and 7 weights.
   static TileConfig Config() {
@@ -325,14 +359,15 @@ struct Block32Policy {
   }
 
   static void Unpack(const Unit* units, int count, SignedBlocks& blocks) {
-    for (int b = 0; b < count; ++b) {
+    for (int b = 0; b < kBlocks * count; ++b) {
+      const Unit& unit = units[b / kBlocks];
       Weights w;
-      avx512::Unpack(units[b], w);
+      UnpackColumns(unit, b % kBlocks, w);
       for (int k = 0; k < 8; ++k) {
-        _mm512_store_si512(blocks.q[b][k], RemoveOffset(units[b], w[k]));
+        _mm512_store_si512(blocks.q[b][k], RemoveOffset(unit, w[k]));
       }
-      blocks.d[b] = LoadScales(units[b]);
-      if constexpr (kHasMin) blocks.minimum[b] = LoadHalves(units[b].m);
+      blocks.d[b] = LoadScales(unit);
+      if constexpr (kHasMin) blocks.minimum[b] = LoadHalves(unit.m);
     }
   }
 
@@ -349,7 +384,7 @@ struct Block32Policy {
     constexpr int kA = 4 + kSum % 2;
     constexpr int kB = 6 + kSum % 2;
     const int b = kBlocksOfPart * job.part + kSum;
-    if (kStep % 2 == 1 || b >= job.units) return;
+    if (kStep % 2 == 1 || b >= kBlocks * job.units) return;
     LoadTile<kA>(job.tiles[0][b].q, 32);
     LoadTile<kB>(job.weights->q[b], 64);
     MultiplySigned<kSum, kA, kB>();
@@ -359,7 +394,7 @@ struct Block32Policy {
   template <int kStep>
   [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const TileSums* sums) {
     const int first = kBlocksOfPart * job.part;
-    const int blocks = std::min(kBlocksOfPart, job.units - first);
+    const int blocks = std::min(kBlocksOfPart, kBlocks * job.units - first);
     const Tile* a = job.tiles[0] + first;
 #pragma GCC unroll 2
     for (int m = 2 * kStep; m < 2 * kStep + 2; ++m) {
@@ -547,6 +582,15 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ5K: return AmxMatmul<PanelType::kQ5K, SuperPolicy<UnitQ5K>>::Run;
     case PanelType::kQ6K: return AmxMatmul<PanelType::kQ6K, SuperPolicy<UnitQ6K>>::Run;
     case PanelType::kQ8K: return AmxMatmul<PanelType::kQ8K, SuperPolicy<UnitQ8K>>::Run;
+    case PanelType::kI2XXS: return AmxMatmul<PanelType::kI2XXS, SuperPolicy<UnitI2XXS>>::Run;
+    case PanelType::kI2XS: return AmxMatmul<PanelType::kI2XS, SuperPolicy<UnitI2XS>>::Run;
+    case PanelType::kI2S: return AmxMatmul<PanelType::kI2S, SuperPolicy<UnitI2S>>::Run;
+    case PanelType::kI3XXS: return AmxMatmul<PanelType::kI3XXS, SuperPolicy<UnitI3XXS>>::Run;
+    case PanelType::kI3S: return AmxMatmul<PanelType::kI3S, SuperPolicy<UnitI3S>>::Run;
+    case PanelType::kI1: return AmxMatmul<PanelType::kI1, SuperPolicy<UnitI1>>::Run;
+    case PanelType::kT2: return AmxMatmul<PanelType::kT2, SuperPolicy<UnitT2>>::Run;
+    case PanelType::kQ1: return AmxMatmul<PanelType::kQ1, Block32Policy<UnitQ1>>::Run;
+    case PanelType::kQ2: return AmxMatmul<PanelType::kQ2, Block32Policy<UnitQ2>>::Run;
   }
   UNREACHABLE();
 }

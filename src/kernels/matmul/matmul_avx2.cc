@@ -7,6 +7,7 @@
 //     4 bits     8 pairs   8 * 2 * 15 * 127 = 30480
 //     5 bits     4 pairs   4 * 2 * 31 * 127 = 31496
 //     6 bits     2 pairs   2 * 2 * 63 * 127 = 32004
+//     64 +- 62   1 pair        2 * 126 * 127 = 32004
 //     8 signed   1 pair        2 * 128 * 127 = 32512, as |w| times q with the sign of w
 //
 // The tile size is a variable here: 16 registers cannot hold the weights of a block and the
@@ -14,127 +15,31 @@
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
-#include "kernels/isa/target_avx2_begin.h"
+#include "kernels/matmul/low_bit_avx2.h"
 #include "kernels/matmul/variants.h"
+#include "kernels/matmul/weights_avx2.h"
 #include "kernels/pack/unit_layout.h"
 #include "kernels/quantize/tile_layout.h"
 #include "tensor/quant_blocks.h"
 
+// clang-format off: the region must open after everything else.
+#include "kernels/isa/target_avx2_begin.h"
+// clang-format on
+
 namespace skald::kernels::avx2 {
 namespace {
-
-constexpr int kHalfRows = 8;
-
-[[gnu::always_inline]] inline __m256i Load(const void* p) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
-[[gnu::always_inline]] inline __m128i Load16(const void* p) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(p));
-}
-[[gnu::always_inline]] inline __m256 LoadHalves(const uint16_t* p) {
-  return _mm256_cvtph_ps(Load16(p));
-}
-// 8 bytes, widened to int32.
-[[gnu::always_inline]] inline __m256i LoadBytes(const uint8_t* p) {
-  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
-}
-[[gnu::always_inline]] inline __m256i LoadBytes(const int8_t* p) {
-  return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
-}
-// The 4 bytes at q in every lane.
-[[gnu::always_inline]] inline __m256i Broadcast4(const int8_t* q) {
-  int32_t bytes;
-  __builtin_memcpy(&bytes, q, 4);
-  return _mm256_set1_epi32(bytes);
-}
-
-// ---------------------------------------------------------------------------------------------
-// The weights of 32 columns of 8 rows: register k4 holds columns 4 k4 .. 4 k4 + 3 of each row.
-
-// Unsigned weights of which kPairs products of pairs fit int16.
-template <int kPairs>
-struct UnsignedWeights {
-  __m256i w[8];
-
-  // The dot products with q of the columns 4 * kFirst .. 4 * (kFirst + kCount) - 1; q points to
-  // column 0.
-  template <int kFirst, int kCount>
-  [[gnu::always_inline]] __m256i Dot(const int8_t* q) const {
-    static_assert(kCount % kPairs == 0);
-    const __m256i ones = _mm256_set1_epi16(1);
-    __m256i dot = _mm256_setzero_si256();
-#pragma GCC unroll 8
-    for (int k = kFirst; k < kFirst + kCount; k += kPairs) {
-      __m256i pairs = _mm256_maddubs_epi16(w[k], Broadcast4(q + 4 * k));
-#pragma GCC unroll 8
-      for (int j = k + 1; j < k + kPairs; ++j) {
-        pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w[j], Broadcast4(q + 4 * j)));
-      }
-      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
-    }
-    return dot;
-  }
-};
-
-// Signed weights in -128..127.
-struct SignedWeights {
-  __m256i w[8];
-  __m256i magnitude[8];
-
-  template <int kFirst, int kCount>
-  [[gnu::always_inline]] __m256i Dot(const int8_t* q) const {
-    const __m256i ones = _mm256_set1_epi16(1);
-    __m256i dot = _mm256_setzero_si256();
-#pragma GCC unroll 8
-    for (int k = kFirst; k < kFirst + kCount; ++k) {
-      const __m256i signed_q = _mm256_sign_epi8(Broadcast4(q + 4 * k), w[k]);
-      const __m256i pairs = _mm256_maddubs_epi16(magnitude[k], signed_q);
-      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
-    }
-    return dot;
-  }
-};
-
-[[gnu::always_inline]] inline SignedWeights UnpackSigned(const uint8_t (&q)[8][16][4], int half) {
-  SignedWeights weights;
-  const __m256i offset = _mm256_set1_epi8(-128);
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) {
-    weights.w[k] = _mm256_xor_si256(Load(q[k][kHalfRows * half]), offset);  // q - 128
-    weights.magnitude[k] = _mm256_abs_epi8(weights.w[k]);
-  }
-  return weights;
-}
-
-template <int kPairs>
-[[gnu::always_inline]] inline UnsignedWeights<kPairs> UnpackNibbles(
-    const uint8_t (&nibbles)[4][16][4], int half) {
-  UnsignedWeights<kPairs> weights;
-  const __m256i mask = _mm256_set1_epi8(15);
-#pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
-    const __m256i both = Load(nibbles[k][kHalfRows * half]);
-    weights.w[k] = _mm256_and_si256(both, mask);
-    weights.w[k + 4] = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
-  }
-  return weights;
-}
-
-// x | (bits & mask)
-[[gnu::always_inline]] inline __m256i OrMasked(__m256i x, __m256i bits, __m256i mask) {
-  return _mm256_or_si256(x, _mm256_and_si256(bits, mask));
-}
 
 // ---------------------------------------------------------------------------------------------
 // Block32: a float scale for each 32 columns.
 
-// How each unit is read: its weights, and the offset that remains in them, a multiple of 8.
+// How each unit is read: the weights of block `b`, and the offset that remains in them, 1 or a
+// multiple of 8.
 
 struct Q8 {
   using Unit = UnitQ8;
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = false;
-  [[gnu::always_inline]] static SignedWeights Unpack(const Unit& unit, int half) {
+  [[gnu::always_inline]] static SignedWeights Unpack(const Unit& unit, int, int half) {
     return UnpackSigned(unit.q, half);
   }
 };
@@ -142,7 +47,7 @@ struct Q8M {
   using Unit = UnitQ8M;
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
-  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int half) {
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int, int half) {
     UnsignedWeights<4> weights;
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) weights.w[k] = Load(unit.q[k][kHalfRows * half]);
@@ -153,7 +58,7 @@ struct Q4 {
   using Unit = UnitQ4;
   static constexpr int kOffset = 8;
   static constexpr bool kHasMin = false;
-  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int half) {
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int, int half) {
     return UnpackNibbles<8>(unit.nibbles, half);
   }
 };
@@ -161,7 +66,7 @@ struct Q4M {
   using Unit = UnitQ4M;
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
-  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int half) {
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int, int half) {
     return UnpackNibbles<8>(unit.nibbles, half);
   }
 };
@@ -171,13 +76,23 @@ struct MX4 {
   static constexpr int kOffset = 16;
   static constexpr bool kHasMin = false;
   // 4 to 28: the bound of 5 bits.
-  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int half) {
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int, int half) {
     UnsignedWeights<4> weights = UnpackNibbles<4>(unit.nibbles, half);
     const __m256i values = _mm256_add_epi8(
         _mm256_broadcastsi128_si256(Load16(tensor::kMXFP4Values)), _mm256_set1_epi8(kOffset));
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) weights.w[k] = _mm256_shuffle_epi8(values, weights.w[k]);
     return weights;
+  }
+};
+
+template <typename UnitType>
+struct OneOrTwoBits {
+  using Unit = UnitType;
+  static constexpr int kOffset = 1;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int b, int half) {
+    return UnpackBlock(unit.blocks[b], half);
   }
 };
 
@@ -193,6 +108,17 @@ template <typename Unit>
   return _mm256_mul_ps(_mm256_castsi256_ps(power), _mm256_set1_ps(0.5f));
 }
 
+template <typename BlockType, Codebook kBook>
+[[gnu::always_inline]] inline __m256 LoadScales(const UnitCodes<BlockType, kBook>& unit, int half) {
+  return _mm256_mul_ps(LoadHalves(unit.d + kHalfRows * half), _mm256_set1_ps(unit.kStep));
+}
+
+// Minus kOffset times the sum of activations that corr, minus kUnit times it, stands for. Exact.
+template <int kOffset, int kUnit>
+[[gnu::always_inline]] inline __m256i CorrectionFor(int32_t corr) {
+  return _mm256_set1_epi32(kOffset >= kUnit ? corr * (kOffset / kUnit) : corr / (kUnit / kOffset));
+}
+
 // The 8 rows of a half for every token of a tile, in L1.
 struct Accumulators {
   __m256 token[kTileTokens];
@@ -206,15 +132,15 @@ struct Accumulators {
 };
 
 template <typename Type>
-[[gnu::always_inline]] inline void AddBlock(const typename Type::Unit& unit, int half,
+[[gnu::always_inline]] inline void AddBlock(const typename Type::Unit& unit, int b, int half,
                                             const Block32Sections& a, int tokens,
                                             Accumulators& acc) {
-  const auto weights = Type::Unpack(unit, half);
+  const auto weights = Type::Unpack(unit, b, half);
   const __m256 d = LoadScales(unit, half);
   for (int m = 0; m < tokens; ++m) {
     __m256i dot = weights.template Dot<0, 8>(a.q + 32 * m);
     if constexpr (Type::kOffset != 0) {
-      dot = _mm256_add_epi32(dot, _mm256_set1_epi32(a.corr8[m] * (Type::kOffset / 8)));
+      dot = _mm256_add_epi32(dot, CorrectionFor<Type::kOffset, 8>(a.corr8[m]));
     }
     const __m256 da = _mm256_set1_ps(a.da[m]);
     __m256 sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, da), acc.token[m]);
@@ -231,18 +157,20 @@ template <typename Type>
 template <typename Type>
 void MatmulBlock32(const TileArgs& args) {
   using Unit = typename Type::Unit;
+  constexpr int kBlocks = kBlocksOf<Unit>;
   const int64_t blocks = args.cols / kBlockCols;
   const int64_t tile_bytes = int64_t{args.tokens} * kBlock32TokenBytes;
   std::byte* tile = const_cast<std::byte*>(args.tile);  // the section structs have no const twin
   Accumulators acc[2];
   for (int64_t p = 0; p < args.panel_count; ++p) {
-    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * blocks;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * (blocks / kBlocks);
     acc[0].Clear(args.tokens);
     acc[1].Clear(args.tokens);
     for (int64_t b = 0; b < blocks; ++b) {
       const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, args.tokens);
-      AddBlock<Type>(units[b], 0, a, args.tokens, acc[0]);
-      AddBlock<Type>(units[b], 1, a, args.tokens, acc[1]);
+      const int part = static_cast<int>(b % kBlocks);
+      AddBlock<Type>(units[b / kBlocks], part, 0, a, args.tokens, acc[0]);
+      AddBlock<Type>(units[b / kBlocks], part, 1, a, args.tokens, acc[1]);
     }
     acc[0].Store(args, args.out + p * kPanelRows);
     acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
@@ -407,12 +335,65 @@ struct Q8K {
   }
 };
 
+// The codebooks: a scale for each 16 columns.
+template <typename UnitType>
+struct Codes {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] Codes(const Unit&, int) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    constexpr int kOffset = kOffsetOf<Unit>;
+    const auto [a, b, rows] = block;
+    const auto weights = UnpackBlock(unit, b, rows);
+    const __m256i scales = LoadBytes(unit.blocks[b].scales + kHalfRows * rows);
+    const __m256i one = _mm256_set1_epi32(1);
+    // 2 s + 1, of the nibble in place.
+    const __m256i mask = _mm256_set1_epi32(30);
+    const __m256i low_scale =
+        _mm256_or_si256(_mm256_and_si256(_mm256_slli_epi32(scales, 1), mask), one);
+    const __m256i high_scale =
+        _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(scales, 3), mask), one);
+    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+    for (int m = 0; m < a.tokens; ++m) {
+      const int8_t* q = a.block(b % 4, m);
+      const __m256i low_dot = weights.template Dot<0, 4>(q);
+      const __m256i high_dot = weights.template Dot<4, 4>(q);
+      const __m256i low = _mm256_add_epi32(CorrectionFor<kOffset, 32>(corr[m]), low_dot);
+      const __m256i high =
+          _mm256_add_epi32(CorrectionFor<kOffset, 32>(corr[a.tokens + m]), high_dot);
+      sums[m] = AddScaled(sums[m], low, low_scale);
+      sums[m] = AddScaled(sums[m], high, high_scale);
+    }
+  }
+};
+
+// kT2: no integer scales.
+struct T2 {
+  using Unit = UnitT2;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] T2(const Unit&, int) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const UnsignedWeights<8> weights = UnpackBlock(unit.blocks[b], rows);
+    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+    for (int m = 0; m < a.tokens; ++m) {
+      const __m256i dot = weights.Dot<0, 8>(a.block(b % 4, m));
+      const __m256i correction = CorrectionFor<1, 32>(corr[m] + corr[a.tokens + m]);
+      sums[m] = _mm256_add_epi32(sums[m], _mm256_add_epi32(dot, correction));
+    }
+  }
+};
+
 // The rows 8 * rows .. 8 * rows + 7 of one unit; `tile` is its first unit of activations.
 template <typename Type>
 [[gnu::always_inline]] inline void AddSuperBlock(const typename Type::Unit& unit, int rows,
                                                  std::byte* tile, int tokens, Accumulators& acc) {
   const Type type(unit, rows);
-  const __m256 d = LoadHalves(unit.d + kHalfRows * rows);
+  const __m256 d = LoadScales(unit, rows);
   for (int half = 0; half < 2; ++half) {
     const Block128Sections a =
         SectionsOfBlock128(tile + half * tokens * kBlock128TokenBytes, tokens);
@@ -549,6 +530,15 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, MatmulSuper<WideScales<UnitQ5K>>>;
     case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, MatmulSuper<Q6K>>;
     case PanelType::kQ8K: return EveryTile<PanelType::kQ8K, MatmulSuper<Q8K>>;
+    case PanelType::kI2XXS: return EveryTile<PanelType::kI2XXS, MatmulSuper<Codes<UnitI2XXS>>>;
+    case PanelType::kI2XS: return EveryTile<PanelType::kI2XS, MatmulSuper<Codes<UnitI2XS>>>;
+    case PanelType::kI2S: return EveryTile<PanelType::kI2S, MatmulSuper<Codes<UnitI2S>>>;
+    case PanelType::kI3XXS: return EveryTile<PanelType::kI3XXS, MatmulSuper<Codes<UnitI3XXS>>>;
+    case PanelType::kI3S: return EveryTile<PanelType::kI3S, MatmulSuper<Codes<UnitI3S>>>;
+    case PanelType::kI1: return EveryTile<PanelType::kI1, MatmulSuper<Codes<UnitI1>>>;
+    case PanelType::kT2: return EveryTile<PanelType::kT2, MatmulSuper<T2>>;
+    case PanelType::kQ1: return EveryTile<PanelType::kQ1, MatmulBlock32<OneOrTwoBits<UnitQ1>>>;
+    case PanelType::kQ2: return EveryTile<PanelType::kQ2, MatmulBlock32<OneOrTwoBits<UnitQ2>>>;
   }
   UNREACHABLE();
 }

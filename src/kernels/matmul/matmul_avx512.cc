@@ -2,13 +2,15 @@
 // vpdpbusd and activations the signed one, broadcast from memory.
 //
 // Cost, in instructions of the two vector ports, of 32 columns of one token: 8 dots, and for the
-// scales 3 (Block32: convert, d * da, fma), 2 (kQ4K), 3 (kQ5K) or 6 (kQ6K, kQ8K); unpacking is
-// shared by the tokens of the tile. That bounds the share of the peak that a type can reach.
+// scales 3 (Block32: convert, d * da, fma), 2 (kQ4K), 3 (kQ5K), 6 (kQ6K, kQ8K, codebooks) or 1
+// (kT2); unpacking is shared by the tokens of the tile. That bounds the share of the peak that a
+// type can reach.
 
 #include <array>
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/low_bit_avx512.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"
@@ -78,6 +80,7 @@ struct Block32Kernel {
   // Where the dot product starts: minus the weight offset times the sum of the activations.
   [[gnu::always_inline]] static __m512i Start(const Tile& a, int m) {
     if constexpr (kHasMin) return _mm512_setzero_si512();
+    if constexpr (kOffsetOf<Unit> == 1) return _mm512_srai_epi32(Broadcast(&a.corr8[m]), 3);
     return Broadcast(kOffsetOf<Unit> == 128 ? &a.corr128[m] : &a.corr8[m]);
   }
 
@@ -103,12 +106,14 @@ struct Block32Kernel {
     __m512 acc[MR];
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+    constexpr int kBlocks = kBlocksOf<Unit>;
     for (int64_t b = 0; b < blocks; ++b) {
-      const Unit& unit = units[b];
+      const Unit& unit = units[b / kBlocks];
+      const int part = static_cast<int>(b % kBlocks);
       const Tile& a = tile[b];
-      PrefetchAhead<sizeof(Unit)>(&unit);
+      PrefetchAhead<sizeof(Unit) / kBlocks>(&unit, part);
       Weights w;
-      Unpack(unit, w);
+      UnpackColumns(unit, part, w);
       const __m512 d = LoadScales(unit);
 #pragma GCC unroll 16
       for (int m = 0; m < MR; m += kChains<MR>) {
@@ -133,7 +138,8 @@ struct Block32Kernel {
     const Unit* units = reinterpret_cast<const Unit*>(args.panels);
     const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
     for (int64_t p = 0; p < args.panel_count; ++p) {
-      Panel(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+      const Unit* panel = units + p * (blocks / kBlocksOf<Unit>);
+      Panel(panel, tile, blocks, args.out + p * kPanelRows, args.out_stride);
     }
   }
 };
@@ -148,6 +154,10 @@ template <int MR>
 using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
 template <int MR>
 using MX4Kernel = Block32Kernel<UnitMX4, MR>;
+template <int MR>
+using Q1Kernel = Block32Kernel<UnitQ1, MR>;
+template <int MR>
+using Q2Kernel = Block32Kernel<UnitQ2, MR>;
 
 // ---------------------------------------------------------------------------------------------
 // Super-blocks: integer scales within 256 columns, activations in units of 128.
@@ -237,15 +247,24 @@ struct Q5KPolicy : WideScales<MR> {
   }
 };
 
-// Both halves of a block whose scales are 16 columns wide. kOffsetShift: the weight offset is
-// 32 << kOffsetShift, and corr32 must be scaled to it.
-template <int MR, int kOffsetShift>
-[[gnu::always_inline]] inline void AddHalves(const Weights& w, const int8_t (&scales)[16][16],
+// corr32, -32 times a sum of activations, for weights with another offset. Exact.
+template <int kOffset>
+[[gnu::always_inline]] inline __m512i CorrectionFor(const int32_t* corr32) {
+  static_assert(kOffset == 1 || kOffset == 16 || kOffset == 32 || kOffset == 64 || kOffset == 128);
+  const __m512i corr = Broadcast(corr32);
+  if constexpr (kOffset == 1) return _mm512_srai_epi32(corr, 5);
+  if constexpr (kOffset == 16) return _mm512_srai_epi32(corr, 1);
+  if constexpr (kOffset == 64) return _mm512_slli_epi32(corr, 1);
+  if constexpr (kOffset == 128) return _mm512_slli_epi32(corr, 2);
+  return corr;
+}
+
+// Both halves of a block whose scales are 16 columns wide. kOffset: that of the weights.
+template <int MR, int kOffset>
+[[gnu::always_inline]] inline void AddHalves(const Weights& w, const HalfScales& scales,
                                              const Block128Tile<MR>& a, int b,
                                              __m512i (&sums)[MR]) {
   constexpr int kChainTokens = kHalfChains<MR>;
-  const __m512i low_scale = LoadBytes(scales[2 * b]);
-  const __m512i high_scale = LoadBytes(scales[2 * b + 1]);
   const int block = b % 4;
 #pragma GCC unroll 16
   for (int m = 0; m < MR; m += kChainTokens) {
@@ -253,18 +272,14 @@ template <int MR, int kOffsetShift>
     __m512i high[kChainTokens];
 #pragma GCC unroll 2
     for (int j = 0; j < kChainTokens; ++j) {
-      low[j] = Broadcast(&a.corr32[2 * block][m + j]);
-      high[j] = Broadcast(&a.corr32[2 * block + 1][m + j]);
-      if constexpr (kOffsetShift != 0) {
-        low[j] = _mm512_slli_epi32(low[j], kOffsetShift);
-        high[j] = _mm512_slli_epi32(high[j], kOffsetShift);
-      }
+      low[j] = CorrectionFor<kOffset>(&a.corr32[2 * block][m + j]);
+      high[j] = CorrectionFor<kOffset>(&a.corr32[2 * block + 1][m + j]);
     }
     AddHalfDots<64>(w, BlockOf(a, block, m), low, high);
 #pragma GCC unroll 2
     for (int j = 0; j < kChainTokens; ++j) {
-      const __m512i scaled_low = _mm512_mullo_epi32(low[j], low_scale);
-      const __m512i scaled_high = _mm512_mullo_epi32(high[j], high_scale);
+      const __m512i scaled_low = _mm512_mullo_epi32(low[j], scales.low);
+      const __m512i scaled_high = _mm512_mullo_epi32(high[j], scales.high);
       sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_add_epi32(scaled_low, scaled_high));
     }
   }
@@ -281,7 +296,7 @@ struct Q6KPolicy {
                                        __m512i (&sums)[MR]) const {
     Weights w;
     UnpackSix(unit.blocks[b], w);
-    AddHalves<MR, 0>(w, unit.scales, a, b, sums);
+    AddHalves<MR, 32>(w, HalfScalesOf(unit.scales, b), a, b, sums);
   }
 };
 
@@ -304,7 +319,7 @@ struct Q8KPolicy {
                                        __m512i (&sums)[MR]) const {
     Weights w;
     UnpackBytes(unit.q[b], w);
-    AddHalves<MR, 2>(w, unit.scales, a, b, sums);
+    AddHalves<MR, 128>(w, HalfScalesOf(unit.scales, b), a, b, sums);
   }
 
   [[gnu::always_inline]] bool AnyMinimum() const { return any_minimum; }
@@ -327,6 +342,51 @@ struct Q8KPolicy {
   bool any_minimum;
 };
 
+// The codebooks.
+template <typename UnitType, int MR>
+struct CodesPolicy {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] CodesPolicy(const Unit&) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    Weights w;
+    UnpackBlock(unit, b, w);
+    AddHalves<MR, kOffsetOf<Unit>>(w, HalfScalesOf(unit.blocks[b]), a, b, sums);
+  }
+};
+
+// kT2: no integer scales, so the dot products add up in the sums.
+template <int MR>
+struct T2Policy {
+  using Unit = UnitT2;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] T2Policy(const Unit&) {}
+
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       __m512i (&sums)[MR]) const {
+    constexpr int kChainTokens = kChains<MR>;
+    const int block = b % 4;
+    Weights w;
+    UnpackBlock(unit.blocks[b], w);
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; m += kChainTokens) {
+      __m512i dots[kChainTokens];
+#pragma GCC unroll 4
+      for (int j = 0; j < kChainTokens; ++j) {
+        const int32_t corr32 = a.corr32[2 * block][m + j] + a.corr32[2 * block + 1][m + j];
+        dots[j] = _mm512_add_epi32(sums[m + j], _mm512_set1_epi32(corr32 >> 5));
+      }
+      AddDots<64>(w, BlockOf(a, block, m), dots);
+#pragma GCC unroll 4
+      for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
+    }
+  }
+};
+
 template <typename Policy, int MR>
 struct SuperKernel {
   using Unit = typename Policy::Unit;
@@ -344,7 +404,7 @@ struct SuperKernel {
   [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile,
                                                    __m512 (&acc)[MR]) {
     const Policy policy(unit);
-    const __m512 d = LoadHalves(unit.d);
+    const __m512 d = LoadScales(unit);
 #pragma GCC unroll 1
     for (int half = 0; half < 2; ++half) {
       const Tile& a = tile[half];
@@ -388,6 +448,20 @@ template <int MR>
 using Q6KKernel = SuperKernel<Q6KPolicy<MR>, MR>;
 template <int MR>
 using Q8KKernel = SuperKernel<Q8KPolicy<MR>, MR>;
+template <int MR>
+using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, MR>, MR>;
+template <int MR>
+using I2XSKernel = SuperKernel<CodesPolicy<UnitI2XS, MR>, MR>;
+template <int MR>
+using I2SKernel = SuperKernel<CodesPolicy<UnitI2S, MR>, MR>;
+template <int MR>
+using I3XXSKernel = SuperKernel<CodesPolicy<UnitI3XXS, MR>, MR>;
+template <int MR>
+using I3SKernel = SuperKernel<CodesPolicy<UnitI3S, MR>, MR>;
+template <int MR>
+using I1Kernel = SuperKernel<CodesPolicy<UnitI1, MR>, MR>;
+template <int MR>
+using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
 // ---------------------------------------------------------------------------------------------
 // Float weights: one fma chain per element.
@@ -484,6 +558,15 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, ForTileSize<Q5KKernel>>;
     case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, ForTileSize<Q6KKernel>>;
     case PanelType::kQ8K: return EveryTile<PanelType::kQ8K, ForTileSize<Q8KKernel>>;
+    case PanelType::kI2XXS: return EveryTile<PanelType::kI2XXS, ForTileSize<I2XXSKernel>>;
+    case PanelType::kI2XS: return EveryTile<PanelType::kI2XS, ForTileSize<I2XSKernel>>;
+    case PanelType::kI2S: return EveryTile<PanelType::kI2S, ForTileSize<I2SKernel>>;
+    case PanelType::kI3XXS: return EveryTile<PanelType::kI3XXS, ForTileSize<I3XXSKernel>>;
+    case PanelType::kI3S: return EveryTile<PanelType::kI3S, ForTileSize<I3SKernel>>;
+    case PanelType::kI1: return EveryTile<PanelType::kI1, ForTileSize<I1Kernel>>;
+    case PanelType::kT2: return EveryTile<PanelType::kT2, ForTileSize<T2Kernel>>;
+    case PanelType::kQ1: return EveryTile<PanelType::kQ1, ForTileSize<Q1Kernel>>;
+    case PanelType::kQ2: return EveryTile<PanelType::kQ2, ForTileSize<Q2Kernel>>;
   }
   UNREACHABLE();
 }

@@ -36,15 +36,17 @@ struct Element {
 
 template <typename Unit>
 float Block32Element(const Element& e) {
+  constexpr int kBlocks = UnitTraits<Unit>::kCols / kBlockCols;
   const Unit* units = reinterpret_cast<const Unit*>(e.panel);
   float acc = 0;
   for (int64_t b = 0; b < e.cols / 32; ++b) {
-    const Unit& unit = units[b];
+    const Unit& unit = units[b / kBlocks];
+    const int first = static_cast<int>(b % kBlocks) * kBlockCols;
     const Block32Sections a =
         SectionsOfBlock32(e.tile + b * e.tokens * kBlock32TokenBytes, e.tokens);
     const float da = a.da[e.token];
-    const int32_t dot = Dot(unit, e.row, 0, 32, a.q + 32 * e.token);
-    acc = std::fma(static_cast<float>(dot), BlockScale(unit, e.row) * da, acc);
+    const int32_t dot = Dot(unit, e.row, first, 32, a.q + 32 * e.token);
+    acc = std::fma(static_cast<float>(dot), FloatScale(unit, e.row) * da, acc);
     if constexpr (UnitTraits<Unit>::kHasMin) {
       const int32_t sum = SumOf(a.corr8[e.token], 8);
       acc = std::fma(tensor::FloatFromHalf(unit.m[e.row]), da * static_cast<float>(sum), acc);
@@ -87,7 +89,7 @@ float SuperElement(const Element& e) {
     const Block128Sections a =
         SectionsOfBlock128(e.tile + h * e.tokens * kBlock128TokenBytes, e.tokens);
     const HalfSums sums = SumsOfHalf(unit, static_cast<int>(h % 2), a, e);
-    float t = static_cast<float>(sums.scaled_dots) * tensor::FloatFromHalf(unit.d[e.row]);
+    float t = static_cast<float>(sums.scaled_dots) * FloatScale(unit, e.row);
     if constexpr (UnitTraits<Unit>::kHasMin) {
       const float dmin = tensor::FloatFromHalf(unit.dmin[e.row]);
       t = std::fma(-static_cast<float>(sums.scaled_sums), dmin, t);
@@ -166,6 +168,24 @@ MatmulFn MatmulFor(PanelType type) {
       return EveryTile<PanelType::kQ6K, Matmul<PanelType::kQ6K, SuperElement<UnitQ6K>>>;
     case PanelType::kQ8K:
       return EveryTile<PanelType::kQ8K, Matmul<PanelType::kQ8K, SuperElement<UnitQ8K>>>;
+    case PanelType::kI2XXS:
+      return EveryTile<PanelType::kI2XXS, Matmul<PanelType::kI2XXS, SuperElement<UnitI2XXS>>>;
+    case PanelType::kI2XS:
+      return EveryTile<PanelType::kI2XS, Matmul<PanelType::kI2XS, SuperElement<UnitI2XS>>>;
+    case PanelType::kI2S:
+      return EveryTile<PanelType::kI2S, Matmul<PanelType::kI2S, SuperElement<UnitI2S>>>;
+    case PanelType::kI3XXS:
+      return EveryTile<PanelType::kI3XXS, Matmul<PanelType::kI3XXS, SuperElement<UnitI3XXS>>>;
+    case PanelType::kI3S:
+      return EveryTile<PanelType::kI3S, Matmul<PanelType::kI3S, SuperElement<UnitI3S>>>;
+    case PanelType::kI1:
+      return EveryTile<PanelType::kI1, Matmul<PanelType::kI1, SuperElement<UnitI1>>>;
+    case PanelType::kT2:
+      return EveryTile<PanelType::kT2, Matmul<PanelType::kT2, SuperElement<UnitT2>>>;
+    case PanelType::kQ1:
+      return EveryTile<PanelType::kQ1, Matmul<PanelType::kQ1, Block32Element<UnitQ1>>>;
+    case PanelType::kQ2:
+      return EveryTile<PanelType::kQ2, Matmul<PanelType::kQ2, Block32Element<UnitQ2>>>;
   }
   UNREACHABLE();
 }

@@ -202,17 +202,14 @@ TEST_P(EveryVariant, PaddingRowsGivePositiveZero) {
 TEST_P(EveryVariant, LargestIntegersDoNotSaturate) {
   const int64_t cols = 2 * unit_cols();
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype());
-  const ScaleFields scales = ScaleFieldsOf(dtype());
-  if (scales.count == 0) return;  // a float type has no integers
+  if (ScaleFieldsOf(dtype()).count == 0) return;  // a float type has no integers
   for (const int fill : {0x00, 0x7f, 0x80, 0xff, 0x0f, 0xf0}) {
     for (const float sign : {1.0f, -1.0f}) {
       SCOPED_TRACE(testing::Message() << "fill " << fill << " sign " << sign);
       std::vector<std::byte> source(16 * cols / info.block_elements * info.block_bytes,
                                     static_cast<std::byte>(fill));
       for (size_t block = 0; block < source.size(); block += info.block_bytes) {
-        for (int field = 0; field < scales.count; ++field) {
-          StoreScale(dtype(), 1.0f, source.data() + block + scales.offsets[field]);
-        }
+        StoreScales(dtype(), 1.0f, source.data() + block);
       }
       std::vector<float> x(4 * cols, sign * 127.0f);
       for (int64_t i = cols; i < 2 * cols; i += 2) x[i] = -x[i];           // token 1: alternating
@@ -318,13 +315,12 @@ class Accuracy : public testing::TestWithParam<DType> {
                                                std::mt19937& random) {
     std::vector<std::byte> blocks = RandomBlocks(dtype, elements, random);
     const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
-    const ScaleFields scales = ScaleFieldsOf(dtype);
-    if (scales.count == 0) return blocks;
+    if (ScaleFieldsOf(dtype).count == 0) return blocks;
     for (std::byte& byte : blocks) byte = static_cast<std::byte>(random() % 256);
     for (size_t block = 0; block < blocks.size(); block += info.block_bytes) {
-      for (int field = 0; field < scales.count; ++field) {
+      for (int field = 0; field < ScaleFieldsOf(dtype).count; ++field) {
         const float d = 0.005f + static_cast<float>(random() % 100) * 1e-4f;
-        StoreScale(dtype, d, blocks.data() + block + scales.offsets[field]);
+        StoreScaleBits(dtype, ScaleBits(dtype, d), blocks.data() + block, field);
       }
     }
     return blocks;

@@ -3,7 +3,9 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "tensor/codebooks.h"
 #include "tensor/half.h"
+#include "tensor/low_bit_blocks.h"
 #include "tensor/quant_blocks.h"
 
 namespace skald::kernels {
@@ -123,6 +125,110 @@ float Element(const BlockMXFP4& b, int i) {
   return HalfOfPowerOfTwo(b.e) * kMXFP4Values[Nibble32(b.qs, i)];
 }
 
+// Byte i of an entry of a codebook.
+int ByteOf(uint64_t entry, int i) { return static_cast<int>(entry >> 8 * i & 255); }
+
+// d * (2 s + 1), d with the factor of the type.
+float StepOf(float d, int s) { return d * static_cast<float>(2 * s + 1); }
+
+float Signed(int magnitude, bool negative) {
+  return static_cast<float>(negative ? -magnitude : magnitude);
+}
+
+// The word of 28 bits of signs and a scale.
+uint32_t WordAt(const uint8_t* bytes) {
+  uint32_t word = 0;
+  std::memcpy(&word, bytes, 4);
+  return word;
+}
+bool SignInWord(uint32_t word, int i) { return SignsOf(word >> 7 * (i / 8) & 127) >> i % 8 & 1; }
+
+float Element(const BlockIQ2_XXS& b, int i) {
+  const uint8_t* block = b.qs + i / 32 * 8;
+  const uint32_t word = WordAt(block + 4);
+  const int magnitude = ByteOf(kIQ2XXSGrid[block[i % 32 / 8]], i % 8);
+  return StepOf(FloatFromHalf(b.d) / 8, static_cast<int>(word >> 28)) *
+         Signed(magnitude, SignInWord(word, i % 32));
+}
+
+float Element(const BlockIQ2_XS& b, int i) {
+  const uint16_t code = b.qs[i / 8];
+  const int s = i % 32 < 16 ? b.scales[i / 32] & 15 : b.scales[i / 32] >> 4;
+  const bool negative = SignsOf(code >> 9) >> i % 8 & 1;
+  return StepOf(FloatFromHalf(b.d) / 8, s) *
+         Signed(ByteOf(kIQ2XSGrid[code & 511], i % 8), negative);
+}
+
+float Element(const BlockIQ2_S& b, int i) {
+  const size_t high = b.qh[i / 32] >> i % 32 / 8 * 2 & 3;
+  const int s = i % 32 < 16 ? b.scales[i / 32] & 15 : b.scales[i / 32] >> 4;
+  const bool negative = b.signs[i / 8] >> i % 8 & 1;
+  return StepOf(FloatFromHalf(b.d) / 8, s) *
+         Signed(ByteOf(kIQ2SGrid[b.qs[i / 8] + 256 * high], i % 8), negative);
+}
+
+float Element(const BlockIQ3_XXS& b, int i) {
+  const uint32_t word = WordAt(b.words + i / 32 * 4);
+  const int magnitude = ByteOf(kIQ3XXSGrid[b.qs[i / 4]], i % 4);
+  return StepOf(FloatFromHalf(b.d) / 4, static_cast<int>(word >> 28)) *
+         Signed(magnitude, SignInWord(word, i % 32));
+}
+
+float Element(const BlockIQ3_S& b, int i) {
+  const size_t high = b.qh[i / 32] >> i % 32 / 4 & 1;
+  const int s = b.scales[i / 64] >> 4 * (i / 32 % 2) & 15;
+  const bool negative = b.signs[i / 8] >> i % 8 & 1;
+  return StepOf(FloatFromHalf(b.d), s) *
+         Signed(ByteOf(kIQ3SGrid[b.qs[i / 4] + 256 * high], i % 4), negative);
+}
+
+// Element i % 8 of entry `index` with its shift, in eighths.
+float TernaryOf(size_t index, int i, bool negative_shift) {
+  return static_cast<float>(8 * ByteOf(kIQ1Grid[index], i % 8) - 8 + (negative_shift ? -1 : 1));
+}
+
+float Element(const BlockIQ1_S& b, int i) {
+  const uint16_t qh = b.qh[i / 32];
+  const size_t high = qh >> 3 * (i % 32 / 8) & 7;
+  return StepOf(FloatFromHalf(b.d) / 8, qh >> 12 & 7) *
+         TernaryOf(b.qs[i / 8] + 256 * high, i, qh >> 15 != 0);
+}
+
+float Element(const BlockIQ1_M& b, int i) {
+  const int nibble = i / 8 % 2 == 0 ? b.qh[i / 16] & 15 : b.qh[i / 16] >> 4;
+  const int s = b.scales[i / 64] >> (6 * (i / 32 % 2) + 3 * (i / 16 % 2)) & 7;
+  const size_t high = static_cast<size_t>(nibble) & 7;
+  return StepOf(FloatFromHalf(b.d()) / 8, s) *
+         TernaryOf(b.qs[i / 8] + 256 * high, i, (nibble & 8) != 0);
+}
+
+// Digit n of a byte of ternary digits.
+int DigitOf(uint8_t byte, int n) {
+  for (; n > 0; --n) byte = static_cast<uint8_t>(3 * byte);
+  return 3 * byte >> 8;
+}
+
+float Element(const BlockTQ1_0& b, int i) {
+  const int digit = i < 160   ? DigitOf(b.qs[i % 32], i / 32)
+                    : i < 240 ? DigitOf(b.qs[32 + i % 16], (i - 160) / 16)
+                              : DigitOf(b.qh[i % 4], (i - 240) / 4);
+  return FloatFromHalf(b.d) * static_cast<float>(digit - 1);
+}
+
+float Element(const BlockTQ2_0& b, int i) {
+  const int q = b.qs[i / 128 * 32 + i % 32] >> 2 * (i % 128 / 32) & 3;
+  return FloatFromHalf(b.d) * static_cast<float>(q - 1);
+}
+
+float Element(const BlockQ1_0& b, int i) {
+  const float d = FloatFromHalf(b.d);
+  return (b.qs[i / 8] >> i % 8 & 1) != 0 ? d : -d;
+}
+
+float Element(const BlockQ2_0& b, int i) {
+  return FloatFromHalf(b.d) * static_cast<float>((b.qs[i / 4] >> 2 * (i % 4) & 3) - 1);
+}
+
 template <typename Block>
 void DequantizeBlocks(std::span<const std::byte> source, int64_t cols, float* out) {
   const int64_t per_block = cols / static_cast<int64_t>(source.size() / sizeof(Block));
@@ -167,6 +273,17 @@ void DequantizeRow(DType dtype, std::span<const std::byte> source, int64_t cols,
     case DType::kIQ4_NL: DequantizeBlocks<BlockIQ4_NL>(source, cols, out); return;
     case DType::kIQ4_XS: DequantizeBlocks<BlockIQ4_XS>(source, cols, out); return;
     case DType::kMXFP4: DequantizeBlocks<BlockMXFP4>(source, cols, out); return;
+    case DType::kIQ2_XXS: DequantizeBlocks<BlockIQ2_XXS>(source, cols, out); return;
+    case DType::kIQ2_XS: DequantizeBlocks<BlockIQ2_XS>(source, cols, out); return;
+    case DType::kIQ2_S: DequantizeBlocks<BlockIQ2_S>(source, cols, out); return;
+    case DType::kIQ3_XXS: DequantizeBlocks<BlockIQ3_XXS>(source, cols, out); return;
+    case DType::kIQ3_S: DequantizeBlocks<BlockIQ3_S>(source, cols, out); return;
+    case DType::kIQ1_S: DequantizeBlocks<BlockIQ1_S>(source, cols, out); return;
+    case DType::kIQ1_M: DequantizeBlocks<BlockIQ1_M>(source, cols, out); return;
+    case DType::kTQ1_0: DequantizeBlocks<BlockTQ1_0>(source, cols, out); return;
+    case DType::kTQ2_0: DequantizeBlocks<BlockTQ2_0>(source, cols, out); return;
+    case DType::kQ1_0: DequantizeBlocks<BlockQ1_0>(source, cols, out); return;
+    case DType::kQ2_0: DequantizeBlocks<BlockQ2_0>(source, cols, out); return;
   }
   UNREACHABLE();
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "tensor/low_bit_blocks.h"
 #include "tensor/quant_blocks.h"
 
 namespace skald::kernels {
@@ -37,7 +38,11 @@ bool BlocksAreFinite(std::span<const std::byte> source) {
   for (size_t at = 0; at < source.size(); at += sizeof(Block)) {
     Block block;
     std::memcpy(&block, source.data() + at, sizeof(Block));
-    largest = std::max(largest, block.d & kHalfExponent);
+    if constexpr (requires { block.d(); }) {
+      largest = std::max(largest, block.d() & kHalfExponent);
+    } else {
+      largest = std::max(largest, block.d & kHalfExponent);
+    }
     if constexpr (requires { block.m; }) largest = std::max(largest, block.m & kHalfExponent);
     if constexpr (requires { block.dmin; }) largest = std::max(largest, block.dmin & kHalfExponent);
   }
@@ -73,6 +78,17 @@ bool AllFinite(DType dtype, std::span<const std::byte> source) {
     case DType::kIQ4_NL: return BlocksAreFinite<BlockIQ4_NL>(source);
     case DType::kIQ4_XS: return BlocksAreFinite<BlockIQ4_XS>(source);
     case DType::kMXFP4: return ExponentsAreFinite(source);
+    case DType::kIQ2_XXS: return BlocksAreFinite<BlockIQ2_XXS>(source);
+    case DType::kIQ2_XS: return BlocksAreFinite<BlockIQ2_XS>(source);
+    case DType::kIQ2_S: return BlocksAreFinite<BlockIQ2_S>(source);
+    case DType::kIQ3_XXS: return BlocksAreFinite<BlockIQ3_XXS>(source);
+    case DType::kIQ3_S: return BlocksAreFinite<BlockIQ3_S>(source);
+    case DType::kIQ1_S: return BlocksAreFinite<BlockIQ1_S>(source);
+    case DType::kIQ1_M: return BlocksAreFinite<BlockIQ1_M>(source);
+    case DType::kTQ1_0: return BlocksAreFinite<BlockTQ1_0>(source);
+    case DType::kTQ2_0: return BlocksAreFinite<BlockTQ2_0>(source);
+    case DType::kQ1_0: return BlocksAreFinite<BlockQ1_0>(source);
+    case DType::kQ2_0: return BlocksAreFinite<BlockQ2_0>(source);
   }
   UNREACHABLE();
 }

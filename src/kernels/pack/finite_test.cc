@@ -45,7 +45,7 @@ TEST_P(FiniteOfEveryDType, OneBadScaleOfAnyBlockIsFound) {
     for (size_t block = 0; block < kBlocks; ++block) {
       for (int field = 0; field < scales.count; ++field) {
         std::vector<std::byte> bytes = Blocks();
-        std::memcpy(bytes.data() + block * block_bytes + scales.offsets[field], &bad, scales.bytes);
+        StoreScaleBits(GetParam(), bad, bytes.data() + block * block_bytes, field);
         EXPECT_FALSE(AllFinite(GetParam(), bytes)) << "block " << block << " field " << field;
       }
     }

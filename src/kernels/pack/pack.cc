@@ -33,15 +33,24 @@ void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_c
   // Rows past row_count stay zero; and bit fields are or-ed into zeroed bytes.
   std::fill_n(panel, PanelBytes(PanelTypeFor(dtype), cols), std::byte{0});
   const RowSource rows = {dtype, source.data(), row_count, units};
-  switch (info.block_elements) {
-    case kBlockCols: PackRows32(rows, panel); return;
-    case kSuperCols: PackRows256(rows, panel); return;
-    default: break;
-  }
-  if (dtype == tensor::DType::kF32) {
-    PackFloats<uint32_t>(rows, panel);
-  } else {
-    PackFloats<uint16_t>(rows, panel);
+  switch (dtype) {
+    case tensor::DType::kF32: PackFloats<uint32_t>(rows, panel); return;
+    case tensor::DType::kF16:
+    case tensor::DType::kBF16: PackFloats<uint16_t>(rows, panel); return;
+    case tensor::DType::kQ8_0:
+    case tensor::DType::kQ4_0:
+    case tensor::DType::kQ4_1:
+    case tensor::DType::kQ5_0:
+    case tensor::DType::kQ5_1:
+    case tensor::DType::kIQ4_NL:
+    case tensor::DType::kMXFP4: PackRows32(rows, panel); return;
+    case tensor::DType::kQ2_K:
+    case tensor::DType::kQ3_K:
+    case tensor::DType::kQ4_K:
+    case tensor::DType::kQ5_K:
+    case tensor::DType::kQ6_K:
+    case tensor::DType::kIQ4_XS: PackRows256(rows, panel); return;
+    default: PackRowsLowBit(rows, panel); return;
   }
 }
 

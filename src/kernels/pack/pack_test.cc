@@ -11,8 +11,10 @@
 #include "kernels/pack/dequantize.h"
 #include "kernels/pack/panel.h"
 #include "kernels/test_data.h"
+#include "tensor/codebooks.h"
 #include "tensor/dtype.h"
 #include "tensor/half.h"
+#include "tensor/low_bit_blocks.h"
 #include "tensor/quant_blocks.h"
 
 namespace skald::kernels {
@@ -129,6 +131,112 @@ TEST(DequantizeRow, Mxfp4IsAPowerOfTwoTimesAFourBitFloat) {
   }
 }
 
+// Entry 0 of the codebooks of magnitudes has the least of them everywhere, the last entry of
+// kIQ2XXSGrid is 8 25 8 8 25 43 43 43 (ggml-common.h: 0x2b2b2b1908081908).
+
+TEST(DequantizeRow, Iq2XxsHasSignsAndScaleInAWord) {
+  tensor::BlockIQ2_XXS block = {.d = tensor::HalfFromFloat(8.0f), .qs = {}};
+  block.qs[8 + 1] = 255;   // block 1: entry 1
+  block.qs[8 + 4] = 0x80;  // signs of entry 1: bit 7 of the word
+  block.qs[8 + 7] = 0x30;  // s = 3
+  const std::vector<float> row = Dequantized(DType::kIQ2_XXS, block, 256);
+  EXPECT_EQ(row[0], 8.0f);
+  EXPECT_EQ(row[32], 7.0f * 8);
+  EXPECT_EQ(row[40], 7.0f * -8);
+  EXPECT_EQ(row[41], 7.0f * 25);
+  EXPECT_EQ(row[46], 7.0f * 43);
+  EXPECT_EQ(row[47], 7.0f * -43);  // the eighth sign makes their number even
+}
+
+TEST(DequantizeRow, Iq2XsHasAScaleForEachHalf) {
+  tensor::BlockIQ2_XS block = {.d = tensor::HalfFromFloat(8.0f), .qs = {}, .scales = {0x20}};
+  block.qs[3] = 3 << 9;  // both signs stored, so none is added
+  const std::vector<float> row = Dequantized(DType::kIQ2_XS, block, 256);
+  EXPECT_EQ(row[15], 8.0f);
+  EXPECT_EQ(row[16], 5.0f * 8);
+  EXPECT_EQ(row[24], 5.0f * -8);
+  EXPECT_EQ(row[25], 5.0f * -8);
+  EXPECT_EQ(row[31], 5.0f * 8);
+}
+
+TEST(DequantizeRow, Iq2SHasItsSignsApart) {
+  tensor::BlockIQ2_S block = {.d = tensor::HalfFromFloat(8.0f)};
+  block.signs[4] = 0x80;
+  block.qh[0] = 0xc0;  // entry 3: index 768
+  const std::vector<float> row = Dequantized(DType::kIQ2_S, block, 256);
+  EXPECT_EQ(row[39], -8.0f);
+  EXPECT_EQ(row[38], 8.0f);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(row[24 + i], static_cast<float>(tensor::kIQ2SGrid[768] >> 8 * i & 255));
+  }
+}
+
+TEST(DequantizeRow, Iq3HasEntriesOfFour) {
+  tensor::BlockIQ3_XXS xxs = {.d = tensor::HalfFromFloat(4.0f)};
+  xxs.words[3] = 0x10;  // s = 1
+  xxs.words[4] = 0x01;  // block 1: the signs of columns 0 and 7
+  std::vector<float> row = Dequantized(DType::kIQ3_XXS, xxs, 256);
+  EXPECT_EQ(row[0], 3.0f * 4);
+  EXPECT_EQ(row[32], -4.0f);
+  EXPECT_EQ(row[33], 4.0f);
+  EXPECT_EQ(row[39], -4.0f);
+  tensor::BlockIQ3_S s = {.d = tensor::HalfFromFloat(1.0f)};
+  s.qh[1] = 0x80;      // block 1, entry 7: index 256
+  s.signs[7] = 0x10;   // its column 28
+  s.scales[0] = 0x20;  // block 1: 5
+  row = Dequantized(DType::kIQ3_S, s, 256);
+  EXPECT_EQ(row[0], 1.0f);
+  EXPECT_EQ(row[32], 5.0f);
+  EXPECT_EQ(row[60], -5.0f * static_cast<float>(tensor::kIQ3SGrid[256] & 255));
+  EXPECT_EQ(row[61], 5.0f * static_cast<float>(tensor::kIQ3SGrid[256] >> 8 & 255));
+}
+
+// Entry 0 of kIQ1Grid is -1 everywhere.
+TEST(DequantizeRow, Iq1IsTernaryWithAShift) {
+  tensor::BlockIQ1_S s = {.d = tensor::HalfFromFloat(8.0f)};
+  s.qh[1] = 0x9000;  // s = 1, shift -1
+  std::vector<float> row = Dequantized(DType::kIQ1_S, s, 256);
+  EXPECT_EQ(row[0], -7.0f);
+  EXPECT_EQ(row[32], 3.0f * -9);
+  tensor::BlockIQ1_M m = {.scales = {0x0000, 0x0000, 0x8008, 0x4000}};  // d = 8: 0x4800
+  m.qh[1] = 0x80;                                                       // entry 3: shift -1
+  row = Dequantized(DType::kIQ1_M, m, 256);
+  EXPECT_EQ(row[16], -7.0f);
+  EXPECT_EQ(row[24], -9.0f);
+  EXPECT_EQ(row[128], -7.0f);
+  EXPECT_EQ(row[144], 3.0f * -7);  // block 4, second half: bits 3-5 of scales[2]
+}
+
+TEST(DequantizeRow, TernaryDigitsAreAFractionOf256) {
+  tensor::BlockTQ1_0 one = {.d = tensor::HalfFromFloat(2.0f)};
+  one.qs[1] = 255;  // 2 2 2 2 2
+  one.qs[33] = 86;  // 1 0 0 0 0 is 81 * 256 / 243, rounded up
+  one.qh[2] = 29;   // 0 1 0 0
+  std::vector<float> row = Dequantized(DType::kTQ1_0, one, 256);
+  EXPECT_EQ(row[0], -2.0f);
+  for (int n = 0; n < 5; ++n) EXPECT_EQ(row[32 * n + 1], 2.0f);
+  EXPECT_EQ(row[161], 0.0f);
+  EXPECT_EQ(row[177], -2.0f);
+  EXPECT_EQ(row[242], -2.0f);
+  EXPECT_EQ(row[246], 0.0f);
+  tensor::BlockTQ2_0 two = {.d = tensor::HalfFromFloat(2.0f)};
+  two.qs[33] = 0xe4;  // 0 1 2 3
+  row = Dequantized(DType::kTQ2_0, two, 256);
+  for (int j = 0; j < 4; ++j) EXPECT_EQ(row[128 + 32 * j + 1], 2.0f * static_cast<float>(j - 1));
+}
+
+TEST(DequantizeRow, Q1AndQ2AreBitsInOrder) {
+  tensor::BlockQ1_0 one = {.d = tensor::HalfFromFloat(3.0f)};
+  one.qs[15] = 0x80;
+  std::vector<float> row = Dequantized(DType::kQ1_0, one, 128);
+  EXPECT_EQ(row[126], -3.0f);
+  EXPECT_EQ(row[127], 3.0f);
+  tensor::BlockQ2_0 two = {.d = tensor::HalfFromFloat(3.0f)};
+  two.qs[15] = 0xe4;  // 0 1 2 3
+  row = Dequantized(DType::kQ2_0, two, 64);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(row[60 + i], 3.0f * static_cast<float>(i - 1));
+}
+
 // PackPanel and UnpackRow against the oracle.
 
 class EveryDType : public testing::TestWithParam<DType> {};
@@ -197,13 +305,13 @@ TEST_P(EveryDType, NaNAndInfiniteScalesArePackedAsTheyAre) {
   std::mt19937 random(8);
   const DTypeInfo& info = tensor::InfoOf(GetParam());
   std::vector<std::byte> source = RandomBlocks(GetParam(), info.block_elements, random);
-  std::byte* scale = source.data() + scales.offsets[0];
-  StoreScale(GetParam(), std::numeric_limits<float>::infinity(), scale);
+  const uint16_t bits = ScaleBits(GetParam(), std::numeric_limits<float>::infinity());
+  StoreScaleBits(GetParam(), bits, source.data());
   Result<AlignedBuffer> panel = AlignedBuffer::Create(
       static_cast<uint64_t>(PanelBytes(PanelTypeFor(GetParam()), info.block_elements)));
   ASSERT_TRUE(panel.ok());
   PackPanel(GetParam(), source, 1, info.block_elements, panel->data());
-  EXPECT_EQ(std::memcmp(panel->data(), scale, scales.bytes), 0);  // every unit starts with d
+  EXPECT_EQ(std::memcmp(panel->data(), &bits, scales.bytes), 0);  // every unit starts with d
 }
 
 INSTANTIATE_TEST_SUITE_P(Pack, EveryDType, testing::ValuesIn([] {
@@ -224,10 +332,10 @@ TEST(PanelInfo, TableIsInTheOrderOfTheEnum) {
 }
 
 TEST(PanelInfo, PanelsStayAligned) {
-  // 64-byte alignment of panel p needs the bytes of a panel to be a multiple of 64 for the column
+  // 32-byte alignment of panel p needs the bytes of a panel to be a multiple of 32 for the column
   // counts that occur: multiples of 64 for the types with units of 32.
   for (int i = 0; i < kPanelTypeCount; ++i) {
-    EXPECT_EQ(PanelBytes(static_cast<PanelType>(i), 256) % 64, 0) << "panel type " << i;
+    EXPECT_EQ(PanelBytes(static_cast<PanelType>(i), 256) % 32, 0) << "panel type " << i;
   }
 }
 
@@ -240,6 +348,17 @@ TEST(PanelBytes, MatchesTheBitsPerWeightOfTheFile) {
   EXPECT_EQ(PanelBytes(PanelType::kQ5K, 512), 16 * 2 * 176);
   EXPECT_EQ(PanelBytes(PanelType::kQ6K, 256), 16 * 210 + 32);
   EXPECT_EQ(PanelBytes(PanelType::kQ4K, 0), 0);
+}
+
+// A file of few bits must not become a large model.
+TEST(PanelBytes, LowBitTypesGrowByAQuarterAtMost) {
+  for (const DTypeInfo& info : tensor::AllDTypes()) {
+    if (info.gguf_id == 10 || info.gguf_id == 11) continue;  // Q2_K, Q3_K: decisions/0004
+    const double file_bits = 8.0 * info.block_bytes / info.block_elements;
+    if (file_bits > 4) continue;
+    const double bits = 8.0 * static_cast<double>(PanelBytes(PanelTypeFor(info.dtype), 256)) / 4096;
+    EXPECT_LE(bits, 1.25 * file_bits) << info.name;
+  }
 }
 
 TEST(PanelBytes, RefusesAPartOfAUnit) {

@@ -40,9 +40,11 @@ struct RowSource {
   int64_t units;
 };
 
-/// Fill the zeroed units of one panel from a dtype with blocks of 32, or of 256.
+/// Fill the zeroed units of one panel from a dtype of quant_blocks.h with blocks of 32, or of 256,
+/// or from one of low_bit_blocks.h.
 void PackRows32(const RowSource& rows, std::byte* panel);
 void PackRows256(const RowSource& rows, std::byte* panel);
+void PackRowsLowBit(const RowSource& rows, std::byte* panel);
 
 /// Calls visit(block, row, unit index) for every stored block of `rows`, unit by unit, so that a
 /// unit is filled while it is in L1.

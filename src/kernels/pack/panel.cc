@@ -23,6 +23,15 @@ constexpr std::array<PanelInfo, kPanelTypeCount> kTable = {{
     {PanelType::kQ5K, kBlock128, kSuperCols, sizeof(UnitQ5K)},
     {PanelType::kQ6K, kBlock128, kSuperCols, sizeof(UnitQ6K)},
     {PanelType::kQ8K, kBlock128, kSuperCols, sizeof(UnitQ8K)},
+    {PanelType::kI2XXS, kBlock128, kSuperCols, sizeof(UnitI2XXS)},
+    {PanelType::kI2XS, kBlock128, kSuperCols, sizeof(UnitI2XS)},
+    {PanelType::kI2S, kBlock128, kSuperCols, sizeof(UnitI2S)},
+    {PanelType::kI3XXS, kBlock128, kSuperCols, sizeof(UnitI3XXS)},
+    {PanelType::kI3S, kBlock128, kSuperCols, sizeof(UnitI3S)},
+    {PanelType::kI1, kBlock128, kSuperCols, sizeof(UnitI1)},
+    {PanelType::kT2, kBlock128, kSuperCols, sizeof(UnitT2)},
+    {PanelType::kQ1, kBlock32, 4 * kBlockCols, sizeof(UnitQ1)},
+    {PanelType::kQ2, kBlock32, 2 * kBlockCols, sizeof(UnitQ2)},
 }};
 
 }  // namespace
@@ -47,6 +56,17 @@ PanelType PanelTypeFor(tensor::DType dtype) {
     case tensor::DType::kQ3_K: return PanelType::kQ6K;
     case tensor::DType::kIQ4_XS:
     case tensor::DType::kQ2_K: return PanelType::kQ8K;
+    case tensor::DType::kIQ2_XXS: return PanelType::kI2XXS;
+    case tensor::DType::kIQ2_XS: return PanelType::kI2XS;
+    case tensor::DType::kIQ2_S: return PanelType::kI2S;
+    case tensor::DType::kIQ3_XXS: return PanelType::kI3XXS;
+    case tensor::DType::kIQ3_S: return PanelType::kI3S;
+    case tensor::DType::kIQ1_S:
+    case tensor::DType::kIQ1_M: return PanelType::kI1;
+    case tensor::DType::kTQ1_0:
+    case tensor::DType::kTQ2_0: return PanelType::kT2;
+    case tensor::DType::kQ1_0: return PanelType::kQ1;
+    case tensor::DType::kQ2_0: return PanelType::kQ2;
   }
   UNREACHABLE();
 }

@@ -35,17 +35,34 @@
 ///     kQ8K   U 256  half d[16]; half dmin[16]; i8 scales[16][16];     offset 128, 16-wide, min
 ///                   u8 mins[16][16]; u8 q[8][8][16][4]
 ///                   (IQ4_XS, Q2_K)                                    4672 bytes
+///     kI2*   U 256  half d[16]; {u8 low[4][16]; high[16];             codebook, 16-wide
+///                   scales[16]; u64 signs[8]}[8]
+///                   (kI2XXS, kI2XS, kI2S: IQ2_XXS, IQ2_XS, IQ2_S)     1312 bytes
+///     kI3*   U 256  half d[16]; {u8 low[8][16]; high[16];             codebook, 16-wide
+///                   scales[16]; u64 signs[8]}[8]
+///                   (kI3XXS, kI3S: IQ3_XXS, IQ3_S)                    1824 bytes
+///     kI1    U 256  half d[16]; {u8 low[4][16]; high[2][16];          codebook, 16-wide
+///                   scales[16]}[8]
+///                   (IQ1_S, IQ1_M)                                    928 bytes
+///     kT2    U 256  half d[16]; u8 q[8][2][16][4]                     offset 1, no scales
+///                   (TQ1_0, TQ2_0)                                    1056 bytes
+///     kQ2    U 64   half d[16]; u8 q[2][2][16][4]                     offset 1
+///                   (Q2_0)                                            288 bytes
+///     kQ1    U 128  half d[16]; u64 bits[4][8]                        offset 1, twice the bit
+///                   (Q1_0)                                            288 bytes
 ///
 /// The nibbles of kMX4 are indices into kMXFP4Values (tensor/quant_blocks.h), and its scale is the
 /// float 2^(e - 128): numbers of any offset are a look-up away, so each kernel chooses its own.
 ///
 /// Nibbles: byte j of [4][16][4] holds column group k4 = j in its low and k4 = j + 4 in its high
-/// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows)
-/// and of the high-bit planes is stated in pack/unit_layout.h, beside the structs.
+/// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows),
+/// of the high-bit planes, of indices, signs and fields of 1 and 2 bits is stated in
+/// pack/unit_layout.h, beside the structs. Codebook: the kernels look the entries up
+/// (tensor/codebooks.h).
 ///
 /// Every type but the float ones has as many bits a weight as the GGUF block it comes from, within
-/// 1 % for kQ6K; the types in parentheses that are not the native one are unpacked into it without
-/// losing a bit: docs/decisions/0004-panel-types.md.
+/// 1 % for kQ6K and a quarter for the codebooks and kT2; the types in parentheses that are not the
+/// native one are unpacked into it without losing a bit: docs/decisions/0004-panel-types.md.
 #pragma once
 
 #include <cstddef>
@@ -74,8 +91,17 @@ enum class PanelType : uint8_t {
   kQ5K,
   kQ6K,
   kQ8K,
+  kI2XXS,
+  kI2XS,
+  kI2S,
+  kI3XXS,
+  kI3S,
+  kI1,
+  kT2,
+  kQ1,
+  kQ2,
 };
-inline constexpr int kPanelTypeCount = 12;
+inline constexpr int kPanelTypeCount = 21;
 
 /// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
 /// quantize/quantize.h).

@@ -4,7 +4,7 @@
 /// written once for all of them:
 ///
 ///     Weight(unit, row, column)      the integer weight, offset removed
-///     BlockScale(unit, row)          its float scale d (units of 32 columns)
+///     FloatScale(unit, row)          the float scale d
 ///     Scale(unit, row, sub_block)    the integer scale of a sub-block (super-block units)
 ///     Minimum(unit, row, sub_block)  its integer minimum (super-block units with a minimum)
 ///
@@ -19,35 +19,44 @@
 
 namespace skald::kernels {
 
-/// What kind of unit it is. kSubBlockCols: columns that share a scale; kHasMin: whether there is a
-/// minimum term.
+/// What kind of unit it is. kCols: its columns; kSubBlockCols: columns that share an integer scale;
+/// kHasMin: whether there is a minimum term.
 template <typename Unit>
 struct UnitTraits;
 
-template <int SubBlockCols, bool HasMin>
+template <int Cols, int SubBlockCols, bool HasMin>
 struct UnitTraitsOf {
+  static constexpr int kCols = Cols;
   static constexpr int kSubBlockCols = SubBlockCols;
   static constexpr bool kHasMin = HasMin;
 };
 
 template <>
-struct UnitTraits<UnitQ8> : UnitTraitsOf<32, false> {};
+struct UnitTraits<UnitQ8> : UnitTraitsOf<32, 32, false> {};
 template <>
-struct UnitTraits<UnitQ8M> : UnitTraitsOf<32, true> {};
+struct UnitTraits<UnitQ8M> : UnitTraitsOf<32, 32, true> {};
 template <>
-struct UnitTraits<UnitQ4> : UnitTraitsOf<32, false> {};
+struct UnitTraits<UnitQ4> : UnitTraitsOf<32, 32, false> {};
 template <>
-struct UnitTraits<UnitQ4M> : UnitTraitsOf<32, true> {};
+struct UnitTraits<UnitQ4M> : UnitTraitsOf<32, 32, true> {};
 template <>
-struct UnitTraits<UnitMX4> : UnitTraitsOf<32, false> {};
+struct UnitTraits<UnitMX4> : UnitTraitsOf<32, 32, false> {};
 template <>
-struct UnitTraits<UnitQ4K> : UnitTraitsOf<32, true> {};
+struct UnitTraits<UnitQ4K> : UnitTraitsOf<256, 32, true> {};
 template <>
-struct UnitTraits<UnitQ5K> : UnitTraitsOf<32, true> {};
+struct UnitTraits<UnitQ5K> : UnitTraitsOf<256, 32, true> {};
 template <>
-struct UnitTraits<UnitQ6K> : UnitTraitsOf<16, false> {};
+struct UnitTraits<UnitQ6K> : UnitTraitsOf<256, 16, false> {};
 template <>
-struct UnitTraits<UnitQ8K> : UnitTraitsOf<16, true> {};
+struct UnitTraits<UnitQ8K> : UnitTraitsOf<256, 16, true> {};
+template <typename BlockType, Codebook kBook>
+struct UnitTraits<UnitCodes<BlockType, kBook>> : UnitTraitsOf<256, 16, false> {};
+template <>
+struct UnitTraits<UnitT2> : UnitTraitsOf<256, 32, false> {};
+template <>
+struct UnitTraits<UnitQ2> : UnitTraitsOf<64, 32, false> {};
+template <>
+struct UnitTraits<UnitQ1> : UnitTraitsOf<128, 32, false> {};
 
 /// The 4-bit value of `column` (0..31) in a block of nibbles.
 inline int NibbleOf(const uint8_t (&nibbles)[4][16][4], int row, int column) {
@@ -89,12 +98,67 @@ inline int Weight(const UnitQ8K& unit, int row, int column) {
   return unit.q[column / 32][column % 32 / 4][row][column % 4] - 128;
 }
 
+/// Whether the bit of `column` (0..31) is set.
+inline bool BitOf(const BlockBits& bits, int row, int column) {
+  const int i = 4 * row + column % 4;
+  return bits[column / 4][i / 8] >> i % 8 & 1;
+}
+
+/// The index of `column` (0..31) into the codebook, in the bits of the table.
+inline int IndexOf(const BlockI2& block, int row, int column) {
+  const int g = column / 8;
+  return block.low[g][row] | (block.high[row] >> 2 * g & 3) << 8;
+}
+inline int IndexOf(const BlockI3& block, int row, int column) {
+  const int k4 = column / 4;
+  return block.low[k4][row] | (block.high[row] >> k4 & 1) << 8;
+}
+/// As 8: a negative shift.
+inline int HighNibbleOf(const BlockI1& block, int row, int column) {
+  const int g = column / 8;
+  return block.high[g / 2][row] >> 4 * (g % 2) & 15;
+}
+inline int IndexOf(const BlockI1& block, int row, int column) {
+  return block.low[column / 8][row] | (HighNibbleOf(block, row, column) & 7) << 8;
+}
+
+template <typename BlockType, Codebook kBook>
+int Weight(const UnitCodes<BlockType, kBook>& unit, int row, int column) {
+  const BlockType& block = unit.blocks[column / 32];
+  const auto entry = EntriesOf<kBook>()[IndexOf(block, row, column % 32)];
+  const int element = static_cast<int>(entry >> 8 * (column % int{sizeof(entry)}) & 255);
+  if constexpr (kBook == Codebook::kIQ1) {
+    return 8 * (element - 1) + ((HighNibbleOf(block, row, column % 32) & 8) != 0 ? -1 : 1);
+  } else {
+    return BitOf(block.signs, row, column % 32) ? -element : element;
+  }
+}
+
+inline int TwoBitsOf(const BlockTwoBits& block, int row, int column) {
+  const int k4 = column / 4;
+  return block.q[k4 % 2][row][column % 4] >> k4 / 2 * 2 & 3;
+}
+inline int Weight(const UnitT2& unit, int row, int column) {
+  return TwoBitsOf(unit.blocks[column / 32], row, column % 32) - 1;
+}
+inline int Weight(const UnitQ2& unit, int row, int column) {
+  return TwoBitsOf(unit.blocks[column / 32], row, column % 32) - 1;
+}
+inline int Weight(const UnitQ1& unit, int row, int column) {
+  return BitOf(unit.blocks[column / 32], row, column % 32) ? 1 : -1;
+}
+
 template <typename Unit>
-float BlockScale(const Unit& unit, int row) {
+float FloatScale(const Unit& unit, int row) {
   return tensor::FloatFromHalf(unit.d[row]);
 }
-inline float BlockScale(const UnitMX4& unit, int row) {
+inline float FloatScale(const UnitMX4& unit, int row) {
   return tensor::HalfOfPowerOfTwo(unit.e[row]);
+}
+/// Exact: kStep is a power of two.
+template <typename BlockType, Codebook kBook>
+float FloatScale(const UnitCodes<BlockType, kBook>& unit, int row) {
+  return tensor::FloatFromHalf(unit.d[row]) * unit.kStep;
 }
 
 /// Number of a (block, row) in PackedScales6.
@@ -123,6 +187,11 @@ inline int Scale(const UnitQ6K& unit, int row, int sub_block) {
 inline int Scale(const UnitQ8K& unit, int row, int sub_block) {
   return unit.scales[sub_block][row];
 }
+template <typename BlockType, Codebook kBook>
+int Scale(const UnitCodes<BlockType, kBook>& unit, int row, int sub_block) {
+  return 2 * (unit.blocks[sub_block / 2].scales[row] >> 4 * (sub_block % 2) & 15) + 1;
+}
+inline int Scale(const UnitT2&, int, int) { return 1; }
 
 inline int Minimum(const UnitQ4K& unit, int row, int block) {
   return MinimumOf(unit.scales, row, block);

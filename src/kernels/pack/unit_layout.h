@@ -7,10 +7,13 @@
 ///
 /// The structs have alignment 1 or 2 and are laid over the packed bytes; every vector section of
 /// the super-block units starts at a multiple of 64 bytes from the start of the unit, the sections
-/// of the 32-column units at a multiple of 32, of UnitMX4 at one of 16.
+/// of the 32-column units at a multiple of 32, of UnitMX4 and of the units with 1 to 3 bits at one
+/// of 16.
 #pragma once
 
 #include <cstdint>
+
+#include "tensor/codebooks.h"
 
 namespace skald::kernels {
 
@@ -127,5 +130,92 @@ struct UnitQ8K {
   uint8_t q[8][8][16][4];  ///< [block][k4][row][c]
 };
 static_assert(sizeof(UnitQ8K) == 4672);
+
+/// Bits of 32 columns: bit 4 row + c of the 64 (little endian) of k4 is that of column 4 k4 + c. As
+/// a number it is the mask register of a vector [row][c].
+using BlockBits = uint8_t[8][8];
+
+/// 32 columns of the 2-bit codebooks: 4 entries of 8 columns a row, g = column / 8.
+struct BlockI2 {
+  uint8_t low[4][16];  ///< [g][row]: the low 8 bits of the index
+  uint8_t high[16];    ///< [row]: its bits 8-9 are bits 2 g and 2 g + 1
+  uint8_t scales[16];  ///< [row]: s of the columns 0..15 low, of 16..31 high; the scale is 2 s + 1
+  BlockBits signs;     ///< set: negative
+};
+static_assert(sizeof(BlockI2) == 160);
+
+/// 32 columns of the 3-bit codebooks: 8 entries of 4 columns a row.
+struct BlockI3 {
+  uint8_t low[8][16];  ///< [k4][row]: the low 8 bits of the index
+  uint8_t high[16];    ///< [row]: bit k4 is its ninth bit
+  uint8_t scales[16];  ///< as in BlockI2
+  BlockBits signs;
+};
+static_assert(sizeof(BlockI3) == 224);
+
+/// 32 columns of the ternary codebook: 4 entries of 8 columns a row, g = column / 8.
+struct BlockI1 {
+  uint8_t low[4][16];   ///< [g][row]: the low 8 bits of the index
+  uint8_t high[2][16];  ///< [g / 2][row]: nibble g % 2 is its bits 8-10 and, as 8, a negative shift
+  uint8_t scales[16];   ///< as in BlockI2
+};
+static_assert(sizeof(BlockI1) == 112);
+
+/// w = d * kStep * scale * q; q = +- the element of kBook, of kIQ1 8 * (element - 1) +- 1.
+enum class Codebook : uint8_t { kIQ2XXS, kIQ2XS, kIQ2S, kIQ3XXS, kIQ3S, kIQ1 };
+template <typename BlockType, Codebook kBookOf>
+struct UnitCodes {
+  static constexpr Codebook kBook = kBookOf;
+  static constexpr float kStep = kBook == Codebook::kIQ3S     ? 1.0f
+                                 : kBook == Codebook::kIQ3XXS ? 0.25f
+                                                              : 0.125f;
+  uint16_t d[16];
+  BlockType blocks[8];
+};
+using UnitI2XXS = UnitCodes<BlockI2, Codebook::kIQ2XXS>;
+using UnitI2XS = UnitCodes<BlockI2, Codebook::kIQ2XS>;
+using UnitI2S = UnitCodes<BlockI2, Codebook::kIQ2S>;
+using UnitI3XXS = UnitCodes<BlockI3, Codebook::kIQ3XXS>;
+using UnitI3S = UnitCodes<BlockI3, Codebook::kIQ3S>;
+using UnitI1 = UnitCodes<BlockI1, Codebook::kIQ1>;
+static_assert(sizeof(UnitI2S) == 1312 && sizeof(UnitI3S) == 1824 && sizeof(UnitI1) == 928);
+
+/// The entries of a codebook.
+template <Codebook kBook>
+const auto* EntriesOf() {
+  if constexpr (kBook == Codebook::kIQ2XXS) return tensor::kIQ2XXSGrid.data();
+  if constexpr (kBook == Codebook::kIQ2XS) return tensor::kIQ2XSGrid.data();
+  if constexpr (kBook == Codebook::kIQ2S) return tensor::kIQ2SGrid.data();
+  if constexpr (kBook == Codebook::kIQ3XXS) return tensor::kIQ3XXSGrid.data();
+  if constexpr (kBook == Codebook::kIQ3S) return tensor::kIQ3SGrid.data();
+  if constexpr (kBook == Codebook::kIQ1) return tensor::kIQ1Grid.data();
+}
+
+/// 32 columns with 2 bits.
+struct BlockTwoBits {
+  uint8_t q[2][16][4];  ///< [k4 % 2][row][c]: column group k4 in bits 2 (k4 / 2) and the next
+};
+static_assert(sizeof(BlockTwoBits) == 128);
+
+/// w = d * (q - 1), one d for 256 columns.
+struct UnitT2 {
+  uint16_t d[16];
+  BlockTwoBits blocks[8];
+};
+static_assert(sizeof(UnitT2) == 1056);
+
+/// w = d * (q - 1), one d for 64 columns.
+struct UnitQ2 {
+  uint16_t d[16];
+  BlockTwoBits blocks[2];
+};
+static_assert(sizeof(UnitQ2) == 288);
+
+/// w = d where the bit is set, else -d: d * (2 * bit - 1). One d for 128 columns.
+struct UnitQ1 {
+  uint16_t d[16];
+  BlockBits blocks[4];
+};
+static_assert(sizeof(UnitQ1) == 288);
 
 }  // namespace skald::kernels

@@ -8,11 +8,11 @@
 namespace skald::kernels {
 namespace {
 
-// Columns 0..31 of a row of a Block32 unit.
+// The columns of a row of a unit without integer scales.
 template <typename Unit>
 void UnpackBlock32(const Unit& unit, int row, float* out) {
-  const float d = BlockScale(unit, row);
-  for (int i = 0; i < kBlockCols; ++i) {
+  const float d = FloatScale(unit, row);
+  for (int i = 0; i < UnitTraits<Unit>::kCols; ++i) {
     out[i] = d * static_cast<float>(Weight(unit, row, i));
     if constexpr (UnitTraits<Unit>::kHasMin) out[i] += tensor::FloatFromHalf(unit.m[row]);
   }
@@ -22,7 +22,7 @@ void UnpackBlock32(const Unit& unit, int row, float* out) {
 template <typename Unit>
 void UnpackSuper(const Unit& unit, int row, float* out) {
   constexpr int kSub = UnitTraits<Unit>::kSubBlockCols;
-  const float d = tensor::FloatFromHalf(unit.d[row]);
+  const float d = FloatScale(unit, row);
   for (int s = 0; s < kSuperCols / kSub; ++s) {
     const float step = d * static_cast<float>(Scale(unit, row, s));
     float* sub = out + s * kSub;
@@ -39,14 +39,13 @@ void UnpackSuper(const Unit& unit, int row, float* out) {
 
 template <typename Unit>
 void UnpackQuantized(const std::byte* panel, int64_t cols, int row, float* out) {
+  constexpr int kCols = UnitTraits<Unit>::kCols;
   const Unit* units = reinterpret_cast<const Unit*>(panel);
-  if constexpr (requires(const Unit& unit) { Scale(unit, 0, 0); }) {
-    for (int64_t u = 0; u < cols / kSuperCols; ++u) {
-      UnpackSuper(units[u], row, out + u * kSuperCols);
-    }
-  } else {
-    for (int64_t u = 0; u < cols / kBlockCols; ++u) {
-      UnpackBlock32(units[u], row, out + u * kBlockCols);
+  for (int64_t u = 0; u < cols / kCols; ++u) {
+    if constexpr (requires(const Unit& unit) { Scale(unit, 0, 0); }) {
+      UnpackSuper(units[u], row, out + u * kCols);
+    } else {
+      UnpackBlock32(units[u], row, out + u * kCols);
     }
   }
 }
@@ -90,6 +89,15 @@ void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out) {
     case PanelType::kQ5K: UnpackQuantized<UnitQ5K>(panel, cols, lane, out); return;
     case PanelType::kQ6K: UnpackQuantized<UnitQ6K>(panel, cols, lane, out); return;
     case PanelType::kQ8K: UnpackQuantized<UnitQ8K>(panel, cols, lane, out); return;
+    case PanelType::kI2XXS: UnpackQuantized<UnitI2XXS>(panel, cols, lane, out); return;
+    case PanelType::kI2XS: UnpackQuantized<UnitI2XS>(panel, cols, lane, out); return;
+    case PanelType::kI2S: UnpackQuantized<UnitI2S>(panel, cols, lane, out); return;
+    case PanelType::kI3XXS: UnpackQuantized<UnitI3XXS>(panel, cols, lane, out); return;
+    case PanelType::kI3S: UnpackQuantized<UnitI3S>(panel, cols, lane, out); return;
+    case PanelType::kI1: UnpackQuantized<UnitI1>(panel, cols, lane, out); return;
+    case PanelType::kT2: UnpackQuantized<UnitT2>(panel, cols, lane, out); return;
+    case PanelType::kQ1: UnpackQuantized<UnitQ1>(panel, cols, lane, out); return;
+    case PanelType::kQ2: UnpackQuantized<UnitQ2>(panel, cols, lane, out); return;
   }
   UNREACHABLE();
 }
