@@ -21,12 +21,15 @@ struct KvShape {
   int64_t kv_heads = 0;
   int key_dim = 0;
   int value_dim = 0;
+  kernels::ValuePlace values = kernels::ValuePlace::kOwn;
 
   /// True of a layer that carries a state instead.
   bool IsNone() const { return kv_heads == 0; }
   /// Bytes of K and V of one page of one head.
   int64_t head_bytes(kernels::KvType type) const {
-    return kernels::KeyPageBytes(type, key_dim) + kernels::ValuePageBytes(type, value_dim);
+    const int64_t key_bytes = kernels::KeyPageBytes(type, key_dim);
+    if (values == kernels::ValuePlace::kInKeys) return key_bytes;
+    return key_bytes + kernels::ValuePageBytes(type, value_dim);
   }
   /// Bytes of one page.
   int64_t page_bytes(kernels::KvType type) const { return kv_heads * head_bytes(type); }
@@ -35,6 +38,7 @@ struct KvShape {
   }
 
   int64_t key_offset(kernels::KvType type, int64_t head) const { return head * head_bytes(type); }
+  /// Of values of their own.
   int64_t value_offset(kernels::KvType type, int64_t head) const {
     return key_offset(type, head) + kernels::KeyPageBytes(type, key_dim);
   }

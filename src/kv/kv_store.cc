@@ -38,10 +38,13 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const Page
   view.arena = arena_.data() + layer_starts_[static_cast<size_t>(layer)];
   view.page_stride = shape.page_bytes(layout_.type);
   view.key_offset = shape.key_offset(layout_.type, head);
-  view.value_offset = shape.value_offset(layout_.type, head);
+  view.value_offset = shape.values == kernels::ValuePlace::kOwn
+                          ? shape.value_offset(layout_.type, head)
+                          : view.key_offset;
   view.pages = pages.data();
   view.key_dim = shape.key_dim;
   view.value_dim = shape.value_dim;
+  view.values = shape.values;
   return view;
 }
 

@@ -25,6 +25,9 @@ TEST(KvLayout, PublishedMemoryFigures) {
   // 12 layers, d_model 768, f16, 4096 tokens: 144 MiB.
   const KvLayout gpt2 = Layout(12, {12, 64, 64});
   EXPECT_EQ(gpt2.position_bytes() * 4096, int64_t{144} << 20);
+  // DeepSeek V3: 61 layers of a latent of 512 and a turned key of 64, f16: 70,272 bytes a token.
+  const KvLayout v3 = Layout(61, {1, 576, 512, kernels::ValuePlace::kInKeys});
+  EXPECT_EQ(v3.position_bytes(), 61 * 576 * 2);
 }
 
 TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
@@ -57,7 +60,8 @@ TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
 }
 
 TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
-  const KvLayout layout = {.type = kernels::KvType::kF16, .layers = {{3, 8, 5}, {1, 24, 40}}};
+  const KvLayout layout = {.type = kernels::KvType::kF16,
+                           .layers = {{3, 8, 5}, {1, 24, 16, kernels::ValuePlace::kInKeys}}};
   Result<KvStore> store = KvStore::Create(layout, 3);
   ASSERT_TRUE(store.ok());
   const auto page_of = [&](int64_t layer, int64_t page) {

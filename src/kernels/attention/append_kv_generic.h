@@ -36,6 +36,7 @@ inline void AppendKvOf(const PagedKv& kv, int64_t position, const float* key, co
       column[(d + i) * kKeyTileTokens] = converted[i];
     }
   }
+  if (kv.values == ValuePlace::kInKeys) return;
   T* row = reinterpret_cast<T*>(ValueRowOf(kv, position));
   for (int64_t d = 0; d < kv.value_dim; d += 16) {
     StoreForCache(V::LoadPartial(value + d, kv.value_dim - d), row + d);  // zeros behind the end

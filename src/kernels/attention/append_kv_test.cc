@@ -51,6 +51,14 @@ TEST_P(AppendKvTest, KeysAreTransposedByTilesOfSixteenAndValuesAreRows) {
   }
 }
 
+TEST_P(AppendKvTest, ValuesInKeysAreNotWrittenAgain) {
+  PagedCacheForTest cache(KvType::kF16, 3, 2, 32, 1, ValuePlace::kInKeys);
+  const PagedKv& kv = cache.kv();
+  AppendKvFor(GetParam())(kv, 5, std::vector<float>{1.0f, 2.0f, 3.0f}.data(), nullptr);
+  EXPECT_EQ(ElementAt(kv, 5, kv.key_offset, 2 * 16 + 5), 3.0f);
+  EXPECT_EQ(kv.page_stride, 2 * KeyPageBytes(KvType::kF16, 3));
+}
+
 TEST_P(AppendKvTest, HalvesAreClampedSoThatNoneIsInfinite) {
   PagedCacheForTest cache(KvType::kF16, 6, 1, 1);
   const PagedKv& kv = cache.kv();

@@ -6,6 +6,8 @@
 ///     arena [page][kv_head] { K: 2 tiles of [d][16 tokens] ; V: [32 tokens][v_dim padded to 16] }
 ///     f16 or f32
 ///
+/// Latent attention keeps K alone: its values are the first elements of its keys.
+///
 /// K is transposed by tiles of 16 tokens: lanes are tokens, a query element is broadcast, and no
 /// horizontal sum is needed. V is row major: lanes are elements of the output. Which page lies
 /// where never enters the arithmetic.
@@ -36,6 +38,12 @@ enum class KvType : uint8_t {
   kF32,   ///< twice the memory; for comparing engines and for tests
 };
 
+/// Where values lie.
+enum class ValuePlace : uint8_t {
+  kOwn,     ///< in rows of their own
+  kInKeys,  ///< nowhere else: a value is the first value_dim elements of its key
+};
+
 /// Where the K and V of one KV head of one layer and one sequence lie.
 struct PagedKv {
   KvType type = KvType::kF16;
@@ -46,6 +54,7 @@ struct PagedKv {
   const int32_t* pages = nullptr;  ///< page numbers; position p is in pages[p / 32]
   int key_dim = 0;                 ///< elements of a key and a query
   int value_dim = 0;               ///< elements of a value and an output
+  ValuePlace values = ValuePlace::kOwn;
 };
 
 /// Elements of one V row: value_dim padded to whole vectors. The padding is never read
@@ -98,7 +107,7 @@ int64_t AttentionScratchFloats(int key_dim, int value_dim, int group);
 
 /// Writes K and V of one token of one head at `position` (numerics 2.3: clamped, rounded). The
 /// padding of the V row becomes zero.
-///   key     key_dim floats, rotated;  value   value_dim floats
+///   key     key_dim floats, rotated;  value   value_dim floats, not read where keys hold them
 /// Concurrent calls for different positions or heads are fine.
 using AppendKvFn = void (*)(const PagedKv& kv, int64_t position, const float* key,
                             const float* value);

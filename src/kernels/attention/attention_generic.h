@@ -7,6 +7,9 @@
 /// * for one group (decode) read where they lie, and widened on the way;
 /// * for several (prefill) widened into the scratch first, where they stay in L2 while all groups
 ///   use them: widening costs the FMA units a slot per vector, so it must be shared.
+///
+/// Values that lie in keys stand across: they are turned into rows in the scratch, whatever the
+/// rows. With 16 rows that is an eighth of the arithmetic, with 128 nothing.
 #pragma once
 
 #include "kernels/attention/attention.h"
@@ -126,6 +129,18 @@ inline void AttendRows(PartitionRows& rows, int64_t partition) {
   MergeRows<V>(rows);
 }
 
+/// Transposes x, 16 vectors of 16.
+template <typename V>
+inline void Transpose(V* x) {
+  // The 8 bits of an element's index, vector then lane, rotate left by one in each round: vectors
+  // i and i + 8 become the pairs of vectors 2 i and 2 i + 1.
+  for (int round = 0; round < 4; ++round) {
+    V y[16];
+    for (int i = 0; i < 8; ++i) Interleave(x[i], x[i + 8], y[2 * i], y[2 * i + 1]);
+    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  }
+}
+
 /// `count` elements of the cache as floats: where they lie, or widened in `scratch`.
 template <typename V>
 inline const std::byte* Widen(const float* elements, int64_t, float*) {
@@ -135,6 +150,20 @@ template <typename V, typename T>
 inline const std::byte* Widen(const T* elements, int64_t count, float* scratch) {
   for (int64_t i = 0; i < count; i += 16) Store(V::Load(elements + i), scratch + i);
   return reinterpret_cast<const std::byte*>(scratch);
+}
+
+/// The values of a tile of keys, which holds them, as the rows that values of their own have. In
+/// columns past the values stand further elements of the keys, or zeros: padding.
+template <typename V>
+inline void ValuesOfKeys(const float* tile, int64_t key_dim, int64_t padded, float* values) {
+  for (int64_t d = 0; d < padded; d += 16) {
+    V x[16];
+    for (int64_t i = 0; i < 16; ++i) {
+      x[i] = d + i < key_dim ? V::Load(tile + (d + i) * kKeyTileTokens) : V::Zero();
+    }
+    Transpose(x);
+    for (int64_t token = 0; token < 16; ++token) Store(x[token], values + token * padded + d);
+  }
 }
 
 /// Widens the pages of `view` that hold a position of `range`, relative to the partition, and
@@ -149,8 +178,18 @@ inline void WidenPartition(const AttentionBlock& block, PositionRange range, Par
     const std::byte** tiles = view.key_tiles + kPageTiles * page;
     tiles[0] = Widen<V>(reinterpret_cast<const T*>(tiles[0]), key_page, keys + page * key_page);
     tiles[1] = tiles[0] + sizeof(float) * key_page / kPageTiles;
-    view.value_pages[page] = Widen<V>(reinterpret_cast<const T*>(view.value_pages[page]),
-                                      value_page, values + page * value_page);
+    float* rows = values + page * value_page;
+    if (block.args->kv.values == ValuePlace::kOwn) {
+      view.value_pages[page] =
+          Widen<V>(reinterpret_cast<const T*>(view.value_pages[page]), value_page, rows);
+      continue;
+    }
+    for (int tile = 0; tile < kPageTiles; ++tile) {
+      ValuesOfKeys<V>(reinterpret_cast<const float*>(tiles[tile]), block.args->kv.key_dim,
+                      block.layout.padded_values,
+                      rows + tile * kKeyTileTokens * block.layout.padded_values);
+    }
+    view.value_pages[page] = reinterpret_cast<const std::byte*>(rows);
   }
 }
 
@@ -167,7 +206,7 @@ inline void AttendPartition(const AttentionBlock& block, int64_t partition, int6
   rows.block = &block;
   rows.view = &view;
   rows.first_row = row;
-  if (end - row <= kGroupRows) {
+  if (end - row <= kGroupRows && block.args->kv.values == ValuePlace::kOwn) {
     rows.count = static_cast<int>(end - row);
     return AttendRows<V, T, Source::kCache>(rows, partition);
   }
@@ -182,18 +221,6 @@ inline void AttendPartition(const AttentionBlock& block, int64_t partition, int6
 template <typename V>
 inline V LoadUpTo16(const float* p, int64_t n) {
   return n >= 16 ? V::Load(p) : V::LoadPartial(p, n);
-}
-
-/// Transposes x, 16 vectors of 16.
-template <typename V>
-inline void Transpose(V* x) {
-  // The 8 bits of an element's index, vector then lane, rotate left by one in each round: vectors
-  // i and i + 8 become the pairs of vectors 2 i and 2 i + 1.
-  for (int round = 0; round < 4; ++round) {
-    V y[16];
-    for (int i = 0; i < 8; ++i) Interleave(x[i], x[i + 8], y[2 * i], y[2 * i + 1]);
-    for (int i = 0; i < 16; ++i) x[i] = y[i];
-  }
 }
 
 /// Writes the queries of the block, scaled and transposed, to the scratch: 16 rows x 16 elements at

@@ -53,7 +53,7 @@ inline std::byte* KeyTileOf(const PagedKv& kv, int64_t position) {
          tile * kKeyTileTokens * kv.key_dim * KvElementBytes(kv.type);
 }
 
-/// Element 0 of the V row of `position`.
+/// Element 0 of the V row of `position`, where values have rows of their own.
 inline std::byte* ValueRowOf(const PagedKv& kv, int64_t position) {
   return PageOf(kv, position) + kv.value_offset +
          position % kPageTokens * PaddedValueDim(kv.value_dim) * KvElementBytes(kv.type);

@@ -47,12 +47,20 @@ struct Row {
   float* o = nullptr;  // value_dim
 };
 
+float KeyElement(const PagedKv& kv, int64_t position, int d) {
+  const int64_t index = int64_t{d} * kKeyTileTokens + position % kKeyTileTokens;
+  return ReadElement(kv.type, KeyTileOf(kv, position), index);
+}
+
+float ValueElement(const PagedKv& kv, int64_t position, int d) {
+  if (kv.values == ValuePlace::kInKeys) return KeyElement(kv, position, d);
+  return ReadElement(kv.type, ValueRowOf(kv, position), d);
+}
+
 float Score(const PagedKv& kv, const float* query, int64_t position) {
-  const std::byte* tile = KeyTileOf(kv, position);
   float acc = 0;
   for (int d = 0; d < kv.key_dim; ++d) {
-    const int64_t index = int64_t{d} * kKeyTileTokens + position % kKeyTileTokens;
-    acc = std::fma(ReadElement(kv.type, tile, index), query[d], acc);
+    acc = std::fma(KeyElement(kv, position, d), query[d], acc);
   }
   return acc;
 }
@@ -80,7 +88,7 @@ void AttendPartition(const AttentionArgs& args, PositionRange visible, Row& row,
   for (int d = 0; d < kv.value_dim; ++d) {
     float acc = 0;
     for (int64_t t = visible.begin; t < visible.end; ++t) {
-      acc = std::fma(ReadElement(kv.type, ValueRowOf(kv, t), d), e[t - visible.begin], acc);
+      acc = std::fma(ValueElement(kv, t, d), e[t - visible.begin], acc);
     }
     partial[d] = acc;
   }
@@ -127,6 +135,7 @@ void AppendKv(const PagedKv& kv, int64_t position, const float* key, const float
     const int64_t index = int64_t{d} * kKeyTileTokens + position % kKeyTileTokens;
     WriteElement(kv.type, key[d], tile, index);
   }
+  if (kv.values == ValuePlace::kInKeys) return;
   std::byte* row = ValueRowOf(kv, position);
   for (int d = 0; d < PaddedValueDim(kv.value_dim); ++d) {
     WriteElement(kv.type, d < kv.value_dim ? value[d] : 0.0f, row, d);

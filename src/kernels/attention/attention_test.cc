@@ -31,6 +31,8 @@ struct Shape {
   float soft_cap = 0;
   bool sinks = false;
   int64_t chunk = 0;
+  ValuePlace place = ValuePlace::kOwn;
+  bool equal_parts = false;  // values are the first elements of keys, wherever they lie
 
   int64_t length() const { return first_position + tokens; }
   /// The first position that the token at `position` sees.
@@ -63,7 +65,7 @@ class Sequence {
  public:
   explicit Sequence(const Shape& shape)
       : shape_(shape),
-        cache_(shape.type, shape.key_dim, shape.value_dim, shape.length()),
+        cache_(shape.type, shape.key_dim, shape.value_dim, shape.length(), 1, shape.place),
         scratch_(shape.key_dim, shape.value_dim, shape.group) {
     std::mt19937 random(7);
     queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
@@ -72,6 +74,9 @@ class Sequence {
     for (int64_t t = 0; t < shape.length(); ++t) {
       keys_.push_back(RandomFloats(shape.key_dim, 1.0f, random));
       values_.push_back(RandomFloats(shape.value_dim, 1.0f, random));
+      if (shape.equal_parts) {
+        std::copy_n(keys_.back().begin(), shape.value_dim, values_.back().begin());
+      }
       if (t < first_seen) continue;
       cache_.Append(Isa::kScalar, t, keys_.back(), values_.back());
       cache_.PoisonPadding(t);
@@ -226,6 +231,24 @@ TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationWithSinksAndSoftCaps) {
       ExpectSpecified({KvType::kF16, 16, 16, group, 1, 300, 0, soft_cap, sinks});
       ExpectSpecified({KvType::kF32, 16, 24, group, 40, 230, 0, soft_cap, sinks});
       ExpectSpecified({KvType::kF16, 8, 16, group, 20, 500, 33, soft_cap, sinks});
+    }
+  }
+}
+
+// The sizes of latent attention, and small ones that are no multiples of a vector.
+TEST_P(AttentionTest, ValuesInKeysGiveTheBitsOfValuesOfTheirOwn) {
+  for (const auto& [key_dim, value_dim] : {std::pair(1, 1), {17, 15}, {40, 32}, {576, 512}}) {
+    for (const int group : {1, 3, 16, 17, 128}) {
+      for (const KvType type : kAllTypes) {
+        Shape shape = {type, key_dim, value_dim, group, key_dim == 576 ? 2 : 9, 269, 0};
+        if (group == 3) shape.window = 20;
+        shape.equal_parts = true;
+        const std::vector<float> expected = Sequence(shape).Attend(Isa::kScalar);
+        shape.place = ValuePlace::kInKeys;
+        Sequence sequence(shape);
+        EXPECT_TRUE(SameBits(sequence.Attend(GetParam()), expected)) << Describe(shape);
+        EXPECT_TRUE(SameBits(sequence.Attend(GetParam(), 1), expected)) << Describe(shape);
+      }
     }
   }
 }
@@ -421,6 +444,8 @@ TEST(AttentionScratchFloats, HoldsTheRowsOfABlock) {
     EXPECT_GE(AttentionScratchFloats(128, 128, group), 2 * 128 * std::max(128 / group, 1) * group);
     EXPECT_LE(AttentionScratchFloats(128, 128, group) * 4, int64_t{512} * 1024) << "half of L2";
   }
+  // Heads of latent attention: L2 is 2 MiB where there is AMX.
+  EXPECT_LE(AttentionScratchFloats(576, 512, 16) * 4, int64_t{2} << 20);
 }
 
 }  // namespace

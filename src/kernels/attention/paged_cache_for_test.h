@@ -16,8 +16,11 @@ namespace skald::kernels {
 class PagedCacheForTest {
  public:
   /// Room for `positions` positions. The pages hold two KV heads; the cache is the second.
-  PagedCacheForTest(KvType type, int key_dim, int value_dim, int64_t positions, uint32_t seed = 1) {
-    const int64_t head_bytes = KeyPageBytes(type, key_dim) + ValuePageBytes(type, value_dim);
+  PagedCacheForTest(KvType type, int key_dim, int value_dim, int64_t positions, uint32_t seed = 1,
+                    ValuePlace values = ValuePlace::kOwn) {
+    const bool own = values == ValuePlace::kOwn;
+    const int64_t head_bytes =
+        KeyPageBytes(type, key_dim) + (own ? ValuePageBytes(type, value_dim) : 0);
     const int64_t page_count = (positions + kPageTokens - 1) / kPageTokens;
     pages_.assign(static_cast<size_t>(page_count + 2), kNoPage);
     std::iota(pages_.begin(), pages_.begin() + page_count, 1);  // page 0 stays unused
@@ -33,6 +36,7 @@ class PagedCacheForTest {
     kv_.pages = pages_.data();
     kv_.key_dim = key_dim;
     kv_.value_dim = value_dim;
+    kv_.values = values;
   }
   PagedCacheForTest(const PagedCacheForTest&) = delete;
   PagedCacheForTest& operator=(const PagedCacheForTest&) = delete;
@@ -45,8 +49,9 @@ class PagedCacheForTest {
     AppendKvFor(isa)(kv_, position, key.data(), value.data());
   }
 
-  /// Overwrites the padding of the V row of `position` with NaN.
+  /// Overwrites the padding of the V row of `position`, if there is one, with NaN.
   void PoisonPadding(int64_t position) {
+    if (kv_.values == ValuePlace::kInKeys) return;
     const int64_t element = KvElementBytes(kv_.type);
     const int64_t padded = PaddedValueDim(kv_.value_dim);
     std::byte* row = arena_.data() + kv_.pages[position / kPageTokens] * kv_.page_stride +
