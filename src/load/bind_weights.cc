@@ -27,19 +27,34 @@ constexpr uint64_t kReadBytes = 256 << 10;
 
 bool IsFloat(tensor::DType dtype) { return tensor::InfoOf(dtype).block_elements == 1; }
 
+// What the tensor of a slot must be, in the order of the file: all of it, where it is shared.
+struct TensorShape {
+  uint64_t columns;
+  uint64_t rows;  // of each slice
+  uint64_t slices;
+};
+
+TensorShape ShapeOf(const TensorSlot& slot) {
+  int64_t columns = slot.cols;
+  int64_t rows = slot.rows;
+  if (slot.is_stored_by_columns()) std::swap(columns, rows);
+  if (slot.all_rows > 0) (slot.is_vector() ? columns : rows) = slot.all_rows;
+  int64_t slices = slot.slices;
+  if (slot.stacked) rows *= std::exchange(slices, 1);
+  return {static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
+          static_cast<uint64_t>(slices)};
+}
+
 Status CheckTensor(const TensorSlot& slot, const TensorInfo& tensor) {
-  // Of the whole tensor, where it is shared.
-  const bool shared = slot.all_rows > 0;
-  const auto rows = static_cast<uint64_t>(shared && !slot.is_vector() ? slot.all_rows : slot.rows);
-  const auto cols = static_cast<uint64_t>(shared && slot.is_vector() ? slot.all_rows : slot.cols);
-  const auto slices = static_cast<uint64_t>(slot.slices);
-  const bool fits = tensor.columns() == cols && tensor.rows() == rows * slices &&
-                    (slices == 1 || tensor.dims[1] == rows);
+  const TensorShape shape = ShapeOf(slot);
+  const bool fits = tensor.columns() == shape.columns &&
+                    tensor.rows() == shape.rows * shape.slices &&
+                    (shape.slices == 1 || tensor.dims[1] == shape.rows);
   const std::string name = "tensor '" + std::string(tensor.name) + "'";
   if (!fits) {
-    std::string expected = std::to_string(cols);
-    if (!slot.is_vector() || slot.rows > 1) expected += " x " + std::to_string(rows);
-    if (slices > 1) expected += " x " + std::to_string(slices);
+    std::string expected = std::to_string(shape.columns);
+    if (!slot.is_vector() || slot.rows > 1) expected += " x " + std::to_string(shape.rows);
+    if (shape.slices > 1) expected += " x " + std::to_string(shape.slices);
     return Status(ErrorCode::kBadModel,
                   name + " has shape " + ShapeText(tensor) + ", expected " + expected);
   }
@@ -116,6 +131,7 @@ struct PackJob {
   std::byte* panels;
   int64_t panels_per_unit = 1;
   int64_t first_unit = 0;
+  model::Storing storing = model::Storing::kRows;
 };
 
 // What one thread has of its own.
@@ -135,27 +151,53 @@ struct PackLoop {
   std::atomic<int64_t> done_bytes{0};
 };
 
-Status PackUnit(const PackJob& job, int64_t first_panel, PackLoop* loop, Worker* worker) {
+// Reads rows of a tensor, `first_row` and on, into the worker's buffer.
+Result<std::span<const std::byte>> ReadRows(const PackJob& job, int64_t first_row, int64_t rows,
+                                            PackLoop* loop, Worker* worker) {
   const TensorInfo& tensor = *job.tensor;
-  const int64_t rows = job.matrix.rows;
-  const int64_t first_row = first_panel * kernels::kPanelRows;
-  const int64_t end_row = std::min(rows, first_row + job.panels_per_unit * kernels::kPanelRows);
   const auto row_bytes = static_cast<int64_t>(tensor.row_bytes());
-  const auto bytes = static_cast<size_t>((end_row - first_row) * row_bytes);
+  const auto bytes = static_cast<size_t>(rows * row_bytes);
   if (worker->buffer.size() < bytes) worker->buffer.resize(bytes);
   const std::span<std::byte> source(worker->buffer.data(), bytes);
   const auto begin = static_cast<uint64_t>((job.first_row + first_row) * row_bytes);
   RETURN_IF_ERROR(loop->file.ReadTensor(tensor, begin, source));
   if (loop->page_cache == PageCache::kDrop) loop->file.DropTensor(tensor, begin, bytes);
   if (!kernels::AllFinite(tensor.dtype, source)) worker->not_finite.insert(&tensor);
+  loop->done_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  return std::span<const std::byte>(source);
+}
+
+// A matrix that the file holds by columns: all of it, some columns at a time.
+Status PackColumns(const PackJob& job, PackLoop* loop, Worker* worker) {
+  const auto row_bytes = static_cast<int64_t>(job.tensor->row_bytes());
+  const int64_t at_once = std::max<int64_t>(1, static_cast<int64_t>(kReadBytes) / row_bytes);
+  for (int64_t first = 0; first < job.matrix.cols; first += at_once) {
+    const int64_t count = std::min(at_once, job.matrix.cols - first);
+    ASSIGN_OR_RETURN(const auto source, ReadRows(job, first, count, loop, worker));
+    for (int64_t i = 0; i < count; ++i) {
+      const auto column =
+          source.subspan(static_cast<size_t>(i * row_bytes), static_cast<size_t>(row_bytes));
+      kernels::PackColumn(job.tensor->dtype, column, job.matrix, first + i, job.panels);
+    }
+  }
+  return Ok();
+}
+
+Status PackUnit(const PackJob& job, int64_t first_panel, PackLoop* loop, Worker* worker) {
+  if (job.storing == model::Storing::kColumns) return PackColumns(job, loop, worker);
+  const int64_t rows = job.matrix.rows;
+  const int64_t first_row = first_panel * kernels::kPanelRows;
+  const int64_t end_row = std::min(rows, first_row + job.panels_per_unit * kernels::kPanelRows);
+  const auto row_bytes = static_cast<int64_t>(job.tensor->row_bytes());
+  ASSIGN_OR_RETURN(const auto source, ReadRows(job, first_row, end_row - first_row, loop, worker));
   for (int64_t row = first_row; row < end_row; row += kernels::kPanelRows) {
     const int64_t count = std::min<int64_t>(kernels::kPanelRows, end_row - row);
     const auto offset = static_cast<size_t>((row - first_row) * row_bytes);
-    kernels::PackPanel(tensor.dtype, source.subspan(offset, static_cast<size_t>(count * row_bytes)),
+    kernels::PackPanel(job.tensor->dtype,
+                       source.subspan(offset, static_cast<size_t>(count * row_bytes)),
                        static_cast<int>(count), job.matrix.cols,
                        job.panels + row / kernels::kPanelRows * job.matrix.panel_bytes());
   }
-  loop->done_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   return Ok();
 }
 
@@ -183,7 +225,9 @@ Status RunPacking(const PackOptions& options, PackLoop* loop, TensorSet* not_fin
 }
 
 kernels::PackedMatrix Describe(const Binding& binding) {
-  return {.type = kernels::PanelTypeFor(binding.tensor->dtype),
+  const tensor::DType dtype = binding.tensor->dtype;
+  return {.type = binding.slot.is_stored_by_columns() ? kernels::TransposedPanelTypeFor(dtype)
+                                                      : kernels::PanelTypeFor(dtype),
           .rows = binding.slot.rows,
           .cols = binding.slot.cols};
 }
@@ -199,9 +243,13 @@ std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
   PackJob job{.tensor = &tensor,
               .first_row = binding.slot.first_row,
               .matrix = Describe(binding),
-              .panels = next};
+              .panels = next,
+              .storing = binding.slot.storing};
+  const int64_t stored_rows =
+      binding.slot.is_stored_by_columns() ? job.matrix.cols : job.matrix.rows;
   const uint64_t panel_file_bytes = tensor.row_bytes() * kernels::kPanelRows;
   job.panels_per_unit = static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
+  if (binding.slot.is_stored_by_columns()) job.panels_per_unit = job.matrix.panel_count();
   for (kernels::PackedMatrix& place : binding.slot.matrices()) {
     job.first_unit = loop->unit_count;
     job.matrix.panels = job.panels;
@@ -210,8 +258,8 @@ std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
     loop->jobs.push_back(job);
     job.panels += MatrixBytes(job.matrix);
     // The next slice, of which other slots may take other rows.
-    job.first_row += std::max(job.matrix.rows, binding.slot.all_rows);
-    loop->total_bytes += job.matrix.rows * static_cast<int64_t>(tensor.row_bytes());
+    job.first_row += std::max(stored_rows, binding.slot.all_rows);
+    loop->total_bytes += stored_rows * static_cast<int64_t>(tensor.row_bytes());
   }
   return job.panels;
 }

@@ -331,6 +331,66 @@ TEST(PackWeights, PutsEachPartOfAFusedSliceInItsPlace) {
             std::string::npos);
 }
 
+// Of each head 16 rows of keys, which are columns of K_h, and 24 of values, in one tensor.
+TEST(PackWeights, PutsTheKeysAndValuesOfLatentAttentionInTheirPlaces) {
+  model::Network network = EmptyNetwork();
+  network.layers[0].mixer = model::Mla{.width = 512,
+                                       .heads = 3,
+                                       .nope_dim = 16,
+                                       .rope_dim = 8,
+                                       .value_dim = 24,
+                                       .rank = 32,
+                                       .scale = 1,
+                                       .key_value = model::Fusion::kFused};
+  GgufBuilder builder = Keys();
+  for (const model::TensorSlot& slot : model::TensorsOf(network)) {
+    if (slot.is_optional() || slot.name.ends_with("attn_kv_b.weight")) continue;
+    BuiltTensor tensor{.name = slot.name, .dims = {static_cast<uint64_t>(slot.cols)}};
+    if (!slot.is_vector()) tensor.dims.push_back(static_cast<uint64_t>(slot.rows));
+    tensor.data = std::vector<std::byte>(static_cast<size_t>(4 * slot.rows * slot.cols));
+    builder.Tensor(std::move(tensor));
+  }
+  // Element c of row r is 32 r + c.
+  std::vector<float> floats(3 * 40 * 32);
+  for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i);
+  const auto bytes = std::as_bytes(std::span(floats));
+  const auto with = [&](std::vector<uint64_t> dims) {
+    GgufBuilder whole = builder;
+    whole.Tensor({.name = "blk.0.attn_kv_b.weight",
+                  .dims = std::move(dims),
+                  .data = std::vector<std::byte>(bytes.begin(), bytes.end())});
+    std::vector<std::unique_ptr<ByteSource>> sources;
+    sources.push_back(std::make_unique<MemorySource>(whole.Build()));
+    return *GgufModel::FromSources(std::move(sources));
+  };
+  const GgufModel file = with({32, 120});
+  const auto bindings = BindTensors(network, file.tensors());
+  ASSERT_TRUE(bindings.ok()) << bindings.status().message();
+  int64_t done = 0;
+  int64_t total = 0;
+  ThreadPool pool(1);
+  const auto packed =
+      PackWeights(file, *bindings,
+                  {.pool = pool, .progress = [&](int64_t a, int64_t b) { done = a, total = b; }});
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_EQ(done, total);
+  const auto& mla = std::get<model::Mla>(network.layers[0].mixer);
+  ASSERT_EQ(mla.key_up.size(), 3u);
+  ASSERT_EQ(mla.value_up.size(), 3u);
+  std::vector<float> row(32);
+  for (size_t head = 0; head < 3; ++head) {
+    const size_t first = head * 40;
+    for (const int64_t i : {0, 17, 31}) {
+      kernels::UnpackRow(mla.key_up[head], i, row.data());
+      for (size_t c = 0; c < 16; ++c) EXPECT_EQ(row[c], (first + c) * 32 + static_cast<size_t>(i));
+    }
+    kernels::UnpackRow(mla.value_up[head], 23, row.data());
+    EXPECT_EQ(row[5], static_cast<float>((first + 16 + 23) * 32 + 5));
+  }
+  EXPECT_EQ(BindTensors(network, with({40, 96}).tensors()).status().message(),
+            "tensor 'blk.0.attn_kv_b.weight' has shape 40 x 96, expected 32 x 120");
+}
+
 // A matrix with as many rows in all may be meant in another way.
 TEST(BindTensors, ATensorOfSlicesMustBeOne) {
   std::vector<std::unique_ptr<ByteSource>> sources;

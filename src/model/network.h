@@ -19,6 +19,7 @@
 #include "model/blocks/gqa/gqa.h"
 #include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
+#include "model/blocks/mla/mla.h"
 #include "model/blocks/none/none.h"
 #include "model/blocks/plain/plain.h"
 #include "model/blocks/short_conv/short_conv.h"
@@ -39,7 +40,7 @@ enum class LayerOrder : uint8_t {
 enum class LayerScale : uint8_t { kNone, kLearned };
 
 /// What lets the rows of a sequence see each other.
-using Mixer = std::variant<Gqa, ShortConv, DeltaNet, Mamba2, None>;
+using Mixer = std::variant<Gqa, Mla, ShortConv, DeltaNet, Mamba2, None>;
 
 /// What works on each row by itself.
 using FeedForward = std::variant<Gated, Experts, Plain, GatedAndExperts, None>;

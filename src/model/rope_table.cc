@@ -56,6 +56,10 @@ Rope ForPositions(Rope rope, int64_t positions) {
 
 }  // namespace
 
+double YarnMagnitude(double factor, double multiplier) {
+  return 1 + 0.1 * multiplier * ExactLog(factor);
+}
+
 Status Validate(const Rope& rope) {
   RETURN_IF_ERROR(InRange("rope dimension", rope.rotated, 2, kMaxHeadDim));
   if (rope.rotated % 2 != 0) {
@@ -91,7 +95,7 @@ RopeFrequencies ComputeRopeFrequencies(const Rope& rope) {
   if (rope.magnitude) {
     result.magnitude = *rope.magnitude;
   } else if (rope.scaling == RopeScaling::kYarn && rope.extrapolation != 0) {
-    result.magnitude = 1 + 0.1 * ExactLog(rope.factor);
+    result.magnitude = YarnMagnitude(rope.factor);
   }
   result.magnitude *= rope.attention_factor;
   return result;

@@ -43,6 +43,10 @@ struct Rope {
   std::string_view long_factors_name = {};              ///< or empty: there is none
 };
 
+/// YaRN's magnitude for a context stretched by `factor`: 1 + 0.1 ln(factor), as published, or with
+/// a multiplier of the logarithm.
+double YarnMagnitude(double factor, double multiplier = 1);
+
 /// Checks every field. Errors: kBadModel with the field, what was found, what was expected.
 Status Validate(const Rope& rope);
 

@@ -43,6 +43,19 @@ void TensorList::SlicesPart(std::string_view name, int64_t slices, const RowPart
   slots_.back().all_rows = part.all_rows;
 }
 
+void TensorList::StackedPart(std::string_view name, int64_t slices, const RowPart& part,
+                             int64_t cols, std::vector<kernels::PackedMatrix>* places) {
+  SlicesPart(name, slices, part, cols, places);
+  slots_.back().stacked = true;
+}
+
+void TensorList::StackedColumns(std::string_view name, int64_t slices, const RowPart& part,
+                                int64_t cols, std::vector<kernels::PackedMatrix>* places) {
+  StackedPart(name, slices, part, cols, places);
+  std::swap(slots_.back().rows, slots_.back().cols);
+  slots_.back().storing = Storing::kColumns;
+}
+
 void TensorList::VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                             Presence presence) {
   Vector(name, part.rows, place, presence);

@@ -24,6 +24,12 @@ enum class Presence : uint8_t { kRequired, kOptional };
 /// one.
 enum class Fusion : uint8_t { kSeparate, kFused };
 
+/// How a tensor holds a matrix.
+enum class Storing : uint8_t {
+  kRows,     ///< row by row
+  kColumns,  ///< column by column: its transpose
+};
+
 /// A tensor of a network, and its place in the block that declared it.
 struct TensorSlot {
   std::string name;    ///< as GGUF spells it: "blk.3.attn_q.weight"
@@ -34,6 +40,10 @@ struct TensorSlot {
   /// slot, and in all. 0 in all: the tensor is this slot's alone.
   int64_t first_row = 0;
   int64_t all_rows = 0;
+  Storing storing = Storing::kRows;  ///< of columns, `first_row` and `all_rows` count columns
+  /// Whether the slices stand one below the other in a tensor of two dimensions, instead of having
+  /// one of their own.
+  bool stacked = false;
   Presence presence = Presence::kRequired;
   /// Matrices are packed in panels, one by one or as the slices of one tensor; vectors (norms,
   /// biases, taps) are held as floats. Valid as long as the network neither moves nor changes its
@@ -42,6 +52,7 @@ struct TensorSlot {
       place;
 
   bool is_vector() const { return std::holds_alternative<std::vector<float>*>(place); }
+  bool is_stored_by_columns() const { return storing == Storing::kColumns; }
   bool is_optional() const { return presence == Presence::kOptional; }
   /// The matrix, or the slices, which are made by the first call: a network whose tensors turn out
   /// to be missing takes no memory for them. Requires a slot that is no vector.
@@ -78,6 +89,12 @@ class TensorList {
   /// The same rows of each of `slices` matrices in one tensor.
   void SlicesPart(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
                   std::vector<kernels::PackedMatrix>* places);
+  /// The same of matrices that stand one below the other in a tensor of two dimensions.
+  void StackedPart(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
+                   std::vector<kernels::PackedMatrix>* places);
+  /// The same; the matrices are the transposes of these parts: of `cols` rows.
+  void StackedColumns(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
+                      std::vector<kernels::PackedMatrix>* places);
   void Vector(std::string_view name, int64_t length, std::vector<float>* place,
               Presence presence = Presence::kRequired);
   /// Some rows of a matrix, and some elements of a vector.

@@ -92,6 +92,36 @@ TEST_F(WorkTest, AWindowBoundsWhatAttentionSees) {
   EXPECT_EQ(prefill[Phase::kAttention].bytes, 2 * 6 * 2 * 32 * 2);
 }
 
+// Three heads: queries and scores of 32 + 8, sums of 32, values of 16.
+TEST_F(WorkTest, LatentAttentionReadsOneLatentForAllHeads) {
+  Mla mla = {.width = kWidth,
+             .heads = 3,
+             .nope_dim = 24,
+             .rope_dim = 8,
+             .value_dim = 16,
+             .rank = 32,
+             .query_rank = 48};
+  mla.query_down = Matrix(PanelType::kQ8, 48, kWidth);
+  mla.query = Matrix(PanelType::kF32, 96, 48);
+  mla.latent = Matrix(PanelType::kQ8, 40, kWidth);
+  mla.key_up.assign(3, Matrix(PanelType::kF32, 32, 24));
+  mla.value_up.assign(3, Matrix(PanelType::kQ8, 16, 32));
+  mla.output = Matrix(PanelType::kF32, kWidth, 48);
+  const StepShape step = {.rows = 3, .first_position = 5, .logit_rows = 1};
+  const kv::KvLayout layout = {.type = kernels::KvType::kF16};
+  StepWork work;
+  AddWork(mla, {step, 3, layout}, work);
+  EXPECT_EQ(work[Phase::kQkv].int8_macs, 3 * (48 + 40) * 64);
+  EXPECT_EQ(work[Phase::kQkv].float_macs, 3 * 96 * 48);
+  EXPECT_EQ(work[Phase::kAttention].float_macs, 21 * 3 * (40 + 32) + 3 * 3 * 32 * 24);
+  EXPECT_EQ(work[Phase::kAttention].int8_macs, 3 * 3 * 16 * 32);
+  EXPECT_EQ(work[Phase::kAttention].bytes, 8 * 40 * 2 + 3 * (2 * 24 * 64 + 544));
+  StepWork last;
+  AddWork(mla, {step, 1, layout}, last);
+  EXPECT_EQ(last[Phase::kQkv].float_macs, 96 * 48);
+  EXPECT_EQ(last[Phase::kOutput].float_macs, 64 * 48);
+}
+
 TEST_F(WorkTest, AMixtureCountsTheExpertsThatRowsUse) {
   Experts experts = {.width = kWidth, .hidden = kHidden, .count = 4, .used = 2};
   experts.router = Matrix(PanelType::kF32, 4, kWidth);

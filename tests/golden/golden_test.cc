@@ -166,6 +166,10 @@ TEST_P(FloatFamiliesSharedData, LogitsAndGreedyTokensAreThoseRecorded) {
 INSTANTIATE_TEST_SUITE_P(Large, FloatFamiliesSharedData, testing::ValuesIn(kFloatCases), TestName);
 INSTANTIATE_TEST_SUITE_P(LargeAlone, FloatFamiliesSharedData, testing::ValuesIn(kLargeFloatCases),
                          TestName);
+INSTANTIATE_TEST_SUITE_P(LatentAttention, FloatFamiliesSharedData,
+                         testing::Values("deepseek2", "deepseek3", "deepseek3-kvb", "kimi-k2",
+                                         "mistral4"),
+                         TestName);
 INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
                          testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe",
                                          "qwen35moe-mtp", "qwen3next", "granitehybrid",

@@ -182,6 +182,45 @@ def _qwen35(name, seed=0):
     return n.bytes()
 
 
+def _deepseek2(name, seed=0):
+    """Latent attention as in DeepSeek V2 Lite, keys and values of all heads in one tensor."""
+    n, (width, heads, hidden, rank) = Network(name, "deepseek2", seed), (64, 4, 96, 32)
+    vocabulary, (nope, turned, value), (experts, expert) = len(spm_vocabulary()[0]), (24, 16, 20), (6, 32)
+    for key, value_of_key in (("block_count", 3), ("context_length", 512), ("embedding_length", width),
+                              ("feed_forward_length", hidden), ("attention.head_count", heads),
+                              ("attention.head_count_kv", heads), ("attention.key_length", nope + turned),
+                              ("attention.value_length", value), ("attention.kv_lora_rank", rank),
+                              ("rope.dimension_count", turned), ("leading_dense_block_count", 1),
+                              ("expert_count", experts), ("expert_used_count", 2),
+                              ("expert_feed_forward_length", expert), ("expert_shared_count", 1),
+                              ("vocab_size", vocabulary)):
+        n.key(key, UINT32, value_of_key)
+    n.key("attention.layer_norm_rms_epsilon", FLOAT32, 1e-6)
+    n.key("rope.freq_base", FLOAT32, 1e4)
+    n.matrix("token_embd.weight", vocabulary, width, spread=0.05)
+    for layer in range(3):
+        block = "blk.%d." % layer
+        n.norm(block + "attn_norm.weight", width)
+        n.matrix(block + "attn_q.weight", heads * (nope + turned), width)
+        n.matrix(block + "attn_kv_a_mqa.weight", rank + turned, width)
+        n.norm(block + "attn_kv_a_norm.weight", rank)
+        n.matrix(block + "attn_kv_b.weight", heads * (nope + value), rank)
+        n.matrix(block + "attn_output.weight", width, heads * value)
+        n.norm(block + "ffn_norm.weight", width)
+        if layer == 0:
+            n.matrix(block + "ffn_gate.weight", hidden, width)
+            n.matrix(block + "ffn_up.weight", hidden, width)
+            n.matrix(block + "ffn_down.weight", width, hidden)
+            continue
+        _experts(n, block, width, experts, expert)
+        n.matrix(block + "ffn_gate_shexp.weight", expert, width)
+        n.matrix(block + "ffn_up_shexp.weight", expert, width)
+        n.matrix(block + "ffn_down_shexp.weight", width, expert)
+    n.norm("output_norm.weight", width)
+    add_spm(n.file)
+    return n.bytes()
+
+
 def _mixtral(name, seed=0):
     n = Network(name, "llama", seed)
     n.key("expert_count", UINT32, 5)
@@ -260,8 +299,9 @@ for _name, _kind in TYPES.items():
 for _name, _kind_of in MIXES.items():
     MODELS["llama-k-" + _name] = lambda name=_name, kind_of=_kind_of: _llama_k("llama-k-" + name, kind_of)
 
-# Hybrids for the tests of schedules, which compare skald with itself. No other engine has recorded them.
+# For the tests of schedules, which compare skald with itself. No other engine has recorded them.
 UNRECORDED = {
+    "deepseek2": lambda: _deepseek2("deepseek2"),
     "lfm2": lambda: _lfm2("lfm2"),
     "qwen35": lambda: _qwen35("qwen35"),
 }

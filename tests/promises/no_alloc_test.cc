@@ -131,7 +131,8 @@ class Steps {
   kv::PageTable second_;
 };
 
-TEST(NoAllocation, StepsOfEveryKind) {
+// Weights of every kind of sum, and every kind of block.
+std::vector<support::RandomModelSpec> NetworksOfEveryKind() {
   std::vector<support::RandomModelSpec> specs = {
       {.dtype = tensor::DType::kQ4_K},
       {.dtype = tensor::DType::kQ8_0},
@@ -160,6 +161,17 @@ TEST(NoAllocation, StepsOfEveryKind) {
                                             .taps = 4};
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = scan});
+  const auto latent = [](model::Network& network) {
+    network.layers[0].mixer = model::Mla{.width = network.width,
+                                         .heads = 5,
+                                         .nope_dim = 32,
+                                         .rope_dim = 32,
+                                         .value_dim = 32,
+                                         .rank = 64,
+                                         .query_rank = 96,
+                                         .scale = 0.2f};
+  };
+  specs.push_back({.dtype = tensor::DType::kQ8_0, .change = latent});
   const auto side_by_side = [](model::Network& network) {
     network.layers[1].beside = model::Mamba2{.width = network.width,
                                              .heads = 4,
@@ -181,7 +193,11 @@ TEST(NoAllocation, StepsOfEveryKind) {
                    .change = side_by_side});
   specs.push_back(
       {.family = "gemma4", .dtype = tensor::DType::kQ8_0, .experts = 6, .used_experts = 2});
-  for (const support::RandomModelSpec& spec : specs) {
+  return specs;
+}
+
+TEST(NoAllocation, StepsOfEveryKind) {
+  for (const support::RandomModelSpec& spec : NetworksOfEveryKind()) {
     const model::Transformer network = support::MakeRandomModel(spec);
     for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {
       for (const int threads : {1, 2, 3}) {

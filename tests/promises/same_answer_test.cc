@@ -329,6 +329,20 @@ TEST(Promise1, RowsGoOnAloneBehindTheLastMixer) {
   });
 }
 
+// The queries of latent attention move before they are multiplied, or behind.
+TEST(Promise1, RowsOfWhichNothingIsWantedLeaveTheirLatents) {
+  for (const int64_t query_rank : {0, 32}) {
+    CheckLastMixer(model::Mla{.width = 256,
+                              .heads = 3,
+                              .nope_dim = 24,
+                              .rope_dim = 32,
+                              .value_dim = 8,
+                              .rank = 32,
+                              .query_rank = query_rank,
+                              .scale = 0.2f});
+  }
+}
+
 class EveryWeightType : public testing::TestWithParam<tensor::DType> {};
 
 TEST_P(EveryWeightType, GivesTheSameBitsUnderAnySchedule) {
@@ -716,6 +730,70 @@ TEST(Promise1, HoldsForGemma4sMixture) {
                       first.experts.shared.hidden = 32;
                     }},
                {33, 64, 1});
+}
+
+// Latent attention in one layer, plain attention in the other.
+model::Mla LatentAttention(const model::Network& network) {
+  return {.width = network.width,
+          .heads = 5,
+          .nope_dim = 32,
+          .rope_dim = 16,
+          .value_dim = 32,
+          .rank = 64,
+          .query_rank = 96,
+          .scale = 0.15f,
+          .rope = 1,
+          .query_norm = {.epsilon = 1e-6f},
+          .latent_norm = {.epsilon = 1e-6f}};
+}
+
+// Heads that are no multiple of those of a unit; with a latent of queries and without; queries that
+// grow; no rope. Partitions of attention, and units of few and of many tokens.
+TEST(Promise1, HoldsForLatentAttention) {
+  for (const auto dtype : {tensor::DType::kQ8_0, tensor::DType::kF32}) {
+    CheckNetwork({.dtype = dtype,
+                  .embedding = 64,
+                  .heads = 2,
+                  .kv_heads = 1,
+                  .change =
+                      [dtype](model::Network& network) {
+                        network.ropes.push_back(network.ropes[0]);
+                        network.ropes[1].rotated = 16;
+                        model::Mla first = LatentAttention(network);
+                        // As long as no panel, where no block needs whole ones.
+                        if (dtype == tensor::DType::kF32) first.value_dim = first.rank = 20;
+                        first.temperature = {.scale = 0.5, .length = 16};
+                        model::Mla last = LatentAttention(network);
+                        last.heads = 19;
+                        last.query_rank = 0;
+                        last.rope.reset();
+                        network.layers.push_back(network.layers[1]);
+                        network.layers[0].mixer = first;
+                        network.layers[2].mixer = last;
+                      }},
+                 {290, 45, 1});
+  }
+}
+
+// The sizes of DeepSeek V3, Kimi K2 and Mistral Large 3, but for the width: 128 heads of 128 + 64.
+TEST(Promise1, HoldsForLatentAttentionOfRealSize) {
+  CheckNetwork({.dtype = tensor::DType::kQ8_0,
+                .embedding = 64,
+                .heads = 2,
+                .kv_heads = 1,
+                .change =
+                    [](model::Network& network) {
+                      network.ropes.push_back(network.ropes[0]);
+                      network.ropes[1].rotated = 64;
+                      model::Mla mla = LatentAttention(network);
+                      mla.heads = 128;
+                      mla.nope_dim = mla.value_dim = 128;
+                      mla.rope_dim = 64;
+                      mla.rank = 512;
+                      mla.query_rank = 256;
+                      network.layers[0].mixer = mla;
+                    }},
+               {18, 2});
 }
 
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {

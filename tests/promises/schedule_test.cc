@@ -316,6 +316,11 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneOnDeltaNets) {
   CheckModel(SKALD_GOLDEN_MODELS "/qwen35.gguf", 2);
 }
 
+// Pages of one latent for all heads: shared, copied, preempted and guessed ahead as any others.
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnLatentAttention) {
+  CheckModel(SKALD_GOLDEN_MODELS "/deepseek2.gguf", 2);
+}
+
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {
   CheckModel(support::SharedData("golden/qwen2.gguf"), 3);
 }
@@ -324,6 +329,10 @@ TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnHybrids) {
   CheckModel(support::SharedData("golden/families/lfm2.gguf"), 2);
   CheckModel(support::SharedData("golden/families/qwen35.gguf"), 2);
   CheckModel(support::SharedData("golden/families/granitehybrid.gguf"), 2);
+}
+
+TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnLatentAttention) {
+  CheckModel(support::SharedData("golden/families/deepseek3.gguf"), 2);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {

@@ -1,8 +1,8 @@
 /// Reference dequantization: a stored row as floats, straight from the block layouts.
 ///
 /// The oracle of the packer: it shares nothing with pack.cc or unpack.cc but the definitions of
-/// tensor/quant_blocks.h and the operations of numerics 3.8. One element at a time, for tests and
-/// tools; the product reads weights through panels.
+/// tensor/quant_blocks.h and the operations of numerics 3.8. One element at a time, for tests,
+/// vectors and what is transposed; matrices are read through panels.
 #pragma once
 
 #include <cstddef>

@@ -41,6 +41,52 @@ TEST(DequantizeRow, Q8_0IsScaleTimesInteger) {
   EXPECT_EQ(row[31], 0.0f);
 }
 
+// Columns of a matrix of 20 rows and 3 columns, each a stored row: as if the file had it by rows.
+TEST(PackColumn, GivesThePanelsOfTheTransposedMatrix) {
+  constexpr int64_t kRows = 20;
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    const auto element = static_cast<size_t>(tensor::InfoOf(dtype).block_bytes);
+    std::vector<std::byte> by_rows(kRows * 3 * element);
+    std::vector<std::byte> by_columns(by_rows.size());
+    for (size_t row = 0; row < kRows; ++row) {
+      for (size_t column = 0; column < 3; ++column) {
+        for (size_t i = 0; i < element; ++i) {
+          const auto byte = static_cast<std::byte>(1 + row * 11 + column * 3 + i);
+          by_rows[(row * 3 + column) * element + i] = byte;
+          by_columns[(column * kRows + row) * element + i] = byte;
+        }
+      }
+    }
+    const PackedMatrix matrix = {.type = TransposedPanelTypeFor(dtype), .rows = kRows, .cols = 3};
+    const auto bytes = static_cast<size_t>(matrix.panel_count() * matrix.panel_bytes());
+    std::vector<std::byte> expected(bytes, std::byte{0xff});
+    std::vector<std::byte> got(bytes, std::byte{0xff});
+    const std::span<const std::byte> rows = by_rows;
+    PackPanel(dtype, rows.first(16 * 3 * element), 16, 3, expected.data());
+    PackPanel(dtype, rows.subspan(16 * 3 * element), 4, 3, expected.data() + matrix.panel_bytes());
+    for (const int64_t column : {2, 0, 1}) {
+      PackColumn(dtype,
+                 std::span<const std::byte>(by_columns)
+                     .subspan(static_cast<size_t>(column * kRows) * element, kRows * element),
+                 matrix, column, got.data());
+    }
+    EXPECT_EQ(got, expected) << tensor::InfoOf(dtype).name;
+  }
+}
+
+TEST(PackColumn, QuantizedElementsBecomeTheFloatsTheyAre) {
+  tensor::BlockQ8_0 block = {.d = tensor::HalfFromFloat(0.5f), .q = {-128, 127, 3}};
+  const PackedMatrix matrix = {.type = TransposedPanelTypeFor(DType::kQ8_0), .rows = 32, .cols = 2};
+  ASSERT_EQ(matrix.type, PanelType::kF32);
+  std::vector<float> panels(2 * 2 * 16, -1.0f);
+  const auto bytes = std::as_writable_bytes(std::span(panels));
+  PackColumn(DType::kQ8_0, std::as_bytes(std::span(&block, 1)), matrix, 1, bytes.data());
+  EXPECT_EQ(panels[16], -64.0f);
+  EXPECT_EQ(panels[17], 63.5f);
+  EXPECT_EQ(panels[2 * 16 + 16], 0.0f) << "row 16";
+  EXPECT_EQ(panels[0], -1.0f) << "another column";
+}
+
 TEST(DequantizeRow, Q4_0HighNibblesAreTheSecondHalf) {
   tensor::BlockQ4_0 block = {.d = tensor::HalfFromFloat(2.0f), .qs = {0xf0, 0x18}};
   const std::vector<float> row = Dequantized(DType::kQ4_0, block, 32);

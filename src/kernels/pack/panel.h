@@ -147,6 +147,19 @@ int64_t PanelBytes(PanelType type, int64_t cols);
 void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_count, int64_t cols,
                std::byte* panel);
 
+/// The panel type that holds the transpose of a matrix of such elements. The blocks of quantized
+/// types lie along the rows, so that no column has one: these become floats, exactly
+/// (docs/decisions/0016).
+PanelType TransposedPanelTypeFor(tensor::DType dtype);
+
+/// Packs a stored row as one column of a matrix, whose other columns may be packed at the same
+/// time.
+///   source   matrix.rows elements of `dtype`, as in the file
+///   matrix   of type TransposedPanelTypeFor(dtype); its rows past the last become zero
+///   panels   those of the matrix
+void PackColumn(tensor::DType dtype, std::span<const std::byte> source, const PackedMatrix& matrix,
+                int64_t column, std::byte* panels);
+
 /// Dequantizes one row of a packed matrix (numerics 3.8): out[0..cols). The embedding look-up.
 void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out);
 

@@ -20,6 +20,12 @@ enum class RouteWeights : uint8_t {
 /// Whether the weights of the chosen are divided by their sum.
 enum class RouteSum : uint8_t { kAsItIs, kOne };
 
+/// How good a group is.
+enum class GroupScore : uint8_t {
+  kPublished,  ///< as its best expert, or where there is a choice bias as its best two together
+  kBestTwo,    ///< always as its best two: llama.cpp's form
+};
+
 /// Groups are counted on the stack.
 inline constexpr int64_t kMaxRouteGroups = 64;
 
@@ -30,6 +36,7 @@ struct RouteRule {
   float scale = 1;          ///< of the weights, at last
   int64_t groups = 1;       ///< 1 .. kMaxRouteGroups, divides the experts: neighbours
   int64_t used_groups = 1;  ///< 1 .. groups: from which a token may choose
+  GroupScore group_score = GroupScore::kPublished;
 };
 
 /// The scores of one token, and where the choice goes.
@@ -37,7 +44,7 @@ struct RouteArgs {
   RouteRule rule = {};
   const float* scores = nullptr;  ///< [experts]
   const float* bias = nullptr;    ///< [experts]: for the choice alone; or nullptr
-  float* choice = nullptr;        ///< [experts]: scratch; only with a bias
+  float* choice = nullptr;        ///< [experts]: scratch; with a bias or GroupScore::kBestTwo
   int64_t experts = 0;
   int64_t used = 0;           ///< 1 .. experts of used_groups groups
   int32_t* chosen = nullptr;  ///< [used]: indices, ascending

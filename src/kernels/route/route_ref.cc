@@ -41,17 +41,23 @@ float Probability(const RouteArgs& args, const Softmax& softmax, int64_t expert)
   UNREACHABLE();
 }
 
-// What experts are chosen by. Without a bias the scores themselves: they tell experts apart whose
+bool AddsBestTwo(const RouteArgs& args) {
+  return args.bias != nullptr ||
+         (args.rule.groups > 1 && args.rule.group_score == GroupScore::kBestTwo);
+}
+
+// What experts are chosen by. Without sums the scores themselves: they tell experts apart whose
 // probabilities are the same float.
 const float* ChoiceScores(const RouteArgs& args, const Softmax& softmax) {
-  if (args.bias == nullptr) return args.scores;
+  if (!AddsBestTwo(args)) return args.scores;
   for (int64_t i = 0; i < args.experts; ++i) {
-    args.choice[i] = Probability(args, softmax, i) + args.bias[i];
+    args.choice[i] = Probability(args, softmax, i);
+    if (args.bias != nullptr) args.choice[i] += args.bias[i];
   }
   return args.choice;
 }
 
-// The score of a group: its best, and with a bias the two best together.
+// The score of a group: its best, or the two best together.
 float GroupScore(const float* choice, int64_t size, const RouteArgs& args) {
   float best = choice[0];
   float second = -std::numeric_limits<float>::infinity();
@@ -63,7 +69,7 @@ float GroupScore(const float* choice, int64_t size, const RouteArgs& args) {
       second = choice[i];
     }
   }
-  return args.bias == nullptr || size == 1 ? best : best + second;
+  return AddsBestTwo(args) && size > 1 ? best + second : best;
 }
 
 // Which groups a token may choose from.

@@ -23,7 +23,7 @@ struct Choice {
 Choice RouteOf(const std::vector<float>& scores, size_t used, const RouteRule& rule = {},
                const std::vector<float>& bias = {}) {
   Choice choice{std::vector<int32_t>(used, -1), std::vector<float>(used, -1)};
-  std::vector<float> scratch(bias.size());
+  std::vector<float> scratch(scores.size());
   Route({.rule = rule,
          .scores = scores.data(),
          .bias = bias.empty() ? nullptr : bias.data(),
@@ -138,6 +138,21 @@ TEST(Route, AGroupIsAsGoodAsItsBestOrWithABiasItsBestTwo) {
   EXPECT_EQ(RouteOf(scores, 2, rule).chosen, (Indices{0, 1}));
   EXPECT_EQ(RouteOf(scores, 1, rule, {0, 0, 0, 0}).chosen, (Indices{2}));
   EXPECT_EQ(RouteOf(scores, 2, rule, {0, 0, 0, 0}).chosen, (Indices{2, 3}));
+}
+
+// Shares .30 .01 | .20 .19 of what these four have.
+TEST(Route, LlamaCppAddsTheBestTwoOfAGroupWithoutABiasToo) {
+  const std::vector<float> scores = {std::log(0.30f), std::log(0.01f), std::log(0.20f),
+                                     std::log(0.19f)};
+  RouteRule rule = {.groups = 2, .used_groups = 1};
+  EXPECT_EQ(RouteOf(scores, 2, rule).chosen, (Indices{0, 1}));
+  rule.group_score = GroupScore::kBestTwo;
+  EXPECT_EQ(RouteOf(scores, 2, rule).chosen, (Indices{2, 3}));
+  rule.used_groups = 2;
+  EXPECT_EQ(RouteOf(scores, 2, rule).chosen, (Indices{0, 2}));
+  // Without groups there is nothing to add.
+  EXPECT_EQ(RouteOf({100, -100.5f, -100}, 2, {.group_score = GroupScore::kBestTwo}).chosen,
+            (Indices{0, 2}));
 }
 
 TEST(Route, GroupsThatAreClosedGiveNoExpertHoweverLow) {

@@ -54,6 +54,26 @@ void AddBias(const Product& product, const PanelRange& panels, const RowRange& r
   }
 }
 
+// Rows of `cols` elements on their way into tiles of one format.
+struct TileTarget {
+  ActivationFormat format;
+  int64_t cols;
+  std::byte* tiles;
+};
+
+void QuantizeTo(const TileTarget& target, const Rows& source, const RowRange& rows,
+                const Execution& execution) {
+  const int64_t bytes = kernels::ActivationBytes(target.format, target.cols);
+  ForEachTile(0, rows.count, [&](int64_t first, int tokens) {
+    execution.kernels.quantize[static_cast<size_t>(target.format)](
+        {.x = source.row(rows.first + first),
+         .x_stride = source.stride,
+         .tokens = tokens,
+         .cols = target.cols,
+         .tile = target.tiles + (rows.prepared + first) * bytes});
+  });
+}
+
 }  // namespace
 
 void AddAndNorm(const Input& input, const RowRange& rows, int64_t cols,
@@ -88,15 +108,8 @@ void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Form
               const Context& context) {
   for (size_t format = 0; format < formats.size(); ++format) {
     if (!formats[format]) continue;
-    const int64_t bytes = kernels::ActivationBytes(static_cast<ActivationFormat>(format), cols);
-    ForEachTile(0, rows.count, [&](int64_t first, int tokens) {
-      context.execution.kernels.quantize[format](
-          {.x = source.row(rows.first + first),
-           .x_stride = source.stride,
-           .tokens = tokens,
-           .cols = cols,
-           .tile = context.workspace.tiles[format] + (rows.prepared + first) * bytes});
-    });
+    QuantizeTo({static_cast<ActivationFormat>(format), cols, context.workspace.tiles[format]},
+               source, rows, context.execution);
   }
 }
 
@@ -162,6 +175,32 @@ void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
     MultiplyPanels(products[i], {first_panel, std::min(panels_per_unit[i], left), worker},
                    {0, row_count}, context);
   });
+}
+
+int64_t OwnTileBytes(int64_t rows, int64_t cols) {
+  int64_t bytes = 0;
+  for (const auto format :
+       {ActivationFormat::kF32, ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
+    // As Needs::AddInput: whole units of any format.
+    bytes = std::max(bytes, rows * kernels::ActivationBytes(format, RoundUp<int64_t>(cols, 256)));
+  }
+  return RoundUp<int64_t>(bytes, 64);
+}
+
+void MultiplyAlone(const Product& product, const Rows& source, int64_t row_count,
+                   const OwnTiles& own, const Context& context) {
+  const PackedMatrix& matrix = *product.weights;
+  const auto format = kernels::InfoOf(matrix.type).activation;
+  QuantizeTo({format, matrix.cols, own.tiles}, source, {0, row_count}, context.execution);
+  context.execution.kernels.matmul[static_cast<size_t>(matrix.type)](
+      {.panels = matrix.panels,
+       .panel_count = matrix.panel_count(),
+       .cols = matrix.cols,
+       .tiles = own.tiles,
+       .tokens = row_count,
+       .out = product.out.data,
+       .out_stride = product.out.stride,
+       .scratch = context.workspace.matmul_scratch(own.worker)});
 }
 
 void AddWork(std::span<const PackedMatrix* const> matrices, int64_t rows, Phase phase,

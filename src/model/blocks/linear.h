@@ -91,6 +91,18 @@ Formats FormatsOf(std::span<const Product> products);
 void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Formats& formats,
               const Context& context);
 
+/// What one worker needs to multiply rows by itself: tiles that are its own.
+struct OwnTiles {
+  std::byte* tiles;  ///< OwnTileBytes, 64-byte aligned
+  int worker;
+};
+int64_t OwnTileBytes(int64_t rows, int64_t cols);
+
+/// The second part of Prepare, and Multiply, in one worker: the first `row_count` rows of `source`
+/// by a matrix of which no other worker has a part. Without a bias.
+void MultiplyAlone(const Product& product, const Rows& source, int64_t row_count,
+                   const OwnTiles& own, const Context& context);
+
 /// Counts what Prepare and Multiply do for `rows` rows.
 void AddWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows, Phase phase,
              StepWork& work);

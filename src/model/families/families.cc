@@ -11,6 +11,7 @@ Result<Network> BailingMoe2(const Keys& keys);
 Result<Network> Cohere2(const Keys& keys);
 Result<Network> CommandR(const Keys& keys);
 Result<Network> DeepSeek(const Keys& keys);
+Result<Network> DeepSeek2(const Keys& keys);
 Result<Network> Dots1(const Keys& keys);
 Result<Network> Ernie45Moe(const Keys& keys);
 Result<Network> Exaone4(const Keys& keys);
@@ -34,6 +35,7 @@ Result<Network> Llama(const Keys& keys);
 Result<Network> Llama4(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Mistral3(const Keys& keys);
+Result<Network> Mistral4(const Keys& keys);
 Result<Network> NemotronH(const Keys& keys);
 Result<Network> NemotronHMoe(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
@@ -67,6 +69,7 @@ constexpr std::array kFamilies = {
     Family{"cohere2", Cohere2},
     Family{"command-r", CommandR},
     Family{"deepseek", DeepSeek},
+    Family{"deepseek2", DeepSeek2},
     Family{"dots1", Dots1},
     Family{"ernie4_5-moe", Ernie45Moe},
     Family{"exaone-moe", ExaoneMoe},
@@ -91,6 +94,7 @@ constexpr std::array kFamilies = {
     Family{"mamba2", PureMamba2},
     Family{"minimax-m2", MiniMaxM2},
     Family{"mistral3", Mistral3},
+    Family{"mistral4", Mistral4},
     Family{"nemotron_h", NemotronH},
     Family{"nemotron_h_moe", NemotronHMoe},
     Family{"olmo2", Olmo2},

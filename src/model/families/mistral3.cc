@@ -1,7 +1,6 @@
 // Ministral 3: llama with YaRN, whose queries grow with the logarithm of their position (Mistral AI
 // 2025). With experts where the file has some.
 
-#include "base/exact_math.h"
 #include "base/status_macros.h"
 #include "model/checks.h"
 #include "model/families/decoder.h"
@@ -9,15 +8,6 @@
 #include "model/families/mixture.h"
 
 namespace skald::model {
-
-namespace {
-
-// YaRN's magnitude for a multiplier of its logarithm.
-double Magnitude(double multiplier, double factor) {
-  return 1 + 0.1 * multiplier * ExactLog(factor);
-}
-
-}  // namespace
 
 Result<Network> Mistral3(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kAdjacent));
@@ -28,7 +18,7 @@ Result<Network> Mistral3(const Keys& keys) {
     RETURN_IF_ERROR(ReadYarnBetas(keys, &rope));
     ASSIGN_OR_RETURN(const double all, keys.NumberOr("rope.scaling.yarn_log_multiplier", 0));
     RETURN_IF_ERROR(NotNegative("YaRN's log multiplier", all));
-    if (all != 0) rope.magnitude = Magnitude(1, rope.factor) / Magnitude(all, rope.factor);
+    if (all != 0) rope.magnitude = YarnMagnitude(rope.factor) / YarnMagnitude(rope.factor, all);
   }
   ASSIGN_OR_RETURN(const double scale, keys.NumberOr("attention.temperature_scale", 0));
   if (scale == 0) return network;

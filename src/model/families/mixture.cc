@@ -41,6 +41,10 @@ Result<kernels::RouteRule> ReadRule(const Keys& keys, const MixtureFamily& famil
   if (groups <= 1) return rule;
   rule.groups = groups;
   ASSIGN_OR_RETURN(rule.used_groups, keys.Size("expert_group_used_count"));
+  // DeepSeek V2's published code takes the best of a group (docs/conventions.md).
+  if (keys.conventions() == Conventions::kLlamaCpp) {
+    rule.group_score = kernels::GroupScore::kBestTwo;
+  }
   return rule;
 }
 

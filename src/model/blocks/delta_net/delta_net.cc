@@ -5,7 +5,7 @@
 
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
-#include "model/blocks/gqa/gqa.h"
+#include "model/blocks/attention.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
 

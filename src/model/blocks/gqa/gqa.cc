@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 
 #include "base/check.h"
-#include "base/exact_math.h"
 #include "base/status_macros.h"
 #include "model/checks.h"
 
@@ -38,21 +36,6 @@ Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
 // Rows (of the workspace) of one attention unit. With all heads of a group they are at least 64
 // query rows, enough to share the widening of K and V; but few enough to spread over threads.
 int64_t UnitRows(const Gqa& gqa) { return std::max<int64_t>(16, 64 / gqa.group()); }
-
-struct Row {
-  const SequenceRows* sequence;
-  int64_t position;
-};
-
-// The sequence and position of a row of the step. Steps have few sequences compared with the work
-// per row.
-Row FindRow(const StepBatch& batch, int64_t row) {
-  for (const SequenceRows& sequence : batch.sequences) {
-    if (row < sequence.row_count) return {&sequence, sequence.first_position + row};
-    row -= sequence.row_count;
-  }
-  UNREACHABLE();
-}
 
 // Norm and RoPE of one row's query or key heads.
 struct HeadArgs {
@@ -112,15 +95,6 @@ void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const C
   if (norms && behind) NormHeads(gqa, args, context);
 }
 
-// Queries of later positions are larger (numerics 3.7).
-void WarmQueries(const QueryTemperature& temperature, int64_t position, float* query,
-                 int64_t count) {
-  if (temperature.scale == 0) return;
-  const auto periods = static_cast<double>((position + temperature.shift) / temperature.length);
-  const auto factor = static_cast<float>(1 + temperature.scale * ExactLog(1 + periods));
-  for (int64_t i = 0; i < count; ++i) query[i] = query[i] * factor;
-}
-
 // The queries and the gates of a row, each in one piece.
 void SplitGates(const Gqa& gqa, const Buffers& buffers, int64_t row) {
   const float* from = buffers.gated_query.row(row);
@@ -136,7 +110,7 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
                 const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRope);
   context.execution.pool.Run(step.batch.row_count(), [&](int64_t index, int) {
-    const Row row = FindRow(step.batch, index);
+    const StepRow row = FindRow(step.batch, index);
     float* key = buffers.key.row(index);
     float* value = buffers.value.row(index);
     if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
@@ -175,7 +149,7 @@ AttentionUnit FindUnit(const Gqa& gqa, const MixerStep& step, int64_t unit) {
   const int64_t kv_heads = gqa.kv_heads;
   if (step.kept == RowsKept::kOutputRows) {
     const int64_t index = unit / kv_heads;
-    const Row row = FindRow(step.batch, step.batch.output_row(index));
+    const StepRow row = FindRow(step.batch, step.batch.output_row(index));
     return {row.sequence, index, 1, row.position, unit % kv_heads};
   }
   const int64_t unit_rows = UnitRows(gqa);
@@ -225,26 +199,6 @@ void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Conte
   });
 }
 
-// Positions that the rows of one sequence see, added up, and those that at least one row sees.
-struct Visible {
-  double by_rows = 0;
-  double by_sequence = 0;
-};
-
-Visible VisibleTo(const Gqa& gqa, int64_t first_position, int64_t rows) {
-  const auto first_seen = [&](int64_t position) {
-    const int64_t in_window = gqa.window > 0 ? position - gqa.window + 1 : 0;
-    return std::max<int64_t>({0, in_window, gqa.chunk > 0 ? position / gqa.chunk * gqa.chunk : 0});
-  };
-  Visible visible;
-  const int64_t end = first_position + rows;
-  for (int64_t position = first_position; position < end; ++position) {
-    visible.by_rows += static_cast<double>(position + 1 - first_seen(position));
-  }
-  visible.by_sequence = static_cast<double>(end - first_seen(first_position));
-  return visible;
-}
-
 // Bytes of K and V of one position.
 double PositionBytes(const Gqa& gqa, kernels::KvType type) {
   const kv::KvShape shape = {.kv_heads = gqa.kv_heads,
@@ -282,11 +236,6 @@ void DeclareSeparate(Gqa& gqa, TensorList& tensors) {
 
 }  // namespace
 
-// sqrt is correctly rounded everywhere.
-float DefaultAttentionScale(int64_t key_dim) {
-  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(key_dim)));
-}
-
 Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("head count", gqa.heads, 1, kMaxHeads));
   RETURN_IF_ERROR(InRange("KV head count", gqa.kv_heads, 1, gqa.heads));
@@ -306,11 +255,7 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
   RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
-  RETURN_IF_ERROR(NotNegative("attention temperature scale", gqa.temperature.scale));
-  if (gqa.temperature.scale > 0) {
-    RETURN_IF_ERROR(
-        InRange("attention temperature length", gqa.temperature.length, 1, kMaxContext));
-  }
+  RETURN_IF_ERROR(Validate(gqa.temperature));
   RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
   if (gqa.output_gate != OutputGate::kNone && gqa.value_dim != gqa.key_dim) {
     return Status(ErrorCode::kBadModel,
@@ -403,7 +348,7 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const auto sequences = static_cast<double>(step.sequences);
   const int64_t end = step.first_position + step.rows / step.sequences;
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
-  const Visible visible = VisibleTo(gqa, end - rows_each, rows_each);
+  const Visible visible = VisibleTo({gqa.window, gqa.chunk}, end - rows_each, rows_each);
   const auto macs = static_cast<double>(gqa.heads * (gqa.key_dim + gqa.value_dim));
   work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
                                .bytes = sequences * visible.by_sequence * position_bytes});

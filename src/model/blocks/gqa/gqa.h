@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/pack/panel.h"
+#include "model/blocks/attention.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
 #include "model/tensors.h"
@@ -49,14 +50,6 @@ enum class ValueSource : uint8_t {
 enum class ValueNorm : uint8_t {
   kNone,
   kRms,  ///< each head by itself (RMSNorm), without a weight
-};
-
-/// What queries are multiplied by behind RoPE: 1 + scale * ln(1 + floor((position + shift) /
-/// length)).
-struct QueryTemperature {
-  double scale = 0;  ///< 0: nothing
-  int64_t length = 0;
-  int64_t shift = 0;
 };
 
 /// Sizes are in elements.
@@ -97,9 +90,6 @@ struct Gqa {
   int64_t value_width() const { return kv_heads * value_dim; }
   int64_t output_width() const { return heads * value_dim; }
 };
-
-/// The scale that most networks have: 1 / sqrt(key_dim), rounded to float.
-float DefaultAttentionScale(int64_t key_dim);
 
 /// Checks the numbers; `ropes` are the network's, valid. Errors: kBadModel.
 Status Validate(const Gqa& gqa, std::span<const Rope> ropes);

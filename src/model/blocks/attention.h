@@ -1,0 +1,54 @@
+/// What attention blocks have in common, whatever they keep of a position: rows of a step by their
+/// sequence, queries that grow, and how many positions rows see.
+#pragma once
+
+#include <cstdint>
+
+#include "model/step_batch.h"
+#include "skald/status.h"
+
+namespace skald::model {
+
+/// What queries are multiplied by behind RoPE: 1 + scale * ln(1 + floor((position + shift) /
+/// length)).
+struct QueryTemperature {
+  double scale = 0;  ///< 0: nothing
+  int64_t length = 0;
+  int64_t shift = 0;
+};
+
+/// Checks the numbers. Errors: kBadModel.
+Status Validate(const QueryTemperature& temperature);
+
+/// Multiplies `count` elements of a query at `position` (numerics 3.7).
+void WarmQueries(const QueryTemperature& temperature, int64_t position, float* query,
+                 int64_t count);
+
+/// The scale that most networks have: 1 / sqrt(key_dim), rounded to float.
+float DefaultAttentionScale(int64_t key_dim);
+
+/// The sequence and position of a row of a step.
+struct StepRow {
+  const SequenceRows* sequence;
+  int64_t position;
+};
+
+/// O(sequences): steps have few, compared with the work per row.
+StepRow FindRow(const StepBatch& batch, int64_t row);
+
+/// What rows see: `window` positions, their own included, none before their own multiple of
+/// `chunk`; 0 = all.
+struct Sight {
+  int64_t window = 0;
+  int64_t chunk = 0;
+};
+
+/// Positions that consecutive rows of one sequence see, added up, and those that at least one row
+/// sees.
+struct Visible {
+  double by_rows = 0;
+  double by_sequence = 0;
+};
+Visible VisibleTo(const Sight& sight, int64_t first_position, int64_t rows);
+
+}  // namespace skald::model

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "model/blocks/mla/buffers.h"
+#include "model/blocks/mla/mla.h"
+
+namespace skald::model {
+namespace {
+
+// Some tokens of one sequence and some heads: from their queries to what their heads give.
+struct Unit {
+  const SequenceRows* sequence;
+  int64_t row;  // of its first token, in the buffers
+  int64_t tokens;
+  int64_t position;  // of its first token
+  int64_t first_head;
+  int64_t heads;
+};
+
+int64_t HeadUnits(const Mla& mla, const MlaUnitShape& shape) {
+  return DivCeil(mla.heads, shape.heads);
+}
+
+int64_t UnitCount(const Mla& mla, const MixerStep& step) {
+  if (step.kept == RowsKept::kOutputRows) {
+    return step.batch.output_count() * HeadUnits(mla, UnitShapeOf(mla, 1));
+  }
+  int64_t units = 0;
+  for (const SequenceRows& sequence : step.batch.sequences) {
+    const MlaUnitShape shape = UnitShapeOf(mla, sequence.row_count);
+    units += DivCeil(sequence.row_count, shape.tokens) * HeadUnits(mla, shape);
+  }
+  return units;
+}
+
+// The unit `index` of the tokens from `first` on, counted from 0.
+Unit Cut(const Mla& mla, const MlaUnitShape& shape, int64_t index, const Unit& tokens) {
+  const int64_t offset = index / HeadUnits(mla, shape) * shape.tokens;
+  const int64_t first_head = index % HeadUnits(mla, shape) * shape.heads;
+  return {.sequence = tokens.sequence,
+          .row = tokens.row + offset,
+          .tokens = std::min(shape.tokens, tokens.tokens - offset),
+          .position = tokens.position + offset,
+          .first_head = first_head,
+          .heads = std::min(shape.heads, mla.heads - first_head)};
+}
+
+Unit FindUnit(const Mla& mla, const MixerStep& step, int64_t index) {
+  if (step.kept == RowsKept::kOutputRows) {
+    const MlaUnitShape shape = UnitShapeOf(mla, 1);
+    const int64_t output = index / HeadUnits(mla, shape);
+    const StepRow row = FindRow(step.batch, step.batch.output_row(output));
+    return Cut(mla, shape, index % HeadUnits(mla, shape),
+               {row.sequence, output, 1, row.position, 0, mla.heads});
+  }
+  int64_t first_row = 0;
+  for (const SequenceRows& sequence : step.batch.sequences) {
+    const MlaUnitShape shape = UnitShapeOf(mla, sequence.row_count);
+    const int64_t units = DivCeil(sequence.row_count, shape.tokens) * HeadUnits(mla, shape);
+    if (index < units) {
+      return Cut(mla, shape, index,
+                 {&sequence, first_row, sequence.row_count, sequence.first_position, 0, mla.heads});
+    }
+    index -= units;
+    first_row += sequence.row_count;
+  }
+  UNREACHABLE();
+}
+
+void Turn(const Mla& mla, float* x, int64_t position, const Context& context) {
+  if (!mla.rope) return;
+  const RopeTable& rope = context.ropes[*mla.rope];
+  context.execution.kernels.rope({.x = x,
+                                  .heads = 1,
+                                  .head_dim = mla.rope_dim,
+                                  .rotated = rope.rotated(),
+                                  .cosine = rope.Cosine(position),
+                                  .sine = rope.Sine(position),
+                                  .pairing = rope.pairing()});
+}
+
+// Latents and turned keys of all rows, into their pages.
+void FinishKeys(const Mla& mla, const MlaBuffers& buffers, const MixerStep& step,
+                const Context& context) {
+  const ScopedPhase phase(context.execution.profile, Phase::kRope);
+  context.execution.pool.Run(step.batch.row_count(), [&](int64_t index, int) {
+    const StepRow row = FindRow(step.batch, index);
+    float* key = buffers.latent.row(index);
+    Normalize(
+        mla.latent_norm,
+        {.x = key, .x_stride = mla.rank, .y = key, .y_stride = mla.rank, .rows = 1, .n = mla.rank},
+        context.execution.kernels);
+    Turn(mla, key + mla.rank, row.position, context);
+    context.execution.kernels.append_kv(
+        context.store.View(step.place.kv_layer, 0, row.sequence->pages), row.position, key,
+        nullptr);
+  });
+}
+
+// Rows of the buffers that go on: all, or those of which something is wanted, moved to the front.
+int64_t KeepQueries(const Mla& mla, const MlaBuffers& buffers, const MixerStep& step) {
+  if (step.kept == RowsKept::kAll) return step.batch.row_count();
+  if (mla.has_query_rank()) {
+    MoveOutputRows(step.batch, mla.query_rank, buffers.query_latent);
+  } else {
+    MoveOutputRows(step.batch, mla.query_width(), buffers.query);
+  }
+  return step.batch.output_count();
+}
+
+// What all units of a step share.
+struct Sharing {
+  const Mla& mla;
+  const MlaBuffers& buffers;
+  const MixerStep& step;
+  const Context& context;
+};
+
+// The queries of a unit, carried into the space of the latents (numerics 3.17).
+void AbsorbQueries(const Sharing& run, const Unit& unit, const MlaWorker& own) {
+  const Mla& mla = run.mla;
+  for (int64_t h = 0; h < unit.heads; ++h) {
+    const int64_t head = unit.first_head + h;
+    const Rows source = {run.buffers.query.row(unit.row) + head * mla.query_dim(),
+                         run.buffers.query.stride};
+    MultiplyAlone({&mla.key_up[static_cast<size_t>(head)], own.product}, source, unit.tokens,
+                  {own.tiles, own.index}, run.context);
+    for (int64_t i = 0; i < unit.tokens; ++i) {
+      float* query = own.query + (i * unit.heads + h) * mla.key_dim();
+      std::copy_n(own.product.row(i), mla.rank, query);
+      std::copy_n(source.row(i) + mla.nope_dim, mla.rope_dim, query + mla.rank);
+      Turn(mla, query + mla.rank, unit.position + i, run.context);
+      WarmQueries(mla.temperature, unit.position + i, query, mla.key_dim());
+    }
+  }
+}
+
+void Attend(const Sharing& run, const Unit& unit, const MlaWorker& own) {
+  const Context& context = run.context;
+  context.execution.kernels.attention(
+      {.kv = context.store.View(run.step.place.kv_layer, 0, unit.sequence->pages),
+       .query = own.query,
+       .query_stride = unit.heads * run.mla.key_dim(),
+       .out = own.mixed,
+       .out_stride = unit.heads * run.mla.rank,
+       .tokens = unit.tokens,
+       .first_position = unit.position,
+       .group = static_cast<int>(unit.heads),
+       .scale = run.mla.scale,
+       .scratch = context.workspace.attention_scratch(own.index)});
+}
+
+// What the heads of a unit give, out of the sums of latents.
+void RaiseValues(const Sharing& run, const Unit& unit, const MlaWorker& own) {
+  const Mla& mla = run.mla;
+  for (int64_t h = 0; h < unit.heads; ++h) {
+    const int64_t head = unit.first_head + h;
+    const Rows source = {own.mixed + h * mla.rank, unit.heads * mla.rank};
+    MultiplyAlone({&mla.value_up[static_cast<size_t>(head)], own.product}, source, unit.tokens,
+                  {own.tiles, own.index}, run.context);
+    for (int64_t i = 0; i < unit.tokens; ++i) {
+      std::copy_n(own.product.row(i), mla.value_dim,
+                  run.buffers.heads.row(unit.row + i) + head * mla.value_dim);
+    }
+  }
+}
+
+// Each unit goes all the way, so that queries and sums in the space of the latents, the largest
+// buffers there would be, are a unit's and stay in its cache.
+void AttendAll(const Sharing& run) {
+  const Execution& execution = run.context.execution;
+  const ScopedPhase phase(execution.profile, Phase::kAttention);
+  execution.pool.Run(UnitCount(run.mla, run.step), [&](int64_t index, int worker) {
+    const Unit unit = FindUnit(run.mla, run.step, index);
+    const MlaWorker own = WorkerOf(run.mla, run.buffers, worker);
+    AbsorbQueries(run, unit, own);
+    Attend(run, unit, own);
+    RaiseValues(run, unit, own);
+  });
+}
+
+}  // namespace
+
+void Run(const Mla& mla, const Input& input, const MixerStep& step, const Context& context) {
+  Carver carver(context.workspace.block);
+  const MlaBuffers buffers = LayOut(mla, context.workspace.limits(), carver);
+  const Product first = mla.has_query_rank() ? Product{&mla.query_down, buffers.query_latent}
+                                             : Product{&mla.query, buffers.query};
+  const std::array projections = {first, Product{&mla.latent, buffers.latent}};
+  Prepare(input, projections, context);
+  Multiply(projections, input.row_count, Phase::kQkv, context);
+  // All latents before any attention: rows of one sequence see each other's.
+  FinishKeys(mla, buffers, step, context);
+  const int64_t rows = KeepQueries(mla, buffers, step);
+  if (rows == 0) return;
+  if (mla.has_query_rank()) {
+    const std::array query = {Product{&mla.query, buffers.query}};
+    Prepare({.rows = buffers.query_latent,
+             .row_count = rows,
+             .norm = &mla.query_norm,
+             .normed = buffers.query_latent},
+            query, context);
+    Multiply(query, rows, Phase::kQkv, context);
+  }
+  AttendAll({mla, buffers, step, context});
+  const std::array output = {Product{&mla.output, context.workspace.projected}};
+  Prepare({.rows = buffers.heads, .row_count = rows}, output, context);
+  Multiply(output, rows, Phase::kOutput, context);
+}
+
+}  // namespace skald::model
