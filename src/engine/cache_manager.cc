@@ -27,6 +27,14 @@ void CacheManager::Acquire(Sequence* sequence) {
   sequence->pin = has_states() ? tree_.AcquireState(space, tokens, &sequence->table)
                                : tree_.Acquire(space, tokens, &sequence->table);
   sequence->computed = sequence->pin.tokens();
+  if (has_states()) FindPlaces(sequence);
+}
+
+// What a preempted sequence finds behind its snapshot is mostly its own: nobody parts there.
+void CacheManager::FindPlaces(Sequence* sequence) const {
+  sequence->places = {.began = sequence->computed, .last = sequence->computed};
+  if (sequence->phase() == Phase::kPreempted) return;
+  sequence->places.parts_at = tree_.Match(NamespaceOf(*sequence->request), Matchable(*sequence));
 }
 
 bool CacheManager::PrepareWrite(Sequence* sequence, int64_t count,
@@ -58,6 +66,20 @@ std::optional<kv::StateCopy> CacheManager::PrepareState(Sequence* sequence) {
   }
   CHECK(sequence->state.holds());
   tree_.Unpark(std::exchange(sequence->ticket, kv::PrefixTree::kNoTicket));
+  return copy;
+}
+
+std::optional<kv::StateCopy> CacheManager::KeepState(const Sequence& sequence, int64_t tokens) {
+  CHECK(sequence.consumed == sequence.computed);
+  if (tree_.HasState(sequence.pin)) return std::nullopt;
+  kv::StateSlot slot = states_.Take();
+  if (!slot.holds()) {
+    slot = tree_.EvictStateFor(tokens);
+    states_evicted_ += int64_t{slot.holds()};
+  }
+  if (!slot.holds()) return std::nullopt;
+  const kv::StateCopy copy = {.from = sequence.state.id(), .to = slot.id()};
+  tree_.PutState(sequence.pin, std::move(slot));
   return copy;
 }
 

@@ -54,6 +54,12 @@ class CacheManager {
   /// none for position 0, and for one that takes back what it left itself.
   virtual std::optional<kv::StateCopy> PrepareState(Sequence* sequence);
 
+  /// Leaves a copy of the state of `sequence` in the tree, behind its computed tokens, if the place
+  /// is worth more than those of other snapshots: `tokens` more would be computed without it.
+  /// Returns the copy that must be carried out before anything else is asked; none if there is no
+  /// slot for it, or a snapshot already.
+  std::optional<kv::StateCopy> KeepState(const Sequence& sequence, int64_t tokens);
+
   /// A slot that nobody runs with, if need be that of a snapshot.
   kv::StateSlot FreeState();
 
@@ -121,6 +127,7 @@ class CacheManager {
  private:
   std::span<const TokenId> Matchable(const Sequence& sequence) const;
   void ReleasePages(Sequence* sequence);
+  void FindPlaces(Sequence* sequence) const;
 
   int64_t evicted_count_ = 0;
   int64_t states_evicted_ = 0;

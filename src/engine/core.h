@@ -135,7 +135,9 @@ class Core {
   void LookAtWaiting();
   void LookAtSharing();
   const FreePlaces& PlacesNow();
+  int64_t SharedTokens(const Sequence& a, const Sequence& b) const;
   bool WaitsForPrefix(const Sequence& sequence);
+  void LookAtPlaces();
   void ChargeTenants();
   RunningView ViewOf(const Sequence& sequence) const;
   void WishDrafts(int64_t decode_rows);
@@ -154,6 +156,7 @@ class Core {
   void NoteConsumed();
   static int64_t OutputRows(const StepRows& rows);
   void Apply();
+  void Publish(const StepRows& rows);
   void ApplyRows(const StepRows& rows, int64_t logit_index);
   void Pool(const StepRows& rows, int64_t hidden_index, int64_t count);
   void Fork(Sequence* lead);

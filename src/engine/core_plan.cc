@@ -16,11 +16,9 @@ int64_t CommonPrefix(const Sequence& a, const Sequence& b) {
          a.tokens.begin();
 }
 
-// Of a sequence, `reusable` leading tokens may come from the cache, `cached` are there, and another
-// sequence will compute the first `common`: worth waiting for?
-bool IsWorthWaiting(int64_t reusable, int64_t cached, int64_t common) {
-  return std::min(common, reusable) >= cached + kLeastShared;
-}
+// Of a sequence `cached` leading tokens are cached, and another will compute the first `shared`:
+// worth waiting for?
+bool IsWorthWaiting(int64_t cached, int64_t shared) { return shared >= cached + kLeastShared; }
 
 }  // namespace
 
@@ -30,6 +28,7 @@ void Core::MakePlan() {
   state_.turn = turn_;
   LookAtRunning();
   LookAtWaiting();
+  if (cache_.has_states()) LookAtPlaces();
   int64_t decode_rows = 0;
   for (const RunningView& view : state_.running) {
     decode_rows += int64_t{view.decodes()};
@@ -166,37 +165,61 @@ void Core::LookAtWaiting() {
 // Of two candidates with the same beginning one is to wait for the other, whichever is admitted
 // first.
 void Core::LookAtSharing() {
-  if (cache_.has_states()) return;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       WaitingView& a = state_.waiting[i];
       WaitingView& b = state_.waiting[j];
       if (a.waits_for_prefix || b.waits_for_prefix) continue;
-      const int64_t common = CommonPrefix(*candidates_[i], *candidates_[j]);
-      if (IsWorthWaiting(cache_.ReusableTokens(*candidates_[i]), a.computed, common))
+      const int64_t for_a = SharedTokens(*candidates_[i], *candidates_[j]);
+      if (IsWorthWaiting(a.computed, for_a)) {
         a.shares_with |= uint32_t{1} << j;
-      if (IsWorthWaiting(cache_.ReusableTokens(*candidates_[j]), b.computed, common))
+        candidates_[j]->places.Ask(for_a, b.computed);
+      }
+      const int64_t for_b = SharedTokens(*candidates_[j], *candidates_[i]);
+      if (IsWorthWaiting(b.computed, for_b)) {
         b.shares_with |= uint32_t{1} << i;
+        candidates_[i]->places.Ask(for_b, a.computed);
+      }
     }
   }
+}
+
+// So many tokens that `other` computes `sequence` could have from the cache.
+int64_t Core::SharedTokens(const Sequence& sequence, const Sequence& other) const {
+  return std::min(CommonPrefix(sequence, other), cache_.ReusableTokens(sequence));
 }
 
 // True if a running one of no lower priority will compute more of this prefix than is cached now.
 // That one then goes as if it had no more to compute than what the two have in common.
 bool Core::WaitsForPrefix(const Sequence& sequence) {
-  if (cache_.has_states()) return false;
-  const int64_t reusable = cache_.ReusableTokens(sequence);
   const int64_t cached = cache_.Match(sequence);
   for (size_t i = 0; i < running_.size(); ++i) {
     const Sequence& other = *running_[i];
     if (other.request->priority < sequence.request->priority) continue;
-    const int64_t common = CommonPrefix(other, sequence);
-    if (common <= other.computed || !IsWorthWaiting(reusable, cached, common)) continue;
+    const int64_t common = SharedTokens(sequence, other);
+    if (common <= other.computed || !IsWorthWaiting(cached, common)) continue;
     int64_t& wanted = state_.running[i].wanted_rows;
     wanted = std::min(wanted > 0 ? wanted : common, common - other.computed);
+    running_[i]->places.Ask(common, other.computed);
     return true;
   }
   return false;
+}
+
+// Steps end where snapshots are to stand: as many halves of a prompt as a quarter of the slots that
+// nobody runs with.
+void Core::LookAtPlaces() {
+  const int64_t spare = cache_.states().total_count() - limits_.max_running;
+  const auto rows_to_next = [&](Sequence* sequence) {
+    StatePlaces& places = sequence->places;
+    const int64_t computed = sequence->computed;
+    places.next = NextPlace(places, computed, sequence->request->prompt_tokens, spare / 4);
+    return places.next > 0 ? places.next - computed : 0;
+  };
+  for (size_t i = 0; i < running_.size(); ++i) state_.running[i].cut = rows_to_next(running_[i]);
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    state_.waiting[i].cut = rows_to_next(candidates_[i]);
+  }
 }
 
 }  // namespace skald::engine

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -158,11 +159,25 @@ void Core::Apply() {
   }
 }
 
+// And leaves a copy of the state where one is to stand. Somebody waits for it, or it is worth what
+// lies between it and the one before.
+void Core::Publish(const StepRows& rows) {
+  Sequence* sequence = rows.sequence;
+  cache_.Publish(sequence, rows.count);
+  StatePlaces& places = sequence->places;
+  if (places.next == 0 || places.next != sequence->computed) return;
+  const bool asked = places.asked_at == places.next;
+  const int64_t tokens =
+      asked ? std::numeric_limits<int64_t>::max() : sequence->computed - places.last;
+  if (const auto copy = cache_.KeepState(*sequence, tokens)) network_.CopyState(*copy);
+  places.last = places.next;
+}
+
 // What ApplyRows is for a request for an embedding: takes the `count` hidden states.
 void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
   Sequence* sequence = rows.sequence;
   RequestState* state = sequence->request;
-  cache_.Publish(sequence, rows.count);
+  Publish(rows);
   for (int64_t i = 0; i < count; ++i) state->pooler->Take(network_.Hidden(hidden_index + i));
   if (!rows.samples) {
     return EmitNote(*sequence, EventKind::kChunk, sequence->computed, sequence->length());
@@ -179,7 +194,7 @@ void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
 void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
   Sequence* sequence = rows.sequence;
   RequestState* state = sequence->request;
-  cache_.Publish(sequence, rows.count);
+  Publish(rows);
   if (!rows.samples) {
     return EmitNote(*sequence, EventKind::kChunk, sequence->computed, sequence->length());
   }

@@ -24,6 +24,7 @@
 #include "engine/beam_search.h"
 #include "engine/draft_length.h"
 #include "engine/pooler.h"
+#include "engine/state_places.h"
 #include "engine/tenants.h"
 #include "kv/page_table.h"
 #include "kv/prefix_tree.h"
@@ -68,6 +69,7 @@ struct Sequence {
   kv::StateSlot state;      ///< what recurrent layers carry, behind `consumed` tokens
   /// The computed tokens, and between a forward pass and Publish those of the pass.
   int64_t consumed = 0;
+  StatePlaces places;  ///< where it leaves snapshots for others
   /// Of the snapshot that it left when it gave up its place.
   kv::PrefixTree::Ticket ticket = kv::PrefixTree::kNoTicket;
   double logprob_sum = 0;  ///< of the output, if log probabilities are computed

@@ -11,6 +11,8 @@ namespace {
 
 int32_t SequencesOf(const RunningView& running) { return 1 + running.unforked; }
 
+int64_t UpTo(int64_t cut, int64_t rows) { return cut > 0 ? std::min(cut, rows) : rows; }
+
 // What is left of a budget while a plan grows; dies with the plan.
 class PlanBuilder {
  public:
@@ -118,7 +120,7 @@ class PlanBuilder {
                           .index = static_cast<int32_t>(i),
                           .first = running.computed,
                           .left = left,
-                          .allowed = left - held,
+                          .allowed = UpTo(running.cut, left - held),
                           .has_pages = true});
     }
     for (size_t i = 0; i < state_.waiting.size(); ++i) {
@@ -129,7 +131,7 @@ class PlanBuilder {
                           .index = static_cast<int32_t>(i),
                           .first = waiting.computed,
                           .left = left,
-                          .allowed = std::max<int64_t>(left - waiting.held, 0)});
+                          .allowed = UpTo(waiting.cut, std::max<int64_t>(left - waiting.held, 0))});
     }
   }
 

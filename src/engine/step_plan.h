@@ -49,6 +49,7 @@ struct RunningView {
   bool loanable = true;  ///< another tenant may take its place: not a beam's, which all go at once
   int64_t drafts = 0;    ///< tokens it would have guessed, in a step that decodes it
   int64_t held = 0;      ///< so many of its last rows are not to be computed yet
+  int64_t cut = 0;       ///< a step must end behind so many of its next rows; 0: anywhere
 
   bool decodes() const { return length - computed == 1 && !paused && held == 0; }
 };
@@ -62,6 +63,7 @@ struct WaitingView {
   bool waits_for_prefix = false;  ///< a running one is computing more of its prefix
   uint32_t shares_with = 0;       ///< bit i: waiting sequence i would compute more of its prefix
   int64_t held = 0;               ///< so many of its last rows are not to be computed yet
+  int64_t cut = 0;                ///< RunningView::cut
   int32_t priority = 0;
   int32_t tenant = 0;  ///< in SchedulerState::tenants
   int64_t waited = 0;  ///< turns since it came, or lost its pages

@@ -140,6 +140,8 @@ class PrefixTree {
   void Unpark(Ticket ticket);
   /// The snapshot that `*pin` keeps, taken out of the tree, if no other pin keeps it; else none.
   StateSlot TakeState(Pin* pin);
+  /// True if a snapshot stands at `pin`, whether or not it keeps it.
+  bool HasState(const Pin& pin) const { return At(pin.node_).snapshot != kNoSnapshot; }
   /// True if the snapshot that `pin` keeps is that of the ticket.
   bool IsParked(const Pin& pin, Ticket ticket) const;
 

@@ -71,15 +71,15 @@ class StateCacheTest : public testing::TestWithParam<std::string> {
 
   static Answer Ask(Engine& engine, const Tokens& prompt, int64_t max_tokens = 12) {
     Answer answer;
-    const int64_t cached = engine.Stats().prompt_tokens_cached;
     const auto done =
         engine.Generate(MakeRequest(prompt, max_tokens), [&](const TokenEvent& event) {
           if (event.logprob) answer.logprobs.push_back(*event.logprob);
           return true;
         });
     EXPECT_TRUE(done.ok()) << done.status().message();
-    if (done.ok()) answer.tokens = done->tokens;
-    answer.cached = engine.Stats().prompt_tokens_cached - cached;
+    if (!done.ok()) return answer;
+    answer.tokens = done->tokens;
+    answer.cached = done->cached_tokens;
     return answer;
   }
 
@@ -113,11 +113,12 @@ TEST_P(StateCacheTest, ATailOfOneOrNoneOrLess) {
   const Tokens prompt = Text(70);
   const Tokens whole = prompt + Ask(engine, prompt, 8).tokens;  // 77 tokens are computed
   const auto first = [&](int64_t count) { return Tokens(whole.begin(), whole.begin() + count); };
+  EXPECT_EQ(Ask(engine, first(77) + Tokens{5}, 1).cached, 77);
+  EXPECT_EQ(Ask(engine, first(77), 1).cached, 69) << "before the last token of the prompt";
+  EXPECT_EQ(Ask(engine, first(77) + Tokens{5}, 1).cached, 77);
   for (const int64_t length : {77, 78, 76, 71, 70, 64, 65, 33, 32}) {
     ExpectSame(Ask(engine, first(length)), Fresh(first(length)), std::to_string(length));
   }
-  EXPECT_EQ(Ask(engine, first(78)).cached, 77);
-  EXPECT_EQ(Ask(engine, first(77) + Tokens{5}).cached, 77);
 }
 
 // The tokens behind where they part stand in the tree twice, each with K and V of its own.
@@ -140,6 +141,42 @@ TEST_P(StateCacheTest, RequestsPartAndMeet) {
   for (const Tokens& prompt : prompts) {
     ExpectSame(Ask(engine, prompt, 6), Fresh(prompt, 6), std::to_string(prompt.size()));
   }
+}
+
+// A snapshot stands before the last token of a prompt.
+TEST_P(StateCacheTest, TheSamePromptAgainNeedsOneRow) {
+  Engine engine = Make();
+  const Answer first = Ask(engine, Text(100), 1);
+  const Answer again = Ask(engine, Text(100), 1);
+  EXPECT_EQ(again.cached, 99);
+  ExpectSame(again, first, "again");
+  // The first that leaves the run somewhere computes it all, and leaves a snapshot there.
+  EXPECT_EQ(Ask(engine, Text(70) + Text(9, 1), 1).cached, 0);
+  const Answer parted = Ask(engine, Text(70) + Text(40, 2), 5);
+  EXPECT_EQ(parted.cached, 70);
+  ExpectSame(parted, Fresh(Text(70) + Text(40, 2), 5), "parted");
+}
+
+// Those that come together compute their common beginning once: others wait for the first, which
+// leaves a snapshot where they part.
+TEST_P(StateCacheTest, ThoseThatComeTogetherShare) {
+  Engine engine = Make({.threads = 1, .kv_positions = 1024, .max_running = 4});
+  const Engine::OnToken go_on = [](const TokenEvent&) { return true; };
+  std::vector<std::shared_ptr<engine::CompletionSink>> sinks;
+  const Tokens trunk = Text(120);
+  for (int64_t i = 0; i < 4; ++i) {
+    const Request request = MakeRequest(trunk + Text(20, i), 6);
+    sinks.push_back(std::make_shared<engine::CompletionSink>(request, go_on));
+    ASSERT_TRUE(engine.Submit(request, sinks.back()).ok());
+  }
+  int64_t cached = 0;
+  for (int64_t i = 0; i < 4; ++i) {
+    const auto done = sinks[static_cast<size_t>(i)]->Wait();
+    ASSERT_TRUE(done.ok()) << done.status().message();
+    EXPECT_EQ(done->tokens, Fresh(trunk + Text(20, i), 6).tokens) << i;
+    cached += done->cached_tokens;
+  }
+  EXPECT_GE(cached, 2 * 120) << "at least those that came while the first was computed";
 }
 
 // Three that do not fit beside each other: they are preempted and go on, while a turn of another

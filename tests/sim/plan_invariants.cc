@@ -51,7 +51,8 @@ std::vector<Prompt> PromptsOf(const SchedulerState& state, const StepPlan& plan)
   for (size_t i = 0; i < state.running.size(); ++i) {
     const RunningView& view = state.running[i];
     const int64_t left = view.length - view.computed;
-    const int64_t allowed = left - std::max(view.held, int64_t{view.paused});
+    const int64_t most = left - std::max(view.held, int64_t{view.paused});
+    const int64_t allowed = view.cut > 0 ? std::min(view.cut, most) : most;
     if (left < 2 || allowed < 1 || Contains(plan.displaced, i)) continue;
     prompts.push_back({.tenant = view.tenant,
                        .priority = view.priority,
@@ -67,7 +68,8 @@ std::vector<Prompt> PromptsOf(const SchedulerState& state, const StepPlan& plan)
     prompts.push_back({.tenant = view.tenant,
                        .priority = view.priority,
                        .left = left,
-                       .allowed = std::max<int64_t>(left - view.held, 0),
+                       .allowed = view.cut > 0 ? std::min(view.cut, left)
+                                               : std::max<int64_t>(left - view.held, 0),
                        .given = GivenTo(plan, RowSource::kWaiting, static_cast<size_t>(index)),
                        .was_running = false});
   }

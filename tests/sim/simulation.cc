@@ -107,6 +107,7 @@ class Simulation {
     const EngineStats stats = core_.Stats();
     outcome.steps = stats.steps;
     outcome.tokens = stats.output_tokens;
+    outcome.rows = stats.rows;
     outcome.preemptions = stats.preemptions;
     outcome.pages_copied = stats.pages_copied;
     outcome.pages_evicted = stats.pages_evicted;

@@ -17,6 +17,7 @@ struct Outcome {
   std::string wrong;  ///< empty: nothing
   int64_t steps = 0;
   int64_t tokens = 0;
+  int64_t rows = 0;
   int64_t preemptions = 0;
   int64_t pages_copied = 0;
   int64_t pages_evicted = 0;

@@ -1,0 +1,27 @@
+#include "engine/state_places.h"
+
+#include <algorithm>
+
+namespace skald::engine {
+
+void StatePlaces::Ask(int64_t tokens, int64_t computed) {
+  if (asked_at <= computed || tokens < asked_at) asked_at = tokens;
+}
+
+int64_t NextPlace(const StatePlaces& places, int64_t computed, int64_t prompt, int64_t halvings) {
+  int64_t next = 0;
+  const auto consider = [&](int64_t place, int64_t least) {
+    if (place <= computed || place - places.last < least) return;
+    if (next == 0 || place < next) next = place;
+  };
+  consider(places.asked_at, kLeastAsked);
+  consider(places.parts_at, kLeastAsked);
+  consider(prompt - 1, kLeastGuessed);
+  for (int64_t left = prompt - 1 - places.began; left >= kLeastHalved && halvings > 0; --halvings) {
+    left /= 2;
+    consider(prompt - 1 - left, kLeastGuessed);
+  }
+  return next;
+}
+
+}  // namespace skald::engine
