@@ -1,0 +1,111 @@
+/// JsonTree: a JSON document of an untrusted file, of any size, as a table of values.
+///
+/// A vocabulary is an object of 262,144 names, the header of a large model one of 70,000. Usual
+/// libraries put names into a hash table, which the author of a file can make collide. Here the
+/// members of an object are a list in the order of the document: reading is linear in its bytes,
+/// and nothing is looked up unless somebody asks (Find, linear in the members of that object).
+///
+/// RFC 8259, strictly, at most kJsonTreeDepth deep and of at most kJsonTreeValues values. Of equal
+/// names Find gives the first. Memory: 24 bytes a value, while it grows three times as many, and
+/// the texts once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skald/status.h"
+
+namespace skald {
+
+inline constexpr size_t kJsonTreeDepth = 32;
+/// Largest seen: 2 million (Gemma 3's tokenizer.json).
+inline constexpr size_t kJsonTreeValues = size_t{1} << 23;
+
+class JsonTree;
+
+enum class JsonKind : uint8_t { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
+
+/// One value. A view: valid as long as its tree.
+class JsonValue {
+ public:
+  JsonKind kind() const;
+  bool IsObject() const { return kind() == JsonKind::kObject; }
+  bool IsArray() const { return kind() == JsonKind::kArray; }
+  bool IsString() const { return kind() == JsonKind::kString; }
+
+  /// As a member of an object, its name; else empty.
+  std::string_view name() const;
+
+  /// The value, where it is of that kind: a number without a fraction counts as both kinds of
+  /// number if it is exact, an integer beyond 64 signed bits as a double only.
+  std::optional<bool> AsBool() const;
+  std::optional<int64_t> AsInt() const;
+  std::optional<double> AsNumber() const;
+  std::optional<std::string_view> AsString() const;
+
+  /// The first member of that name of an object; nothing for other kinds.
+  std::optional<JsonValue> Find(std::string_view name) const;
+
+  /// Members or elements; of other kinds there are none.
+  class Iterator {
+   public:
+    JsonValue operator*() const { return JsonValue(*tree_, index_); }
+    Iterator& operator++();
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    friend class JsonValue;
+    Iterator(const JsonTree& tree, uint32_t index) : tree_(&tree), index_(index) {}
+    const JsonTree* tree_;
+    uint32_t index_;
+  };
+  Iterator begin() const;
+  Iterator end() const;
+  /// How many of them. Linear.
+  size_t size() const;
+
+ private:
+  friend class JsonTree;
+  JsonValue(const JsonTree& tree, uint32_t index) : tree_(&tree), index_(index) {}
+
+  const JsonTree* tree_;
+  uint32_t index_;
+};
+
+/// A parsed document. Immutable; views into it end with it.
+class JsonTree {
+ public:
+  /// Errors: kBadModel "no JSON at byte N: why", also for a document of 4 GiB and more.
+  static Result<JsonTree> Parse(std::string_view text);
+
+  JsonValue root() const { return JsonValue(*this, 0); }
+
+ private:
+  friend class JsonValue;
+  friend class JsonTreeHandler;
+
+  struct Node {
+    JsonKind kind = JsonKind::kNull;
+    uint32_t name_begin = 0;  // in texts_
+    uint32_t name_bytes = 0;
+    uint32_t end = 0;  // the node after the last one inside of this
+    union {
+      bool boolean;
+      int64_t integer;
+      double number;
+      struct {
+        uint32_t begin;
+        uint32_t bytes;
+      } text;
+    };
+    Node() : integer(0) {}
+  };
+
+  std::vector<Node> nodes_;
+  std::string texts_;
+};
+
+}  // namespace skald
