@@ -53,7 +53,7 @@ struct ModelInfo {
 
 /// How to load. Aggregates with defaults: set what you need.
 struct LoadOptions {
-  std::string path;  ///< a GGUF file; the first part of a split one
+  std::string path;  ///< a GGUF file, of a split one the first part; or a Hugging Face folder
   int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
   Conventions conventions = Conventions::kPublisher;
   /// Called from the loading thread from time to time with bytes done and bytes in all. May be
@@ -99,7 +99,7 @@ struct FileEntry {
 /// What is in a model file, without loading its weights.
 struct ModelDescription {
   ModelInfo info;
-  uint32_t gguf_version = 0;
+  std::string format;  ///< "GGUF version 3", "safetensors"
   int part_count = 1;
   std::vector<FileEntry> metadata;
   std::vector<FileEntry> tensors;

@@ -25,6 +25,14 @@ bool IsFile(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
+// A model as its publisher keeps it: a folder of Hugging Face.
+bool IsFolder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && IsFile(path / "config.json");
+}
+
+bool IsModel(const fs::path& path) { return IsFile(path) || IsFolder(path); }
+
 // "name-00002-of-00003": a later part of a split model, which cannot be loaded by itself. The
 // pattern is llama.cpp's: five digits each.
 bool IsLaterPart(std::string_view stem) {
@@ -159,11 +167,11 @@ std::vector<FoundModel> FindModels(const Environment& environment) {
 
 Result<std::string> FindModel(const Environment& environment, const std::string& name) {
   if (name.empty()) return Status(ErrorCode::kInvalidArgument, "the name of the model is empty");
-  if (name.find('/') != std::string::npos || IsFile(name)) return name;
+  if (name.find('/') != std::string::npos || IsModel(name)) return name;
   for (const std::string& directory : ModelDirectories(environment)) {
     const fs::path base = fs::path(directory) / name;
     for (const fs::path& path : {fs::path(base.string() + std::string(kExtension)), base})
-      if (IsFile(path)) return path.string();
+      if (IsModel(path)) return path.string();
   }
   for (const FoundModel& model : ModelsOfOthers(environment))
     if (model.name == name) return model.path;
@@ -192,7 +200,7 @@ bool LooksLikeModel(std::string_view word) {
 }
 
 bool IsModelHere(const Environment& environment, const std::string& word) {
-  if (IsFile(word)) return true;
+  if (IsModel(word)) return true;
   return word.find('/') == std::string::npos && !word.empty() && FindModel(environment, word).ok();
 }
 

@@ -45,7 +45,8 @@ std::vector<std::string> ModelDirectories(const Environment& environment);
 /// only the first part; of files with equal names only the first, which is the one -m finds.
 std::vector<FoundModel> FindModels(const Environment& environment);
 
-/// The file that `name` means: itself if it has a slash or is a file here, else NAME.gguf or NAME
+/// The file, or the folder of Hugging Face, that `name` means: itself if it has a slash or is one
+/// here, else NAME.gguf or NAME
 /// in the first search directory that has one, else a model of another program that is called so
 /// (other_models.h). A path is not looked at: opening it says what is
 /// wrong with it. Errors: kNotFound with the models there are; kInvalidArgument for "".
@@ -56,7 +57,8 @@ Result<std::string> FindModel(const Environment& environment, const std::string&
 /// of models with a version ("llama3.2"). What is there plays no role.
 bool LooksLikeModel(std::string_view word);
 
-/// Whether `word` is a model that is there: a regular file, or a name that FindModel finds.
+/// Whether `word` is a model that is there: a regular file, a folder with a config.json, or a name
+/// that FindModel finds.
 bool IsModelHere(const Environment& environment, const std::string& word);
 
 }  // namespace skald::cli

@@ -103,6 +103,15 @@ TEST_F(LookupTest, RefusesAnEmptyName) {
   EXPECT_EQ(FindModel(environment_, "").status().code(), ErrorCode::kInvalidArgument);
 }
 
+TEST_F(LookupTest, TakesAFolderWithAConfig) {
+  fs::create_directories(folder_ / "first/plain");
+  EXPECT_FALSE(FindModel(environment_, "plain").ok());
+  EXPECT_FALSE(IsModelHere(environment_, (folder_ / "first/plain").string()));
+  Put("first/plain/config.json");
+  EXPECT_EQ(*FindModel(environment_, "plain"), (folder_ / "first/plain").string());
+  EXPECT_TRUE(IsModelHere(environment_, (folder_ / "first/plain").string()));
+}
+
 TEST_F(LookupTest, IsNotShadowedByADirectoryOfThatName) {
   fs::create_directories(folder_ / "first/tales.gguf");
   const std::string path = Put("second/tales.gguf");

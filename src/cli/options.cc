@@ -88,9 +88,9 @@ void AddLogitBias(CLI::App& app, std::vector<LogitBias>& target) {
 
 void AddModelArgs(CLI::App& app, ModelArgs& args) {
   AddText(app,
-          {"-m,--model",
-           fmt::format("a GGUF file, a name that 'skald ls' shows, or hf://owner/name (default {})",
-                       kBundledModel)},
+          {"-m,--model", fmt::format("a GGUF file, a folder with config.json, a name that 'skald "
+                                     "ls' shows, or hf://owner/name (default {})",
+                                     kBundledModel)},
           kModelType, args.model);
 }
 

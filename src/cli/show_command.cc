@@ -36,7 +36,7 @@ std::string Facts(const ModelDescription& description) {
              ExactBytes(info.file_bytes) + (description.part_count > 1
                                                 ? fmt::format(", {} parts", description.part_count)
                                                 : std::string())});
-  table.Add({"format", fmt::format("GGUF version {}", description.gguf_version)});
+  table.Add({"format", description.format});
   table.Add({"architecture", info.architecture});
   table.Add(
       {"parameters", fmt::format("{} ({})", Count(info.parameter_count), info.parameter_count)});
@@ -168,7 +168,7 @@ std::string ShowJson(const ModelDescription& description, const ShowLists& lists
   json.BeginObject();
   json.Key("name").String(info.name).Key("path").String(info.path);
   json.Key("file_bytes").Int(info.file_bytes).Key("parts").Int(description.part_count);
-  json.Key("gguf_version").Int(description.gguf_version);
+  json.Key("format").String(description.format);
   json.Key("architecture").String(info.architecture).Key("type").String(info.weights_type);
   json.Key("parameters").Int(info.parameter_count).Key("layers").Int(info.layer_count);
   json.Key("vocabulary").Int(info.vocab_size).Key("context").Int(info.context_length);

@@ -16,7 +16,7 @@ ModelDescription Small() {
   description.info.file_bytes = 3000;
   description.info.weight_bytes = 2048;
   description.info.context_length = 4096;
-  description.gguf_version = 3;
+  description.format = "GGUF version 3";
   description.tensors = {{"a", "F32", "2", 100}, {"b", "Q4_K", "8", 700}, {"c", "F32", "1", 50}};
   description.metadata = {{"general.name", "string", "evil\x1b[2J\nname", 0}};
   description.kv_bytes_per_token_f16 = 512;

@@ -30,6 +30,7 @@
 
 #include "base/byte_source.h"
 #include "formats/metadata.h"
+#include "formats/model_file.h"
 #include "formats/tensor_directory.h"
 #include "skald/status.h"
 
@@ -65,8 +66,8 @@ struct GgufFile {
 Result<GgufFile> ParseGguf(const ByteSource& source);
 
 /// A complete model: one file, or all parts of a split one under one directory. Keeps the files
-/// open. Movable. Reads from several threads at once are allowed.
-class GgufModel {
+/// open. Movable.
+class GgufModel final : public ModelFile {
  public:
   /// Opens the model at `path`. If the file says that it is part of a split model, it must be the
   /// first part and be called PREFIX-00001-of-NNNNN.gguf; the other parts are opened beside it, at
@@ -80,23 +81,18 @@ class GgufModel {
   static Result<GgufModel> FromSources(std::vector<std::unique_ptr<ByteSource>> sources);
 
   /// The keys of the first part; the others hold none but their place in the set.
-  const Metadata& metadata() const { return metadata_; }
-  const TensorDirectory& tensors() const { return tensors_; }
+  const Metadata& metadata() const override { return metadata_; }
+  const TensorDirectory& tensors() const override { return tensors_; }
 
-  uint32_t version() const { return version_; }                     ///< of the first part
-  uint64_t alignment() const { return alignment_; }                 ///< of the first part
-  std::string_view name() const { return parts_.front()->name(); }  ///< path of the first part
-  size_t part_count() const { return parts_.size(); }
-  uint64_t file_bytes() const;  ///< of all parts together
-
-  /// Fills `out` with the bytes of `tensor`, a tensor of this model, from `begin` on (in bytes from
-  /// the tensor's start). Requires begin + out.size() <= tensor.byte_count. Errors: kIo, also if
-  /// the file has shrunk since it was opened. Cost: a copy; blocks of 1 MiB reach memory speed.
-  Status ReadTensor(const TensorInfo& tensor, uint64_t begin, std::span<std::byte> out) const;
-
-  /// Tells the system that `length` bytes of `tensor` from `begin` on will not be read again
-  /// (ByteSource::DropFromCache). Requires a range as ReadTensor does.
-  void DropTensor(const TensorInfo& tensor, uint64_t begin, uint64_t length) const;
+  uint32_t version() const { return version_; }      ///< of the first part
+  uint64_t alignment() const { return alignment_; }  ///< of the first part
+  std::string format() const override { return "GGUF version " + std::to_string(version_); }
+  std::string_view name() const override { return parts_.front()->name(); }
+  size_t part_count() const override { return parts_.size(); }
+  uint64_t file_bytes() const override;
+  Status ReadTensor(const TensorInfo& tensor, uint64_t begin,
+                    std::span<std::byte> out) const override;
+  void DropTensor(const TensorInfo& tensor, uint64_t begin, uint64_t length) const override;
 
  private:
   GgufModel() = default;

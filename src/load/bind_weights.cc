@@ -110,7 +110,7 @@ Status CheckAllUsed(const model::Network& network, const formats::TensorDirector
 using TensorSet = std::set<const TensorInfo*>;
 
 // Reads a vector, or a part of one, as floats.
-Result<std::vector<float>> ReadVector(const formats::GgufModel& file, const Binding& binding,
+Result<std::vector<float>> ReadVector(const formats::ModelFile& file, const Binding& binding,
                                       TensorSet* not_finite) {
   const TensorInfo& tensor = *binding.tensor;
   std::vector<std::byte> bytes(tensor.byte_count);
@@ -143,7 +143,7 @@ struct Worker {
 
 // Everything the units of one packing loop share.
 struct PackLoop {
-  const formats::GgufModel& file;
+  const formats::ModelFile& file;
   PageCache page_cache;
   std::vector<PackJob> jobs = {};
   int64_t unit_count = 0;
@@ -310,7 +310,7 @@ PageCache PageCacheRule(uint64_t file_bytes, uint64_t memory_bytes) {
   return file_bytes > memory_bytes / 4 ? PageCache::kDrop : PageCache::kKeep;
 }
 
-Result<PackedWeights> PackWeights(const formats::GgufModel& file,
+Result<PackedWeights> PackWeights(const formats::ModelFile& file,
                                   const std::vector<Binding>& bindings,
                                   const PackOptions& options) {
   PackedWeights packed;

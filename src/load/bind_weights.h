@@ -7,7 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "model/network.h"
 #include "skald/status.h"
 
@@ -69,7 +69,7 @@ struct PackedWeights {
 /// panels in one buffer, by all threads of the pool; vectors to floats. Errors: kIo (also if the
 /// file shrank since it was opened), kResourceExhausted. Memory: the packed weights and less than
 /// 1 MiB for each thread (for rows above 64 KiB, 16 of them).
-Result<PackedWeights> PackWeights(const formats::GgufModel& file,
+Result<PackedWeights> PackWeights(const formats::ModelFile& file,
                                   const std::vector<Binding>& bindings, const PackOptions& options);
 
 }  // namespace skald::load

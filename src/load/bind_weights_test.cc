@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "formats/gguf.h"
 #include "formats/gguf_builder.h"
 #include "load/network_from_gguf.h"
 #include "tensor/half.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -9,6 +10,7 @@
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "formats/gguf.h"
+#include "huggingface/folder.h"
 #include "load/bind_weights.h"
 #include "load/model_chat_template.h"
 #include "load/model_identity.h"
@@ -33,7 +35,7 @@ const model::Transformer& Model::transformer() const { return state_->transforme
 
 namespace {
 
-using formats::GgufModel;
+using formats::ModelFile;
 
 // The element type that holds most bytes.
 std::string MainType(const formats::TensorDirectory& tensors) {
@@ -52,7 +54,7 @@ std::string StemOf(std::string_view path) {
 }
 
 // Facts that need no network: every file has them.
-Result<ModelInfo> InfoOf(const GgufModel& file) {
+Result<ModelInfo> InfoOf(const ModelFile& file) {
   ModelInfo info;
   info.path = file.name();
   ASSIGN_OR_RETURN(const std::string_view arch, file.metadata().GetString("general.architecture"));
@@ -88,7 +90,7 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
          "damaged, and generation fails where they are used (fetch the file again)";
 }
 
-Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
+Result<Model> LoadOpened(const ModelFile& file, const LoadOptions& options) {
   const FloatMode mode;  // rope factors, numbers of the network and packed weights
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
   ASSIGN_OR_RETURN(model::Network network,
@@ -111,7 +113,7 @@ Result<Model> LoadOpened(const GgufModel& file, const LoadOptions& options) {
       std::move(info), std::move(tokenizer), std::move(chat_template), std::move(transformer)}));
 }
 
-void AddTables(const GgufModel& file, ModelDescription* description) {
+void AddTables(const ModelFile& file, ModelDescription* description) {
   constexpr size_t kShownBytes = 120;
   const formats::Metadata& metadata = file.metadata();
   for (size_t i = 0; i < metadata.size(); ++i) {
@@ -131,10 +133,10 @@ void AddTables(const GgufModel& file, ModelDescription* description) {
   }
 }
 
-Result<ModelDescription> DescribeOpened(const GgufModel& file) {
+Result<ModelDescription> DescribeOpened(const ModelFile& file) {
   ModelDescription description;
   ASSIGN_OR_RETURN(description.info, InfoOf(file));
-  description.gguf_version = file.version();
+  description.format = file.format();
   description.part_count = static_cast<int>(file.part_count());
   AddTables(file, &description);
   ASSIGN_OR_RETURN(const Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
@@ -150,6 +152,17 @@ Result<ModelDescription> DescribeOpened(const GgufModel& file) {
   return description;
 }
 
+// A GGUF file, or the first of several; or a folder of Hugging Face.
+Result<std::unique_ptr<const ModelFile>> OpenModel(const std::string& path) {
+  if (huggingface::Folder::IsFolder(path)) {
+    ASSIGN_OR_RETURN(huggingface::Folder folder, huggingface::Folder::Open(path));
+    return std::unique_ptr<const ModelFile>(
+        std::make_unique<huggingface::Folder>(std::move(folder)));
+  }
+  ASSIGN_OR_RETURN(formats::GgufModel file, formats::GgufModel::Open(path));
+  return std::unique_ptr<const ModelFile>(std::make_unique<formats::GgufModel>(std::move(file)));
+}
+
 }  // namespace
 
 Result<Model> LoadModel(const LoadOptions& options) {
@@ -158,22 +171,22 @@ Result<Model> LoadModel(const LoadOptions& options) {
                                                    ", expected 0 to " +
                                                    std::to_string(ThreadPool::kMaxThreads));
   }
-  ASSIGN_OR_RETURN(const GgufModel file, GgufModel::Open(options.path));
-  Result<Model> model = LoadOpened(file, options);
+  ASSIGN_OR_RETURN(const std::unique_ptr<const ModelFile> file, OpenModel(options.path));
+  Result<Model> model = LoadOpened(*file, options);
   if (!model.ok()) return std::move(model).status().WithContext(options.path);
   return model;
 }
 
 Result<ModelDescription> DescribeModel(const std::string& path) {
-  ASSIGN_OR_RETURN(const GgufModel file, GgufModel::Open(path));
-  Result<ModelDescription> description = DescribeOpened(file);
+  ASSIGN_OR_RETURN(const std::unique_ptr<const ModelFile> file, OpenModel(path));
+  Result<ModelDescription> description = DescribeOpened(*file);
   if (!description.ok()) return std::move(description).status().WithContext(path);
   return description;
 }
 
 Result<Tokenizer> LoadTokenizer(const std::string& path) {
-  ASSIGN_OR_RETURN(const GgufModel file, GgufModel::Open(path));
-  Result<Tokenizer> tokenizer = load::TokenizerFromMetadata(file.metadata());
+  ASSIGN_OR_RETURN(const std::unique_ptr<const ModelFile> file, OpenModel(path));
+  Result<Tokenizer> tokenizer = load::TokenizerFromMetadata(file->metadata());
   if (!tokenizer.ok()) return std::move(tokenizer).status().WithContext(path);
   return tokenizer;
 }

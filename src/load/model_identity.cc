@@ -28,7 +28,7 @@ uint64_t HashTables(const formats::TensorInfo& tensor, uint64_t key) {
 
 }  // namespace
 
-Result<uint64_t> ModelIdentity(const formats::GgufModel& file) {
+Result<uint64_t> ModelIdentity(const formats::ModelFile& file) {
   const formats::Metadata& metadata = file.metadata();
   uint64_t identity = metadata.size();
   for (size_t i = 0; i < metadata.size(); ++i) {

@@ -8,12 +8,12 @@
 
 #include <cstdint>
 
-#include "formats/gguf.h"
+#include "formats/model_file.h"
 #include "skald/status.h"
 
 namespace skald::load {
 
 /// See above. The same on every machine. Errors: kIo. Cost: 12 KiB read for each tensor.
-Result<uint64_t> ModelIdentity(const formats::GgufModel& file);
+Result<uint64_t> ModelIdentity(const formats::ModelFile& file);
 
 }  // namespace skald::load

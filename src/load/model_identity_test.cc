@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/gguf.h"
 #include "formats/gguf_builder.h"
 
 namespace skald::load {

@@ -12,11 +12,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tools/models/models.json"
 PAGE = ROOT / "docs/models.md"
 FAMILIES = ROOT / "src/model/families/families.cc"
+ARCHITECTURES = ROOT / "src/huggingface/architectures.cc"
 FIELDS = {"architecture", "models", "features", "golden", "limits"}
 
 HEAD = """# Models that run
@@ -33,6 +35,17 @@ images. Layers that predict further tokens are left in the file.
 
 """
 
+FOLDERS = """
+## Folders
+
+The folder of a publisher (config.json, tokenizer.json, model.safetensors, also in several files) runs without conversion for the
+`model_type`
+{types}.
+Weights in F32, F16, BF16, FP8 (E4M3 with scales of square blocks, as BF16) and gpt-oss' MXFP4. `tests/huggingface` makes such
+folders of GGUF files and compares all logits, bit for bit. They are written by the test: no published one could be fetched
+where skald is tested.
+"""
+
 TAIL = """
 This page is made from `tools/models/models.json` by `python3 tools/models/page.py --write`. A new family needs a row there;
 `python3 tools/models/page.py --measure build/release/golden_test` measures its differences.
@@ -42,6 +55,16 @@ This page is made from `tools/models/models.json` by `python3 tools/models/page.
 def families():
     """The names in the list of the sources."""
     return re.findall(r'Family\{"([^"]+)"', FAMILIES.read_text())
+
+
+def model_types():
+    """What config.json may say, in the sources."""
+    return re.findall(r'\.model_type = "([^"]+)"', ARCHITECTURES.read_text())
+
+
+def folders():
+    types = ", ".join("`%s`" % name for name in model_types())
+    return FOLDERS.format(types=textwrap.fill(types, 125, break_on_hyphens=False))
 
 
 def problems_of_rows(table, names):
@@ -65,7 +88,7 @@ def page(table):
         compared = ", ".join("%s %.1e" % (name, table["measured"].get(name, float("nan"))) for name in row["golden"])
         lines.append("| `%s` | %s | %s | %s | %s |" % (row["architecture"], row["models"], row["features"], compared,
                                                        row.get("limits", "")))
-    return HEAD + "\n".join(lines) + "\n" + TAIL
+    return HEAD + "\n".join(lines) + "\n" + folders() + TAIL
 
 
 def measure(program):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 # --- rooms -----------------------------------------------------------------------------------
 
 # Rooms of src/, leftmost first. A room includes only rooms to its left ...
-ROOM_ORDER = ["base", "tensor", "formats", "text", "chat", "kernels", "kv", "sampling", "model",
+ROOM_ORDER = ["base", "tensor", "formats", "text", "huggingface", "chat", "kernels", "kv", "sampling", "model",
               "load", "engine", "server", "hub", "cli"]
 
 # ... and of those only these. A test beside the source may include every room to the left.
@@ -14,12 +14,13 @@ ROOM_MAY_INCLUDE = {
     "tensor": {"base"},
     "formats": {"base", "tensor"},
     "text": {"base"},
+    "huggingface": {"base", "tensor", "formats", "text"},
     "chat": {"base", "text"},
     "kernels": {"base", "tensor"},
     "kv": {"base", "tensor", "kernels"},
     "sampling": {"base", "tensor", "kernels"},
     "model": {"base", "tensor", "kernels", "kv"},
-    "load": {"base", "tensor", "formats", "text", "chat", "kernels", "kv", "model"},
+    "load": {"base", "tensor", "formats", "text", "huggingface", "chat", "kernels", "kv", "model"},
     "engine": {"base", "kernels", "kv", "sampling", "model"},
     "server": {"base"},
     "hub": {"base"},

@@ -1,0 +1,79 @@
+/// Architecture: what the folders of one kind of model have of their own: the names of tensors, the
+/// members of config.json, and which of our families it is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/metadata_writer.h"
+#include "huggingface/config.h"
+#include "skald/status.h"
+
+namespace skald::huggingface {
+
+/// What happens to the values of a tensor on their way.
+enum class Change : uint8_t {
+  kNone,
+  kAddOne,      ///< norms that are stored as their distance from 1; they come out in F32
+  kPairRows,    ///< the rows of each query head go from halves to neighbours, as they are rotated
+  kPairKvRows,  ///< the same for the heads of keys
+  kEvenRows,    ///< the gates of a tensor in which gates and ups alternate
+  kOddRows,     ///< the ups of it
+};
+
+/// One kind of tensor. "#" stands for a number: the first for the layer, the second for the expert,
+/// whose tensors become slices of one.
+struct NameRule {
+  std::string_view stored;  ///< behind "model.", e.g. "layers.#.mlp.gate.weight"
+  std::string_view name;    ///< ours, e.g. "blk.#.ffn_gate_inp.weight"
+  Change change = Change::kNone;
+};
+
+/// Writes keys as our families name them: "llama.block_count".
+class KeyWriter {
+ public:
+  KeyWriter(formats::MetadataWriter& metadata, std::string_view family)
+      : metadata_(metadata), prefix_(std::string(family) + ".") {}
+
+  void Int(std::string_view key, int64_t value) { metadata_.SetInt(Spelled(key), value); }
+  /// As float32, which is what GGUF files hold, so that both give the same bits.
+  void Number(std::string_view key, double value) {
+    metadata_.SetFloat(Spelled(key), static_cast<float>(value));
+  }
+  void Flag(std::string_view key, bool value) { metadata_.SetBool(Spelled(key), value); }
+  void Text(std::string_view key, std::string_view value) {
+    metadata_.SetString(Spelled(key), value);
+  }
+  void Ints(std::string_view key, std::span<const int64_t> values) {
+    metadata_.SetInts(Spelled(key), values);
+  }
+
+ private:
+  std::string Spelled(std::string_view key) const { return prefix_ + std::string(key); }
+
+  formats::MetadataWriter& metadata_;
+  std::string prefix_;
+};
+
+/// One kind of model.
+struct Architecture {
+  std::string_view model_type;           ///< of config.json
+  std::string_view family;               ///< general.architecture
+  std::span<const NameRule> rules = {};  ///< come before those that all have in common
+  bool pairs_rows = false;               ///< its rotation turns neighbours (kPairRows)
+  bool adds_one = false;                 ///< to all norms (kAddOne)
+  std::string_view activation = "silu";  ///< that the family computes
+  Status (*write_keys)(const Config&, KeyWriter*) = nullptr;  ///< beyond the common ones
+};
+
+/// The architecture of a folder. Errors: kUnsupported for one that is not known, with those that
+/// are.
+Result<const Architecture*> FindArchitecture(const Config& config);
+
+/// All of them, by name.
+std::span<const Architecture> Architectures();
+
+}  // namespace skald::huggingface

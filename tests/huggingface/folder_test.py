@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""A folder of Hugging Face gives the bits of the GGUF file that holds the same weights, and a folder that is
+wrong gives a message.
+
+    folder_test.py SKALD SOURCE GOLDEN [SUITE]
+
+Folders are written anew from GGUF files (folder_writer.py): GOLDEN has those of the build; the suite
+FolderSharedData takes the recorded ones beside the checkout. Python 3 standard library only.
+"""
+
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import folder_writer as writer
+import gguf_reader
+from shared_data import shared_data
+
+SKALD, SOURCE, GOLDEN = (os.path.abspath(path) for path in sys.argv[1:4])
+SHARED = shared_data(Path(SOURCE), "golden")
+TOKENS = ",".join(str(i * 7 % 262) for i in range(40))
+TEXTS = ["", "the cat", " Once upon a time,\n\nthere was  a fox.", "\u00e4\u00f6\u00fc \u4f60\u597d \U0001f600", "</s> <s> the"]
+
+
+def run(*arguments):
+    return subprocess.run([SKALD, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def skald(*arguments):
+    result = run(*arguments)
+    assert result.returncode == 0, (arguments, result.returncode, result.stderr)
+    return result.stdout
+
+
+def logits(model, folder, *options):
+    out = os.path.join(folder, "out.f32")
+    skald("logits", "-q", "-m", model, "--tokens", TOKENS, "--out", out, *options)
+    with open(out, "rb") as file:
+        return file.read()
+
+
+class FolderCase(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+        self.folder = os.path.join(self.place.name, "model")
+
+    def compare(self, gguf, model_type, own=None, parts=1, conventions="publisher"):
+        keys, tensors = gguf_reader.read(gguf)
+        writer.write_folder(self.folder, model_type, keys, tensors, own(keys) if own else None, parts)
+        options = ("--conventions", conventions)
+        self.assertEqual(logits(gguf, self.place.name, *options), logits(self.folder, self.place.name, *options))
+
+
+def experts(count, used, width):
+    return lambda keys: {count: keys[keys["general.architecture"] + ".expert_count"],
+                         used: keys[keys["general.architecture"] + ".expert_used_count"],
+                         width: keys.get(keys["general.architecture"] + ".expert_feed_forward_length",
+                                         keys[keys["general.architecture"] + ".feed_forward_length"])}
+
+
+class Folder(FolderCase):
+    """Needs the build's own models."""
+
+    # model_type, file, members of its own
+    CASES = [
+        ("llama", "llama", None), ("llama", "llama-k-F16", None), ("llama", "llama-k-BF16", None),
+        ("llama", "llama-linear", None), ("llama", "llama-yarn", None), ("qwen2", "qwen2", None),
+        ("qwen3", "qwen3", None), ("seed_oss", "seed-oss", None), ("smollm3", "smollm3", None),
+        ("mixtral", "moe", experts("num_local_experts", "num_experts_per_tok", "intermediate_size")),
+        ("qwen3_moe", "qwen3moe", experts("num_experts", "num_experts_per_tok", "moe_intermediate_size")),
+    ]
+
+    def test_gives_the_bits_of_the_file(self):
+        for model_type, name, own in self.CASES:
+            with self.subTest(name=name):
+                self.compare(os.path.join(GOLDEN, name + ".gguf"), model_type, own)
+
+    def test_computes_the_factors_of_llama3(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
+        rotated, base = keys["llama.rope.dimension_count"], keys["llama.rope.freq_base"]
+        factors = []
+        for i in range(0, rotated, 2):
+            wavelength = 2 * math.pi * base ** (i / rotated)
+            if wavelength < 64 / 4:
+                factors.append(1.0)
+            elif wavelength > 64 / 1:
+                factors.append(8.0)
+            else:
+                share = (64 / wavelength - 1) / (4 - 1)
+                factors.append(1 / ((1 - share) / 8 + share))
+        self.assertIn(1.0, factors)
+        self.assertIn(8.0, factors)
+        tensors.append(gguf_reader.Tensor("rope_freqs.weight", [rotated // 2], 0, struct.pack("<%df" % len(factors), *factors)))
+        gguf = os.path.join(self.place.name, "factors.gguf")
+        gguf_reader.write(gguf, keys, tensors)
+        scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                   "original_max_position_embeddings": 64}
+        self.compare(gguf, "llama", lambda _: {"rope_scaling": scaling})
+        # Newer folders keep all of it in one member.
+        self.compare(gguf, "llama", lambda _: {"rope_scaling": None, "rope_theta": None,
+                                               "rope_parameters": scaling | {"rope_theta": base}})
+
+    def test_takes_several_files(self):
+        self.compare(os.path.join(GOLDEN, "llama.gguf"), "llama", parts=3)
+
+    def test_takes_the_text_half_of_a_model_of_pictures(self):
+        gguf = os.path.join(GOLDEN, "llama.gguf")
+        keys, tensors = gguf_reader.read(gguf)
+        stored = writer.tensors_of("llama", keys, tensors)
+        for tensor in stored:
+            tensor.name = "language_model." + tensor.name
+        stored.append(writer.Stored("vision_tower.patch.weight", "F32", [1, 1, 1, 1, 1], bytes(4)))
+        writer.write_folder(self.folder, "llama", keys, tensors)
+        writer.write_tensors(self.folder, stored)
+        config = writer.config_of("llama", keys)
+        writer.write_documents(self.folder, {"config.json": {"model_type": "llama", "text_config": config}})
+        self.assertEqual(logits(gguf, self.place.name), logits(self.folder, self.place.name))
+
+    def test_cuts_texts_as_the_file_does(self):
+        for name in (os.path.join(GOLDEN, "llama.gguf"), os.path.join(SOURCE, "models", "tales", "tales.gguf")):
+            keys, _ = gguf_reader.read(name)
+            writer.write_folder(self.folder, "llama", keys, [])
+            for text in TEXTS:
+                with self.subTest(name=name, text=text):
+                    expected = skald("tokenize", "--ids", "-m", name, "--", text) if text else ""
+                    found = skald("tokenize", "--ids", "-m", self.folder, "--", text) if text else ""
+                    self.assertEqual(expected, found)
+
+    def test_reads_fp8_as_what_its_scales_make_of_it(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
+        plain, small = [], []
+        for tensor in writer.tensors_of("llama", keys, tensors):
+            if not tensor.name.endswith("proj.weight"):
+                plain.append(tensor)
+                small.append(tensor)
+                continue
+            rows, columns = tensor.shape
+            codes = bytes(code if code & 0x7F != 0x7F else 0 for code in tensor.data[:rows * columns])
+            blocks = (rows + 31) // 32, (columns + 31) // 32
+            scales = [2.0 ** -(6 + i % 5) for i in range(blocks[0] * blocks[1])]
+            values = [fp8_value(codes[i]) * scales[i // columns // 32 * blocks[1] + i % columns // 32]
+                      for i in range(rows * columns)]
+            # Powers of two: the products are exact in bfloat16, whose bits are the upper ones of a float.
+            words = [struct.unpack("<I", struct.pack("<f", value))[0] >> 16 for value in values]
+            plain.append(writer.Stored(tensor.name, "BF16", tensor.shape, struct.pack("<%dH" % len(words), *words)))
+            small.append(writer.Stored(tensor.name, "F8_E4M3", tensor.shape, codes))
+            small.append(writer.Stored(tensor.name + "_scale_inv", "F32", blocks, struct.pack("<%df" % len(scales), *scales)))
+        quantization = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [32, 32]}}
+        writer.write_folder(self.folder, "llama", keys, [], quantization)
+        writer.write_tensors(self.folder, small)
+        found = logits(self.folder, self.place.name)
+        writer.write_tensors(self.folder, plain)
+        self.assertEqual(logits(self.folder, self.place.name), found)
+
+    def test_shows_what_it_is(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "qwen3.gguf"))
+        writer.write_folder(self.folder, "qwen3", keys, tensors)
+        shown = json.loads(skald("show", "--json", "-m", self.folder))
+        self.assertEqual((shown["format"], shown["architecture"], shown["name"]), ("safetensors", "qwen3", "model"))
+
+
+def fp8_value(code):
+    exponent, mantissa = code >> 3 & 15, code & 7
+    size = mantissa * 2.0 ** -9 if exponent == 0 else (8 + mantissa) * 2.0 ** (exponent - 10)
+    return -size if code & 0x80 else size
+
+
+class FolderErrors(FolderCase):
+    """What is wrong with a folder is said, with the file and the place."""
+
+    def setUp(self):
+        super().setUp()
+        self.keys, self.tensors = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
+        writer.write_folder(self.folder, "llama", self.keys, self.tensors)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    # Exit codes: not found, cannot be read, malformed, not supported.
+    def expect(self, *words):
+        done = run("show", "-m", self.folder)
+        self.assertIn(done.returncode, (3, 4, 5, 6), done.stderr)
+        for word in (self.folder, *words):
+            self.assertIn(word, done.stderr)
+        self.assertLess(len(done.stderr), 1500)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def config(self, **members):
+        config = writer.config_of("llama", self.keys) | members
+        writer.write_documents(self.folder, {"config.json": {k: v for k, v in config.items() if v is not None}})
+
+    def test_of_documents(self):
+        for name in ("tokenizer.json", "model.safetensors"):
+            with self.subTest(name=name):
+                os.rename(self.path(name), self.path("away"))
+                self.expect(name)
+                os.rename(self.path("away"), self.path(name))
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+            with self.subTest(name=name):
+                with open(self.path(name), "rb") as file:
+                    whole = file.read()
+                with open(self.path(name), "wb") as file:
+                    file.write(whole[:-2])
+                self.expect(name, "no JSON at byte")
+                with open(self.path(name), "wb") as file:
+                    file.write(whole)
+
+    def test_of_config(self):
+        cases = [
+            ({"model_type": "transfo"}, ["'model_type' is 'transfo'", "qwen3_moe", "docs/models.md"]),
+            ({"model_type": None}, ["'model_type' is missing"]),
+            ({"hidden_size": "64"}, ["'hidden_size' is no integer"]),
+            ({"hidden_size": 1.5}, ["'hidden_size' is no integer"]),
+            ({"num_hidden_layers": 0}, ["'num_hidden_layers' is 0"]),
+            ({"num_hidden_layers": 10**12}, ["'num_hidden_layers'"]),
+            ({"num_attention_heads": 0}, ["'num_attention_heads'"]),
+            ({"num_attention_heads": 3}, ["3 heads"]),
+            ({"head_dim": 10**9}, ["'head_dim'"]),
+            ({"rms_norm_eps": None}, ["'rms_norm_eps' is missing"]),
+            ({"hidden_act": "relu"}, ["'hidden_act' is 'relu'"]),
+            ({"vocab_size": 10**9}, ["vocabulary"]),
+            ({"vocab_size": 100}, ["has no id from 0 to 99"]),
+            ({"rope_scaling": {"rope_type": "magic"}}, ["'magic'"]),
+            ({"rope_scaling": {"rope_type": "linear", "factor": 2, "twist": 3}}, ["'twist'"]),
+            ({"rope_scaling": {"rope_type": "llama3", "factor": 8}}, ["'low_freq_factor' is missing"]),
+            ({"rope_scaling": {"rope_type": "longrope", "long_factor": [1]}}, ["'long_factor'"]),
+            ({"partial_rotary_factor": -1}, ["'partial_rotary_factor'"]),
+        ]
+        for members, words in cases:
+            with self.subTest(members=members):
+                self.config(**members)
+                self.expect(*words)
+
+    def test_of_tensors(self):
+        whole = writer.tensors_of("llama", self.keys, self.tensors)
+        magic = writer.Stored("model.layers.0.self_attn.q_proj.magic", "F32", [1], bytes(4))
+        cases = [
+            (whole + [magic], ["q_proj.magic", "has no place"]),
+            ([t for t in whole if "up_proj" not in t.name], ["lacks", "ffn_up"]),
+            ([writer.Stored(t.name, "I32" if t.name == "model.norm.weight" else t.kind, t.shape, t.data) for t in whole],
+             ["model.norm.weight", "element type"]),
+            ([writer.Stored(t.name, t.kind, t.shape[::-1] + [1], t.data) for t in whole], ["too many dimensions"]),
+            ([writer.Stored(t.name, t.kind, [0] + t.shape, b"") for t in whole], ["has no elements"]),
+        ]
+        for stored, words in cases:
+            with self.subTest(words=words):
+                writer.write_tensors(self.folder, stored)
+                self.expect(*words)
+
+    def test_of_a_tensor_in_two_files(self):
+        whole = writer.tensors_of("llama", self.keys, self.tensors)
+        place = [tensor.name for tensor in whole].index("model.norm.weight")
+        whole.insert(place % 2, writer.Stored("model.norm.weight", "F32", [2], bytes(8)))  # every second goes to one file
+        writer.write_tensors(self.folder, whole, parts=2)
+        self.expect("model.norm.weight", "stands twice")
+
+    def test_of_a_file_cut_short(self):
+        with open(self.path("model.safetensors"), "rb") as file:
+            whole = file.read()
+        header = 8 + struct.unpack("<Q", whole[:8])[0]
+        for length in (0, 7, 8, 9, header - 1, header, header + 1, len(whole) - 1):
+            with self.subTest(length=length):
+                with open(self.path("model.safetensors"), "wb") as file:
+                    file.write(whole[:length])
+                self.expect("model.safetensors")
+
+    def test_of_an_index_that_leads_outside(self):
+        for name in ("../model.safetensors", "/etc/passwd", "a/b.safetensors", "model.gguf", ""):
+            with self.subTest(name=name):
+                writer.write_documents(self.folder, {"model.safetensors.index.json": {"weight_map": {"a": name}}})
+                self.expect("is no name of a file beside it")
+
+    def test_of_tokenizers(self):
+        whole = writer.tokenizer_of(self.keys)
+        model = whole["model"]
+        split = {"type": "Split", "pattern": {"Regex": "[a-z]"}, "behavior": "Isolated"}
+        bytes_of = {"type": "ByteLevel", "use_regex": False}
+        cases = [
+            (whole | {"model": model | {"type": "Unigram"}}, ["'Unigram'"]),
+            (whole | {"model": model | {"vocab": None}}, ["'model.vocab' is missing"]),
+            (whole | {"model": model | {"merges": None}}, ["'model.merges' is missing"]),
+            (whole | {"model": model | {"merges": ["ab"]}}, ["a merge has no space"]),
+            (whole | {"model": model | {"merges": [["a", "b", "c"]]}}, ["a merge is no pair"]),
+            (whole | {"model": model | {"vocab": model["vocab"] | {"twice": 5}}}, ["id 5 is"]),
+            (whole | {"normalizer": None, "model": model | {"byte_fallback": False}}, ["neither bytes nor SentencePiece"]),
+            (whole | {"normalizer": None, "model": model | {"byte_fallback": False},
+                      "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, bytes_of]}}, ["[a-z]"]),
+            (whole | {"model": model | {"byte_fallback": False}, "pre_tokenizer": bytes_of}, ["normalizer"]),
+            (whole | {"added_tokens": [{"id": 1}]}, ["no content"]),
+        ]
+        for document, words in cases:
+            with self.subTest(words=words):
+                writer.write_documents(self.folder, {"tokenizer.json": document})
+                self.expect(*words)
+
+
+class FolderSharedData(FolderCase):
+    """The same with the recorded models beside the checkout."""
+
+    CASES = [
+        ("gemma2", "gemma2", lambda keys: {"hidden_activation": "gelu_pytorch_tanh", "attn_logit_softcapping": 50.0,
+                                           "final_logit_softcapping": 30.0, "tie_word_embeddings": True}),
+        ("gemma3_text", "gemma3", lambda keys: {"hidden_activation": "gelu_pytorch_tanh", "rope_local_base_freq": 10000.0}),
+        ("granite", "families/granite", lambda keys: {
+            "embedding_multiplier": keys["granite.embedding_scale"], "residual_multiplier": keys["granite.residual_scale"],
+            "attention_multiplier": keys["granite.attention.scale"], "logits_scaling": keys["granite.logit_scale"]}),
+        ("olmo2", "families/olmo2", None), ("olmo3", "families/olmo3", None),
+        ("cohere2", "families/cohere2", lambda keys: {"layer_norm_eps": keys["cohere2.attention.layer_norm_epsilon"],
+                                                      "logit_scale": keys["cohere2.logit_scale"]}),
+        ("starcoder2", "families/starcoder2", lambda keys: {
+            "norm_epsilon": keys["starcoder2.attention.layer_norm_epsilon"], "hidden_act": "gelu_pytorch_tanh"}),
+        ("qwen2_moe", "families/qwen2moe", lambda keys: {
+            "num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 48}),
+        ("qwen3_moe", "qwen3moe", experts("num_experts", "num_experts_per_tok", "moe_intermediate_size")),
+        ("gpt_oss", "families/gpt-oss-mxfp4", lambda keys: {"num_local_experts": 4, "num_experts_per_tok": 2}),
+    ]
+
+    def test_gives_the_bits_of_the_file(self):
+        for model_type, name, own in self.CASES:
+            with self.subTest(name=name):
+                self.compare(os.path.join(SHARED, name + ".gguf"), model_type, own)
+
+    # Its recorded factors follow no rule that config.json could say.
+    def test_takes_exaone4(self):
+        for name in ("exaone4", "exaone4-swa"):
+            with self.subTest(name=name):
+                keys, tensors = gguf_reader.read(os.path.join(SHARED, "families", name + ".gguf"))
+                gguf = os.path.join(self.place.name, "plain.gguf")
+                gguf_reader.write(gguf, keys, [t for t in tensors if t.name != "rope_freqs.weight"])
+                self.compare(gguf, "exaone4")
+
+    # Its two lists of factors stand in config.json there, and in tensors here.
+    def test_takes_the_factors_of_phi3(self):
+        gguf = os.path.join(SHARED, "families", "phi3-long.gguf")
+        keys, tensors = gguf_reader.read(gguf)
+        lists = {t.name: struct.unpack("<%df" % t.dims[0], t.data) for t in tensors if t.name.startswith("rope_f")}
+        own = {"partial_rotary_factor": keys["phi3.rope.dimension_count"] / keys["phi3.attention.key_length"],
+               "original_max_position_embeddings": keys["phi3.rope.scaling.original_context_length"],
+               "rope_scaling": {"type": "longrope", "long_factor": lists["rope_factors_long.weight"],
+                                "short_factor": lists["rope_factors_short.weight"],
+                                "attention_factor": keys["phi3.rope.scaling.attn_factor"]}}
+        writer.write_folder(self.folder, "phi3", keys, tensors, own)
+        self.assertEqual(logits(gguf, self.place.name), logits(self.folder, self.place.name))
+
+
+if __name__ == "__main__":
+    suite = sys.argv[4:]
+    unittest.main(argv=sys.argv[:1] + (suite or ["Folder", "FolderErrors"]))
