@@ -206,7 +206,8 @@ TEST(DequantizeRow, Iq2XsHasAScaleForEachHalf) {
 }
 
 TEST(DequantizeRow, Iq2SHasItsSignsApart) {
-  tensor::BlockIQ2_S block = {.d = tensor::HalfFromFloat(8.0f)};
+  tensor::BlockIQ2_S block = {};
+  block.d = tensor::HalfFromFloat(8.0f);
   block.signs[4] = 0x80;
   block.qh[0] = 0xc0;  // entry 3: index 768
   const std::vector<float> row = Dequantized(DType::kIQ2_S, block, 256);
@@ -218,7 +219,8 @@ TEST(DequantizeRow, Iq2SHasItsSignsApart) {
 }
 
 TEST(DequantizeRow, Iq3HasEntriesOfFour) {
-  tensor::BlockIQ3_XXS xxs = {.d = tensor::HalfFromFloat(4.0f)};
+  tensor::BlockIQ3_XXS xxs = {};
+  xxs.d = tensor::HalfFromFloat(4.0f);
   xxs.words[3] = 0x10;  // s = 1
   xxs.words[4] = 0x01;  // block 1: the signs of columns 0 and 7
   std::vector<float> row = Dequantized(DType::kIQ3_XXS, xxs, 256);
@@ -226,7 +228,8 @@ TEST(DequantizeRow, Iq3HasEntriesOfFour) {
   EXPECT_EQ(row[32], -4.0f);
   EXPECT_EQ(row[33], 4.0f);
   EXPECT_EQ(row[39], -4.0f);
-  tensor::BlockIQ3_S s = {.d = tensor::HalfFromFloat(1.0f)};
+  tensor::BlockIQ3_S s = {};
+  s.d = tensor::HalfFromFloat(1.0f);
   s.qh[1] = 0x80;      // block 1, entry 7: index 256
   s.signs[7] = 0x10;   // its column 28
   s.scales[0] = 0x20;  // block 1: 5
@@ -239,13 +242,16 @@ TEST(DequantizeRow, Iq3HasEntriesOfFour) {
 
 // Entry 0 of kIQ1Grid is -1 everywhere.
 TEST(DequantizeRow, Iq1IsTernaryWithAShift) {
-  tensor::BlockIQ1_S s = {.d = tensor::HalfFromFloat(8.0f)};
+  tensor::BlockIQ1_S s = {};
+  s.d = tensor::HalfFromFloat(8.0f);
   s.qh[1] = 0x9000;  // s = 1, shift -1
   std::vector<float> row = Dequantized(DType::kIQ1_S, s, 256);
   EXPECT_EQ(row[0], -7.0f);
   EXPECT_EQ(row[32], 3.0f * -9);
-  tensor::BlockIQ1_M m = {.scales = {0x0000, 0x0000, 0x8008, 0x4000}};  // d = 8: 0x4800
-  m.qh[1] = 0x80;                                                       // entry 3: shift -1
+  tensor::BlockIQ1_M m = {};
+  m.scales[2] = 0x8008;
+  m.scales[3] = 0x4000;  // d = 8: 0x4800
+  m.qh[1] = 0x80;        // entry 3: shift -1
   row = Dequantized(DType::kIQ1_M, m, 256);
   EXPECT_EQ(row[16], -7.0f);
   EXPECT_EQ(row[24], -9.0f);
@@ -254,7 +260,8 @@ TEST(DequantizeRow, Iq1IsTernaryWithAShift) {
 }
 
 TEST(DequantizeRow, TernaryDigitsAreAFractionOf256) {
-  tensor::BlockTQ1_0 one = {.d = tensor::HalfFromFloat(2.0f)};
+  tensor::BlockTQ1_0 one = {};
+  one.d = tensor::HalfFromFloat(2.0f);
   one.qs[1] = 255;  // 2 2 2 2 2
   one.qs[33] = 86;  // 1 0 0 0 0 is 81 * 256 / 243, rounded up
   one.qh[2] = 29;   // 0 1 0 0
@@ -265,19 +272,22 @@ TEST(DequantizeRow, TernaryDigitsAreAFractionOf256) {
   EXPECT_EQ(row[177], -2.0f);
   EXPECT_EQ(row[242], -2.0f);
   EXPECT_EQ(row[246], 0.0f);
-  tensor::BlockTQ2_0 two = {.d = tensor::HalfFromFloat(2.0f)};
+  tensor::BlockTQ2_0 two = {};
+  two.d = tensor::HalfFromFloat(2.0f);
   two.qs[33] = 0xe4;  // 0 1 2 3
   row = Dequantized(DType::kTQ2_0, two, 256);
   for (int j = 0; j < 4; ++j) EXPECT_EQ(row[128 + 32 * j + 1], 2.0f * static_cast<float>(j - 1));
 }
 
 TEST(DequantizeRow, Q1AndQ2AreBitsInOrder) {
-  tensor::BlockQ1_0 one = {.d = tensor::HalfFromFloat(3.0f)};
+  tensor::BlockQ1_0 one = {};
+  one.d = tensor::HalfFromFloat(3.0f);
   one.qs[15] = 0x80;
   std::vector<float> row = Dequantized(DType::kQ1_0, one, 128);
   EXPECT_EQ(row[126], -3.0f);
   EXPECT_EQ(row[127], 3.0f);
-  tensor::BlockQ2_0 two = {.d = tensor::HalfFromFloat(3.0f)};
+  tensor::BlockQ2_0 two = {};
+  two.d = tensor::HalfFromFloat(3.0f);
   two.qs[15] = 0xe4;  // 0 1 2 3
   row = Dequantized(DType::kQ2_0, two, 64);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(row[60 + i], 3.0f * static_cast<float>(i - 1));
