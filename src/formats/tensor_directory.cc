@@ -42,7 +42,6 @@ std::string_view NameOfOtherType(uint32_t type_id) {
     case 26: return "I32";
     case 27: return "I64";
     case 28: return "F64";
-    case 40: return "NVFP4";
     default: return "unknown";
   }
 }

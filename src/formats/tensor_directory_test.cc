@@ -139,14 +139,14 @@ TEST(TensorDirectory, RowsMustBeWholeBlocks) {
 }
 
 TEST(TensorDirectory, UnknownElementTypesAreUnsupportedAndListTheSupported) {
-  const auto directory = Build({Claim("a", {256}, 40)});
+  const auto directory = Build({Claim("a", {256}, 9)});
   ASSERT_FALSE(directory.ok());
   EXPECT_EQ(directory.status().code(), ErrorCode::kUnsupported);
   EXPECT_EQ(directory.status().message(),
-            "tensor 'a': element type 40 (NVFP4) is not supported; supported are F32, F16, BF16, "
+            "tensor 'a': element type 9 (Q8_1) is not supported; supported are F32, F16, BF16, "
             "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, "
             "MXFP4, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S, IQ1_M, TQ1_0, TQ2_0, Q1_0, "
-            "Q2_0");
+            "Q2_0, NVFP4");
   for (const uint32_t type : {4u, 5u, 1000u, UINT32_MAX}) {
     EXPECT_NE(ErrorOf({Claim("a", {256}, type)}).find("(unknown) is not supported"),
               std::string::npos);

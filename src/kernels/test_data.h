@@ -1,6 +1,7 @@
 /// Random inputs for the tests of this room: reproducible, and with the values that break kernels.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace skald::kernels {
 /// the high nibbles of four words: StoreScaleBits knows.
 struct ScaleFields {
   int count = 0;
-  int offsets[2] = {};
+  int offsets[4] = {};
   size_t bytes = 2;
 };
 
@@ -51,6 +52,7 @@ inline ScaleFields ScaleFieldsOf(tensor::DType dtype) {
     case tensor::DType::kTQ1_0: return {1, {52}};
     case tensor::DType::kTQ2_0: return {1, {64}};
     case tensor::DType::kMXFP4: return {1, {0}, 1};
+    case tensor::DType::kNVFP4: return {4, {0, 1, 2, 3}, 1};
   }
   return {};
 }
@@ -69,8 +71,14 @@ inline void StoreScaleBits(tensor::DType dtype, uint16_t bits, std::byte* block,
 }
 
 /// The bits of `scale` in a scale field: a half, or the exponent of the largest power of two that
-/// is not above it. Infinity becomes what the type has in its place.
+/// is not above it (of E4M3: the largest power of two, or subnormal number). Infinity becomes what
+/// the type has in its place.
 inline uint16_t ScaleBits(tensor::DType dtype, float scale) {
+  if (dtype == tensor::DType::kNVFP4) {
+    if (!std::isfinite(scale)) return 127;
+    if (scale < 0x1p-6f) return static_cast<uint16_t>(scale * 512);  // subnormal
+    return static_cast<uint16_t>((std::min(std::ilogb(scale), 7) + 7) << 3);
+  }
   if (dtype != tensor::DType::kMXFP4) return tensor::HalfFromFloat(scale);
   return static_cast<uint16_t>(std::isfinite(scale) ? std::ilogb(scale) + 128 : 255);
 }
@@ -109,6 +117,12 @@ inline uint8_t RandomExponent(std::mt19937& random) {
   }
 }
 
+/// Bits of a scale field of `dtype`, as RandomHalf or RandomExponent; any E4M3 float but NaN.
+inline uint16_t RandomScale(tensor::DType dtype, std::mt19937& random) {
+  if (dtype == tensor::DType::kNVFP4) return static_cast<uint16_t>(random() % 127);
+  return dtype == tensor::DType::kMXFP4 ? RandomExponent(random) : RandomHalf(random);
+}
+
 /// Floats of mixed magnitude around 1.
 inline float RandomFloat(std::mt19937& random) {
   const float value = static_cast<float>(random() % 20001) * 1e-4f - 1.0f;
@@ -117,7 +131,7 @@ inline float RandomFloat(std::mt19937& random) {
 
 /// `elements` stored elements of `dtype`: random integers, in a quarter of the blocks all bits zero
 /// or all bits one (the largest integers, where saturating instructions would show), scales as
-/// RandomHalf or RandomExponent.
+/// RandomScale.
 inline std::vector<std::byte> RandomBlocks(tensor::DType dtype, int64_t elements,
                                            std::mt19937& random) {
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
@@ -143,8 +157,7 @@ inline std::vector<std::byte> RandomBlocks(tensor::DType dtype, int64_t elements
       block[i] = static_cast<std::byte>(kind == 0 ? 0u : kind == 1 ? 255u : random() % 256);
     }
     for (int field = 0; field < scales.count; ++field) {
-      const uint16_t value = scales.bytes == 1 ? RandomExponent(random) : RandomHalf(random);
-      StoreScaleBits(dtype, value, block, field);
+      StoreScaleBits(dtype, RandomScale(dtype, random), block, field);
     }
   }
   return bytes;

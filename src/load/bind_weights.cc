@@ -66,6 +66,34 @@ Status CheckTensor(const TensorSlot& slot, const TensorInfo& tensor) {
   return Ok();
 }
 
+// The tensor "X<ending>" that belongs to "X.weight", or nullptr.
+const TensorInfo* Beside(const TensorInfo& weight, std::string_view ending,
+                         const formats::TensorDirectory& tensors) {
+  constexpr std::string_view kWeight = ".weight";
+  std::string_view stem = weight.name;
+  if (!stem.ends_with(kWeight)) return nullptr;
+  stem.remove_suffix(kWeight.size());
+  return tensors.Find(std::string(stem) + std::string(ending));
+}
+
+// Finds and checks the factors of a matrix, a number for each of its slices.
+Result<const TensorInfo*> FindFactors(const TensorSlot& slot, const TensorInfo& tensor,
+                                      const formats::TensorDirectory& tensors) {
+  if (tensor.dtype != tensor::DType::kNVFP4) return nullptr;
+  const TensorInfo* factors = Beside(tensor, ".scale", tensors);
+  if (factors == nullptr) return nullptr;
+  const auto slices = static_cast<uint64_t>(slot.slices);
+  if (factors->columns() != slices || factors->rows() != 1 ||
+      factors->dtype != tensor::DType::kF32) {
+    return Status(ErrorCode::kBadModel,
+                  "tensor '" + std::string(factors->name) + "' has shape " + ShapeText(*factors) +
+                      " and type " + std::string(tensor::InfoOf(factors->dtype).name) +
+                      ", expected " + std::to_string(slices) + " of F32: the factors of '" +
+                      std::string(tensor.name) + "'");
+  }
+  return factors;
+}
+
 // "a, b, c and 7 more": enough to see what is wrong with the file.
 std::string ListNames(const std::vector<std::string>& names) {
   constexpr size_t kShown = 5;
@@ -95,7 +123,11 @@ bool OfPredictionLayer(const model::Network& network, std::string_view name) {
 Status CheckAllUsed(const model::Network& network, const formats::TensorDirectory& tensors,
                     const std::vector<Binding>& bindings) {
   std::set<const TensorInfo*> used;
-  for (const Binding& binding : bindings) used.insert(binding.tensor);
+  for (const Binding& binding : bindings) {
+    used.insert({binding.tensor, binding.factors});
+    if (binding.tensor->dtype != tensor::DType::kNVFP4) continue;
+    used.insert(Beside(*binding.tensor, ".input_scale", tensors));
+  }
   std::vector<std::string> unused;
   for (const TensorInfo& tensor : tensors.all()) {
     if (used.contains(&tensor) || OfPredictionLayer(network, tensor.name)) continue;
@@ -109,16 +141,22 @@ Status CheckAllUsed(const model::Network& network, const formats::TensorDirector
 // Tensors by their place in the directory, which is their order in the file.
 using TensorSet = std::set<const TensorInfo*>;
 
-// Reads a vector, or a part of one, as floats.
-Result<std::vector<float>> ReadVector(const formats::ModelFile& file, const Binding& binding,
+// Reads a tensor of a float type as floats.
+Result<std::vector<float>> ReadFloats(const formats::ModelFile& file, const TensorInfo& tensor,
                                       TensorSet* not_finite) {
-  const TensorInfo& tensor = *binding.tensor;
   std::vector<std::byte> bytes(tensor.byte_count);
   RETURN_IF_ERROR(file.ReadTensor(tensor, 0, bytes));
   if (!kernels::AllFinite(tensor.dtype, bytes)) not_finite->insert(&tensor);
   // Rows of floats lie one behind the other, and so may be read as one.
   std::vector<float> values(tensor.columns() * tensor.rows());
   kernels::DequantizeRow(tensor.dtype, bytes, static_cast<int64_t>(values.size()), values.data());
+  return values;
+}
+
+// Reads a vector, or a part of one.
+Result<std::vector<float>> ReadVector(const formats::ModelFile& file, const Binding& binding,
+                                      TensorSet* not_finite) {
+  ASSIGN_OR_RETURN(const std::vector<float> values, ReadFloats(file, *binding.tensor, not_finite));
   const auto first = values.begin() + binding.slot.first_row;
   return std::vector<float>(first, first + binding.slot.rows * binding.slot.cols);
 }
@@ -236,9 +274,10 @@ int64_t MatrixBytes(const kernels::PackedMatrix& matrix) {
   return RoundUp<int64_t>(matrix.panel_count() * matrix.panel_bytes(), 64);
 }
 
-// Puts the matrices of a binding to `next` and notes the work of filling them. Returns what follows
-// them.
-std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
+// Puts the matrices of a binding, with their factors if there are any, to `next` and notes the work
+// of filling them. Returns what follows them.
+std::byte* AddJobs(const Binding& binding, std::span<const float> factors, std::byte* next,
+                   PackLoop* loop) {
   const TensorInfo& tensor = *binding.tensor;
   PackJob job{.tensor = &tensor,
               .first_row = binding.slot.first_row,
@@ -253,6 +292,10 @@ std::byte* AddJobs(const Binding& binding, std::byte* next, PackLoop* loop) {
   for (kernels::PackedMatrix& place : binding.slot.matrices()) {
     job.first_unit = loop->unit_count;
     job.matrix.panels = job.panels;
+    if (!factors.empty()) {
+      job.matrix.factor = factors.front();
+      factors = factors.subspan(1);
+    }
     place = job.matrix;
     loop->unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
     loop->jobs.push_back(job);
@@ -285,7 +328,8 @@ Result<std::vector<Binding>> BindTensors(model::Network& network,
       continue;
     }
     RETURN_IF_ERROR(CheckTensor(slot, *tensor));
-    bindings.push_back({slot, tensor});
+    ASSIGN_OR_RETURN(const TensorInfo* const factors, FindFactors(slot, *tensor, tensors));
+    bindings.push_back({slot, tensor, factors});
   }
   if (!missing.empty()) {
     return Status(ErrorCode::kBadModel, "architecture '" + std::string(network.family) + "' with " +
@@ -325,7 +369,11 @@ Result<PackedWeights> PackWeights(const formats::ModelFile& file,
       ASSIGN_OR_RETURN(binding.slot.vector(), ReadVector(file, binding, &not_finite));
       continue;
     }
-    next = AddJobs(binding, next, &loop);
+    std::vector<float> factors;
+    if (binding.factors != nullptr) {
+      ASSIGN_OR_RETURN(factors, ReadFloats(file, *binding.factors, &not_finite));
+    }
+    next = AddJobs(binding, factors, next, &loop);
   }
   RETURN_IF_ERROR(RunPacking(options, &loop, &not_finite));
   for (const TensorInfo* tensor : not_finite) packed.not_finite.emplace_back(tensor->name);

@@ -20,9 +20,14 @@ std::string ShapeText(const formats::TensorInfo& tensor);
 struct Binding {
   model::TensorSlot slot;
   const formats::TensorInfo* tensor;
+  /// Beside a matrix of NVFP4, where the file has it: the factors of its slices ("X.scale" beside
+  /// "X.weight").
+  const formats::TensorInfo* factors = nullptr;
 };
 
-/// Finds the tensor of every slot and checks its shape and type. The bindings point into `network`,
+/// Finds the tensor of every slot, and its factors, and checks shape and type. "X.input_scale"
+/// beside NVFP4, which fixes a scale for the activations ahead of time, is left out: skald scales
+/// activations by their own maximum (numerics 3.5). The bindings point into `network`,
 /// which must stay where it is until its tensors are packed.
 /// Errors: kBadModel with all missing tensors, or the one that is wrong; kUnsupported for a tensor
 /// that no slot takes, because leaving it out would change the model's answers.

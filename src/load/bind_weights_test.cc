@@ -53,9 +53,9 @@ struct Patch {
 };
 
 // The file: vectors in F32, matrices in Q8_0, all zero but for the patches. `flat` names a tensor
-// of slices that is written as one matrix.
+// of slices that is written as one matrix, `nvfp4` one that is written in that type.
 GgufBuilder File(const std::vector<Patch>& patches = {}, const GgufBuilder& keys = Keys(),
-                 std::string_view flat = "") {
+                 std::string_view flat = "", std::string_view nvfp4 = "") {
   GgufBuilder file = keys;
   model::Network network = EmptyNetwork(keys);
   for (const model::TensorSlot& slot : model::TensorsOf(network)) {
@@ -70,6 +70,10 @@ GgufBuilder File(const std::vector<Patch>& patches = {}, const GgufBuilder& keys
       tensor.dims.push_back(static_cast<uint64_t>(slot.slices));
     tensor.type_id = slot.is_vector() ? 0 : 8;
     tensor.data = std::vector<std::byte>(slot.is_vector() ? elements * 4 : elements / 32 * 34);
+    if (slot.name == nvfp4) {
+      tensor.type_id = 40;
+      tensor.data = std::vector<std::byte>(elements / 64 * 36);
+    }
     for (const Patch& patch : patches) {
       if (patch.tensor != tensor.name) continue;
       std::memcpy(tensor.data->data() + patch.offset, &patch.bits, patch.bytes);
@@ -164,6 +168,61 @@ TEST(PackWeights, GivesBackEveryByteOfTheMatricesWhenAsked) {
     for (const auto& [offset, length] : outcome.dropped) bytes += length;
     EXPECT_EQ(bytes, outcome.matrix_bytes);
   }
+}
+
+BuiltTensor Floats(const std::string& name, const std::vector<float>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {.name = name,
+          .dims = {values.size()},
+          .data = std::vector<std::byte>(bytes.begin(), bytes.end())};
+}
+
+// A matrix of NVFP4 has a factor for each of its slices; all else about it is as ever.
+TEST(PackWeights, MatricesOfNvfp4TakeTheirFactors) {
+  const std::string up = "blk.0.ffn_up_exps";
+  GgufBuilder builder = File({}, MixtureKeys(), "", up + ".weight");
+  builder.Tensor(Floats(up + ".scale", {0.5f, 2, 3, 4})).Tensor(Floats(up + ".input_scale", {7}));
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.push_back(std::make_unique<MemorySource>(builder.Build()));
+  const Result<GgufModel> file = GgufModel::FromSources(std::move(sources));
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  model::Network network = EmptyNetwork(MixtureKeys());
+  const auto bindings = BindTensors(network, file->tensors());
+  ASSERT_TRUE(bindings.ok()) << bindings.status().message();
+  ThreadPool pool(1);
+  ASSERT_TRUE(PackWeights(*file, *bindings, {.pool = pool}).ok());
+  for (const Binding& binding : *bindings) {
+    if (binding.slot.is_vector()) continue;
+    std::vector<float> factors;
+    for (const auto& matrix : binding.slot.matrices()) factors.push_back(matrix.factor);
+    if (binding.slot.name == up + ".weight") {
+      EXPECT_EQ(factors, (std::vector<float>{0.5f, 2, 3, 4}));
+    } else {
+      EXPECT_EQ(factors, std::vector<float>(factors.size(), 1)) << binding.slot.name;
+    }
+  }
+}
+
+TEST(BindTensors, FactorsAreANumberForEachSliceOfAnNvfp4Tensor) {
+  const auto problem = [](const std::string& nvfp4, const BuiltTensor& extra) {
+    model::Network network = EmptyNetwork();
+    GgufBuilder file = File({}, Keys(), "", nvfp4);
+    const formats::GgufFile parsed = *formats::ParseGguf(file.Tensor(extra).BuildSource());
+    return BindTensors(network, parsed.tensors).status().message();
+  };
+  const std::string down = "blk.0.ffn_down.weight";
+  EXPECT_EQ(problem(down, Floats("blk.0.ffn_down.scale", {2})), "");
+  EXPECT_EQ(
+      problem(down, Floats("blk.0.ffn_down.scale", {2, 3})),
+      "tensor 'blk.0.ffn_down.scale' has shape 2 and type F32, expected 1 of F32: the factors "
+      "of 'blk.0.ffn_down.weight'");
+  for (const char* unused : {"blk.0.ffn_up.scale", "blk.0.ffn_up.input_scale", "scale"}) {
+    EXPECT_NE(problem(down, Floats(unused, {2})).find("this version does not use"),
+              std::string::npos)
+        << unused;
+  }
+  EXPECT_NE(problem("", Floats("blk.0.ffn_down.scale", {2})).find("this version does not use"),
+            std::string::npos);
 }
 
 // Layers that predict further tokens stand behind the others in the file.

@@ -36,6 +36,7 @@ constexpr std::array kTable = {
     DTypeInfo{DType::kTQ2_0, "TQ2_0", 35, 256, sizeof(BlockTQ2_0)},
     DTypeInfo{DType::kQ1_0, "Q1_0", 41, 128, sizeof(BlockQ1_0)},
     DTypeInfo{DType::kQ2_0, "Q2_0", 42, 64, sizeof(BlockQ2_0)},
+    DTypeInfo{DType::kNVFP4, "NVFP4", 40, 64, sizeof(BlockNVFP4)},
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ enum class DType : uint8_t {
   kTQ2_0,
   kQ1_0,
   kQ2_0,
+  kNVFP4,
 };
 
 /// One row of the table.

@@ -14,7 +14,7 @@ TEST(DType, TableIsInTheOrderOfTheEnum) {
     EXPECT_EQ(&InfoOf(info.dtype), &info);
     ++i;
   }
-  EXPECT_EQ(i, static_cast<size_t>(DType::kQ2_0) + 1);
+  EXPECT_EQ(i, static_cast<size_t>(DType::kNVFP4) + 1);
 }
 
 TEST(DType, EveryTypeIsFoundByItsFileNumberAndNoOther) {
@@ -62,6 +62,7 @@ TEST(DType, BlocksHaveThePublishedDensity) {
   EXPECT_EQ(bits(DType::kTQ2_0), 2.0625);
   EXPECT_EQ(bits(DType::kQ1_0), 1.125);
   EXPECT_EQ(bits(DType::kQ2_0), 2.25);
+  EXPECT_EQ(bits(DType::kNVFP4), 4.5);
 }
 
 }  // namespace

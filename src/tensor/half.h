@@ -43,6 +43,14 @@ constexpr float HalfOfPowerOfTwo(uint8_t e) {
   return std::bit_cast<float>(bits) * 0.5f;
 }
 
+/// Half of the number that an E4M3 float without a sign stands for (exponent bias 7, no infinity).
+/// Exact. The highest bit is ignored; 127, the NaN of the format, gives 240.
+constexpr float HalfOfE4M3(uint8_t bits) {
+  // Moved to the place of a float's exponent and mantissa it is too small by 2^(127 - 7), also
+  // where it is subnormal.
+  return std::bit_cast<float>(static_cast<uint32_t>(bits & 127) << 20) * 0x1p119f;
+}
+
 /// The nearest half, ties to even, as vcvtps2ph does: overflow gives infinity, NaN stays NaN
 /// (quieted).
 constexpr uint16_t HalfFromFloat(float value) {

@@ -90,5 +90,16 @@ TEST(Bf16, IsTheUpperHalfOfAFloat) {
   EXPECT_TRUE(std::isnan(FloatFromBf16(0x7fc0)));
 }
 
+TEST(HalfOfE4M3, IsExactForEveryNumber) {
+  for (int bits = 0; bits < 127; ++bits) {
+    const int exponent = bits >> 3;
+    const int mantissa = bits & 7;
+    const double value =
+        exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+    EXPECT_EQ(HalfOfE4M3(static_cast<uint8_t>(bits)), value / 2) << bits;
+    EXPECT_EQ(HalfOfE4M3(static_cast<uint8_t>(bits | 128)), value / 2) << bits;
+  }
+}
+
 }  // namespace
 }  // namespace skald::tensor

@@ -136,6 +136,15 @@ struct BlockMXFP4 {
 };
 static_assert(sizeof(BlockMXFP4) == 17);
 
+/// 64 elements in 4 sub-blocks of 16: w = d[s] * kMXFP4Values[q], d[s] = HalfOfE4M3(d[s])
+/// (tensor/half.h). q of element i of a sub-block: low nibble of qs[8 s + i] for i < 8, high nibble
+/// of qs[8 s + i - 8] else. 4.5 bits. The scale of the whole tensor stands in a tensor of its own.
+struct BlockNVFP4 {
+  uint8_t d[4];
+  uint8_t qs[32];
+};
+static_assert(sizeof(BlockNVFP4) == 36);
+
 /// The 16 values of the 4-bit floats, doubled; minus zero is zero.
 inline constexpr int8_t kMXFP4Values[16] = {0, 1,  2,  3,  4,  6,  8,  12,
                                             0, -1, -2, -3, -4, -6, -8, -12};

@@ -118,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
                     tensor::DType::kMXFP4, tensor::DType::kIQ2_XXS, tensor::DType::kIQ2_XS,
                     tensor::DType::kIQ2_S, tensor::DType::kIQ3_XXS, tensor::DType::kIQ3_S,
                     tensor::DType::kIQ1_S, tensor::DType::kIQ1_M, tensor::DType::kTQ1_0,
-                    tensor::DType::kTQ2_0, tensor::DType::kQ1_0, tensor::DType::kQ2_0),
+                    tensor::DType::kTQ2_0, tensor::DType::kQ1_0, tensor::DType::kQ2_0,
+                    tensor::DType::kNVFP4),
     [](const auto& instance) { return std::string(tensor::InfoOf(instance.param).name); });
 
 TEST(Promise1, HoldsAcrossAttentionPartitions) {
@@ -566,6 +567,31 @@ TEST(Promise1, HoldsForEveryHeadItsOwnKvAndOddWidths) {
 
 TEST(Promise1, HoldsWithASlidingWindow) {
   CheckNetwork({.dtype = tensor::DType::kQ4_0, .embedding = 64, .window = 37}, {300, 36, 38});
+}
+
+// A power of two is lost nowhere: rows of the embedding, products before their bias, experts,
+// latent attention.
+TEST(MatrixFactor, OfAllMatricesGivesTheBitsOfWeightsThatHaveIt) {
+  const auto prompts = RandomPrompts({40}, 100);
+  for (support::RandomModelSpec spec :
+       {support::RandomModelSpec{.family = "qwen2", .optional_biases = true},
+        support::RandomModelSpec{.experts = 4, .used_experts = 2},
+        support::RandomModelSpec{.change = [](model::Network& network) {
+          network.layers.back().mixer = model::Mla{.width = 256,
+                                                   .heads = 3,
+                                                   .nope_dim = 24,
+                                                   .rope_dim = 32,
+                                                   .value_dim = 8,
+                                                   .rank = 32,
+                                                   .query_rank = 32,
+                                                   .scale = 0.2f};
+        }}}) {
+    const model::Transformer plain = support::MakeRandomModel(spec);
+    spec.factor = 8;
+    const model::Transformer factored = support::MakeRandomModel(spec);
+    EXPECT_EQ(RunAll(plain, {}, kernels::KvType::kF32, prompts),
+              RunAll(factored, {}, kernels::KvType::kF32, prompts));
+  }
 }
 
 // The test can fail: a different position of one token changes bits.

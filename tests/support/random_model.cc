@@ -81,12 +81,13 @@ model::Network NetworkOf(const RandomModelSpec& spec) {
 
 float Uniform(std::mt19937& random) { return static_cast<float>(random() % 20001) * 1e-4f - 1.0f; }
 
-// One stored row whose dequantized elements have the size of 1 / sqrt(cols): random integers with
-// matching scales.
-std::vector<std::byte> RandomRow(tensor::DType dtype, int64_t cols, std::mt19937& random) {
+// One stored row whose dequantized elements have the size of scale_of_row / sqrt(cols): random
+// integers with matching scales.
+std::vector<std::byte> RandomRow(tensor::DType dtype, int64_t cols, float scale_of_row,
+                                 std::mt19937& random) {
   const tensor::DTypeInfo& info = tensor::InfoOf(dtype);
   std::vector<std::byte> bytes(static_cast<size_t>(cols / info.block_elements * info.block_bytes));
-  const float size = 1.0f / std::sqrt(static_cast<float>(cols));
+  const float size = scale_of_row / std::sqrt(static_cast<float>(cols));
   if (info.block_elements == 1) {
     for (int64_t i = 0; i < cols; ++i) {
       const float value = Uniform(random) * size;
@@ -116,13 +117,14 @@ std::vector<std::byte> RandomRow(tensor::DType dtype, int64_t cols, std::mt19937
   return bytes;
 }
 
-void FillMatrix(tensor::DType dtype, const model::TensorSlot& slot, std::byte* panels,
+void FillMatrix(const RandomModelSpec& spec, const model::TensorSlot& slot, std::byte* panels,
                 std::mt19937& random) {
+  const tensor::DType dtype = spec.dtype;
   for (int64_t first = 0; first < slot.rows; first += kernels::kPanelRows) {
     const int64_t count = std::min<int64_t>(kernels::kPanelRows, slot.rows - first);
     std::vector<std::byte> rows;
     for (int64_t row = 0; row < count; ++row) {
-      const auto bytes = RandomRow(dtype, slot.cols, random);
+      const auto bytes = RandomRow(dtype, slot.cols, 1 / spec.factor, random);
       rows.insert(rows.end(), bytes.begin(), bytes.end());
     }
     kernels::PackPanel(dtype, rows, static_cast<int>(count), slot.cols, panels);
@@ -165,8 +167,8 @@ model::Transformer MakeRandomModel(const RandomModelSpec& spec) {
       continue;
     }
     for (PackedMatrix& matrix : slot.matrices()) {
-      FillMatrix(spec.dtype, slot, next, random);
-      matrix = PackedMatrix{type, slot.rows, slot.cols, next};
+      FillMatrix(spec, slot, next, random);
+      matrix = PackedMatrix{type, slot.rows, slot.cols, next, spec.factor};
       next += matrix_bytes(slot);
     }
   }

@@ -25,6 +25,8 @@ struct RandomModelSpec {
   int64_t experts = 0;  ///< 0: no mixture
   int64_t used_experts = 0;
   uint32_t seed = 1;
+  /// Of every matrix (PackedMatrix::factor); what the panels hold is smaller by it.
+  float factor = 1;
   bool optional_biases = false;  ///< whether it has the biases that it may have
   /// Changes the numbers of the network before its tensors are made.
   std::function<void(model::Network&)> change = [](model::Network&) {};

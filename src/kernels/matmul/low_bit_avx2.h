@@ -158,6 +158,8 @@ template <>
 inline constexpr int kBlocksOf<UnitQ2> = 2;
 template <>
 inline constexpr int kBlocksOf<UnitQ1> = 4;
+template <>
+inline constexpr int kBlocksOf<UnitNV4> = 2;
 
 }  // namespace skald::kernels::avx2
 

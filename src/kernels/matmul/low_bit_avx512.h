@@ -156,6 +156,17 @@ inline constexpr int kOffsetOf<UnitQ1> = 1;
   for (int k = 0; k < 8; ++k) w[k] = _mm512_maskz_set1_epi8(LoadMask(bits[k]), 2);
 }
 
+[[gnu::always_inline]] inline void UnpackBlock(const uint8_t (&nibbles)[4][16][4], Weights& w) {
+  UnpackFloats(nibbles, w);
+}
+
+// The scales of sub-block s, as tensor::HalfOfE4M3.
+[[gnu::always_inline]] inline __m512 LoadE4M3(const UnitNV4& unit, int s) {
+  const __m512i bytes = _mm512_and_si512(LoadBytes(unit.d[s]), _mm512_set1_epi32(127));
+  const __m512 bits = _mm512_castsi512_ps(_mm512_slli_epi32(bytes, 20));
+  return _mm512_mul_ps(bits, _mm512_set1_ps(0x1p119f));
+}
+
 // Block b of a unit of 32-column blocks, of which there may be several.
 template <typename Unit>
 inline constexpr int kBlocksOf = 1;
@@ -163,6 +174,8 @@ template <>
 inline constexpr int kBlocksOf<UnitQ2> = 2;
 template <>
 inline constexpr int kBlocksOf<UnitQ1> = 4;
+template <>
+inline constexpr int kBlocksOf<UnitNV4> = 2;
 
 template <typename Unit>
 [[gnu::always_inline]] inline void UnpackColumns(const Unit& unit, int b, Weights& w) {

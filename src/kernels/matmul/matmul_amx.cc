@@ -30,6 +30,7 @@
 // panels. The order of the operations of an output element is that of the specification.
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
@@ -302,10 +303,11 @@ struct SuperPolicy {
 
 constexpr int kBlocksAtOnce = 8;
 
-// One panel of up to 8 blocks, the offset of the weights removed.
+// One panel of up to 8 blocks, the offset of the weights removed; kScales float scales a block.
+template <int kScales>
 struct alignas(64) SignedBlocks {
   int8_t q[kBlocksAtOnce][8][64];  // [block][k4][4 * row + c]
-  __m512 d[kBlocksAtOnce];
+  __m512 d[kBlocksAtOnce * kScales];
   __m512 minimum[kBlocksAtOnce];
 };
 
@@ -313,6 +315,9 @@ struct alignas(64) SignedBlocks {
   return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
 }
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitMX4&, __m512i w) {
+  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+}
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitNV4&, __m512i w) {
   return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
 }
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4&, __m512i w) {
@@ -329,14 +334,17 @@ struct alignas(64) SignedBlocks {
   return _mm512_sub_epi8(w, _mm512_set1_epi8(1));
 }
 
-// Blocks of a part: as many as there are tiles for sums.
-constexpr int kBlocksOfPart = 4;
+// Tiles for sums.
+constexpr int kSumsOfPart = 4;
 
-// Policy of the 32-wide types. A job is one tile of tokens; its sums are those of the blocks.
+// Policy of the 32-wide types. A job is one tile of tokens; its sums are those of the blocks, of
+// kNV4 those of their halves.
 template <typename WeightUnit>
 struct Block32Policy {
   using Unit = WeightUnit;
-  using Unpacked = SignedBlocks;
+  static constexpr int kScales = std::is_same_v<Unit, UnitNV4> ? 2 : 1;  // of a block
+  static constexpr int kBlocksOfPart = kSumsOfPart / kScales;
+  using Unpacked = SignedBlocks<kScales>;
   using Tile = Block32Tile<kTile>;
   static constexpr bool kHasMin = requires(const Unit& unit) { unit.m; };
   static constexpr int kBlocks = kBlocksOf<Unit>;
@@ -353,12 +361,12 @@ struct Block32Policy {
     TileConfig config;
     std::fill_n(config.row_bytes, 8, uint16_t{64});
     std::fill_n(config.rows, 8, uint8_t{16});
-    config.row_bytes[4] = config.row_bytes[5] = 32;
-    config.rows[6] = config.rows[7] = 8;
+    config.row_bytes[4] = config.row_bytes[5] = 32 / kScales;
+    config.rows[6] = config.rows[7] = 8 / kScales;
     return config;
   }
 
-  static void Unpack(const Unit* units, int count, SignedBlocks& blocks) {
+  static void Unpack(const Unit* units, int count, Unpacked& blocks) {
     for (int b = 0; b < kBlocks * count; ++b) {
       const Unit& unit = units[b / kBlocks];
       Weights w;
@@ -366,7 +374,12 @@ struct Block32Policy {
       for (int k = 0; k < 8; ++k) {
         _mm512_store_si512(blocks.q[b][k], RemoveOffset(unit, w[k]));
       }
-      blocks.d[b] = LoadScales(unit);
+      if constexpr (kScales == 2) {
+        blocks.d[2 * b] = LoadE4M3(unit, 2 * (b % kBlocks));
+        blocks.d[2 * b + 1] = LoadE4M3(unit, 2 * (b % kBlocks) + 1);
+      } else {
+        blocks.d[b] = LoadScales(unit);
+      }
       if constexpr (kHasMin) blocks.minimum[b] = LoadHalves(unit.m);
     }
   }
@@ -383,10 +396,11 @@ struct Block32Policy {
     constexpr int kSum = kStep / 2;
     constexpr int kA = 4 + kSum % 2;
     constexpr int kB = 6 + kSum % 2;
-    const int b = kBlocksOfPart * job.part + kSum;
+    constexpr int kScale = kSum % kScales;
+    const int b = kBlocksOfPart * job.part + kSum / kScales;
     if (kStep % 2 == 1 || b >= kBlocks * job.units) return;
-    LoadTile<kA>(job.tiles[0][b].q, 32);
-    LoadTile<kB>(job.weights->q[b], 64);
+    LoadTile<kA>(job.tiles[0][b].q[0] + 16 * kScale, 32);
+    LoadTile<kB>(job.weights->q[b][4 * kScale], 64);
     MultiplySigned<kSum, kA, kB>();
   }
 
@@ -401,22 +415,24 @@ struct Block32Policy {
       __m512 acc = _mm512_load_ps(job.acc[m]);
       if (blocks == kBlocksOfPart) {
 #pragma GCC unroll 4
-        for (int b = 0; b < kBlocksOfPart; ++b)
-          acc = AddBlock(job, a[b], first + b, sums[b][m], m, acc);
+        for (int s = 0; s < kSumsOfPart; ++s)
+          acc = AddSum(job, a[s / kScales], kScales * first + s, sums[s][m], m, acc);
       } else {
-        for (int b = 0; b < blocks; ++b) acc = AddBlock(job, a[b], first + b, sums[b][m], m, acc);
+        for (int s = 0; s < kScales * blocks; ++s)
+          acc = AddSum(job, a[s / kScales], kScales * first + s, sums[s][m], m, acc);
       }
       _mm512_store_ps(job.acc[m], acc);
     }
   }
-  [[gnu::always_inline]] static __m512 AddBlock(const PolicyJob& job, const Tile& a, int b,
-                                                const int32_t (&sums)[16], int m, __m512 acc) {
-    const __m512 scale = _mm512_mul_ps(job.weights->d[b], _mm512_set1_ps(a.da[m]));
+  // The sums of the columns of scale s.
+  [[gnu::always_inline]] static __m512 AddSum(const PolicyJob& job, const Tile& a, int s,
+                                              const int32_t (&sums)[16], int m, __m512 acc) {
+    const __m512 scale = _mm512_mul_ps(job.weights->d[s], _mm512_set1_ps(a.da[m]));
     acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums)), scale, acc);
     if constexpr (!kHasMin) return acc;
     // corr8 = -8 * asum; the shift is exact.
     const float asum = static_cast<float>(-a.corr8[m] >> 3);
-    return _mm512_fmadd_ps(job.weights->minimum[b], _mm512_set1_ps(a.da[m] * asum), acc);
+    return _mm512_fmadd_ps(job.weights->minimum[s], _mm512_set1_ps(a.da[m] * asum), acc);
   }
 };
 
@@ -591,6 +607,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kT2: return AmxMatmul<PanelType::kT2, SuperPolicy<UnitT2>>::Run;
     case PanelType::kQ1: return AmxMatmul<PanelType::kQ1, Block32Policy<UnitQ1>>::Run;
     case PanelType::kQ2: return AmxMatmul<PanelType::kQ2, Block32Policy<UnitQ2>>::Run;
+    case PanelType::kNV4: return AmxMatmul<PanelType::kNV4, Block32Policy<UnitNV4>>::Run;
   }
   UNREACHABLE();
 }

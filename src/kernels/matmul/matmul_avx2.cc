@@ -39,7 +39,7 @@ struct Q8 {
   using Unit = UnitQ8;
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = false;
-  [[gnu::always_inline]] static SignedWeights Unpack(const Unit& unit, int, int half) {
+  [[gnu::always_inline]] static SignedWeights<> Unpack(const Unit& unit, int, int half) {
     return UnpackSigned(unit.q, half);
   }
 };
@@ -96,6 +96,24 @@ struct OneOrTwoBits {
   }
 };
 
+// |w| is at most 12: 4 pairs are 4 * 2 * 12 * 127 = 12192.
+struct NV4 {
+  using Unit = UnitNV4;
+  static constexpr int kOffset = 0;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static SignedWeights<4> Unpack(const Unit& unit, int b, int half) {
+    const UnsignedWeights<8> nibbles = UnpackNibbles<8>(unit.blocks[b], half);
+    const __m256i values = _mm256_broadcastsi128_si256(Load16(tensor::kMXFP4Values));
+    SignedWeights<4> weights;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) {
+      weights.w[k] = _mm256_shuffle_epi8(values, nibbles.w[k]);
+      weights.magnitude[k] = _mm256_abs_epi8(weights.w[k]);
+    }
+    return weights;
+  }
+};
+
 // The scales d of 8 rows.
 template <typename Unit>
 [[gnu::always_inline]] inline __m256 LoadScales(const Unit& unit, int half) {
@@ -117,6 +135,13 @@ template <typename BlockType, Codebook kBook>
 template <int kOffset, int kUnit>
 [[gnu::always_inline]] inline __m256i CorrectionFor(int32_t corr) {
   return _mm256_set1_epi32(kOffset >= kUnit ? corr * (kOffset / kUnit) : corr / (kUnit / kOffset));
+}
+
+// Those of sub-block s of a unit, as tensor::HalfOfE4M3.
+[[gnu::always_inline]] inline __m256 LoadE4M3(const UnitNV4& unit, int s, int half) {
+  const __m256i bytes = LoadBytes(unit.d[s] + kHalfRows * half);
+  const __m256i bits = _mm256_slli_epi32(_mm256_and_si256(bytes, _mm256_set1_epi32(127)), 20);
+  return _mm256_mul_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(0x1p119f));
 }
 
 // The 8 rows of a half for every token of a tile, in L1.
@@ -151,6 +176,24 @@ template <typename Type>
       sum = _mm256_fmadd_ps(LoadHalves(unit.m + kHalfRows * half), scaled, sum);
     }
     acc.token[m] = sum;
+  }
+}
+
+// kNV4: a scale for each 16 columns.
+template <>
+[[gnu::always_inline]] inline void AddBlock<NV4>(const UnitNV4& unit, int b, int half,
+                                                 const Block32Sections& a, int tokens,
+                                                 Accumulators& acc) {
+  const SignedWeights<4> weights = NV4::Unpack(unit, b, half);
+  const __m256 low_d = LoadE4M3(unit, 2 * b, half);
+  const __m256 high_d = LoadE4M3(unit, 2 * b + 1, half);
+  for (int m = 0; m < tokens; ++m) {
+    const int8_t* q = a.q + 32 * m;
+    const __m256 da = _mm256_set1_ps(a.da[m]);
+    const __m256 low = _mm256_cvtepi32_ps(weights.Dot<0, 4>(q));
+    const __m256 high = _mm256_cvtepi32_ps(weights.Dot<4, 4>(q));
+    const __m256 sum = _mm256_fmadd_ps(low, _mm256_mul_ps(low_d, da), acc.token[m]);
+    acc.token[m] = _mm256_fmadd_ps(high, _mm256_mul_ps(high_d, da), sum);
   }
 }
 
@@ -316,7 +359,7 @@ struct Q8K {
 
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
     const auto [a, b, rows] = block;
-    const SignedWeights weights = UnpackSigned(unit.q[b], rows);
+    const SignedWeights<> weights = UnpackSigned(unit.q[b], rows);
     const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
     const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
     for (int m = 0; m < a.tokens; ++m) {
@@ -539,6 +582,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kT2: return EveryTile<PanelType::kT2, MatmulSuper<T2>>;
     case PanelType::kQ1: return EveryTile<PanelType::kQ1, MatmulBlock32<OneOrTwoBits<UnitQ1>>>;
     case PanelType::kQ2: return EveryTile<PanelType::kQ2, MatmulBlock32<OneOrTwoBits<UnitQ2>>>;
+    case PanelType::kNV4: return EveryTile<PanelType::kNV4, MatmulBlock32<NV4>>;
   }
   UNREACHABLE();
 }

@@ -144,6 +144,63 @@ struct Block32Kernel {
   }
 };
 
+// kNV4: a scale for each 16 columns. The activations carry the sums of 32: what the offset adds to
+// the first 16 is a dot product with the offset itself.
+template <int MR>
+struct NV4Kernel {
+  using Tile = Block32Tile<MR>;
+  static constexpr int kChainTokens = kHalfChains<MR>;
+
+  [[gnu::always_inline]] static void AddBlock(const Weights& w, const __m512 (&d)[2], const Tile& a,
+                                              __m512 (&acc)[MR]) {
+    const __m512i offset = _mm512_set1_epi8(-128);  // 128, unsigned
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; m += kChainTokens) {
+      __m512i low[kChainTokens];
+      __m512i high[kChainTokens];
+#pragma GCC unroll 2
+      for (int j = 0; j < kChainTokens; ++j) {
+        __m512i first = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) first = AddDot(first, offset, a.q[m + j] + 4 * k);
+        low[j] = _mm512_sub_epi32(_mm512_setzero_si512(), first);
+        high[j] = _mm512_add_epi32(Broadcast(&a.corr128[m + j]), first);
+      }
+      AddHalfDots<32>(w, a.q[m], low, high);
+#pragma GCC unroll 2
+      for (int j = 0; j < kChainTokens; ++j) {
+        const __m512 da = _mm512_set1_ps(a.da[m + j]);
+        const __m512 sum =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(low[j]), _mm512_mul_ps(d[0], da), acc[m + j]);
+        acc[m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(high[j]), _mm512_mul_ps(d[1], da), sum);
+      }
+    }
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t count = args.cols / (2 * kBlockCols);
+    const UnitNV4* unit = reinterpret_cast<const UnitNV4*>(args.panels);
+    for (int64_t p = 0; p < args.panel_count; ++p) {
+      const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+      __m512 acc[MR];
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+      for (int64_t u = 0; u < count; ++u, ++unit) {
+        for (int b = 0; b < 2; ++b, ++tile) {
+          PrefetchAhead<sizeof(UnitNV4) / 2>(unit, b);
+          Weights w;
+          UnpackBlock(unit->blocks[b], w);
+          const __m512 d[2] = {LoadE4M3(*unit, 2 * b), LoadE4M3(*unit, 2 * b + 1)};
+          AddBlock(w, d, *tile, acc);
+        }
+      }
+      float* out = args.out + p * kPanelRows;
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * args.out_stride, acc[m]);
+    }
+  }
+};
+
 template <int MR>
 using Q8Kernel = Block32Kernel<UnitQ8, MR>;
 template <int MR>
@@ -567,6 +624,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kT2: return EveryTile<PanelType::kT2, ForTileSize<T2Kernel>>;
     case PanelType::kQ1: return EveryTile<PanelType::kQ1, ForTileSize<Q1Kernel>>;
     case PanelType::kQ2: return EveryTile<PanelType::kQ2, ForTileSize<Q2Kernel>>;
+    case PanelType::kNV4: return EveryTile<PanelType::kNV4, ForTileSize<NV4Kernel>>;
   }
   UNREACHABLE();
 }

@@ -37,6 +37,7 @@ struct Element {
 template <typename Unit>
 float Block32Element(const Element& e) {
   constexpr int kBlocks = UnitTraits<Unit>::kCols / kBlockCols;
+  constexpr int kSub = UnitTraits<Unit>::kSubBlockCols;
   const Unit* units = reinterpret_cast<const Unit*>(e.panel);
   float acc = 0;
   for (int64_t b = 0; b < e.cols / 32; ++b) {
@@ -45,8 +46,10 @@ float Block32Element(const Element& e) {
     const Block32Sections a =
         SectionsOfBlock32(e.tile + b * e.tokens * kBlock32TokenBytes, e.tokens);
     const float da = a.da[e.token];
-    const int32_t dot = Dot(unit, e.row, first, 32, a.q + 32 * e.token);
-    acc = std::fma(static_cast<float>(dot), FloatScale(unit, e.row) * da, acc);
+    for (int i = 0; i < kBlockCols; i += kSub) {
+      const int32_t dot = Dot(unit, e.row, first + i, kSub, a.q + 32 * e.token + i);
+      acc = std::fma(static_cast<float>(dot), FloatScale(unit, e.row, first + i) * da, acc);
+    }
     if constexpr (UnitTraits<Unit>::kHasMin) {
       const int32_t sum = SumOf(a.corr8[e.token], 8);
       acc = std::fma(tensor::FloatFromHalf(unit.m[e.row]), da * static_cast<float>(sum), acc);
@@ -186,6 +189,8 @@ MatmulFn MatmulFor(PanelType type) {
       return EveryTile<PanelType::kQ1, Matmul<PanelType::kQ1, Block32Element<UnitQ1>>>;
     case PanelType::kQ2:
       return EveryTile<PanelType::kQ2, Matmul<PanelType::kQ2, Block32Element<UnitQ2>>>;
+    case PanelType::kNV4:
+      return EveryTile<PanelType::kNV4, Matmul<PanelType::kNV4, Block32Element<UnitNV4>>>;
   }
   UNREACHABLE();
 }

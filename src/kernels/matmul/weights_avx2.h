@@ -66,7 +66,8 @@ struct UnsignedWeights {
   }
 };
 
-// Signed weights in -128..127.
+// Signed weights in -128..127, of which kPairs products of pairs fit int16.
+template <int kPairs = 1>
 struct SignedWeights {
   __m256i w[8];
   __m256i magnitude[8];
@@ -76,17 +77,21 @@ struct SignedWeights {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i dot = _mm256_setzero_si256();
 #pragma GCC unroll 8
-    for (int k = kFirst; k < kFirst + kCount; ++k) {
-      const __m256i signed_q = _mm256_sign_epi8(Broadcast4(q + 4 * k), w[k]);
-      const __m256i pairs = _mm256_maddubs_epi16(magnitude[k], signed_q);
+    for (int k = kFirst; k < kFirst + kCount; k += kPairs) {
+      __m256i pairs = Pairs(k, q);
+#pragma GCC unroll 4
+      for (int j = k + 1; j < k + kPairs; ++j) pairs = _mm256_add_epi16(pairs, Pairs(j, q));
       dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
     }
     return dot;
   }
+  [[gnu::always_inline]] __m256i Pairs(int k, const int8_t* q) const {
+    return _mm256_maddubs_epi16(magnitude[k], _mm256_sign_epi8(Broadcast4(q + 4 * k), w[k]));
+  }
 };
 
-[[gnu::always_inline]] inline SignedWeights UnpackSigned(const uint8_t (&q)[8][16][4], int half) {
-  SignedWeights weights;
+[[gnu::always_inline]] inline SignedWeights<> UnpackSigned(const uint8_t (&q)[8][16][4], int half) {
+  SignedWeights<> weights;
   const __m256i offset = _mm256_set1_epi8(-128);
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) {

@@ -106,13 +106,17 @@ using Weights = __m512i[8];
   UnpackNibbles(u.nibbles, w);
 }
 
-// The values of the table plus 128: the activations carry the sums for that offset already.
-[[gnu::always_inline]] inline void Unpack(const UnitMX4& u, Weights& w) {
-  UnpackNibbles(u.nibbles, w);
+// The values of the 4-bit floats plus 128: the activations carry the sums for that offset already.
+[[gnu::always_inline]] inline void UnpackFloats(const uint8_t (&nibbles)[4][16][4], Weights& w) {
+  UnpackNibbles(nibbles, w);
   const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tensor::kMXFP4Values));
   const __m512i values = _mm512_xor_si512(_mm512_broadcast_i32x4(table), _mm512_set1_epi8(-128));
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) w[k] = _mm512_shuffle_epi8(values, w[k]);
+}
+
+[[gnu::always_inline]] inline void Unpack(const UnitMX4& u, Weights& w) {
+  UnpackFloats(u.nibbles, w);
 }
 
 // The offset of the unpacked weights of a unit without a minimum.

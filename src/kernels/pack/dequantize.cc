@@ -125,6 +125,12 @@ float Element(const BlockMXFP4& b, int i) {
   return HalfOfPowerOfTwo(b.e) * kMXFP4Values[Nibble32(b.qs, i)];
 }
 
+float Element(const BlockNVFP4& b, int i) {
+  const uint8_t pair = b.qs[i / 16 * 8 + i % 8];
+  const int q = i % 16 < 8 ? pair & 15 : pair >> 4;
+  return HalfOfE4M3(b.d[i / 16]) * kMXFP4Values[q];
+}
+
 // Byte i of an entry of a codebook.
 int ByteOf(uint64_t entry, int i) { return static_cast<int>(entry >> 8 * i & 255); }
 
@@ -284,6 +290,7 @@ void DequantizeRow(DType dtype, std::span<const std::byte> source, int64_t cols,
     case DType::kTQ2_0: DequantizeBlocks<BlockTQ2_0>(source, cols, out); return;
     case DType::kQ1_0: DequantizeBlocks<BlockQ1_0>(source, cols, out); return;
     case DType::kQ2_0: DequantizeBlocks<BlockQ2_0>(source, cols, out); return;
+    case DType::kNVFP4: DequantizeBlocks<BlockNVFP4>(source, cols, out); return;
   }
   UNREACHABLE();
 }

@@ -19,6 +19,8 @@ constexpr uint16_t kBf16Exponent = 0x7f80;
 constexpr uint32_t kF32Exponent = 0x7f800000;
 // The NaN of E8M0, which has no infinity.
 constexpr uint8_t kE8M0NaN = 255;
+// The NaN of E4M3, with any sign.
+constexpr uint8_t kE4M3NaN = 127;
 
 // The largest exponent decides; a maximum over all, without a branch, becomes vector code.
 template <typename Bits>
@@ -57,6 +59,16 @@ bool ExponentsAreFinite(std::span<const std::byte> source) {
   return finite;
 }
 
+bool E4M3ScalesAreFinite(std::span<const std::byte> source) {
+  bool finite = true;
+  for (size_t at = 0; at < source.size(); at += sizeof(BlockNVFP4)) {
+    for (size_t s = 0; s < 4; ++s) {
+      finite &= (std::to_integer<uint8_t>(source[at + s]) & kE4M3NaN) != kE4M3NaN;
+    }
+  }
+  return finite;
+}
+
 }  // namespace
 
 bool AllFinite(DType dtype, std::span<const std::byte> source) {
@@ -89,6 +101,7 @@ bool AllFinite(DType dtype, std::span<const std::byte> source) {
     case DType::kTQ2_0: return BlocksAreFinite<BlockTQ2_0>(source);
     case DType::kQ1_0: return BlocksAreFinite<BlockQ1_0>(source);
     case DType::kQ2_0: return BlocksAreFinite<BlockQ2_0>(source);
+    case DType::kNVFP4: return E4M3ScalesAreFinite(source);
   }
   UNREACHABLE();
 }

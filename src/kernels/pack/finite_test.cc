@@ -39,8 +39,9 @@ TEST_P(FiniteOfEveryDType, OneBadScaleOfAnyBlockIsFound) {
   const ScaleFields scales = ScaleFieldsOf(GetParam());
   const size_t block_bytes = tensor::InfoOf(GetParam()).block_bytes;
   const std::vector<uint16_t> bad_bits =
-      scales.bytes == 1 ? std::vector<uint16_t>{0xff}
-                        : std::vector<uint16_t>{0x7c00, 0xfc00, 0x7c01, 0xffff};
+      GetParam() == DType::kNVFP4 ? std::vector<uint16_t>{0x7f, 0xff}
+      : scales.bytes == 1         ? std::vector<uint16_t>{0xff}
+                                  : std::vector<uint16_t>{0x7c00, 0xfc00, 0x7c01, 0xffff};
   for (const uint16_t bad : bad_bits) {
     for (size_t block = 0; block < kBlocks; ++block) {
       for (int field = 0; field < scales.count; ++field) {

@@ -43,7 +43,8 @@ void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_c
     case tensor::DType::kQ5_0:
     case tensor::DType::kQ5_1:
     case tensor::DType::kIQ4_NL:
-    case tensor::DType::kMXFP4: PackRows32(rows, panel); return;
+    case tensor::DType::kMXFP4:
+    case tensor::DType::kNVFP4: PackRows32(rows, panel); return;
     case tensor::DType::kQ2_K:
     case tensor::DType::kQ3_K:
     case tensor::DType::kQ4_K:

@@ -112,6 +112,22 @@ void PackRowsMX4(const RowSource& rows, std::byte* panel) {
   });
 }
 
+// Each sub-block of 16 has its nibbles in 8 bytes.
+void PackRowsNV4(const RowSource& rows, std::byte* panel) {
+  ForEachBlock<BlockNVFP4>(rows, [panel](const BlockNVFP4& block, int row, int64_t index) {
+    UnitNV4& unit = reinterpret_cast<UnitNV4*>(panel)[index];
+    uint8_t q[64];
+    for (int s = 0; s < 4; ++s) {
+      unit.d[s][row] = block.d[s];
+      for (int i = 0; i < 8; ++i) {
+        q[16 * s + i] = block.qs[8 * s + i] & 15;
+        q[16 * s + 8 + i] = block.qs[8 * s + i] >> 4;
+      }
+    }
+    for (int b = 0; b < 2; ++b) PutNibbles(unit.blocks[b], row, q + 32 * b);
+  });
+}
+
 }  // namespace
 
 void PackRows32(const RowSource& rows, std::byte* panel) {
@@ -123,6 +139,7 @@ void PackRows32(const RowSource& rows, std::byte* panel) {
     case DType::kQ4_0: PackRows<BlockQ4_0, UnitQ4>(rows, panel); return;
     case DType::kQ4_1: PackRows<BlockQ4_1, UnitQ4M>(rows, panel); return;
     case DType::kMXFP4: PackRowsMX4(rows, panel); return;
+    case DType::kNVFP4: PackRowsNV4(rows, panel); return;
     default: UNREACHABLE();
   }
 }

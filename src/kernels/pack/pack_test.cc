@@ -177,6 +177,21 @@ TEST(DequantizeRow, Mxfp4IsAPowerOfTwoTimesAFourBitFloat) {
   }
 }
 
+TEST(DequantizeRow, Nvfp4HasAFloatOfEightBitsForEachSixteen) {
+  tensor::BlockNVFP4 block = {.d = {0x38, 0x7e, 0x01, 0x80}, .qs = {}};  // 1, 448, 2^-9, 0
+  for (int i = 0; i < 32; ++i) block.qs[i] = 0x72;                       // 1 and 6
+  block.qs[3] = 0xf9;                                                    // -0.5 and -6
+  const std::vector<float> row = Dequantized(DType::kNVFP4, block, 64);
+  EXPECT_EQ(row[0], 1.0f);
+  EXPECT_EQ(row[3], -0.5f);
+  EXPECT_EQ(row[8], 6.0f);
+  EXPECT_EQ(row[11], -6.0f);
+  EXPECT_EQ(row[16], 448.0f);
+  EXPECT_EQ(row[24], 448.0f * 6);
+  EXPECT_EQ(row[32], 0x1p-9f);
+  EXPECT_EQ(row[48], 0.0f);
+}
+
 // Entry 0 of the codebooks of magnitudes has the least of them everywhere, the last entry of
 // kIQ2XXSGrid is 8 25 8 8 25 43 43 43 (ggml-common.h: 0x2b2b2b1908081908).
 

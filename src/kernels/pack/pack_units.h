@@ -40,8 +40,8 @@ struct RowSource {
   int64_t units;
 };
 
-/// Fill the zeroed units of one panel from a dtype of quant_blocks.h with blocks of 32, or of 256,
-/// or from one of low_bit_blocks.h.
+/// Fill the zeroed units of one panel from a dtype of quant_blocks.h with blocks of 32 or 64, or of
+/// 256, or from one of low_bit_blocks.h.
 void PackRows32(const RowSource& rows, std::byte* panel);
 void PackRows256(const RowSource& rows, std::byte* panel);
 void PackRowsLowBit(const RowSource& rows, std::byte* panel);

@@ -32,6 +32,7 @@ constexpr std::array<PanelInfo, kPanelTypeCount> kTable = {{
     {PanelType::kT2, kBlock128, kSuperCols, sizeof(UnitT2)},
     {PanelType::kQ1, kBlock32, 4 * kBlockCols, sizeof(UnitQ1)},
     {PanelType::kQ2, kBlock32, 2 * kBlockCols, sizeof(UnitQ2)},
+    {PanelType::kNV4, kBlock32, 2 * kBlockCols, sizeof(UnitNV4)},
 }};
 
 }  // namespace
@@ -67,6 +68,7 @@ PanelType PanelTypeFor(tensor::DType dtype) {
     case tensor::DType::kTQ2_0: return PanelType::kT2;
     case tensor::DType::kQ1_0: return PanelType::kQ1;
     case tensor::DType::kQ2_0: return PanelType::kQ2;
+    case tensor::DType::kNVFP4: return PanelType::kNV4;
   }
   UNREACHABLE();
 }

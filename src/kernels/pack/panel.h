@@ -25,6 +25,8 @@
 ///                   (Q4_1)                                            320 bytes
 ///     kMX4   U 32   u8 e[16]; u8 nibbles[4][16][4]                    table
 ///                   (MXFP4)                                           272 bytes
+///     kNV4   U 64   u8 d[4][16]; u8 nibbles[2][4][16][4]              table, 16-wide
+///                   (NVFP4)                                           576 bytes
 ///     kQ4K   U 256  half d[16]; half dmin[16]; u8 scales[192];        offset 0, 32-wide, min
 ///                   u8 nibbles[8][4][16][4]                           2304 bytes
 ///     kQ5K   U 256  as kQ4K, each block followed by its fifth bits:   offset 0, 32-wide, min
@@ -51,8 +53,9 @@
 ///     kQ1    U 128  half d[16]; u64 bits[4][8]                        offset 1, twice the bit
 ///                   (Q1_0)                                            288 bytes
 ///
-/// The nibbles of kMX4 are indices into kMXFP4Values (tensor/quant_blocks.h), and its scale is the
-/// float 2^(e - 128): numbers of any offset are a look-up away, so each kernel chooses its own.
+/// The nibbles of kMX4 and kNV4 are indices into kMXFP4Values (tensor/quant_blocks.h), their scales
+/// are 2^(e - 128) and HalfOfE4M3 (tensor/half.h): numbers of any offset are a look-up away, so
+/// each kernel chooses its own.
 ///
 /// Nibbles: byte j of [4][16][4] holds column group k4 = j in its low and k4 = j + 4 in its high
 /// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows),
@@ -100,8 +103,9 @@ enum class PanelType : uint8_t {
   kT2,
   kQ1,
   kQ2,
+  kNV4,
 };
-inline constexpr int kPanelTypeCount = 21;
+inline constexpr int kPanelTypeCount = 22;
 
 /// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
 /// quantize/quantize.h).
@@ -126,6 +130,9 @@ struct PackedMatrix {
   int64_t rows = 0;                   ///< output elements, before padding
   int64_t cols = 0;                   ///< input elements; a multiple of InfoOf(type).unit_cols
   const std::byte* panels = nullptr;  ///< 64-byte aligned
+  /// The matrix is this times what the panels hold. UnpackRow multiplies; of a product the caller
+  /// does, once it is summed up (numerics 3.6).
+  float factor = 1;
 
   int64_t panel_count() const { return (rows + kPanelRows - 1) / kPanelRows; }
   int64_t panel_bytes() const { return cols / InfoOf(type).unit_cols * InfoOf(type).unit_bytes; }
@@ -160,7 +167,8 @@ PanelType TransposedPanelTypeFor(tensor::DType dtype);
 void PackColumn(tensor::DType dtype, std::span<const std::byte> source, const PackedMatrix& matrix,
                 int64_t column, std::byte* panels);
 
-/// Dequantizes one row of a packed matrix (numerics 3.8): out[0..cols). The embedding look-up.
+/// Dequantizes one row of a packed matrix, with its factor (numerics 3.8): out[0..cols). The
+/// embedding look-up.
 void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out);
 
 }  // namespace skald::kernels

@@ -5,6 +5,7 @@
 ///
 ///     Weight(unit, row, column)      the integer weight, offset removed
 ///     FloatScale(unit, row)          the float scale d
+///     FloatScale(unit, row, column)  the same where there are several
 ///     Scale(unit, row, sub_block)    the integer scale of a sub-block (super-block units)
 ///     Minimum(unit, row, sub_block)  its integer minimum (super-block units with a minimum)
 ///
@@ -19,7 +20,8 @@
 
 namespace skald::kernels {
 
-/// What kind of unit it is. kCols: its columns; kSubBlockCols: columns that share an integer scale;
+/// What kind of unit it is. kCols: its columns; kSubBlockCols: columns that share a scale, not the
+/// one of the unit;
 /// kHasMin: whether there is a minimum term.
 template <typename Unit>
 struct UnitTraits;
@@ -57,6 +59,8 @@ template <>
 struct UnitTraits<UnitQ2> : UnitTraitsOf<64, 32, false> {};
 template <>
 struct UnitTraits<UnitQ1> : UnitTraitsOf<128, 32, false> {};
+template <>
+struct UnitTraits<UnitNV4> : UnitTraitsOf<64, 16, false> {};
 
 /// The 4-bit value of `column` (0..31) in a block of nibbles.
 inline int NibbleOf(const uint8_t (&nibbles)[4][16][4], int row, int column) {
@@ -148,12 +152,23 @@ inline int Weight(const UnitQ1& unit, int row, int column) {
   return BitOf(unit.blocks[column / 32], row, column % 32) ? 1 : -1;
 }
 
+inline int Weight(const UnitNV4& unit, int row, int column) {
+  return tensor::kMXFP4Values[NibbleOf(unit.blocks[column / 32], row, column % 32)];
+}
+
 template <typename Unit>
 float FloatScale(const Unit& unit, int row) {
   return tensor::FloatFromHalf(unit.d[row]);
 }
 inline float FloatScale(const UnitMX4& unit, int row) {
   return tensor::HalfOfPowerOfTwo(unit.e[row]);
+}
+template <typename Unit>
+float FloatScale(const Unit& unit, int row, int) {
+  return FloatScale(unit, row);
+}
+inline float FloatScale(const UnitNV4& unit, int row, int column) {
+  return tensor::HalfOfE4M3(unit.d[column / 16][row]);
 }
 /// Exact: kStep is a power of two.
 template <typename BlockType, Codebook kBook>

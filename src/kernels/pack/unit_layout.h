@@ -191,6 +191,13 @@ const auto* EntriesOf() {
   if constexpr (kBook == Codebook::kIQ1) return tensor::kIQ1Grid.data();
 }
 
+/// w = d * kMXFP4Values[q], d = HalfOfE4M3 of a byte for each 16 columns.
+struct UnitNV4 {
+  uint8_t d[4][16];             ///< [sub-block][row]
+  uint8_t blocks[2][4][16][4];  ///< [block], then q as in UnitQ4
+};
+static_assert(sizeof(UnitNV4) == 576);
+
 /// 32 columns with 2 bits.
 struct BlockTwoBits {
   uint8_t q[2][16][4];  ///< [k4 % 2][row][c]: column group k4 in bits 2 (k4 / 2) and the next

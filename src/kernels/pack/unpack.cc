@@ -11,9 +11,8 @@ namespace {
 // The columns of a row of a unit without integer scales.
 template <typename Unit>
 void UnpackBlock32(const Unit& unit, int row, float* out) {
-  const float d = FloatScale(unit, row);
   for (int i = 0; i < UnitTraits<Unit>::kCols; ++i) {
-    out[i] = d * static_cast<float>(Weight(unit, row, i));
+    out[i] = FloatScale(unit, row, i) * static_cast<float>(Weight(unit, row, i));
     if constexpr (UnitTraits<Unit>::kHasMin) out[i] += tensor::FloatFromHalf(unit.m[row]);
   }
 }
@@ -59,10 +58,8 @@ Bits FloatBits(const std::byte* panel, int64_t k, int row) {
   return bits;
 }
 
-}  // namespace
-
-void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out) {
-  CHECK(row >= 0 && row < matrix.rows);
+// Without the factor of the matrix.
+void UnpackPanelRow(const PackedMatrix& matrix, int64_t row, float* out) {
   const std::byte* panel = matrix.panels + row / kPanelRows * matrix.panel_bytes();
   const int lane = static_cast<int>(row % kPanelRows);
   const int64_t cols = matrix.cols;
@@ -98,8 +95,18 @@ void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out) {
     case PanelType::kT2: UnpackQuantized<UnitT2>(panel, cols, lane, out); return;
     case PanelType::kQ1: UnpackQuantized<UnitQ1>(panel, cols, lane, out); return;
     case PanelType::kQ2: UnpackQuantized<UnitQ2>(panel, cols, lane, out); return;
+    case PanelType::kNV4: UnpackQuantized<UnitNV4>(panel, cols, lane, out); return;
   }
   UNREACHABLE();
+}
+
+}  // namespace
+
+void UnpackRow(const PackedMatrix& matrix, int64_t row, float* out) {
+  CHECK(row >= 0 && row < matrix.rows);
+  UnpackPanelRow(matrix, row, out);
+  if (matrix.factor == 1) return;
+  for (int64_t k = 0; k < matrix.cols; ++k) out[k] *= matrix.factor;
 }
 
 }  // namespace skald::kernels

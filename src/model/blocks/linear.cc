@@ -44,6 +44,16 @@ void NormRange(const Norm* norm, const Rows& from, const Rows& to, const RowRang
             execution.kernels);
 }
 
+// The factor of a matrix (numerics 3.6), on what some of its panels have given.
+void MultiplyByFactor(const Product& product, const PanelRange& panels, const RowRange& rows) {
+  const int64_t count = panels.count * kernels::kPanelRows;
+  const float factor = product.weights->factor;
+  for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
+    float* out = product.out.row(row) + panels.first * kernels::kPanelRows;
+    for (int64_t i = 0; i < count; ++i) out[i] *= factor;
+  }
+}
+
 // Adds the biases of some panels' rows to what was multiplied.
 void AddBias(const Product& product, const PanelRange& panels, const RowRange& rows,
              const Execution& execution) {
@@ -150,6 +160,7 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, const RowR
             .out = product.out.row(rows.first) + panels.first * kernels::kPanelRows,
             .out_stride = product.out.stride,
             .scratch = context.workspace.matmul_scratch(panels.worker)});
+  if (matrix.factor != 1) MultiplyByFactor(product, panels, rows);
   if (!product.bias.empty()) AddBias(product, panels, rows, context.execution);
 }
 
@@ -201,6 +212,8 @@ void MultiplyAlone(const Product& product, const Rows& source, int64_t row_count
        .out = product.out.data,
        .out_stride = product.out.stride,
        .scratch = context.workspace.matmul_scratch(own.worker)});
+  if (matrix.factor == 1) return;
+  MultiplyByFactor(product, {0, matrix.panel_count(), own.worker}, {0, row_count});
 }
 
 void AddWork(std::span<const PackedMatrix* const> matrices, int64_t rows, Phase phase,

@@ -17,7 +17,8 @@
 namespace skald::model {
 
 /// One matrix and where its product goes: out.row(m)[n] = sum over k of weights[n][k] *
-/// input[m][k], n up to padded_rows(); then + bias[n] (numerics 3.4), n below the matrix's rows.
+/// input[m][k], n up to padded_rows(), times the factor of the matrix; then + bias[n] (numerics
+/// 3.4), n below the matrix's rows.
 struct Product {
   const kernels::PackedMatrix* weights = nullptr;
   Rows out;
