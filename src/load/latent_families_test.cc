@@ -177,5 +177,65 @@ TEST(NetworkFromGguf, MixturesOfDeepSeekChooseAsTheirTensorsSay) {
             kernels::RouteWeights::kSigmoid);
 }
 
+// Kimi Linear of four layers, the last of them with latent attention.
+struct KdaKeys {
+  uint32_t head_dim = 16;
+  uint32_t taps = 4;
+  uint32_t heads = 4;
+};
+
+GgufBuilder KdaFile(const KdaKeys& keys) {
+  const std::string arch = "kimi-linear";
+  GgufBuilder file;
+  file.Key("general.architecture", arch)
+      .Key(arch + ".block_count", uint32_t{4})
+      .Key(arch + ".embedding_length", uint32_t{64})
+      .Key(arch + ".context_length", uint32_t{128})
+      .Key(arch + ".feed_forward_length", uint32_t{96})
+      .Key(arch + ".attention.head_count", keys.heads)
+      .Key(arch + ".attention.head_count_kv", std::vector<uint32_t>{0, 0, 0, 1})
+      .Key(arch + ".attention.key_length", uint32_t{40})
+      .Key(arch + ".attention.value_length", uint32_t{32})
+      .Key(arch + ".attention.key_length_mla", uint32_t{24})
+      .Key(arch + ".attention.value_length_mla", uint32_t{16})
+      .Key(arch + ".attention.kv_lora_rank", uint32_t{32})
+      .Key(arch + ".attention.layer_norm_rms_epsilon", 1e-5f)
+      .Key(arch + ".rope.dimension_count", uint32_t{8})
+      .Key(arch + ".ssm.conv_kernel", keys.taps)
+      .Key(arch + ".kda.head_dim", keys.head_dim)
+      .Key(arch + ".leading_dense_block_count", uint32_t{1})
+      .Key(arch + ".expert_count", uint32_t{8})
+      .Key(arch + ".expert_used_count", uint32_t{3})
+      .Key(arch + ".expert_feed_forward_length", uint32_t{16})
+      .Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  return file;
+}
+
+TEST(NetworkFromGguf, LayersOfKimiLinearWithoutKvHeadsAreDeltaAttention) {
+  const Result<model::Network> network = Read(KdaFile({}));
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  const auto& kda = std::get<model::Kda>(network->layers[0].mixer);
+  EXPECT_EQ(kda.inner(), 64);
+  EXPECT_EQ(model::StateFloatsOf(*network), 3 * (4 * 16 * 16 + 3 * 3 * 64));
+  const auto& mla = std::get<model::Mla>(network->layers[3].mixer);
+  EXPECT_FALSE(mla.rope) << "positions turn nothing";
+  EXPECT_EQ(mla.scale, static_cast<float>(1 / std::sqrt(24.0)));
+  EXPECT_EQ(model::KvLayoutOf(*network, kernels::KvType::kF16).position_bytes(), 40 * 2);
+  const auto& rule = std::get<model::Experts>(network->layers[1].feed_forward).rule;
+  EXPECT_EQ(rule.weights, kernels::RouteWeights::kSigmoid);
+  EXPECT_EQ(rule.sum, kernels::RouteSum::kOne);
+}
+
+TEST(NetworkFromGguf, NumbersOfKimiLinearThatMakeNoSenseAreNamed) {
+  ExpectError(KdaFile({.head_dim = 0}), ErrorCode::kBadModel, "head length of the delta rule is 0");
+  ExpectError(KdaFile({.head_dim = 1u << 31}), ErrorCode::kBadModel, "head length of the delta");
+  ExpectError(KdaFile({.taps = 1}), ErrorCode::kBadModel, "convolution length is 1");
+  ExpectError(KdaFile({.taps = 1u << 31}), ErrorCode::kBadModel, "convolution length is");
+  ExpectError(KdaFile({.heads = 0}), ErrorCode::kBadModel, "head count");
+  // 512 MiB of state in one layer.
+  ExpectError(KdaFile({.head_dim = 1024, .heads = 128}), ErrorCode::kBadModel,
+              "state of the delta rule is");
+}
+
 }  // namespace
 }  // namespace skald::load

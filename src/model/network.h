@@ -17,6 +17,7 @@
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gated_and_experts/gated_and_experts.h"
 #include "model/blocks/gqa/gqa.h"
+#include "model/blocks/kda/kda.h"
 #include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
 #include "model/blocks/mla/mla.h"
@@ -40,7 +41,7 @@ enum class LayerOrder : uint8_t {
 enum class LayerScale : uint8_t { kNone, kLearned };
 
 /// What lets the rows of a sequence see each other.
-using Mixer = std::variant<Gqa, Mla, ShortConv, DeltaNet, Mamba2, None>;
+using Mixer = std::variant<Gqa, Mla, ShortConv, DeltaNet, Kda, Mamba2, None>;
 
 /// What works on each row by itself.
 using FeedForward = std::variant<Gated, Experts, Plain, GatedAndExperts, None>;

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(LargeAlone, FloatFamiliesSharedData, testing::ValuesIn(
                          TestName);
 INSTANTIATE_TEST_SUITE_P(LatentAttention, FloatFamiliesSharedData,
                          testing::Values("deepseek2", "deepseek3", "deepseek3-kvb", "kimi-k2",
-                                         "mistral4"),
+                                         "mistral4", "kimi-linear"),
                          TestName);
 INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
                          testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe",

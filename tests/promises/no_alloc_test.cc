@@ -172,6 +172,11 @@ std::vector<support::RandomModelSpec> NetworksOfEveryKind() {
                                          .scale = 0.2f};
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = latent});
+  const auto kda = [](model::Network& network) {
+    network.layers[0].mixer =
+        model::Kda{.width = network.width, .heads = 2, .head_dim = 32, .taps = 4};
+  };
+  specs.push_back({.dtype = tensor::DType::kQ8_0, .change = kda});
   const auto side_by_side = [](model::Network& network) {
     network.layers[1].beside = model::Mamba2{.width = network.width,
                                              .heads = 4,

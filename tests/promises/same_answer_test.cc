@@ -62,6 +62,7 @@ TEST(Promise1, RowsOfWhichNothingIsWantedChangeTheStateAllTheSame) {
   CheckLastMixer(model::ShortConv{.width = 256, .taps = 3});
   CheckLastMixer(model::DeltaNet{
       .width = 256, .key_heads = 2, .value_heads = 4, .key_dim = 16, .value_dim = 32, .taps = 4});
+  CheckLastMixer(model::Kda{.width = 256, .heads = 3, .head_dim = 24, .taps = 4});
   CheckLastMixer(model::Mamba2{
       .width = 256, .heads = 4, .head_dim = 32, .state_dim = 16, .groups = 2, .taps = 4});
   CheckLastMixer(model::Mamba2{.width = 256,
@@ -197,6 +198,25 @@ TEST(Promise1, HoldsForDeltaNets) {
                }
              }},
         {33, 64, 1});
+  }
+}
+
+// As the delta nets, where each element of the keys decays; heads that are no multiple of a panel.
+TEST(Promise1, HoldsForKimiDeltaAttention) {
+  for (const int64_t head_dim : {32, 20}) {
+    CheckNetwork({.dtype = head_dim == 32 ? tensor::DType::kQ8_0 : tensor::DType::kF32,
+                  .change =
+                      [head_dim](model::Network& network) {
+                        network.layers.push_back(network.layers[0]);
+                        for (const size_t layer : {0u, 2u}) {
+                          network.layers[layer].mixer = model::Kda{.width = network.width,
+                                                                   .heads = 3,
+                                                                   .head_dim = head_dim,
+                                                                   .taps = 4,
+                                                                   .norm_epsilon = 1e-5f};
+                        }
+                      }},
+                 {33, 64, 1});
   }
 }
 

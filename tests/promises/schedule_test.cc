@@ -329,6 +329,7 @@ TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnHybrids) {
   CheckModel(support::SharedData("golden/families/lfm2.gguf"), 2);
   CheckModel(support::SharedData("golden/families/qwen35.gguf"), 2);
   CheckModel(support::SharedData("golden/families/granitehybrid.gguf"), 2);
+  CheckModel(support::SharedData("golden/families/kimi-linear.gguf"), 2);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnLatentAttention) {

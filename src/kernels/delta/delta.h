@@ -8,13 +8,20 @@
 
 namespace skald::kernels {
 
+/// What decays by a number of its own.
+enum class DecayOf : uint8_t {
+  kHead,        ///< all of a state
+  kKeyElement,  ///< the row of a state that belongs to an element of the keys (Kimi Team 2025)
+};
+
 /// For each row t, ascending, with S the state, [key_dim][value_dim]:
 ///
 ///     S *= decay_t;  d = beta_t (v_t - S^T k_t);  S += k_t d^T;  o_t = S^T q_t
 ///
 ///   query, key     [rows][key_dim], each with its stride in floats
 ///   value          [rows][value_dim]
-///   decay, beta    one number a row, `gate_stride` floats apart
+///   decay          one number a row, or [rows][key_dim], with its stride
+///   beta           one number a row, with its stride
 ///   state          [key_dim][value_dim]: S before the first row; afterwards behind the last
 ///   begins         the sequence has no rows before: zeros, whatever stands in the state
 ///   out            [rows][value_dim]; may be value, else no overlap
@@ -28,8 +35,10 @@ struct DeltaArgs {
   const float* value = nullptr;
   int64_t value_stride = 0;
   const float* decay = nullptr;
+  int64_t decay_stride = 0;
+  DecayOf decay_of = DecayOf::kHead;
   const float* beta = nullptr;
-  int64_t gate_stride = 0;
+  int64_t beta_stride = 0;
   float* state = nullptr;
   bool begins = false;
   float* out = nullptr;

@@ -28,11 +28,13 @@ inline void DeltaStrip(const DeltaArgs& args, int64_t j, int64_t n) {
   for (int64_t t = 0; t < args.rows; ++t) {
     const float* query = args.query + t * args.query_stride;
     const float* key = args.key + t * args.key_stride;
-    const V decay = V::Broadcast(args.decay[t * args.gate_stride]);
+    const float* decays = args.decay + t * args.decay_stride;
+    V decay = V::Broadcast(decays[0]);
     V sums[kVectors];
     for (int v = 0; v < kVectors; ++v) sums[v] = V::Zero();
     for (int64_t i = 0; i < args.key_dim; ++i) {
       const V k = V::Broadcast(key[i]);
+      if (args.decay_of == DecayOf::kKeyElement) decay = V::Broadcast(decays[i]);
       float* state = strip + i * args.value_dim;
       for (int v = 0; v < kVectors; ++v) {
         const V kept = Mul(load(state + 16 * v), decay);
@@ -40,7 +42,7 @@ inline void DeltaStrip(const DeltaArgs& args, int64_t j, int64_t n) {
         sums[v] = Fma(kept, k, sums[v]);
       }
     }
-    const V beta = V::Broadcast(args.beta[t * args.gate_stride]);
+    const V beta = V::Broadcast(args.beta[t * args.beta_stride]);
     V deltas[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       const V value = load(args.value + t * args.value_stride + j + 16 * v);

@@ -15,14 +15,14 @@ void DeltaColumn(const DeltaArgs& args, int64_t j) {
   for (int64_t t = 0; t < args.rows; ++t) {
     const float* query = args.query + t * args.query_stride;
     const float* key = args.key + t * args.key_stride;
-    const float decay = args.decay[t * args.gate_stride];
+    const float* decay = args.decay + t * args.decay_stride;
     float read = 0;
     for (int64_t i = 0; i < args.key_dim; ++i) {
-      state(i) = state(i) * decay;
+      state(i) = state(i) * decay[args.decay_of == DecayOf::kHead ? 0 : i];
       read = std::fma(state(i), key[i], read);
     }
     const float value = args.value[t * args.value_stride + j];
-    const float delta = args.beta[t * args.gate_stride] * (value - read);
+    const float delta = args.beta[t * args.beta_stride] * (value - read);
     float out = 0;
     for (int64_t i = 0; i < args.key_dim; ++i) {
       state(i) = std::fma(key[i], delta, state(i));

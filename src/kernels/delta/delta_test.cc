@@ -37,7 +37,7 @@ struct Operands {
         query(RandomFloats(rows * (key_dim + 1), random, 0.3f)),
         key(RandomFloats(rows * (key_dim + 2), random, 0.3f)),
         value(RandomFloats(rows * (value_dim + 3), random)),
-        decay(RandomShares(rows * 5, random)),
+        decay(RandomShares(rows * (key_dim + 5), random)),
         beta(RandomShares(rows * 5, random)),
         state(RandomFloats(key_dim * value_dim, random)),
         out(static_cast<size_t>(rows * (value_dim + 4)), -12345.0f),
@@ -48,8 +48,9 @@ struct Operands {
               .value = value.data(),
               .value_stride = value_dim + 3,
               .decay = decay.data(),
+              .decay_stride = key_dim + 5,
               .beta = beta.data(),
-              .gate_stride = 5,
+              .beta_stride = 5,
               .state = state.data(),
               .out = out.data(),
               .out_stride = value_dim + 4,
@@ -80,6 +81,10 @@ TEST_P(DeltaTest, GivesTheBitsOfTheSpecification) {
         Operands expected(5, key_dim, value_dim, 1);
         Operands found(5, key_dim, value_dim, 1);
         expected.args.begins = found.args.begins = begins;
+        // Either way with states that begin and that go on.
+        if (value_dim % 2 == 1) {
+          expected.args.decay_of = found.args.decay_of = DecayOf::kKeyElement;
+        }
         DeltaFor(Isa::kScalar)(expected.args);
         DeltaFor(GetParam())(found.args);
         ASSERT_TRUE(SameBits(expected.out, found.out)) << "or written past the end";
@@ -90,15 +95,18 @@ TEST_P(DeltaTest, GivesTheBitsOfTheSpecification) {
 }
 
 // Decay, read, difference, write, read: in double precision, as it is published.
-TEST_P(DeltaTest, IsTheDeltaRule) {
+void ExpectDeltaRule(Isa isa, DecayOf decay_of) {
   Operands run(6, 8, 20, 2);
+  run.args.decay_of = decay_of;
   std::vector<double> state(run.state.begin(), run.state.end());
-  DeltaFor(GetParam())(run.args);
+  DeltaFor(isa)(run.args);
   for (int64_t t = 0; t < 6; ++t) {
     const auto at = [t](const std::vector<float>& rows, int64_t stride, int64_t i) {
       return double{rows[static_cast<size_t>(t * stride + i)]};
     };
-    for (double& element : state) element *= at(run.decay, 5, 0);
+    for (int64_t i = 0; i < 8 * 20; ++i) {
+      state[static_cast<size_t>(i)] *= at(run.decay, 13, decay_of == DecayOf::kHead ? 0 : i / 20);
+    }
     for (int64_t j = 0; j < 20; ++j) {
       double read = 0;
       for (int64_t i = 0; i < 8; ++i) {
@@ -116,6 +124,12 @@ TEST_P(DeltaTest, IsTheDeltaRule) {
   }
 }
 
+TEST_P(DeltaTest, IsTheDeltaRule) { ExpectDeltaRule(GetParam(), DecayOf::kHead); }
+
+TEST_P(DeltaTest, IsTheDeltaRuleWhereEachElementOfTheKeysDecays) {
+  ExpectDeltaRule(GetParam(), DecayOf::kKeyElement);
+}
+
 TEST_P(DeltaTest, RowsMayComeInAnyChunks) {
   Operands whole(9, 16, 70, 3);
   DeltaFor(GetParam())(whole.args);
@@ -126,8 +140,8 @@ TEST_P(DeltaTest, RowsMayComeInAnyChunks) {
       args.query += first * args.query_stride;
       args.key += first * args.key_stride;
       args.value += first * args.value_stride;
-      args.decay += first * args.gate_stride;
-      args.beta += first * args.gate_stride;
+      args.decay += first * args.decay_stride;
+      args.beta += first * args.beta_stride;
       args.out += first * args.out_stride;
       args.rows = std::min<int64_t>(chunk, 9 - first);
       DeltaFor(GetParam())(args);

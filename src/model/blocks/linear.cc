@@ -166,7 +166,7 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, const RowR
 
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
               const Context& context) {
-  constexpr size_t kMaxProducts = 4;
+  constexpr size_t kMaxProducts = 6;
   CHECK(!products.empty() && products.size() <= kMaxProducts);
   const ScopedPhase scope(context.execution.profile, phase);
   ThreadPool& pool = context.execution.pool;

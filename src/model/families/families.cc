@@ -29,6 +29,7 @@ Result<Network> GraniteMoe(const Keys& keys);
 Result<Network> HunyuanMoe(const Keys& keys);
 Result<Network> HyV3(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
+Result<Network> KimiLinear(const Keys& keys);
 Result<Network> Lfm2(const Keys& keys);
 Result<Network> Lfm2Moe(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
@@ -87,6 +88,7 @@ constexpr std::array kFamilies = {
     Family{"hunyuan-moe", HunyuanMoe},
     Family{"hy_v3", HyV3},
     Family{"internlm2", InternLm2},
+    Family{"kimi-linear", KimiLinear},
     Family{"lfm2", Lfm2},
     Family{"lfm2moe", Lfm2Moe},
     Family{"llama", Llama},

@@ -11,6 +11,14 @@
 namespace skald::model {
 namespace {
 
+// Whether any layer has it.
+bool HasTensor(const Keys& keys, const Network& network, const std::string& name) {
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    if (keys.ContainsTensor("blk." + std::to_string(i) + "." + name)) return true;
+  }
+  return false;
+}
+
 // Files of today say how long heads are under names of their own, since the usual ones give what is
 // kept of a position; older ones, which have K_h and V_h in one tensor, use the usual names.
 Result<int64_t> HeadLength(const Keys& keys, Fusion key_value, const std::string& name) {
@@ -65,7 +73,7 @@ Result<double> ReadMagnitudes(const Keys& keys, LatentMagnitude magnitude, Rope*
 }  // namespace
 
 Result<Mla> ReadLatentAttention(const Keys& keys, LatentMagnitude magnitude, Network* network) {
-  const bool fused = keys.ContainsTensor("blk.0.attn_kv_b.weight");
+  const bool fused = HasTensor(keys, *network, "attn_kv_b.weight");
   Mla mla = {.width = network->width, .key_value = fused ? Fusion::kFused : Fusion::kSeparate};
   RETURN_IF_ERROR(ReadLengths(keys, &mla));
   mla.query_norm.epsilon = mla.latent_norm.epsilon = LatentEpsilon(keys, *network);
