@@ -99,8 +99,6 @@ struct OneOrTwoBits {
 // |w| is at most 12: 4 pairs are 4 * 2 * 12 * 127 = 12192.
 struct NV4 {
   using Unit = UnitNV4;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasMin = false;
   [[gnu::always_inline]] static SignedWeights<4> Unpack(const Unit& unit, int b, int half) {
     const UnsignedWeights<8> nibbles = UnpackNibbles<8>(unit.blocks[b], half);
     const __m256i values = _mm256_broadcastsi128_si256(Load16(tensor::kMXFP4Values));

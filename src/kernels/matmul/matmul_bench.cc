@@ -117,7 +117,8 @@ void RegisterMatmul(Isa isa) {
   using tensor::DType;
   for (const DType dtype :
        {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0,
-        DType::kQ4_1, DType::kMXFP4, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
+        DType::kQ4_1, DType::kMXFP4, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS,
+        DType::kIQ3_S, DType::kIQ2_S, DType::kIQ1_S, DType::kTQ2_0, DType::kQ1_0, DType::kNVFP4}) {
     for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
       const std::string name = "matmul/" + std::string(IsaName(isa)) + "/" +
                                std::string(tensor::InfoOf(dtype).name) + "/" +
