@@ -31,6 +31,7 @@ _skald() {
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'run --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'run --chunk') return ;;
+    'run --state-memory') return ;;
     'run --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
     'run --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
     'run --draft'|'run --model-draft') return ;;
@@ -64,6 +65,7 @@ _skald() {
     'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'chat --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'chat --chunk') return ;;
+    'chat --state-memory') return ;;
     'chat --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
     'chat --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
     'chat --draft'|'chat --model-draft') return ;;
@@ -90,6 +92,7 @@ _skald() {
     'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'serve --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'serve --chunk') return ;;
+    'serve --state-memory') return ;;
     'serve --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
     'serve --spec-rule') mapfile -t COMPREPLY < <(compgen -W 'exact rejection' -- "$cur"); return ;;
     'serve --draft'|'serve --model-draft') return ;;
@@ -111,6 +114,7 @@ _skald() {
     'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
     'embed --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'embed --chunk') return ;;
+    'embed --state-memory') return ;;
     'embed --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'logits -m'|'logits --model') return ;;
     'logits --tokens') return ;;
@@ -158,11 +162,11 @@ _skald() {
   esac
   case $verb in
     '') words='run chat serve tokenize embed logits show pull ls bench completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
-    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
-    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --json -q --quiet --verbose --color' ;;
+    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --conventions --chunk --state-memory --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;

@@ -85,7 +85,10 @@ struct EngineOptions {
   int threads = 0;             ///< 0 = all cores available to the process
   InstructionSet isa = InstructionSet::kBest;
   KvCacheType kv_type = KvCacheType::kF16;
-  int64_t kv_positions = 0;   ///< positions of all requests and the cache together; 0 = context
+  int64_t kv_positions = 0;  ///< positions of all requests and the cache together; 0 = context
+  /// Bytes for snapshots of what recurrent layers carry, beside those of running sequences; -1 =
+  /// half of what K and V take, four snapshots at least.
+  int64_t state_memory = -1;
   int64_t max_running = 16;   ///< sequences that compute at the same time
   int64_t max_queued = 1024;  ///< requests that wait, whatever their n; more are refused
   /// Seconds a step may take while streams run; prompts are cut to fit. 0 = twice what a step

@@ -160,6 +160,10 @@ std::string BenchHeaderText(const BenchHeader& header) {
       header.version, kNumericsVersion, header.date, header.cpu, c.threads, header.cores,
       c.isa_name, header.kv_type, c.int8_macs_per_second / kGiga, c.float_macs_per_second / kGiga,
       c.read_bytes_per_second / kGiga);
+  if (header.model.state_bytes > 0) {
+    text +=
+        fmt::format("state of recurrent layers: {} a sequence\n", Bytes(header.model.state_bytes));
+  }
   if (header.repetitions == 0) return text + "\n";
   text += fmt::format("medians of {}", header.repetitions);
   if (!header.peer.empty()) text += fmt::format("; in turn with: {}", TerminalLine(header.peer));
@@ -175,6 +179,7 @@ void WriteBenchHeader(const BenchHeader& header, JsonWriter& json) {
       .String(fmt::format("{} {}", header.model.architecture, header.model.weights_type));
   json.Key("model_size").Int(header.model.file_bytes);
   json.Key("model_n_params").Int(header.model.parameter_count);
+  json.Key("state_bytes_per_sequence").Int(header.model.state_bytes);
   json.Key("n_threads").Int(header.ceilings.threads).Key("type_kv").String(header.kv_type);
   json.Key("int8_macs_per_second").Double(header.ceilings.int8_macs_per_second);
   json.Key("float_macs_per_second").Double(header.ceilings.float_macs_per_second);

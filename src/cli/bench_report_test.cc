@@ -32,6 +32,15 @@ BenchReport SmallReport() {
   return report;
 }
 
+TEST(BenchText, SaysWhatAStateTakes) {
+  BenchReport report = SmallReport();
+  EXPECT_EQ(BenchText(report).find("state of recurrent layers"), std::string::npos);
+  report.header.model.state_bytes = 63 << 20;
+  EXPECT_NE(BenchText(report).find("\nstate of recurrent layers: 63.0 MiB a sequence\n"),
+            std::string::npos)
+      << BenchText(report);
+}
+
 TEST(BenchText, GivesTheMedianItsSpreadAndTheShareOfTheCeiling) {
   // 512 GMAC at 100 GMAC/s take 5.12 s, so the ceiling is 100 tokens a second.
   EXPECT_EQ(

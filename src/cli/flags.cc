@@ -77,6 +77,14 @@ AddedFlag AddText(CLI::App& app, const FlagText& text, const char* type,
   });
 }
 
+AddedFlag AddBytes(CLI::App& app, const FlagText& text, int64_t& target, int64_t max) {
+  return AddValue(app, text, "SIZE", [&target, max](const std::string& value) {
+    Result<int64_t> number = ParseBytes(value, max);
+    if (number.ok()) target = *number;
+    return std::move(number).status();
+  });
+}
+
 AddedFlag AddDouble(CLI::App& app, const FlagText& text, double& target) {
   return AddValue(app, text, "X", [&target](const std::string& value) {
     Result<double> number = ParseDouble(value);

@@ -86,6 +86,9 @@ AddedFlag AddInt(CLI::App& app, const FlagText& text, T& target, Range<T> range)
   });
 }
 
+/// Adds a flag whose value is a number of bytes, as ParseBytes takes it.
+AddedFlag AddBytes(CLI::App& app, const FlagText& text, int64_t& target, int64_t max);
+
 /// Adds a flag whose value is a finite number. Its range is checked with the other parameters.
 AddedFlag AddDouble(CLI::App& app, const FlagText& text, double& target);
 

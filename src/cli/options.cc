@@ -25,6 +25,7 @@ constexpr const char* kOutputGroup = "Output";
 // Bounds that only keep typing errors out; what fits is decided by the engine.
 constexpr int kThreadsMax = 4096;
 constexpr int64_t kPositionsMax = std::numeric_limits<int32_t>::max();
+constexpr int64_t kBytesMax = int64_t{1} << 50;
 
 constexpr std::array<Choice<InstructionSet>, 5> kInstructionSets = {{
     {"best", InstructionSet::kBest},
@@ -133,6 +134,11 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
   AddInt<int64_t>(app, {"--chunk", "prompt tokens computed in one step (default 512)"}, args.chunk,
                   {1, kPositionsMax})
       .Group(kEngineGroup);
+  AddBytes(app,
+           {"--state-memory",
+            "bytes (512M, 2G) for snapshots of recurrent layers (default half of the KV cache)"},
+           args.state_memory, kBytesMax)
+      .Group(kEngineGroup);
 }
 
 std::string_view KvTypeName(KvCacheType type) {
@@ -146,6 +152,7 @@ EngineOptions ToEngineOptions(const EngineArgs& args) {
   EngineOptions options;
   options.context = args.context;
   options.max_chunk = args.chunk;
+  options.state_memory = args.state_memory;
   options.threads = args.threads;
   options.isa = args.isa;
   options.kv_type = args.kv_type;

@@ -35,12 +35,13 @@ void AddModelWord(CLI::App& app, ModelArgs& args);
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
                               Console& console);
 
-/// -t, -c, --chunk, --isa, --kv-type, --conventions: sizes and resources. They cannot change the
-/// answer, except that a longer context can hold more of it and the KV type and the conventions are
-/// part of the computation.
+/// -t, -c, --chunk, --state-memory, --isa, --kv-type, --conventions: sizes and resources. They
+/// cannot change the answer, except that a longer context can hold more of it and the KV type and
+/// the conventions are part of the computation.
 struct EngineArgs {
   int64_t context = 0;
   int64_t chunk = 512;
+  int64_t state_memory = -1;  ///< EngineOptions
   int threads = 0;
   InstructionSet isa = InstructionSet::kBest;
   KvCacheType kv_type = KvCacheType::kF16;

@@ -144,7 +144,7 @@ TEST(EngineArgs, KnowTheirWords) {
   EngineArgs args;
   EXPECT_EQ(Parse(AddEngineArgs, args,
                   {"-t", "3", "-c", "64", "--chunk", "5", "--isa", "scalar", "--kv-type", "f32",
-                   "--conventions", "llama.cpp"}),
+                   "--conventions", "llama.cpp", "--state-memory", "3G"}),
             "");
   EXPECT_EQ(args.conventions, Conventions::kLlamaCpp);
   const EngineOptions options = ToEngineOptions(args);
@@ -153,6 +153,9 @@ TEST(EngineArgs, KnowTheirWords) {
   EXPECT_EQ(options.max_chunk, 5);
   EXPECT_EQ(options.isa, InstructionSet::kScalar);
   EXPECT_EQ(options.kv_type, KvCacheType::kF32);
+  EXPECT_EQ(options.state_memory, int64_t{3} << 30);
+  EXPECT_EQ(ToEngineOptions({}).state_memory, -1);
+  EXPECT_NE(Parse(AddEngineArgs, args, {"--state-memory", "3T"}), "");
   EXPECT_EQ(Parse(AddEngineArgs, args, {"--isa", "sse"}),
             "--isa: 'sse' is not one of best|scalar|avx2|avx512|amx");
   EXPECT_NE(Parse(AddEngineArgs, args, {"-t", "-1"}), "");

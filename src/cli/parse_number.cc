@@ -7,6 +7,20 @@
 
 namespace skald::cli {
 
+Result<int64_t> ParseBytes(std::string_view text, int64_t max) {
+  constexpr std::string_view kUnits = "KMG";
+  const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  const int shift = has_unit ? 10 * (static_cast<int>(unit) + 1) : 0;
+  const std::string_view digits = has_unit ? text.substr(0, text.size() - 1) : text;
+  Result<int64_t> number = ParseInt<int64_t>(digits, {0, max >> shift});
+  if (number.ok()) return *number << shift;
+  return Status(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is not a size, expected bytes, or a whole number with K, M or G, "
+                            "of at most {} bytes",
+                            text, max));
+}
+
 Result<double> ParseDouble(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

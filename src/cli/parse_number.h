@@ -38,6 +38,10 @@ Result<T> ParseInt(std::string_view text, Range<T> range = {}) {
   return value;
 }
 
+/// "1073741824", "512K", "512M" or "2G" (powers of 1024) as a number of bytes, at most `max`.
+/// Errors: kInvalidArgument with the text and what is possible.
+Result<int64_t> ParseBytes(std::string_view text, int64_t max);
+
 /// `text` as a finite decimal number. Errors: kInvalidArgument.
 Result<double> ParseDouble(std::string_view text);
 

@@ -9,6 +9,20 @@
 namespace skald::cli {
 namespace {
 
+TEST(ParseBytes, KnowsThreeUnits) {
+  EXPECT_EQ(*ParseBytes("0", 1 << 30), 0);
+  EXPECT_EQ(*ParseBytes("4096", 1 << 30), 4096);
+  EXPECT_EQ(*ParseBytes("3K", 1 << 30), 3072);
+  EXPECT_EQ(*ParseBytes("5M", 1 << 30), 5 << 20);
+  EXPECT_EQ(*ParseBytes("1G", 1 << 30), 1 << 30);
+  for (const char* text : {"2G", "1073741825", "9223372036854775807G", "", "G", "-1", "-1K", "1.5G",
+                           "1T", "1GB", "1 G", "1g"})
+    EXPECT_FALSE(ParseBytes(text, 1 << 30).ok()) << text;
+  EXPECT_EQ(ParseBytes("x", 10).status().message(),
+            "'x' is not a size, expected bytes, or a whole number with K, M or G, of at most 10 "
+            "bytes");
+}
+
 TEST(ParseInt, TakesTheWholeRangeOfTheType) {
   EXPECT_EQ(*ParseInt<int32_t>("-2147483648"), -2147483648);
   EXPECT_EQ(*ParseInt<int32_t>("2147483647"), 2147483647);

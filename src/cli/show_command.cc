@@ -70,7 +70,7 @@ std::string MemoryTable(const ModelDescription& description) {
   std::string text =
       fmt::format("{}weights, packed: {}\n", table.Text(), Bytes(description.info.weight_bytes));
   if (description.info.state_bytes > 0) {
-    text += fmt::format("state of recurrent layers, a running sequence: {}\n",
+    text += fmt::format("state of recurrent layers, a running sequence or a snapshot: {}\n",
                         Bytes(description.info.state_bytes));
   }
   return text;

@@ -96,6 +96,13 @@ std::string Throughput(const TrafficReport& report, const Totals& totals) {
       outcome.stats.pages_evicted, outcome.stats.preemptions);
 }
 
+std::string States(const EngineStats& stats) {
+  if (stats.states_total == 0) return "";
+  return fmt::format("states: {}, snapshots at the end {}, copied {}, evicted {}\n",
+                     stats.states_total, stats.states_cached, stats.states_copied,
+                     stats.states_evicted);
+}
+
 std::string Guesses(const EngineStats& stats) {
   if (stats.draft_tokens == 0) return "";
   return fmt::format(
@@ -138,7 +145,7 @@ std::string TrafficText(const TrafficReport& report) {
   text += KindName(report.shape) + "\n\n" + QuantileTable(report, totals);
   text +=
       report.shape.kind == TrafficKind::kIntruder ? Slowdown(report) : Throughput(report, totals);
-  return text + Guesses(report.outcome.stats);
+  return text + States(report.outcome.stats) + Guesses(report.outcome.stats);
 }
 
 std::string TrafficJson(const TrafficReport& report) {
@@ -166,6 +173,10 @@ std::string TrafficJson(const TrafficReport& report) {
   json.Key("most_pages_held").Int(outcome.most_pages_held);
   json.Key("pages_cached").Int(outcome.stats.pages_cached);
   json.Key("pages_evicted").Int(outcome.stats.pages_evicted);
+  json.Key("states_total").Int(outcome.stats.states_total);
+  json.Key("states_cached").Int(outcome.stats.states_cached);
+  json.Key("states_copied").Int(outcome.stats.states_copied);
+  json.Key("states_evicted").Int(outcome.stats.states_evicted);
   json.Key("preemptions").Int(outcome.stats.preemptions);
   json.Key("passes").Int(outcome.stats.passes);
   json.Key("draft_tokens").Int(outcome.stats.draft_tokens);

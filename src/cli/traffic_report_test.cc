@@ -50,6 +50,20 @@ TEST(TrafficReport, SaysHowManyGuessesWereRight) {
             std::string::npos);
 }
 
+TEST(TrafficReport, TellsOfStatesWhereThereAreSome) {
+  TrafficReport report = TwoRequests();
+  EXPECT_EQ(TrafficText(report).find("states:"), std::string::npos);
+  report.outcome.stats.states_total = 9;
+  report.outcome.stats.states_cached = 5;
+  report.outcome.stats.states_copied = 7;
+  report.outcome.stats.states_evicted = 3;
+  EXPECT_NE(TrafficText(report).find("states: 9, snapshots at the end 5, copied 7, evicted 3\n"),
+            std::string::npos);
+  EXPECT_NE(TrafficJson(report).find("\"states_total\":9,\"states_cached\":5,"
+                                     "\"states_copied\":7,\"states_evicted\":3"),
+            std::string::npos);
+}
+
 TEST(TrafficReport, JsonHasTheQuantiles) {
   const std::string json = TrafficJson(TwoRequests());
   EXPECT_NE(json.find("\"output_tokens_per_second\":2"), std::string::npos) << json;

@@ -400,6 +400,7 @@ void Core::ProgressOfStep(std::vector<RequestProgress>* progress) const {
 EngineStats Core::Stats() const {
   EngineStats stats = stats_;
   stats.pages_evicted = cache_.evicted_count();
+  stats.states_evicted = cache_.states_evicted();
   LookAtState(&stats);
   return stats;
 }
@@ -418,6 +419,11 @@ void Core::LookAtState(EngineStats* stats) const {
   stats->pages_free = pool.free_count();
   stats->pages_held = pool.held_count();
   stats->pages_cached = pool.cached_count();
+  const kv::StatePool& states = cache_.states();
+  stats->states_total = states.total_count();
+  stats->states_free = states.free_count();
+  stats->states_cached = cache_.tree().snapshot_count();
+  stats->states_held = states.held_count() - stats->states_cached;
 }
 
 }  // namespace skald::engine

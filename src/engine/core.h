@@ -157,6 +157,7 @@ class Core {
   static int64_t OutputRows(const StepRows& rows);
   void Apply();
   void Publish(const StepRows& rows);
+  void CopyState(const kv::StateCopy& copy);
   void ApplyRows(const StepRows& rows, int64_t logit_index);
   void Pool(const StepRows& rows, int64_t hidden_index, int64_t count);
   void Fork(Sequence* lead);

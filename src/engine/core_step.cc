@@ -52,8 +52,13 @@ bool Core::PrepareWrite(Sequence* sequence, int64_t count) {
   for (const kv::PageCopy& copy : copies_) network_.CopyPage(copy);
   stats_.pages_copied += static_cast<int64_t>(copies_.size());
   copies_.clear();
-  if (const auto copy = cache_.PrepareState(sequence)) network_.CopyState(*copy);
+  if (const auto copy = cache_.PrepareState(sequence)) CopyState(*copy);
   return true;
+}
+
+void Core::CopyState(const kv::StateCopy& copy) {
+  network_.CopyState(copy);
+  ++stats_.states_copied;
 }
 
 void Core::Propose() {
@@ -169,7 +174,7 @@ void Core::Publish(const StepRows& rows) {
   const bool asked = places.asked_at == places.next;
   const int64_t tokens =
       asked ? std::numeric_limits<int64_t>::max() : sequence->computed - places.last;
-  if (const auto copy = cache_.KeepState(*sequence, tokens)) network_.CopyState(*copy);
+  if (const auto copy = cache_.KeepState(*sequence, tokens)) CopyState(*copy);
   places.last = places.next;
 }
 
@@ -220,7 +225,7 @@ void Core::Fork(Sequence* lead) {
   for (int32_t index = 1; index < state->request.sequence_count(); ++index) {
     state->sequences.push_back(cache_.Fork(lead, index, limits_.context));
     Sequence* fork = state->sequences.back().get();
-    if (cache_.has_states()) network_.CopyState({lead->state.id(), fork->state.id()});
+    if (cache_.has_states()) CopyState({lead->state.id(), fork->state.id()});
     fork->MoveTo(Phase::kDecode);
     running_.insert(std::find(running_.begin(), running_.end(), lead) + index, fork);
   }

@@ -1,6 +1,7 @@
 #include "engine/options.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/check.h"
@@ -60,6 +61,23 @@ Status ResolveSpeculation(const SpeculationOptions& options, ResolvedOptions* re
   return Ok();
 }
 
+// What K and V take, or more than there is: KvStore says so.
+uint64_t KvBytes(int64_t page_bytes, int64_t page_count) {
+  return CheckedU64(static_cast<uint64_t>(page_bytes))
+      .Mul(static_cast<uint64_t>(page_count))
+      .value()
+      .value_or(std::numeric_limits<uint64_t>::max());
+}
+
+// Half of what K and V take: a snapshot is worth some thousand tokens of these. And a few, however
+// little that is: a network may have no K and V at all.
+int64_t Snapshots(int64_t wanted_bytes, int64_t state_bytes, uint64_t kv_bytes) {
+  constexpr uint64_t kFew = 4;
+  if (wanted_bytes >= 0) return std::min(wanted_bytes / state_bytes, kMaxSnapshots);
+  const uint64_t snapshots = std::max(kFew, kv_bytes / 2 / static_cast<uint64_t>(state_bytes));
+  return static_cast<int64_t>(std::min<uint64_t>(snapshots, kMaxSnapshots));
+}
+
 }  // namespace
 
 Result<Hardware> ResolveHardware(int threads, InstructionSet isa) {
@@ -86,9 +104,9 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   }
   resolved.max_running = options.max_running;
   resolved.max_queued = options.max_queued;
-  if (model::StateFloatsOf(network) > 0) {
-    resolved.state_slots = resolved.max_running + 1;
-  } else {
+  const int64_t state_bytes = model::StateFloatsOf(network) * int64_t{sizeof(float)};
+  RETURN_IF_ERROR(InRange("state memory", options.state_memory, -1, int64_t{1} << 50));
+  if (state_bytes == 0) {
     // The state behind a wrong guess cannot be taken back, so recurrent layers get no guesses.
     RETURN_IF_ERROR(ResolveSpeculation(options.speculation, &resolved));
   }
@@ -102,6 +120,12 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   resolved.threads = hardware.threads;
   resolved.isa = hardware.isa;
   resolved.kv_type = KvTypeOf(options.kv_type);
+  if (state_bytes > 0) {
+    const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_type);
+    resolved.state_slots = resolved.max_running + 1 +
+                           Snapshots(options.state_memory, state_bytes,
+                                     KvBytes(layout.page_bytes(), resolved.page_count));
+  }
   return resolved;
 }
 

@@ -20,6 +20,8 @@ inline constexpr int64_t kMaxContext = int64_t{1} << 23;
 inline constexpr int64_t kMaxChunk = 1 << 16;
 /// Requests that wait cost their prompts; more than this is a mistake or an attack.
 inline constexpr int64_t kMaxQueued = 1 << 20;
+/// More snapshots than this are a mistake: looking for the one of least worth looks at all.
+inline constexpr int64_t kMaxSnapshots = 1 << 10;
 
 /// Guessed tokens of one sequence: beyond this hardly any is right.
 inline constexpr int64_t kMaxDraft = 64;
@@ -34,7 +36,8 @@ struct ResolvedOptions {
   int64_t max_running = 0;
   int64_t max_queued = 0;
   int64_t page_count = 0;
-  /// Of a network with recurrent layers: one for each running sequence, and one for ComputeLogits.
+  /// Of a network with recurrent layers: one for each running sequence, one for ComputeLogits, and
+  /// those for snapshots.
   int64_t state_slots = 0;
   int64_t least_draft = 0;     ///< SpeculationOptions
   int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation

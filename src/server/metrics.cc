@@ -121,12 +121,20 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   out.Counter("skald_pages_copied_total", "Shared pages copied to be written.", stats.pages_copied);
   out.Counter("skald_pages_evicted_total", "Pages evicted from the prefix tree.",
               stats.pages_evicted);
+  out.Counter("skald_states_copied_total", "States of recurrent layers copied.",
+              stats.states_copied);
+  out.Counter("skald_states_evicted_total", "Snapshots of states evicted from the prefix tree.",
+              stats.states_evicted);
   gauge("skald_sequences_running", "Sequences with pages.", stats.running);
   gauge("skald_sequences_waiting", "Sequences without.", stats.waiting);
   gauge("skald_pages", "Pages of KV in all.", stats.pages_total);
   gauge("skald_pages_free", "Pages that nothing uses.", stats.pages_free);
   gauge("skald_pages_held", "Pages of running sequences.", stats.pages_held);
   gauge("skald_pages_cached", "Pages of the prefix tree alone.", stats.pages_cached);
+  gauge("skald_states", "Slots for states of recurrent layers in all.", stats.states_total);
+  gauge("skald_states_free", "Slots that nothing uses.", stats.states_free);
+  gauge("skald_states_held", "Slots of running sequences.", stats.states_held);
+  gauge("skald_states_cached", "Snapshots of states in the prefix tree.", stats.states_cached);
   gauge("skald_connections", "Open connections.", input.connections);
   int64_t answers = 0;
   for (const auto& [status, count] : input.answers) answers += count;

@@ -422,6 +422,9 @@ HttpResponse Service::Slots(const Tenant& tenant) const {
     json.Key("pages").BeginObject().Key("total").Int(stats.pages_total);
     json.Key("free").Int(stats.pages_free).Key("held").Int(stats.pages_held);
     json.Key("cached").Int(stats.pages_cached).EndObject();
+    json.Key("states").BeginObject().Key("total").Int(stats.states_total);
+    json.Key("free").Int(stats.states_free).Key("held").Int(stats.states_held);
+    json.Key("cached").Int(stats.states_cached).EndObject();
     json.Key("steps").Int(stats.steps);
   } else {
     std::erase_if(requests,

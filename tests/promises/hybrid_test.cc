@@ -138,7 +138,24 @@ TEST_P(HybridTest, EmbedsAndComputesLogitsBesideRunningRequests) {
 
 TEST_P(HybridTest, SaysWhatItsStatesTake) {
   ASSERT_GT(model_->info().state_bytes, 0);
-  EXPECT_EQ(Make({.max_running = 4}).state_bytes(), 5 * model_->info().state_bytes);
+  const int64_t state = model_->info().state_bytes;
+  const auto take = [&](int64_t memory) {
+    return Make({.state_memory = memory, .max_running = 4}).state_bytes();
+  };
+  EXPECT_EQ(take(0), 5 * state);
+  EXPECT_EQ(take(3 * state - 1), 7 * state);
+  EXPECT_EQ(take(3 * state), 8 * state);
+  Engine engine = Make({.max_running = 4});
+  EXPECT_EQ(engine.state_bytes(),
+            (5 + std::max<int64_t>(4, engine.kv_bytes() / 2 / state)) * state);
+  const EngineStats stats = engine.Stats();
+  EXPECT_EQ(stats.states_total * state, engine.state_bytes());
+  EXPECT_EQ(stats.states_free, stats.states_total);
+  TokensOf(engine, MakeRequest(100));
+  EXPECT_EQ(engine.Stats().states_cached, 2) << "before the last token of the prompt, at the end";
+  const auto wrong = Engine::Create(*model_, {.state_memory = -2});
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.status().message(), "state memory is -2, expected -1 to 1125899906842624");
 }
 
 }  // namespace

@@ -209,6 +209,43 @@ TEST_P(StateCacheTest, NamespacesShareNothing) {
   EXPECT_EQ(done->tokens, Fresh(Text(60), 4).tokens);
 }
 
+// Turns of an agent: the first tokens of each answer (thoughts) are left out of the next prompt,
+// every fifth message is edited at its end, every seventh has a question beside. Each computes its
+// new tokens, and what lies between them and a place; and answers as a fresh engine.
+TEST_P(StateCacheTest, FortyTurnsOfAnAgent) {
+  constexpr int64_t kThoughts = 5;
+  Engine engine = Make({.context = 2048, .threads = 1, .kv_positions = 8192, .max_running = 2});
+  Engine fresh = Make({.context = 2048, .threads = 1, .kv_positions = 2048, .max_running = 1});
+  Tokens chat = Text(200);
+  int64_t known = 0;  // leading tokens that a request before has begun with
+  const auto ask = [&](const Tokens& prompt, int64_t common, const std::string& what) {
+    Answer answer = Ask(engine, prompt, 12);
+    // Places nearer than 64 tokens to the one before are left out.
+    EXPECT_GE(answer.cached, common - 64 - 20) << what;
+    return answer;
+  };
+  for (int64_t turn = 0; turn < 40; ++turn) {
+    const std::string what = "turn " + std::to_string(turn);
+    const Tokens prompt = chat + Text(10 + turn % 7, 100 + turn);
+    Tokens sent = prompt;
+    Answer answer = ask(prompt, known, what);
+    if (turn % 7 == 3) ask(prompt + Text(9, turn), std::ssize(prompt), what + ", beside");
+    if (turn % 5 == 4) {
+      const int64_t kept = std::ssize(prompt) - 5;
+      sent = Tokens(prompt.begin(), prompt.begin() + kept) + Text(6, 900 + turn);
+      answer = ask(sent, kept, what + ", edited");
+    }
+    Request alone = MakeRequest(sent, 12);
+    alone.cache_namespace = static_cast<uint64_t>(turn);  // nobody else's
+    const auto expected = fresh.Generate(alone, [](const TokenEvent&) { return true; });
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    EXPECT_EQ(expected->cached_tokens, 0);
+    EXPECT_EQ(answer.tokens, expected->tokens) << what;
+    known = std::ssize(sent);
+    chat = sent + Tokens(answer.tokens.begin() + kThoughts, answer.tokens.end());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, StateCacheTest, testing::Values("lfm2", "qwen35"));
 
 class FamilyStateCacheTest : public StateCacheTest {
