@@ -56,6 +56,11 @@ struct LoadOptions {
   std::string path;  ///< a GGUF file, of a split one the first part; or a Hugging Face folder
   int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
   Conventions conventions = Conventions::kPublisher;
+  /// A table of which a step reads a few rows as they are (the per-layer embeddings of Gemma) stays
+  /// in the file if it has more bytes than this there: rows are read when steps need them. The file
+  /// must then stay as it is while the model lives; a request that meets a row which can no longer
+  /// be read ends with kNumeric.
+  int64_t max_table_bytes = int64_t{256} << 20;
   /// Called from the loading thread from time to time with bytes done and bytes in all. May be
   /// empty.
   std::function<void(int64_t done_bytes, int64_t total_bytes)> progress = nullptr;

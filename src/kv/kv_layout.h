@@ -23,7 +23,8 @@ struct KvShape {
   int value_dim = 0;
   kernels::ValuePlace values = kernels::ValuePlace::kOwn;
 
-  /// True of a layer that carries a state instead.
+  bool operator==(const KvShape&) const = default;
+  /// True of a layer that carries a state instead, or reads what another keeps.
   bool IsNone() const { return kv_heads == 0; }
   /// Bytes of K and V of one page of one head.
   int64_t head_bytes(kernels::KvType type) const {

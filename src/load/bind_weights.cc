@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -307,6 +308,28 @@ std::byte* AddJobs(const Binding& binding, std::span<const float> factors, std::
   return job.panels;
 }
 
+// Rows of a tensor as they lie in the file.
+class FileRows final : public model::RowReader {
+ public:
+  FileRows(std::shared_ptr<const formats::ModelFile> file, const TensorInfo& tensor)
+      : file_(std::move(file)), tensor_(tensor) {}
+
+  int64_t row_bytes() const override { return static_cast<int64_t>(tensor_.row_bytes()); }
+  void Read(int64_t row, std::span<std::byte> scratch, float* out) const override {
+    const auto cols = static_cast<int64_t>(tensor_.columns());
+    const auto begin = static_cast<uint64_t>(row) * tensor_.row_bytes();
+    if (file_->ReadTensor(tensor_, begin, scratch).ok()) {
+      kernels::DequantizeRow(tensor_.dtype, scratch, cols, out);
+    } else {
+      std::fill_n(out, cols, std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+
+ private:
+  std::shared_ptr<const formats::ModelFile> file_;
+  const TensorInfo& tensor_;  // of the file's directory
+};
+
 }  // namespace
 
 std::string ShapeText(const TensorInfo& tensor) {
@@ -318,7 +341,8 @@ std::string ShapeText(const TensorInfo& tensor) {
 }
 
 Result<std::vector<Binding>> BindTensors(model::Network& network,
-                                         const formats::TensorDirectory& tensors) {
+                                         const formats::TensorDirectory& tensors,
+                                         int64_t max_table_bytes) {
   std::vector<Binding> bindings;
   std::vector<std::string> missing;
   for (const TensorSlot& slot : model::TensorsOf(network)) {
@@ -329,7 +353,9 @@ Result<std::vector<Binding>> BindTensors(model::Network& network,
     }
     RETURN_IF_ERROR(CheckTensor(slot, *tensor));
     ASSIGN_OR_RETURN(const TensorInfo* const factors, FindFactors(slot, *tensor, tensors));
-    bindings.push_back({slot, tensor, factors});
+    const bool stays = slot.row_table() != nullptr && factors == nullptr &&
+                       tensor->byte_count > static_cast<uint64_t>(max_table_bytes);
+    bindings.push_back({slot, tensor, factors, stays ? Home::kFile : Home::kMemory});
   }
   if (!missing.empty()) {
     return Status(ErrorCode::kBadModel, "architecture '" + std::string(network.family) + "' with " +
@@ -344,10 +370,18 @@ Result<std::vector<Binding>> BindTensors(model::Network& network,
 int64_t PackedBytes(const std::vector<Binding>& bindings) {
   int64_t bytes = 0;
   for (const Binding& binding : bindings) {
-    if (binding.slot.is_vector()) continue;
+    if (binding.slot.is_vector() || binding.home == Home::kFile) continue;
     bytes += binding.slot.slices * MatrixBytes(Describe(binding));
   }
   return bytes;
+}
+
+void AttachTables(const std::shared_ptr<const formats::ModelFile>& file,
+                  const std::vector<Binding>& bindings) {
+  for (const Binding& binding : bindings) {
+    if (binding.home != Home::kFile) continue;
+    binding.slot.row_table()->reader = std::make_shared<FileRows>(file, *binding.tensor);
+  }
 }
 
 PageCache PageCacheRule(uint64_t file_bytes, uint64_t memory_bytes) {
@@ -365,6 +399,7 @@ Result<PackedWeights> PackWeights(const formats::ModelFile& file,
   TensorSet not_finite;
   std::byte* next = packed.storage.data();
   for (const Binding& binding : bindings) {
+    if (binding.home == Home::kFile) continue;
     if (binding.slot.is_vector()) {
       ASSIGN_OR_RETURN(binding.slot.vector(), ReadVector(file, binding, &not_finite));
       continue;

@@ -1,7 +1,9 @@
 /// Binding and packing: from the tensors of a file to the weights of a network.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,12 +11,19 @@
 #include "base/thread_pool.h"
 #include "formats/model_file.h"
 #include "model/network.h"
+#include "skald/model.h"
 #include "skald/status.h"
 
 namespace skald::load {
 
 /// The dimensions of a tensor for people, in the order of the file: "4096 x 32000".
 std::string ShapeText(const formats::TensorInfo& tensor);
+
+/// Where the tensor of a slot is afterwards.
+enum class Home : uint8_t {
+  kMemory,
+  kFile,  ///< a table of rows that are read as steps need them
+};
 
 /// A slot of the network and the tensor that fills it.
 struct Binding {
@@ -23,6 +32,7 @@ struct Binding {
   /// Beside a matrix of NVFP4, where the file has it: the factors of its slices ("X.scale" beside
   /// "X.weight").
   const formats::TensorInfo* factors = nullptr;
+  Home home = Home::kMemory;
 };
 
 /// Finds the tensor of every slot, and its factors, and checks shape and type. "X.input_scale"
@@ -30,9 +40,11 @@ struct Binding {
 /// activations by their own maximum (numerics 3.5). The bindings point into `network`,
 /// which must stay where it is until its tensors are packed.
 /// Errors: kBadModel with all missing tensors, or the one that is wrong; kUnsupported for a tensor
-/// that no slot takes, because leaving it out would change the model's answers.
+/// that no slot takes, because leaving it out would change the model's answers. Tables of rows
+/// (TensorSlot::row_table) stay in the file if they have more than `max_table_bytes` there.
 Result<std::vector<Binding>> BindTensors(model::Network& network,
-                                         const formats::TensorDirectory& tensors);
+                                         const formats::TensorDirectory& tensors,
+                                         int64_t max_table_bytes = LoadOptions().max_table_bytes);
 
 /// Bytes of the packed matrices of `bindings`.
 int64_t PackedBytes(const std::vector<Binding>& bindings);
@@ -70,10 +82,14 @@ struct PackedWeights {
   std::vector<std::string> not_finite;
 };
 
-/// Reads every bound tensor, packs it and puts it in its place in the network. Matrices go to
-/// panels in one buffer, by all threads of the pool; vectors to floats. Errors: kIo (also if the
-/// file shrank since it was opened), kResourceExhausted. Memory: the packed weights and less than
-/// 1 MiB for each thread (for rows above 64 KiB, 16 of them).
+/// Lets the tables of rows that stay in the file read from it, for as long as the network lives.
+void AttachTables(const std::shared_ptr<const formats::ModelFile>& file,
+                  const std::vector<Binding>& bindings);
+
+/// Reads every bound tensor that is to be in memory, packs it and puts it in its place in the
+/// network. Matrices go to panels in one buffer, by all threads of the pool; vectors to floats.
+/// Errors: kIo (also if the file shrank since it was opened), kResourceExhausted. Memory: the
+/// packed weights and less than 1 MiB for each thread (for rows above 64 KiB, 16 of them).
 Result<PackedWeights> PackWeights(const formats::ModelFile& file,
                                   const std::vector<Binding>& bindings, const PackOptions& options);
 

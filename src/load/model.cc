@@ -90,13 +90,16 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
          "damaged, and generation fails where they are used (fetch the file again)";
 }
 
-Result<Model> LoadOpened(const ModelFile& file, const LoadOptions& options) {
+Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
+                         const LoadOptions& options) {
+  const ModelFile& file = *opened;
   const FloatMode mode;  // rope factors, numbers of the network and packed weights
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
   ASSIGN_OR_RETURN(model::Network network,
                    load::NetworkFromGguf(file.metadata(), file.tensors(), options.conventions));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
-  ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
+  ASSIGN_OR_RETURN(const auto bindings,
+                   load::BindTensors(network, file.tensors(), options.max_table_bytes));
   AddNetwork(network, bindings, &info);
   ASSIGN_OR_RETURN(info.identity, load::ModelIdentity(file));
   ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
@@ -105,6 +108,7 @@ Result<Model> LoadOpened(const ModelFile& file, const LoadOptions& options) {
       .progress = options.progress,
       .page_cache = load::PageCacheRule(file.file_bytes(), MachineMemoryBytes())};
   ASSIGN_OR_RETURN(load::PackedWeights packed, load::PackWeights(file, bindings, pack));
+  load::AttachTables(opened, bindings);
   RETURN_IF_ERROR(model::Validate(network));  // again: the rope factors came with the weights
   if (!packed.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(packed.not_finite));
   model::Transformer transformer(std::move(network), std::move(packed.storage));
@@ -153,14 +157,14 @@ Result<ModelDescription> DescribeOpened(const ModelFile& file) {
 }
 
 // A GGUF file, or the first of several; or a folder of Hugging Face.
-Result<std::unique_ptr<const ModelFile>> OpenModel(const std::string& path) {
+Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path) {
   if (huggingface::Folder::IsFolder(path)) {
     ASSIGN_OR_RETURN(huggingface::Folder folder, huggingface::Folder::Open(path));
-    return std::unique_ptr<const ModelFile>(
-        std::make_unique<huggingface::Folder>(std::move(folder)));
+    return std::shared_ptr<const ModelFile>(
+        std::make_shared<huggingface::Folder>(std::move(folder)));
   }
   ASSIGN_OR_RETURN(formats::GgufModel file, formats::GgufModel::Open(path));
-  return std::unique_ptr<const ModelFile>(std::make_unique<formats::GgufModel>(std::move(file)));
+  return std::shared_ptr<const ModelFile>(std::make_shared<formats::GgufModel>(std::move(file)));
 }
 
 }  // namespace
@@ -171,21 +175,26 @@ Result<Model> LoadModel(const LoadOptions& options) {
                                                    ", expected 0 to " +
                                                    std::to_string(ThreadPool::kMaxThreads));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<const ModelFile> file, OpenModel(options.path));
-  Result<Model> model = LoadOpened(*file, options);
+  if (options.max_table_bytes < 0) {
+    return Status(ErrorCode::kInvalidArgument, "bytes of the largest table in memory are " +
+                                                   std::to_string(options.max_table_bytes) +
+                                                   ", expected 0 or more");
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, OpenModel(options.path));
+  Result<Model> model = LoadOpened(file, options);
   if (!model.ok()) return std::move(model).status().WithContext(options.path);
   return model;
 }
 
 Result<ModelDescription> DescribeModel(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<const ModelFile> file, OpenModel(path));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, OpenModel(path));
   Result<ModelDescription> description = DescribeOpened(*file);
   if (!description.ok()) return std::move(description).status().WithContext(path);
   return description;
 }
 
 Result<Tokenizer> LoadTokenizer(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<const ModelFile> file, OpenModel(path));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, OpenModel(path));
   Result<Tokenizer> tokenizer = load::TokenizerFromMetadata(file->metadata());
   if (!tokenizer.ok()) return std::move(tokenizer).status().WithContext(path);
   return tokenizer;

@@ -12,7 +12,7 @@ namespace {
 
 Status ValidateLayer(const Network& network, const Layer& layer) {
   for (const Norm* norm : {&layer.mixer_norm, &layer.mixer_output_norm, &layer.feed_forward_norm,
-                           &layer.feed_forward_output_norm}) {
+                           &layer.feed_forward_output_norm, &layer.input_output_norm}) {
     RETURN_IF_ERROR(Validate(*norm));
   }
   if (!Exists(layer.mixer) && !Exists(layer.feed_forward)) {
@@ -22,6 +22,10 @@ Status ValidateLayer(const Network& network, const Layer& layer) {
   for (const Mixer* place : {&layer.mixer, &layer.beside}) {
     RETURN_IF_ERROR(
         std::visit([&](const auto& mixer) { return Validate(mixer, network.ropes); }, *place));
+  }
+  if (layer.input) {
+    CHECK(network.layer_inputs.row_width() >= layer.input->first + layer.input->inner);
+    RETURN_IF_ERROR(Validate(*layer.input));
   }
   return std::visit([](const auto& block) { return Validate(block); }, layer.feed_forward);
 }
@@ -34,6 +38,28 @@ Status ValidateHead(const Head& head) {
 
 kv::KvShape CacheOf(const Mixer& place) {
   return std::visit([](const auto& mixer) { return Cache(mixer); }, place);
+}
+
+// Those that read the K and V of another find there what they expect.
+Status ValidateSharing(const Network& network) {
+  std::vector<kv::KvShape> shapes;
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    for (const Mixer* mixer : {&network.layers[i].mixer, &network.layers[i].beside}) {
+      const auto* gqa = std::get_if<Gqa>(mixer);
+      if (gqa != nullptr && gqa->shared_kv) {
+        const auto owner = static_cast<size_t>(*gqa->shared_kv);
+        CHECK(owner < shapes.size());
+        if (shapes[owner] != ShapeOf(*gqa)) {
+          return Status(ErrorCode::kBadModel,
+                        "layer " + std::to_string(i) +
+                            " reads the keys and values of another layer, expected that both have "
+                            "the same number of KV heads and the same lengths of them");
+        }
+      }
+      if (!CacheOf(*mixer).IsNone()) shapes.push_back(CacheOf(*mixer));
+    }
+  }
+  return Ok();
 }
 
 LayerPlace EndOf(const Network& network) {
@@ -56,6 +82,7 @@ Status Validate(const Network& network) {
   RETURN_IF_ERROR(Positive("residual scale", network.residual_scale));
   RETURN_IF_ERROR(ValidateHead(network.head));
   for (const Rope& rope : network.ropes) RETURN_IF_ERROR(Validate(rope));
+  RETURN_IF_ERROR(Validate(network.layer_inputs));
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const std::string where = "layer " + std::to_string(i);
     Status status = ValidateLayer(network, network.layers[i]);
@@ -64,12 +91,13 @@ Status Validate(const Network& network) {
   if (LastMixingLayer(network) < 0) {
     return Status(ErrorCode::kBadModel, "found no layer with a mixer, expected one");
   }
-  return Ok();
+  return ValidateSharing(network);
 }
 
 std::vector<TensorSlot> TensorsOf(Network& network) {
   TensorList tensors;
   tensors.Matrix("token_embd.weight", network.vocab, network.width, &network.embedding);
+  Declare(network.layer_inputs, tensors);
   // Factors of the frequencies, for every rope of the network.
   for (Rope& rope : network.ropes) {
     const int64_t pairs = rope.rotated / 2;
@@ -88,6 +116,8 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
     Declare(layer.feed_forward_norm, "ffn_norm", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
     Declare(layer.feed_forward_output_norm, "post_ffw_norm", network.width, tensors);
+    if (layer.input) Declare(*layer.input, tensors);
+    Declare(layer.input_output_norm, "post_norm", network.width, tensors);
     if (layer.scale == LayerScale::kLearned) {
       tensors.Vector("layer_output_scale.weight", 1, &layer.output_scale);
     }

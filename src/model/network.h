@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -18,12 +19,14 @@
 #include "model/blocks/gated_and_experts/gated_and_experts.h"
 #include "model/blocks/gqa/gqa.h"
 #include "model/blocks/kda/kda.h"
+#include "model/blocks/layer_input/layer_input.h"
 #include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
 #include "model/blocks/mla/mla.h"
 #include "model/blocks/none/none.h"
 #include "model/blocks/plain/plain.h"
 #include "model/blocks/short_conv/short_conv.h"
+#include "model/layer_inputs.h"
 #include "model/norm.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
@@ -57,6 +60,8 @@ bool Exists(const Block& block) {
 ///     x += s mixer_output_norm(mixer(mixer_norm(x)))
 ///     x += s feed_forward_output_norm(feed_forward(feed_forward_norm(x)))
 ///
+///     x += input_output_norm(input(x))                                     where there is an input
+///
 /// s is the network's residual_scale; at last x *= output_scale, where there is one. Parallel: y =
 /// mixer_norm(x); x += mixer(y); x += feed_forward(y), without the other norms. A second mixer
 /// reads the same: x += mixer(y); x += beside(y). A layer has one block at least.
@@ -69,6 +74,8 @@ struct Layer {
   Norm feed_forward_norm = {};
   FeedForward feed_forward = {};
   Norm feed_forward_output_norm = {.kind = NormKind::kNone};
+  std::optional<LayerInput> input = {};
+  Norm input_output_norm = {.kind = NormKind::kNone};
   LayerScale scale = LayerScale::kNone;
   std::vector<float> output_scale = {};  ///< one number, or empty
 };
@@ -91,6 +98,7 @@ struct Network {
   float embedding_scale = 1;             ///< of the rows of the embedding
   float residual_scale = 1;              ///< of what a block adds to the residual stream
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]
+  LayerInputs layer_inputs = {};         ///< what the layers with an input read
   std::vector<Layer> layers = {};
   /// Blocks of the file behind the layers, which predict further tokens from what the last layer
   /// gives (multi-token prediction): they are not run, and their tensors are left in the file.

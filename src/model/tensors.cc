@@ -6,6 +6,7 @@ namespace skald::model {
 
 std::span<kernels::PackedMatrix> TensorSlot::matrices() const {
   if (const auto* one = std::get_if<kernels::PackedMatrix*>(&place)) return {*one, 1};
+  if (row_table() != nullptr) return {&row_table()->packed, 1};
   auto& several = *std::get<std::vector<kernels::PackedMatrix>*>(place);
   several.resize(static_cast<size_t>(slices));
   return several;
@@ -70,6 +71,12 @@ void TensorList::Vector(std::string_view name, int64_t length, std::vector<float
                     .cols = length,
                     .presence = presence,
                     .place = place});
+}
+
+void TensorList::RowTable(std::string_view name, int64_t rows, int64_t cols,
+                          model::RowTable* place) {
+  slots_.push_back(
+      {.name = prefix_ + std::string(name), .rows = rows, .cols = cols, .place = place});
 }
 
 void TensorList::Table(std::string_view name, int64_t rows, int64_t length,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/pack/panel.h"
+#include "model/row_table.h"
 
 namespace skald::model {
 
@@ -48,11 +49,17 @@ struct TensorSlot {
   /// Matrices are packed in panels, one by one or as the slices of one tensor; vectors (norms,
   /// biases, taps) are held as floats. Valid as long as the network neither moves nor changes its
   /// layers. What is not in the file stays empty.
-  std::variant<kernels::PackedMatrix*, std::vector<kernels::PackedMatrix>*, std::vector<float>*>
+  std::variant<kernels::PackedMatrix*, std::vector<kernels::PackedMatrix>*, std::vector<float>*,
+               RowTable*>
       place;
 
   bool is_vector() const { return std::holds_alternative<std::vector<float>*>(place); }
   bool is_stored_by_columns() const { return storing == Storing::kColumns; }
+  /// Where the rows are read one by one, so that the tensor may stay in the file; else nullptr.
+  RowTable* row_table() const {
+    auto* const* table = std::get_if<RowTable*>(&place);
+    return table == nullptr ? nullptr : *table;
+  }
   bool is_optional() const { return presence == Presence::kOptional; }
   /// The matrix, or the slices, which are made by the first call: a network whose tensors turn out
   /// to be missing takes no memory for them. Requires a slot that is no vector.
@@ -102,6 +109,9 @@ class TensorList {
                   kernels::PackedMatrix* place);
   void VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                   Presence presence = Presence::kRequired);
+
+  /// A matrix of which rows are read as they are.
+  void RowTable(std::string_view name, int64_t rows, int64_t cols, model::RowTable* place);
 
   /// `rows` vectors of `length` floats, one behind the other.
   void Table(std::string_view name, int64_t rows, int64_t length, std::vector<float>* place);

@@ -123,23 +123,37 @@ void RunFeedForward(const Network& network, const Layer& layer, const Context& c
   flow->pending = AddendOf(network, layer.feed_forward_output_norm, space);
 }
 
+void RunLayerInput(const Network& network, const Layer& layer, const Context& context, Flow* flow) {
+  if (!layer.input) return;
+  const Workspace& space = context.workspace;
+  Run(*layer.input, {.rows = space.residual, .row_count = flow->rows, .addend = flow->pending},
+      context);
+  flow->pending = AddendOf(network, layer.input_output_norm, space);
+}
+
+// Leaves the rows of which something is wanted, at the front.
+void CutRows(const Network& network, const Layer& layer, const StepBatch& batch,
+             const Workspace& space, Flow* flow) {
+  flow->rows = batch.output_count();
+  MoveOutputRows(batch, network.width, space.residual);
+  if (layer.order == LayerOrder::kParallel) MoveOutputRows(batch, network.width, space.normed);
+  const LayerInputs& inputs = network.layer_inputs;
+  if (inputs.exist()) MoveOutputRows(batch, inputs.row_width(), space.layer_inputs);
+}
+
 // Runs all layers. Behind the last mixer those rows alone go on of which something is wanted.
 Flow RunLayers(const Network& network, const StepBatch& batch, const Context& context) {
-  const Workspace& space = context.workspace;
   const int64_t last_mixing = LastMixingLayer(network);
   Flow flow = {.rows = batch.row_count()};
   for (int64_t index = 0; index < static_cast<int64_t>(network.layers.size()); ++index) {
     const Layer& layer = network.layers[static_cast<size_t>(index)];
     const bool cuts = index == last_mixing;
     RunMixers(network, layer, cuts ? RowsKept::kOutputRows : RowsKept::kAll, batch, context, &flow);
-    if (cuts) {
-      flow.rows = batch.output_count();
-      // Behind the mixer, which reads the rows at their old places.
-      MoveOutputRows(batch, network.width, space.residual);
-      if (layer.order == LayerOrder::kParallel) MoveOutputRows(batch, network.width, space.normed);
-    }
+    // Behind the mixer, which reads the rows at their old places.
+    if (cuts) CutRows(network, layer, batch, context.workspace, &flow);
     if (flow.rows == 0) break;
     RunFeedForward(network, layer, context, &flow);
+    RunLayerInput(network, layer, context, &flow);
     if (!layer.output_scale.empty()) flow.pending.sum_scale = layer.output_scale.front();
   }
   return flow;
@@ -184,6 +198,7 @@ Transformer::Transformer(Network network, AlignedBuffer storage)
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
   CheckBatch(network_, batch, context);
   Embed(network_, batch, context);
+  if (network_.layer_inputs.exist()) Run(network_.layer_inputs, batch, context);
   const Flow flow = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
   if (logit_rows > 0) {
@@ -205,6 +220,7 @@ void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape
   const double row_bytes = double{sizeof(float)} * static_cast<double>(network.width);
   const auto panel_bytes = static_cast<double>(network.embedding.panel_bytes());
   work[Phase::kEmbed].bytes += rows * (row_bytes + panel_bytes / kernels::kPanelRows);
+  AddWork(network.layer_inputs, shape.rows, work);
   // Behind the last mixer only the rows whose logits are wanted go on.
   const int64_t last_mixing = LastMixingLayer(network);
   for (size_t i = 0; i < network.layers.size(); ++i) {
@@ -223,6 +239,10 @@ void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape
     if (kept == 0) return;
     std::visit([&](const auto& block) { AddWork(block, kept, work); }, layer.feed_forward);
     blocks += int64_t{Exists(layer.feed_forward)};
+    if (layer.input) {
+      AddWork(*layer.input, kept, work);
+      ++blocks;
+    }
     // A sum each: two operands read, one written over the first.
     work[Phase::kPrepare].bytes += static_cast<double>(kept * blocks) * 2 * row_bytes;
   }

@@ -14,11 +14,13 @@ namespace {
 Needs NeedsOf(const Network& network, const StepLimits& limits) {
   Needs needs;
   needs.AddInput(limits.rows, network.width);  // of the head
+  needs.Include(Size(network.layer_inputs, limits));
   for (const Layer& layer : network.layers) {
     for (const Mixer* place : {&layer.mixer, &layer.beside}) {
       std::visit([&](const auto& mixer) { needs.Include(Size(mixer, limits)); }, *place);
     }
     std::visit([&](const auto& block) { needs.Include(Size(block, limits)); }, layer.feed_forward);
+    if (layer.input) needs.Include(Size(*layer.input, limits));
   }
   return needs;
 }
@@ -55,6 +57,9 @@ Result<Workspace> Workspace::Create(const Network& network, const StepLimits& li
     space.block = carver.Bytes(needs.buffer_bytes);
     space.projected = carver.Matrix(limits.rows, network.width);
     space.logits = carver.Matrix(limits.logit_rows, network.vocab);
+    if (network.layer_inputs.exist()) {
+      space.layer_inputs = carver.Matrix(limits.rows, network.layer_inputs.row_width());
+    }
     for (size_t format = 0; format < space.tiles.size(); ++format) {
       space.tiles[format] = carver.Bytes(needs.tile_bytes[format]);
     }

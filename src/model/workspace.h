@@ -70,10 +70,11 @@ class Workspace {
   /// Errors: kResourceExhausted with the number of bytes.
   static Result<Workspace> Create(const Network& network, const StepLimits& limits);
 
-  Rows residual;   ///< [rows][width]: the residual stream
-  Rows normed;     ///< [rows][width]: input of a block after its norm; at the end hidden rows
-  Rows projected;  ///< [rows][width]: output of a block before it is added to the residual
-  Rows logits;     ///< [logit_rows][vocab]
+  Rows residual;      ///< [rows][width]: the residual stream
+  Rows normed;        ///< [rows][width]: input of a block after its norm; at the end hidden rows
+  Rows projected;     ///< [rows][width]: output of a block before it is added to the residual
+  Rows logits;        ///< [logit_rows][vocab]
+  Rows layer_inputs;  ///< [rows][row_width]: of the tokens, where the network has them
 
   /// Prepared activations, by ActivationFormat: tiles of all rows.
   std::array<std::byte*, 3> tiles = {};

@@ -131,6 +131,41 @@ class Steps {
   kv::PageTable second_;
 };
 
+// Layers that lack a block or have more than two, and mixtures of their own kinds.
+void AddUnusualNetworks(std::vector<support::RandomModelSpec>& specs) {
+  const auto side_by_side = [](model::Network& network) {
+    network.layers[1].beside = model::Mamba2{.width = network.width,
+                                             .heads = 4,
+                                             .head_dim = 64,
+                                             .state_dim = 16,
+                                             .groups = 2,
+                                             .taps = 4};
+    auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
+    experts.form = model::ExpertForm::kReluSquared;
+    experts.latent = 64;
+    experts.shared.hidden = 64;
+    network.layers[0].mixer = model::None{};
+    network.layers[0].mixer_norm.kind = model::NormKind::kNone;
+  };
+  specs.push_back({.family = "qwen3moe",
+                   .dtype = tensor::DType::kQ8_0,
+                   .experts = 6,
+                   .used_experts = 2,
+                   .change = side_by_side});
+  specs.push_back(
+      {.family = "gemma4", .dtype = tensor::DType::kQ8_0, .experts = 6, .used_experts = 2});
+  const auto inputs = [](model::Network& network) {
+    network.layer_inputs = {.vocab = network.vocab,
+                            .width = network.width,
+                            .inner = 32,
+                            .layers = 2,
+                            .norm = network.head.norm};
+    network.layers[1].input = model::LayerInput{.width = network.width, .inner = 32, .first = 32};
+    std::get<model::Gqa>(network.layers[1].mixer).shared_kv = 0;
+  };
+  specs.push_back({.dtype = tensor::DType::kQ8_0, .change = inputs});
+}
+
 // Weights of every kind of sum, and every kind of block.
 std::vector<support::RandomModelSpec> NetworksOfEveryKind() {
   std::vector<support::RandomModelSpec> specs = {
@@ -177,27 +212,7 @@ std::vector<support::RandomModelSpec> NetworksOfEveryKind() {
         model::Kda{.width = network.width, .heads = 2, .head_dim = 32, .taps = 4};
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = kda});
-  const auto side_by_side = [](model::Network& network) {
-    network.layers[1].beside = model::Mamba2{.width = network.width,
-                                             .heads = 4,
-                                             .head_dim = 64,
-                                             .state_dim = 16,
-                                             .groups = 2,
-                                             .taps = 4};
-    auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
-    experts.form = model::ExpertForm::kReluSquared;
-    experts.latent = 64;
-    experts.shared.hidden = 64;
-    network.layers[0].mixer = model::None{};
-    network.layers[0].mixer_norm.kind = model::NormKind::kNone;
-  };
-  specs.push_back({.family = "qwen3moe",
-                   .dtype = tensor::DType::kQ8_0,
-                   .experts = 6,
-                   .used_experts = 2,
-                   .change = side_by_side});
-  specs.push_back(
-      {.family = "gemma4", .dtype = tensor::DType::kQ8_0, .experts = 6, .used_experts = 2});
+  AddUnusualNetworks(specs);
   return specs;
 }
 

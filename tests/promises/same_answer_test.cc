@@ -576,6 +576,36 @@ TEST(Promise1, HoldsForLatentAttentionOfRealSize) {
                {18, 2});
 }
 
+// Layers that are told of the token itself; layers that read the keys and values of others.
+TEST(Promise1, HoldsForGemma4sSmallOnes) {
+  const auto change = [](model::Network& network) {
+    network.layers.push_back(network.layers[0]);
+    network.layers.push_back(network.layers[1]);
+    for (const size_t owner : {0u, 1u}) {
+      auto& gqa = std::get<model::Gqa>(network.layers[owner].mixer);
+      gqa.values = model::ValueSource::kMatrix;
+      gqa.kv_heads = owner == 0 ? 2 : 4;
+      network.layers[owner + 2].mixer = gqa;
+      std::get<model::Gqa>(network.layers[owner + 2].mixer).shared_kv = static_cast<int64_t>(owner);
+    }
+    network.layer_inputs = {.vocab = network.vocab,
+                            .width = network.width,
+                            .inner = 32,
+                            .layers = 4,
+                            .norm = network.head.norm};
+    int64_t first = 0;
+    for (model::Layer& layer : network.layers) {
+      layer.input = model::LayerInput{.width = network.width, .inner = 32, .first = first};
+      layer.input_output_norm = network.head.norm;
+      layer.scale = model::LayerScale::kLearned;
+      first += 32;
+    }
+  };
+  CheckNetwork({.family = "gemma4", .dtype = tensor::DType::kQ8_0, .window = 9, .change = change},
+               {100, 36, 1});
+  CheckLastRows(change);
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

@@ -2,7 +2,7 @@
 ///
 /// The oracle of the packer: it shares nothing with pack.cc or unpack.cc but the definitions of
 /// tensor/quant_blocks.h and the operations of numerics 3.8. One element at a time, for tests,
-/// vectors and what is transposed; matrices are read through panels.
+/// vectors, single rows and what is transposed; matrices are read through panels.
 #pragma once
 
 #include <cstddef>

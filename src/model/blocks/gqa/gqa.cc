@@ -24,8 +24,10 @@ struct Buffers {
 Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
   Buffers buffers;
   buffers.query = carver.Matrix(limits.rows, gqa.query_width());
-  buffers.key = carver.Matrix(limits.rows, gqa.key_width());
-  buffers.value = carver.Matrix(limits.rows, gqa.value_width());
+  if (!gqa.shared_kv) {
+    buffers.key = carver.Matrix(limits.rows, gqa.key_width());
+    buffers.value = carver.Matrix(limits.rows, gqa.value_width());
+  }
   buffers.attention = carver.Matrix(limits.rows, gqa.output_width());
   if (gqa.output_gate == OutputGate::kNone) return buffers;
   buffers.gated_query = carver.Matrix(limits.rows, gqa.query_rows());
@@ -105,25 +107,38 @@ void SplitGates(const Gqa& gqa, const Buffers& buffers, int64_t row) {
   }
 }
 
+void FinishQueries(const Gqa& gqa, const Buffers& buffers, int64_t index, int64_t position,
+                   const Context& context) {
+  float* query = buffers.query.row(index);
+  if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
+  FinishHeads(gqa, {query, gqa.heads, gqa.query_norm}, position, context);
+  WarmQueries(gqa.temperature, position, query, gqa.query_width());
+}
+
+// K and V of a row, into its pages.
+void FinishKeysAndValues(const Gqa& gqa, const Buffers& buffers, int64_t index, const StepRow& row,
+                         int64_t kv_layer, const Context& context) {
+  float* key = buffers.key.row(index);
+  float* value = buffers.value.row(index);
+  if (gqa.values == ValueSource::kKeys) std::copy_n(key, gqa.key_width(), value);
+  if (gqa.value_norm == ValueNorm::kRms) NormValues(gqa, value, context);
+  FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
+  for (int64_t head = 0; head < gqa.kv_heads; ++head) {
+    context.execution.kernels.append_kv(context.store.View(kv_layer, head, row.sequence->pages),
+                                        row.position, key + head * gqa.key_dim,
+                                        value + head * gqa.value_dim);
+  }
+}
+
 // Finishes Q, K, V of every row and appends K and V to the row's pages.
 void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
                 const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRope);
   context.execution.pool.Run(step.batch.row_count(), [&](int64_t index, int) {
     const StepRow row = FindRow(step.batch, index);
-    float* key = buffers.key.row(index);
-    float* value = buffers.value.row(index);
-    if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
-    if (gqa.values == ValueSource::kKeys) std::copy_n(key, gqa.key_width(), value);
-    if (gqa.value_norm == ValueNorm::kRms) NormValues(gqa, value, context);
-    FinishHeads(gqa, {buffers.query.row(index), gqa.heads, gqa.query_norm}, row.position, context);
-    WarmQueries(gqa.temperature, row.position, buffers.query.row(index), gqa.query_width());
-    FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
-    for (int64_t head = 0; head < gqa.kv_heads; ++head) {
-      context.execution.kernels.append_kv(
-          context.store.View(step.place.kv_layer, head, row.sequence->pages), row.position,
-          key + head * gqa.key_dim, value + head * gqa.value_dim);
-    }
+    FinishQueries(gqa, buffers, index, row.position, context);
+    if (gqa.shared_kv) return;
+    FinishKeysAndValues(gqa, buffers, index, row, step.place.kv_layer, context);
   });
 }
 
@@ -169,11 +184,12 @@ AttentionUnit FindUnit(const Gqa& gqa, const MixerStep& step, int64_t unit) {
 
 void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kAttention);
+  const int64_t kv_layer = gqa.shared_kv.value_or(step.place.kv_layer);
   context.execution.pool.Run(UnitCount(gqa, step), [&](int64_t index, int worker) {
     const AttentionUnit unit = FindUnit(gqa, step, index);
     const int64_t first_head = unit.head * gqa.group();
     context.execution.kernels.attention(
-        {.kv = context.store.View(step.place.kv_layer, unit.head, unit.sequence->pages),
+        {.kv = context.store.View(kv_layer, unit.head, unit.sequence->pages),
          .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
          .query_stride = buffers.query.stride,
          .out = buffers.attention.row(unit.row) + first_head * gqa.value_dim,
@@ -199,14 +215,6 @@ void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Conte
   });
 }
 
-// Bytes of K and V of one position.
-double PositionBytes(const Gqa& gqa, kernels::KvType type) {
-  const kv::KvShape shape = {.kv_heads = gqa.kv_heads,
-                             .key_dim = static_cast<int>(gqa.key_dim),
-                             .value_dim = static_cast<int>(gqa.value_dim)};
-  return static_cast<double>(shape.position_bytes(type));
-}
-
 // Q, K and V one below the other.
 void DeclareFused(Gqa& gqa, TensorList& tensors) {
   const int64_t all = gqa.query_width() + gqa.key_width() + gqa.value_width();
@@ -225,6 +233,10 @@ void DeclareFused(Gqa& gqa, TensorList& tensors) {
 void DeclareSeparate(Gqa& gqa, TensorList& tensors) {
   const bool has_values = gqa.values == ValueSource::kMatrix;
   tensors.Matrix("attn_q.weight", gqa.query_rows(), gqa.width, &gqa.query);
+  if (gqa.shared_kv) {
+    tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
+    return;
+  }
   tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
   if (has_values) tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
   tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
@@ -251,6 +263,7 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
                   "value length is " + std::to_string(gqa.value_dim) + ", expected that of keys, " +
                       std::to_string(gqa.key_dim) + ", which serve as values");
   }
+  CHECK(!gqa.shared_kv || gqa.fusion == Fusion::kSeparate);
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
@@ -278,7 +291,9 @@ void Declare(Gqa& gqa, TensorList& tensors) {
     const bool of_head = gqa.head_norm == HeadNorm::kRms;
     tensors.Vector("attn_q_norm.weight", of_head ? gqa.key_dim : gqa.query_width(),
                    &gqa.query_norm);
-    tensors.Vector("attn_k_norm.weight", of_head ? gqa.key_dim : gqa.key_width(), &gqa.key_norm);
+    if (!gqa.shared_kv) {
+      tensors.Vector("attn_k_norm.weight", of_head ? gqa.key_dim : gqa.key_width(), &gqa.key_norm);
+    }
   }
   if (gqa.sinks == Sinks::kOnePerHead) {
     tensors.Vector("attn_sinks.weight", gqa.heads, &gqa.sink);
@@ -300,11 +315,13 @@ Needs Size(const Gqa& gqa, const StepLimits& limits) {
   return needs;
 }
 
-kv::KvShape Cache(const Gqa& gqa) {
+kv::KvShape ShapeOf(const Gqa& gqa) {
   return {.kv_heads = gqa.kv_heads,
           .key_dim = static_cast<int>(gqa.key_dim),
           .value_dim = static_cast<int>(gqa.value_dim)};
 }
+
+kv::KvShape Cache(const Gqa& gqa) { return gqa.shared_kv ? kv::KvShape{} : ShapeOf(gqa); }
 
 int64_t StateFloats(const Gqa&) { return 0; }
 
@@ -316,7 +333,8 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   const std::array all = {Product{&gqa.query, queries, gqa.query_bias},
                           Product{&gqa.key, buffers.key, gqa.key_bias},
                           Product{&gqa.value, buffers.value, gqa.value_bias}};
-  const auto projections = std::span(all).first(gqa.values == ValueSource::kMatrix ? 3 : 2);
+  const size_t own = gqa.shared_kv ? 1 : gqa.values == ValueSource::kKeys ? 2 : 3;
+  const auto projections = std::span(all).first(own);
   Prepare(input, projections, context);
   Multiply(projections, input.row_count, Phase::kQkv, context);
   // All K and V before any attention: rows of one sequence see each other's.
@@ -337,12 +355,13 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
 
 void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const StepShape& step = shape.step;
-  AddWork(std::array{&gqa.query, &gqa.key, &gqa.value}, step.rows, Phase::kQkv, work);
-  const double position_bytes = PositionBytes(gqa, shape.layout.type);
-  const auto floats =
-      static_cast<double>(2 * (gqa.query_width() + gqa.key_width()) + gqa.value_width());
+  const std::array projections = {&gqa.query, &gqa.key, &gqa.value};
+  AddWork(std::span(projections).first(gqa.shared_kv ? 1 : 3), step.rows, Phase::kQkv, work);
+  const auto position_bytes = static_cast<double>(ShapeOf(gqa).position_bytes(shape.layout.type));
+  const int64_t own = gqa.shared_kv ? 0 : 2 * gqa.key_width() + gqa.value_width();
+  const double floats = double{sizeof(float)} * static_cast<double>(2 * gqa.query_width() + own);
   work[Phase::kRope].bytes +=
-      static_cast<double>(step.rows) * (double{sizeof(float)} * floats + position_bytes);
+      static_cast<double>(step.rows) * (floats + (gqa.shared_kv ? 0 : position_bytes));
   if (shape.rows_kept == 0) return;
   // Attention of the last rows of each sequence.
   const auto sequences = static_cast<double>(step.sequences);

@@ -65,6 +65,9 @@ struct Gqa {
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
   float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
   QueryTemperature temperature = {};
+  /// Which layer of the KV store it reads, that of an earlier Gqa of the same shape: it has no K
+  /// and V of its own then, and of what concerns them only the numbers.
+  std::optional<int64_t> shared_kv = {};
   ValueSource values = ValueSource::kMatrix;
   ValueNorm value_norm = ValueNorm::kNone;
   Sinks sinks = Sinks::kNone;
@@ -100,7 +103,10 @@ void Declare(Gqa& gqa, TensorList& tensors);
 /// What it needs of the workspace.
 Needs Size(const Gqa& gqa, const StepLimits& limits);
 
-/// What it keeps of every position.
+/// The shape of the K and V that it reads.
+kv::KvShape ShapeOf(const Gqa& gqa);
+
+/// What it keeps of every position: nothing, where it reads what another does.
 kv::KvShape Cache(const Gqa& gqa);
 
 /// What it carries from row to row: nothing.

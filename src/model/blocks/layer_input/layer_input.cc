@@ -1,0 +1,47 @@
+#include "model/blocks/layer_input/layer_input.h"
+
+#include <array>
+
+#include "model/checks.h"
+
+namespace skald::model {
+
+Status Validate(const LayerInput& block) {
+  return InRange("embedding length per layer input", block.inner, 1, kMaxWidth);
+}
+
+void Declare(LayerInput& block, TensorList& tensors) {
+  tensors.Matrix("inp_gate.weight", block.inner, block.width, &block.gate);
+  tensors.Matrix("proj.weight", block.width, block.inner, &block.projection);
+}
+
+Needs Size(const LayerInput& block, const StepLimits& limits) {
+  Carver carver(nullptr);
+  carver.Matrix(limits.rows, block.inner);
+  Needs needs = {.buffer_bytes = carver.used()};
+  needs.AddInput(limits.rows, block.width);
+  needs.AddInput(limits.rows, block.inner);
+  return needs;
+}
+
+void Run(const LayerInput& block, const Input& input, const Context& context) {
+  Carver carver(context.workspace.block);
+  const Rows gated = carver.Matrix(context.workspace.limits().rows, block.inner);
+  const std::array gate = {Product{&block.gate, gated}};
+  Prepare(input, gate, context);
+  Multiply(gate, input.row_count, Phase::kGateUp, context);
+  context.execution.pool.Run(input.row_count, [&](int64_t row, int) {
+    const float* e = context.workspace.layer_inputs.row(row) + block.first;
+    context.execution.kernels.geglu(gated.row(row), e, gated.row(row), block.inner);
+  });
+  const std::array projection = {Product{&block.projection, context.workspace.projected}};
+  Prepare({.rows = gated, .row_count = input.row_count}, projection, context);
+  Multiply(projection, input.row_count, Phase::kDown, context);
+}
+
+void AddWork(const LayerInput& block, int64_t rows, StepWork& work) {
+  AddWork(std::array{&block.gate}, rows, Phase::kGateUp, work);
+  AddWork(std::array{&block.projection}, rows, Phase::kDown, work);
+}
+
+}  // namespace skald::model
