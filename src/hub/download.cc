@@ -196,30 +196,12 @@ Result<RemoteFacts> AskFacts(Session& session, const TransferRequest& request,
                              const std::function<bool()>& stop) {
   TransferRequest first_byte = request;
   first_byte.range = {.first = 0, .last = 0};
-  RemoteFacts facts;
-  bool is_known = false;
-  for (int attempt = 0; !is_known; ++attempt) {
-    auto transfer = session.Start(first_byte, [](const AnswerHead& head, std::string_view) {
-      return head.status == 206;  // a server without ranges begins to send the whole file
-    });
-    while (!transfer->is_done() && !(stop && stop())) session.Run();
-    const bool is_done = transfer->is_done();
-    const AnswerHead head = transfer->head();
-    const Status status = transfer->status();
-    const bool may_retry = transfer->may_retry();
-    session.Drop(std::move(transfer));
-    if (!is_done) return Status(ErrorCode::kCancelled, "stopped");
-    if (head.status == 200 || (status.ok() && head.status == 206)) {
-      facts = {.bytes = head.total_bytes, .has_ranges = head.status == 206, .etag = head.etag};
-      if (head.linked_etag.size() == 66) facts.sha256 = head.linked_etag.substr(1, 64);
-      is_known = true;
-    } else if (!may_retry || attempt == 4) {
-      return status;
-    }
-    const Stopwatch pause;
-    while (!is_known && pause.Seconds() < 0.2 * std::exp2(attempt) && !(stop && stop()))
-      session.Run();
-  }
+  // A server without ranges begins to send the whole file.
+  const auto take = [](const AnswerHead& head, std::string_view) { return head.status == 206; };
+  ASSIGN_OR_RETURN(const AnswerHead head, Ask(session, first_byte, {.take = take, .stop = stop}));
+  RemoteFacts facts = {
+      .bytes = head.total_bytes, .has_ranges = head.status == 206, .etag = head.etag};
+  if (head.linked_etag.size() == 66) facts.sha256 = head.linked_etag.substr(1, 64);
   if (facts.bytes <= 0)
     return Status(ErrorCode::kUnavailable, "the server does not say how long the file is");
   return facts;

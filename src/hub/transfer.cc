@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "base/stopwatch.h"
 
 namespace skald::hub {
@@ -12,7 +13,7 @@ namespace {
 constexpr int kPollMilliseconds = 100;
 constexpr long kRedirections = 10;
 constexpr long kConnectSeconds = 15;
-constexpr int kSmallAttempts = 4;
+constexpr int kAttempts = 4;
 // Of a page that says what is wrong, as much as a message can hold.
 constexpr size_t kErrorBytes = 300;
 
@@ -262,31 +263,42 @@ void Session::Run() {
   if (!has_ended) library_->multi_poll(multi_, nullptr, 0, kPollMilliseconds, nullptr);
 }
 
-Result<SmallAnswer> FetchSmall(Session& session, const TransferRequest& request, int64_t most_bytes,
-                               const std::function<bool()>& stop) {
+Result<AnswerHead> Ask(Session& session, const TransferRequest& request, const Question& question) {
+  const auto stopped = [&] { return question.stop && question.stop(); };
   for (int attempt = 1;; ++attempt) {
-    SmallAnswer answer;
-    bool is_too_long = false;
-    auto transfer = session.Start(request, [&](const AnswerHead&, std::string_view bytes) {
-      answer.body += bytes;
-      is_too_long = static_cast<int64_t>(answer.body.size()) > most_bytes;
-      return !is_too_long;
-    });
-    while (!transfer->is_done() && !(stop && stop())) session.Run();
+    if (question.begin) question.begin();
+    auto transfer = session.Start(request, question.take);
+    while (!transfer->is_done() && !stopped()) session.Run();
     const bool is_done = transfer->is_done();
+    const bool is_answered = transfer->status().ok() || transfer->is_refused();
     const bool may_retry = transfer->may_retry();
-    answer.head = transfer->head();
+    AnswerHead head = transfer->head();
     const Status status = transfer->status();
     session.Drop(std::move(transfer));
     if (!is_done) return Status(ErrorCode::kCancelled, "stopped");
-    if (is_too_long)
-      return Status(ErrorCode::kUnavailable, HostOf(request.url) + ": the answer has no end");
-    if (status.ok()) return answer;
-    if (!may_retry || attempt == kSmallAttempts) return status;
+    if (is_answered) return head;
+    if (!may_retry || attempt == kAttempts) return status;
     const Stopwatch pause;
-    const double seconds = std::max(0.3 * attempt, answer.head.retry_after_seconds);
-    while (pause.Seconds() < seconds && !(stop && stop())) session.Run();
+    const double seconds = std::max(0.3 * attempt, head.retry_after_seconds);
+    while (pause.Seconds() < seconds && !stopped()) session.Run();
   }
+}
+
+Result<SmallAnswer> FetchSmall(Session& session, const TransferRequest& request, int64_t most_bytes,
+                               const std::function<bool()>& stop) {
+  SmallAnswer answer;
+  const auto is_too_long = [&] { return static_cast<int64_t>(answer.body.size()) > most_bytes; };
+  const Question question = {.begin = [&] { answer.body.clear(); },
+                             .take =
+                                 [&](const AnswerHead&, std::string_view bytes) {
+                                   answer.body += bytes;
+                                   return !is_too_long();
+                                 },
+                             .stop = stop};
+  ASSIGN_OR_RETURN(answer.head, Ask(session, request, question));
+  if (is_too_long())
+    return Status(ErrorCode::kUnavailable, HostOf(request.url) + ": the answer has no end");
+  return answer;
 }
 
 }  // namespace skald::hub

@@ -55,6 +55,8 @@ class Transfer {
   /// How it ended, once it is done. Errors: kNotFound (404), kInvalidArgument (401, 403: a token),
   /// kUnavailable for the rest. TakeBytes' refusal is kCancelled.
   const Status& status() const { return status_; }
+  /// Whether TakeBytes ended it.
+  bool is_refused() const { return is_refused_; }
   /// Whether the same may go well in a moment: the connection broke, or the server is busy.
   bool may_retry() const { return may_retry_; }
 
@@ -102,8 +104,21 @@ class Session {
   CURLM* multi_ = nullptr;
 };
 
-/// The whole body of a small answer. Errors: those of the transfer after `attempts` of them;
-/// kUnavailable if it is longer than `most_bytes`; kCancelled.
+/// What somebody wants of an answer.
+struct Question {
+  std::function<void()> begin =
+      nullptr;  ///< before each attempt: what came before is worth nothing
+  Transfer::TakeBytes take;
+  std::function<bool()> stop = nullptr;
+};
+
+/// Asks, and again after a pause while that may help. Returns the head of the answer that came, or
+/// of one whose bytes `take` refused. Errors: those of the last transfer; kCancelled if `stop` said
+/// so.
+Result<AnswerHead> Ask(Session& session, const TransferRequest& request, const Question& question);
+
+/// The whole body of a small answer. Errors: as Ask; kUnavailable if it is longer than
+/// `most_bytes`.
 struct SmallAnswer {
   AnswerHead head;
   std::string body;
