@@ -27,9 +27,7 @@ class JsonTreeHandler {
   bool on_key_part(json::string_view part, size_t, json::error_code&) { return Append(part); }
   bool on_key(json::string_view part, size_t, json::error_code&) {
     Append(part);
-    name_begin_ = text_begin_;
-    name_bytes_ = static_cast<uint32_t>(tree.texts_.size()) - text_begin_;
-    text_begin_ = static_cast<uint32_t>(tree.texts_.size());
+    name_ = TakeText();
     return true;
   }
   bool on_string_part(json::string_view part, size_t, json::error_code&) { return Append(part); }
@@ -37,9 +35,7 @@ class JsonTreeHandler {
     Append(part);
     JsonTree::Node node;
     node.kind = JsonKind::kString;
-    node.text.begin = text_begin_;
-    node.text.bytes = static_cast<uint32_t>(tree.texts_.size()) - text_begin_;
-    text_begin_ = static_cast<uint32_t>(tree.texts_.size());
+    node.text = TakeText();
     return Add(node, error);
   }
   bool on_number_part(json::string_view, json::error_code&) { return true; }
@@ -73,14 +69,20 @@ class JsonTreeHandler {
     return true;
   }
 
+  // The text that has been read to its end.
+  JsonTree::Range TakeText() {
+    const auto end = static_cast<uint32_t>(tree.texts_.size());
+    const uint32_t begin = std::exchange(text_begin_, end);
+    return {begin, end - begin};
+  }
+
   // Returns false, with an error, if the tree is full.
   bool Add(JsonTree::Node node, json::error_code& error) {
     if (tree.nodes_.size() == kJsonTreeValues) {
       error = json::error::array_too_large;
       return false;
     }
-    node.name_begin = name_begin_;
-    node.name_bytes = std::exchange(name_bytes_, 0);
+    node.name = std::exchange(name_, {});
     node.end = static_cast<uint32_t>(tree.nodes_.size()) + 1;
     tree.nodes_.push_back(node);
     return true;
@@ -108,8 +110,7 @@ class JsonTreeHandler {
 
   std::vector<uint32_t> open_;  // arrays and objects around the next value
   uint32_t text_begin_ = 0;     // of the text that is being read
-  uint32_t name_begin_ = 0;     // of the next value
-  uint32_t name_bytes_ = 0;
+  JsonTree::Range name_ = {};   // of the next value
 };
 
 Result<JsonTree> JsonTree::Parse(std::string_view text) {
@@ -130,10 +131,7 @@ Result<JsonTree> JsonTree::Parse(std::string_view text) {
 
 JsonKind JsonValue::kind() const { return tree_->nodes_[index_].kind; }
 
-std::string_view JsonValue::name() const {
-  const JsonTree::Node& node = tree_->nodes_[index_];
-  return std::string_view(tree_->texts_).substr(node.name_begin, node.name_bytes);
-}
+std::string_view JsonValue::name() const { return tree_->TextOf(tree_->nodes_[index_].name); }
 
 std::optional<bool> JsonValue::AsBool() const {
   if (kind() != JsonKind::kBool) return std::nullopt;
@@ -161,7 +159,7 @@ std::optional<double> JsonValue::AsNumber() const {
 std::optional<std::string_view> JsonValue::AsString() const {
   const JsonTree::Node& node = tree_->nodes_[index_];
   if (node.kind != JsonKind::kString) return std::nullopt;
-  return std::string_view(tree_->texts_).substr(node.text.begin, node.text.bytes);
+  return tree_->TextOf(node.text);
 }
 
 std::optional<JsonValue> JsonValue::Find(std::string_view name) const {

@@ -87,22 +87,25 @@ class JsonTree {
   friend class JsonValue;
   friend class JsonTreeHandler;
 
+  struct Range {  // of texts_
+    uint32_t begin;
+    uint32_t bytes;
+  };
   struct Node {
     JsonKind kind = JsonKind::kNull;
-    uint32_t name_begin = 0;  // in texts_
-    uint32_t name_bytes = 0;
     uint32_t end = 0;  // the node after the last one inside of this
-    union {
+    Range name = {};
+    union {  // by kind
+      int64_t integer = 0;
       bool boolean;
-      int64_t integer;
       double number;
-      struct {
-        uint32_t begin;
-        uint32_t bytes;
-      } text;
+      Range text;
     };
-    Node() : integer(0) {}
   };
+
+  std::string_view TextOf(Range range) const {
+    return std::string_view(texts_).substr(range.begin, range.bytes);
+  }
 
   std::vector<Node> nodes_;
   std::string texts_;

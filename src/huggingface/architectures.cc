@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "formats/quote.h"
 #include "huggingface/architecture.h"
 #include "huggingface/decoder_keys.h"
 
@@ -263,9 +264,9 @@ Result<const Architecture*> FindArchitecture(const Config& config) {
   for (const Architecture& architecture : kArchitectures)
     known += (known.empty() ? "" : ", ") + std::string(architecture.model_type);
   return ConfigError("model_type",
-                     fmt::format("is '{}'; as a folder this version runs {}; a GGUF file of the "
+                     fmt::format("is {}; as a folder this version runs {}; a GGUF file of the "
                                  "model may run (docs/models.md)",
-                                 type, known),
+                                 formats::Quote(type), known),
                      ErrorCode::kUnsupported);
 }
 

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/status_macros.h"
+#include "formats/quote.h"
 
 namespace skald::huggingface {
 
 Status ConfigError(std::string_view name, std::string_view problem, ErrorCode code) {
-  return Status(code, fmt::format("config.json: '{}' {}", name, problem));
+  return Status(code, fmt::format("config.json: {} {}", formats::Quote(name), problem));
 }
 
 Result<Config> Config::Of(const JsonTree& document) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "formats/quote.h"
 
 namespace skald::huggingface {
 namespace {
@@ -70,8 +71,9 @@ Status CheckActivation(const Config& config, std::string_view expected) {
     if (!config.Contains(name)) continue;
     ASSIGN_OR_RETURN(const std::string_view found, config.Text(name));
     if (found == expected) return Ok();
-    return ConfigError(name, fmt::format("is '{}', which this version does not run here", found),
-                       ErrorCode::kUnsupported);
+    return ConfigError(
+        name, fmt::format("is {}, which this version does not run here", formats::Quote(found)),
+        ErrorCode::kUnsupported);
   }
   return Ok();
 }
@@ -255,7 +257,7 @@ Result<std::vector<ComputedTensor>> WriteScaling(const Config& config, const Rop
   } else if (type != "default") {
     return ConfigError(
         "rope_scaling",
-        fmt::format("has type '{}', expected linear, yarn, llama3 or longrope", type),
+        fmt::format("has type {}, expected linear, yarn, llama3 or longrope", formats::Quote(type)),
         ErrorCode::kUnsupported);
   }
   RETURN_IF_ERROR(scaling.CheckAllKnown());

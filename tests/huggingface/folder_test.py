@@ -218,6 +218,9 @@ class FolderErrors(FolderCase):
         cases = [
             ({"model_type": "transfo"}, ["'model_type' is 'transfo'", "qwen3_moe", "docs/models.md"]),
             ({"model_type": None}, ["'model_type' is missing"]),
+            ({"model_type": "two\nlines\x1b[2J"}, ["two\\nlines"]),
+            ({"hidden_act": "two\nlines"}, ["two\\nlines"]),
+            ({"rope_scaling": {"two\nlines": 1}}, ["two\\nlines"]),
             ({"hidden_size": "64"}, ["'hidden_size' is no integer"]),
             ({"hidden_size": 1.5}, ["'hidden_size' is no integer"]),
             ({"num_hidden_layers": 0}, ["'num_hidden_layers' is 0"]),
