@@ -154,13 +154,13 @@ class PrefixTree {
   StateSlot EvictStateFor(int64_t tokens);
 
   int64_t snapshot_count() const { return static_cast<int64_t>(snapshots_.size()); }
-  /// Tokens from `pin` back to the last snapshot above it, or to the root. O(path).
-  int64_t TokensSinceState(const Pin& pin) const { return TokensSinceState(pin.node_); }
 
-  /// A snapshot as tests see it: the slot, how many tokens it stands behind, their pages.
+  /// A snapshot as tests see it: the slot, how many tokens it stands behind, who waits for it, the
+  /// pages of the tokens.
   struct SnapshotView {
     StateId state = kNoState;
     int64_t tokens = 0;
+    Ticket ticket = kNoTicket;
     std::vector<PageId> pages;
   };
   std::vector<SnapshotView> Snapshots() const;

@@ -176,6 +176,7 @@ std::vector<PrefixTree::SnapshotView> PrefixTree::Snapshots() const {
   for (const Snapshot& snapshot : snapshots_) {
     views.push_back({.state = snapshot.slot.id(),
                      .tokens = At(snapshot.node).end,
+                     .ticket = snapshot.ticket,
                      .pages = PagesTo(snapshot.node)});
   }
   return views;

@@ -154,7 +154,6 @@ TEST_F(PrefixTreeStatesTest, TheLeastWorthGoesFirst) {
 TEST_F(PrefixTreeStatesTest, AgeCountsAgainstTokens) {
   const StateId large = Leave(Count(60));
   const StateId small = Leave(Count(20, 300));
-  EXPECT_EQ(tree_.TokensSinceState(Run(Count(70))), 10);
   EXPECT_FALSE(tree_.EvictStateFor(10).holds()) << "the small one is worth 20";
   EXPECT_EQ(tree_.EvictStateFor(20).id(), small);
   for (int i = 0; i < 9; ++i) Acquire(Count(1, 300)).Release();  // no snapshot: no time passes

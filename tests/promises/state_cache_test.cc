@@ -272,7 +272,8 @@ TEST_P(StateCacheSharedData, GoesOnAsFromTheBeginning) {
 INSTANTIATE_TEST_SUITE_P(Families, StateCacheSharedData,
                          testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35moe", "qwen3next",
                                          "granitehybrid", "granitehybrid-dense", "mamba2",
-                                         "nemotron_h", "nemotron_h_moe", "falcon-h1"),
+                                         "nemotron_h", "nemotron_h_moe", "falcon-h1",
+                                         "kimi-linear"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::erase(name, '-');

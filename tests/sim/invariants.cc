@@ -46,6 +46,13 @@ std::string CheckPages(const Core& core, const engine::CacheManager& cache) {
   return {};
 }
 
+// Whoever has the ticket waits, or has not begun to compute yet.
+bool IsWaitedFor(const Core& core, kv::PrefixTree::Ticket ticket) {
+  const auto has = [&](const Sequence* sequence) { return sequence->ticket == ticket; };
+  return std::any_of(core.waiting().begin(), core.waiting().end(), has) ||
+         std::any_of(core.running().begin(), core.running().end(), has);
+}
+
 // Of a network with states, each sequence that has computed something has a slot of its own, and
 // otherwise only snapshots have one. Of another network nobody has.
 std::string CheckStates(const Core& core, const engine::CacheManager& cache) {
@@ -66,6 +73,9 @@ std::string CheckStates(const Core& core, const engine::CacheManager& cache) {
   }
   for (const auto& snapshot : cache.tree().Snapshots()) {
     if (!holds(snapshot.state)) return "a snapshot has the slot of somebody else";
+    if (snapshot.ticket != kv::PrefixTree::kNoTicket && !IsWaitedFor(core, snapshot.ticket)) {
+      return "nobody waits for a snapshot that is kept for somebody";
+    }
   }
   if (holders != cache.states().held_count()) return "a state slot is held by nobody";
   return cache.states().CheckIntegrity();

@@ -110,6 +110,7 @@ class Simulation {
     outcome.rows = stats.rows;
     outcome.preemptions = stats.preemptions;
     outcome.pages_copied = stats.pages_copied;
+    outcome.states_copied = stats.states_copied;
     outcome.pages_evicted = stats.pages_evicted;
     outcome.prompt_tokens = stats.prompt_tokens;
     outcome.prompt_tokens_cached = stats.prompt_tokens_cached;

@@ -20,6 +20,7 @@ struct Outcome {
   int64_t rows = 0;
   int64_t preemptions = 0;
   int64_t pages_copied = 0;
+  int64_t states_copied = 0;
   int64_t pages_evicted = 0;
   int64_t prompt_tokens = 0;
   int64_t prompt_tokens_cached = 0;

@@ -111,6 +111,18 @@ TEST(States, AnEditOfALongPromptFindsAPlaceNearIt) {
   }
 }
 
+// Twins compute side by side into pages of their own, and have those of one once pages are short.
+TEST(States, TwinsShareTheirPagesOncePagesAreShort) {
+  Workload workload = Server(4, 4);
+  workload.core.context = 512;
+  workload.page_count = 20;
+  for (int i = 0; i < 4; ++i) workload.clients.push_back(Ask(Text(7, 300), 200));
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.preemptions, 0);
+  EXPECT_EQ(outcome.prompt_tokens - outcome.prompt_tokens_cached, 300 + 3);
+}
+
 // A slow reader's sequence gives its place up for each token, and computes nothing twice.
 TEST(States, ASlowReaderComputesNothingTwice) {
   Workload workload = Server(1, 0);
@@ -129,6 +141,9 @@ TEST(States, ASlowReaderComputesNothingTwice) {
   EXPECT_EQ(roomy.wrong, "");
   EXPECT_GT(roomy.preemptions, 20);
   EXPECT_EQ(roomy.rows, 3 * (400 + 40 - 1));
+  // Each takes back what it has left. A copy stands before the last token of each prompt, if there
+  // is a slot that nobody waits for.
+  EXPECT_LE(roomy.states_copied, 3);
 }
 
 // Forty turns of an agent: a system prompt with tools, answers whose first tokens (thoughts) are
