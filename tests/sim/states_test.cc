@@ -63,16 +63,46 @@ int64_t CachedOf(const Outcome& outcome, size_t client) {
   return -1;
 }
 
-// The first computes the trunk, and leaves a snapshot where the others wait to go on.
-TEST(States, RequestsThatComeTogetherComputeTheirTrunkOnce) {
+// Four with a common trunk, the others `later` than the first.
+Workload FourWithTrunk(int64_t trunk, double later) {
   Workload workload = Server(16, 8);
   for (uint64_t i = 0; i < 4; ++i) {
-    workload.clients.push_back(Ask(Text(1, 3000) + Text(10 + i, 50), 8));
-    workload.clients.back().request.prompt[3000] = static_cast<TokenId>(i + 1);
+    const auto tail = Tokens{static_cast<TokenId>(i + 1)} + Text(10 + i, 49);
+    workload.clients.push_back(Ask(Text(1, trunk) + tail, 8, i > 0 ? later : 0));
   }
+  return workload;
+}
+
+// The first computes the trunk, and leaves a snapshot where the others wait to go on: whether they
+// come together and one step could compute all of it, or while it is computed.
+TEST(States, RequestsThatComeTogetherComputeTheirTrunkOnce) {
+  for (const auto& [trunk, later] : {std::pair(300, 0.0), {3000, 0.0}, {3000, 0.01}}) {
+    const Outcome outcome = RunWorkload(FourWithTrunk(trunk, later), Fault::kNone);
+    EXPECT_EQ(outcome.wrong, "");
+    EXPECT_EQ(outcome.prompt_tokens_cached, 3 * trunk) << later;
+  }
+}
+
+// Whichever of two is admitted first leaves the snapshot for the other: the one with fewer rows.
+TEST(States, TheLaterOneMayGoFirst) {
+  Workload workload = FourWithTrunk(300, 0);
+  workload.clients.resize(2);
+  std::vector<TokenId>& longest = workload.clients[0].request.prompt;
+  longest = std::move(longest) + Text(5, 150);
   const Outcome outcome = RunWorkload(workload, Fault::kNone);
   EXPECT_EQ(outcome.wrong, "");
-  EXPECT_EQ(outcome.prompt_tokens_cached, 3 * 3000);
+  EXPECT_EQ(outcome.prompt_tokens_cached, 300);
+}
+
+// What somebody waits for stands, whatever else has to go for it.
+TEST(States, WhatSomebodyWaitsForStands) {
+  Workload workload = Server(2, 0);
+  workload.clients = {Ask(Text(9, 2000), 1), Ask(Text(1, 100) + Text(2, 40), 8, 0.2),
+                      Ask(Text(1, 100) + Text(3, 40), 8, 0.2)};
+  workload.clients[2].request.prompt[100] = workload.clients[1].request.prompt[100] == 1 ? 2 : 1;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(CachedOf(outcome, 1) + CachedOf(outcome, 2), 100);
 }
 
 // The second knows no place on the first one's way, and leaves one for the third.
