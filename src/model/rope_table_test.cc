@@ -97,6 +97,20 @@ TEST(RopeTable, YarnsBetasMoveTheRamp) {
                       {20, 3.614046774e-5}});
 }
 
+// YaRN's own magnitude, one that stands in its place, and a factor of either.
+TEST(RopeTable, TheMagnitudeMultipliesCosineAndSine) {
+  Rope rope = {.rotated = 4, .factor = 8, .original_context = 16};
+  EXPECT_EQ(ComputeRopeFrequencies(rope).magnitude, 1);
+  rope.attention_factor = 1.25;
+  EXPECT_EQ(ComputeRopeFrequencies(rope).magnitude, 1.25);
+  rope.scaling = RopeScaling::kYarn;
+  EXPECT_NEAR(ComputeRopeFrequencies(rope).magnitude, 1.25 * (1 + 0.1 * std::log(8)), 1e-12);
+  rope.magnitude = 1.5;
+  EXPECT_EQ(ComputeRopeFrequencies(rope).magnitude, 1.25 * 1.5);
+  EXPECT_EQ(RopeTable(rope, 1).Cosine(0)[0], 1.875f);
+  EXPECT_NEAR(YarnMagnitude(8, 0.5), 1 + 0.05 * std::log(8), 1e-12);
+}
+
 TEST(RopeTable, LongFactorsAreForTablesBeyondTheTrainedContext) {
   const Rope rope = {
       .rotated = 4, .original_context = 8, .factors = {2.0f, 4.0f}, .long_factors = {8.0f, 16.0f}};
