@@ -94,6 +94,10 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   RETURN_IF_ERROR(InRange("chunk", options.max_chunk, 1, kMaxChunk));
   resolved.context =
       options.context > 0 ? options.context : std::min(network.context, kDefaultContext);
+  if (network.positions == model::Positions::kLearned) {
+    // There is no vector for a position beyond.
+    RETURN_IF_ERROR(InRange("context", resolved.context, 1, network.context));
+  }
   resolved.max_chunk = std::min(options.max_chunk, resolved.context);
   RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
   RETURN_IF_ERROR(InRange("running sequences", options.max_running, 1, kMaxChunk));

@@ -21,6 +21,7 @@ KernelTable TableFor(Isa isa) {
   table.glu = GluFor(isa);
   table.geglu = GegluFor(isa);
   table.swiglu_clamped = SwigluClampedFor(isa);
+  table.swiglu_limited = SwigluLimitedFor(isa);
   table.gelu = GeluFor(isa);
   table.relu_squared = ReluSquaredFor(isa);
   table.soft_cap = SoftCapFor(isa);

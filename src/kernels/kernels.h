@@ -30,6 +30,7 @@ struct KernelTable {
   GluFn glu = nullptr;
   GegluFn geglu = nullptr;
   SwigluClampedFn swiglu_clamped = nullptr;
+  SwigluLimitedFn swiglu_limited = nullptr;
   GeluFn gelu = nullptr;
   ReluSquaredFn relu_squared = nullptr;
   SoftCapFn soft_cap = nullptr;

@@ -62,6 +62,18 @@ class GgufKeys final : public model::Keys {
     return sizes;
   }
 
+  Result<std::vector<double>> LayerNumbers(std::string_view name, int64_t layers) const override {
+    ASSIGN_OR_RETURN(const formats::FloatArray values, metadata_.GetFloats(Spelled(name)));
+    if (static_cast<int64_t>(values.size()) != layers) {
+      return Status(ErrorCode::kBadModel,
+                    "key '" + Spelled(name) + "' has " + std::to_string(values.size()) +
+                        " numbers, expected one per layer (" + std::to_string(layers) + ")");
+    }
+    std::vector<double> numbers;
+    for (size_t i = 0; i < values.size(); ++i) numbers.push_back(values[i]);
+    return numbers;
+  }
+
   Result<int64_t> VocabularySize() const override {
     ASSIGN_OR_RETURN(const formats::StringArray tokens,
                      metadata_.GetStrings("tokenizer.ggml.tokens"));

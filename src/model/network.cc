@@ -97,14 +97,18 @@ Status Validate(const Network& network) {
 std::vector<TensorSlot> TensorsOf(Network& network) {
   TensorList tensors;
   tensors.Matrix("token_embd.weight", network.vocab, network.width, &network.embedding);
+  if (network.positions == Positions::kLearned) {
+    tensors.Table("position_embd.weight", network.context, network.width,
+                  &network.position_embedding);
+  }
   Declare(network.layer_inputs, tensors);
   // Factors of the frequencies, for every rope of the network.
   for (Rope& rope : network.ropes) {
-    const int64_t pairs = rope.rotated / 2;
+    const int64_t count = rope.factor_count();
     if (rope.factors_name.empty()) continue;
-    tensors.Vector(rope.factors_name, pairs, &rope.factors, Presence::kOptional);
+    tensors.Vector(rope.factors_name, count, &rope.factors, Presence::kOptional);
     if (rope.long_factors_name.empty()) continue;
-    tensors.Vector(rope.long_factors_name, pairs, &rope.long_factors, Presence::kOptional);
+    tensors.Vector(rope.long_factors_name, count, &rope.long_factors, Presence::kOptional);
   }
   for (size_t i = 0; i < network.layers.size(); ++i) {
     Layer& layer = network.layers[i];

@@ -80,6 +80,9 @@ struct Layer {
   std::vector<float> output_scale = {};  ///< one number, or empty
 };
 
+/// Whether a vector of its position is added to the embedding of a token.
+enum class Positions : uint8_t { kNone, kLearned };
+
 /// From the residual stream to logits.
 struct Head {
   Norm norm;
@@ -98,7 +101,9 @@ struct Network {
   float embedding_scale = 1;             ///< of the rows of the embedding
   float residual_scale = 1;              ///< of what a block adds to the residual stream
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]
-  LayerInputs layer_inputs = {};         ///< what the layers with an input read
+  Positions positions = Positions::kNone;
+  std::vector<float> position_embedding = {};  ///< [context][width], or empty
+  LayerInputs layer_inputs = {};               ///< what the layers with an input read
   std::vector<Layer> layers = {};
   /// Blocks of the file behind the layers, which predict further tokens from what the last layer
   /// gives (multi-token prediction): they are not run, and their tensors are left in the file.

@@ -75,8 +75,8 @@ Status Validate(const Rope& rope) {
     RETURN_IF_ERROR(Positive("rope beta fast", rope.beta_fast));
     RETURN_IF_ERROR(Positive("rope beta slow", rope.beta_slow));
   }
-  RETURN_IF_ERROR(ValidateFactors(rope.factors, rope.rotated / 2));
-  return ValidateFactors(rope.long_factors, rope.rotated / 2);
+  RETURN_IF_ERROR(ValidateFactors(rope.factors, rope.factor_count()));
+  return ValidateFactors(rope.long_factors, rope.factor_count());
 }
 
 RopeFrequencies ComputeRopeFrequencies(const Rope& rope) {

@@ -36,11 +36,14 @@ struct Rope {
   double beta_fast = 32;        ///< YaRN: rotations at which a frequency is kept
   double beta_slow = 1;         ///< YaRN: rotations at which it is fully interpolated
   YarnRamp ramp = YarnRamp::kWholePairs;
-  std::vector<float> factors = {};  ///< divides frequency i; empty, or rotated / 2 numbers
+  std::vector<float> factors = {};  ///< divides frequency i; empty, or factor_count() numbers
   /// In place of `factors` in tables of more positions than original_context; or empty.
   std::vector<float> long_factors = {};
   std::string_view factors_name = "rope_freqs.weight";  ///< of the tensor of `factors`, or empty
   std::string_view long_factors_name = {};              ///< or empty: there is none
+  int64_t unused_factors = 0;  ///< behind those of its pairs, where other layers turn more
+
+  int64_t factor_count() const { return rotated / 2 + unused_factors; }
 };
 
 /// YaRN's magnitude for a context stretched by `factor`: 1 + 0.1 ln(factor), as published, or with

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "model/blocks/attention.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
 
@@ -24,6 +25,10 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
     float* x = context.workspace.residual.row(row);
     kernels::UnpackRow(network.embedding, batch.tokens[static_cast<size_t>(row)], x);
     Scale(network.embedding_scale, x, network.width);
+    if (network.positions == Positions::kNone) return;
+    const int64_t position = FindRow(batch, row).position;
+    context.execution.kernels.add(network.position_embedding.data() + position * network.width, x,
+                                  network.width);
   });
 }
 
@@ -43,6 +48,7 @@ void CheckBatch(const Network& network, const StepBatch& batch, const Context& c
     CHECK(sequence.row_count > 0 && sequence.first_position >= 0);
     CHECK(!carries || sequence.state != kv::kNoState);
     for (const RopeTable& rope : context.ropes) CHECK(end <= rope.positions());
+    CHECK(network.positions == Positions::kNone || end <= network.context);
     CHECK(end <= static_cast<int64_t>(sequence.pages.size()) * kernels::kPageTokens);
     rows += sequence.row_count;
   }

@@ -606,6 +606,55 @@ TEST(Promise1, HoldsForGemma4sSmallOnes) {
   CheckLastRows(change);
 }
 
+// Gates of heads from a matrix of their own, LayerNorm of each head, scaled values, limited gates.
+TEST(Promise1, HoldsForGatesAndNormsOfHeads) {
+  for (const auto gate :
+       {model::OutputGate::kSigmoidOfMatrix, model::OutputGate::kSigmoidOfHeads}) {
+    const auto change = [gate](model::Network& network) {
+      for (model::Layer& layer : network.layers) {
+        auto& gqa = std::get<model::Gqa>(layer.mixer);
+        gqa.output_gate = gate;
+        gqa.head_norm = model::HeadNorm::kLayerOfEachHead;
+        gqa.value_dim = 48;
+        gqa.value_scale = 0.7f;
+        std::get<model::Gated>(layer.feed_forward).limit = 0.3f;
+      }
+    };
+    CheckNetwork({.dtype = tensor::DType::kQ8_0, .embedding = 96, .change = change}, {33, 64, 1});
+    CheckLastRows(change);
+  }
+}
+
+TEST(Promise1, HoldsForLearnedPositions) {
+  CheckNetwork({.dtype = tensor::DType::kQ8_0,
+                .embedding = 64,
+                .change =
+                    [](model::Network& network) {
+                      network.positions = model::Positions::kLearned;
+                      for (model::Layer& layer : network.layers) {
+                        std::get<model::Gqa>(layer.mixer).rope.reset();
+                      }
+                      network.ropes.clear();
+                    }},
+               {100, 36, 1});
+}
+
+// Limits of the experts and of the shared one.
+TEST(Promise1, HoldsForLimitedExperts) {
+  CheckNetwork({.family = "qwen3moe",
+                .dtype = tensor::DType::kQ8_0,
+                .feed_forward = 96,
+                .experts = 7,
+                .used_experts = 3,
+                .change =
+                    [](model::Network& network) {
+                      auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
+                      experts.limit = 0.2f;
+                      experts.shared = {.hidden = 64, .limit = 0.1f};
+                    }},
+               {33, 64, 1});
+}
+
 TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }

@@ -53,6 +53,9 @@ class SpecKeys final : public model::Keys {
   Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const override {
     return std::vector<int64_t>(static_cast<size_t>(layers), *Size(name));
   }
+  Result<std::vector<double>> LayerNumbers(std::string_view, int64_t) const override {
+    UNREACHABLE();
+  }
   Result<int64_t> VocabularySize() const override { return vocab_; }
   Conventions conventions() const override { return Conventions::kPublisher; }
   bool ContainsTensor(std::string_view name) const override {

@@ -28,6 +28,14 @@ SwigluClampedFn SwigluClampedFor([[maybe_unused]] Isa isa) {
   return scalar::SwigluClamped;
 }
 
+SwigluLimitedFn SwigluLimitedFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::SwigluLimited;
+  if (isa >= Isa::kAvx2) return avx2::SwigluLimited;
+#endif
+  return scalar::SwigluLimited;
+}
+
 GeluFn GeluFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return avx512::Gelu;

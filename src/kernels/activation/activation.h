@@ -23,6 +23,11 @@ using GegluFn = SwigluFn;
 /// (OpenAI 2025, gpt-oss).
 using SwigluClampedFn = SwigluFn;
 
+/// The same with min(silu(gate[i]), limit) * (up[i] between -limit and limit), limit > 0 (StepFun
+/// 2026, Step 3.5).
+using SwigluLimitedFn = void (*)(float limit, const float* gate, const float* up, float* y,
+                                 int64_t n);
+
 /// y[i] = gelu(x[i]) for i < n. y may equal x, else no overlap. Any thread; one pass; allocates
 /// nothing.
 using GeluFn = void (*)(const float* x, float* y, int64_t n);
@@ -47,6 +52,7 @@ SwigluFn SwigluFor(Isa isa);
 GluFn GluFor(Isa isa);
 GegluFn GegluFor(Isa isa);
 SwigluClampedFn SwigluClampedFor(Isa isa);
+SwigluLimitedFn SwigluLimitedFor(Isa isa);
 GeluFn GeluFor(Isa isa);
 ReluSquaredFn ReluSquaredFor(Isa isa);
 SoftCapFn SoftCapFor(Isa isa);

@@ -26,6 +26,10 @@ void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
   SwigluClampedGeneric<F32x16>(gate, up, y, n);
 }
 
+void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n) {
+  SwigluLimitedGeneric<F32x16>(limit, gate, up, y, n);
+}
+
 void Gelu(const float* x, float* y, int64_t n) { GeluGeneric<F32x16>(x, y, n); }
 
 void ReluSquared(const float* x, float* y, int64_t n) { ReluSquaredGeneric<F32x16>(x, y, n); }

@@ -65,6 +65,18 @@ inline void SwigluClampedGeneric(const float* gate, const float* up, float* y, i
 }
 
 template <typename V>
+inline void SwigluLimitedGeneric(float limit, const float* gate, const float* up, float* y,
+                                 int64_t n) {
+  const V high = V::Broadcast(limit);
+  const V low = V::Broadcast(-limit);
+  for (int64_t i = 0; i < n; i += 16) {
+    const V a = Min(high, Silu(V::LoadPartial(gate + i, n - i)));  // NaN stays
+    const V b = Min(high, Max(low, V::LoadPartial(up + i, n - i)));
+    StorePartial(Mul(a, b), y + i, n - i);
+  }
+}
+
+template <typename V>
 inline void GeluGeneric(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) {
     StorePartial(Gelu(V::LoadPartial(x + i, n - i)), y + i, n - i);

@@ -40,6 +40,16 @@ void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
   }
 }
 
+void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float silu = gate[i] / (1.0f + ExpRef(-gate[i]));
+    const float a = silu > limit ? limit : silu;
+    const float low = up[i] < -limit ? -limit : up[i];
+    const float b = low > limit ? limit : low;
+    y[i] = a * b;
+  }
+}
+
 void Gelu(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(x[i]);
 }

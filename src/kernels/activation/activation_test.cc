@@ -146,6 +146,32 @@ TEST_P(ActivationTest, ClampedSwigluGivesTheBitsOfTheSpecificationAtEveryLength)
   }
 }
 
+TEST_P(ActivationTest, LimitedSwigluGivesTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(8);
+  for (size_t n = 0; n <= 50; ++n) {
+    std::vector<float> gate = RandomFloats(n, random);
+    std::vector<float> up = RandomFloats(n, random);
+    for (size_t i = 0; i < n; ++i) gate[i] *= 10, up[i] *= 10;
+    if (n > 20) gate[20] = kInfinity, up[19] = -kInfinity, gate[18] = -kInfinity;
+    std::vector<float> expected(n + 1, kPoison);
+    std::vector<float> got = expected;
+    const auto size = static_cast<int64_t>(n);
+    SwigluLimitedFor(Isa::kScalar)(1.5f, gate.data(), up.data(), expected.data(), size);
+    SwigluLimitedFor(GetParam())(1.5f, gate.data(), up.data(), got.data(), size);
+    ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
+    for (size_t i = 0; i < n && i < 18; ++i) {
+      const double silu = gate[i] / (1 + std::exp(-double{gate[i]}));
+      const double exact = std::min(silu, 1.5) * std::clamp(double{up[i]}, -1.5, 1.5);
+      EXPECT_NEAR(got[i], exact, 1e-6 * std::abs(exact) + 1e-30);
+    }
+  }
+  for (const auto& [gate, up] : {std::pair(kNaN, 1.0f), std::pair(1.0f, kNaN)}) {
+    float y = 0;
+    SwigluLimitedFor(GetParam())(7, &gate, &up, &y, 1);
+    EXPECT_TRUE(std::isnan(y));
+  }
+}
+
 TEST_P(ActivationTest, ClampedSwigluIsCloseToDoublePrecision) {
   for (float gate = -30; gate <= 12; gate += 0.37f) {
     for (const float up : {-20.0f, -7.5f, -3.0f, 0.5f, 6.5f, 30.0f}) {

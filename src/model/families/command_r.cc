@@ -15,6 +15,7 @@ Result<Network> ReadCohere(const Keys& keys) {
                    ReadDecoder(keys, kernels::RopePairing::kAdjacent, NormKind::kLayer));
   RETURN_IF_ERROR(ReadGated(keys, &network));
   MakeParallel(&network);
+  AddNormsOfEachHead(keys, &network);
   ASSIGN_OR_RETURN(const double scale, keys.NumberOr("logit_scale", 1));
   network.head.scale = static_cast<float>(scale);
   return network;
@@ -27,12 +28,7 @@ Result<Network> CommandR(const Keys& keys) { return ReadCohere(keys); }
 Result<Network> Cohere2(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadCohere(keys));
   ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, network, 4));
-  for (size_t i = 0; i < windows.size(); ++i) {
-    if (windows[i]) continue;
-    auto& gqa = std::get<Gqa>(network.layers[i].mixer);
-    gqa.window = 0;
-    gqa.rope.reset();
-  }
+  SeeAllUnturned(windows, &network);
   return network;
 }
 

@@ -207,6 +207,31 @@ Status ReadGraniteFactors(const Keys& keys, Network* network) {
   return Ok();
 }
 
+Status AddNearRope(const Keys& keys, Network* network) {
+  Rope near = network->ropes.at(0);
+  ASSIGN_OR_RETURN(near.base, keys.NumberOr("rope.freq_base_swa", 10000));
+  near.scaling = RopeScaling::kNone;
+  near.factors_name = {};
+  network->ropes.push_back(std::move(near));
+  return Ok();
+}
+
+void SeeAllUnturned(const std::vector<bool>& windows, Network* network) {
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i]) continue;
+    auto& gqa = std::get<Gqa>(network->layers[i].mixer);
+    gqa.window = 0;
+    gqa.rope.reset();
+  }
+}
+
+void AddNormsOfEachHead(const Keys& keys, Network* network) {
+  if (!keys.ContainsTensor("blk.0.attn_q_norm.weight")) return;
+  for (Layer& layer : network->layers) {
+    std::get<Gqa>(layer.mixer).head_norm = HeadNorm::kLayerOfEachHead;
+  }
+}
+
 Result<std::vector<bool>> ReadWindowPattern(const Keys& keys, const Network& network,
                                             int64_t period) {
   constexpr std::string_view kKey = "attention.sliding_window_pattern";

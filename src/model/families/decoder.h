@@ -51,6 +51,16 @@ void MakeParallel(Network* network);
 /// The factors of the Granite networks, and whether they turn anything.
 Status ReadGraniteFactors(const Keys& keys, Network* network);
 
+/// A second rope, number 1, for layers with windows: with a base of its own, unscaled, without
+/// factors.
+Status AddNearRope(const Keys& keys, Network* network);
+
+/// Layers without a window see all and turn nothing.
+void SeeAllUnturned(const std::vector<bool>& windows, Network* network);
+
+/// Norms of heads, where the file has them: LayerNorm, of each head with a weight of its own.
+void AddNormsOfEachHead(const Keys& keys, Network* network);
+
 /// Whether each layer sees a window only: the key attention.sliding_window_pattern, a flag for each
 /// layer or one number, of which each such number of layers has a last one that sees all; without
 /// the key `period` is that number.

@@ -14,13 +14,9 @@ namespace {
 Result<Network> ReadExaone(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadDecoder(keys, kernels::RopePairing::kHalves));
   ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, network, 4));
-  for (size_t i = 0; i < windows.size(); ++i) {
-    auto& gqa = std::get<Gqa>(network.layers[i].mixer);
-    gqa.head_norm = HeadNorm::kRms;
-    if (gqa.window == 0 || windows[i]) continue;
-    gqa.window = 0;
-    gqa.rope.reset();
-  }
+  const bool has_windows = std::get<Gqa>(network.layers.front().mixer).window > 0;
+  if (has_windows) SeeAllUnturned(windows, &network);
+  for (Layer& layer : network.layers) std::get<Gqa>(layer.mixer).head_norm = HeadNorm::kRms;
   return network;
 }
 

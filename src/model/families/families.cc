@@ -7,6 +7,7 @@
 namespace skald::model {
 
 // Each in its file.
+Result<Network> AfMoe(const Keys& keys);
 Result<Network> BailingMoe2(const Keys& keys);
 Result<Network> Cohere2(const Keys& keys);
 Result<Network> CommandR(const Keys& keys);
@@ -22,6 +23,7 @@ Result<Network> Gemma3(const Keys& keys);
 Result<Network> Gemma4(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
+Result<Network> Gpt2(const Keys& keys);
 Result<Network> GptOss(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
 Result<Network> GraniteHybrid(const Keys& keys);
@@ -34,6 +36,7 @@ Result<Network> Lfm2(const Keys& keys);
 Result<Network> Lfm2Moe(const Keys& keys);
 Result<Network> Llama(const Keys& keys);
 Result<Network> Llama4(const Keys& keys);
+Result<Network> Mimo2(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Mistral3(const Keys& keys);
 Result<Network> Mistral4(const Keys& keys);
@@ -55,6 +58,7 @@ Result<Network> SeedOss(const Keys& keys);
 Result<Network> SmolLm3(const Keys& keys);
 Result<Network> StableLm(const Keys& keys);
 Result<Network> StarCoder2(const Keys& keys);
+Result<Network> Step35(const Keys& keys);
 
 namespace {
 
@@ -66,6 +70,7 @@ struct Family {
 // One a line: families come one by one.
 // clang-format off
 constexpr std::array kFamilies = {
+    Family{"afmoe", AfMoe},
     Family{"bailingmoe2", BailingMoe2},
     Family{"cohere2", Cohere2},
     Family{"command-r", CommandR},
@@ -82,6 +87,7 @@ constexpr std::array kFamilies = {
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},
     Family{"gpt-oss", GptOss},
+    Family{"gpt2", Gpt2},
     Family{"granite", Granite},
     Family{"granitehybrid", GraniteHybrid},
     Family{"granitemoe", GraniteMoe},
@@ -94,6 +100,7 @@ constexpr std::array kFamilies = {
     Family{"llama", Llama},
     Family{"llama4", Llama4},
     Family{"mamba2", PureMamba2},
+    Family{"mimo2", Mimo2},
     Family{"minimax-m2", MiniMaxM2},
     Family{"mistral3", Mistral3},
     Family{"mistral4", Mistral4},
@@ -114,6 +121,7 @@ constexpr std::array kFamilies = {
     Family{"smollm3", SmolLm3},
     Family{"stablelm", StableLm},
     Family{"starcoder2", StarCoder2},
+    Family{"step35", Step35},
 };
 // clang-format on
 

@@ -30,6 +30,8 @@ class Keys {
   virtual Result<std::string_view> Text(std::string_view name) const = 0;
   /// A size for each of `layers` layers: one number for all of them, or an array.
   virtual Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const = 0;
+  /// A number for each of `layers` layers: an array.
+  virtual Result<std::vector<double>> LayerNumbers(std::string_view name, int64_t layers) const = 0;
   /// Tokens of the vocabulary.
   virtual Result<int64_t> VocabularySize() const = 0;
   /// Whose reading of the keys is wanted.

@@ -13,6 +13,7 @@ Result<Network> StableLm(const Keys& keys) {
   RETURN_IF_ERROR(ReadGated(keys, &network));
   ASSIGN_OR_RETURN(const bool parallel, keys.FlagOr("use_parallel_residual", false));
   if (parallel) MakeParallel(&network);
+  AddNormsOfEachHead(keys, &network);
   return network;
 }
 

@@ -77,6 +77,9 @@ void AddSharedWork(const Experts& experts, int64_t rows, StepWork& work) {
 Status Validate(const Experts& experts) {
   RETURN_IF_ERROR(InRange("expert count", experts.count, 1, kMaxExperts));
   RETURN_IF_ERROR(ValidateGroups(experts));
+  RETURN_IF_ERROR(NotNegative("limit of the experts' gates", experts.limit));
+  RETURN_IF_ERROR(NotNegative("limit of the shared expert's gates", experts.shared.limit));
+  CHECK(experts.limit == 0 || experts.function == Gate::kSilu);
   RETURN_IF_ERROR(Positive("expert weights scale", experts.rule.scale));
   RETURN_IF_ERROR(Positive("scale of the router's scores", experts.score_scale));
   RETURN_IF_ERROR(Validate(experts.router_norm));

@@ -45,6 +45,7 @@ enum class SharedWeight : uint8_t {
 struct SharedExpert {
   int64_t hidden = 0;  ///< of gate and up; 0: there is none
   SharedWeight weight = SharedWeight::kOne;
+  float limit = 0;  ///< as Gated's
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
   kernels::PackedMatrix selector = {};  ///< [1][width]
@@ -81,6 +82,7 @@ struct Experts {
   SharedExpert shared = {};
   ExpertForm form = ExpertForm::kGated;
   Gate function = Gate::kSilu;        ///< of gated experts, not of the shared one
+  float limit = 0;                    ///< as Gated's, not of the shared one
   Biases biases = Biases::kNone;      ///< of router, gate, up and down
   Fusion fusion = Fusion::kSeparate;  ///< of gate and up of each expert: gate above
 

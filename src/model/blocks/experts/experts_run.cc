@@ -158,8 +158,10 @@ void OpenShared(const Pass& pass) {
   const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
   const int64_t rows = pass.input.row_count;
   const PanelUnits units = UnitsOf(pass.experts.shared.up, rows, pass.pool().thread_count());
+  const GatedProducts shared = {
+      .gate = pass.shared_gate(), .up = pass.shared_up(), .limit = pass.experts.shared.limit};
   pass.pool().Run(units.count(), [&](int64_t unit, int worker) {
-    OpenPanels(pass, {pass.shared_gate(), pass.shared_up()}, units.range(unit, worker), {0, rows});
+    OpenPanels(pass, shared, units.range(unit, worker), {0, rows});
   });
 }
 
@@ -243,8 +245,8 @@ void OpenGroups(const Pass& pass, std::span<const Group> groups) {
     if (pass.is_one_row()) slots.prepared = 0;
     const Product up = pass.up(expert);
     const Product gate = pass.experts.is_gated() ? pass.gate(expert) : up;
-    OpenPanels(pass, {gate, up, pass.experts.function}, units.range(unit % units.count(), worker),
-               slots);
+    OpenPanels(pass, {gate, up, pass.experts.function, pass.experts.limit},
+               units.range(unit % units.count(), worker), slots);
   });
 }
 

@@ -53,7 +53,7 @@ kernels::SwigluFn JoinOf(Gate function, const kernels::KernelTable& kernels) {
 
 void MultiplyPanelsGated(const GatedProducts& products, const PanelRange& panels,
                          const RowRange& rows, const Context& context) {
-  const auto& [gate, up, function] = products;
+  const auto& [gate, up, function, limit] = products;
   const kernels::KernelTable& kernels = context.execution.kernels;
   const auto join = JoinOf(function, kernels);
   MultiplyPanels(gate, panels, rows, context);
@@ -62,11 +62,18 @@ void MultiplyPanelsGated(const GatedProducts& products, const PanelRange& panels
   const int64_t columns = std::min(panels.count * kernels::kPanelRows, gate.weights->rows - column);
   for (int64_t row = rows.first; row < rows.first + rows.count; ++row) {
     float* out = gate.out.row(row) + column;
-    join(out, up.out.row(row) + column, out, columns);
+    const float* factor = up.out.row(row) + column;
+    if (limit == 0) {
+      join(out, factor, out, columns);
+    } else {
+      kernels.swiglu_limited(limit, out, factor, out, columns);
+    }
   }
 }
 
 Status Validate(const Gated& gated) {
+  RETURN_IF_ERROR(NotNegative("limit of the gates", gated.limit));
+  CHECK(gated.limit == 0 || gated.function == Gate::kSilu);
   return InRange("feed forward length", gated.hidden, 1, kMaxWidth);
 }
 
@@ -97,7 +104,7 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   const Product gate = {&gated.gate, buffers.gate};
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
-  MultiplyGated({gate, up, gated.function}, input.row_count, context);
+  MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
   const std::array down = {Product{&gated.down, context.workspace.projected}};
   Prepare({.rows = buffers.gate, .row_count = input.row_count}, down, context);
   Multiply(down, input.row_count, Phase::kDown, context);

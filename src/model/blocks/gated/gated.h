@@ -20,6 +20,7 @@ struct Gated {
   int64_t width = 0;   ///< of the residual stream
   int64_t hidden = 0;  ///< of gate and up
   Gate function = Gate::kSilu;
+  float limit = 0;  ///< of what the gates are, above, and of up, above and below; 0 = none
   Fusion fusion = Fusion::kSeparate;  ///< of gate and up: gate above
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
@@ -45,6 +46,7 @@ struct GatedProducts {
   Product gate;
   Product up;
   Gate function = Gate::kSilu;
+  float limit = 0;  ///< as Gated's
 };
 
 /// The products of some panels of gate and up, and in gate.out what becomes of both (numerics 3.3)

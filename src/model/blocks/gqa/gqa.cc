@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "kernels/route/route.h"
 #include "model/checks.h"
 
 namespace skald::model {
@@ -16,9 +17,9 @@ struct Buffers {
   Rows key;        // [rows][kv_heads * key_dim]
   Rows value;      // [rows][kv_heads * value_dim]
   Rows attention;  // [rows][heads * value_dim]
-  // With an output gate:
+  // With an output gate, the former where Q's tensor has it:
   Rows gated_query;  // [rows][heads * 2 * key_dim]: of each head the query, then its gate
-  Rows gate;         // [rows][heads * key_dim]
+  Rows gate;         // [rows][gate_width]
 };
 
 Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
@@ -29,9 +30,8 @@ Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
     buffers.value = carver.Matrix(limits.rows, gqa.value_width());
   }
   buffers.attention = carver.Matrix(limits.rows, gqa.output_width());
-  if (gqa.output_gate == OutputGate::kNone) return buffers;
-  buffers.gated_query = carver.Matrix(limits.rows, gqa.query_rows());
-  buffers.gate = carver.Matrix(limits.rows, gqa.query_width());
+  if (gqa.has_gates()) buffers.gate = carver.Matrix(limits.rows, gqa.gate_width());
+  if (gqa.gates_in_query()) buffers.gated_query = carver.Matrix(limits.rows, gqa.query_rows());
   return buffers;
 }
 
@@ -53,7 +53,22 @@ constexpr std::array<float, kMaxHeadDim> kOnes = [] {
   return ones;
 }();
 
+// Each head with a weight of its own.
+void NormEachHead(const Gqa& gqa, const HeadArgs& args, const Context& context) {
+  for (int64_t first = 0; first < args.heads * gqa.key_dim; first += gqa.key_dim) {
+    context.execution.kernels.layer_norm({.x = args.x + first,
+                                          .x_stride = gqa.key_dim,
+                                          .weight = args.norm.data() + first,
+                                          .y = args.x + first,
+                                          .y_stride = gqa.key_dim,
+                                          .rows = 1,
+                                          .n = gqa.key_dim,
+                                          .eps = gqa.norm_epsilon});
+  }
+}
+
 void NormHeads(const Gqa& gqa, const HeadArgs& args, const Context& context) {
+  if (gqa.head_norm == HeadNorm::kLayerOfEachHead) return NormEachHead(gqa, args, context);
   const bool weighted = gqa.head_norm != HeadNorm::kRmsWithoutWeight;
   const int64_t rows = gqa.head_norm == HeadNorm::kRmsOfRow ? 1 : args.heads;
   const int64_t n = args.heads * gqa.key_dim / rows;
@@ -89,6 +104,11 @@ void NormValues(const Gqa& gqa, float* values, const Context& context) {
                                       .eps = gqa.norm_epsilon});
 }
 
+void ScaleValues(const Gqa& gqa, float* values) {
+  if (gqa.value_scale == 1) return;
+  for (int64_t i = 0; i < gqa.value_width(); ++i) values[i] = values[i] * gqa.value_scale;
+}
+
 void FinishHeads(const Gqa& gqa, const HeadArgs& args, int64_t position, const Context& context) {
   const bool norms = gqa.head_norm != HeadNorm::kNone;
   const bool behind = gqa.head_norm_place == HeadNormPlace::kBehindRope;
@@ -110,7 +130,7 @@ void SplitGates(const Gqa& gqa, const Buffers& buffers, int64_t row) {
 void FinishQueries(const Gqa& gqa, const Buffers& buffers, int64_t index, int64_t position,
                    const Context& context) {
   float* query = buffers.query.row(index);
-  if (gqa.output_gate != OutputGate::kNone) SplitGates(gqa, buffers, index);
+  if (gqa.gates_in_query()) SplitGates(gqa, buffers, index);
   FinishHeads(gqa, {query, gqa.heads, gqa.query_norm}, position, context);
   WarmQueries(gqa.temperature, position, query, gqa.query_width());
 }
@@ -122,6 +142,7 @@ void FinishKeysAndValues(const Gqa& gqa, const Buffers& buffers, int64_t index, 
   float* value = buffers.value.row(index);
   if (gqa.values == ValueSource::kKeys) std::copy_n(key, gqa.key_width(), value);
   if (gqa.value_norm == ValueNorm::kRms) NormValues(gqa, value, context);
+  ScaleValues(gqa, value);
   FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
   for (int64_t head = 0; head < gqa.kv_heads; ++head) {
     context.execution.kernels.append_kv(context.store.View(kv_layer, head, row.sequence->pages),
@@ -211,7 +232,16 @@ void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Conte
   const ScopedPhase phase(context.execution.profile, Phase::kAttention);
   context.execution.pool.Run(rows, [&](int64_t row, int) {
     float* heads = buffers.attention.row(row);
-    context.execution.kernels.glu(buffers.gate.row(row), heads, heads, gqa.output_width());
+    const float* gates = buffers.gate.row(row);
+    if (gqa.output_gate != OutputGate::kSigmoidOfHeads) {
+      context.execution.kernels.glu(gates, heads, heads, gqa.output_width());
+      return;
+    }
+    for (int64_t head = 0; head < gqa.heads; ++head) {
+      const float gate = kernels::Sigmoid(gates[head]);
+      float* values = heads + head * gqa.value_dim;
+      for (int64_t i = 0; i < gqa.value_dim; ++i) values[i] = gate * values[i];
+    }
   });
 }
 
@@ -246,6 +276,21 @@ void DeclareSeparate(Gqa& gqa, TensorList& tensors) {
   }
 }
 
+void DeclareHeadNorms(Gqa& gqa, TensorList& tensors) {
+  const auto declare = [&](std::string_view name, int64_t heads, std::vector<float>* norm) {
+    switch (gqa.head_norm) {
+      case HeadNorm::kNone:
+      case HeadNorm::kRmsWithoutWeight: return;
+      case HeadNorm::kRms: return tensors.Vector(name, gqa.key_dim, norm);
+      case HeadNorm::kRmsOfRow: return tensors.Vector(name, heads * gqa.key_dim, norm);
+      case HeadNorm::kLayerOfEachHead: return tensors.Table(name, heads, gqa.key_dim, norm);
+    }
+    UNREACHABLE();
+  };
+  declare("attn_q_norm.weight", gqa.heads, &gqa.query_norm);
+  if (!gqa.shared_kv) declare("attn_k_norm.weight", gqa.kv_heads, &gqa.key_norm);
+}
+
 }  // namespace
 
 Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
@@ -267,10 +312,11 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
+  RETURN_IF_ERROR(Positive("attention value scale", gqa.value_scale));
   RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
   RETURN_IF_ERROR(Validate(gqa.temperature));
   RETURN_IF_ERROR(NotNegative("norm epsilon", gqa.norm_epsilon));
-  if (gqa.output_gate != OutputGate::kNone && gqa.value_dim != gqa.key_dim) {
+  if (gqa.gates_in_query() && gqa.value_dim != gqa.key_dim) {
     return Status(ErrorCode::kBadModel,
                   "value length is " + std::to_string(gqa.value_dim) +
                       ", expected the key length " + std::to_string(gqa.key_dim) +
@@ -287,16 +333,12 @@ void Declare(Gqa& gqa, TensorList& tensors) {
   } else {
     DeclareSeparate(gqa, tensors);
   }
-  if (gqa.head_norm != HeadNorm::kNone && gqa.head_norm != HeadNorm::kRmsWithoutWeight) {
-    const bool of_head = gqa.head_norm == HeadNorm::kRms;
-    tensors.Vector("attn_q_norm.weight", of_head ? gqa.key_dim : gqa.query_width(),
-                   &gqa.query_norm);
-    if (!gqa.shared_kv) {
-      tensors.Vector("attn_k_norm.weight", of_head ? gqa.key_dim : gqa.key_width(), &gqa.key_norm);
-    }
-  }
+  DeclareHeadNorms(gqa, tensors);
   if (gqa.sinks == Sinks::kOnePerHead) {
     tensors.Vector("attn_sinks.weight", gqa.heads, &gqa.sink);
+  }
+  if (gqa.has_gates() && !gqa.gates_in_query()) {
+    tensors.Matrix("attn_gate.weight", gqa.gate_width(), gqa.width, &gqa.gate);
   }
   tensors.Matrix("attn_output.weight", gqa.width, gqa.output_width(), &gqa.output);
   tensors.Vector("attn_output.bias", gqa.width, &gqa.output_bias, Presence::kOptional);
@@ -328,13 +370,18 @@ int64_t StateFloats(const Gqa&) { return 0; }
 void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Context& context) {
   Carver carver(context.workspace.block);
   const Buffers buffers = Layout(gqa, context.workspace.limits(), carver);
-  const bool gated = gqa.output_gate != OutputGate::kNone;
-  const Rows queries = gated ? buffers.gated_query : buffers.query;
-  const std::array all = {Product{&gqa.query, queries, gqa.query_bias},
-                          Product{&gqa.key, buffers.key, gqa.key_bias},
-                          Product{&gqa.value, buffers.value, gqa.value_bias}};
-  const size_t own = gqa.shared_kv ? 1 : gqa.values == ValueSource::kKeys ? 2 : 3;
-  const auto projections = std::span(all).first(own);
+  const Rows queries = gqa.gates_in_query() ? buffers.gated_query : buffers.query;
+  std::array<Product, 4> all = {};
+  size_t count = 0;
+  all[count++] = {&gqa.query, queries, gqa.query_bias};
+  if (!gqa.shared_kv) {
+    all[count++] = {&gqa.key, buffers.key, gqa.key_bias};
+    if (gqa.values == ValueSource::kMatrix) {
+      all[count++] = {&gqa.value, buffers.value, gqa.value_bias};
+    }
+  }
+  if (gqa.has_gates() && !gqa.gates_in_query()) all[count++] = {&gqa.gate, buffers.gate};
+  const auto projections = std::span(all).first(count);
   Prepare(input, projections, context);
   Multiply(projections, input.row_count, Phase::kQkv, context);
   // All K and V before any attention: rows of one sequence see each other's.
@@ -344,10 +391,10 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
     rows = step.batch.output_count();
     if (rows == 0) return;
     MoveOutputRows(step.batch, gqa.query_width(), buffers.query);
-    if (gated) MoveOutputRows(step.batch, gqa.query_width(), buffers.gate);
+    if (gqa.has_gates()) MoveOutputRows(step.batch, gqa.gate_width(), buffers.gate);
   }
   Attend(gqa, buffers, step, context);
-  if (gated) GateHeads(gqa, buffers, rows, context);
+  if (gqa.has_gates()) GateHeads(gqa, buffers, rows, context);
   const std::array output = {Product{&gqa.output, context.workspace.projected, gqa.output_bias}};
   Prepare({.rows = buffers.attention, .row_count = rows}, output, context);
   Multiply(output, rows, Phase::kOutput, context);
@@ -357,6 +404,9 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const StepShape& step = shape.step;
   const std::array projections = {&gqa.query, &gqa.key, &gqa.value};
   AddWork(std::span(projections).first(gqa.shared_kv ? 1 : 3), step.rows, Phase::kQkv, work);
+  if (gqa.has_gates() && !gqa.gates_in_query()) {
+    work[Phase::kQkv].Add(MultiplyWork(gqa.gate, step.rows));
+  }
   const auto position_bytes = static_cast<double>(ShapeOf(gqa).position_bytes(shape.layout.type));
   const int64_t own = gqa.shared_kv ? 0 : 2 * gqa.key_width() + gqa.value_width();
   const double floats = double{sizeof(float)} * static_cast<double>(2 * gqa.query_width() + own);

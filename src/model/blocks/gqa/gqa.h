@@ -26,6 +26,7 @@ enum class HeadNorm : uint8_t {
   kRms,               ///< each head by itself (RMSNorm), one weight for all heads
   kRmsOfRow,          ///< all heads of a row as one (RMSNorm)
   kRmsWithoutWeight,  ///< each head by itself
+  kLayerOfEachHead,   ///< each head by itself (LayerNorm), with a weight of its own
 };
 
 /// When.
@@ -38,6 +39,8 @@ enum class Sinks : uint8_t { kNone, kOnePerHead };
 enum class OutputGate : uint8_t {
   kNone,
   kSigmoid,  ///< the sigmoid of as many rows of Q's tensor, behind each head's (numerics 3.15)
+  kSigmoidOfMatrix,  ///< that of a matrix with a row for each element
+  kSigmoidOfHeads,   ///< that of a matrix with a row for each head
 };
 
 /// Where values come from.
@@ -70,6 +73,7 @@ struct Gqa {
   std::optional<int64_t> shared_kv = {};
   ValueSource values = ValueSource::kMatrix;
   ValueNorm value_norm = ValueNorm::kNone;
+  float value_scale = 1;  ///< of values, before they are kept
   Sinks sinks = Sinks::kNone;
   Fusion fusion = Fusion::kSeparate;    ///< of Q, K and V
   Presence bias = Presence::kOptional;  ///< of Q, K and V; that of the output is optional
@@ -79,15 +83,19 @@ struct Gqa {
   float norm_epsilon = 0;
 
   kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
+  kernels::PackedMatrix gate = {};  ///< [gate_width][width], of gates that have a matrix
   std::vector<float> query_bias = {}, key_bias = {}, value_bias = {}, output_bias = {};
   std::vector<float> query_norm = {}, key_norm = {};
   std::vector<float> sink = {};  ///< [heads]
 
   int64_t group() const { return heads / kv_heads; }
   int64_t query_width() const { return heads * key_dim; }
-  /// Rows of the matrix: with those of the gate.
-  int64_t query_rows() const {
-    return output_gate == OutputGate::kNone ? query_width() : 2 * query_width();
+  /// Rows of the matrix: with those of the gates that stand in it.
+  int64_t query_rows() const { return gates_in_query() ? 2 * query_width() : query_width(); }
+  bool has_gates() const { return output_gate != OutputGate::kNone; }
+  bool gates_in_query() const { return output_gate == OutputGate::kSigmoid; }
+  int64_t gate_width() const {
+    return output_gate == OutputGate::kSigmoidOfHeads ? heads : output_width();
   }
   int64_t key_width() const { return kv_heads * key_dim; }
   int64_t value_width() const { return kv_heads * value_dim; }
