@@ -117,6 +117,24 @@ TEST(NetworkFromGguf, NumbersOfDeltaNetsThatMakeNoSenseAreNamed) {
               ErrorCode::kBadModel, "state of the delta rule is");
 }
 
+TEST(NetworkFromGguf, OlderFilesOfQwen3NextHaveOneTensorOfProjections) {
+  GgufBuilder file = FileWith({.arch = "qwen3next", .layers = 4});
+  file.Key("qwen3next.ssm.conv_kernel", uint32_t{4})
+      .Key("qwen3next.ssm.inner_size", uint32_t{64})
+      .Key("qwen3next.ssm.state_size", uint32_t{16})
+      .Key("qwen3next.ssm.time_step_rank", uint32_t{4})
+      .Key("qwen3next.ssm.group_count", uint32_t{2})
+      .Key("qwen3next.expert_count", uint32_t{8})
+      .Key("qwen3next.expert_used_count", uint32_t{2})
+      .Key("qwen3next.expert_feed_forward_length", uint32_t{16});
+  const auto first = [](const GgufBuilder& built) {
+    return std::get<model::DeltaNet>(Read(built)->layers[0].mixer).projections;
+  };
+  EXPECT_EQ(first(file), model::Fusion::kSeparate);
+  file.Tensor({.name = "blk.0.ssm_in.weight", .dims = {64, 192}});
+  EXPECT_EQ(first(file), model::Fusion::kFused);
+}
+
 // Granite 4.0 H of two layers: Mamba-2, then attention.
 struct MambaKeys {
   uint32_t taps = 4;

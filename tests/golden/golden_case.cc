@@ -8,6 +8,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 
 #include "base/status_macros.h"
@@ -114,6 +115,25 @@ Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& nam
     ASSIGN_OR_RETURN(result.long_last, ReadFloats(folders.numbers + "/" + files.long_last,
                                                   static_cast<size_t>(result.vocab)));
   }
+  return result;
+}
+
+Result<EmbeddingCase> ReadEmbeddingCase(const GoldenFolders& folders, const std::string& name) {
+  const std::string stem = folders.numbers + "/" + name;
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(stem + ".json"));
+  EmbeddingCase result = {.model_path = folders.models + "/" + name + ".gguf"};
+  std::string pooled;
+  try {
+    const boost::json::object json = boost::json::parse(text).as_object();
+    pooled = NamedFile(json, {"pooled"});
+    result.width = json.at("vocab").to_number<int64_t>();
+    result.tokens = Tokens(json.at("tokens"), std::numeric_limits<TokenId>::max());
+  } catch (const std::exception& error) {
+    return Malformed(stem + ".json", error.what());
+  }
+  const auto width = static_cast<size_t>(result.width);
+  ASSIGN_OR_RETURN(result.rows, ReadFloats(stem + ".logits.f32", result.tokens.size() * width));
+  ASSIGN_OR_RETURN(result.pooled, ReadFloats(folders.numbers + "/" + pooled, width));
   return result;
 }
 

@@ -44,6 +44,19 @@ enum class Recorded { kLogits, kLogitsAndExact };
 Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& name,
                             Recorded recorded);
 
+/// A recorded comparison case of an embedding model. The vectors are as the network gives them: not
+/// of length 1.
+struct EmbeddingCase {
+  std::string model_path;
+  int64_t width = 0;
+  std::vector<TokenId> tokens;
+  std::vector<float> rows;    ///< [tokens][width]: of each token
+  std::vector<float> pooled;  ///< [width]: of the text, pooled as the file says
+};
+
+/// Reads NAME.json and the files it goes with. An error if a number is missing or not finite.
+Result<EmbeddingCase> ReadEmbeddingCase(const GoldenFolders& folders, const std::string& name);
+
 /// Mean over the rows of KL(softmax(exact) || softmax(other)), in double. Sizes must be equal.
 double MeanKl(const std::vector<float>& exact, const std::vector<float>& other, int64_t vocab);
 

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -180,9 +182,10 @@ INSTANTIATE_TEST_SUITE_P(LatentAttention, FloatFamiliesSharedData,
                          TestName);
 INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
                          testing::Values("lfm2", "lfm2moe", "qwen35", "qwen35-mtp", "qwen35moe",
-                                         "qwen35moe-mtp", "qwen3next", "granitehybrid",
-                                         "granitehybrid-dense", "mamba2", "nemotron_h",
-                                         "nemotron_h_moe", "nemotron_h_moe-latent", "falcon-h1"),
+                                         "qwen35moe-mtp", "qwen3next", "qwen3next-legacy",
+                                         "granitehybrid", "granitehybrid-dense", "mamba2",
+                                         "nemotron_h", "nemotron_h_moe", "nemotron_h_moe-latent",
+                                         "falcon-h1"),
                          TestName);
 
 TEST(TablesSharedData, AnswersAreTheSameWithTablesLeftInTheFile) {
@@ -204,6 +207,46 @@ TEST_P(TableFamiliesSharedData, LogitsAndGreedyTokensAreThoseRecorded) {
 }
 INSTANTIATE_TEST_SUITE_P(LargeAlone, TableFamiliesSharedData, testing::ValuesIn(kLargeTableCases),
                          TestName);
+
+// A vector of length 1.
+std::vector<float> Unit(std::span<const float> vector) {
+  double squares = 0;
+  for (const float value : vector) squares += double{value} * value;
+  std::vector<float> unit;
+  for (const float value : vector) unit.push_back(static_cast<float>(value / std::sqrt(squares)));
+  return unit;
+}
+
+// Embeddings have length 1 here, those recorded have not. A token's is that of the text it ends, as
+// far as tokens see none behind them.
+class EmbeddingFamiliesSharedData : public testing::TestWithParam<std::string> {};
+TEST_P(EmbeddingFamiliesSharedData, EmbeddingsAreThoseRecorded) {
+  const GoldenFolders folders = SharedFolders(GetParam());
+  const Result<EmbeddingCase> golden = ReadEmbeddingCase(folders, GetParam());
+  ASSERT_TRUE(golden.ok()) << golden.status().message();
+  const Result<Model> model = LoadModel({.path = golden->model_path});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_TRUE(model->info().pooling.has_value());
+  Result<Engine> engine = Engine::Create(*model, {.kv_type = KvCacheType::kF32});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  double difference = 0;
+  const auto compare = [&](size_t tokens, Pooling pooling, std::span<const float> recorded) {
+    const auto end = golden->tokens.begin() + static_cast<std::ptrdiff_t>(tokens);
+    Result<Embedding> embedding =
+        engine->Embed({.prompt = {golden->tokens.begin(), end}, .pooling = pooling});
+    ASSERT_TRUE(embedding.ok()) << embedding.status().message();
+    difference = std::max(difference, MaxDifference(embedding->values, Unit(recorded)));
+  };
+  const auto width = static_cast<size_t>(golden->width);
+  for (size_t i = 0; i < golden->tokens.size(); ++i) {
+    compare(i + 1, Pooling::kLast, std::span(golden->rows).subspan(i * width, width));
+  }
+  compare(golden->tokens.size(), *model->info().pooling, golden->pooled);
+  std::printf("%s: largest embedding difference %.2e\n", GetParam().c_str(), difference);
+  EXPECT_LE(difference, 1e-5);
+}
+INSTANTIATE_TEST_SUITE_P(LargeAlone, EmbeddingFamiliesSharedData,
+                         testing::Values("qwen3-embedding"), TestName);
 
 class QuantizedSharedData : public testing::TestWithParam<std::string> {};
 TEST_P(QuantizedSharedData, LosesAtMostAQuarterMoreThanTheRecordedEngine) {

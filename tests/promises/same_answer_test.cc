@@ -193,6 +193,8 @@ TEST(Promise1, HoldsForDeltaNets) {
                      .taps = 4,
                      .order = layer == 0 ? model::KeyHeadOrder::kModulo
                                          : model::KeyHeadOrder::kNeighbours,
+                     .projections =
+                         key_heads == 2 ? model::Fusion::kFused : model::Fusion::kSeparate,
                      .gates = layer == 0 ? model::Fusion::kSeparate : model::Fusion::kFused,
                      .norm_epsilon = 1e-5f};
                }

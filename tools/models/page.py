@@ -26,8 +26,9 @@ HEAD = """# Models that run
 A family is what a file calls its architecture (`general.architecture`). Every family below is compared with what
 another engine recorded for small models of it with random float weights: the logits of 24 tokens, those behind a
 prompt of 200, and 24 greedy tokens, which must be equal (`tests/golden`). The largest difference of a logit stands
-behind the name of each such model. Where the publisher's code and that engine differ, skald follows the publisher
-([conventions](conventions.md)); the comparison is made with that engine's form.
+behind the name of each such model; of an embedding model, that of a number of an embedding of length 1. Where the
+publisher's code and that engine differ, skald follows the publisher ([conventions](conventions.md)); the comparison is
+made with that engine's form.
 Its GELU goes through a table of half floats: that is the larger difference of Gemma 2 and 3 and of GPT-2.
 
 What holds for all: weights in any type that the [README](../README.md) lists, mixed as a file has them; text only, no
@@ -93,11 +94,11 @@ def page(table):
 
 def measure(program):
     """The largest difference of each case, and whether the large set was there."""
-    run = subprocess.run([program, "--gtest_filter=*FloatFamilies*:*TableFamilies*"], capture_output=True, text=True, check=False)
-    line = re.compile(r"^(\S+): largest logit difference (\S+), behind a long prompt (\S+)$", re.MULTILINE)
+    run = subprocess.run([program, "--gtest_filter=*FloatFamilies*:*TableFamilies*:*EmbeddingFamilies*"], capture_output=True, text=True, check=False)
+    line = re.compile(r"^(\S+): largest (?:logit|embedding) difference ([^\s,]+)(?:, behind a long prompt (\S+))?$", re.MULTILINE)
     found = {}
     for name, difference, behind in line.findall(run.stdout):
-        found[name] = max(found.get(name, 0.0), float(difference), float(behind))
+        found[name] = max(found.get(name, 0.0), float(difference), float(behind or 0))
     return found, "SharedData" in run.stdout and run.returncode == 0
 
 

@@ -1,5 +1,6 @@
 #include "model/blocks/delta_net/delta_net.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -18,6 +19,7 @@ struct Buffers {
   Rows decay;  // [rows][value_heads]
   Rows beta;   // [rows][value_heads]
   Rows fused;  // [rows][2 * value_heads], of fused gates
+  Rows joint;  // [rows][channels + value_width], of fused projections
 };
 
 Buffers Layout(const DeltaNet& net, const StepLimits& limits, Carver& carver) {
@@ -29,6 +31,9 @@ Buffers Layout(const DeltaNet& net, const StepLimits& limits, Carver& carver) {
   if (net.gates == Fusion::kFused) {
     buffers.fused = carver.Matrix(limits.rows, 2 * net.value_heads);
   }
+  if (net.projections == Fusion::kFused) {
+    buffers.joint = carver.Matrix(limits.rows, net.channels() + net.value_width());
+  }
   return buffers;
 }
 
@@ -37,16 +42,41 @@ int64_t KeyHeadOf(const DeltaNet& net, int64_t value_head) {
                                             : value_head / (net.value_heads / net.key_heads);
 }
 
+// Queries, keys, values and z of a row, each in one piece.
+void SplitProjections(const DeltaNet& net, const Buffers& buffers, int64_t row) {
+  const float* from = buffers.joint.row(row);
+  float* query = buffers.mixed.row(row);
+  float* value = query + 2 * net.key_width();
+  float* z = buffers.z.row(row);
+  const int64_t values = net.value_width() / net.key_heads;
+  for (int64_t head = 0; head < net.key_heads; ++head) {
+    std::copy_n(from, net.key_dim, query + head * net.key_dim);
+    from += net.key_dim;
+    std::copy_n(from, net.key_dim, query + net.key_width() + head * net.key_dim);
+    from += net.key_dim;
+    std::copy_n(from, values, value + head * values);
+    from += values;
+    std::copy_n(from, values, z + head * values);
+    from += values;
+  }
+}
+
 void Project(const DeltaNet& net, const Input& input, const Buffers& buffers,
              const Context& context) {
+  const bool joint = net.projections == Fusion::kFused;
   const bool fused = net.gates == Fusion::kFused;
-  // Without a matrix of its own the decay comes last and is left out.
-  const std::array projections = {Product{&net.qkv, buffers.mixed}, Product{&net.z, buffers.z},
-                                  Product{&net.beta, fused ? buffers.fused : buffers.beta},
-                                  Product{&net.decay, buffers.decay}};
-  const auto used = std::span(projections).first(fused ? 3 : 4);
+  std::array<Product, 4> products = {};
+  size_t count = 0;
+  products[count++] = {&net.qkv, joint ? buffers.joint : buffers.mixed};
+  if (!joint) products[count++] = {&net.z, buffers.z};
+  products[count++] = {&net.beta, fused ? buffers.fused : buffers.beta};
+  if (!fused) products[count++] = {&net.decay, buffers.decay};
+  const auto used = std::span(products).first(count);
   Prepare(input, used, context);
   Multiply(used, input.row_count, Phase::kQkv, context);
+  if (!joint) return;
+  context.execution.pool.Run(input.row_count,
+                             [&](int64_t row, int) { SplitProjections(net, buffers, row); });
 }
 
 void Convolve(const DeltaNet& net, const Buffers& buffers, const MixerStep& step,
@@ -170,8 +200,12 @@ Status Validate(const DeltaNet& net, std::span<const Rope>) {
 }
 
 void Declare(DeltaNet& net, TensorList& tensors) {
-  tensors.Matrix("attn_qkv.weight", net.channels(), net.width, &net.qkv);
-  tensors.Matrix("attn_gate.weight", net.value_width(), net.width, &net.z);
+  if (net.projections == Fusion::kFused) {
+    tensors.Matrix("ssm_in.weight", net.channels() + net.value_width(), net.width, &net.qkv);
+  } else {
+    tensors.Matrix("attn_qkv.weight", net.channels(), net.width, &net.qkv);
+    tensors.Matrix("attn_gate.weight", net.value_width(), net.width, &net.z);
+  }
   if (net.gates == Fusion::kFused) {
     tensors.Matrix("ssm_ba.weight", 2 * net.value_heads, net.width, &net.beta);
   } else {
@@ -218,9 +252,12 @@ void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const C
 
 void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {
   const StepShape& step = shape.step;
-  const std::array projections = {&net.qkv, &net.z, &net.beta, &net.decay};
-  const bool fused = net.gates == Fusion::kFused;
-  AddWork(std::span(projections).first(fused ? 3 : 4), step.rows, Phase::kQkv, work);
+  // A fused matrix has the rows of both.
+  std::array<const kernels::PackedMatrix*, 4> projections = {&net.qkv, &net.beta};
+  size_t count = 2;
+  if (net.projections == Fusion::kSeparate) projections[count++] = &net.z;
+  if (net.gates == Fusion::kSeparate) projections[count++] = &net.decay;
+  AddWork(std::span(projections).first(count), step.rows, Phase::kQkv, work);
   const auto rows = static_cast<double>(step.rows);
   const auto channels = static_cast<double>(net.channels());
   const auto state = static_cast<double>(net.value_heads * net.head_floats());

@@ -36,13 +36,16 @@ struct DeltaNet {
   int64_t value_dim = 0;  ///< elements of a value head
   int64_t taps = 0;       ///< of the convolution
   KeyHeadOrder order = KeyHeadOrder::kModulo;
+  /// Of queries, keys, values and z. Fused, the tensor has for each key head the rows of its query
+  /// and its key, then those of the values and of the z of its value heads.
+  Fusion projections = Fusion::kSeparate;
   /// Of the gates. Fused, the tensor has for each key head the rows of beta, then those of the
   /// decay.
   Fusion gates = Fusion::kSeparate;
   float norm_epsilon = 0;
 
-  kernels::PackedMatrix qkv = {};      ///< [channels][width]
-  kernels::PackedMatrix z = {};        ///< [value_width][width]
+  kernels::PackedMatrix qkv = {};      ///< [channels][width]; if fused with those of z
+  kernels::PackedMatrix z = {};        ///< [value_width][width], if separate
   kernels::PackedMatrix decay = {};    ///< [value_heads][width], if separate
   kernels::PackedMatrix beta = {};     ///< [value_heads][width]; [2 * value_heads] if fused
   kernels::PackedMatrix output = {};   ///< [width][value_width]
