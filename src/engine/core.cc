@@ -156,7 +156,10 @@ void Core::EndOverdue() {
 }
 
 // While others wait, a sequence whose reader is slow gives its place and pages up: what it has
-// computed stays cached as long as nobody needs the pages more.
+// computed stays cached as long as nobody needs the pages more. Its state is the last of all
+// snapshots to be evicted: who comes back computes a row and brings a token. So there are no more
+// comings and goings than tokens, and nobody waits for ever because of those of others
+// (docs/scheduling.md).
 void Core::Park() {
   const auto& waiting = waiting_.sequences();
   const bool wanted = std::any_of(waiting.begin(), waiting.end(), [](const Sequence* sequence) {
