@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # One archive of all rooms but the command.
 set(library_objects)
-foreach(room base tensor formats text huggingface chat kernels kv sampling model load engine server hub)
+foreach(room base tensor formats text huggingface chat kernels quantizer kv sampling model load engine server hub)
   list(APPEND library_objects $<TARGET_OBJECTS:skald_${room}>)
 endforeach()
 add_library(skald_library STATIC ${library_objects})

@@ -23,6 +23,7 @@
 #include "cli/ls_command.h"
 #include "cli/model_lookup.h"
 #include "cli/pull_command.h"
+#include "cli/quantize_command.h"
 #include "cli/run_command.h"
 #include "cli/serve_command.h"
 #include "cli/show_command.h"
@@ -166,6 +167,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddEmbedCommand(*app, chosen);
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);
+  AddQuantizeCommand(*app, chosen);
   AddPullCommand(*app, chosen);
   AddLsCommand(*app, chosen);
   AddBenchCommand(*app, chosen);

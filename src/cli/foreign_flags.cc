@@ -286,7 +286,6 @@ constexpr std::array kVerbs = {
     ForeignVerb{"complete", "skald run generates"},
     ForeignVerb{"generate", "skald run generates"},
     ForeignVerb{"server", "skald serve is the server"},
-    ForeignVerb{"quantize", "skald loads quantized files, and makes none"},
     ForeignVerb{"help", "skald --help, and skald VERB --help"},
     ForeignVerb{"version", "skald --version"},
 };

@@ -662,6 +662,38 @@ class CliLogits(CommandTest):
                 self.assertEqual(run(*flags, tokens).returncode, 2)
 
 
+class CliQuantize(CommandTest):
+    """`skald quantize`: another file with the same model, or nothing."""
+
+    def test_the_new_file_is_the_model_in_fewer_bits(self):
+        source = golden_model("llama-k-f32")
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "small.gguf"
+            done = run("quantize", str(source), str(target), "Q4_K_M")
+            self.assert_ok(done)
+            self.assertIn(b"tensors quantized", done.stderr)
+            facts = run_json("show", "-m", str(target), "--tensors")
+            self.assertEqual({tensor["type"] for tensor in facts["tensors"]}, {"F32", "Q4_K", "Q6_K"})
+            self.assertLess(facts["file_bytes"], source.stat().st_size / 5)
+            before = run_json("show", "-m", str(source), "--metadata")["metadata"]
+            after = run_json("show", "-m", str(target), "--metadata")["metadata"]
+            kept = [entry for entry in before if entry["name"] != "general.file_type"]
+            self.assertEqual(after[:len(kept)], kept)
+            self.assert_ok(run("logits", "-m", str(target), "--tokens", "1,2,3", "--out", "/dev/null"))
+
+    def test_what_is_refused_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "small.gguf"
+            source = str(golden_model("llama-k-f32"))
+            self.assert_fails(run("quantize", source, str(target), "Q3_K_M"), 2, "there are Q8_0, Q4_0")
+            self.assert_fails(run("quantize", source, source, "Q8_0"), 2, "would be replaced")
+            done = run("quantize", str(golden_model("llama-k-Q4_0")), str(target), "Q8_0")
+            self.assert_fails(done, 2, "already")
+            self.assertEqual(list(Path(folder).iterdir()), [])
+            self.assert_ok(run("quantize", str(golden_model("llama-k-Q4_0")), str(target), "Q8_0",
+                               "--allow-requantize", "-q"))
+
+
 class CliGolden(CommandTest):
     """Models and answers of another engine: what tests/golden compares, by the command."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 # --- rooms -----------------------------------------------------------------------------------
 
 # Rooms of src/, leftmost first. A room includes only rooms to its left ...
-ROOM_ORDER = ["base", "tensor", "formats", "text", "huggingface", "chat", "kernels", "kv", "sampling", "model",
+ROOM_ORDER = ["base", "tensor", "formats", "text", "huggingface", "chat", "kernels", "quantizer", "kv", "sampling", "model",
               "load", "engine", "server", "hub", "cli"]
 
 # ... and of those only these. A test beside the source may include every room to the left.
@@ -17,6 +17,7 @@ ROOM_MAY_INCLUDE = {
     "huggingface": {"base", "tensor", "formats", "text"},
     "chat": {"base", "text"},
     "kernels": {"base", "tensor"},
+    "quantizer": {"base", "tensor", "formats", "kernels"},
     "kv": {"base", "tensor", "kernels"},
     "sampling": {"base", "tensor", "kernels"},
     "model": {"base", "tensor", "kernels", "kv"},
@@ -44,6 +45,7 @@ FACADE_ROOMS = {
     "skald/bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
     "skald/hub.h": {"hub", "cli"},
+    "skald/quantize.h": {"quantizer", "cli"},
 }
 
 # --- sizes -----------------------------------------------------------------------------------
