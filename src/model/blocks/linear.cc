@@ -164,6 +164,13 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, const RowR
   if (!product.bias.empty()) AddBias(product, panels, rows, context.execution);
 }
 
+void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
+                  const Context& context) {
+  const std::span<const Product> one(&product, 1);
+  Prepare({.rows = rows.rows, .row_count = rows.count}, one, context);
+  Multiply(one, rows.count, phase, context);
+}
+
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
               const Context& context) {
   constexpr size_t kMaxProducts = 6;

@@ -66,6 +66,16 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
               const Context& context);
 
+/// Rows that a block has made itself: without a sum and a norm before the matrix.
+struct MadeRows {
+  Rows rows;
+  int64_t count;
+};
+
+/// Prepare and Multiply of one matrix.
+void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
+                  const Context& context);
+
 /// Some panels of a matrix, and the worker that multiplies them.
 struct PanelRange {
   int64_t first;

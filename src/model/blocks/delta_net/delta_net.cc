@@ -245,9 +245,8 @@ void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const C
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(net, buffers, input.row_count, context);
   const int64_t rows = KeepRows(step, net.value_width(), buffers.z);
-  const std::array output = {Product{&net.output, context.workspace.projected}};
-  Prepare({.rows = buffers.z, .row_count = rows}, output, context);
-  Multiply(output, rows, Phase::kOutput, context);
+  MultiplyRows({buffers.z, rows}, {&net.output, context.workspace.projected}, Phase::kOutput,
+               context);
 }
 
 void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {

@@ -342,9 +342,8 @@ void CombineLatent(const Pass& pass) {
     pass.pool().Run(rows,
                     [&](int64_t row, int) { AddChosen(pass, row, pass.buffers.latent.row(row)); });
   }
-  const std::array up = {Product{&pass.experts.latent_up, context.workspace.projected}};
-  Prepare({.rows = pass.buffers.latent, .row_count = rows}, up, context);
-  Multiply(up, rows, Phase::kDown, context);
+  MultiplyRows({pass.buffers.latent, rows}, {&pass.experts.latent_up, context.workspace.projected},
+               Phase::kDown, context);
   pass.pool().Run(
       rows, [&](int64_t row, int) { AddShared(pass, row, context.workspace.projected.row(row)); });
 }

@@ -105,9 +105,8 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
   MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
-  const std::array down = {Product{&gated.down, context.workspace.projected}};
-  Prepare({.rows = buffers.gate, .row_count = input.row_count}, down, context);
-  Multiply(down, input.row_count, Phase::kDown, context);
+  MultiplyRows({buffers.gate, input.row_count}, {&gated.down, context.workspace.projected},
+               Phase::kDown, context);
 }
 
 void AddWork(const Gated& gated, int64_t rows, StepWork& work) {

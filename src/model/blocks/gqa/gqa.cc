@@ -395,9 +395,9 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   }
   Attend(gqa, buffers, step, context);
   if (gqa.has_gates()) GateHeads(gqa, buffers, rows, context);
-  const std::array output = {Product{&gqa.output, context.workspace.projected, gqa.output_bias}};
-  Prepare({.rows = buffers.attention, .row_count = rows}, output, context);
-  Multiply(output, rows, Phase::kOutput, context);
+  MultiplyRows({buffers.attention, rows},
+               {&gqa.output, context.workspace.projected, gqa.output_bias}, Phase::kOutput,
+               context);
 }
 
 void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {

@@ -38,9 +38,7 @@ std::array<const KdaInput*, 3> InputsOf(const Kda& kda) {
 // The second matrix of a gate.
 void Raise(const kernels::PackedMatrix& up, const Rows& from, const Rows& to, int64_t rows,
            const Context& context) {
-  const std::array product = {Product{&up, to}};
-  Prepare({.rows = from, .row_count = rows}, product, context);
-  Multiply(product, rows, Phase::kQkv, context);
+  MultiplyRows({from, rows}, {&up, to}, Phase::kQkv, context);
 }
 
 void Project(const Kda& kda, const Input& input, const Buffers& buffers, const Context& context) {
@@ -211,9 +209,8 @@ void Run(const Kda& kda, const Input& input, const MixerStep& step, const Contex
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(kda, buffers, input.row_count, context);
   const int64_t rows = KeepRows(step, kda.inner(), buffers.mixed[2]);
-  const std::array output = {Product{&kda.output, context.workspace.projected}};
-  Prepare({.rows = buffers.mixed[2], .row_count = rows}, output, context);
-  Multiply(output, rows, Phase::kOutput, context);
+  MultiplyRows({buffers.mixed[2], rows}, {&kda.output, context.workspace.projected}, Phase::kOutput,
+               context);
 }
 
 void AddWork(const Kda& kda, const MixerShape& shape, StepWork& work) {

@@ -34,9 +34,8 @@ void Run(const LayerInput& block, const Input& input, const Context& context) {
     const float* e = context.workspace.layer_inputs.row(row) + block.first;
     context.execution.kernels.geglu(gated.row(row), e, gated.row(row), block.inner);
   });
-  const std::array projection = {Product{&block.projection, context.workspace.projected}};
-  Prepare({.rows = gated, .row_count = input.row_count}, projection, context);
-  Multiply(projection, input.row_count, Phase::kDown, context);
+  MultiplyRows({gated, input.row_count}, {&block.projection, context.workspace.projected},
+               Phase::kDown, context);
 }
 
 void AddWork(const LayerInput& block, int64_t rows, StepWork& work) {

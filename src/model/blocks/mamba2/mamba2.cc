@@ -173,9 +173,8 @@ void Run(const Mamba2& mamba, const Input& input, const MixerStep& step, const C
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(mamba, buffers, input.row_count, context);
   const int64_t rows = KeepRows(step, mamba.inner(), buffers.heads);
-  const std::array output = {Product{&mamba.output, context.workspace.projected}};
-  Prepare({.rows = buffers.heads, .row_count = rows}, output, context);
-  Multiply(output, rows, Phase::kOutput, context);
+  MultiplyRows({buffers.heads, rows}, {&mamba.output, context.workspace.projected}, Phase::kOutput,
+               context);
 }
 
 void AddWork(const Mamba2& mamba, const MixerShape& shape, StepWork& work) {

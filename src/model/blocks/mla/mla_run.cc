@@ -205,9 +205,8 @@ void Run(const Mla& mla, const Input& input, const MixerStep& step, const Contex
     Multiply(query, rows, Phase::kQkv, context);
   }
   AttendAll({mla, buffers, step, context});
-  const std::array output = {Product{&mla.output, context.workspace.projected}};
-  Prepare({.rows = buffers.heads, .row_count = rows}, output, context);
-  Multiply(output, rows, Phase::kOutput, context);
+  MultiplyRows({buffers.heads, rows}, {&mla.output, context.workspace.projected}, Phase::kOutput,
+               context);
 }
 
 }  // namespace skald::model

@@ -76,9 +76,8 @@ void Run(const Plain& plain, const Input& input, const Context& context) {
   const std::array up = {Product{&plain.up, hidden, plain.up_bias}};
   Prepare(input, up, context);
   MultiplyUp(up[0], plain.function, input.row_count, context);
-  const std::array down = {Product{&plain.down, context.workspace.projected, plain.down_bias}};
-  Prepare({.rows = hidden, .row_count = input.row_count}, down, context);
-  Multiply(down, input.row_count, Phase::kDown, context);
+  MultiplyRows({hidden, input.row_count},
+               {&plain.down, context.workspace.projected, plain.down_bias}, Phase::kDown, context);
 }
 
 void AddWork(const Plain& plain, int64_t rows, StepWork& work) {

@@ -80,9 +80,8 @@ void Run(const ShortConv& conv, const Input& input, const MixerStep& step, const
   Convolve(conv, buffers, step, context);
   const int64_t rows = KeepRows(step, conv.width, buffers.mixed);
   if (rows == 0) return;
-  const std::array output = {Product{&conv.output, context.workspace.projected}};
-  Prepare({.rows = buffers.mixed, .row_count = rows}, output, context);
-  Multiply(output, rows, Phase::kOutput, context);
+  MultiplyRows({buffers.mixed, rows}, {&conv.output, context.workspace.projected}, Phase::kOutput,
+               context);
 }
 
 void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
