@@ -1,8 +1,11 @@
 /// Quantize: a GGUF file written anew, with its weights in fewer bits.
 ///
-///     Result<QuantizeReport> report = QuantizeModel(
-///         "model-F16.gguf", {.type = "Q4_K_M"},
-///         [&](std::span<const std::byte> bytes) { return file.Append(bytes); });
+///     std::vector<std::byte> file;
+///     const Result<QuantizeReport> report = QuantizeModel(
+///         "tales.gguf", {.type = "Q8_0"}, [&](std::span<const std::byte> bytes) {
+///           file.insert(file.end(), bytes.begin(), bytes.end());
+///           return Ok();
+///         });
 #pragma once
 
 #include <cstddef>

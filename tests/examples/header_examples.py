@@ -20,6 +20,7 @@ BEFORE = {
                            .endpoint = "http://127.0.0.1:9"};
   const PullWatch watch;""",
     "model": "",
+    "quantize": "",
     "server": """Engine engine = *Engine::Create(model, {});
   const std::string secret(32, 'x');
   const auto clock = [] { return int64_t{0}; };
@@ -33,6 +34,7 @@ AFTER = {
     "engine": "id.ok()",
     "hub": "!path.ok() && !model.ok()",
     "model": "model.ok()",
+    "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",
 }
@@ -47,8 +49,10 @@ HEAD = """// Made by tests/examples/header_examples.py.
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 """
 
