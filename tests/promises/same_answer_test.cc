@@ -331,7 +331,7 @@ TEST(Promise1, HoldsForMixturesOfExperts) {
 // What stands before and behind the blocks, factors, and layers whose blocks read the same norm.
 TEST(Promise1, HoldsForNormsAndFactorsOfEveryKind) {
   for (const char* family : {"olmo2", "glm4", "granite", "command-r", "cohere2", "starcoder2",
-                             "exaone4", "stablelm", "phi2", "gemma2", "gemma3"}) {
+                             "exaone4", "stablelm", "phi2", "gemma2", "gemma3", "gpt2"}) {
     SCOPED_TRACE(family);
     CheckNetwork({.family = family,
                   .dtype = tensor::DType::kQ8_0,
@@ -391,9 +391,10 @@ TEST_P(MixtureFamily, GivesTheSameBitsUnderAnySchedule) {
                {33, 64});
 }
 INSTANTIATE_TEST_SUITE_P(Promise1, MixtureFamily,
-                         testing::Values("bailingmoe2", "deepseek", "dots1", "ernie4_5-moe",
-                                         "exaone-moe", "glm4moe", "granitemoe", "hunyuan-moe",
-                                         "hy_v3", "minimax-m2", "olmoe", "qwen2moe"),
+                         testing::Values("afmoe", "bailingmoe2", "deepseek", "dots1",
+                                         "ernie4_5-moe", "exaone-moe", "glm4moe", "granitemoe",
+                                         "hunyuan-moe", "hy_v3", "mimo2", "minimax-m2", "olmoe",
+                                         "qwen2moe", "step35"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::replace(name.begin(), name.end(), '-', '_');
