@@ -56,9 +56,10 @@ MlaWorker WorkerOf(const Mla& mla, const MlaBuffers& buffers, int worker) {
   return own;
 }
 
-MlaUnitShape UnitShapeOf(const Mla& mla, int64_t rows) {
+MlaUnitShape UnitShapeOf(const Mla& mla, int64_t rows, int64_t share) {
   const int64_t tokens = std::min(rows, kMlaUnitTokens);
-  return {tokens, std::min({mla.heads, kMlaUnitHeads, kMlaUnitRows / tokens})};
+  const int64_t heads = std::clamp(share / tokens, kMlaFewestHeads, kMlaUnitHeads);
+  return {tokens, std::min({mla.heads, heads, kMlaUnitRows / tokens})};
 }
 
 Status Validate(const Mla& mla, std::span<const Rope> ropes) {

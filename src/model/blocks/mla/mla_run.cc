@@ -23,13 +23,29 @@ int64_t HeadUnits(const Mla& mla, const MlaUnitShape& shape) {
   return DivCeil(mla.heads, shape.heads);
 }
 
-int64_t UnitCount(const Mla& mla, const MixerStep& step) {
+// How a step is cut into units: by the threads that share it. No bit depends on it.
+struct Cutting {
+  const Mla& mla;
+  const MixerStep& step;
+  int64_t share;
+
+  MlaUnitShape ShapeOf(int64_t rows) const { return UnitShapeOf(mla, rows, share); }
+};
+
+Cutting CuttingOf(const Mla& mla, const MixerStep& step, const Context& context) {
+  const bool all = step.kept == RowsKept::kAll;
+  const int64_t rows = all ? step.batch.row_count() : step.batch.output_count();
+  return {mla, step, rows * mla.heads / context.execution.pool.thread_count()};
+}
+
+int64_t UnitCount(const Cutting& cutting) {
+  const auto& [mla, step, share] = cutting;
   if (step.kept == RowsKept::kOutputRows) {
-    return step.batch.output_count() * HeadUnits(mla, UnitShapeOf(mla, 1));
+    return step.batch.output_count() * HeadUnits(mla, cutting.ShapeOf(1));
   }
   int64_t units = 0;
   for (const SequenceRows& sequence : step.batch.sequences) {
-    const MlaUnitShape shape = UnitShapeOf(mla, sequence.row_count);
+    const MlaUnitShape shape = cutting.ShapeOf(sequence.row_count);
     units += DivCeil(sequence.row_count, shape.tokens) * HeadUnits(mla, shape);
   }
   return units;
@@ -47,9 +63,10 @@ Unit Cut(const Mla& mla, const MlaUnitShape& shape, int64_t index, const Unit& t
           .heads = std::min(shape.heads, mla.heads - first_head)};
 }
 
-Unit FindUnit(const Mla& mla, const MixerStep& step, int64_t index) {
+Unit FindUnit(const Cutting& cutting, int64_t index) {
+  const auto& [mla, step, share] = cutting;
   if (step.kept == RowsKept::kOutputRows) {
-    const MlaUnitShape shape = UnitShapeOf(mla, 1);
+    const MlaUnitShape shape = cutting.ShapeOf(1);
     const int64_t output = index / HeadUnits(mla, shape);
     const StepRow row = FindRow(step.batch, step.batch.output_row(output));
     return Cut(mla, shape, index % HeadUnits(mla, shape),
@@ -57,7 +74,7 @@ Unit FindUnit(const Mla& mla, const MixerStep& step, int64_t index) {
   }
   int64_t first_row = 0;
   for (const SequenceRows& sequence : step.batch.sequences) {
-    const MlaUnitShape shape = UnitShapeOf(mla, sequence.row_count);
+    const MlaUnitShape shape = cutting.ShapeOf(sequence.row_count);
     const int64_t units = DivCeil(sequence.row_count, shape.tokens) * HeadUnits(mla, shape);
     if (index < units) {
       return Cut(mla, shape, index,
@@ -172,8 +189,9 @@ void RaiseValues(const Sharing& run, const Unit& unit, const MlaWorker& own) {
 void AttendAll(const Sharing& run) {
   const Execution& execution = run.context.execution;
   const ScopedPhase phase(execution.profile, Phase::kAttention);
-  execution.pool.Run(UnitCount(run.mla, run.step), [&](int64_t index, int worker) {
-    const Unit unit = FindUnit(run.mla, run.step, index);
+  const Cutting cutting = CuttingOf(run.mla, run.step, run.context);
+  execution.pool.Run(UnitCount(cutting), [&](int64_t index, int worker) {
+    const Unit unit = FindUnit(cutting, index);
     const MlaWorker own = WorkerOf(run.mla, run.buffers, worker);
     AbsorbQueries(run, unit, own);
     Attend(run, unit, own);

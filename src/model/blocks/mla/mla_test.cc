@@ -31,7 +31,8 @@ Head Expand(const Network& network, const Mla& mla, const Vector& x, int64_t pos
   }
   const Vector queries = Times(mla.query, source);
   const auto first = queries.begin() + h * mla.query_dim();
-  Head head{.query = Vector(first, first + mla.query_dim())};
+  Head head;
+  head.query.assign(first, first + mla.query_dim());
   const kernels::PackedMatrix& up = mla.key_up[static_cast<size_t>(h)];
   head.key.assign(static_cast<size_t>(mla.nope_dim), 0);
   std::vector<float> row(static_cast<size_t>(mla.nope_dim));
