@@ -121,7 +121,8 @@ Result<GoldenCase> ReadCase(const GoldenFolders& folders, const std::string& nam
 Result<EmbeddingCase> ReadEmbeddingCase(const GoldenFolders& folders, const std::string& name) {
   const std::string stem = folders.numbers + "/" + name;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(stem + ".json"));
-  EmbeddingCase result = {.model_path = folders.models + "/" + name + ".gguf"};
+  EmbeddingCase result;
+  result.model_path = folders.models + "/" + name + ".gguf";
   std::string pooled;
   try {
     const boost::json::object json = boost::json::parse(text).as_object();
