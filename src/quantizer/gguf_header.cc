@@ -1,5 +1,6 @@
 #include "quantizer/gguf_header.h"
 
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -21,13 +22,17 @@ class Bytes {
  public:
   template <typename T>
   void Put(T value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(value));
+    const size_t begin = bytes_.size();
+    bytes_.resize(begin + sizeof(value));
+    std::memcpy(bytes_.data() + begin, &value, sizeof(value));
+  }
+  void PutText(std::string_view text) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), bytes, bytes + text.size());
   }
   void PutString(std::string_view text) {
     Put(uint64_t{text.size()});
-    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-    bytes_.insert(bytes_.end(), bytes, bytes + text.size());
+    PutText(text);
   }
   void PutKey(std::string_view key, ValueType type) {
     PutString(key);
@@ -127,7 +132,7 @@ Result<GgufHeader> MakeHeader(const Metadata& metadata, uint64_t alignment, uint
   keys.Put(kVersionOfBlocks);
 
   Bytes out;
-  for (const char c : std::string_view("GGUF")) out.Put(c);
+  out.PutText("GGUF");
   out.Put(uint32_t{3});
   out.Put(uint64_t{tensors.size()});
   out.Put(key_count);
