@@ -56,7 +56,8 @@ TEST(Splitting, FindsTheRuleByItsPatterns) {
 
 TEST(Splitting, RefusesWhatNoRuleHas) {
   for (const std::string& step :
-       {Split("[a-z]+"), std::string(R"({"type":"Punctuation"})"),
+       {Split("[a-z]+"), Split(R"(\\p{N}+)") + "," + Split(R"(\\p{Nd}+)"),  // threes only, by name
+        std::string(R"({"type":"Punctuation"})"),
         std::string(R"({"type":"Split","pattern":{"String":" "},"behavior":"Isolated"})"),
         std::string(R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"Removed"})")}) {
     const Result<Splitting> splitting = SplittingOf("{" + Sequence(step) + "}");

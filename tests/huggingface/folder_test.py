@@ -145,21 +145,57 @@ class Folder(FolderCase):
                 continue
             rows, columns = tensor.shape
             codes = bytes(code if code & 0x7F != 0x7F else 0 for code in tensor.data[:rows * columns])
-            blocks = (rows + 31) // 32, (columns + 31) // 32
+            blocks = (rows + 7) // 8, (columns + 7) // 8  # smaller than a head, whose rows move
             scales = [2.0 ** -(6 + i % 5) for i in range(blocks[0] * blocks[1])]
-            values = [fp8_value(codes[i]) * scales[i // columns // 32 * blocks[1] + i % columns // 32]
+            values = [fp8_value(codes[i]) * scales[i // columns // 8 * blocks[1] + i % columns // 8]
                       for i in range(rows * columns)]
             # Powers of two: the products are exact in bfloat16, whose bits are the upper ones of a float.
             words = [struct.unpack("<I", struct.pack("<f", value))[0] >> 16 for value in values]
             plain.append(writer.Stored(tensor.name, "BF16", tensor.shape, struct.pack("<%dH" % len(words), *words)))
             small.append(writer.Stored(tensor.name, "F8_E4M3", tensor.shape, codes))
             small.append(writer.Stored(tensor.name + "_scale_inv", "F32", blocks, struct.pack("<%df" % len(scales), *scales)))
-        quantization = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [32, 32]}}
+        quantization = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [8, 8]}}
         writer.write_folder(self.folder, "llama", keys, [], quantization)
         writer.write_tensors(self.folder, small)
         found = logits(self.folder, self.place.name)
         writer.write_tensors(self.folder, plain)
         self.assertEqual(logits(self.folder, self.place.name), found)
+
+    def test_takes_what_yarn_says(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama-yarn.gguf"))
+        keys |= {"llama.rope.scaling.yarn_attn_factor": 1.25, "llama.rope.scaling.yarn_beta_fast": 0.5,
+                 "llama.rope.scaling.yarn_beta_slow": 0.05}
+        gguf = os.path.join(self.place.name, "yarn.gguf")
+        gguf_reader.write(gguf, keys, tensors)
+        scaling = writer.config_of("llama", keys)["rope_scaling"]
+        said = {"attention_factor": 1.25, "beta_fast": 0.5, "beta_slow": 0.05}
+        self.compare(gguf, "llama", lambda _: {"rope_scaling": scaling | said})
+
+    # A head that is the embedding, and a layer that guesses further tokens, are no part of the network.
+    def test_leaves_out_what_is_no_part_of_the_network(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "smollm3.gguf"))
+        tensors = [tensor for tensor in tensors if tensor.name != "output.weight"]
+        gguf = os.path.join(self.place.name, "tied.gguf")
+        gguf_reader.write(gguf, keys, tensors)
+        writer.write_folder(self.folder, "smollm3", keys, tensors, {"tie_word_embeddings": True})
+        stored = writer.tensors_of("smollm3", keys, tensors)
+        head = next(tensor for tensor in stored if tensor.name == "model.embed_tokens.weight")
+        stored.append(writer.Stored("lm_head.weight", "F32", head.shape, bytes(len(head.data))))
+        stored.append(writer.Stored("model.layers.%d.eh_proj.weight" % keys["smollm3.block_count"], "F32", [1], bytes(4)))
+        writer.write_tensors(self.folder, stored)
+        self.assertEqual(logits(gguf, self.place.name), logits(self.folder, self.place.name))
+
+    def test_finds_the_chat_template(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
+        writer.write_folder(self.folder, "llama", keys, tensors)
+        shown = lambda: json.loads(skald("show", "--json", "-m", self.folder))["chat_template"]
+        writer.write_documents(self.folder, {"tokenizer_config.json": {"chat_template": "one"}})
+        self.assertEqual(shown(), "one")
+        named = [{"name": "tool_use", "template": "two"}, {"name": "default", "template": "three"}]
+        writer.write_documents(self.folder, {"tokenizer_config.json": {"chat_template": named}})
+        self.assertEqual(shown(), "three")
+        writer.write_documents(self.folder, {"chat_template.jinja": "four"})
+        self.assertEqual(shown(), "four")
 
     def test_shows_what_it_is(self):
         keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "qwen3.gguf"))
@@ -237,6 +273,14 @@ class FolderErrors(FolderCase):
             ({"rope_scaling": {"rope_type": "llama3", "factor": 8}}, ["'low_freq_factor' is missing"]),
             ({"rope_scaling": {"rope_type": "longrope", "long_factor": [1]}}, ["'long_factor'"]),
             ({"partial_rotary_factor": -1}, ["'partial_rotary_factor'"]),
+            ({"model_type": "qwen3", "use_sliding_window": True}, ["'use_sliding_window'"]),
+            ({"model_type": "qwen3_moe", "norm_topk_prob": False}, ["'norm_topk_prob' is false"]),
+            ({"model_type": "qwen3_moe", "decoder_sparse_step": 2}, ["'decoder_sparse_step'"]),
+            ({"model_type": "qwen3_moe", "mlp_only_layers": [1]}, ["'mlp_only_layers'"]),
+            ({"model_type": "qwen2_moe", "norm_topk_prob": True}, ["'norm_topk_prob' is true"]),
+            ({"model_type": "gemma3_text", "query_pre_attn_scalar": 7}, ["'query_pre_attn_scalar' is 7"]),
+            ({"model_type": "gemma2", "query_pre_attn_scalar": 7}, ["'query_pre_attn_scalar' is 7"]),
+            ({"model_type": "olmo3", "layer_types": ["linear_attention"]}, ["'layer_types'"]),
         ]
         for members, words in cases:
             with self.subTest(members=members):
