@@ -43,7 +43,6 @@ class KeyWriter {
   void Number(std::string_view key, double value) {
     metadata_.SetFloat(Spelled(key), static_cast<float>(value));
   }
-  void Flag(std::string_view key, bool value) { metadata_.SetBool(Spelled(key), value); }
   void Text(std::string_view key, std::string_view value) {
     metadata_.SetString(Spelled(key), value);
   }

@@ -140,6 +140,8 @@ Result<Folder> Folder::Open(const std::string& path) {
   return folder;
 }
 
+// Documents before weights: what is wrong with them is said before a file of many gigabytes is
+// opened. Tensors after keys, because what may be left out depends on the number of layers.
 Status Folder::Read() {
   ASSIGN_OR_RETURN(const JsonTree config_tree, ReadTree(path_, kConfig));
   ASSIGN_OR_RETURN(const Config config, Config::Of(config_tree));

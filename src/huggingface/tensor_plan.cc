@@ -17,8 +17,6 @@ namespace {
 using formats::StoredType;
 using tensor::DType;
 
-constexpr uint64_t kMxfp4Columns = 32;  // of a block
-constexpr uint64_t kMxfp4Bytes = 16;    // of its nibbles
 constexpr size_t kMostExperts = 65536;
 
 Status Bad(std::string_view name, std::string_view problem, ErrorCode code = ErrorCode::kBadModel) {
@@ -285,7 +283,7 @@ class Planner {
     const std::string& name = blocks.tensor.name;
     constexpr std::string_view kBlocks = "_blocks";
     const std::vector<uint64_t>& shape = blocks.tensor.shape;
-    if (!name.ends_with(kBlocks) || shape.size() != 4 || shape[3] != kMxfp4Bytes ||
+    if (!name.ends_with(kBlocks) || shape.size() != 4 || shape[3] != kMxfp4NibbleBytes ||
         std::find(shape.begin(), shape.end(), uint64_t{0}) != shape.end()) {
       return Bad(name, "element type U8, expected MXFP4 blocks [experts, rows, n, 16]",
                  ErrorCode::kUnsupported);

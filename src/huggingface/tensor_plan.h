@@ -13,8 +13,13 @@
 #include "huggingface/config.h"
 #include "skald/status.h"
 #include "tensor/dtype.h"
+#include "tensor/quant_blocks.h"
 
 namespace skald::huggingface {
+
+/// Of a block of MXFP4: the bytes of its nibbles, and its columns. Exponents are stored apart.
+inline constexpr uint64_t kMxfp4NibbleBytes = sizeof(tensor::BlockMXFP4::qs);
+inline constexpr uint64_t kMxfp4Columns = 2 * kMxfp4NibbleBytes;
 
 /// A tensor of one of the folder's files.
 struct Stored {

@@ -17,10 +17,6 @@ namespace {
 
 using formats::StoredType;
 
-constexpr uint64_t kMxfp4Columns = 32;
-constexpr uint64_t kMxfp4StoredBytes = 16;  // the nibbles of a block; its exponent lies elsewhere
-constexpr uint64_t kMxfp4OurBytes = 17;
-
 uint64_t StoredElementBytes(StoredType type) {
   switch (type) {
     case StoredType::kF32: return 4;
@@ -31,7 +27,7 @@ uint64_t StoredElementBytes(StoredType type) {
 }
 
 uint64_t StoredRowBytes(const PlannedTensor& tensor) {
-  if (tensor.coding == Coding::kMxfp4) return tensor.columns / kMxfp4Columns * kMxfp4StoredBytes;
+  if (tensor.coding == Coding::kMxfp4) return tensor.columns / kMxfp4Columns * kMxfp4NibbleBytes;
   return tensor.columns * StoredElementBytes(tensor.slices.front().values->tensor.type);
 }
 
@@ -80,11 +76,9 @@ float FloatAt(const std::byte* bytes, StoredType type) {
 // E4M3 without infinities: the largest exponent is one of numbers, but for 0x7f, which is NaN
 // (Micikevicius et al. 2022).
 float FloatFromFp8(uint8_t byte) {
-  const int exponent = byte >> 3 & 15;
-  const int mantissa = byte & 7;
-  if (exponent == 15 && mantissa == 7) return std::nanf("");
-  const float size = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
-                                   : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  constexpr uint8_t kNaN = 0x7f;
+  if ((byte & kNaN) == kNaN) return std::nanf("");
+  const float size = 2 * tensor::HalfOfE4M3(byte);  // exact
   return (byte & 0x80) != 0 ? -size : size;
 }
 
@@ -121,14 +115,14 @@ Status JoinMxfp4(const Parts& parts, const PlannedTensor& tensor, const Slice& s
   std::vector<std::byte> exponents(blocks);
   RETURN_IF_ERROR(Read(parts, *slice.scales, place * blocks, exponents));
   const auto nibble = [&](uint64_t block, uint64_t element) {
-    const std::byte both = stored[block * kMxfp4StoredBytes + element / 2];
+    const std::byte both = stored[block * kMxfp4NibbleBytes + element / 2];
     return element % 2 == 0 ? both & std::byte{15} : both >> 4;
   };
   for (uint64_t block = 0; block < blocks; ++block) {
-    std::byte* to = out + block * kMxfp4OurBytes;
+    std::byte* to = out + block * sizeof(tensor::BlockMXFP4);
     to[0] = exponents[block];
-    for (uint64_t i = 0; i < kMxfp4StoredBytes; ++i)
-      to[1 + i] = nibble(block, i) | nibble(block, i + kMxfp4StoredBytes) << 4;
+    for (uint64_t i = 0; i < kMxfp4NibbleBytes; ++i)
+      to[1 + i] = nibble(block, i) | nibble(block, i + kMxfp4NibbleBytes) << 4;
   }
   return Ok();
 }
