@@ -84,16 +84,17 @@ void Connection::Start() {
 void Connection::WaitForBytes() {
   if (reading_ || client_ended_ || phase_ == Phase::kClosed) return;
   reading_ = true;
-  socket_.async_wait(Socket::wait_read,
-                     [self = shared_from_this()](const boost::system::error_code& error) {
-                       self->reading_ = false;
-                       if (self->phase_ == Phase::kClosed) return;
-                       if (error) return self->Gone();
-                       self->OnReadable();
-                     });
+  socket_.async_wait(
+      Socket::wait_read, [self = shared_from_this()](const boost::system::error_code& error) {
+        // The end too: letting go of a long body takes its time.
+        self->context_.turns.Add(self->payer(), [self, error] { self->OnReadable(error); });
+      });
 }
 
-void Connection::OnReadable() {
+void Connection::OnReadable(const boost::system::error_code& waited) {
+  reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (waited) return Gone();
   boost::system::error_code error;
   std::vector<char>& buffer = context_.read_buffer;
   const size_t count = socket_.read_some(asio::buffer(buffer), error);
@@ -386,6 +387,7 @@ void Connection::Close() {
   phase_ = Phase::kClosed;
   held_.reset();
   exchange_.reset();
+  reader_.Drop();
   lease_.Force(0);
   queue_.clear();
   queued_bytes_ = 0;

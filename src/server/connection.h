@@ -22,6 +22,7 @@
 #include "server/clock.h"
 #include "server/exchange.h"
 #include "server/least_rate.h"
+#include "server/read_turns.h"
 #include "server/refusal_delays.h"
 #include "server/request_reader.h"
 #include "server/service.h"
@@ -41,6 +42,7 @@ struct ConnectionContext {
   /// Scratch for reads: one is in use at a time.
   std::vector<char>& read_buffer;
   ByteBudget& budget;
+  ReadTurns& turns;
   RefusalDelays& refusals;
   /// Ends a connection of this payer that is slow with its bytes, if there is one: there is no room
   /// for those of connection `number`.
@@ -100,7 +102,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   };
 
   void WaitForBytes();
-  void OnReadable();
+  void OnReadable(const boost::system::error_code& waited);
   void OnClientEnd();
   void WaitForReset();
   void OnBytes();

@@ -17,6 +17,7 @@
 
 #include "base/status_macros.h"
 #include "server/connection.h"
+#include "server/read_turns.h"
 #include "server/service.h"
 #include "server/subkey.h"
 #include "server/watchdog.h"
@@ -149,6 +150,7 @@ struct Server::State {
         accept_pause(io),
         drain_deadline(io),
         read_buffer(kReadBuffer),
+        turns([this](server::ReadTurns::Work work) { asio::post(io, std::move(work)); }),
         engine(std::move(its_engine)),
         service({.model = model,
                  .engine = engine,
@@ -201,6 +203,8 @@ struct Server::State {
   asio::steady_timer accept_pause;
   asio::steady_timer drain_deadline;
   std::vector<char> read_buffer;
+  // Behind the I/O context: connections that wait in it have sockets there.
+  server::ReadTurns turns;
   Engine engine;
   Service service;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
@@ -236,6 +240,7 @@ void Server::State::OnAccepted(Entrance& entrance, const error_code& error, tcp:
           .clock = clock,
           .read_buffer = read_buffer,
           .budget = budget,
+          .turns = turns,
           .refusals = refusals,
           .make_room = [this](const std::string& payer,
                               uint64_t asking) { return EndSlowest(payer, asking); },

@@ -50,6 +50,9 @@ void TestClient::Send(std::string_view bytes) {
 bool TestClient::ReadSome() {
   std::array<char, 4096> buffer;
   const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
+  // Else a client that waits in vain for a connection to be closed would look like one that sees
+  // it.
+  if (count < 0 && errno == EAGAIN) unread_ += "(nothing more came)";
   if (count <= 0) return false;
   unread_.append(buffer.data(), static_cast<size_t>(count));
   return true;

@@ -7,7 +7,8 @@
 
 namespace skald::server {
 
-/// Not thread-safe. Calls wait at most 20 seconds; a test fails where more would be needed.
+/// Not thread-safe. Calls wait at most 20 seconds, and say in what they return that they waited in
+/// vain.
 class TestClient {
  public:
   explicit TestClient(uint16_t port);
