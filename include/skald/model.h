@@ -17,6 +17,7 @@
 #include "skald/chat_template.h"
 #include "skald/conventions.h"
 #include "skald/ids.h"
+#include "skald/rope_override.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
 
@@ -56,6 +57,8 @@ struct LoadOptions {
   std::string path;  ///< a GGUF file, of a split one the first part; or a Hugging Face folder
   int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
   Conventions conventions = Conventions::kPublisher;
+  /// For a context beyond the trained one; ModelInfo::context_length is then the longer one.
+  RopeOverride rope = {};
   /// A table of which a step reads a few rows as they are (the per-layer embeddings of Gemma) stays
   /// in the file if it has more bytes than this there: rows are read when steps need them. The file
   /// must then stay as it is while the model lives; a request that meets a row which can no longer
@@ -89,7 +92,8 @@ class Model {
 /// Opens, checks, and packs a model file into memory.
 /// Errors: kNotFound, kIo (unreadable, vanished), kBadModel (malformed; names the file, the tensor
 /// or key, what was expected and what was found), kUnsupported (architecture, element type or
-/// tokenizer that this version does not have; lists what it has), kResourceExhausted. Cost: one
+/// tokenizer that this version does not have; lists what it has), kInvalidArgument (a number of
+/// `options`), kResourceExhausted. Cost: one
 /// pass over the file, by all threads.
 Result<Model> LoadModel(const LoadOptions& options);
 

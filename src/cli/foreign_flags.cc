@@ -185,11 +185,8 @@ constexpr std::array kFlags = {
     ForeignFlag{"--format", kOllama, kOne, kRefused, "", "text of a given form", kNoConstraint},
     ForeignFlag{"--guided-decoding-backend --structured-outputs-config", kVllm, kOne, kRefused, "",
                 "text of a given form", kNoConstraint},
-    ForeignFlag{"--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale", kLlama, kOne,
-                kRefused, "", "other positions than the model's", kAsInFile},
-    ForeignFlag{"--yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow "
-                "--yarn-beta-fast",
-                kLlama, kOne, kRefused, "", "other positions than the model's", kAsInFile},
+    ForeignFlag{"--rope-freq-scale", kLlama, kOne, kRefused, "", "a longer context",
+                "type: --rope-scale X, one divided by that number"},
     ForeignFlag{"--override-kv", kLlama, kOne, kRefused, "", "other metadata than the file's",
                 kAsInFile},
     ForeignFlag{"-gan --grp-attn-n -gaw --grp-attn-w", kLlama, kOne, kRefused, "1",

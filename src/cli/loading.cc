@@ -48,7 +48,8 @@ void WarnOfContext(const ModelInfo& info, int64_t context, Console& console) {
   if (context <= info.context_length) return;
   console.Note(
       fmt::format("skald: warning: the context of {} tokens is beyond the {} of the model; "
-                  "what it writes there may make no sense",
+                  "what it writes there may make no sense (--rope-scaling yarn and --rope-scale "
+                  "stretch it)",
                   context, info.context_length));
 }
 
@@ -67,6 +68,7 @@ Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine
   options.path = path;
   options.threads = engine.threads;
   options.conventions = engine.conventions;
+  options.rope = engine.rope;
   options.progress = [&](int64_t done_bytes, int64_t total_bytes) {
     const double now = watch.Seconds();
     if (now < kPatienceSeconds || now - drawn_at < kRedrawSeconds) return;

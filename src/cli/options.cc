@@ -13,6 +13,7 @@
 #include "cli/input.h"
 #include "cli/model_lookup.h"
 #include "cli/model_source.h"
+#include "cli/rope_args.h"
 
 namespace skald::cli {
 
@@ -123,6 +124,7 @@ void AddComputeArgs(CLI::App& app, EngineArgs& args) {
              "whose reading of a model file counts where they differ (default publisher)"},
             args.conventions, kConventions)
       .Group(kEngineGroup);
+  AddRopeArgs(app, args.rope);
 }
 
 void AddEngineArgs(CLI::App& app, EngineArgs& args) {

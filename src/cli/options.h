@@ -15,6 +15,7 @@
 #include "cli/flags.h"
 #include "skald/conventions.h"
 #include "skald/engine.h"
+#include "skald/rope_override.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
@@ -35,9 +36,9 @@ void AddModelWord(CLI::App& app, ModelArgs& args);
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
                               Console& console);
 
-/// -t, -c, --chunk, --state-memory, --isa, --kv-type, --conventions: sizes and resources. They
-/// cannot change the answer, except that a longer context can hold more of it and the KV type and
-/// the conventions are part of the computation.
+/// -t, -c, --chunk, --state-memory, --isa, --kv-type, --conventions, --rope-...: sizes and
+/// resources. They cannot change the answer, except that a longer context can hold more of it and
+/// the KV type, the conventions and the ropes are part of the computation.
 struct EngineArgs {
   int64_t context = 0;
   int64_t chunk = 512;
@@ -46,9 +47,11 @@ struct EngineArgs {
   InstructionSet isa = InstructionSet::kBest;
   KvCacheType kv_type = KvCacheType::kF16;
   Conventions conventions = Conventions::kPublisher;  ///< of the model
+  RopeOverride rope = {};                             ///< of the model
 };
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
-/// Only -t, --isa, --kv-type and --conventions, for a verb that sizes its engine itself.
+/// Only -t, --isa, --kv-type, --conventions and the --rope flags, for a verb that sizes its engine
+/// itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);
 
 /// "f16": what --kv-type calls it.

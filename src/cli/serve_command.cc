@@ -20,6 +20,7 @@
 #include "cli/flags.h"
 #include "cli/input.h"
 #include "cli/loading.h"
+#include "cli/rope_args.h"
 #include "cli/sandbox.h"
 #include "cli/utf8.h"
 
@@ -115,6 +116,7 @@ std::string NameOf(const ServeOptions& options, const std::string& path) {
 std::string FingerprintSettings(const ServeOptions& options) {
   std::string settings(KvTypeName(options.engine.kv_type));
   if (options.engine.conventions == Conventions::kLlamaCpp) settings += "_llama.cpp";
+  if (!options.engine.rope.empty()) settings += "_" + RopeName(options.engine.rope);
   if (options.speculation.rule == SpeculationRule::kRejection) settings += "_rejection";
   return settings;
 }

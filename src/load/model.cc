@@ -16,6 +16,7 @@
 #include "load/model_identity.h"
 #include "load/network_from_gguf.h"
 #include "load/tokenizer_from_gguf.h"
+#include "model/rope_override.h"
 #include "model/transformer.h"
 
 namespace skald {
@@ -97,6 +98,7 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
   ASSIGN_OR_RETURN(ModelInfo info, InfoOf(file));
   ASSIGN_OR_RETURN(model::Network network,
                    load::NetworkFromGguf(file.metadata(), file.tensors(), options.conventions));
+  RETURN_IF_ERROR(model::OverrideRopes(options.rope, &network));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(const auto bindings,
                    load::BindTensors(network, file.tensors(), options.max_table_bytes));

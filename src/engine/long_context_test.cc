@@ -1,0 +1,91 @@
+// A context beyond the trained one: what the bundled model, trained with 512 positions, still
+// expects of tales that it has told itself, one after the other.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "skald/engine.h"
+#include "skald/model.h"
+
+namespace skald {
+namespace {
+
+constexpr int64_t kPositions = 2048;
+
+Model Load(const RopeOverride& rope) {
+  Result<Model> model =
+      LoadModel({.path = std::string(SKALD_SOURCE_DIR) + "/models/tales/tales.gguf", .rope = rope});
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return *std::move(model);
+}
+
+// Tales of up to 200 tokens each, told within the trained context.
+std::vector<TokenId> Tales() {
+  const Model model = Load({});
+  Result<Engine> engine = Engine::Create(model, {});
+  std::vector<TokenId> text;
+  for (uint64_t seed = 1; text.size() < kPositions; ++seed) {
+    Request request{.prompt = *model.tokenizer().Encode("Once upon a time")};
+    request.stop.max_tokens = 200;
+    request.sampling.seed = seed;
+    request.sampling.temperature = 0.7;
+    text.insert(text.end(), request.prompt.begin(), request.prompt.end());
+    const auto tale = engine->Generate(request, [](const TokenEvent&) { return true; });
+    text.insert(text.end(), tale->tokens.begin(), tale->tokens.end() - 1);  // without its end
+  }
+  text.resize(kPositions);
+  return text;
+}
+
+double Loss(std::span<const float> row, TokenId next) {
+  double sum = 0;
+  for (const float logit : row) sum += std::exp(static_cast<double>(logit));
+  return std::log(sum) - static_cast<double>(row[static_cast<size_t>(next)]);
+}
+
+// Mean losses of the positions [0, 512), [512, 1024), ...
+std::vector<double> Losses(const std::vector<TokenId>& text, const RopeOverride& rope) {
+  const Model model = Load(rope);
+  Result<Engine> engine = Engine::Create(model, {.context = kPositions, .max_logit_rows = 128});
+  EXPECT_TRUE(engine.ok()) << engine.status().message();
+  std::vector<double> losses(kPositions / 512);
+  size_t position = 0;
+  const std::vector<int64_t> chunks = {128};
+  const Status status = engine->ComputeLogits(text, chunks, [&](std::span<const float> row) {
+    if (position + 1 < text.size()) losses[position / 512] += Loss(row, text[position + 1]) / 512;
+    ++position;
+    return Ok();
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return losses;
+}
+
+TEST(LongContext, IsReadWithStretchedPositionsAndNotWithout) {
+  const std::vector<TokenId> text = Tales();
+  const std::vector<double> plain = Losses(text, {});
+  EXPECT_LT(plain[0], 1);
+  for (const size_t part : {1, 2, 3}) EXPECT_GT(plain[part], 3) << part;
+  // Twice the context hardly costs anything; four times costs, and is read to its end.
+  const std::vector<double> twice = Losses(text, {.stretch = RopeStretch::kYarn, .factor = 2});
+  for (const size_t part : {0, 1}) EXPECT_LT(twice[part], 1) << part;
+  EXPECT_GT(twice[3], 3);
+  const std::vector<double> four = Losses(text, {.stretch = RopeStretch::kYarn, .factor = 4});
+  for (const size_t part : {0, 1, 2, 3}) EXPECT_LT(four[part], 2) << part;
+  const std::vector<double> ntk = Losses(text, {.stretch = RopeStretch::kNtk, .factor = 8});
+  for (const size_t part : {0, 1}) EXPECT_LT(ntk[part], 2) << part;
+}
+
+TEST(LongContext, IsTheModelsOwnThen) {
+  EXPECT_EQ(Load({}).info().context_length, 512);
+  EXPECT_EQ(Load({.factor = 4}).info().context_length, 2048);
+  const Result<Model> model = LoadModel(
+      {.path = std::string(SKALD_SOURCE_DIR) + "/models/tales/tales.gguf", .rope = {.factor = -4}});
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace skald
