@@ -20,9 +20,11 @@ KernelTable TableFor(Isa isa) {
   table.swiglu = SwigluFor(isa);
   table.glu = GluFor(isa);
   table.geglu = GegluFor(isa);
+  table.geglu_erf = GegluErfFor(isa);
   table.swiglu_clamped = SwigluClampedFor(isa);
   table.swiglu_limited = SwigluLimitedFor(isa);
   table.gelu = GeluFor(isa);
+  table.gelu_erf = GeluErfFor(isa);
   table.relu_squared = ReluSquaredFor(isa);
   table.soft_cap = SoftCapFor(isa);
   table.add = AddFor(isa);

@@ -28,10 +28,12 @@ struct KernelTable {
   RopeFn rope = nullptr;
   SwigluFn swiglu = nullptr;
   GluFn glu = nullptr;
-  GegluFn geglu = nullptr;
+  GegluFn geglu = nullptr;      ///< with tanh
+  GegluFn geglu_erf = nullptr;  ///< with erf
   SwigluClampedFn swiglu_clamped = nullptr;
   SwigluLimitedFn swiglu_limited = nullptr;
-  GeluFn gelu = nullptr;
+  GeluFn gelu = nullptr;      ///< with tanh
+  GeluFn gelu_erf = nullptr;  ///< with erf
   ReluSquaredFn relu_squared = nullptr;
   SoftCapFn soft_cap = nullptr;
   AddFn add = nullptr;

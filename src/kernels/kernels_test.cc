@@ -22,6 +22,8 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   EXPECT_NE(table.geglu, nullptr);
   EXPECT_NE(table.swiglu_clamped, nullptr);
   EXPECT_NE(table.gelu, nullptr);
+  EXPECT_NE(table.gelu_erf, nullptr);
+  EXPECT_NE(table.geglu_erf, nullptr);
   EXPECT_NE(table.soft_cap, nullptr);
   EXPECT_NE(table.add, nullptr);
   EXPECT_NE(table.attention, nullptr);

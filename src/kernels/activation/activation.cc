@@ -20,6 +20,14 @@ GegluFn GegluFor([[maybe_unused]] Isa isa) {
   return scalar::Geglu;
 }
 
+GegluFn GegluErfFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::GegluErf;
+  if (isa >= Isa::kAvx2) return avx2::GegluErf;
+#endif
+  return scalar::GegluErf;
+}
+
 SwigluClampedFn SwigluClampedFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx512) return avx512::SwigluClamped;
@@ -42,6 +50,14 @@ GeluFn GeluFor([[maybe_unused]] Isa isa) {
   if (isa >= Isa::kAvx2) return avx2::Gelu;
 #endif
   return scalar::Gelu;
+}
+
+GeluFn GeluErfFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512) return avx512::GeluErf;
+  if (isa >= Isa::kAvx2) return avx2::GeluErf;
+#endif
+  return scalar::GeluErf;
 }
 
 ReluSquaredFn ReluSquaredFor([[maybe_unused]] Isa isa) {

@@ -1,6 +1,6 @@
 /// Elementwise operations between the matmuls: SwiGLU and GeGLU (Shazeer 2020; numerics 3.3), GELU
-/// (Hendrycks & Gimpel 2016, the form with tanh), addition (3.4), scaled addition (3.10) and the
-/// soft cap of logits (Gemma Team 2024; numerics 3.12).
+/// (Hendrycks & Gimpel 2016, the form with tanh and the one with erf), addition (3.4), scaled
+/// addition (3.10) and the soft cap of logits (Gemma Team 2024; numerics 3.12).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using SwigluFn = void (*)(const float* gate, const float* up, float* y, int64_t 
 /// The same with sigmoid(gate[i]) * up[i] (Dauphin et al. 2017).
 using GluFn = SwigluFn;
 
-/// The same with gelu(gate[i]) * up[i].
+/// The same with gelu(gate[i]) * up[i]; GELU in either form.
 using GegluFn = SwigluFn;
 
 /// The same with a sigmoid(1.702 a) * (u + 1), a the gate up to 7 and u `up` between -7 and 7
@@ -51,9 +51,11 @@ using AddScaledFn = void (*)(float a, const float* x, float* y, int64_t n);
 SwigluFn SwigluFor(Isa isa);
 GluFn GluFor(Isa isa);
 GegluFn GegluFor(Isa isa);
+GegluFn GegluErfFor(Isa isa);
 SwigluClampedFn SwigluClampedFor(Isa isa);
 SwigluLimitedFn SwigluLimitedFor(Isa isa);
 GeluFn GeluFor(Isa isa);
+GeluFn GeluErfFor(Isa isa);
 ReluSquaredFn ReluSquaredFor(Isa isa);
 SoftCapFn SoftCapFor(Isa isa);
 AddFn AddFor(Isa isa);

@@ -22,6 +22,10 @@ void Geglu(const float* gate, const float* up, float* y, int64_t n) {
   GegluGeneric<F32x16>(gate, up, y, n);
 }
 
+void GegluErf(const float* gate, const float* up, float* y, int64_t n) {
+  GegluErfGeneric<F32x16>(gate, up, y, n);
+}
+
 void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
   SwigluClampedGeneric<F32x16>(gate, up, y, n);
 }
@@ -31,6 +35,8 @@ void SwigluLimited(float limit, const float* gate, const float* up, float* y, in
 }
 
 void Gelu(const float* x, float* y, int64_t n) { GeluGeneric<F32x16>(x, y, n); }
+
+void GeluErf(const float* x, float* y, int64_t n) { GeluErfGeneric<F32x16>(x, y, n); }
 
 void ReluSquared(const float* x, float* y, int64_t n) { ReluSquaredGeneric<F32x16>(x, y, n); }
 

@@ -44,6 +44,33 @@ inline V Gelu(V x) {
 }
 
 template <typename V>
+inline V GeluErf(V x) {
+  using C = GeluErfConstants;
+  const V one = V::Broadcast(1.0f);
+  const V magnitude = Max(x, Sub(V::Zero(), x));  // NaN stays
+  const V t = Div(one, Fma(V::Broadcast(C::kRate), magnitude, one));
+  V p = V::Broadcast(C::kPolynomial[0]);
+  for (int i = 1; i < 5; ++i) p = Fma(p, t, V::Broadcast(C::kPolynomial[i]));
+  const V tail = Mul(Mul(p, t), Exp(Mul(Mul(x, x), V::Broadcast(-0.5f))));
+  return Mul(x, Select(LessThan(x, V::Zero()), tail, Sub(one, tail)));
+}
+
+template <typename V>
+inline void GegluErfGeneric(const float* gate, const float* up, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) {
+    const V gelu = GeluErf(V::LoadPartial(gate + i, n - i));
+    StorePartial(Mul(gelu, V::LoadPartial(up + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
+inline void GeluErfGeneric(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) {
+    StorePartial(GeluErf(V::LoadPartial(x + i, n - i)), y + i, n - i);
+  }
+}
+
+template <typename V>
 inline void GegluGeneric(const float* gate, const float* up, float* y, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) {
     const V gelu = Gelu(V::LoadPartial(gate + i, n - i));

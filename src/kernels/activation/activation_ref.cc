@@ -15,6 +15,16 @@ float GeluOf(float x) {
   return x / (1.0f + ExpRef(exponent));
 }
 
+float GeluErfOf(float x) {
+  using C = GeluErfConstants;
+  const float magnitude = x > -x ? x : -x;
+  const float t = 1.0f / std::fma(C::kRate, magnitude, 1.0f);
+  float p = C::kPolynomial[0];
+  for (int i = 1; i < 5; ++i) p = std::fma(p, t, C::kPolynomial[i]);
+  const float tail = p * t * ExpRef(x * x * -0.5f);
+  return x * (x < 0 ? tail : 1.0f - tail);
+}
+
 }  // namespace
 
 void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
@@ -27,6 +37,10 @@ void Swiglu(const float* gate, const float* up, float* y, int64_t n) {
 
 void Geglu(const float* gate, const float* up, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(gate[i]) * up[i];
+}
+
+void GegluErf(const float* gate, const float* up, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = GeluErfOf(gate[i]) * up[i];
 }
 
 void SwigluClamped(const float* gate, const float* up, float* y, int64_t n) {
@@ -52,6 +66,10 @@ void SwigluLimited(float limit, const float* gate, const float* up, float* y, in
 
 void Gelu(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = GeluOf(x[i]);
+}
+
+void GeluErf(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = GeluErfOf(x[i]);
 }
 
 void ReluSquared(const float* x, float* y, int64_t n) {

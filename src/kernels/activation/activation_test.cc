@@ -130,6 +130,41 @@ float GeluOf(Isa isa, float x) {
   return y;
 }
 
+TEST_P(ActivationTest, GeluWithErfGivesTheBitsOfTheSpecificationAtEveryLength) {
+  std::mt19937 random(21);
+  for (size_t n = 0; n <= 50; ++n) {
+    std::vector<float> x = RandomFloats(n, random);
+    for (float& value : x) value *= 6;
+    if (n > 20) x[20] = kInfinity, x[19] = -0.0f, x[18] = 1e-40f, x[17] = -1e4f;
+    const std::vector<float> up = RandomFloats(n, random);
+    std::vector<float> expected(n + 1, kPoison);
+    std::vector<float> got = expected;
+    const auto size = static_cast<int64_t>(n);
+    GeluErfFor(Isa::kScalar)(x.data(), expected.data(), size);
+    GeluErfFor(GetParam())(x.data(), got.data(), size);
+    ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
+    GegluErfFor(GetParam())(x.data(), up.data(), got.data(), size);
+    for (size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], expected[i] * up[i]);
+    ASSERT_EQ(got[n], kPoison) << "written past the end";
+  }
+}
+
+TEST_P(ActivationTest, GeluWithErfIsCloseToDoublePrecision) {
+  for (float x = -12.0f; x <= 12.0f; x += 0.01f) {
+    const double exact = 0.5 * double{x} * std::erfc(-double{x} / std::sqrt(2.0));
+    float y = kPoison;
+    GeluErfFor(GetParam())(&x, &y, 1);
+    // The share is known to 7.5e-8, and to some units of 2^-24.
+    EXPECT_NEAR(y, exact, (7.5e-8 + 6 * 0x1p-24) * std::abs(double{x})) << x;
+  }
+}
+
+TEST_P(ActivationTest, GeluWithErfOfNoNumberIsNone) {
+  float y = 0;
+  GeluErfFor(GetParam())(&kNaN, &y, 1);
+  EXPECT_TRUE(std::isnan(y));
+}
+
 TEST_P(ActivationTest, ClampedSwigluGivesTheBitsOfTheSpecificationAtEveryLength) {
   std::mt19937 random(6);
   for (size_t n = 0; n <= 50; ++n) {

@@ -10,9 +10,11 @@ namespace scalar {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
 void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void GegluErf(const float* gate, const float* up, float* y, int64_t n);
 void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
 void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
+void GeluErf(const float* x, float* y, int64_t n);
 void ReluSquared(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
@@ -23,9 +25,11 @@ namespace avx2 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
 void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void GegluErf(const float* gate, const float* up, float* y, int64_t n);
 void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
 void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
+void GeluErf(const float* x, float* y, int64_t n);
 void ReluSquared(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
@@ -36,9 +40,11 @@ namespace avx512 {
 void Swiglu(const float* gate, const float* up, float* y, int64_t n);
 void Glu(const float* gate, const float* up, float* y, int64_t n);
 void Geglu(const float* gate, const float* up, float* y, int64_t n);
+void GegluErf(const float* gate, const float* up, float* y, int64_t n);
 void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
 void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n);
 void Gelu(const float* x, float* y, int64_t n);
+void GeluErf(const float* x, float* y, int64_t n);
 void ReluSquared(const float* x, float* y, int64_t n);
 void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);

@@ -79,7 +79,8 @@ constexpr int64_t ValuePageBytes(KvType type, int value_dim) {
 ///   inputs scratch  AttentionScratchFloats(key_dim, value_dim, group) floats, 64-byte aligned,
 ///   private to
 ///            the caller
-/// K and V of every visible position up to first_position + tokens - 1 must be in the pages.
+/// K and V of every visible position must be in the pages: up to first_position + tokens - 1, or,
+/// where tokens see ahead, up to end - 1.
 /// Entries of the page table, and bytes of pages, that hold no visible position are not used: they
 /// may be anything.
 struct AttentionArgs {
@@ -91,13 +92,19 @@ struct AttentionArgs {
   int64_t tokens = 0;
   int64_t first_position = 0;  ///< position of token 0
   int group = 1;
-  float scale = 1;     ///< 1 / sqrt(key_dim), rounded to float
-  int64_t window = 0;  ///< positions a token sees including itself; 0 = all
+  float scale = 1;  ///< 1 / sqrt(key_dim), rounded to float
+  /// 0: a token sees none behind itself (causal); else it sees those below this, too: the end of
+  /// its text. At least first_position + tokens.
+  int64_t end = 0;
+  int64_t window = 0;  ///< positions a token sees including itself, as many ahead; 0 = all
   int64_t chunk = 0;   ///< it sees none before its own multiple of this; 0 = all
   float soft_cap = 0;  ///< of the scores (numerics 3.12); 0 = none
   /// A score of each head of the group that belongs to no position: it takes its share of the
   /// softmax and gives no value (Xiao et al. 2023). nullptr = none.
   const float* sinks = nullptr;
+  /// What a score of each head of the group loses for each position between the two, above 0
+  /// (ALiBi, Press et al. 2022). nullptr = none.
+  const float* slopes = nullptr;
   float* scratch = nullptr;
 };
 using AttentionFn = void (*)(const AttentionArgs& args);

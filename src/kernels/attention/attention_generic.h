@@ -68,7 +68,7 @@ struct ScoreStep {
 };
 
 /// o_p of R rows. The positions of the stripe that all of them see are taken together; what only
-/// some see, at the causal edge and at the far edge of the window, row by row: a V row that a query
+/// some see, at the causal edge and at the edges of the window, row by row: a V row that a query
 /// does not see must not enter its chain even with weight 0, because 0 * infinity is NaN.
 template <typename V, typename T, Source kSource>
 struct ValueStep {
@@ -121,7 +121,7 @@ inline void AttendRows(PartitionRows& rows, int64_t partition) {
   for (int64_t t = begin; t < any.end; t += kStripeTokens) {
     RunAllRows<V::kRows>(ScoreStep<V, T, kSource>{rows, {t, t + kStripeTokens}}, rows.count);
   }
-  SoftmaxRows<V>(rows);
+  SoftmaxRows<V>(rows, partition);
   constexpr int kValueRows = kSource == Source::kCache ? V::kRows : V::kRows / 2;
   for (int64_t t = begin; t < any.end; t += kStripeTokens) {
     RunAllRows<kValueRows>(ValueStep<V, T, kSource>{rows, {t, t + kStripeTokens}}, rows.count);

@@ -22,7 +22,9 @@ struct PositionRange {
 inline PositionRange VisibleRange(int64_t position, const AttentionArgs& args) {
   const int64_t in_window = args.window == 0 ? 0 : position - args.window + 1;
   const int64_t in_chunk = args.chunk == 0 ? 0 : position / args.chunk * args.chunk;
-  return {std::max<int64_t>({0, in_window, in_chunk}), position + 1};
+  const int64_t begin = std::max<int64_t>({0, in_window, in_chunk});
+  if (args.end == 0) return {begin, position + 1};
+  return {begin, args.window == 0 ? args.end : std::min(args.end, position + args.window)};
 }
 
 /// The positions in both.
@@ -85,6 +87,10 @@ inline void LocatePartition(const PagedKv& kv, int64_t partition, PositionRange 
     view.after_values[page] = KeyTileOf(kv, next < end ? next : position);
   }
 }
+
+/// The number of each lane of a vector.
+inline constexpr float kLaneNumbers[kKeyTileTokens] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                       8, 9, 10, 11, 12, 13, 14, 15};
 
 /// Rows of a block: their queries and running outputs stay in the scratch (and in L2) while the
 /// partitions pass by, so K and V of a partition are read from memory, and widened, once for all of
@@ -155,11 +161,12 @@ struct AttentionBlock {
   int64_t first_token = 0;
   int64_t rows = 0;
 
-  /// What row i sees.
-  PositionRange Visible(int64_t row) const {
-    const int64_t token = first_token + row / args->group;
-    return VisibleRange(args->first_position + token, *args);
+  /// Of row i.
+  int64_t Position(int64_t row) const {
+    return args->first_position + first_token + row / args->group;
   }
+  /// What row i sees.
+  PositionRange Visible(int64_t row) const { return VisibleRange(Position(row), *args); }
   /// What any row sees. Without gaps: the tokens are consecutive.
   PositionRange Visible() const { return {Visible(0).begin, Visible(rows - 1).end}; }
 };

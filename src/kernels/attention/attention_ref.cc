@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -45,6 +46,8 @@ struct Row {
   float m = -kInfinity;
   float l = 0;
   float* o = nullptr;  // value_dim
+  int64_t position = 0;
+  float slope = 0;  // or 0
 };
 
 float KeyElement(const PagedKv& kv, int64_t position, int d) {
@@ -75,6 +78,9 @@ void AttendPartition(const AttentionArgs& args, PositionRange visible, Row& row,
   for (int64_t t = visible.begin; t < visible.end; ++t) {
     float score = Score(kv, row.query, t);
     if (args.soft_cap > 0) score = SoftCapRef(args.soft_cap, score);
+    if (args.slopes != nullptr) {
+      score = std::fma(-row.slope, static_cast<float>(std::abs(row.position - t)), score);
+    }
     if (score > m_p) m_p = score;
     e[t - visible.begin] = score;
   }
@@ -119,7 +125,9 @@ void Attention(const AttentionArgs& args) {
       row.m = args.sinks[head];
       row.l = 1;
     }
-    const PositionRange seen = VisibleRange(args.first_position + token, args);
+    row.position = args.first_position + token;
+    if (args.slopes != nullptr) row.slope = args.slopes[head];
+    const PositionRange seen = VisibleRange(row.position, args);
     for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
       AttendPartition(args, CutToPartition(seen, p), row, args.scratch + layout.scores,
                       args.scratch + layout.partial);

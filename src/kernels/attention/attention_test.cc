@@ -33,12 +33,20 @@ struct Shape {
   int64_t chunk = 0;
   ValuePlace place = ValuePlace::kOwn;
   bool equal_parts = false;  // values are the first elements of keys, wherever they lie
+  int64_t ahead = -1;        // tokens behind those of the call that these see; -1: causal
+  bool slopes = false;
 
-  int64_t length() const { return first_position + tokens; }
+  // Of the text.
+  int64_t length() const { return first_position + tokens + std::max<int64_t>(ahead, 0); }
   /// The first position that the token at `position` sees.
   int64_t first_seen(int64_t position) const {
     const int64_t in_chunk = chunk == 0 ? 0 : position - position % chunk;
     return window == 0 ? in_chunk : std::max<int64_t>(in_chunk, position - window + 1);
+  }
+  /// The first behind the last.
+  int64_t end_seen(int64_t position) const {
+    if (ahead < 0) return position + 1;
+    return window == 0 ? length() : std::min(length(), position + window);
   }
 };
 
@@ -49,7 +57,7 @@ std::string Describe(const Shape& s) {
          " key " + std::to_string(s.key_dim) + " value " + std::to_string(s.value_dim) + " group " +
          std::to_string(s.group) + " tokens " + std::to_string(s.tokens) + " first " +
          std::to_string(s.first_position) + " window " + std::to_string(s.window) + " chunk " +
-         std::to_string(s.chunk);
+         std::to_string(s.chunk) + " ahead " + std::to_string(s.ahead);
 }
 
 std::vector<float> RandomFloats(int64_t n, float magnitude, std::mt19937& random) {
@@ -70,18 +78,23 @@ class Sequence {
     std::mt19937 random(7);
     queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
     sinks_ = RandomFloats(shape.group, 2.0f, random);
+    for (int head = 0; head < shape.group; ++head)
+      slopes_.push_back(0.3f / static_cast<float>(head + 1));
     const int64_t first_seen = shape.first_seen(shape.first_position);
+    const int64_t end_seen = shape.end_seen(shape.first_position + shape.tokens - 1);
     for (int64_t t = 0; t < shape.length(); ++t) {
       keys_.push_back(RandomFloats(shape.key_dim, 1.0f, random));
       values_.push_back(RandomFloats(shape.value_dim, 1.0f, random));
       if (shape.equal_parts) {
         std::copy_n(keys_.back().begin(), shape.value_dim, values_.back().begin());
       }
-      if (t < first_seen) continue;
+      if (t < first_seen || t >= end_seen) continue;
       cache_.Append(Isa::kScalar, t, keys_.back(), values_.back());
       cache_.PoisonPadding(t);
     }
     for (int64_t t = 0; t + kPageTokens <= first_seen; t += kPageTokens) cache_.DropPage(t);
+    const int64_t unseen = (end_seen + kPageTokens - 1) / kPageTokens * kPageTokens;
+    for (int64_t t = unseen; t < shape.length(); t += kPageTokens) cache_.DropPage(t);
   }
 
   int64_t query_stride() const { return shape_.group * shape_.key_dim + 3; }
@@ -102,12 +115,14 @@ class Sequence {
       args.out_stride = out_stride();
       args.tokens = std::min(chunk, shape_.tokens - token);
       args.first_position = shape_.first_position + token;
+      if (shape_.ahead >= 0) args.end = shape_.length();
       args.group = shape_.group;
       args.scale = scale();
       args.window = shape_.window;
       args.chunk = shape_.chunk;
       args.soft_cap = shape_.soft_cap;
       if (shape_.sinks) args.sinks = sinks_.data();
+      if (shape_.slopes) args.slopes = slopes_.data();
       args.scratch = scratch_.data();
       AttentionFor(isa)(args);
     }
@@ -119,6 +134,7 @@ class Sequence {
     return static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.key_dim)));
   }
   const std::vector<float>& sinks() const { return sinks_; }
+  const std::vector<float>& slopes() const { return slopes_; }
   const float* Query(int64_t token, int64_t head) const {
     return queries_.data() + token * query_stride() + head * shape_.key_dim;
   }
@@ -129,6 +145,7 @@ class Sequence {
   ScratchForTest scratch_;
   std::vector<float> queries_;
   std::vector<float> sinks_;
+  std::vector<float> slopes_;
   std::vector<std::vector<float>> keys_;
   std::vector<std::vector<float>> values_;
 };
@@ -351,7 +368,8 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
   const float* query = sequence.Query(token, head);
   std::vector<double> scores;
   double magnitude = 0;  // the largest sum of |k q'|
-  for (int64_t t = first; t <= position; ++t) {
+  const int64_t end = shape.end_seen(position);
+  for (int64_t t = first; t < end; ++t) {
     double score = 0;
     double sum = 0;
     for (int d = 0; d < shape.key_dim; ++d) {
@@ -360,6 +378,12 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
       sum += std::abs(term);
     }
     if (shape.soft_cap > 0) score = shape.soft_cap * std::tanh(score / shape.soft_cap);
+    if (shape.slopes) {
+      const double cost = double{sequence.slopes()[static_cast<size_t>(head)]} *
+                          static_cast<double>(std::abs(position - t));
+      score -= cost;
+      sum += cost;
+    }
     scores.push_back(score);
     magnitude = std::max(magnitude, sum);
   }
@@ -368,7 +392,7 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
   if (shape.sinks) maximum = std::max(maximum, sink);
   std::vector<double> out(static_cast<size_t>(shape.value_dim));
   double weights = shape.sinks ? std::exp(sink - maximum) : 0;
-  for (int64_t t = first; t <= position; ++t) {
+  for (int64_t t = first; t < end; ++t) {
     const double weight = std::exp(scores[static_cast<size_t>(t - first)] - maximum);
     weights += weight;
     for (int d = 0; d < shape.value_dim; ++d) out[d] += weight * stored(sequence.values()[t][d]);
@@ -378,7 +402,7 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
   // the subtraction of the maximum), so its weight by that relatively, plus 2 u of Exp; numerator
   // and denominator both, hence twice. The sums add 256 u (the chain over a partition), 20 u (l_p)
   // and 8 u per partition (two Exp and two roundings of a merge). |v| <= 1.
-  const double partitions = static_cast<double>(position / kPartitionTokens + 1);
+  const double partitions = static_cast<double>(end / kPartitionTokens + 1);
   bound = (2 * ((shape.key_dim + 2) * magnitude + 2) + 256 + 20 + 8 * partitions) * 0x1p-24;
   return out;
 }
@@ -424,6 +448,64 @@ TEST_P(AttentionTest, IsCloseToDoublePrecisionInChunks) {
         ExpectClose(GetParam(), chunked);
         ExpectSpecified(chunked);
       }
+    }
+  }
+}
+
+// Texts that end at the call's last token, behind it, and in later partitions; with windows to both
+// sides, whose far ends no page need hold, and with scores that fall with the distance.
+TEST_P(AttentionTest, IsCloseToDoublePrecisionWhereTokensSeeAhead) {
+  for (const int64_t first : {0, 1, 250, 300}) {
+    for (const int64_t ahead : {0, 1, 31, 240, 300}) {
+      for (const int64_t window : {0, 1, 5, 33, 257}) {
+        Shape shape = {KvType::kF16, 16, 24, 3, 7, first, window};
+        shape.ahead = ahead;
+        shape.slopes = window % 2 == 0;
+        ExpectClose(GetParam(), shape);
+        ExpectSpecified(shape);
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForWholeTexts) {
+  for (const KvType type : kAllTypes) {
+    for (const int group : {1, 4}) {
+      for (const int64_t length : {1, 2, 33, 130, 300}) {
+        Shape shape = {type, 16, 32, group, length, 0, length == 130 ? 17 : 0};
+        shape.ahead = 0;
+        for (const bool slopes : {false, true}) {
+          shape.slopes = slopes;
+          ExpectSpecified(shape);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, IsCloseToDoublePrecisionWhereScoresFallWithTheDistance) {
+  for (const int64_t length : {1, 2, 256, 257, 600}) {
+    Shape shape = {KvType::kF32, 32, 8, 5, std::min<int64_t>(length, 3)};
+    shape.first_position = length - shape.tokens;
+    shape.slopes = true;
+    for (const float soft_cap : {0.0f, 0.7f}) {
+      shape.soft_cap = soft_cap;
+      ExpectClose(GetParam(), shape);
+      ExpectSpecified(shape);
+    }
+  }
+}
+
+TEST_P(AttentionTest, HowTokensThatSeeAheadAreSplitIntoCallsChangesNoBit) {
+  for (const int64_t window : {0, 40}) {
+    Shape shape = {KvType::kF16, 16, 16, 2, 290, 0, window};
+    shape.ahead = 10;
+    shape.slopes = true;
+    Sequence sequence(shape);
+    const std::vector<float> whole = sequence.Attend(GetParam());
+    for (const int64_t chunk : {1, 7, 64}) {
+      EXPECT_TRUE(SameBits(sequence.Attend(GetParam(), chunk), whole))
+          << Describe(shape) << " in chunks of " << chunk;
     }
   }
 }

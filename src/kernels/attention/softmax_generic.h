@@ -82,15 +82,35 @@ inline void CapRow(PositionRange visible, float soft_cap, float* scores) {
   }
 }
 
-/// S, m_p and l_p of every row: what the scores become.
+/// Takes from a row's scores what their distance from `position` costs. Both are relative to the
+/// partition. Those of positions that the row does not see stay unspecified.
 template <typename V>
-inline void SoftmaxRows(const PartitionRows& rows) {
-  float* scratch = rows.block->args->scratch;
-  float* maximum = scratch + rows.block->layout.partition_maximum;
-  float* sum = scratch + rows.block->layout.partition_sum;
-  const float cap = rows.block->args->soft_cap;
+inline void BiasRow(PositionRange visible, int64_t position, float slope, float* scores) {
+  const V minus_slope = V::Broadcast(-slope);
+  for (int64_t t = visible.begin / 16 * 16; t < visible.end; t += 16) {
+    // Both are integers below 2^24: exact.
+    const V ahead = Sub(V::Load(kLaneNumbers), V::Broadcast(static_cast<float>(position - t)));
+    const V distance = Max(ahead, Sub(V::Zero(), ahead));
+    Store(Fma(minus_slope, distance, V::Load(scores + t)), scores + t);
+  }
+}
+
+/// S, m_p and l_p of every row in the partition that starts at `partition`: what the scores become.
+template <typename V>
+inline void SoftmaxRows(const PartitionRows& rows, int64_t partition) {
+  const AttentionBlock& block = *rows.block;
+  float* scratch = block.args->scratch;
+  float* maximum = scratch + block.layout.partition_maximum;
+  float* sum = scratch + block.layout.partition_sum;
+  const float cap = block.args->soft_cap;
+  const float* slopes = block.args->slopes;
   for (int r = 0; r < rows.count; ++r) {
     if (cap > 0) CapRow<V>(rows.visible[r], cap, rows.Scores(r));
+    if (slopes != nullptr) {
+      const int64_t row = rows.first_row + r;
+      BiasRow<V>(rows.visible[r], block.Position(row) - partition, slopes[row % block.args->group],
+                 rows.Scores(r));
+    }
     maximum[r] = MaximumOfRow<V>(rows.visible[r], rows.Scores(r));
     sum[r] = WeightsOfRow<V>(rows.visible[r], maximum[r], rows.Scores(r));
   }
