@@ -21,16 +21,17 @@ constexpr Range<int64_t> kTokensRange = {1, 1 << 20};
 
 bool GoOn() { return !InterruptScope::Requested(); }
 
-// The longest request, and what they hold together if nothing is shared. Requests of a trace beyond
-// the model's context are left out, for the engine will refuse them; who asks for a length by name
-// gets it.
+// The longest request, what they hold together if nothing is shared, and how many may wait.
+// Requests of a trace beyond the model's context are left out, for the engine will refuse them; who
+// asks for a length by name gets it.
 struct Sizes {
   int64_t longest = 0;
   int64_t together = 0;
+  int64_t count = 0;
 };
 
 Sizes SizesOf(const std::vector<TrafficRequest>& requests, int64_t context_max) {
-  Sizes sizes;
+  Sizes sizes = {.count = static_cast<int64_t>(requests.size())};
   for (const TrafficRequest& request : requests) {
     const int64_t length = static_cast<int64_t>(request.prompt.size()) + request.output_tokens;
     if (length > context_max) continue;  // will be refused
@@ -68,36 +69,64 @@ Result<double> BoundSeconds(const Model& model, const EngineArgs& args, const Tr
   return BoundOf(arithmetic, ceilings).seconds + steps * BoundOf(decode, ceilings).seconds;
 }
 
-Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args, const Model& model,
-                          BenchHeader header) {
-  const TrafficShape& shape = options.shape;
-  ASSIGN_OR_RETURN(const std::vector<TrafficRequest> requests,
-                   MakeTraffic(shape, model.tokenizer().vocab_size()));
-  header.repetitions = 0;
-  ASSIGN_OR_RETURN(header.ceilings, MeasureCeilings(args.threads, args.isa));
-  const Sizes sizes =
-      SizesOf(requests, shape.kind == TrafficKind::kTrace ? model.info().context_length
-                                                          : std::numeric_limits<int64_t>::max());
+// An engine that holds such requests.
+Result<Engine> MakeEngine(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+                          const Sizes& sizes) {
   EngineOptions engine_options = ToEngineOptions(args);
   engine_options.speculation = options.speculation;
   engine_options.context = std::max<int64_t>(1, sizes.longest);
-  engine_options.max_running = std::min<int64_t>(shape.max_concurrency, 256);
-  engine_options.max_queued = std::max<int64_t>(1, static_cast<int64_t>(requests.size()));
+  engine_options.max_running = std::min<int64_t>(options.shape.max_concurrency, 256);
+  engine_options.max_queued = std::max<int64_t>(1, sizes.count);
   engine_options.kv_positions =
       std::max(engine_options.context,
                options.cache_tokens > 0
                    ? options.cache_tokens
                    : std::min(sizes.together, sizes.longest * 2 * engine_options.max_running));
-  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
-  TrafficReport report{.header = std::move(header), .shape = shape, .outcome = {}};
+  return Engine::Create(model, engine_options);
+}
+
+Status RunRequests(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+                   TrafficReport* report) {
+  const TrafficShape& shape = options.shape;
+  ASSIGN_OR_RETURN(const std::vector<TrafficRequest> requests,
+                   MakeTraffic(shape, model.tokenizer().vocab_size()));
+  const Sizes sizes =
+      SizesOf(requests, shape.kind == TrafficKind::kTrace ? model.info().context_length
+                                                          : std::numeric_limits<int64_t>::max());
+  ASSIGN_OR_RETURN(Engine engine, MakeEngine(options, args, model, sizes));
   if (shape.kind == TrafficKind::kIntruder) {
     ASSIGN_OR_RETURN(IntruderOutcome outcome, RunIntruder(engine, requests, GoOn));
-    report.gaps_alone = GapsOf(outcome.alone.records.at(0));
-    report.gaps_during = std::move(outcome.gaps_during);
-    report.outcome = std::move(outcome.disturbed);
-  } else {
-    ASSIGN_OR_RETURN(report.outcome, RunTraffic(engine, requests, shape.max_concurrency, GoOn));
+    report->gaps_alone = GapsOf(outcome.alone.records.at(0));
+    report->gaps_during = std::move(outcome.gaps_during);
+    report->outcome = std::move(outcome.disturbed);
+    return Ok();
   }
+  ASSIGN_OR_RETURN(report->outcome, RunTraffic(engine, requests, shape.max_concurrency, GoOn));
+  return Ok();
+}
+
+Status RunConversation(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+                       TrafficReport* report) {
+  AgentConversation conversation(options.shape, model.tokenizer().vocab_size());
+  const int64_t longest = conversation.longest();
+  // Twice: side questions and what was edited stay beside the conversation.
+  ASSIGN_OR_RETURN(
+      Engine engine,
+      MakeEngine(options, args, model, {.longest = longest, .together = 2 * longest, .count = 3}));
+  ASSIGN_OR_RETURN(AgentOutcome outcome, RunAgent(engine, std::move(conversation), GoOn));
+  report->outcome = std::move(outcome.traffic);
+  report->agent_rows = std::move(outcome.rows);
+  return Ok();
+}
+
+Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+                          BenchHeader header) {
+  const TrafficShape& shape = options.shape;
+  header.repetitions = 0;
+  ASSIGN_OR_RETURN(header.ceilings, MeasureCeilings(args.threads, args.isa));
+  TrafficReport report{.header = std::move(header), .shape = shape, .outcome = {}};
+  RETURN_IF_ERROR(shape.kind == TrafficKind::kAgent ? RunConversation(options, args, model, &report)
+                                                    : RunRequests(options, args, model, &report));
   ASSIGN_OR_RETURN(const Ceilings again, MeasureCeilings(args.threads, args.isa));
   report.header.ceilings = BestOf(report.header.ceilings, again);
   if (shape.kind != TrafficKind::kIntruder) {
@@ -107,33 +136,49 @@ Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args,
   return report;
 }
 
+// What agents send: instructions and tools, results of tools, thoughts and calls.
+void SetAgentSizes(TrafficShape* shape) {
+  shape->num_prompts = 40;
+  shape->prefix_len = 6000;
+  shape->input_len = 150;
+  shape->output_len = 80;
+}
+
 }  // namespace
 
 void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
-  AddValue(app,
-           {"--traffic",
-            "run requests through the engine: shared|random|intruder, or the file of a trace"},
-           "KIND",
-           [&options](const std::string& value) {
-             options.wanted = true;
-             TrafficShape& shape = options.shape;
-             shape.trace_path = value;
-             shape.kind = value == "shared"     ? TrafficKind::kShared
-                          : value == "random"   ? TrafficKind::kRandom
-                          : value == "intruder" ? TrafficKind::kIntruder
-                                                : TrafficKind::kTrace;
-             return Ok();
-           })
+  AddValue(
+      app,
+      {"--traffic",
+       "run requests through the engine: shared|random|intruder|agent, or the file of a trace"},
+      "KIND",
+      [&options](const std::string& value) {
+        options.wanted = true;
+        TrafficShape& shape = options.shape;
+        shape.trace_path = value;
+        shape.kind = value == "shared"     ? TrafficKind::kShared
+                     : value == "random"   ? TrafficKind::kRandom
+                     : value == "intruder" ? TrafficKind::kIntruder
+                     : value == "agent"    ? TrafficKind::kAgent
+                                           : TrafficKind::kTrace;
+        // Flags take their values in the order in which they were added: those below it win.
+        if (shape.kind == TrafficKind::kAgent) SetAgentSizes(&shape);
+        return Ok();
+      })
       .Group(kGroup);
   TrafficShape& shape = options.shape;
   const auto add = [&app](const FlagText& text, int64_t& target, Range<int64_t> range) {
     AddInt<int64_t>(app, text, target, range).Group(kGroup);
   };
-  add({"--num-prompts", "requests (default 32)"}, shape.num_prompts, kCountRange);
-  add({"--prefix-len", "tokens that all prompts of 'shared' begin with (default 400)"},
+  add({"--num-prompts", "requests; turns of 'agent' (default 32; 40)"}, shape.num_prompts,
+      kCountRange);
+  add({"--prefix-len",
+       "tokens that all prompts of 'shared' and 'agent' begin with (default 400; "
+       "6000)"},
       shape.prefix_len, {0, 1 << 20});
-  add({"--input-len", "tokens of each prompt's own (default 48)"}, shape.input_len, kTokensRange);
-  add({"--output-len", "tokens of each answer (default 48)"}, shape.output_len, kTokensRange);
+  add({"--input-len", "tokens of each prompt's own (default 48; 150)"}, shape.input_len,
+      kTokensRange);
+  add({"--output-len", "tokens of each answer (default 48; 80)"}, shape.output_len, kTokensRange);
   add({"--max-concurrency", "requests under way at once (default 16)"}, shape.max_concurrency,
       {1, 256});
   add({"--trace-scale", "divide the lengths and times of a trace (default 1)"}, shape.trace_scale,

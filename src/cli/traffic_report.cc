@@ -26,6 +26,11 @@ std::string KindName(const TrafficShape& shape) {
     case TrafficKind::kIntruder:
       return fmt::format("intruder: a stream of {} tokens, a prompt of {} arrives",
                          shape.output_len, shape.input_len);
+    case TrafficKind::kAgent:
+      return fmt::format(
+          "agent: {} turns, {} tokens of system prompt and tools, messages of {}, answers of {} "
+          "(half is thinking, left out later)",
+          shape.num_prompts, shape.prefix_len, shape.input_len, shape.output_len);
     case TrafficKind::kTrace: break;
   }
   return fmt::format("trace {}: first {} requests, lengths / {}, {} at a time", shape.trace_path,
@@ -96,6 +101,41 @@ std::string Throughput(const TrafficReport& report, const Totals& totals) {
       outcome.stats.pages_evicted, outcome.stats.preemptions);
 }
 
+std::string AgentTable(const TrafficReport& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"turn", "request", "prompt", "new", "computed", "from the cache", "TTFT"}};
+  int64_t new_tokens = 0;
+  int64_t computed = 0;
+  for (size_t i = 0; i < report.agent_rows.size(); ++i) {
+    const AgentRow& row = report.agent_rows[i];
+    const TrafficRecord& record = report.outcome.records[i];
+    const int64_t own = record.prompt_tokens - record.cached_tokens;
+    new_tokens += row.new_tokens;
+    computed += own;
+    rows.push_back({fmt::format("{}", row.turn), std::string(AgentStepName(row.step)),
+                    fmt::format("{}", record.prompt_tokens), fmt::format("{}", row.new_tokens),
+                    fmt::format("{}", own), fmt::format("{}", record.cached_tokens),
+                    record.token_seconds.empty() ? "-" : Duration(record.token_seconds.front())});
+  }
+  return MarkdownTable(rows, {0, 2, 3, 4, 5, 6}) +
+         fmt::format("\nof the prompts {} tokens were new, {} were computed\n\n", new_tokens,
+                     computed);
+}
+
+void WriteAgentRows(const TrafficReport& report, JsonWriter& json) {
+  json.Key("turns").BeginArray();
+  for (size_t i = 0; i < report.agent_rows.size(); ++i) {
+    const AgentRow& row = report.agent_rows[i];
+    const TrafficRecord& record = report.outcome.records[i];
+    json.BeginObject().Key("turn").Int(row.turn).Key("request").String(AgentStepName(row.step));
+    json.Key("prompt_tokens").Int(record.prompt_tokens).Key("new_tokens").Int(row.new_tokens);
+    json.Key("cached_tokens").Int(record.cached_tokens).Key("ttft_seconds");
+    record.token_seconds.empty() ? json.Null() : json.Double(record.token_seconds.front());
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 std::string States(const EngineStats& stats) {
   if (stats.states_total == 0) return "";
   return fmt::format("states: {}, snapshots at the end {}, copied {}, evicted {}\n",
@@ -142,7 +182,9 @@ double Quantile(std::vector<double> samples, double share) {
 std::string TrafficText(const TrafficReport& report) {
   const Totals totals = TotalsOf(report.outcome);
   std::string text = BenchHeaderText(report.header);
-  text += KindName(report.shape) + "\n\n" + QuantileTable(report, totals);
+  text += KindName(report.shape) + "\n\n";
+  if (report.shape.kind == TrafficKind::kAgent) text += AgentTable(report);
+  text += QuantileTable(report, totals);
   text +=
       report.shape.kind == TrafficKind::kIntruder ? Slowdown(report) : Throughput(report, totals);
   return text + States(report.outcome.stats) + Guesses(report.outcome.stats);
@@ -169,6 +211,7 @@ std::string TrafficJson(const TrafficReport& report) {
     WriteQuantiles("tbt_alone_seconds", report.gaps_alone, json);
     WriteQuantiles("tbt_during_seconds", report.gaps_during, json);
   }
+  if (report.shape.kind == TrafficKind::kAgent) WriteAgentRows(report, json);
   json.Key("pages_total").Int(outcome.stats.pages_total);
   json.Key("most_pages_held").Int(outcome.most_pages_held);
   json.Key("pages_cached").Int(outcome.stats.pages_cached);

@@ -13,9 +13,10 @@ namespace skald::cli {
 struct TrafficReport {
   BenchHeader header;
   TrafficShape shape;
-  TrafficOutcome outcome;                ///< of kIntruder: the disturbed stream
-  std::vector<double> gaps_alone = {};   ///< of kIntruder: the stream before
-  std::vector<double> gaps_during = {};  ///< of kIntruder
+  TrafficOutcome outcome;                 ///< of kIntruder: the disturbed stream
+  std::vector<double> gaps_alone = {};    ///< of kIntruder: the stream before
+  std::vector<double> gaps_during = {};   ///< of kIntruder
+  std::vector<AgentRow> agent_rows = {};  ///< of kAgent, one for each record
   /// Arithmetic of what was computed of the prompts, then the answers in full batches, each at its
   /// ceiling; 0 of kIntruder, which is about waiting.
   double bound_seconds = 0;

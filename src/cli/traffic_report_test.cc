@@ -71,6 +71,24 @@ TEST(TrafficReport, JsonHasTheQuantiles) {
   EXPECT_NE(json.find("\"tbt_seconds\":{\"count\":2"), std::string::npos);
 }
 
+TEST(TrafficReport, SaysOfEachRequestOfAnAgentWhatWasNewAndWhatWasComputed) {
+  TrafficReport report = TwoRequests();
+  EXPECT_EQ(TrafficJson(report).find("\"turns\""), std::string::npos);
+  report.shape.kind = TrafficKind::kAgent;
+  report.agent_rows = {{.turn = 1, .step = AgentStep::kMessage, .new_tokens = 100},
+                       {.turn = 1, .step = AgentStep::kSideQuestion, .new_tokens = 30}};
+  const std::string text = TrafficText(report);
+  EXPECT_NE(
+      text.find("|    1 | side question |    100 |  30 |       40 |             60 | 100 ms |"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("of the prompts 130 tokens were new, 140 were computed"), std::string::npos);
+  EXPECT_NE(TrafficJson(report).find(
+                R"({"turn":1,"request":"side question","prompt_tokens":100,"new_tokens":30,)"
+                R"("cached_tokens":60,"ttft_seconds":0.1})"),
+            std::string::npos);
+}
+
 TEST(TrafficReport, TheIntrudedStreamIsComparedWithItself) {
   TrafficReport report = TwoRequests();
   report.shape.kind = TrafficKind::kIntruder;

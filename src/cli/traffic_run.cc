@@ -37,6 +37,7 @@ class Recorder : public EventSink {
   Recorder(const TrafficRequest& request, Bell* bell) : bell_(bell) {
     record_.prompt_tokens = static_cast<int64_t>(request.prompt.size());
     record_.token_seconds.reserve(static_cast<size_t>(request.output_tokens));
+    record_.tokens.reserve(static_cast<size_t>(request.output_tokens));
   }
 
   Listening Push(const Event& event) override {
@@ -44,7 +45,7 @@ class Recorder : public EventSink {
     const double seconds = event.seconds - submitted_;
     if (event.kind == EventKind::kQueued) submitted_ = event.seconds;
     if (event.kind == EventKind::kAdmitted) record_.cached_tokens = event.done;
-    if (event.kind == EventKind::kToken) record_.token_seconds.push_back(seconds);
+    if (event.kind == EventKind::kToken) TakeToken(event, seconds);
     if (event.kind != EventKind::kFinished) return Listening::kGoOn;
     record_.finished_seconds = seconds;
     record_.reason = event.reason;
@@ -63,11 +64,17 @@ class Recorder : public EventSink {
     const std::lock_guard<std::mutex> lock(mutex_);
     return static_cast<int64_t>(record_.token_seconds.size());
   }
-  double submitted() const { return submitted_; }            // once over
-  const Status& status() const { return status_; }           // once over
-  TrafficRecord TakeRecord() { return std::move(record_); }  // once over
+  double submitted() const { return submitted_; }                        // once over
+  const std::vector<TokenId>& tokens() const { return record_.tokens; }  // once over
+  const Status& status() const { return status_; }                       // once over
+  TrafficRecord TakeRecord() { return std::move(record_); }              // once over
 
  private:
+  void TakeToken(const Event& event, double seconds) {
+    record_.token_seconds.push_back(seconds);
+    record_.tokens.push_back(event.token.token);
+  }
+
   Bell* bell_;
   mutable std::mutex mutex_;
   TrafficRecord record_;
@@ -190,6 +197,33 @@ Result<IntruderOutcome> RunIntruder(Engine& engine, const std::vector<TrafficReq
   const std::vector<TrafficRecord>& records = outcome.disturbed.records;
   const double first_token = arrived + records[1].token_seconds.at(0);
   outcome.gaps_during = GapsBetween(records[0], arrived, first_token);
+  return outcome;
+}
+
+Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
+                              const TrafficGoOn& go_on) {
+  Run run(engine, go_on);
+  NewTokens texts;
+  std::vector<AgentRow> rows;
+  int64_t turn = 1;
+  for (auto asked = conversation.NextTurn(); !asked.empty(); asked = conversation.NextTurn()) {
+    const size_t first = run.accepted();
+    for (const AgentRequest& each : asked) {
+      rows.push_back(
+          {.turn = turn, .step = each.step, .new_tokens = texts.Count(each.request.prompt)});
+      // At once: of the side questions only their own words are new. Answers do not count: what
+      // comes back of them has lost its thinking, so it parts from what was computed at once.
+      texts.Add(each.request.prompt);
+      run.Submit(each.request);
+    }
+    if (run.accepted() < rows.size())
+      return Status(ErrorCode::kInvalidArgument, "the conversation is longer than the context");
+    while (run.UnderWay() > 0) RETURN_IF_ERROR(run.WaitTick());
+    conversation.TakeAnswer(run.recorder(first).tokens());
+    ++turn;
+  }
+  AgentOutcome outcome = {.traffic = {}, .rows = std::move(rows)};
+  ASSIGN_OR_RETURN(outcome.traffic, run.Finish());
   return outcome;
 }
 

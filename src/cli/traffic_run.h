@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "cli/agent_conversation.h"
 #include "cli/traffic_workload.h"
 #include "skald/engine.h"
 #include "skald/status.h"
@@ -16,6 +17,7 @@ struct TrafficRecord {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;               ///< of the prompt, at its first admission
   std::vector<double> token_seconds = {};  ///< when each token came; empty if none did
+  std::vector<TokenId> tokens = {};        ///< the answer
   double finished_seconds = 0;
   FinishReason reason = FinishReason::kStop;
 };
@@ -50,6 +52,22 @@ struct IntruderOutcome {
 /// tokens are out. Errors: as RunTraffic.
 Result<IntruderOutcome> RunIntruder(Engine& engine, const std::vector<TrafficRequest>& requests,
                                     const TrafficGoOn& go_on);
+
+/// What a request of an agent took, see TrafficOutcome::records of the same place.
+struct AgentRow {
+  int64_t turn = 0;  ///< from 1 on
+  AgentStep step = AgentStep::kMessage;
+  int64_t new_tokens = 0;  ///< of its prompt: nobody had sent or got them before
+};
+struct AgentOutcome {
+  TrafficOutcome traffic;
+  std::vector<AgentRow> rows = {};
+};
+
+/// Makes the requests of each turn at once and waits for all of them. Errors: as RunTraffic;
+/// kInvalidArgument if the conversation is longer than the context.
+Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
+                              const TrafficGoOn& go_on);
 
 /// Times between the tokens of one request.
 std::vector<double> GapsOf(const TrafficRecord& record);

@@ -56,6 +56,43 @@ TEST_F(TrafficRun, EveryRequestGetsItsTokensAndTheSharedPrefixIsComputedOnce) {
   EXPECT_EQ(outcome->stats.output_tokens, 30);
 }
 
+// Of the first turn everything, later what the agent added: edits and side questions included.
+TEST_F(TrafficRun, OfAnAgentsTurnsWhatIsNewIsComputed) {
+  Engine engine = MakeEngine({.context = 512, .threads = 1, .kv_positions = 1024});
+  const TrafficShape shape = {.kind = TrafficKind::kAgent,
+                              .num_prompts = 10,
+                              .prefix_len = 96,
+                              .input_len = 20,
+                              .output_len = 8};
+  const auto outcome =
+      RunAgent(engine, AgentConversation(shape, model_->tokenizer().vocab_size()), go_on_);
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  ASSERT_EQ(outcome->rows.size(), 14u);  // ten turns, two side questions in the 4th and the 8th
+  ASSERT_EQ(outcome->traffic.records.size(), 14u);
+  EXPECT_EQ(outcome->rows[0].new_tokens, 116);
+  EXPECT_EQ(outcome->rows.back().step, AgentStep::kEdit);
+  int64_t new_tokens = 0;
+  int64_t computed = 0;
+  for (size_t i = 0; i < outcome->rows.size(); ++i) {
+    const TrafficRecord& record = outcome->traffic.records[i];
+    EXPECT_EQ(record.tokens.size(), 8u);
+    new_tokens += outcome->rows[i].new_tokens;
+    computed += record.prompt_tokens - record.cached_tokens;
+  }
+  // Side questions do not wait for the few tokens that the turn beside them is about to compute.
+  EXPECT_LE(computed, new_tokens + 14 * 8);
+  EXPECT_GE(computed, new_tokens);
+}
+
+TEST_F(TrafficRun, AnAgentThatOutgrowsTheContextIsToldSo) {
+  Engine engine = MakeEngine({.context = 128, .threads = 1});
+  const TrafficShape shape = {.kind = TrafficKind::kAgent, .num_prompts = 10, .prefix_len = 96};
+  const auto outcome =
+      RunAgent(engine, AgentConversation(shape, model_->tokenizer().vocab_size()), go_on_);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.status().code(), ErrorCode::kInvalidArgument);
+}
+
 TEST_F(TrafficRun, ARequestThatCannotFitIsCountedAsRefused) {
   Engine engine = MakeEngine({.context = 64, .threads = 1});
   const auto requests =

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/check.h"
 #include "base/rng.h"
 #include "base/status_macros.h"
 #include "cli/input.h"
@@ -26,17 +27,6 @@ double Uniform(uint64_t seed, Draw draw, int64_t index) {
                        0);
 }
 
-// Appends `count` tokens of text number `seed`. The low ids, where vocabularies keep their control
-// tokens, are left out.
-void AppendText(uint64_t seed, int64_t count, int64_t vocab_size, std::vector<TokenId>* tokens) {
-  const int64_t first = vocab_size > 1024 ? 512 : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double share = Uniform(seed, Draw::kToken, i);
-    const double range = static_cast<double>(vocab_size - first);
-    tokens->push_back(static_cast<TokenId>(first + static_cast<int64_t>(share * range)));
-  }
-}
-
 constexpr uint64_t kPrefixText = 0;                      // the text that all share
 constexpr uint64_t kFirstOwnText = 1;                    // of request 0
 constexpr uint64_t kFirstBlockText = uint64_t{1} << 40;  // of block 0 of a trace
@@ -54,9 +44,9 @@ std::vector<TrafficRequest> MadeUp(const TrafficShape& shape, int64_t vocab_size
     TrafficRequest& request = requests[static_cast<size_t>(i)];
     const bool varied = shape.kind == TrafficKind::kRandom;
     if (shape.kind == TrafficKind::kShared)
-      AppendText(kPrefixText, shape.prefix_len, vocab_size, &request.prompt);
+      AppendRandomText(kPrefixText, shape.prefix_len, vocab_size, &request.prompt);
     const int64_t own = varied ? VariedLength(shape.input_len, 2 * i) : shape.input_len;
-    AppendText(kFirstOwnText + static_cast<uint64_t>(i), own, vocab_size, &request.prompt);
+    AppendRandomText(kFirstOwnText + static_cast<uint64_t>(i), own, vocab_size, &request.prompt);
     request.output_tokens = varied ? VariedLength(shape.output_len, 2 * i + 1) : shape.output_len;
     request.arrival_seconds = now;
     // Times between arrivals of a Poisson process are exponential.
@@ -69,9 +59,9 @@ std::vector<TrafficRequest> MadeUp(const TrafficShape& shape, int64_t vocab_size
 // The stream that was there first, and the prompt that arrives (when is the runner's business).
 std::vector<TrafficRequest> StreamAndIntruder(const TrafficShape& shape, int64_t vocab_size) {
   std::vector<TrafficRequest> requests(2);
-  AppendText(kFirstOwnText, 16, vocab_size, &requests[0].prompt);
+  AppendRandomText(kFirstOwnText, 16, vocab_size, &requests[0].prompt);
   requests[0].output_tokens = shape.output_len;
-  AppendText(kFirstOwnText + 1, shape.input_len, vocab_size, &requests[1].prompt);
+  AppendRandomText(kFirstOwnText + 1, shape.input_len, vocab_size, &requests[1].prompt);
   requests[1].output_tokens = 1;
   return requests;
 }
@@ -153,18 +143,29 @@ TrafficRequest ToRequest(const TraceEntry& entry, const TrafficShape& shape, int
   const int64_t length = std::max<int64_t>(1, entry.input_length / shape.trace_scale);
   const int64_t block = std::max<int64_t>(1, kTraceBlock / shape.trace_scale);
   for (const int64_t name : entry.blocks) {
-    AppendText(kFirstBlockText + static_cast<uint64_t>(name), block, vocab_size, &request.prompt);
+    AppendRandomText(kFirstBlockText + static_cast<uint64_t>(name), block, vocab_size,
+                     &request.prompt);
   }
   const int64_t named = std::min(length, static_cast<int64_t>(request.prompt.size()));
   request.prompt.resize(static_cast<size_t>(named));
-  AppendText(kFirstOwnText + static_cast<uint64_t>(index), length - named, vocab_size,
-             &request.prompt);
+  AppendRandomText(kFirstOwnText + static_cast<uint64_t>(index), length - named, vocab_size,
+                   &request.prompt);
   request.output_tokens = std::max<int64_t>(1, entry.output_length / shape.trace_scale);
   request.arrival_seconds = entry.seconds / static_cast<double>(shape.trace_scale);
   return request;
 }
 
 }  // namespace
+
+void AppendRandomText(uint64_t seed, int64_t count, int64_t vocab_size,
+                      std::vector<TokenId>* tokens) {
+  const int64_t first = vocab_size > 1024 ? 512 : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double share = Uniform(seed, Draw::kToken, i);
+    const double range = static_cast<double>(vocab_size - first);
+    tokens->push_back(static_cast<TokenId>(first + static_cast<int64_t>(share * range)));
+  }
+}
 
 Result<std::vector<TrafficRequest>> ParseTrace(std::string_view text, const TrafficShape& shape,
                                                int64_t vocab_size) {
@@ -199,6 +200,7 @@ Result<std::vector<TrafficRequest>> MakeTraffic(const TrafficShape& shape, int64
       ASSIGN_OR_RETURN(const std::string text, ReadInput(shape.trace_path));
       return ParseTrace(text, shape, vocab_size);
     }
+    case TrafficKind::kAgent: UNREACHABLE();
     case TrafficKind::kShared:
     case TrafficKind::kRandom: break;
   }

@@ -1,11 +1,12 @@
 /// The requests of `skald bench --traffic`: when they arrive, what they begin with, how long the
 /// answers are.
 ///
-/// Three shapes of load, of random tokens, and recorded ones:
+/// Four shapes of load, of random tokens, and recorded ones:
 ///
 ///   shared    every prompt begins with the same tokens: a system prompt, a document
 ///   random    nothing is shared, lengths vary: a public endpoint
 ///   intruder  one stream runs, and a long prompt arrives: does the stream stall?
+///   agent     one conversation that grows by turns (agent_conversation.h)
 ///   FILE      arrivals, lengths and shared prefixes of a recorded trace
 #pragma once
 
@@ -19,14 +20,14 @@
 
 namespace skald::cli {
 
-enum class TrafficKind : uint8_t { kShared, kRandom, kIntruder, kTrace };
+enum class TrafficKind : uint8_t { kShared, kRandom, kIntruder, kAgent, kTrace };
 
 /// What was asked for. The names are those of vLLM's benchmark where it has them.
 struct TrafficShape {
   TrafficKind kind = TrafficKind::kShared;
   std::string trace_path = {};   ///< of kTrace
-  int64_t num_prompts = 32;      ///< requests; of a trace, its first ones
-  int64_t prefix_len = 400;      ///< tokens that all prompts of kShared begin with
+  int64_t num_prompts = 32;      ///< requests; of a trace, its first ones; turns of kAgent
+  int64_t prefix_len = 400;      ///< tokens that all prompts of kShared and kAgent begin with
   int64_t input_len = 48;        ///< tokens of a prompt of its own; mean of kRandom
   int64_t output_len = 48;       ///< tokens of an answer; mean of kRandom
   int64_t max_concurrency = 16;  ///< requests under way at once; more wait for one to end
@@ -40,8 +41,14 @@ struct TrafficRequest {
   int64_t output_tokens = 0;
 };
 
-/// The requests, by arrival. Always the same for the same shape. Errors: kIo, and kInvalidArgument
-/// with the line, for a trace that cannot be read.
+/// Appends `count` tokens of text number `seed`. The low ids, where vocabularies keep their control
+/// tokens, are left out.
+void AppendRandomText(uint64_t seed, int64_t count, int64_t vocab_size,
+                      std::vector<TokenId>* tokens);
+
+/// The requests, by arrival. Not of kAgent, whose requests hang on the answers. Always the same for
+/// the same shape. Errors: kIo, and kInvalidArgument with the line, for a trace that cannot be
+/// read.
 Result<std::vector<TrafficRequest>> MakeTraffic(const TrafficShape& shape, int64_t vocab_size);
 
 /// The requests of a trace: lines of JSON with timestamp (ms), input_length, output_length and
