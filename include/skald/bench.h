@@ -1,11 +1,13 @@
 /// Bench: how fast a model runs on this machine, and how fast it could.
 ///
-///     Result<Ceilings> ceilings = MeasureCeilings(2, InstructionSet::kBest);
+///     Result<CeilingMeter> meter = CeilingMeter::Create(2, InstructionSet::kBest);
 ///     Result<BenchSession> session =
 ///         BenchSession::Create(model, {.threads = 2}, {.positions = 640});
 ///     const BenchCase prefill{.prompt_tokens = 512};
+///     const Ceilings before = meter->Measure();
 ///     Result<double> seconds = session->Measure(prefill, go_on);
-///     double share = BoundOf(session->WorkOf(prefill), *ceilings).seconds / *seconds;
+///     const Ceilings beside = MeanOf(before, meter->Measure());
+///     double share = BoundOf(session->WorkOf(prefill), beside).seconds / *seconds;
 ///
 /// What is timed is the forward pass alone, as in llama-bench: random tokens, no tokenizer, no
 /// sampling. Every figure has a ceiling beside it, from the roofline model (Williams, Waterman,
@@ -25,8 +27,8 @@
 
 namespace skald {
 
-/// What all threads in use can do together, measured with registers full of nothing else
-/// (src/kernels/peak/peak.h says how).
+/// What all threads in use can do together at some moment, measured with registers full of nothing
+/// else (src/kernels/peak/peak.h says how).
 struct Ceilings {
   /// Multiply-accumulates of int8 a second with the instructions in use: tiles or dot products.
   double int8_macs_per_second = 0;
@@ -36,12 +38,33 @@ struct Ceilings {
   std::string_view isa_name;  ///< "avx512"
 };
 
-/// Measures the ceilings: about a second, and memory of four times the last-level cache (256 MiB to
-/// 1 GiB). `threads` and `isa` as in EngineOptions. Errors: kInvalidArgument, kResourceExhausted.
-Result<Ceilings> MeasureCeilings(int threads, InstructionSet isa);
+/// Measures ceilings again and again, beside what is compared with them: what a virtual machine
+/// gets of its host's memory and cores can double within a second, so that a ceiling of another
+/// moment says little. One thread at a time.
+class CeilingMeter {
+ public:
+  /// Takes memory of four times the last-level cache (256 MiB to 1 GiB) and writes it once, and
+  /// starts the threads. `threads` and `isa` as in EngineOptions. Errors: kInvalidArgument,
+  /// kResourceExhausted.
+  static Result<CeilingMeter> Create(int threads, InstructionSet isa);
+  ~CeilingMeter();
+  CeilingMeter(CeilingMeter&&) noexcept;
+  CeilingMeter& operator=(CeilingMeter&&) noexcept;
 
-/// The better of two measurements, figure by figure: what disturbs one only makes it slower.
-Ceilings BestOf(const Ceilings& a, const Ceilings& b);
+  /// The ceilings now: a burst of 20 ms of each kind of arithmetic, then one pass over the memory,
+  /// which leaves nothing else in the caches. Below 0.2 s where memory gives 10 GB/s.
+  Ceilings Measure();
+
+  /// What stands behind a CeilingMeter. Defined by the engine room.
+  struct State;
+
+ private:
+  explicit CeilingMeter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// What stands between a measurement before and one after: the mean of both, figure by figure.
+Ceilings MeanOf(const Ceilings& a, const Ceilings& b);
 
 /// What one repetition computes: `batch` sequences that hold `depth` tokens each (not timed) are
 /// given `prompt_tokens` more, one sequence after the other, in steps of EngineOptions::max_chunk;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "skald/bench.h"
@@ -38,5 +39,14 @@ struct Spread {
 };
 /// Requires at least one sample.
 Spread SpreadOf(std::vector<double> samples);
+
+/// The spread of what `of` says of each of them. Requires at least one.
+template <typename T, typename Of>
+Spread SpreadBy(const std::vector<T>& all, const Of& of) {
+  std::vector<double> samples;
+  samples.reserve(all.size());
+  for (const T& one : all) samples.push_back(of(one));
+  return SpreadOf(std::move(samples));
+}
 
 }  // namespace skald::cli

@@ -13,12 +13,14 @@
 
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
+#include "cli/bench_measure.h"
 #include "cli/bench_peer.h"
 #include "cli/bench_report.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "cli/parse_number.h"
+#include "cli/status_line.h"
 #include "skald/bench.h"
 #include "skald/model.h"
 
@@ -35,8 +37,9 @@ constexpr const char* kExamples = R"(Examples:
   skald bench -m model.gguf --against "llama-bench -fa 1"    in turn with another program
 
 The ceiling of a figure is what the machine could do: the multiply-accumulates of the matrices at
-the peak rate of the dot-product instructions in use, or weights and KV at the read bandwidth,
-both measured in the same run; share is how much of that was reached.
+the peak rate of the dot-product instructions in use, or weights and KV at the read bandwidth.
+Both are measured before and after each repetition, and every half second of a decode; share is
+how much of that was reached, the median of the repetitions with the least and the greatest.
 )";
 
 // Bounds that keep typing errors out.
@@ -44,26 +47,10 @@ constexpr Range<int64_t> kTokensRange = {0, 1 << 20};
 constexpr Range<int64_t> kBatchRange = {1, 4096};
 constexpr Range<int64_t> kRepetitionsRange = {1, 10000};
 
-constexpr std::string_view kEraseLine = "\r\x1b[K";
-
 constexpr std::array<Choice<OutputForm>, 2> kForms = {{
     {"md", OutputForm::kText},
     {"json", OutputForm::kJson},
 }};
-
-// A transient line on the terminal; nothing elsewhere.
-class Progress {
- public:
-  explicit Progress(Console& console) : console_(console) {}
-  ~Progress() { console_.Decorate(kEraseLine); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Say(const std::string& what) { console_.Decorate(fmt::format("{}{}", kEraseLine, what)); }
-
- private:
-  Console& console_;
-};
 
 bool GoOn() { return !InterruptScope::Requested(); }
 
@@ -98,75 +85,121 @@ class Benchmark {
     if (cases.empty())
       return Status(ErrorCode::kInvalidArgument, "nothing to measure: -p and -n are both 0");
     progress_.Say("measuring the ceilings");
-    ASSIGN_OR_RETURN(report.header.ceilings, Ceiling());
+    ASSIGN_OR_RETURN(CeilingMeter ceilings,
+                     CeilingMeter::Create(options_.engine.threads, options_.engine.isa));
     ASSIGN_OR_RETURN(
         BenchSession session,
         BenchSession::Create(model_, ToEngineOptions(options_.engine), LimitsOf(cases)));
+    const BenchMeter meter = MeterOf(ceilings, session, report.header);
     for (size_t i = 0; i < cases.size(); ++i) {
       const std::string label = fmt::format("[{}/{}] {}", i + 1, cases.size(), CaseName(cases[i]));
-      ASSIGN_OR_RETURN(BenchResult result, MeasureCase(session, cases[i], label));
+      ASSIGN_OR_RETURN(BenchResult result, MeasureCase(meter, cases[i], label));
       report.results.push_back(std::move(result));
     }
-    if (options_.detail == BenchDetail::kProfile) {
-      RETURN_IF_ERROR(ProfileSteps(session, cases, report));
-    }
-    progress_.Say("measuring the ceilings again");
-    ASSIGN_OR_RETURN(const Ceilings again, Ceiling());
-    report.header.ceilings = BestOf(report.header.ceilings, again);
-    return Ok();
+    if (options_.detail != BenchDetail::kProfile) return Ok();
+    return ProfileSteps(session, meter, cases, report);
   }
 
  private:
-  Result<Ceilings> Ceiling() const {
-    if (!GoOn()) return Status(ErrorCode::kCancelled, "interrupted");
-    return MeasureCeilings(options_.engine.threads, options_.engine.isa);
+  // Every measurement of the ceilings is also kept in the header.
+  static BenchMeter MeterOf(CeilingMeter& ceilings, BenchSession& session, BenchHeader& header) {
+    return {
+        .ceilings = [&ceilings, &header]() -> Result<Ceilings> {
+          if (!GoOn()) return Status(ErrorCode::kCancelled, "interrupted");
+          header.ceilings.push_back(ceilings.Measure());
+          return header.ceilings.back();
+        },
+        .seconds = [&session](const BenchCase& wanted) { return session.Measure(wanted, GoOn); },
+        .work = [&session](const BenchCase& wanted) { return session.WorkOf(wanted); }};
   }
 
-  Result<BenchResult> MeasureCase(BenchSession& session, const BenchCase& bench_case,
-                                  const std::string& label) {
-    progress_.Say(label + ", warm-up");
+  // Seconds of the prompt, or of one step of a decode.
+  Result<double> WarmUp(const BenchMeter& meter, const BenchCase& bench_case) {
     BenchCase warm_up = bench_case;
     warm_up.decode_tokens = std::min<int64_t>(warm_up.decode_tokens, 1);
-    RETURN_IF_ERROR(session.Measure(warm_up, GoOn).status());
-    BenchResult result = {.bench_case = bench_case,
-                          .work = session.WorkOf(bench_case),
-                          .tokens_per_second = {},
-                          .peer_tokens_per_second = {}};
+    return meter.seconds(warm_up);
+  }
+
+  Result<BenchResult> MeasureCase(const BenchMeter& meter, const BenchCase& bench_case,
+                                  const std::string& label) {
+    progress_.Say(label + ", warm-up");
+    ASSIGN_OR_RETURN(const double step_seconds, WarmUp(meter, bench_case));
+    const std::vector<BenchCase> pieces = PiecesOf(bench_case, StepsOfPiece(step_seconds));
+    BenchResult result = {
+        .bench_case = bench_case, .work = meter.work(bench_case), .runs = {}, .peer_runs = {}};
     const bool has_peer = options_.against.has_value() && PeerHasCase(bench_case);
-    const Peer peer = {.command = options_.against.value_or(""),
-                       .model_path = model_.info().path,
-                       .threads = session.threads()};
     for (int64_t r = 1; r <= options_.repetitions; ++r) {
       progress_.Say(fmt::format("{}, {} of {}", label, r, options_.repetitions));
-      ASSIGN_OR_RETURN(const double seconds, session.Measure(bench_case, GoOn));
-      result.tokens_per_second.push_back(static_cast<double>(TokensOf(bench_case)) / seconds);
+      ASSIGN_OR_RETURN(Repetition run, MeasureBeside(meter, pieces));
+      result.runs.push_back(run);
       if (!has_peer) continue;
       progress_.Say(fmt::format("{}, {} of {}, peer", label, r, options_.repetitions));
-      const Result<double> rate = RunPeer(peer, bench_case);
-      if (!GoOn()) return Status(ErrorCode::kCancelled, "interrupted");
-      RETURN_IF_ERROR(rate.status());
-      result.peer_tokens_per_second.push_back(*rate);
+      ASSIGN_OR_RETURN(run, MeasureBeside(PeerMeter(meter, run.ceilings.threads), {bench_case}));
+      result.peer_runs.push_back(run);
     }
     return result;
   }
 
+  // The peer in our place: it has the whole case at once.
+  BenchMeter PeerMeter(const BenchMeter& meter, int threads) const {
+    BenchMeter peer_meter = meter;
+    peer_meter.seconds = [peer = Peer{.command = options_.against.value_or(""),
+                                      .model_path = model_.info().path,
+                                      .threads = threads}](const BenchCase& wanted) {
+      return PeerSeconds(peer, wanted);
+    };
+    return peer_meter;
+  }
+
+  static Result<double> PeerSeconds(const Peer& peer, const BenchCase& wanted) {
+    const Result<double> rate = RunPeer(peer, wanted);
+    if (!GoOn()) return Status(ErrorCode::kCancelled, "interrupted");
+    RETURN_IF_ERROR(rate.status());
+    return static_cast<double>(TokensOf(wanted)) / *rate;
+  }
+
   // One step of each kind of case: the whole prompt, or one token of each sequence.
-  Status ProfileSteps(BenchSession& session, const std::vector<BenchCase>& cases,
-                      BenchReport& report) {
+  Status ProfileSteps(BenchSession& session, const BenchMeter& meter,
+                      const std::vector<BenchCase>& cases, BenchReport& report) {
     for (BenchCase step : cases) {
       step.decode_tokens = std::min<int64_t>(step.decode_tokens, 1);
       progress_.Say(fmt::format("profile of {}", CaseName(step)));
       const auto repetitions = static_cast<int>(options_.repetitions);
+      ASSIGN_OR_RETURN(const Ceilings before, meter.ceilings());
       ASSIGN_OR_RETURN(std::vector<ProfileRow> rows, session.Profile(step, repetitions, GoOn));
-      report.profiles.push_back({.bench_case = step, .rows = std::move(rows)});
+      ASSIGN_OR_RETURN(const Ceilings after, meter.ceilings());
+      report.profiles.push_back(
+          {.bench_case = step, .ceilings = MeanOf(before, after), .rows = std::move(rows)});
     }
     return Ok();
   }
 
   const BenchOptions& options_;
   const Model& model_;
-  Progress progress_;
+  StatusLine progress_;
 };
+
+// Whether the options make sense together.
+Status CheckTogether(const BenchOptions& options) {
+  const bool speculates =
+      options.speculation.kind != Speculation::kOff || options.speculation.draft;
+  if (speculates && !options.traffic.wanted)
+    return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
+  return Ok();
+}
+
+// What is known before a model is loaded.
+BenchHeader HeaderOf(const BenchOptions& options) {
+  return {.model = {},
+          .cpu = CpuNameHere(),
+          .cores = AvailableCores(),
+          .kv_type = std::string(KvTypeName(options.engine.kv_type)),
+          .date = DateNow(),
+          .version = SKALD_VERSION,
+          .repetitions = options.repetitions,
+          .peer = options.against.value_or(""),
+          .ceilings = {}};
+}
 
 }  // namespace
 
@@ -200,22 +233,12 @@ void AddBenchCommand(CLI::App& root, Action& chosen) {
 
 Status Bench(const BenchOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
-  const bool speculates =
-      options.speculation.kind != Speculation::kOff || options.speculation.draft;
-  if (speculates && !options.traffic.wanted)
-    return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
+  RETURN_IF_ERROR(CheckTogether(options));
+  BenchReport report;
+  report.header = HeaderOf(options);
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
-  BenchReport report;
-  report.header = {.model = model.info(),
-                   .cpu = CpuNameHere(),
-                   .cores = AvailableCores(),
-                   .kv_type = std::string(KvTypeName(options.engine.kv_type)),
-                   .date = DateNow(),
-                   .version = SKALD_VERSION,
-                   .repetitions = options.repetitions,
-                   .peer = options.against.value_or(""),
-                   .ceilings = {}};
+  report.header.model = model.info();
   if (options.traffic.wanted) {
     TrafficOptions traffic = options.traffic;
     ASSIGN_OR_RETURN(traffic.speculation,

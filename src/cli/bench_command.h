@@ -34,10 +34,10 @@ struct BenchOptions {
 /// Adds the verb; parsing it sets `chosen`.
 void AddBenchCommand(CLI::App& root, Action& chosen);
 
-/// Measures the ceilings, then each case: once to warm up, then `repetitions` times, in turn with
-/// the peer if there is one; then the ceilings again (the better ones count). Errors: those of
-/// lookup, loading and BenchSession; kInvalidArgument if the lists ask for nothing; kIo of the
-/// peer; kCancelled after Ctrl-C, when the cases that are complete are still printed.
+/// Measures each case: once to warm up, then `repetitions` times, in turn with the peer if there is
+/// one, each beside the ceilings of its moment (bench_measure.h). Errors: those of lookup, loading
+/// and BenchSession; kInvalidArgument if the lists ask for nothing; kIo of the peer; kCancelled
+/// after Ctrl-C, when the cases that are complete are still printed.
 Status Bench(const BenchOptions& options, const Environment& environment, Console& console);
 
 }  // namespace skald::cli

@@ -2,10 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace skald::cli {
 namespace {
 
-// A machine of 100 GMAC/s int8, 10 GMAC/s float and 20 GB/s.
+// 100 GMAC/s int8, 10 GMAC/s float and `gigabytes` GB/s.
+Ceilings Machine(double gigabytes) {
+  return {.int8_macs_per_second = 100e9,
+          .float_macs_per_second = 10e9,
+          .read_bytes_per_second = gigabytes * 1e9,
+          .threads = 2,
+          .isa_name = "avx2"};
+}
+
+// A repetition that took `seconds` where `bound_seconds` were possible.
+Repetition Took(double seconds, double bound_seconds, double gigabytes = 20) {
+  return {.seconds = seconds, .bound_seconds = bound_seconds, .ceilings = Machine(gigabytes)};
+}
+
 BenchReport SmallReport() {
   BenchReport report;
   report.header.model.name = "tiny";
@@ -20,15 +36,12 @@ BenchReport SmallReport() {
   report.header.date = "2026-11-21 20:55 UTC";
   report.header.version = "9.9.9";
   report.header.repetitions = 3;
-  report.header.ceilings = {.int8_macs_per_second = 100e9,
-                            .float_macs_per_second = 10e9,
-                            .read_bytes_per_second = 20e9,
-                            .threads = 2,
-                            .isa_name = "avx2"};
+  report.header.ceilings = {Machine(20), Machine(16), Machine(22)};
+  // 50, 40 and 64 tokens a second where 100, 50 and 128 were possible.
   report.results = {{.bench_case = {.prompt_tokens = 512},
                      .work = {.int8_macs = 512e9, .float_macs = 0, .bytes = 1e9},
-                     .tokens_per_second = {50, 40, 60},
-                     .peer_tokens_per_second = {}}};
+                     .runs = {Took(512.0 / 50, 5.12), Took(512.0 / 40, 10.24), Took(8, 4)},
+                     .peer_runs = {}}};
   return report;
 }
 
@@ -41,36 +54,44 @@ TEST(BenchText, SaysWhatAStateTakes) {
       << BenchText(report);
 }
 
-TEST(BenchText, GivesTheMedianItsSpreadAndTheShareOfTheCeiling) {
-  // 512 GMAC at 100 GMAC/s take 5.12 s, so the ceiling is 100 tokens a second.
+TEST(BenchText, GivesMediansOfRatesAndOfSharesWithTheirSpreads) {
+  // Each share is that of its own repetition: 50, 80 and 50 %. The median rate by the median
+  // ceiling is something else.
   EXPECT_EQ(
       BenchText(SmallReport()),
       "skald 9.9.9, numerics 2, 2026-11-21 20:55 UTC\n"
       "A CPU; 2 of 4 cores, avx2, KV f16\n"
-      "ceilings: int8 100 GMAC/s, fp32 10 GMAC/s, read 20.0 GB/s\n"
-      "medians of 3\n"
+      "ceilings: int8 100 (100..100) GMAC/s, fp32 10 (10..10) GMAC/s, read 20.0 (16.0..22.0) GB/s\n"
+      "medians of 3, each share beside the ceilings of its moment\n"
       "\n"
       "| model     |    size | params | threads | isa  | test  |  t/s |   min..max |    ceiling "
-      "| share |\n"
+      "| share | min..max |\n"
       "| --------- | ------: | -----: | ------: | ---- | ----- | ---: | ---------: | ---------: "
-      "| ----: |\n"
-      "| tiny Q4_K | 1.0 MiB |  2.0 M |       2 | avx2 | pp512 | 50.0 | 40.0..60.0 | 100.0 int8 "
-      "|  50 % |\n");
+      "| ----: | -------: |\n"
+      "| tiny Q4_K | 1.0 MiB |  2.0 M |       2 | avx2 | pp512 | 50.0 | 40.0..64.0 | 100.0 int8 "
+      "|  50 % | 50..80 % |\n");
 }
 
-TEST(BenchText, ComparesMediansWithThePeerWhereItHasTheCase) {
+TEST(BenchText, ComparesEachRunWithThatOfThePeerBehindIt) {
   BenchReport report = SmallReport();
   report.header.peer = "other";
-  report.results[0].peer_tokens_per_second = {20, 30, 25};
+  // 25, 10 and 16 tokens a second: 2, 4 and 4 times as slow as ours.
+  report.results[0].peer_runs = {Took(512.0 / 25, 5.12), Took(512.0 / 10, 10.24), Took(32, 4)};
   report.results.push_back({.bench_case = {.decode_tokens = 4, .batch = 2},
                             .work = {.int8_macs = 1, .float_macs = 0, .bytes = 20e9},
-                            .tokens_per_second = {8},
-                            .peer_tokens_per_second = {}});
+                            .runs = {Took(1, 1)},
+                            .peer_runs = {}});
   const std::string text = BenchText(report);
-  EXPECT_NE(text.find("medians of 3; in turn with: other\n"), std::string::npos);
-  EXPECT_NE(text.find("|     25.0 | 20.0..30.0 |  2.00 |\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("of its moment; in turn with: other\n"), std::string::npos);
+  EXPECT_NE(text.find("| peer t/s |   min..max | share | min..max | ratio |   min..max |\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("|     16.0 | 10.0..25.0 |  20 % | 12..25 % |  4.00 | 2.00..4.00 |\n"),
+            std::string::npos)
+      << text;
   // 8 tokens took a second; 20 GB take a second at 20 GB/s.
-  EXPECT_NE(text.find("| 8.000 read | 100 % |        - |          - |     - |\n"),
+  EXPECT_NE(text.find("| 8.000 read | 100 % | 100..100 % |        - |          - |     - |        "
+                      "- |     - |          - |\n"),
             std::string::npos)
       << text;
 }
@@ -78,6 +99,7 @@ TEST(BenchText, ComparesMediansWithThePeerWhereItHasTheCase) {
 TEST(BenchText, ProfilesAddUpAndLeaveOutWhatTookNoTime) {
   BenchReport report = SmallReport();
   report.profiles = {{.bench_case = {.decode_tokens = 1},
+                      .ceilings = Machine(20),
                       .rows = {{.operation = "matmul qkv",
                                 .seconds = 0.3,
                                 .work = {.int8_macs = 15e9, .float_macs = 0, .bytes = 1.5e9}},
@@ -99,15 +121,41 @@ TEST(BenchText, ProfilesAddUpAndLeaveOutWhatTookNoTime) {
   EXPECT_NE(text.find("| step       | 400 ms |   100 % |"), std::string::npos) << text;
 }
 
-TEST(BenchJson, HasTheFieldsOfLlamaBenchAndTheCeilings) {
-  const std::string json = BenchJson(SmallReport());
-  for (const char* expected :
-       {"[{", R"("n_prompt":512,"n_gen":0,"n_sequences":1,"n_depth":0)", R"("avg_ts":50)",
-        R"("samples_ts":[50,40,60])", R"("median_ts":50,"min_ts":40,"max_ts":60)",
-        R"("ceiling_ts":100,"bound":"int8","share":0.5)", R"("n_threads":2)",
-        R"("read_bytes_per_second":2e+10)", R"("model_filename":"tiny.gguf")", "}]\n"}) {
-    EXPECT_NE(json.find(expected), std::string::npos) << expected << " in " << json;
-  }
+void ExpectParts(const std::string& json, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
+}
+
+TEST(BenchJson, HasTheFieldsOfLlamaBenchAndTheCeilingsOfEachLine) {
+  BenchReport report = SmallReport();
+  report.results[0].runs = {Took(8, 4, 20), Took(16, 4, 16), Took(4, 4, 32)};
+  ExpectParts(BenchJson(report),
+              {"[{", R"("n_prompt":512,"n_gen":0,"n_sequences":1,"n_depth":0)",
+               R"("median_ts":64,"min_ts":32,"max_ts":128,"samples_ts":[64,32,128])",
+               R"("bound":"int8","ceiling_ts":128,"samples_ceiling_ts":[128,128,128])",
+               R"("share":0.5,"share_min":0.25,"share_max":1,"samples_share":[0.5,0.25,1])",
+               R"("int8_macs_per_second":1e+11,"int8_macs_per_second_min":1e+11)",
+               R"("read_bytes_per_second":2e+10,"read_bytes_per_second_min":1.6e+10)",
+               R"("read_bytes_per_second_max":3.2e+10)", R"("n_threads":2)",
+               R"("model_filename":"tiny.gguf")", "}]\n"});
+}
+
+TEST(BenchJson, HasTheSharesOfThePeer) {
+  BenchReport report = SmallReport();
+  report.results[0].runs = {Took(8, 4), Took(4, 4)};
+  report.results[0].peer_runs = {Took(16, 4), Took(32, 4)};
+  ExpectParts(BenchJson(report),
+              {R"("peer_samples_ts":[32,16],"peer_samples_share":[0.25,0.125])",
+               R"("peer_share":0.1875,"peer_share_min":0.125,"peer_share_max":0.25)",
+               R"("ratio":5,"ratio_min":2,"ratio_max":8)"});
+}
+
+TEST(BenchJson, ProfilesHaveTheCeilingsBesideThem) {
+  BenchReport report = SmallReport();
+  report.results.clear();
+  report.profiles = {{.bench_case = {.decode_tokens = 1}, .ceilings = Machine(17), .rows = {}}};
+  ExpectParts(BenchJson(report), {R"("profile":[],"int8_macs_per_second":1e+11)",
+                                  R"("read_bytes_per_second":1.7e+10)"});
 }
 
 TEST(MarkdownTable, EscapesPipesAndAligns) {

@@ -196,6 +196,7 @@ std::string TrafficJson(const TrafficReport& report) {
   JsonWriter json;
   json.BeginObject();
   WriteBenchHeader(report.header, json);
+  WriteCeilings(report.header.ceilings, json);
   json.Key("traffic").String(KindName(report.shape)).Key("seconds").Double(outcome.seconds);
   json.Key("requests").Int(static_cast<int64_t>(outcome.records.size()));
   json.Key("refused").Int(outcome.refused).Key("prompt_tokens").Int(totals.prompt_tokens);

@@ -17,6 +17,7 @@ TEST(Quantile, IsTheNearestRank) {
 
 TrafficReport TwoRequests() {
   TrafficReport report;
+  report.header.ceilings = {Ceilings{}};
   report.outcome.seconds = 2;
   report.outcome.records = {
       {.prompt_tokens = 100,

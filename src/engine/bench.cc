@@ -1,14 +1,10 @@
 #include "skald/bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <utility>
 
-#include "base/aligned_buffer.h"
 #include "base/check.h"
 #include "base/checked_math.h"
 #include "base/float_mode.h"
@@ -18,7 +14,6 @@
 #include "base/thread_pool.h"
 #include "engine/options.h"
 #include "kernels/kernels.h"
-#include "kernels/peak/peak.h"
 #include "kv/kv_store.h"
 #include "kv/page_table.h"
 #include "model/transformer.h"
@@ -26,20 +21,8 @@
 namespace skald {
 namespace {
 
-// Four times the last-level cache: at most a quarter of a pass can be hits. At least 256 MiB, for
-// machines that do not say how large it is; at most 1 GiB, for those that share a huge one.
-constexpr int64_t kReadBytesMin = int64_t{256} << 20;
-constexpr int64_t kReadBytesMax = int64_t{1} << 30;
-constexpr int64_t kReadPerCache = 4;
-
 // The seed of the tokens. Which they are does not matter to the speed.
 constexpr uint64_t kTokenSeed = 1;
-
-int64_t ReadBufferBytes() {
-  const int64_t cache = std::max<int64_t>(0, sysconf(_SC_LEVEL3_CACHE_SIZE));
-  const int64_t wanted = std::clamp(kReadPerCache * cache, kReadBytesMin, kReadBytesMax);
-  return RoundUp<int64_t>(wanted, int64_t{1} << 20);
-}
 
 BenchWork PublicWork(const model::Work& work) {
   return {.int8_macs = work.int8_macs, .float_macs = work.float_macs, .bytes = work.bytes};
@@ -189,52 +172,6 @@ model::StepWork BenchSession::State::WorkByPhase(const BenchCase& wanted) const 
                    work);
   }
   return work;
-}
-
-Result<Ceilings> MeasureCeilings(int threads, InstructionSet isa) {
-  ASSIGN_OR_RETURN(const engine::Hardware hardware, engine::ResolveHardware(threads, isa));
-  ASSIGN_OR_RETURN(AlignedBuffer buffer,
-                   AlignedBuffer::Create(static_cast<uint64_t>(ReadBufferBytes())));
-  ThreadPool pool(hardware.threads);
-  constexpr int64_t kFillBytes = int64_t{2} << 20;
-  const auto bytes = static_cast<int64_t>(buffer.size());
-  pool.Run(DivCeil(bytes, kFillBytes), [&](int64_t unit, int) {
-    const int64_t first = unit * kFillBytes;
-    std::memset(buffer.data() + first, 0x5a,
-                static_cast<size_t>(std::min(kFillBytes, bytes - first)));
-  });
-  const kernels::Peaks peaks =
-      kernels::MeasurePeaks(hardware.isa, pool, {buffer.data(), buffer.size()});
-  return Ceilings{.int8_macs_per_second = peaks.int8_macs_per_second,
-                  .float_macs_per_second = peaks.float_macs_per_second,
-                  .read_bytes_per_second = peaks.read_bytes_per_second,
-                  .threads = hardware.threads,
-                  .isa_name = kernels::IsaName(hardware.isa)};
-}
-
-Ceilings BestOf(const Ceilings& a, const Ceilings& b) {
-  Ceilings best = a;
-  best.int8_macs_per_second = std::max(a.int8_macs_per_second, b.int8_macs_per_second);
-  best.float_macs_per_second = std::max(a.float_macs_per_second, b.float_macs_per_second);
-  best.read_bytes_per_second = std::max(a.read_bytes_per_second, b.read_bytes_per_second);
-  return best;
-}
-
-std::string_view ResourceName(Resource resource) {
-  switch (resource) {
-    case Resource::kInt8: return "int8";
-    case Resource::kFloat: return "fp32";
-    case Resource::kMemory: return "read";
-  }
-  return "unknown";
-}
-
-Bound BoundOf(const BenchWork& work, const Ceilings& ceilings) {
-  const double int8 = work.int8_macs / ceilings.int8_macs_per_second;
-  const double floats = work.float_macs / ceilings.float_macs_per_second;
-  const double memory = work.bytes / ceilings.read_bytes_per_second;
-  if (memory >= int8 + floats) return {memory, Resource::kMemory};
-  return {int8 + floats, int8 >= floats ? Resource::kInt8 : Resource::kFloat};
 }
 
 BenchSession::BenchSession(std::unique_ptr<State> state) : state_(std::move(state)) {}

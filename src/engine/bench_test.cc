@@ -24,20 +24,35 @@ TEST(BoundOf, IsTheSlowerOfArithmeticAndMemory) {
   EXPECT_EQ(both.resource, Resource::kFloat);
 }
 
-TEST(BestOf, TakesEachFigureFromTheBetterMeasurement) {
+TEST(MeanOf, IsTheMeanOfEachFigure) {
   Ceilings other = kMachine;
   other.int8_macs_per_second = 50;
+  other.float_macs_per_second = 30;
   other.read_bytes_per_second = 2000;
-  const Ceilings best = BestOf(kMachine, other);
-  EXPECT_EQ(best.int8_macs_per_second, 100);
-  EXPECT_EQ(best.float_macs_per_second, 10);
-  EXPECT_EQ(best.read_bytes_per_second, 2000);
-  EXPECT_EQ(best.threads, 1);
+  const Ceilings mean = MeanOf(kMachine, other);
+  EXPECT_EQ(mean.int8_macs_per_second, 75);
+  EXPECT_EQ(mean.float_macs_per_second, 20);
+  EXPECT_EQ(mean.read_bytes_per_second, 1500);
+  EXPECT_EQ(mean.threads, 1);
+  EXPECT_EQ(mean.isa_name, "scalar");
 }
 
-TEST(MeasureCeilings, RefusesImpossibleThreads) {
-  EXPECT_EQ(MeasureCeilings(-1, InstructionSet::kBest).status().code(),
+TEST(CeilingMeter, RefusesImpossibleThreads) {
+  EXPECT_EQ(CeilingMeter::Create(-1, InstructionSet::kBest).status().code(),
             ErrorCode::kInvalidArgument);
+}
+
+TEST(CeilingMeter, SaysWhatItMeasuredAsOftenAsItIsAsked) {
+  Result<CeilingMeter> meter = CeilingMeter::Create(2, InstructionSet::kScalar);
+  ASSERT_TRUE(meter.ok()) << meter.status().message();
+  for (int time = 0; time < 2; ++time) {
+    const Ceilings ceilings = meter->Measure();
+    EXPECT_EQ(ceilings.threads, 2);
+    EXPECT_EQ(ceilings.isa_name, "scalar");
+    EXPECT_GT(ceilings.int8_macs_per_second, 1e6);
+    EXPECT_GT(ceilings.float_macs_per_second, 1e6);
+    EXPECT_GT(ceilings.read_bytes_per_second, 1e6);
+  }
 }
 
 }  // namespace

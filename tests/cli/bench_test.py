@@ -27,16 +27,27 @@ def bench(*arguments: str) -> list[dict]:
 
 class Bench(unittest.TestCase):
     def test_json_has_a_result_for_each_case(self):
-        results = bench(*SMALL, "-b", "1,2", "-d", "0,40")
+        results = bench(*SMALL, "-r", "2", "-b", "1,2", "-d", "0,40")
         self.assertEqual(
             [result["test"] for result in results],
             ["pp16", "tg4", "tg4 b2", "pp16 @ d40", "tg4 @ d40", "tg4 b2 @ d40"],
         )
         for result in results:
-            self.assertEqual(len(result["samples_ts"]), 1)
+            self.assertEqual(len(result["samples_ts"]), 2)
             self.assertGreater(result["median_ts"], 0)
             self.assertGreater(result["ceiling_ts"], 0)
-            self.assertAlmostEqual(result["share"], result["median_ts"] / result["ceiling_ts"])
+            # The ceilings beside each repetition give it a share of its own.
+            shares = [rate / ceiling for rate, ceiling
+                      in zip(result["samples_ts"], result["samples_ceiling_ts"], strict=True)]
+            self.assertEqual(len(result["samples_share"]), 2)
+            for share, expected in zip(result["samples_share"], shares, strict=True):
+                self.assertAlmostEqual(share, expected)
+            self.assertEqual(result["share_min"], min(result["samples_share"]))
+            self.assertEqual(result["share_max"], max(result["samples_share"]))
+            for ceiling in ("int8_macs", "float_macs", "read_bytes"):
+                self.assertGreater(result[f"{ceiling}_per_second_min"], 0)
+                self.assertLessEqual(result[f"{ceiling}_per_second_min"], result[f"{ceiling}_per_second"])
+                self.assertLessEqual(result[f"{ceiling}_per_second"], result[f"{ceiling}_per_second_max"])
             self.assertEqual(result["n_threads"], 2)
         decode, two = results[1], results[2]
         # Two sequences need the arithmetic of two and the weights of one.
@@ -76,6 +87,8 @@ class Bench(unittest.TestCase):
         prefill, decode, batch = bench(*SMALL, "-b", "1,2", "--against", peer)
         self.assertEqual(len(prefill["peer_samples_ts"]), 1)
         self.assertGreater(decode["ratio"], 0)
+        self.assertAlmostEqual(decode["ratio"], decode["samples_ts"][0] / decode["peer_samples_ts"][0])
+        self.assertGreater(decode["peer_share"], 0)
         self.assertNotIn("ratio", batch)
 
     def test_a_broken_peer_is_an_error(self):

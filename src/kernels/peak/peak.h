@@ -23,9 +23,10 @@
 ///     scalar    a plain loop as the compiler makes it: for orientation; portable code has no
 ///               instruction of its own and so no ceiling in this sense
 ///
-/// Rates are the best of several runs: a ceiling is what the machine can do, and everything that
-/// disturbs a run makes it slower. With more than one worker all work at once, so shared clocks,
-/// shared ports and shared memory channels count as they do in a step.
+/// A measurement is short, some twenty milliseconds for each rate: what a virtual machine gets of
+/// its host changes within a second, so a ceiling holds for its moment only. Who compares
+/// something with it takes one before and one after. With more than one worker all work at once, so
+/// shared clocks, shared ports and shared memory channels count as they do in a step.
 #pragma once
 
 #include <cstddef>
@@ -51,9 +52,6 @@ struct PeakKernels {
 /// The programs of `isa`. Calling them requires isa <= DetectIsa().
 PeakKernels PeakFor(Isa isa);
 
-/// One pass over `buffer` by all workers of the pool: what MeasurePeaks times for the read rate.
-void ReadOnce(ThreadPool& pool, const PeakKernels& kernels, std::span<const std::byte> buffer);
-
 /// Rates of a pool: all its workers together.
 struct Peaks {
   double int8_macs_per_second = 0;
@@ -61,14 +59,17 @@ struct Peaks {
   double read_bytes_per_second = 0;
 };
 
-/// Measures all three. Requires isa <= DetectIsa().
-///   buffer   what `read` passes over: a multiple of 4 KiB, 64-byte aligned, every page written
-///   once
-///            by the caller (a page that never was is the kernel's page of zeros, in the cache)
-/// Takes about 15 * kPeakRunSeconds, more where one pass over the buffer takes longer than that.
+/// Length of a burst of arithmetic: hundreds of times the wake-up of a sleeping worker and a change
+/// of clock, and short beside what it is compared with.
+inline constexpr double kPeakBurstSeconds = 0.02;
+
+/// Measures all three as they are now: a burst of each kind of arithmetic, then one pass over the
+/// buffer. Requires isa <= DetectIsa().
+///   buffer   a multiple of 4 KiB, 64-byte aligned, every page written once by the caller (a page
+///            that never was is the kernel's page of zeros, in the cache)
 Peaks MeasurePeaks(Isa isa, ThreadPool& pool, std::span<const std::byte> buffer);
 
-/// Least length of one run: a hundred times the wake-up of a sleeping worker and a change of clock.
-inline constexpr double kPeakRunSeconds = 0.05;
+/// Multiply-accumulates a second of all workers in one burst of `work`, one of PeakKernels'.
+double BurstRate(ThreadPool& pool, int64_t (*work)(int64_t steps));
 
 }  // namespace skald::kernels
