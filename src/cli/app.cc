@@ -18,6 +18,7 @@
 #include "cli/embed_command.h"
 #include "cli/environment.h"
 #include "cli/foreign_flags.h"
+#include "cli/grammar_command.h"
 #include "cli/interrupt.h"
 #include "cli/logits_command.h"
 #include "cli/ls_command.h"
@@ -168,6 +169,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);
   AddQuantizeCommand(*app, chosen);
+  AddGrammarCommand(*app, chosen);
   AddPullCommand(*app, chosen);
   AddLsCommand(*app, chosen);
   AddBenchCommand(*app, chosen);

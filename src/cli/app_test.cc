@@ -24,6 +24,7 @@ TEST(ParseCommandLine, TakesEveryVerb) {
   EXPECT_EQ(Problem({"logits", "--tokens", "1,2", "--out", "-", "--chunks", "5,1,7"}), "");
   EXPECT_EQ(Problem({"show", "--tensors"}), "");
   EXPECT_EQ(Problem({"quantize", "a.gguf", "b.gguf", "Q4_0", "--allow-requantize", "-t", "2"}), "");
+  EXPECT_EQ(Problem({"grammar", "check", "--gbnf", "a.gbnf", "text"}), "");
   EXPECT_EQ(Problem({"ls", "--json"}), "");
   EXPECT_EQ(Problem({"completion", "zsh"}), "");
   EXPECT_EQ(Problem({"--version"}), "");

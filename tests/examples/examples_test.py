@@ -32,6 +32,8 @@ NOT_RUN = {
     'cmake --preset release && cmake --build --preset release': "builds what this test tests",
     'cmake --install build/release --prefix ~/.local': "Install does so",
     'skald quantize model-F16.gguf model-Q4_K_M.gguf Q4_K_M': "there is no such file; Quantize has one",
+    'skald grammar check --gbnf chess.gbnf "1. e4 e5"': "there is no such file; GrammarCommand has one",
+    'skald grammar check --regex pattern.txt --text-file answers.txt --lines': "the same",
     'skald pull https://host/models/model.gguf': "there is no such host; Pull has one",
     'skald bench -m model.gguf --against "llama-bench -fa 1"': "needs llama-bench; Bench has one in its place",
     'skald bench -m model.gguf -t 2 --against "llama-bench -fa 1"': "the same",
@@ -43,6 +45,7 @@ TEXT = (
     r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
     r"skald quantize IN OUT TYPE ",
+    r"skald grammar check \[TEXT\] ",
     r"skald pull (MODEL|hf://owner/name\[|https://host/path)",
     r"(# KEY  |sk-0123456789abcdef  |sk-of-the-dashboard  |a-key-without-settings$)",  # a file of keys
 )

@@ -15,6 +15,7 @@ BEFORE = {
   const boost::json::array messages{boost::json::object{{"role", "user"}, {"content", "Hi"}}};
   const std::chrono::local_seconds now{};""",
     "engine": "",
+    "grammar": "",
     # No hub listens there.
     "hub": """const HubOptions options{.cache_dir = "no_such_folder", .files_dir = "no_such_folder",
                            .endpoint = "http://127.0.0.1:9"};
@@ -32,6 +33,7 @@ AFTER = {
     "bench": "seconds.ok() && share > 0",
     "chat_template": 'prompt.ok() && prompt->text == "Hi"',
     "engine": "id.ok()",
+    "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",
     "model": "model.ok()",
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",

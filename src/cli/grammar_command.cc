@@ -1,0 +1,151 @@
+#include "cli/grammar_command.h"
+
+#include <fmt/format.h>
+
+#include <bitset>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/input.h"
+
+namespace skald::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  skald grammar check --gbnf chess.gbnf "1. e4 e5"
+  skald grammar check --regex pattern.txt --text-file answers.txt --lines
+)";
+
+std::string ByteName(int byte) {
+  if (byte == '\n') return "\\n";
+  if (byte == '\r') return "\\r";
+  if (byte == '\t') return "\\t";
+  if (byte == ' ') return "space";
+  if (byte > ' ' && byte < 0x7F) return std::string(1, static_cast<char>(byte));
+  return fmt::format("\\x{:02x}", byte);
+}
+
+// "0-9 A-F \n": runs of three and more as ranges.
+std::string ByteNames(const std::bitset<256>& bytes) {
+  std::vector<std::string> names;
+  for (int first = 0; first < 256; ++first) {
+    if (!bytes[first]) continue;
+    int last = first;
+    while (last + 1 < 256 && bytes[last + 1]) ++last;
+    if (last - first >= 2) {
+      names.push_back(ByteName(first) + "-" + ByteName(last));
+      first = last;
+    } else {
+      names.push_back(ByteName(first));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string WhatMayFollow(const GrammarCheck& check) {
+  if (check.next.none()) return "the end only";
+  return ByteNames(check.next) + (check.may_end ? ", or the end" : "");
+}
+
+Result<Grammar> ReadGrammar(const GrammarCommandOptions& options) {
+  const int given = options.gbnf.has_value() + options.regex.has_value();
+  if (given != 1)
+    return Status(ErrorCode::kInvalidArgument, "give one grammar: --gbnf FILE or --regex FILE");
+  const std::string& path = options.gbnf.has_value() ? *options.gbnf : *options.regex;
+  ASSIGN_OR_RETURN(std::string source, ReadInput(path));
+  // The newline that an editor adds is no part of an expression; to a grammar it is a blank.
+  source = WithoutFinalNewline(std::move(source));
+  Result<Grammar> grammar =
+      options.gbnf.has_value() ? Grammar::FromGbnf(source) : Grammar::FromRegex(source);
+  if (!grammar.ok()) return std::move(grammar).status().WithContext(path);
+  return grammar;
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  size_t begin = 0;
+  for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  lines.push_back(text.substr(begin));
+  return lines;
+}
+
+// The texts to check; none at all is legal.
+Result<std::vector<std::string>> ReadTexts(const GrammarCommandOptions& options) {
+  if (options.text.has_value() && options.text_file.has_value())
+    return Status(ErrorCode::kInvalidArgument, "two texts: one as argument, one by --text-file");
+  if (options.lines && !options.text_file.has_value())
+    return Status(ErrorCode::kInvalidArgument, "--lines needs --text-file");
+  std::vector<std::string> texts;
+  if (options.text.has_value()) texts.push_back(*options.text);
+  if (options.text_file.has_value()) {
+    ASSIGN_OR_RETURN(std::string text, ReadInput(*options.text_file));
+    text = WithoutFinalNewline(std::move(text));
+    if (options.lines)
+      texts = Lines(text);
+    else
+      texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string VerdictLine(const GrammarCheck& check, std::string_view text) {
+  switch (check.verdict) {
+    case GrammarVerdict::kAccepted: return fmt::format("accepted; next: {}", WhatMayFollow(check));
+    case GrammarVerdict::kIncomplete:
+      return fmt::format("incomplete after {} bytes; next: {}", check.good_bytes,
+                         WhatMayFollow(check));
+    case GrammarVerdict::kDead:
+      return fmt::format("dead at byte {} ({}); possible: {}", check.good_bytes,
+                         ByteName(static_cast<uint8_t>(text[check.good_bytes])),
+                         WhatMayFollow(check));
+    case GrammarVerdict::kTooComplex:
+      return fmt::format("too complex at byte {}: the grammar is too ambiguous", check.good_bytes);
+  }
+  return {};
+}
+
+void AddGrammarCommand(CLI::App& root, Action& chosen) {
+  CLI::App& verb = AddVerb(
+      root, {"grammar", "Check whether a grammar takes a text, and what may follow", kExamples});
+  const auto options = std::make_shared<GrammarCommandOptions>();
+  AddValue(verb, {"action", "check: there is no other"}, kTextType, [](const std::string& word) {
+    if (word == "check") return Ok();
+    return Status(ErrorCode::kInvalidArgument, fmt::format("'{}' is not check", word));
+  }).Require();
+  AddText(verb, {"text", "the text to check"}, kTextType, options->text);
+  AddText(verb, {"--gbnf", "a grammar as llama.cpp has them; - is stdin"}, kFileType,
+          options->gbnf);
+  AddText(verb, {"--regex", "a file with a regular expression that matches the whole text"},
+          kFileType, options->regex);
+  AddText(verb, {"--text-file", "the file with the text, less one newline at its end"}, kFileType,
+          options->text_file);
+  AddSwitch(verb, {"--lines", "each line of that file is a text"}, options->lines, true);
+  AddConsoleArgs(verb, options->console);
+  ChooseWhenParsed(verb, options, CheckGrammar, &chosen);
+}
+
+Status CheckGrammar(const GrammarCommandOptions& options, const Environment&, Console& console) {
+  console.Configure(options.console);
+  ASSIGN_OR_RETURN(const Grammar grammar, ReadGrammar(options));
+  ASSIGN_OR_RETURN(const std::vector<std::string> texts, ReadTexts(options));
+  size_t accepted = 0;
+  for (const std::string& text : texts) {
+    const GrammarCheck check = CheckText(grammar, text);
+    if (check.verdict == GrammarVerdict::kAccepted) ++accepted;
+    RETURN_IF_ERROR(console.Write(VerdictLine(check, text) + "\n"));
+  }
+  if (accepted == texts.size()) return Ok();
+  return Status(ErrorCode::kInvalidArgument,
+                fmt::format("{} of {} texts accepted", accepted, texts.size()));
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,44 @@
+#include "skald/grammar.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "grammar/form.h"
+#include "grammar/fuel.h"
+#include "grammar/gbnf.h"
+#include "grammar/recognizer.h"
+#include "grammar/regex.h"
+
+namespace skald {
+
+Grammar::Grammar(grammar::Form form)
+    : form_(std::make_shared<const grammar::Form>(std::move(form))) {}
+
+Result<Grammar> Grammar::FromRegex(std::string_view regex) {
+  grammar::Fuel fuel;
+  ASSIGN_OR_RETURN(grammar::Form form, grammar::CompileRegex(regex, &fuel));
+  return Grammar(std::move(form));
+}
+
+Result<Grammar> Grammar::FromGbnf(std::string_view gbnf) {
+  grammar::Fuel fuel;
+  ASSIGN_OR_RETURN(grammar::Form form, grammar::CompileGbnf(gbnf, &fuel));
+  return Grammar(std::move(form));
+}
+
+GrammarCheck CheckText(const Grammar& grammar, std::string_view text) {
+  const grammar::Form& form = grammar.form();
+  const grammar::Advance advance = grammar::ReadBytes(form, grammar::FirstRow(form), text);
+  GrammarCheck check;
+  check.good_bytes = advance.taken;
+  check.next = grammar::NextBytes(form, *advance.row);
+  check.may_end = advance.row->accepting;
+  check.verdict = GrammarVerdict::kDead;
+  if (advance.row->too_complex)
+    check.verdict = GrammarVerdict::kTooComplex;
+  else if (advance.taken == text.size())
+    check.verdict = check.may_end ? GrammarVerdict::kAccepted : GrammarVerdict::kIncomplete;
+  return check;
+}
+
+}  // namespace skald

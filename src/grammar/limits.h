@@ -1,0 +1,41 @@
+/// The bounds of a grammar: what a compiled one may hold, and what compiling and walking may cost.
+///
+/// All of them count things or steps, never time, so that the same grammar is taken or refused on
+/// every machine (docs/grammar.md has the table for users).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace skald::grammar {
+
+inline constexpr size_t kRegexBytesMax = size_t{16} << 10;
+inline constexpr size_t kGbnfBytesMax = size_t{256} << 10;
+inline constexpr size_t kRulesMax = 10'000;
+
+/// Groups inside of groups. Parsers recurse once a level: this bounds their stack.
+inline constexpr int kNestingMax = 64;
+
+/// States of all automata of a grammar, before and after they are made deterministic.
+inline constexpr size_t kStatesMax = 200'000;
+
+/// Steps of compiling: an edge looked at, an item made. About 50 ms on one core.
+inline constexpr int64_t kCompileSteps = 5'000'000;
+
+/// An automaton is made deterministic if that takes at most so many states; else its states are
+/// walked as a set, which costs their number for each byte but nothing beforehand.
+inline constexpr size_t kDeterministicStatesMax = 4096;
+
+/// Copies that repetitions inside of one another come to: (x{99}){99} is 9,801.
+inline constexpr uint64_t kNestedCopiesMax = 200'000;
+
+/// The largest number in {m,n}.
+inline constexpr uint32_t kRepeatMax = 1'000'000'000;
+
+/// What is alive at one byte of a text: no unambiguous grammar has more than some dozens.
+inline constexpr size_t kRowItemsMax = 2'000;
+
+/// Steps that one byte of a text may take.
+inline constexpr int64_t kRowSteps = 400'000;
+
+}  // namespace skald::grammar

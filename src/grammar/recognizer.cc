@@ -1,0 +1,90 @@
+#include "grammar/recognizer.h"
+
+#include <utility>
+#include <variant>
+
+#include "grammar/closure.h"
+
+namespace skald::grammar {
+
+namespace {
+
+// Adds to `closure` what `item` becomes behind `byte`.
+void Scan(const Form& form, const Item& item, uint8_t byte, Closure* closure) {
+  const Rule& rule = form.rules[item.rule];
+  if (const auto* leaf = std::get_if<Leaf>(&rule)) {
+    const uint32_t next = leaf->Next(item.state, byte);
+    if (next != Leaf::kDead) closure->Add({item.rule, next, item.context});
+    return;
+  }
+  for (const ByteEdge& edge : std::get<Automaton>(rule).states[item.state].bytes)
+    if (edge.low <= byte && byte <= edge.high) closure->Add({item.rule, edge.target, item.context});
+}
+
+RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
+  Closure closure(form);
+  for (const Item& item : row.items) Scan(form, item, byte, &closure);
+  return closure.Finish();
+}
+
+// Reads bytes that stay inside of the leaf of `item` without coming to a place where it may end.
+// Moves the item; returns how many there were.
+size_t ReadInsideLeaf(const Leaf& leaf, std::string_view bytes, Item* item) {
+  size_t taken = 0;
+  for (; taken < bytes.size(); ++taken) {
+    const uint32_t next = leaf.Next(item->state, static_cast<uint8_t>(bytes[taken]));
+    if (next == Leaf::kDead || leaf.accepting[next]) break;
+    item->state = next;
+  }
+  return taken;
+}
+
+// The same for a row with one item; null where it has others or nothing was read.
+RowPointer ReadInsideLeaf(const Form& form, const Row& row, std::string_view bytes, size_t* taken) {
+  if (row.items.size() != 1) return nullptr;
+  Item item = row.items.front();
+  const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule]);
+  if (leaf == nullptr) return nullptr;
+  *taken = ReadInsideLeaf(*leaf, bytes, &item);
+  if (*taken == 0) return nullptr;
+  return std::make_shared<const Row>(Row{.items = {item}, .frames = row.frames});
+}
+
+}  // namespace
+
+RowPointer FirstRow(const Form& form) {
+  Closure closure(form);
+  closure.AddRoot();
+  return closure.Finish();
+}
+
+Advance ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes) {
+  Advance advance{row, 0};
+  while (advance.taken < bytes.size() && !advance.row->too_complex) {
+    size_t taken = 0;
+    RowPointer next = ReadInsideLeaf(form, *advance.row, bytes.substr(advance.taken), &taken);
+    if (next == nullptr) {
+      next = NextRow(form, *advance.row, static_cast<uint8_t>(bytes[advance.taken]));
+      taken = 1;
+    }
+    if (next == nullptr) break;
+    advance = {std::move(next), advance.taken + taken};
+  }
+  return advance;
+}
+
+std::bitset<256> NextBytes(const Form& form, const Row& row) {
+  std::bitset<256> bytes;
+  for (const Item& item : row.items) {
+    if (const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule])) {
+      for (int byte = 0; byte < 256; ++byte)
+        if (leaf->Next(item.state, static_cast<uint8_t>(byte)) != Leaf::kDead) bytes.set(byte);
+      continue;
+    }
+    for (const ByteEdge& edge : std::get<Automaton>(form.rules[item.rule]).states[item.state].bytes)
+      for (int byte = edge.low; byte <= edge.high; ++byte) bytes.set(byte);
+  }
+  return bytes;
+}
+
+}  // namespace skald::grammar

@@ -1,0 +1,33 @@
+/// The recogniser: from one row of a text to the next.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "grammar/form.h"
+#include "grammar/row.h"
+
+namespace skald::grammar {
+
+using RowPointer = std::shared_ptr<const Row>;
+
+/// The row before any byte.
+RowPointer FirstRow(const Form& form);
+
+/// What reading some bytes came to.
+struct Advance {
+  RowPointer row;  ///< behind the last byte that was taken
+  /// Bytes read. Fewer than all: the next one is not allowed, or row->too_complex behind the last.
+  size_t taken;
+};
+
+/// Reads `bytes` from `row` on. Inside of a leaf a byte is one look-up and makes no row. At most
+/// kRowSteps steps a byte. Where a row is too complex, reading ends.
+Advance ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes);
+
+/// The bytes that may follow `row`.
+std::bitset<256> NextBytes(const Form& form, const Row& row);
+
+}  // namespace skald::grammar

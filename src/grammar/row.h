@@ -1,0 +1,61 @@
+/// Row: what is alive behind one byte of a text. Immutable and shared.
+///
+/// An item is a place in a rule, and the context in which the rule was begun: what goes on behind
+/// it. Contexts stand in the frame of the byte where their rules were begun; a frame holds the
+/// older ones that its contexts lead to. So a row of a text keeps alive what it can still come back
+/// to, and nothing else.
+///
+/// This is an Earley recogniser (J. Earley, "An Efficient Context-Free Parsing Algorithm", 1970)
+/// with its items' origins as pointers, and automata in the place of dotted rules.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace skald::grammar {
+
+struct Context;
+struct Frame;
+
+struct Item {
+  uint32_t rule;
+  uint32_t state;          ///< of an Automaton or Leaf; of Counted the count
+  const Context* context;  ///< what follows the rule
+
+  friend bool operator==(const Item&, const Item&) = default;
+};
+
+/// The rule of the one item that waits for the end of the root rule.
+inline constexpr uint32_t kEndOfText = std::numeric_limits<uint32_t>::max();
+
+/// A rule that was begun at some byte.
+struct Context {
+  uint32_t rule;
+  const Frame* frame;              ///< where it stands
+  std::vector<Item> callers = {};  ///< the items that go on when the rule is finished
+};
+
+/// The contexts of one byte.
+struct Frame : std::enable_shared_from_this<Frame> {
+  Frame() = default;
+  ~Frame();
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  std::deque<Context> contexts;
+  /// Frames of the callers' contexts. Mutable for the destructor of a later one, which takes it
+  /// apart without recursion.
+  mutable std::vector<std::shared_ptr<const Frame>> older;
+};
+
+struct Row {
+  std::vector<Item> items = {};                           ///< those that a byte may follow
+  std::vector<std::shared_ptr<const Frame>> frames = {};  ///< of the items' contexts
+  bool accepting = false;                                 ///< whether the text may end here
+  bool too_complex = false;  ///< more is alive than kRowItemsMax, or it took more than kRowSteps
+};
+
+}  // namespace skald::grammar

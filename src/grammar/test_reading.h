@@ -1,0 +1,52 @@
+/// What fuzz targets of grammars check.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/check.h"
+#include "grammar/recognizer.h"
+#include "skald/grammar.h"
+#include "support/cost.h"
+
+namespace skald::grammar {
+
+/// Reads `text` at once and byte by byte.
+inline void CheckReading(const Grammar& grammar, std::string_view text) {
+  const Form& form = grammar.form();
+  const RowPointer first = FirstRow(form);
+  const Advance whole = ReadBytes(form, first, text);
+  RowPointer row = first;
+  for (size_t i = 0; i < whole.taken; ++i) {
+    CHECK(!row->too_complex);
+    CHECK(NextBytes(form, *row)[static_cast<uint8_t>(text[i])]);
+    const Advance one = ReadBytes(form, row, text.substr(i, 1));
+    CHECK(one.taken == 1);
+    row = one.row;
+    CHECK(row->too_complex || row->accepting || NextBytes(form, *row).any());
+  }
+  CHECK(row->too_complex == whole.row->too_complex);
+  CHECK(row->accepting == whole.row->accepting);
+  if (row->too_complex || whole.taken == text.size()) return;
+  CHECK(!NextBytes(form, *row)[static_cast<uint8_t>(text[whole.taken])]);
+}
+
+/// `input` is a byte n, a grammar of all but the last n bytes, and a text of these.
+template <typename Compile>
+void CheckInput(std::string_view input, const Compile& compile) {
+  if (input.empty()) return;
+  const size_t text_bytes = std::min<size_t>(static_cast<uint8_t>(input[0]), input.size() - 1);
+  const std::string_view source = input.substr(1, input.size() - 1 - text_bytes);
+  std::optional<Result<Grammar>> grammar;
+  const test::Cost cost = test::CostOf([&] { grammar.emplace(compile(source)); });
+  CHECK(cost.peak_bytes < (int64_t{200} << 20));
+  CHECK(cost.cpu_seconds < 10);
+  if (grammar->ok())
+    CheckReading(**grammar, input.substr(input.size() - text_bytes));
+  else
+    CHECK(!grammar->status().message().empty());
+}
+
+}  // namespace skald::grammar
