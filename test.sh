@@ -24,6 +24,8 @@ Without a lane: the unit lane. Each lane builds into build/ with a preset of its
   --fuzz SECONDS    every fuzz target in the build of --asan, SECONDS in total
   --soak MINUTES    hostile and honest clients against one server with a memory limit: texts, times,
                     memory (tests/soak/soak.py)
+  --packages        the Debian packages: lintian, then installed in a bare Debian 12, used, upgraded,
+                    removed (as root, with a mirror; tests/install/packages_test.py)
   --clang-tidy      clang-tidy over all sources but tests (slow)
   --all             --unit --alone --asan --bits --tsan --fuzz 60: what .ci/run runs
   --json FILE       writes the summary there too; it is always in build/summary.json
@@ -199,6 +201,16 @@ lane_soak() {
   fi
 }
 
+lane_packages() {
+  ensure_packages build pack chroot
+  configure release -DSKALD_WERROR=ON && build release skald skald_library manual || return 1
+  if python3 "$root/tests/install/packages_test.py" "$root/build/release" "$root" >&2; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
 lane_clang_tidy() {
   ensure_packages build test clang lint
   configure clang -DSKALD_TESTS=ON || return 1
@@ -238,7 +250,7 @@ soak_minutes=60
 json=
 while [ $# -gt 0 ]; do
   case $1 in
-    --unit | --alone | --asan | --bits | --tsan | --tsan-tests | --clang-tests | --clang-tidy) lanes+=("${1#--}") ;;
+    --unit | --alone | --asan | --bits | --tsan | --tsan-tests | --clang-tests | --packages | --clang-tidy) lanes+=("${1#--}") ;;
     --fuzz)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || {
         say "error: --fuzz needs a number of seconds, got '${2:-}'"

@@ -1,5 +1,6 @@
-# cmake --install: the command with its model, manual, completions and documents; the library with its headers, for
-# find_package(skald) and pkg-config; the service. Everything finds the rest from where it lies, so the tree can be moved.
+# cmake --install: the command with its model, manual, completions and documents, and the service (component skald); the
+# library with its headers, for find_package(skald) and pkg-config (component libskald-dev). Everything finds the rest from
+# where it lies, so the tree can be moved. Each component is a Debian package (packages.cmake).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -23,12 +24,14 @@ configure_package_config_file(cmake/skaldConfig.cmake.in ${CMAKE_BINARY_DIR}/ska
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/skald PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/skaldConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
-install(TARGETS skald RUNTIME)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libskald-dev)
 install(TARGETS skald_library ARCHIVE)
 install(DIRECTORY include/skald DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_BINARY_DIR}/skald.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/skaldConfig.cmake ${CMAKE_BINARY_DIR}/skaldConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/skald)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME skald)
+install(TARGETS skald RUNTIME)
 install(FILES models/tales/tales.gguf DESTINATION ${CMAKE_INSTALL_DATADIR}/skald/models)
 install(FILES ${CMAKE_BINARY_DIR}/skald.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES completions/skald.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME skald)
@@ -41,4 +44,7 @@ install(CODE "
   file(READ \"${PROJECT_SOURCE_DIR}/packaging/skald.service\" unit)
   string(REPLACE /usr/bin/ \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" unit \"\${unit}\")
   string(REPLACE /usr/share/doc/skald \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\" unit \"\${unit}\")
-  file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/skald.service\" \"\${unit}\")")
+  file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/skald.service\" \"\${unit}\")"
+  COMPONENT skald)
+
+include(cmake/packages.cmake)

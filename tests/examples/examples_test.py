@@ -22,7 +22,7 @@ from fake_hub import FakeHub
 
 TIMEOUT_S = 300
 DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/performance.md")
-COMMANDS = ("skald", "build/release/skald", "./run.sh", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
+COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
             "SKALD_MODELS=")
 
 NOT_RUN = {
@@ -31,6 +31,7 @@ NOT_RUN = {
     './run.sh "The capital of France is" -m path/to/model.gguf -n 40': "the same, with another model",
     'cmake --preset release && cmake --build --preset release': "builds what this test tests",
     'cmake --install build/release --prefix ~/.local': "Install does so",
+    'cd build/release && cpack -G DEB && apt-get install ./skald_*.deb': "./test.sh --packages does so",
     'skald quantize model-F16.gguf model-Q4_K_M.gguf Q4_K_M': "there is no such file; Quantize has one",
     'skald grammar check --gbnf chess.gbnf "1. e4 e5"': "there is no such file; GrammarCommand has one",
     'skald grammar check --regex pattern.txt --text-file answers.txt --lines': "the same",
