@@ -79,8 +79,10 @@ struct SpeculationOptions {
 
 /// Size and resources of an engine.
 struct EngineOptions {
-  int64_t context = 0;         ///< positions of the longest request; 0 = the model's, at most 4096
-  int64_t max_chunk = 512;     ///< most prompt tokens computed in one step
+  int64_t context = 0;  ///< positions of the longest request; 0 = the model's, at most 4096
+  /// Most prompt tokens computed in one step. A model that reads texts both ways, to embed them,
+  /// has room for a context in each step, whatever this says: its texts are not cut.
+  int64_t max_chunk = 512;
   int64_t max_logit_rows = 1;  ///< rows of a step of ComputeLogits
   int threads = 0;             ///< 0 = all cores available to the process
   InstructionSet isa = InstructionSet::kBest;

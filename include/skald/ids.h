@@ -15,9 +15,10 @@ inline constexpr TokenId kNoToken = -1;
 
 /// What to make of the hidden states of a prompt's tokens, behind the final norm.
 enum class Pooling : uint8_t {
-  kNone,  ///< nothing: the prompt is to be continued
-  kLast,  ///< that of the last token, which has seen all others
-  kMean,  ///< the mean of all
+  kNone,   ///< nothing: the prompt is to be continued
+  kLast,   ///< that of the last token, which has seen all others
+  kMean,   ///< the mean of all
+  kFirst,  ///< that of the first token: what BERT calls CLS
 };
 
 }  // namespace skald

@@ -39,6 +39,8 @@ struct ModelInfo {
   int64_t context_length = 0;
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
+  /// False: it reads texts both ways, to embed them, and does not continue them.
+  bool generates = true;
   int64_t state_bytes = 0;    ///< that recurrent layers carry for each running sequence; 0: none
   std::string chat_template;  ///< empty if the file has none
   /// Says which model it is, the same on every machine: another training, quantization, vocabulary

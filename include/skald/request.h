@@ -49,7 +49,7 @@ struct StopRules {
   int64_t min_tokens = 0;
 };
 
-/// "none", "last", "mean".
+/// "none", "last", "mean", "first".
 std::string_view PoolingName(Pooling pooling);
 
 /// When a beam search ends that has as many finished texts as beams. The names of transformers'
@@ -104,7 +104,7 @@ struct Request {
   int32_t best_of = 0;
   /// If not kNone, the answer is an embedding of the prompt, kEmbedding, and no token. `stop` and
   /// what draws tokens do not matter then; n must be 1. A mean needs the hidden states of all
-  /// tokens, and the cache has none: such a prompt is computed whole.
+  /// tokens, and the cache has none: such a prompt is computed whole. So is that of kFirst.
   Pooling pooling = Pooling::kNone;
   /// With beams the answer is the n best texts, the best as sequence 0. Penalties and biases act on
   /// log probabilities; temperature, filters and seed do not matter. Tokens come when the search is

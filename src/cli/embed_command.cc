@@ -61,7 +61,7 @@ Status Embed(const EmbedOptions& options, const Environment& environment, Consol
   const Pooling pooling = PoolingFor(options.pooling, model.info());
   if (pooling == Pooling::kNone)
     return Status(ErrorCode::kInvalidArgument,
-                  "no way to make an embedding: --pooling last or mean");
+                  "no way to make an embedding: --pooling first, last or mean");
   Request request = {.prompt = {}, .pooling = pooling};
   ASSIGN_OR_RETURN(request.prompt, model.tokenizer().Encode(*text, options.text.encode));
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, ToEngineOptions(options.engine)));

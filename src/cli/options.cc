@@ -44,7 +44,8 @@ constexpr std::array<Choice<Conventions>, 2> kConventions = {{
     {"publisher", Conventions::kPublisher},
     {"llama.cpp", Conventions::kLlamaCpp},
 }};
-constexpr std::array<Choice<Pooling>, 3> kPoolings = {{
+constexpr std::array<Choice<Pooling>, 4> kPoolings = {{
+    {"first", Pooling::kFirst},
     {"last", Pooling::kLast},
     {"mean", Pooling::kMean},
     {"none", Pooling::kNone},
@@ -208,13 +209,15 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
 AddedFlag AddPooling(CLI::App& app, std::optional<Pooling>& pooling) {
   return AddChoice(app,
                    {"--pooling",
-                    "an embedding is the hidden state of the last token or the mean of all; "
-                    "none: there are none (default what the model's file says, else last)"},
+                    "an embedding is the hidden state of the first or the last token or the mean "
+                    "of all; none: there are none (default what the model's file says, else "
+                    "last, or mean where a model reads texts both ways)"},
                    pooling, kPoolings);
 }
 
 Pooling PoolingFor(std::optional<Pooling> flag, const ModelInfo& info) {
-  return flag.value_or(info.pooling.value_or(Pooling::kLast));
+  // The last token has seen all others only where there is a mask.
+  return flag.value_or(info.pooling.value_or(info.generates ? Pooling::kLast : Pooling::kMean));
 }
 
 void AddStopArgs(CLI::App& app, StopArgs& args) {

@@ -70,7 +70,8 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
 /// --pooling: what an embedding is made of.
 AddedFlag AddPooling(CLI::App& app, std::optional<Pooling>& pooling);
 
-/// What an embedding is made of: what the flag says, else the model's file, else the last token.
+/// What an embedding is made of: what the flag says, else the model's file, else the last token, or
+/// all of them where each sees those behind it.
 Pooling PoolingFor(std::optional<Pooling> flag, const ModelInfo& info);
 
 /// -n, --stop, --ignore-eos

@@ -14,6 +14,7 @@ kv::Namespace NamespaceOf(const RequestState& request) {
 
 // At least the last token must be computed, for its logits.
 int64_t CacheManager::ReusableTokens(const Sequence& sequence) const {
+  if (sharing_ == Sharing::kNone) return 0;
   return sequence.request->ReusableTokens(sequence.length());
 }
 
@@ -113,6 +114,7 @@ void CacheManager::Publish(Sequence* sequence, int64_t count) {
       std::span<const TokenId>(sequence->tokens)
           .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
   sequence->computed += count;
+  if (sharing_ == Sharing::kNone) return;
   tree_.Insert(&sequence->pin, tokens, &sequence->table);
 }
 

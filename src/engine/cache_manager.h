@@ -28,13 +28,20 @@ namespace skald::engine {
 /// Whether a sequence that lets go will ask for what it leaves.
 enum class Leaving : uint8_t { kForGood, kComesBack };
 
+/// Whether what is computed of a text serves other texts that begin alike.
+enum class Sharing : uint8_t {
+  kPrefixes,
+  kNone,  ///< what a row leaves depends on rows behind it: nothing is put into the tree, or matched
+};
+
 /// The verbs are virtual for the simulation, which plants faults.
 class CacheManager {
  public:
   /// `state_slots`: at least as many as sequences can hold at a time, or 0 for a network without
   /// states. What they do not hold is for snapshots.
-  explicit CacheManager(int64_t page_count, int64_t state_slots = 0)
-      : pool_(page_count), states_(state_slots), tree_(&pool_, state_slots) {}
+  explicit CacheManager(int64_t page_count, int64_t state_slots = 0,
+                        Sharing sharing = Sharing::kPrefixes)
+      : pool_(page_count), states_(state_slots), tree_(&pool_, state_slots), sharing_(sharing) {}
   virtual ~CacheManager() = default;
   CacheManager(const CacheManager&) = delete;
   CacheManager& operator=(const CacheManager&) = delete;
@@ -125,6 +132,8 @@ class CacheManager {
   kv::PrefixTree tree_;  // behind both: it gives pages and slots back
 
  private:
+  const Sharing sharing_;
+
   std::span<const TokenId> Matchable(const Sequence& sequence) const;
   void ReleasePages(Sequence* sequence);
   void FindPlaces(Sequence* sequence) const;

@@ -40,6 +40,7 @@ struct CoreLimits {
   int64_t least_draft = 0;     ///< DraftLength
   int64_t most_draft = 0;      ///< DraftLength
   int64_t max_draft_rows = 0;  ///< of a step; the network has logits for these and max_running
+  PromptRule prompts = PromptRule::kInChunks;
 };
 
 /// What a core works with; all of it outlives the core.
@@ -105,6 +106,11 @@ class Core {
     bool samples;
     int64_t drafts;
   };
+  // Those of which something is wanted: logits, or hidden states.
+  struct OutputRows {
+    int64_t first;  // among the rows of the sequence
+    int64_t count;
+  };
 
   // core.cc: the life of requests.
   Requests::const_iterator PlaceOf(RequestId id) const;
@@ -154,7 +160,7 @@ class Core {
   void PutPooledLast();
   void BuildBatch();
   void NoteConsumed();
-  static int64_t OutputRows(const StepRows& rows);
+  static OutputRows OutputsOf(const StepRows& rows);
   void Apply();
   void Publish(const StepRows& rows);
   void CopyState(const kv::StateCopy& copy);

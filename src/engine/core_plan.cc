@@ -26,6 +26,7 @@ void Core::MakePlan() {
   ResumeBeams();
   tenants_.View(&state_.tenants);
   state_.turn = turn_;
+  state_.prompts = limits_.prompts;
   LookAtRunning();
   LookAtWaiting();
   if (cache_.has_states()) LookAtPlaces();

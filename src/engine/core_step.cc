@@ -110,13 +110,18 @@ void Core::PutPooledLast() {
   step_.insert(step_.end(), pooled_step_.begin(), pooled_step_.end());
 }
 
-// Of so many of its last rows in the step something is wanted: logits, or hidden states.
-int64_t Core::OutputRows(const StepRows& rows) {
+// Logits are wanted of the last row, and of those of guesses behind it.
+Core::OutputRows Core::OutputsOf(const StepRows& rows) {
   const Sequence& sequence = *rows.sequence;
   const std::optional<Pooler>& pooler = sequence.request->pooler;
-  if (!pooler) return rows.samples ? 1 + static_cast<int64_t>(sequence.draft.size()) : 0;
-  const int64_t first = std::max(sequence.computed, pooler->FirstWanted(sequence.length()));
-  return std::max<int64_t>(sequence.computed + rows.count - first, 0);
+  if (!pooler) {
+    const auto drafts = static_cast<int64_t>(sequence.draft.size());
+    return {rows.count - 1, rows.samples ? 1 + drafts : 0};
+  }
+  const int64_t length = sequence.length();
+  const int64_t first = std::max(pooler->FirstWanted(length) - sequence.computed, int64_t{0});
+  const int64_t end = std::min(pooler->EndWanted(length) - sequence.computed, rows.count);
+  return {first, std::max<int64_t>(end - first, 0)};
 }
 
 void Core::BuildBatch() {
@@ -128,6 +133,7 @@ void Core::BuildBatch() {
   for (const StepRows& rows : step_) {
     const Sequence& sequence = *rows.sequence;
     const auto first = sequence.tokens.begin() + sequence.computed;
+    const auto first_row = static_cast<int64_t>(tokens_.size());
     tokens_.insert(tokens_.end(), first, first + rows.count);
     tokens_.insert(tokens_.end(), sequence.draft.begin(), sequence.draft.end());
     const auto drafts = static_cast<int64_t>(sequence.draft.size());
@@ -136,8 +142,9 @@ void Core::BuildBatch() {
                               .pages = sequence.table.pages(),
                               .state = sequence.state.id()});
     auto& output_rows = sequence.request->pooler ? hidden_rows_ : logit_rows_;
-    for (int64_t left = OutputRows(rows); left > 0; --left) {
-      output_rows.push_back(static_cast<int32_t>(static_cast<int64_t>(tokens_.size()) - left));
+    const OutputRows outputs = OutputsOf(rows);
+    for (int64_t i = 0; i < outputs.count; ++i) {
+      output_rows.push_back(static_cast<int32_t>(first_row + outputs.first + i));
     }
   }
 }
@@ -152,7 +159,7 @@ void Core::Apply() {
   int64_t logit_index = 0;
   int64_t hidden_index = 0;
   for (const StepRows& rows : step_) {
-    const int64_t outputs = OutputRows(rows);
+    const int64_t outputs = OutputsOf(rows).count;
     if (rows.sequence->request->pooler) {
       Pool(rows, hidden_index, outputs);
       hidden_index += outputs;

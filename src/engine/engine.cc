@@ -20,6 +20,18 @@
 namespace skald {
 using engine::ModelNetwork;
 
+namespace {
+
+engine::Sharing SharingOf(const engine::ResolvedOptions& options) {
+  return options.whole_texts ? engine::Sharing::kNone : engine::Sharing::kPrefixes;
+}
+
+engine::PromptRule PromptRuleOf(const engine::ResolvedOptions& options) {
+  return options.whole_texts ? engine::PromptRule::kWhole : engine::PromptRule::kInChunks;
+}
+
+}  // namespace
+
 // Everything behind an engine. The loop is last: it ends before what its thread works with.
 struct Engine::State {
   // What can fail to be made.
@@ -36,10 +48,11 @@ struct Engine::State {
                 .vocab = model.transformer().network().vocab,
                 .page_count = resolved.page_count,
                 .max_running = resolved.max_running,
-                .has_states = resolved.state_slots > 0}),
+                .has_states = resolved.state_slots > 0,
+                .generates = !resolved.whole_texts}),
         network(std::move(parts.network)),
         proposer(std::move(parts.proposer)),
-        cache(resolved.page_count, resolved.state_slots),
+        cache(resolved.page_count, resolved.state_slots, SharingOf(resolved)),
         chooser(std::move(parts.sampler), engine::EndTokens(model), resolved.context,
                 resolved.rule),
         core({.context = resolved.context,
@@ -49,7 +62,8 @@ struct Engine::State {
               .target_seconds = resolved.target_seconds,
               .least_draft = resolved.least_draft,
               .most_draft = resolved.most_draft,
-              .max_draft_rows = resolved.max_draft_rows},
+              .max_draft_rows = resolved.max_draft_rows,
+              .prompts = PromptRuleOf(resolved)},
              {.network = *network,
               .clock = clock,
               .cache = cache,
@@ -137,7 +151,7 @@ Result<Completion> Engine::Generate(const Request& request, const OnToken& on_to
 
 Result<Embedding> Engine::Embed(Request request) {
   if (request.pooling == Pooling::kNone) {
-    return Status(ErrorCode::kInvalidArgument, "pooling is none, expected last or mean");
+    return Status(ErrorCode::kInvalidArgument, "pooling is none, expected first, last or mean");
   }
   Embedding embedding;
   embedding.prompt_tokens = static_cast<int64_t>(request.prompt.size());
@@ -157,6 +171,7 @@ Result<Embedding> Engine::Embed(Request request) {
 
 Status Engine::ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
                              const std::function<Status(std::span<const float> row)>& on_row) {
+  RETURN_IF_ERROR(engine::CheckGenerates(state_->limits));
   RETURN_IF_ERROR(engine::CheckPrompt(tokens, state_->limits));
   Status status;
   state_->loop.Run([&] { status = state_->ComputeLogits(tokens, chunks, on_row); });
@@ -208,7 +223,9 @@ Status Engine::State::ComputeLogits(
   return Ok();
 }
 
-int64_t Engine::embedding_width() const { return state_->model.transformer().network().width; }
+int64_t Engine::embedding_width() const {
+  return model::HiddenWidth(state_->model.transformer().network());
+}
 int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
 int64_t Engine::max_running() const { return state_->options.max_running; }

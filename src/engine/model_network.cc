@@ -53,7 +53,8 @@ std::span<const float> ModelNetwork::Logits(int64_t index) const {
 }
 
 std::span<const float> ModelNetwork::Hidden(int64_t index) const {
-  return {workspace_.normed.row(index), static_cast<size_t>(network_.network().width)};
+  return {workspace_.normed.row(index),
+          static_cast<size_t>(model::HiddenWidth(network_.network()))};
 }
 
 }  // namespace skald::engine

@@ -98,7 +98,13 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
     // There is no vector for a position beyond.
     RETURN_IF_ERROR(InRange("context", resolved.context, 1, network.context));
   }
-  resolved.max_chunk = std::min(options.max_chunk, resolved.context);
+  resolved.whole_texts = model::NeedsWholeTexts(network);
+  if (resolved.whole_texts) {
+    RETURN_IF_ERROR(
+        InRange("context of a model that reads texts whole", resolved.context, 1, kMaxChunk));
+  }
+  resolved.max_chunk =
+      resolved.whole_texts ? resolved.context : std::min(options.max_chunk, resolved.context);
   RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
   RETURN_IF_ERROR(InRange("running sequences", options.max_running, 1, kMaxChunk));
   RETURN_IF_ERROR(InRange("queued requests", options.max_queued, 1, kMaxQueued));
@@ -110,8 +116,9 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   resolved.max_queued = options.max_queued;
   const int64_t state_bytes = model::StateFloatsOf(network) * int64_t{sizeof(float)};
   RETURN_IF_ERROR(InRange("state memory", options.state_memory, -1, int64_t{1} << 50));
-  if (state_bytes == 0) {
-    // The state behind a wrong guess cannot be taken back, so recurrent layers get no guesses.
+  if (state_bytes == 0 && !resolved.whole_texts) {
+    // The state behind a wrong guess cannot be taken back, so recurrent layers get no guesses; and
+    // where nothing is generated there is nothing to guess.
     RETURN_IF_ERROR(ResolveSpeculation(options.speculation, &resolved));
   }
   resolved.max_rows = std::max(resolved.max_chunk, resolved.max_running) + resolved.max_draft_rows;

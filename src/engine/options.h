@@ -43,6 +43,8 @@ struct ResolvedOptions {
   int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation
   int64_t max_draft_rows = 0;  ///< rows of guessed tokens in a step
   SpeculationRule rule = SpeculationRule::kExact;
+  /// The network takes texts whole only (model::NeedsWholeTexts): a step has room for a context.
+  bool whole_texts = false;
   double target_seconds = 0;  ///< 0 = follow the time of a step without prefill
   int threads = 0;
   kernels::Isa isa = kernels::Isa::kScalar;

@@ -19,5 +19,36 @@ TEST(Resolve, TheContextEndsWhereLearnedPositionsDo) {
       << refused.status().message();
 }
 
+// A model whose rows see rows behind them.
+model::Network Encoder(int64_t context) {
+  model::Network network = {.context = context};
+  network.layers.resize(1);
+  network.layers[0].mixer = model::Gqa{.mask = model::Mask::kNone};
+  return network;
+}
+
+TEST(Resolve, AStepHasRoomForAContextWhereTextsAreNotCut) {
+  const auto resolved = Resolve({.max_chunk = 64}, Encoder(700));
+  ASSERT_TRUE(resolved.ok()) << resolved.status().message();
+  EXPECT_TRUE(resolved->whole_texts);
+  EXPECT_EQ(resolved->context, 700);
+  EXPECT_EQ(resolved->max_chunk, 700);
+  EXPECT_GE(resolved->max_rows, 700);
+  EXPECT_FALSE(Resolve({}, {.context = 700})->whole_texts);
+  const auto refused = Resolve({.context = kMaxChunk + 1}, Encoder(kMaxContext));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find(
+                "context of a model that reads texts whole is 65537, expected 1 to 65536"),
+            std::string::npos)
+      << refused.status().message();
+}
+
+TEST(Resolve, NobodyGuessesWhereNothingIsGenerated) {
+  EngineOptions options;
+  options.speculation.kind = Speculation::kNgram;
+  EXPECT_GT(Resolve(options, {.context = 100})->max_draft_rows, 0);
+  EXPECT_EQ(Resolve(options, Encoder(100))->max_draft_rows, 0);
+}
+
 }  // namespace
 }  // namespace skald::engine

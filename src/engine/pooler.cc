@@ -12,11 +12,22 @@ std::string_view PoolingName(Pooling pooling) {
     case Pooling::kNone: return "none";
     case Pooling::kLast: return "last";
     case Pooling::kMean: return "mean";
+    case Pooling::kFirst: return "first";
   }
   UNREACHABLE();
 }
 
 namespace engine {
+
+int64_t Pooler::FirstWanted(int64_t length) const {
+  switch (pooling_) {
+    case Pooling::kNone: break;
+    case Pooling::kLast: return length - 1;
+    case Pooling::kMean: return taken_;
+    case Pooling::kFirst: return taken_ == 0 ? 0 : length;
+  }
+  UNREACHABLE();
+}
 
 void Pooler::Take(std::span<const float> hidden) {
   sum_.resize(hidden.size());

@@ -21,9 +21,10 @@ class Pooler {
 
   /// The first position of a prompt of `length` tokens whose hidden state is still wanted. Those
   /// before it need not be computed (again).
-  int64_t FirstWanted(int64_t length) const {
-    return pooling_ == Pooling::kLast ? length - 1 : taken_;
-  }
+  int64_t FirstWanted(int64_t length) const;
+
+  /// The position behind the last whose hidden state is wanted.
+  int64_t EndWanted(int64_t length) const { return pooling_ == Pooling::kFirst ? 1 : length; }
 
   /// Takes the hidden state of the next position wanted.
   void Take(std::span<const float> hidden);

@@ -42,6 +42,16 @@ TEST(Pooler, WantsTheLastPositionOrAllThatItHasNot) {
   mean.Take(row);
   mean.Take(row);
   EXPECT_EQ(mean.FirstWanted(40), 2);
+  EXPECT_EQ(mean.EndWanted(40), 40);
+}
+
+TEST(Pooler, WantsTheFirstPositionOnce) {
+  Pooler first(Pooling::kFirst);
+  EXPECT_EQ(first.FirstWanted(40), 0);
+  EXPECT_EQ(first.EndWanted(40), 1);
+  first.Take(Vector{3, 4});
+  EXPECT_EQ(first.FirstWanted(40), 40);
+  EXPECT_EQ(*first.Embedding(), (Vector{0.6f, 0.8f}));
 }
 
 TEST(Pooler, WhatIsNoNumberIsAnError) {
@@ -58,6 +68,7 @@ TEST(Pooler, PoolingHasNames) {
   EXPECT_EQ(PoolingName(Pooling::kNone), "none");
   EXPECT_EQ(PoolingName(Pooling::kLast), "last");
   EXPECT_EQ(PoolingName(Pooling::kMean), "mean");
+  EXPECT_EQ(PoolingName(Pooling::kFirst), "first");
 }
 
 }  // namespace

@@ -117,7 +117,13 @@ Status CheckPrompt(std::span<const TokenId> tokens, const RequestLimits& limits)
   return CheckTokens("token ", tokens, limits.vocab);
 }
 
+Status CheckGenerates(const RequestLimits& limits) {
+  if (limits.generates) return Ok();
+  return Status(ErrorCode::kUnsupported, "this model embeds texts; it does not generate");
+}
+
 Status CheckRequest(const Request& request, const RequestLimits& limits) {
+  if (request.pooling == Pooling::kNone) RETURN_IF_ERROR(CheckGenerates(limits));
   RETURN_IF_ERROR(CheckPrompt(request.prompt, limits));
   RETURN_IF_ERROR(Validate(request.sampling, limits.vocab));
   RETURN_IF_ERROR(CheckSequences(request, limits.max_running));

@@ -40,6 +40,20 @@ TEST(RequestCheck, SequencesAreAtLeastOneAndFitTheEngine) {
   Check([](Request& r) { r.best_of = 9; }, "expected at most 8");
 }
 
+TEST(RequestCheck, AModelThatEmbedsDoesNotGenerate) {
+  RequestLimits limits = kLimits;
+  limits.generates = false;
+  Request request{.prompt = {1, 2, 3}, .pooling = Pooling::kMean};
+  EXPECT_TRUE(CheckRequest(request, limits).ok());
+  request.pooling = Pooling::kNone;
+  for (const int32_t beams : {0, 2}) {
+    request.beam_search.beams = beams;
+    const Status status = CheckRequest(request, limits);
+    EXPECT_EQ(ErrorCodeName(status.code()), ErrorCodeName(ErrorCode::kUnsupported));
+    EXPECT_EQ(status.message(), "this model embeds texts; it does not generate");
+  }
+}
+
 TEST(RequestCheck, BeamsNeedANetworkWithoutStates) {
   RequestLimits limits = kLimits;
   limits.has_states = true;

@@ -62,11 +62,15 @@ class PlanBuilder {
   void AddPrompts() {
     if (prefill_rows_ < 1) return;
     FindPrompts();
-    AdmitDue();
-    kept_rows_ = PatientRows(std::min(prefill_rows_, rows_));
-    GiveByRank();
-    kept_rows_ = 0;
-    GiveToThePatient();
+    if (state_.prompts == PromptRule::kWhole) {
+      GiveWhole();
+    } else {
+      AdmitDue();
+      kept_rows_ = PatientRows(std::min(prefill_rows_, rows_));
+      GiveByRank();
+      kept_rows_ = 0;
+      GiveToThePatient();
+    }
     for (const PromptTurn& prompt : prompts_) AddRows(prompt);
     std::sort(plan_.admitted.begin(), plan_.admitted.end());
     std::sort(plan_.displaced.rbegin(), plan_.displaced.rend());
@@ -178,6 +182,35 @@ class PlanBuilder {
       if (!patient->has_pages) TakePlace(patient);
       Give(patient, prefill_rows_);
     }
+  }
+
+  // All rows of a prompt or none. Nobody passes one that is due: it comes first in the next step.
+  void GiveWhole() {
+    CHECK(state_.running.empty());
+    for (PromptTurn* next = NextWhole(); next != nullptr; next = NextWhole()) {
+      const bool has_room = next->left <= std::min(rows_, prefill_rows_);
+      if (has_room && Admit(next)) {
+        Give(next, next->left);
+      } else if (WaitingAt(*next).due) {
+        return;
+      } else {
+        next->passed = true;
+      }
+    }
+  }
+
+  PromptTurn* NextWhole() {
+    const bool by_patience = plan_.admitted.empty();
+    const auto key = [&](const PromptTurn& prompt) {
+      return std::tuple(!WaitingAt(prompt).due, by_patience ? -WaitedOf(prompt) : 0,
+                        RankOf(prompt));
+    };
+    PromptTurn* next = nullptr;
+    for (PromptTurn& prompt : prompts_) {
+      if (prompt.over || prompt.passed) continue;
+      if (next == nullptr || key(prompt) < key(*next)) next = &prompt;
+    }
+    return next;
   }
 
   // Of those that can have rows at once and have none, the one that has waited longest. In every

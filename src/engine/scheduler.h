@@ -28,6 +28,11 @@
 /// kMaxDisplaced times (request_state.h), so its tokens are computed at most so many times more; or
 /// a tenant that has more than its part, and is left its part.
 ///
+/// Prompts that must not be cut (PromptRule::kWhole) are the texts of models that embed: one ends
+/// with the step it is in, so that between two steps nothing runs. Of these a step has whom the
+/// rule of (2) calls due, then who has waited longest, then by rank whoever fits into the rows
+/// left. Each step ends the wait of the one that has waited longest.
+///
 /// If nothing runs, a waiting sequence is admitted whatever its pages: Submit made sure that a
 /// sequence alone fits the pool.
 #pragma once

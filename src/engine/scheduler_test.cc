@@ -64,6 +64,49 @@ TEST(Scheduler, AShortNewcomerDoesNotWaitForLongPrompts) {
             "running 0 [512, 973); running 1 [0, 20); waiting 0 [0, 31) samples");
 }
 
+// Texts that must not be cut: who has waited longest, then by rank what fits.
+TEST(Scheduler, WholeTextsGoAsTheyAreOrWait) {
+  SchedulerState state = {.waiting = {Waiting(0, 60, 2), Waiting(0, 50, 2), Waiting(0, 30, 1)},
+                          .available_pages = 100,
+                          .prompts = PromptRule::kWhole};
+  const Budget budget = {.rows = 100, .prefill_rows = 100, .sequences = 8};
+  EXPECT_EQ(Plan(state, budget), "waiting 1 [0, 50) samples; waiting 2 [0, 30) samples");
+  state.waiting[0].waited = 1;
+  EXPECT_EQ(Plan(state, budget), "waiting 0 [0, 60) samples; waiting 2 [0, 30) samples");
+  // All rows go to one that needs them.
+  state.waiting[0].length = 100;
+  EXPECT_EQ(Plan(state, budget), "waiting 0 [0, 100) samples");
+  state.waiting[0].waited = 0;
+  state.waiting[1].priority = 1;
+  EXPECT_EQ(Plan(state, budget), "waiting 1 [0, 50) samples; waiting 2 [0, 30) samples");
+}
+
+TEST(Scheduler, NobodyPassesAWholeTextThatIsDue) {
+  SchedulerState state = {.waiting = {Waiting(0, 60, 2), Waiting(0, 50, 2), Waiting(0, 30, 1)},
+                          .available_pages = 100,
+                          .prompts = PromptRule::kWhole};
+  const Budget budget = {.rows = 100, .prefill_rows = 100, .sequences = 8};
+  state.waiting[0].due = state.waiting[1].due = true;
+  // Before the one that has waited longest; and what is left is not enough for the other.
+  state.waiting[2].waited = 9;
+  EXPECT_EQ(Plan(state, budget), "waiting 1 [0, 50) samples");
+  state.waiting[0].length = 50;
+  EXPECT_EQ(Plan(state, budget), "waiting 0 [0, 50) samples; waiting 1 [0, 50) samples");
+}
+
+TEST(Scheduler, WholeTextsFitPlacesPagesAndTheirTenant) {
+  SchedulerState state = {.waiting = {Waiting(0, 32, 1), Waiting(0, 33, 2), Waiting(0, 34, 2)},
+                          .available_pages = 100,
+                          .prompts = PromptRule::kWhole};
+  EXPECT_EQ(Plan(state, {.rows = 100, .prefill_rows = 100, .sequences = 1}),
+            "waiting 0 [0, 32) samples");
+  state.available_pages = 5;
+  EXPECT_EQ(Plan(state, kAmple), "waiting 0 [0, 32) samples; waiting 1 [0, 33) samples");
+  state.available_pages = 100;
+  state.tenants[0].max_running = 2;
+  EXPECT_EQ(Plan(state, kAmple), "waiting 0 [0, 32) samples; waiting 1 [0, 33) samples");
+}
+
 TEST(Scheduler, PriorityGoesBeforeLength) {
   SchedulerState state = {.running = {Running(0, 40), Running(0, 400)}};
   state.running[1].priority = 1;

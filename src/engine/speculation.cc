@@ -75,6 +75,9 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
                   "the draft model has layers that carry a state, which cannot be taken back "
                   "behind a wrong guess: this version takes drafts from attention models only");
   }
+  if (model::NeedsWholeTexts(draft.transformer().network())) {
+    return Status(ErrorCode::kUnsupported, "the draft model embeds texts; it does not generate");
+  }
   ASSIGN_OR_RETURN(auto network,
                    ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,

@@ -73,6 +73,12 @@ struct WaitingView {
 /// Most waiting sequences that a plan looks at: bits of WaitingView::shares_with.
 inline constexpr int64_t kMaxWaitingViews = 16;
 
+/// Whether the rows of a prompt may be cut.
+enum class PromptRule : uint8_t {
+  kInChunks,  ///< anywhere
+  kWhole,     ///< nowhere: rows see rows behind them
+};
+
 /// Everything a plan depends on. Both lists in the order of GoesBefore.
 struct SchedulerState {
   std::vector<RunningView> running = {};
@@ -80,6 +86,7 @@ struct SchedulerState {
   int64_t available_pages = 0;            ///< free or evictable
   std::vector<TenantView> tenants = {TenantView{}};
   int64_t turn = 0;  ///< steps that had rows for prompts so far
+  PromptRule prompts = PromptRule::kInChunks;
 };
 
 /// The limits of a step.

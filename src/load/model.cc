@@ -79,6 +79,7 @@ void AddNetwork(const model::Network& network, const std::vector<load::Binding>&
   info->context_length = network.context;
   info->vocab_size = network.vocab;
   info->layer_count = static_cast<int64_t>(network.layers.size());
+  info->generates = !model::NeedsWholeTexts(network);
   info->weight_bytes = load::PackedBytes(bindings);
   info->state_bytes = model::StateFloatsOf(network) * int64_t{sizeof(float)};
 }

@@ -79,6 +79,15 @@ class GgufKeys final : public model::Keys {
                      metadata_.GetStrings("tokenizer.ggml.tokens"));
     return static_cast<int64_t>(tokens.size());
   }
+  Result<int64_t> TokenTypeCount() const override {
+    constexpr std::string_view kKey = "tokenizer.ggml.token_type_count";
+    ASSIGN_OR_RETURN(const uint64_t count, metadata_.GetU64(kKey));
+    if (count > static_cast<uint64_t>(kMaxSize)) {
+      return Status(ErrorCode::kBadModel, "key '" + std::string(kKey) + "' is " +
+                                              std::to_string(count) + ", larger than any model");
+    }
+    return static_cast<int64_t>(count);
+  }
   Conventions conventions() const override { return conventions_; }
   bool ContainsTensor(std::string_view name) const override {
     return tensors_.Find(name) != nullptr;
@@ -114,6 +123,7 @@ Result<std::optional<Pooling>> PoolingFromMetadata(const Metadata& metadata) {
   switch (type) {
     case 0: return std::optional<Pooling>();
     case 1: return std::optional(Pooling::kMean);
+    case 2: return std::optional(Pooling::kFirst);
     case 3: return std::optional(Pooling::kLast);
     default: return std::optional(Pooling::kNone);
   }

@@ -21,8 +21,8 @@ Result<model::Network> NetworkFromGguf(const formats::Metadata& metadata,
                                        const formats::TensorDirectory& tensors,
                                        Conventions conventions = Conventions::kPublisher);
 
-/// What the file says its embeddings are made of (llama.cpp's pooling_type: 1 mean, 3 last);
-/// nothing if it says nothing; kNone for other kinds: the first token, ranks. Errors: kBadModel,
+/// What the file says its embeddings are made of (llama.cpp's pooling_type: 1 mean, 2 the first
+/// token, 3 the last); nothing if it says nothing; kNone for other kinds: ranks. Errors: kBadModel,
 /// the wrong type.
 Result<std::optional<Pooling>> PoolingFromMetadata(const formats::Metadata& metadata);
 

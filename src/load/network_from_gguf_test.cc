@@ -508,7 +508,7 @@ TEST(PoolingFromGguf, IsWhatTheFileSays) {
   EXPECT_EQ(pooling({}), std::nullopt);
   EXPECT_EQ(pooling(0), std::nullopt);
   EXPECT_EQ(pooling(1), Pooling::kMean);
-  EXPECT_EQ(pooling(2), Pooling::kNone);  // the first token
+  EXPECT_EQ(pooling(2), Pooling::kFirst);
   EXPECT_EQ(pooling(3), Pooling::kLast);
   EXPECT_EQ(pooling(4), Pooling::kNone);  // ranks
 }

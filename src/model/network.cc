@@ -1,5 +1,6 @@
 #include "model/network.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/check.h"
@@ -10,9 +11,13 @@
 namespace skald::model {
 namespace {
 
+// Far above any published model: BERT has two.
+constexpr int64_t kMaxTokenTypes = 1024;
+
 Status ValidateLayer(const Network& network, const Layer& layer) {
-  for (const Norm* norm : {&layer.mixer_norm, &layer.mixer_output_norm, &layer.feed_forward_norm,
-                           &layer.feed_forward_output_norm, &layer.input_output_norm}) {
+  for (const Norm* norm : {&layer.mixer_norm, &layer.mixer_output_norm, &layer.mixer_sum_norm,
+                           &layer.feed_forward_norm, &layer.feed_forward_output_norm,
+                           &layer.feed_forward_sum_norm, &layer.input_output_norm}) {
     RETURN_IF_ERROR(Validate(*norm));
   }
   if (!Exists(layer.mixer) && !Exists(layer.feed_forward)) {
@@ -80,7 +85,10 @@ Status Validate(const Network& network) {
   RETURN_IF_ERROR(InRange("context length", network.context, 1, kMaxContext));
   RETURN_IF_ERROR(Positive("embedding scale", network.embedding_scale));
   RETURN_IF_ERROR(Positive("residual scale", network.residual_scale));
+  RETURN_IF_ERROR(InRange("token type count", network.token_types, 0, kMaxTokenTypes));
+  RETURN_IF_ERROR(Validate(network.embedding_norm));
   RETURN_IF_ERROR(ValidateHead(network.head));
+  RETURN_IF_ERROR(Validate(network.hidden_projection));
   for (const Rope& rope : network.ropes) RETURN_IF_ERROR(Validate(rope));
   RETURN_IF_ERROR(Validate(network.layer_inputs));
   for (size_t i = 0; i < network.layers.size(); ++i) {
@@ -101,6 +109,11 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
     tensors.Table("position_embd.weight", network.context, network.width,
                   &network.position_embedding);
   }
+  if (network.token_types > 0) {
+    tensors.Table("token_types.weight", network.token_types, network.width,
+                  &network.token_type_embedding);
+  }
+  Declare(network.embedding_norm, "token_embd_norm", network.width, tensors);
   Declare(network.layer_inputs, tensors);
   // Factors of the frequencies, for every rope of the network.
   for (Rope& rope : network.ropes) {
@@ -117,9 +130,11 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.mixer);
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.beside);
     Declare(layer.mixer_output_norm, "post_attention_norm", network.width, tensors);
+    Declare(layer.mixer_sum_norm, "attn_output_norm", network.width, tensors);
     Declare(layer.feed_forward_norm, "ffn_norm", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
     Declare(layer.feed_forward_output_norm, "post_ffw_norm", network.width, tensors);
+    Declare(layer.feed_forward_sum_norm, "layer_output_norm", network.width, tensors);
     if (layer.input) Declare(*layer.input, tensors);
     Declare(layer.input_output_norm, "post_norm", network.width, tensors);
     if (layer.scale == LayerScale::kLearned) {
@@ -131,6 +146,7 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   tensors.Matrix("output.weight", network.vocab, network.width, &network.head.weights,
                  Presence::kOptional);
   tensors.Vector("output.bias", network.vocab, &network.head.bias, Presence::kOptional);
+  Declare(network.hidden_projection, tensors);
   return tensors.Take();
 }
 
@@ -158,6 +174,18 @@ int64_t LastMixingLayer(const Network& network) {
   auto last = static_cast<int64_t>(network.layers.size()) - 1;
   while (last >= 0 && !Exists(network.layers[static_cast<size_t>(last)].mixer)) --last;
   return last;
+}
+
+bool NeedsWholeTexts(const Network& network) {
+  return std::any_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
+    const auto* gqa = std::get_if<Gqa>(&layer.mixer);
+    return gqa != nullptr && gqa->mask == Mask::kNone;
+  });
+}
+
+int64_t HiddenWidth(const Network& network) {
+  const HiddenProjection& projection = network.hidden_projection;
+  return projection.exists() ? projection.output : network.width;
 }
 
 std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions) {

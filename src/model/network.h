@@ -26,6 +26,7 @@
 #include "model/blocks/none/none.h"
 #include "model/blocks/plain/plain.h"
 #include "model/blocks/short_conv/short_conv.h"
+#include "model/hidden_projection.h"
 #include "model/layer_inputs.h"
 #include "model/norm.h"
 #include "model/rope_table.h"
@@ -62,7 +63,8 @@ bool Exists(const Block& block) {
 ///
 ///     x += input_output_norm(input(x))                                     where there is an input
 ///
-/// s is the network's residual_scale; at last x *= output_scale, where there is one. Parallel: y =
+/// s is the network's residual_scale; at last x *= output_scale, where there is one. Where there
+/// are norms of sums, x = mixer_sum_norm(x) behind the first sum, and so on. Parallel: y =
 /// mixer_norm(x); x += mixer(y); x += feed_forward(y), without the other norms. A second mixer
 /// reads the same: x += mixer(y); x += beside(y). A layer has one block at least.
 struct Layer {
@@ -71,9 +73,11 @@ struct Layer {
   Mixer mixer = {};
   Mixer beside = None{};  ///< where the layer has a mixer already
   Norm mixer_output_norm = {.kind = NormKind::kNone};
+  Norm mixer_sum_norm = {.kind = NormKind::kNone};
   Norm feed_forward_norm = {};
   FeedForward feed_forward = {};
   Norm feed_forward_output_norm = {.kind = NormKind::kNone};
+  Norm feed_forward_sum_norm = {.kind = NormKind::kNone};
   std::optional<LayerInput> input = {};
   Norm input_output_norm = {.kind = NormKind::kNone};
   LayerScale scale = LayerScale::kNone;
@@ -83,7 +87,7 @@ struct Layer {
 /// Whether a vector of its position is added to the embedding of a token.
 enum class Positions : uint8_t { kNone, kLearned };
 
-/// From the residual stream to logits.
+/// From the residual stream to logits. Without a norm the stream is what it is.
 struct Head {
   Norm norm;
   kernels::PackedMatrix weights = {};  ///< [vocab][width]; empty: the embedding again (tied)
@@ -103,12 +107,17 @@ struct Network {
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]
   Positions positions = Positions::kNone;
   std::vector<float> position_embedding = {};  ///< [context][width], or empty
-  LayerInputs layer_inputs = {};               ///< what the layers with an input read
+  /// Kinds of tokens in a pair of texts (BERT); a text alone is of the first. 0: there are none.
+  int64_t token_types = 0;
+  std::vector<float> token_type_embedding = {};     ///< [token_types][width], or empty
+  Norm embedding_norm = {.kind = NormKind::kNone};  ///< of the sum of these: the residual stream
+  LayerInputs layer_inputs = {};                    ///< what the layers with an input read
   std::vector<Layer> layers = {};
   /// Blocks of the file behind the layers, which predict further tokens from what the last layer
   /// gives (multi-token prediction): they are not run, and their tensors are left in the file.
   int64_t prediction_layers = 0;
   Head head = {};
+  HiddenProjection hidden_projection = {};
   std::vector<Rope> ropes = {};  ///< those that the mixers name
 };
 
@@ -131,6 +140,13 @@ LayerPlace Behind(const Mixer& mixer, const LayerPlace& place);
 
 /// The last layer of a valid network with a mixer: behind it rows are on their own.
 int64_t LastMixingLayer(const Network& network);
+
+/// True if rows see rows behind them: all rows of a text must be in one step, what is kept of them
+/// is of use to no other, and there is no next token to ask for.
+bool NeedsWholeTexts(const Network& network);
+
+/// Numbers of a hidden state: of an embedding.
+int64_t HiddenWidth(const Network& network);
 
 /// The tables of all its ropes, for positions below `positions`.
 std::vector<RopeTable> RopeTablesOf(const Network& network, int64_t positions);

@@ -39,11 +39,11 @@ TEST(TensorsOf, NamesEachTensorOnceInTheOrderOfUse) {
   for (const TensorSlot& slot : TensorsOf(network)) {
     if (slot.name.starts_with("blk.1.")) names.push_back(slot.name.substr(6));
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"attn_norm.weight", "attn_q.weight", "attn_k.weight",
-                                      "attn_v.weight", "attn_q.bias", "attn_k.bias", "attn_v.bias",
-                                      "attn_output.weight", "attn_output.bias", "ffn_norm.weight",
-                                      "ffn_gate.weight", "ffn_up.weight", "ffn_down.weight"}));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "attn_norm.weight", "attn_q.weight", "attn_k.weight", "attn_v.weight",
+                       "attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.weight",
+                       "attn_output.bias", "ffn_norm.weight", "ffn_gate.weight", "ffn_up.weight",
+                       "ffn_down.weight", "ffn_down.bias"}));
 }
 
 TEST(TensorsOf, ShapesAndPlacesAreThoseOfTheBlock) {

@@ -18,6 +18,19 @@ void Scale(float factor, float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = x[i] * factor;
 }
 
+// What is added to the embedding of a token, and the norm of the sum.
+void AddToEmbedding(const Network& network, int64_t position, float* x,
+                    const kernels::KernelTable& kernels) {
+  const int64_t width = network.width;
+  if (network.token_types > 0) kernels.add(network.token_type_embedding.data(), x, width);
+  if (network.positions == Positions::kLearned) {
+    kernels.add(network.position_embedding.data() + position * width, x, width);
+  }
+  if (!network.embedding_norm.exists()) return;
+  Normalize(network.embedding_norm,
+            {.x = x, .x_stride = width, .y = x, .y_stride = width, .rows = 1, .n = width}, kernels);
+}
+
 // The residual stream starts as the embedding of each token (numerics 3.8).
 void Embed(const Network& network, const StepBatch& batch, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kEmbed);
@@ -25,10 +38,7 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
     float* x = context.workspace.residual.row(row);
     kernels::UnpackRow(network.embedding, batch.tokens[static_cast<size_t>(row)], x);
     Scale(network.embedding_scale, x, network.width);
-    if (network.positions == Positions::kNone) return;
-    const int64_t position = FindRow(batch, row).position;
-    context.execution.kernels.add(network.position_embedding.data() + position * network.width, x,
-                                  network.width);
+    AddToEmbedding(network, FindRow(batch, row).position, x, context.execution.kernels);
   });
 }
 
@@ -42,10 +52,12 @@ void CheckBatch(const Network& network, const StepBatch& batch, const Context& c
   CHECK(batch.logit_rows.empty() || batch.hidden_rows.empty() ||
         batch.logit_rows.back() < batch.hidden_rows.front());
   CHECK(context.execution.pool.thread_count() <= limits.threads);
+  const bool whole = NeedsWholeTexts(network);
   int64_t rows = 0;
   for (const SequenceRows& sequence : batch.sequences) {
     const int64_t end = sequence.first_position + sequence.row_count;
     CHECK(sequence.row_count > 0 && sequence.first_position >= 0);
+    CHECK(!whole || sequence.first_position == 0);
     CHECK(!carries || sequence.state != kv::kNoState);
     for (const RopeTable& rope : context.ropes) CHECK(end <= rope.positions());
     CHECK(network.positions == Positions::kNone || end <= network.context);
@@ -66,6 +78,14 @@ struct Flow {
 // What a block gives to the residual stream.
 Addend AddendOf(const Network& network, const Norm& norm, const Workspace& space) {
   return {.rows = space.projected, .norm = &norm, .scale = network.residual_scale};
+}
+
+// The same where the sum may be normed.
+Addend AddendOf(const Network& network, const Norm& norm, const Norm& sum_norm,
+                const Workspace& space) {
+  Addend addend = AddendOf(network, norm, space);
+  addend.sum_norm = &sum_norm;
+  return addend;
 }
 
 // What a block reads: the residual stream, to which the result of the block before is added on the
@@ -102,7 +122,8 @@ void RunMixer(const Network& network, const MixerRun& run, const StepBatch& batc
       },
       run.mixer);
   flow->place = Behind(run.mixer, flow->place);
-  flow->pending = AddendOf(network, run.layer.mixer_output_norm, context.workspace);
+  flow->pending =
+      AddendOf(network, run.layer.mixer_output_norm, run.layer.mixer_sum_norm, context.workspace);
 }
 
 void RunMixers(const Network& network, const Layer& layer, RowsKept kept, const StepBatch& batch,
@@ -126,7 +147,8 @@ void RunFeedForward(const Network& network, const Layer& layer, const Context& c
                           ? SharedInput(layer.mixer_norm, *flow, space)
                           : InputOf(layer.feed_forward_norm, *flow, space);
   std::visit([&](const auto& block) { Run(block, input, context); }, layer.feed_forward);
-  flow->pending = AddendOf(network, layer.feed_forward_output_norm, space);
+  flow->pending =
+      AddendOf(network, layer.feed_forward_output_norm, layer.feed_forward_sum_norm, space);
 }
 
 void RunLayerInput(const Network& network, const Layer& layer, const Context& context, Flow* flow) {
@@ -165,9 +187,10 @@ Flow RunLayers(const Network& network, const StepBatch& batch, const Context& co
   return flow;
 }
 
-// The last sum and the final norm of the rows from `first` on, whose hidden states are wanted.
-void NormHiddenRows(const Network& network, const Flow& flow, int64_t first,
-                    const Context& context) {
+// The last sum and the final norm of the rows from `first` on, whose hidden states are wanted, and
+// what the network makes of them.
+void FinishHiddenRows(const Network& network, const Flow& flow, int64_t first,
+                      const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kHead);
   Input input = InputOf(network.head.norm, flow, context.workspace);
   const int64_t count = flow.rows - first;
@@ -176,7 +199,10 @@ void NormHiddenRows(const Network& network, const Flow& flow, int64_t first,
   input.addend.rows.data = input.addend.rows.row(first);
   context.execution.pool.Run(count, [&](int64_t row, int) {
     AddAndNorm(input, {row, 1}, network.width, context.execution);
+    if (network.head.norm.exists()) return;
+    std::copy_n(input.rows.row(row), network.width, context.workspace.normed.row(row));
   });
+  if (network.hidden_projection.exists()) Run(network.hidden_projection, count, context);
 }
 
 // Factor and soft cap of the logits.
@@ -217,7 +243,7 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
     FinishLogits(network_.head, network_.vocab, logit_rows, context);
   }
   // Behind the head, which is done with what stands in workspace.normed.
-  if (flow.rows > logit_rows) NormHiddenRows(network_, flow, logit_rows, context);
+  if (flow.rows > logit_rows) FinishHiddenRows(network_, flow, logit_rows, context);
 }
 
 void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape& shape,

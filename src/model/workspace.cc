@@ -15,6 +15,7 @@ Needs NeedsOf(const Network& network, const StepLimits& limits) {
   Needs needs;
   needs.AddInput(limits.rows, network.width);  // of the head
   needs.Include(Size(network.layer_inputs, limits));
+  needs.Include(Size(network.hidden_projection, limits));
   for (const Layer& layer : network.layers) {
     for (const Mixer* place : {&layer.mixer, &layer.beside}) {
       std::visit([&](const auto& mixer) { needs.Include(Size(mixer, limits)); }, *place);
@@ -53,7 +54,7 @@ Result<Workspace> Workspace::Create(const Network& network, const StepLimits& li
   const auto carve = [&](std::byte* start) {
     Carver carver(start);
     space.residual = carver.Matrix(limits.rows, network.width);
-    space.normed = carver.Matrix(limits.rows, network.width);
+    space.normed = carver.Matrix(limits.rows, std::max(network.width, HiddenWidth(network)));
     space.block = carver.Bytes(needs.buffer_bytes);
     space.projected = carver.Matrix(limits.rows, network.width);
     space.logits = carver.Matrix(limits.logit_rows, network.vocab);

@@ -71,7 +71,8 @@ class Workspace {
   static Result<Workspace> Create(const Network& network, const StepLimits& limits);
 
   Rows residual;      ///< [rows][width]: the residual stream
-  Rows normed;        ///< [rows][width]: input of a block after its norm; at the end hidden rows
+  Rows normed;        ///< [rows][width]: input of a block after its norm; at the end hidden rows,
+                      ///< [rows][HiddenWidth]
   Rows projected;     ///< [rows][width]: output of a block before it is added to the residual
   Rows logits;        ///< [logit_rows][vocab]
   Rows layer_inputs;  ///< [rows][row_width]: of the tokens, where the network has them

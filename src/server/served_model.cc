@@ -257,6 +257,8 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
+  if (!served.model.info().generates)
+    return Unsupported({}, "this model embeds texts; it does not generate: ask /v1/embeddings");
   if (auto error = CheckRoom(context, request)) return *error;
   PreparedGeneration prepared;
   ApplyRights(*context.tenant, request.request);

@@ -124,16 +124,19 @@ Result<EmbeddingCase> ReadEmbeddingCase(const GoldenFolders& folders, const std:
   EmbeddingCase result;
   result.model_path = folders.models + "/" + name + ".gguf";
   std::string pooled;
+  std::string rows = name + ".logits.f32";
   try {
     const boost::json::object json = boost::json::parse(text).as_object();
     pooled = NamedFile(json, {"pooled"});
+    if (const std::string exact = NamedFile(json, {"exact"}); !exact.empty()) rows = exact;
     result.width = json.at("vocab").to_number<int64_t>();
     result.tokens = Tokens(json.at("tokens"), std::numeric_limits<TokenId>::max());
   } catch (const std::exception& error) {
     return Malformed(stem + ".json", error.what());
   }
   const auto width = static_cast<size_t>(result.width);
-  ASSIGN_OR_RETURN(result.rows, ReadFloats(stem + ".logits.f32", result.tokens.size() * width));
+  ASSIGN_OR_RETURN(result.rows,
+                   ReadFloats(folders.numbers + "/" + rows, result.tokens.size() * width));
   ASSIGN_OR_RETURN(result.pooled, ReadFloats(folders.numbers + "/" + pooled, width));
   return result;
 }

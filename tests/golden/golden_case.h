@@ -50,8 +50,9 @@ struct EmbeddingCase {
   std::string model_path;
   int64_t width = 0;
   std::vector<TokenId> tokens;
-  std::vector<float> rows;    ///< [tokens][width]: of each token
-  std::vector<float> pooled;  ///< [width]: of the text, pooled as the file says
+  /// [tokens][width]: of each token, without the engine's roundings where that was recorded.
+  std::vector<float> rows;
+  std::vector<float> pooled;  ///< [width]: of the text, pooled as the file says, with them
 };
 
 /// Reads NAME.json and the files it goes with. An error if a number is missing or not finite.

@@ -11,11 +11,15 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/model_network.h"
+#include "engine/pooler.h"
 #include "golden/golden_case.h"
 #include "skald/engine.h"
 #include "skald/model.h"
@@ -217,36 +221,92 @@ std::vector<float> Unit(std::span<const float> vector) {
   return unit;
 }
 
-// Embeddings have length 1 here, those recorded have not. A token's is that of the text it ends, as
-// far as tokens see none behind them.
-class EmbeddingFamiliesSharedData : public testing::TestWithParam<std::string> {};
-TEST_P(EmbeddingFamiliesSharedData, EmbeddingsAreThoseRecorded) {
-  const GoldenFolders folders = SharedFolders(GetParam());
-  const Result<EmbeddingCase> golden = ReadEmbeddingCase(folders, GetParam());
-  ASSERT_TRUE(golden.ok()) << golden.status().message();
-  const Result<Model> model = LoadModel({.path = golden->model_path});
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  ASSERT_TRUE(model->info().pooling.has_value());
-  Result<Engine> engine = Engine::Create(*model, {.kv_type = KvCacheType::kF32});
-  ASSERT_TRUE(engine.ok()) << engine.status().message();
-  double difference = 0;
-  const auto compare = [&](size_t tokens, Pooling pooling, std::span<const float> recorded) {
-    const auto end = golden->tokens.begin() + static_cast<std::ptrdiff_t>(tokens);
-    Result<Embedding> embedding =
-        engine->Embed({.prompt = {golden->tokens.begin(), end}, .pooling = pooling});
-    ASSERT_TRUE(embedding.ok()) << embedding.status().message();
-    difference = std::max(difference, MaxDifference(embedding->values, Unit(recorded)));
-  };
-  const auto width = static_cast<size_t>(golden->width);
-  for (size_t i = 0; i < golden->tokens.size(); ++i) {
-    compare(i + 1, Pooling::kLast, std::span(golden->rows).subspan(i * width, width));
+// Embeddings have length 1 here, those recorded have not.
+class EmbeddingFamiliesSharedData : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    Result<EmbeddingCase> golden = ReadEmbeddingCase(SharedFolders(GetParam()), GetParam());
+    ASSERT_TRUE(golden.ok()) << golden.status().message();
+    golden_ = *std::move(golden);
+    Result<Model> model =
+        LoadModel({.path = golden_.model_path, .conventions = Conventions::kLlamaCpp});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    ASSERT_TRUE(model->info().pooling.has_value());
+    model_.emplace(*std::move(model));
   }
-  compare(golden->tokens.size(), *model->info().pooling, golden->pooled);
+
+  std::span<const float> Recorded(size_t token) const {
+    const auto width = static_cast<size_t>(golden_.width);
+    return std::span(golden_.rows).subspan(token * width, width);
+  }
+
+  // The embedding of the first `tokens` of the text.
+  std::vector<float> Embed(Engine& engine, size_t tokens, Pooling pooling) const {
+    const auto end = golden_.tokens.begin() + static_cast<std::ptrdiff_t>(tokens);
+    Result<Embedding> embedding =
+        engine.Embed({.prompt = {golden_.tokens.begin(), end}, .pooling = pooling});
+    EXPECT_TRUE(embedding.ok()) << embedding.status().message();
+    return embedding.ok() ? embedding->values : std::vector<float>();
+  }
+
+  // What each token's state is: of a model that reads a text in one direction, that of the text it
+  // ends; of others, asked of the network itself.
+  std::vector<std::vector<float>> States(Engine& engine) const {
+    std::vector<std::vector<float>> states;
+    if (model_->info().generates) {
+      for (size_t i = 0; i < golden_.tokens.size(); ++i) {
+        states.push_back(Embed(engine, i + 1, Pooling::kLast));
+      }
+      return states;
+    }
+    const auto options = engine::Resolve({.kv_type = KvCacheType::kF32}, Network());
+    const auto network = engine::ModelNetwork::Create(model_->transformer(), *options);
+    const std::vector<kv::PageId> pages = {3, 1};
+    const auto rows = static_cast<int64_t>(golden_.tokens.size());
+    const std::vector<model::SequenceRows> whole = {{.row_count = rows, .pages = pages}};
+    std::vector<int32_t> all(golden_.tokens.size());
+    std::iota(all.begin(), all.end(), 0);
+    (*network)->Forward(
+        {.tokens = golden_.tokens, .sequences = whole, .logit_rows = {}, .hidden_rows = all});
+    for (int64_t i = 0; i < rows; ++i) states.push_back(Unit((*network)->Hidden(i)));
+    return states;
+  }
+
+  const model::Network& Network() const { return model_->transformer().network(); }
+
+  EmbeddingCase golden_;
+  std::optional<Model> model_;
+};
+
+TEST_P(EmbeddingFamiliesSharedData, EmbeddingsAreThoseRecorded) {
+  Result<Engine> engine = Engine::Create(*model_, {.kv_type = KvCacheType::kF32});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  ASSERT_EQ(engine->embedding_width(), golden_.width);
+  const std::vector<std::vector<float>> states = States(*engine);
+  double difference = 0;
+  for (size_t i = 0; i < states.size(); ++i) {
+    difference = std::max(difference, MaxDifference(states[i], Unit(Recorded(i))));
+  }
+  // A text as a whole, in all ways: also of the states that were recorded.
+  const size_t length = golden_.tokens.size();
+  engine::Pooler mean(Pooling::kMean);
+  for (size_t i = 0; i < length; ++i) mean.Take(Recorded(i));
+  const auto compare = [&](Pooling pooling, const std::vector<float>& expected) {
+    difference = std::max(difference, MaxDifference(Embed(*engine, length, pooling), expected));
+  };
+  compare(Pooling::kFirst, Unit(Recorded(0)));
+  compare(Pooling::kLast, Unit(Recorded(length - 1)));
+  compare(Pooling::kMean, *mean.Embedding());
   std::printf("%s: largest embedding difference %.2e\n", GetParam().c_str(), difference);
   EXPECT_LE(difference, 1e-5);
+  // The engine's own pooling, with the roundings of its GELU.
+  const std::vector<float> pooled = Embed(*engine, length, *model_->info().pooling);
+  EXPECT_LE(MaxDifference(pooled, Unit(golden_.pooled)), 1e-3);
 }
 INSTANTIATE_TEST_SUITE_P(LargeAlone, EmbeddingFamiliesSharedData,
-                         testing::Values("qwen3-embedding"), TestName);
+                         testing::Values("bert", "gemma-embedding", "jina-bert-v2", "modern-bert",
+                                         "nomic-bert", "nomic-bert-moe", "qwen3-embedding"),
+                         TestName);
 
 class QuantizedSharedData : public testing::TestWithParam<std::string> {};
 TEST_P(QuantizedSharedData, LosesAtMostAQuarterMoreThanTheRecordedEngine) {

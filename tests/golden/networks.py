@@ -8,7 +8,7 @@ is shorter than the tokens put in.
 import math
 import struct
 
-from gguf_writer import (BF16, F16, F32, FLOAT32, INT32, IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1,
+from gguf_writer import (BF16, BOOL, F16, F32, FLOAT32, INT32, IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1,
                          Q5_K, Q6_K, Q8_0, STRING, UINT32, Gguf)
 from random_weights import RandomWeights
 from tiny_vocabulary import add_bpe, add_spm, bpe_vocabulary, spm_vocabulary
@@ -221,6 +221,39 @@ def _deepseek2(name, seed=0):
     return n.bytes()
 
 
+def _bert(name, seed=0):
+    """BERT: no mask, token types, learned positions, norms of the sums. The first token stands for the text."""
+    n, (width, heads, hidden, context) = Network(name, "bert", seed), (64, 4, 96, 96)
+    vocabulary = len(spm_vocabulary()[0])
+    for key, value in (("block_count", 2), ("context_length", context), ("embedding_length", width),
+                       ("feed_forward_length", hidden), ("attention.head_count", heads),
+                       ("pooling_type", 2), ("vocab_size", vocabulary)):
+        n.key(key, UINT32, value)
+    n.key("attention.layer_norm_epsilon", FLOAT32, 1e-3)
+    n.key("attention.causal", BOOL, 0)
+    n.file.key("tokenizer.ggml.token_type_count", UINT32, 2)
+    n.matrix("token_embd.weight", vocabulary, width)
+    n.matrix("token_types.weight", 2, width)
+    n.matrix("position_embd.weight", context, width)
+
+    def norm(tensor):
+        n.norm(tensor + ".weight", width)
+        n.bias(tensor + ".bias", width)
+
+    norm("token_embd_norm")
+    for layer in range(2):
+        block = "blk.%d." % layer
+        for part, rows, columns in (("attn_q", width, width), ("attn_k", width, width), ("attn_v", width, width),
+                                    ("attn_output", width, width), ("ffn_up", hidden, width),
+                                    ("ffn_down", width, hidden)):
+            n.matrix(block + part + ".weight", rows, columns)
+            n.bias(block + part + ".bias", rows)
+        norm(block + "attn_output_norm")
+        norm(block + "layer_output_norm")
+    add_spm(n.file)
+    return n.bytes()
+
+
 def _mixtral(name, seed=0):
     n = Network(name, "llama", seed)
     n.key("expert_count", UINT32, 5)
@@ -299,8 +332,9 @@ for _name, _kind in TYPES.items():
 for _name, _kind_of in MIXES.items():
     MODELS["llama-k-" + _name] = lambda name=_name, kind_of=_kind_of: _llama_k("llama-k-" + name, kind_of)
 
-# For the tests of schedules, which compare skald with itself. No other engine has recorded them.
+# For the tests of schedules and of the server, which compare skald with itself. No other engine has recorded them.
 UNRECORDED = {
+    "bert": lambda: _bert("bert"),
     "deepseek2": lambda: _deepseek2("deepseek2"),
     "lfm2": lambda: _lfm2("lfm2"),
     "qwen35": lambda: _qwen35("qwen35"),

@@ -46,8 +46,9 @@ struct Running {
   Logits logits;
 };
 
+// `whole`: not cut.
 std::vector<Running> Prepare(const std::vector<std::vector<TokenId>>& prompts, std::mt19937& random,
-                             bool plain) {
+                             bool plain, bool whole) {
   std::vector<kv::PageId> ids(kPages);
   std::iota(ids.begin(), ids.end(), 0);
   if (!plain) std::shuffle(ids.begin(), ids.end(), random);
@@ -62,12 +63,14 @@ std::vector<Running> Prepare(const std::vector<std::vector<TokenId>>& prompts, s
     if (!plain) sequence.state = (first_slot + static_cast<kv::StateId>(running.size())) % kSlots;
     const auto total = static_cast<int64_t>(prompt.size());
     sequence.chunks = plain ? std::vector<int64_t>(prompt.size(), 1) : RandomChunks(total, random);
+    if (whole) sequence.chunks = {total};
     running.push_back(std::move(sequence));
   }
   return running;
 }
 
-// One step over the chosen sequences; every row's logits are collected.
+// One step over the chosen sequences; every row's logits are collected, or its hidden state where
+// the network has no logits.
 void RunStep(Runner* runner, const std::vector<Running*>& chosen) {
   std::vector<TokenId> tokens;
   std::vector<model::SequenceRows> rows;
@@ -77,13 +80,18 @@ void RunStep(Runner* runner, const std::vector<Running*>& chosen) {
     tokens.insert(tokens.end(), first, first + count);
     rows.push_back({count, sequence->position, sequence->pages, sequence->state});
   }
-  std::vector<int32_t> logit_rows(tokens.size());
-  std::iota(logit_rows.begin(), logit_rows.end(), 0);
-  runner->Forward({.tokens = tokens, .sequences = rows, .logit_rows = logit_rows});
+  std::vector<int32_t> all(tokens.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int32_t> none;
+  const bool embeds = runner->embeds();
+  runner->Forward({.tokens = tokens,
+                   .sequences = rows,
+                   .logit_rows = embeds ? none : all,
+                   .hidden_rows = embeds ? all : none});
   int64_t row = 0;
   for (Running* sequence : chosen) {
-    for (int64_t i = 0; i < sequence->chunks.back(); ++i) {
-      sequence->logits.push_back(runner->LogitRow(row++));
+    for (int64_t i = 0; i < sequence->chunks.back(); ++i, ++row) {
+      sequence->logits.push_back(embeds ? runner->HiddenRow(row) : runner->LogitRow(row));
     }
     sequence->position += sequence->chunks.back();
     sequence->chunks.pop_back();
@@ -159,7 +167,7 @@ void Runner::Forward(const model::StepBatch& batch) {
 
 std::vector<float> Runner::HiddenRow(int64_t row) const {
   const float* start = workspace_.normed.row(row);
-  return {start, start + network_.network().width};
+  return {start, start + model::HiddenWidth(network_.network())};
 }
 
 std::vector<float> Runner::LogitRow(int64_t row) const {
@@ -172,7 +180,7 @@ std::vector<Logits> RunAll(const model::Transformer& network, const Conditions& 
   Runner runner(network, conditions, type);
   std::mt19937 random(conditions.schedule_seed);
   const bool plain = conditions.schedule_seed == 0;
-  std::vector<Running> running = Prepare(prompts, random, plain);
+  std::vector<Running> running = Prepare(prompts, random, plain, runner.embeds());
   for (;;) {
     std::vector<Running*> chosen;
     for (Running& sequence : running) {

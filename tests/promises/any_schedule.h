@@ -27,6 +27,8 @@ class Runner {
   Runner(const model::Transformer& network, const Conditions& conditions, kernels::KvType type);
 
   void Forward(const model::StepBatch& batch);
+  /// True of a network that takes whole texts and has hidden states only.
+  bool embeds() const { return model::NeedsWholeTexts(network_.network()); }
   std::vector<float> HiddenRow(int64_t row) const;
   std::vector<float> LogitRow(int64_t row) const;
 
@@ -40,7 +42,7 @@ class Runner {
   model::Workspace workspace_;
 };
 
-/// The logits of all prompts.
+/// The logits of all prompts; of a network that embeds, the hidden states, no prompt cut.
 std::vector<Logits> RunAll(const model::Transformer& network, const Conditions& conditions,
                            kernels::KvType type, const std::vector<std::vector<TokenId>>& prompts);
 

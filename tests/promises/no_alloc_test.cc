@@ -99,9 +99,14 @@ class Steps {
     const std::vector<model::SequenceRows> rows = {
         {.row_count = first, .first_position = depth, .pages = first_.pages(), .state = 0},
         {.row_count = second, .first_position = depth, .pages = second_.pages(), .state = 1}};
-    const std::vector<int32_t> logit_rows = {static_cast<int32_t>(first - 1),
-                                             static_cast<int32_t>(first + second - 1)};
-    const model::StepBatch batch = {.tokens = tokens, .sequences = rows, .logit_rows = logit_rows};
+    const std::vector<int32_t> wanted = {static_cast<int32_t>(first - 1),
+                                         static_cast<int32_t>(first + second - 1)};
+    const std::vector<int32_t> none;
+    const bool embeds = model::NeedsWholeTexts(network_.network());
+    const model::StepBatch batch = {.tokens = tokens,
+                                    .sequences = rows,
+                                    .logit_rows = embeds ? none : wanted,
+                                    .hidden_rows = embeds ? wanted : none};
     const model::Execution execution{kernels_, pool_};
     return AllocationsOf([&] {
       network_.Forward(batch, {.store = store_,
@@ -141,7 +146,7 @@ void AddUnusualNetworks(std::vector<support::RandomModelSpec>& specs) {
                                              .groups = 2,
                                              .taps = 4};
     auto& experts = std::get<model::Experts>(network.layers[0].feed_forward);
-    experts.form = model::ExpertForm::kReluSquared;
+    experts.form = model::ExpertForm::kPlain;
     experts.latent = 64;
     experts.shared.hidden = 64;
     network.layers[0].mixer = model::None{};
@@ -228,6 +233,22 @@ TEST(NoAllocation, StepsOfEveryKind) {
         EXPECT_EQ(steps.AllocationsOfStep(1, 1, 300), 0) << "decode";
         EXPECT_EQ(steps.AllocationsOfStep(17, 1, 301), 0) << "mixture";
       }
+    }
+  }
+}
+
+TEST(NoAllocation, StepsOfWholeTexts) {
+  const auto project = [](model::Network& network) {
+    network.token_types = 2;
+    network.hidden_projection = {.width = network.width, .inner = 64, .output = 512};
+  };
+  for (const char* family : {"bert", "jina-bert-v2", "modern-bert", "gemma-embedding"}) {
+    const model::Transformer network = support::MakeRandomModel(
+        {.family = family, .dtype = tensor::DType::kQ8_0, .change = project});
+    for (const int threads : {1, 3}) {
+      Steps steps(network, kernels::DetectIsa(), threads);
+      EXPECT_EQ(steps.AllocationsOfStep(40, 40, 0), 0) << family;
+      EXPECT_EQ(steps.AllocationsOfStep(1, 79, 0), 0) << family;
     }
   }
 }

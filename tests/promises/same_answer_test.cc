@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -300,7 +301,7 @@ TEST(Promise1, HoldsForExpertsWithoutAGateAndLatentOnes) {
                         for (model::Layer& layer : network.layers) {
                           auto& experts = std::get<model::Experts>(layer.feed_forward);
                           experts.latent = latent;
-                          experts.form = model::ExpertForm::kReluSquared;
+                          experts.form = model::ExpertForm::kPlain;
                           experts.shared.hidden = 128;
                         }
                         std::get<model::Experts>(network.layers[1].feed_forward).form =
@@ -641,6 +642,65 @@ TEST(Promise1, HoldsForLearnedPositions) {
                     }},
                {100, 36, 1});
 }
+
+// Texts that are read both ways, several in a step; windows to both sides, slopes, norms of sums.
+class EncoderFamily : public testing::TestWithParam<const char*> {
+ protected:
+  static support::RandomModelSpec Spec() {
+    const bool is_mixture = std::string_view(GetParam()).ends_with("moe");
+    return {.family = GetParam(),
+            .dtype = tensor::DType::kQ8_0,
+            .embedding = 96,
+            .heads = 6,
+            .kv_heads = 6,
+            .head_dim = 16,
+            .feed_forward = 160,
+            .window = 9,
+            .experts = is_mixture ? 5 : 0,
+            .used_experts = is_mixture ? 2 : 0,
+            .optional_biases = true,
+            .change = [](model::Network& network) {
+              network.token_types = 2;
+              if (network.head.norm.kind != model::NormKind::kRms) return;
+              network.hidden_projection = {.width = network.width, .inner = 64, .output = 128};
+            }};
+  }
+};
+TEST_P(EncoderFamily, GivesTheSameBitsUnderAnySchedule) { CheckNetwork(Spec(), {33, 300, 1, 64}); }
+// Behind the last mixer go on only the rows that are wanted.
+TEST_P(EncoderFamily, StatesAreTheSameHoweverFewAreWanted) {
+  const model::Transformer network = support::MakeRandomModel(Spec());
+  const std::vector<TokenId> tokens = RandomPrompts({40}, network.network().vocab).front();
+  const std::vector<kv::PageId> pages = {0, 1};
+  const std::vector<model::SequenceRows> rows = {{40, 0, pages}};
+  std::vector<int32_t> all(tokens.size());
+  std::iota(all.begin(), all.end(), 0);
+  Runner every(network, {}, kernels::KvType::kF16);
+  every.Forward({.tokens = tokens, .sequences = rows, .logit_rows = {}, .hidden_rows = all});
+  const std::vector<int32_t> wanted = {0, 7, 39};
+  Runner few(network, {.threads = 2}, kernels::KvType::kF16);
+  few.Forward({.tokens = tokens, .sequences = rows, .logit_rows = {}, .hidden_rows = wanted});
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(few.HiddenRow(static_cast<int64_t>(i)), every.HiddenRow(wanted[i]));
+  }
+}
+// What is behind a token changes it, as far as a window lets it see.
+TEST_P(EncoderFamily, TokensSeeThoseBehindThem) {
+  const model::Transformer network = support::MakeRandomModel(Spec());
+  auto prompts = RandomPrompts({40}, network.network().vocab);
+  const auto before = RunAll(network, {}, kernels::KvType::kF16, prompts);
+  prompts[0].back() = (prompts[0].back() + 1) % 100;
+  const auto after = RunAll(network, {}, kernels::KvType::kF16, prompts);
+  EXPECT_NE(before[0][36], after[0][36]);
+}
+INSTANTIATE_TEST_SUITE_P(Promise1, EncoderFamily,
+                         testing::Values("bert", "gemma-embedding", "jina-bert-v2", "modern-bert",
+                                         "nomic-bert", "nomic-bert-moe"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 // Limits of the experts and of the shared one.
 TEST(Promise1, HoldsForLimitedExperts) {

@@ -16,8 +16,9 @@ namespace skald::sim {
 
 class FaultyCache : public engine::CacheManager {
  public:
-  FaultyCache(int64_t page_count, int64_t state_slots, Fault fault)
-      : CacheManager(page_count, state_slots), fault_(fault) {}
+  FaultyCache(const Workload& workload, Fault fault)
+      : CacheManager(workload.page_count, workload.state_slots, SharingOf(workload)),
+        fault_(fault) {}
 
   void Acquire(engine::Sequence* sequence) override;
   void Publish(engine::Sequence* sequence, int64_t count) override;
@@ -36,6 +37,10 @@ class FaultyCache : public engine::CacheManager {
   void LeaveState(engine::Sequence* sequence, engine::Leaving leaving) override;
 
  private:
+  static engine::Sharing SharingOf(const Workload& workload) {
+    const bool whole = workload.core.prompts == engine::PromptRule::kWhole;
+    return whole ? engine::Sharing::kNone : engine::Sharing::kPrefixes;
+  }
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);
 
   Fault fault_;

@@ -191,6 +191,10 @@ std::string CheckStep(const Core& core, const engine::CacheManager& cache,
   if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckStates(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
+  if (limits.prompts == engine::PromptRule::kWhole) {
+    if (cache.tree().node_count() > 0) return "what is computed of a whole text is in the tree";
+    if (!core.running().empty()) return "a whole text does not end with its step";
+  }
   return CheckPlan(core.scheduler_state(), core.budget(), core.plan());
 }
 

@@ -44,6 +44,7 @@ Answer EmbedAlone(const Request& request) {
     number = Chain(number, request.prompt[i], static_cast<int64_t>(i), request.cache_namespace);
     hash = Take(hash, number);
     if (request.pooling == Pooling::kLast && i + 1 < request.prompt.size()) continue;
+    if (request.pooling == Pooling::kFirst && i > 0) continue;
     std::array<float, kVocab> hidden;
     FillLogits(hash, hidden);
     for (size_t k = 0; k < hidden.size(); ++k) sum[k] += hidden[k];

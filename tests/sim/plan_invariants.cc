@@ -302,6 +302,27 @@ std::string CheckAdmissions(const SchedulerState& state, const Budget& budget,
   return {};
 }
 
+// All rows or none, and who has waited longest among the first, but for those that are due.
+std::string CheckWhole(const SchedulerState& state, const StepPlan& plan) {
+  for (const PlannedRows& rows : plan.rows) {
+    const bool is_whole = rows.source == RowSource::kWaiting && rows.first == 0 && rows.samples &&
+                          rows.count == state.waiting[static_cast<size_t>(rows.index)].length;
+    if (!is_whole) return "a whole text is cut";
+  }
+  if (plan.rows.size() != plan.admitted.size()) return "a whole text is admitted without rows";
+  if (plan.admitted.empty()) return {};
+  int64_t longest = 0;
+  bool due = false;
+  for (const WaitingView& view : state.waiting) {
+    longest = std::max(longest, view.waited);
+    due = due || view.due;
+  }
+  const bool has_longest = std::any_of(
+      plan.admitted.begin(), plan.admitted.end(),
+      [&](int32_t index) { return state.waiting[static_cast<size_t>(index)].waited == longest; });
+  return due || has_longest ? "" : "who has waited longest goes on waiting";
+}
+
 }  // namespace
 
 bool CouldHaveBeenAdmitted(const SchedulerState& state, const Budget& budget, const StepPlan& plan,
@@ -332,8 +353,12 @@ std::string CheckPlan(const SchedulerState& state, const Budget& budget, const S
   std::string wrong = CheckBudget(state, budget, plan);
   if (wrong.empty()) wrong = CheckDecodes(state, budget, plan);
   if (wrong.empty()) wrong = CheckAdmissions(state, budget, plan);
-  if (wrong.empty()) wrong = CheckOrder(budget, plan, prompts);
-  if (wrong.empty()) wrong = CheckShares(state, budget, plan, prompts);
+  if (wrong.empty() && state.prompts == engine::PromptRule::kWhole) {
+    wrong = CheckWhole(state, plan);
+  } else if (wrong.empty()) {
+    wrong = CheckOrder(budget, plan, prompts);
+    if (wrong.empty()) wrong = CheckShares(state, budget, plan, prompts);
+  }
   return wrong.empty() ? wrong : wrong + ": " + plan.ToString();
 }
 

@@ -84,7 +84,7 @@ class Simulation {
         network_(workload.page_count, &freed_, FaultOfTarget(fault), workload.state_slots),
         timed_network_(&network_, &clock_,
                        {.step = workload.step_seconds, .row = workload.row_seconds}),
-        cache_(workload.page_count, workload.state_slots, fault),
+        cache_(workload, fault),
         scheduler_(fault),
         chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),

@@ -93,6 +93,8 @@ Request DrawRequest(Seeded& draw, const std::vector<std::vector<TokenId>>& trunk
   }
   if (request.width() == 1 && request.beam_search.beams == 0 && draw.OneIn(6)) {
     request.pooling = draw.OneIn(3) ? Pooling::kLast : Pooling::kMean;
+    const bool is_mean = request.pooling == Pooling::kMean;
+    if (is_mean && request.prompt.size() % 3 == 0) request.pooling = Pooling::kFirst;
   }
   return request;
 }
@@ -138,6 +140,24 @@ void DrawTenantsAndReaders(uint64_t seed, Workload* workload) {
   }
 }
 
+// A model that reads texts both ways: all requests are for embeddings, and no text is cut.
+void MakeWhole(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 2);
+  engine::CoreLimits& core = workload->core;
+  core.prompts = engine::PromptRule::kWhole;
+  core.max_chunk = core.context;
+  core.max_rows = std::max(core.max_chunk, core.max_running);
+  workload->guessing = Guessing::kNone;
+  core.most_draft = core.least_draft = core.max_draft_rows = 0;
+  constexpr std::array kPoolings = {Pooling::kFirst, Pooling::kLast, Pooling::kMean};
+  for (Client& client : workload->clients) {
+    client.request.n = 1;
+    client.request.best_of = 0;
+    client.request.beam_search = {};
+    client.request.pooling = kPoolings[static_cast<size_t>(draw.Between(0, 2))];
+  }
+}
+
 // Slots beyond those of the running ones: in half of the seeds none.
 void DrawSnapshots(uint64_t seed, Workload* workload) {
   Seeded draw(~seed ^ 1);
@@ -151,7 +171,8 @@ engine::RequestLimits Workload::request_limits() const {
           .vocab = kVocab,
           .page_count = page_count,
           .max_running = core.max_running,
-          .has_states = state_slots > 0};
+          .has_states = state_slots > 0,
+          .generates = core.prompts != engine::PromptRule::kWhole};
 }
 
 Workload DrawWorkload(uint64_t seed) {
@@ -193,6 +214,8 @@ Workload DrawWorkload(uint64_t seed) {
     workload.guessing = Guessing::kNone;
     core.most_draft = core.least_draft = core.max_draft_rows = 0;
   }
+  // None of these has failed either.
+  if (seed % 16 == 9) MakeWhole(seed, &workload);
   DrawTenantsAndReaders(seed, &workload);
   DrawSnapshots(seed, &workload);
   return workload;

@@ -57,6 +57,7 @@ class SpecKeys final : public model::Keys {
     UNREACHABLE();
   }
   Result<int64_t> VocabularySize() const override { return vocab_; }
+  Result<int64_t> TokenTypeCount() const override { return 2; }
   Conventions conventions() const override { return Conventions::kPublisher; }
   bool ContainsTensor(std::string_view name) const override {
     return sizes_.contains("expert_count") && name.ends_with("ffn_gate_inp.weight");

@@ -1,6 +1,7 @@
 #include "model/blocks/attention.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/check.h"
@@ -29,6 +30,18 @@ float DefaultAttentionScale(int64_t key_dim) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(key_dim)));
 }
 
+std::vector<float> AlibiSlopes(int64_t heads, double steepest) {
+  const auto whole = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
+  std::vector<float> slopes;
+  for (int64_t head = 0; head < heads; ++head) {
+    const bool is_beyond = head >= whole;
+    const double step = steepest / static_cast<double>(is_beyond ? 2 * whole : whole);
+    const int64_t steps = is_beyond ? 2 * (head - whole) + 1 : head + 1;
+    slopes.push_back(static_cast<float>(ExactPow(2, -step * static_cast<double>(steps))));
+  }
+  return slopes;
+}
+
 StepRow FindRow(const StepBatch& batch, int64_t row) {
   for (const SequenceRows& sequence : batch.sequences) {
     if (row < sequence.row_count) return {&sequence, sequence.first_position + row};
@@ -45,8 +58,12 @@ Visible VisibleTo(const Sight& sight, int64_t first_position, int64_t rows) {
   };
   Visible visible;
   const int64_t end = first_position + rows;
+  const auto end_seen = [&](int64_t position) {
+    if (sight.mask == Mask::kCausal) return position + 1;
+    return sight.window > 0 ? std::min(end, position + sight.window) : end;
+  };
   for (int64_t position = first_position; position < end; ++position) {
-    visible.by_rows += static_cast<double>(position + 1 - first_seen(position));
+    visible.by_rows += static_cast<double>(end_seen(position) - first_seen(position));
   }
   visible.by_sequence = static_cast<double>(end - first_seen(first_position));
   return visible;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "model/step_batch.h"
 #include "skald/status.h"
@@ -27,6 +28,11 @@ void WarmQueries(const QueryTemperature& temperature, int64_t position, float* q
 /// The scale that most networks have: 1 / sqrt(key_dim), rounded to float.
 float DefaultAttentionScale(int64_t key_dim);
 
+/// The slopes of ALiBi for each of `heads` heads, a power of two or not (Press et al. 2022): those
+/// of the nearest power of two below, then every other one of the next (numerics 3.7). `steepest`
+/// is the exponent that the last of a power of two has.
+std::vector<float> AlibiSlopes(int64_t heads, double steepest);
+
 /// The sequence and position of a row of a step.
 struct StepRow {
   const SequenceRows* sequence;
@@ -36,15 +42,22 @@ struct StepRow {
 /// O(sequences): steps have few, compared with the work per row.
 StepRow FindRow(const StepBatch& batch, int64_t row);
 
-/// What rows see: `window` positions, their own included, none before their own multiple of
-/// `chunk`; 0 = all.
+/// Whom a row may see at all.
+enum class Mask : uint8_t {
+  kCausal,  ///< itself and the rows before it
+  kNone,    ///< those behind it too: all rows of a text are in one step
+};
+
+/// What rows see: `window` positions, their own included, and without a mask as many ahead, none
+/// before their own multiple of `chunk`; 0 = all.
 struct Sight {
   int64_t window = 0;
   int64_t chunk = 0;
+  Mask mask = Mask::kCausal;
 };
 
 /// Positions that consecutive rows of one sequence see, added up, and those that at least one row
-/// sees.
+/// sees. Without a mask the last row is the last of its text.
 struct Visible {
   double by_rows = 0;
   double by_sequence = 0;

@@ -101,6 +101,7 @@ void AddAndNorm(const Input& input, const RowRange& rows, int64_t cols,
       float* sum = input.rows.row(row);
       for (int64_t i = 0; i < cols; ++i) sum[i] = sum[i] * addend.sum_scale;
     }
+    NormRange(addend.sum_norm, input.rows, input.rows, rows, cols, execution);
   }
   NormRange(input.norm, input.rows, input.normed, rows, cols, execution);
 }

@@ -38,7 +38,8 @@ struct Addend {
   Rows rows = {};              ///< without data: nothing
   const Norm* norm = nullptr;  ///< or nullptr for none
   float scale = 1;
-  float sum_scale = 1;  ///< of the sum with the residual stream
+  float sum_scale = 1;             ///< of the sum with the residual stream
+  const Norm* sum_norm = nullptr;  ///< of that sum, which stays where it stands; or nullptr
 };
 
 /// Rows on their way into matrices, with an optional sum and an optional norm.

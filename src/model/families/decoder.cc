@@ -44,6 +44,8 @@ Status ReadAttention(const Keys& keys, Network* network) {
     gqa.scale = DefaultAttentionScale(gqa.key_dim);
     network->layers[i].mixer = std::move(gqa);
   }
+  ASSIGN_OR_RETURN(const bool causal, keys.FlagOr("attention.causal", true));
+  if (!causal) DropMask(network);
   return Ok();
 }
 
@@ -222,6 +224,15 @@ void SeeAllUnturned(const std::vector<bool>& windows, Network* network) {
     auto& gqa = std::get<Gqa>(network->layers[i].mixer);
     gqa.window = 0;
     gqa.rope.reset();
+  }
+}
+
+void DropMask(Network* network) {
+  for (Layer& layer : network->layers) {
+    auto* gqa = std::get_if<Gqa>(&layer.mixer);
+    if (gqa == nullptr || gqa->mask == Mask::kNone) continue;
+    gqa->mask = Mask::kNone;
+    if (gqa->window > 0) gqa->window = gqa->window / 2 + 1;
   }
 }
 

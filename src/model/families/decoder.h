@@ -16,6 +16,7 @@ Result<Network> ReadFrame(const Keys& keys, NormKind norm = NormKind::kRms);
 
 /// A network of layers with grouped-query attention, one RoPE and RMSNorm before each block. The
 /// feed-forwards are still to read. Sizes that files may give for each layer are read for each.
+/// Where a file says that attention is not causal, it has no mask (DropMask): such models embed.
 Result<Network> ReadDecoder(const Keys& keys, kernels::RopePairing pairing,
                             NormKind norm = NormKind::kRms);
 
@@ -57,6 +58,10 @@ Status AddNearRope(const Keys& keys, Network* network);
 
 /// Layers without a window see all and turn nothing.
 void SeeAllUnturned(const std::vector<bool>& windows, Network* network);
+
+/// Takes the causal mask away from all attention that has one. Of a window half is on each side
+/// then.
+void DropMask(Network* network);
 
 /// Norms of heads, where the file has them: LayerNorm, of each head with a weight of its own.
 void AddNormsOfEachHead(const Keys& keys, Network* network);

@@ -9,6 +9,7 @@ namespace skald::model {
 // Each in its file.
 Result<Network> AfMoe(const Keys& keys);
 Result<Network> BailingMoe2(const Keys& keys);
+Result<Network> Bert(const Keys& keys);
 Result<Network> Cohere2(const Keys& keys);
 Result<Network> CommandR(const Keys& keys);
 Result<Network> DeepSeek(const Keys& keys);
@@ -21,6 +22,7 @@ Result<Network> FalconH1(const Keys& keys);
 Result<Network> Gemma2(const Keys& keys);
 Result<Network> Gemma3(const Keys& keys);
 Result<Network> Gemma4(const Keys& keys);
+Result<Network> GemmaEmbedding(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
 Result<Network> Gpt2(const Keys& keys);
@@ -31,6 +33,7 @@ Result<Network> GraniteMoe(const Keys& keys);
 Result<Network> HunyuanMoe(const Keys& keys);
 Result<Network> HyV3(const Keys& keys);
 Result<Network> InternLm2(const Keys& keys);
+Result<Network> JinaBertV2(const Keys& keys);
 Result<Network> KimiLinear(const Keys& keys);
 Result<Network> Lfm2(const Keys& keys);
 Result<Network> Lfm2Moe(const Keys& keys);
@@ -40,8 +43,11 @@ Result<Network> Mimo2(const Keys& keys);
 Result<Network> MiniMaxM2(const Keys& keys);
 Result<Network> Mistral3(const Keys& keys);
 Result<Network> Mistral4(const Keys& keys);
+Result<Network> ModernBert(const Keys& keys);
 Result<Network> NemotronH(const Keys& keys);
 Result<Network> NemotronHMoe(const Keys& keys);
+Result<Network> NomicBert(const Keys& keys);
+Result<Network> NomicBertMoe(const Keys& keys);
 Result<Network> Olmo2(const Keys& keys);
 Result<Network> OlMoE(const Keys& keys);
 Result<Network> Phi2(const Keys& keys);
@@ -72,6 +78,7 @@ struct Family {
 constexpr std::array kFamilies = {
     Family{"afmoe", AfMoe},
     Family{"bailingmoe2", BailingMoe2},
+    Family{"bert", Bert},
     Family{"cohere2", Cohere2},
     Family{"command-r", CommandR},
     Family{"deepseek", DeepSeek},
@@ -81,6 +88,7 @@ constexpr std::array kFamilies = {
     Family{"exaone-moe", ExaoneMoe},
     Family{"exaone4", Exaone4},
     Family{"falcon-h1", FalconH1},
+    Family{"gemma-embedding", GemmaEmbedding},
     Family{"gemma2", Gemma2},
     Family{"gemma3", Gemma3},
     Family{"gemma4", Gemma4},
@@ -94,6 +102,7 @@ constexpr std::array kFamilies = {
     Family{"hunyuan-moe", HunyuanMoe},
     Family{"hy_v3", HyV3},
     Family{"internlm2", InternLm2},
+    Family{"jina-bert-v2", JinaBertV2},
     Family{"kimi-linear", KimiLinear},
     Family{"lfm2", Lfm2},
     Family{"lfm2moe", Lfm2Moe},
@@ -104,8 +113,11 @@ constexpr std::array kFamilies = {
     Family{"minimax-m2", MiniMaxM2},
     Family{"mistral3", Mistral3},
     Family{"mistral4", Mistral4},
+    Family{"modern-bert", ModernBert},
     Family{"nemotron_h", NemotronH},
     Family{"nemotron_h_moe", NemotronHMoe},
+    Family{"nomic-bert", NomicBert},
+    Family{"nomic-bert-moe", NomicBertMoe},
     Family{"olmo2", Olmo2},
     Family{"olmoe", OlMoE},
     Family{"phi2", Phi2},

@@ -34,6 +34,8 @@ class Keys {
   virtual Result<std::vector<double>> LayerNumbers(std::string_view name, int64_t layers) const = 0;
   /// Tokens of the vocabulary.
   virtual Result<int64_t> VocabularySize() const = 0;
+  /// Kinds of tokens that the vocabulary tells apart in a pair of texts.
+  virtual Result<int64_t> TokenTypeCount() const = 0;
   /// Whose reading of the keys is wanted.
   virtual Conventions conventions() const = 0;
   /// Whether the file has a tensor of that name, as GGUF spells it: for what no key says.

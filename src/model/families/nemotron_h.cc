@@ -73,7 +73,7 @@ Result<Network> NemotronHMoe(const Keys& keys) {
   for (Layer& layer : network.layers) {
     auto* experts = std::get_if<Experts>(&layer.feed_forward);
     if (experts == nullptr) continue;
-    experts->form = ExpertForm::kReluSquared;
+    experts->form = ExpertForm::kPlain;
     experts->latent = latent;
   }
   RETURN_IF_ERROR(KeepOneBlock(keys, &network));

@@ -5,8 +5,9 @@
 ///     sum over the chosen e, ascending, of w_e * down_e * (silu(gate_e * h) . (up_e * h))
 ///     + v * down_s * (silu(gate_s * h) . (up_s * h))
 ///
-/// In some families the experts have no gate: down_e * max(up_e * h, 0)^2. In some the chosen ones
-/// work on a narrower row, latent_down * h, and latent_up * their sum is what they give.
+/// In some families the experts have no gate: down_e * max(up_e * h, 0)^2, or the GELU. In some the
+/// chosen ones work on a narrower row, latent_down * h, and latent_up * their sum is what they
+/// give.
 ///
 /// Rows are grouped by expert, so that a step reads each expert that it needs once.
 #pragma once
@@ -53,8 +54,8 @@ struct SharedExpert {
 
 /// What an expert is, the shared one too.
 enum class ExpertForm : uint8_t {
-  kGated,        ///< as Gated
-  kReluSquared,  ///< as Plain with that function
+  kGated,  ///< as Gated
+  kPlain,  ///< as Plain, with `activation`
 };
 
 /// Whether what an expert gives has a factor of its own in the file.
@@ -81,10 +82,11 @@ struct Experts {
   ExpertScale output_scale = ExpertScale::kNone;
   SharedExpert shared = {};
   ExpertForm form = ExpertForm::kGated;
-  Gate function = Gate::kSilu;        ///< of gated experts, not of the shared one
-  float limit = 0;                    ///< as Gated's, not of the shared one
-  Biases biases = Biases::kNone;      ///< of router, gate, up and down
-  Fusion fusion = Fusion::kSeparate;  ///< of gate and up of each expert: gate above
+  Gate function = Gate::kSilu;                       ///< of gated experts, not of the shared one
+  Activation activation = Activation::kReluSquared;  ///< of plain ones, of the shared one too
+  float limit = 0;                                   ///< as Gated's, not of the shared one
+  Biases biases = Biases::kNone;                     ///< of router, gate, up and down
+  Fusion fusion = Fusion::kSeparate;                 ///< of gate and up of each expert: gate above
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty

@@ -77,7 +77,7 @@ void OpenPanels(const Pass& pass, const GatedProducts& products, const PanelRang
   if (pass.experts.is_gated()) {
     MultiplyPanelsGated(products, panels, rows, pass.context);
   } else {
-    MultiplyPanelsPlain(products.up, Activation::kReluSquared, panels, rows, pass.context);
+    MultiplyPanelsPlain(products.up, pass.experts.activation, panels, rows, pass.context);
   }
 }
 

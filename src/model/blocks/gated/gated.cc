@@ -44,6 +44,7 @@ kernels::SwigluFn JoinOf(Gate function, const kernels::KernelTable& kernels) {
   switch (function) {
     case Gate::kSilu: return kernels.swiglu;
     case Gate::kGelu: return kernels.geglu;
+    case Gate::kGeluErf: return kernels.geglu_erf;
     case Gate::kClampedSilu: return kernels.swiglu_clamped;
   }
   UNREACHABLE();
@@ -87,6 +88,7 @@ void Declare(Gated& gated, TensorList& tensors) {
     tensors.Matrix("ffn_up.weight", gated.hidden, gated.width, &gated.up);
   }
   tensors.Matrix("ffn_down.weight", gated.width, gated.hidden, &gated.down);
+  tensors.Vector("ffn_down.bias", gated.width, &gated.down_bias, Presence::kOptional);
 }
 
 Needs Size(const Gated& gated, const StepLimits& limits) {
@@ -105,8 +107,8 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
   MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
-  MultiplyRows({buffers.gate, input.row_count}, {&gated.down, context.workspace.projected},
-               Phase::kDown, context);
+  MultiplyRows({buffers.gate, input.row_count},
+               {&gated.down, context.workspace.projected, gated.down_bias}, Phase::kDown, context);
 }
 
 void AddWork(const Gated& gated, int64_t rows, StepWork& work) {

@@ -1,9 +1,12 @@
 /// Gated: SwiGLU or GeGLU feed-forward (Shazeer 2020).
 ///
 ///     down * (silu(gate * h) . (up * h))
+///
+/// down may have a bias.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
@@ -13,7 +16,7 @@
 namespace skald::model {
 
 /// What makes a gate of its product (numerics 3.3).
-enum class Gate : uint8_t { kSilu, kGelu, kClampedSilu };
+enum class Gate : uint8_t { kSilu, kGelu, kGeluErf, kClampedSilu };
 
 /// Sizes are in elements.
 struct Gated {
@@ -24,6 +27,7 @@ struct Gated {
   Fusion fusion = Fusion::kSeparate;  ///< of gate and up: gate above
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
+  std::vector<float> down_bias = {};
 };
 
 /// Checks the numbers. Errors: kBadModel.

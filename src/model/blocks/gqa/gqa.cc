@@ -203,6 +203,11 @@ AttentionUnit FindUnit(const Gqa& gqa, const MixerStep& step, int64_t unit) {
   UNREACHABLE();
 }
 
+// AttentionArgs::end.
+int64_t EndSeen(const Gqa& gqa, const SequenceRows& sequence) {
+  return gqa.mask == Mask::kCausal ? 0 : sequence.first_position + sequence.row_count;
+}
+
 void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kAttention);
   const int64_t kv_layer = gqa.shared_kv.value_or(step.place.kv_layer);
@@ -219,10 +224,12 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
          .first_position = unit.position,
          .group = static_cast<int>(gqa.group()),
          .scale = gqa.scale,
+         .end = EndSeen(gqa, *unit.sequence),
          .window = gqa.window,
          .chunk = gqa.chunk,
          .soft_cap = gqa.soft_cap,
          .sinks = gqa.sink.empty() ? nullptr : gqa.sink.data() + first_head,
+         .slopes = gqa.slopes.empty() ? nullptr : gqa.slopes.data() + first_head,
          .scratch = context.workspace.attention_scratch(worker)});
   });
 }
@@ -309,6 +316,7 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
                       std::to_string(gqa.key_dim) + ", which serve as values");
   }
   CHECK(!gqa.shared_kv || gqa.fusion == Fusion::kSeparate);
+  CHECK(gqa.slopes.empty() || static_cast<int64_t>(gqa.slopes.size()) == gqa.heads);
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
@@ -417,7 +425,7 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const auto sequences = static_cast<double>(step.sequences);
   const int64_t end = step.first_position + step.rows / step.sequences;
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
-  const Visible visible = VisibleTo({gqa.window, gqa.chunk}, end - rows_each, rows_each);
+  const Visible visible = VisibleTo({gqa.window, gqa.chunk, gqa.mask}, end - rows_each, rows_each);
   const auto macs = static_cast<double>(gqa.heads * (gqa.key_dim + gqa.value_dim));
   work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
                                .bytes = sequences * visible.by_sequence * position_bytes});

@@ -62,11 +62,13 @@ struct Gqa {
   int64_t kv_heads = 0;   ///< divides heads
   int64_t key_dim = 0;    ///< elements of a query and key head
   int64_t value_dim = 0;  ///< elements of a value head
-  int64_t window = 0;     ///< positions that a row sees, its own included; 0 = all
-  int64_t chunk = 0;      ///< a row sees no position before its own multiple of this; 0 = all
-  float scale = 0;        ///< of queries, before they meet the keys (numerics 3.7)
+  Mask mask = Mask::kCausal;
+  int64_t window = 0;  ///< positions that a row sees, its own included, of each side; 0 = all
+  int64_t chunk = 0;   ///< a row sees no position before its own multiple of this; 0 = all
+  float scale = 0;     ///< of queries, before they meet the keys (numerics 3.7)
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
   float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
+  std::vector<float> slopes = {};  ///< [heads] of ALiBi (numerics 3.7), or empty
   QueryTemperature temperature = {};
   /// Which layer of the KV store it reads, that of an earlier Gqa of the same shape: it has no K
   /// and V of its own then, and of what concerns them only the numbers.

@@ -31,6 +31,7 @@ void MultiplyUp(const Product& up, Activation function, int64_t row_count, const
 kernels::GeluFn FunctionOf(Activation function, const kernels::KernelTable& kernels) {
   switch (function) {
     case Activation::kGelu: return kernels.gelu;
+    case Activation::kGeluErf: return kernels.gelu_erf;
     case Activation::kReluSquared: return kernels.relu_squared;
   }
   UNREACHABLE();

@@ -14,7 +14,7 @@
 namespace skald::model {
 
 /// What stands between its matrices (numerics 3.3).
-enum class Activation : uint8_t { kGelu, kReluSquared };
+enum class Activation : uint8_t { kGelu, kGeluErf, kReluSquared };
 
 /// Sizes are in elements.
 struct Plain {
