@@ -249,6 +249,7 @@ complete -c skald -n '__fish_seen_subcommand_from bench' -s b -l batch -x -d 'se
 complete -c skald -n '__fish_seen_subcommand_from bench' -s d -l n-depth -x -d 'tokens in the cache before (default 0)'
 complete -c skald -n '__fish_seen_subcommand_from bench' -s r -l repetitions -x -d 'runs of each test (default 5)'
 complete -c skald -n '__fish_seen_subcommand_from bench' -l profile -d 'also measure the operations of a step'
+complete -c skald -n '__fish_seen_subcommand_from bench' -l kernels -d 'measure the kernels of matrices instead, without a model'
 complete -c skald -n '__fish_seen_subcommand_from bench' -l against -x -d 'run this llama-bench in turn and print the ratio'
 complete -c skald -n '__fish_seen_subcommand_from bench' -l traffic -x -d 'run requests through the engine: shared|random|intruder|agent, or the file of a trace'
 complete -c skald -n '__fish_seen_subcommand_from bench' -l num-prompts -x -d 'requests; turns of \'agent\' (default 32; 40)'

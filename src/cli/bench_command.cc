@@ -18,6 +18,7 @@
 #include "cli/bench_report.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
+#include "cli/kernels_command.h"
 #include "cli/loading.h"
 #include "cli/parse_number.h"
 #include "cli/status_line.h"
@@ -33,6 +34,7 @@ constexpr const char* kExamples = R"(Examples:
   skald bench -m model.gguf -b 1,4,16      decode with several sequences at once
   skald bench -m model.gguf -d 0,3072      behind an empty and behind a long context
   skald bench -m model.gguf --profile      where the time goes
+  skald bench --kernels                    the kernels of matrices alone, on one core
   skald bench -m model.gguf --traffic shared    32 requests, 16 at a time, a common prefix
   skald bench -m model.gguf --against "llama-bench -fa 1"    in turn with another program
 
@@ -185,6 +187,11 @@ Status CheckTogether(const BenchOptions& options) {
       options.speculation.kind != Speculation::kOff || options.speculation.draft;
   if (speculates && !options.traffic.wanted)
     return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
+  if (options.detail == BenchDetail::kKernels &&
+      (options.model.model || options.traffic.wanted || options.against))
+    return Status(ErrorCode::kInvalidArgument,
+                  "--kernels measures without a model and a peer: leave out -m, --traffic and "
+                  "--against");
   return Ok();
 }
 
@@ -220,6 +227,8 @@ void AddBenchCommand(CLI::App& root, Action& chosen) {
                   kRepetitionsRange);
   AddSwitch(verb, {"--profile", "also measure the operations of a step"}, options->detail,
             BenchDetail::kProfile);
+  AddSwitch(verb, {"--kernels", "measure the kernels of matrices instead, without a model"},
+            options->detail, BenchDetail::kKernels);
   AddText(verb, {"--against", "run this llama-bench in turn and print the ratio"}, kTextType,
           options->against);
   AddTrafficArgs(verb, options->traffic);
@@ -236,6 +245,8 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
   RETURN_IF_ERROR(CheckTogether(options));
   BenchReport report;
   report.header = HeaderOf(options);
+  if (options.detail == BenchDetail::kKernels)
+    return BenchKernels(options.engine, options.output.form, report.header, console);
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   report.header.model = model.info();

@@ -15,8 +15,12 @@
 
 namespace skald::cli {
 
-/// Whether to measure single operations, too.
-enum class BenchDetail : uint8_t { kCases, kProfile };
+/// What is measured of a step.
+enum class BenchDetail : uint8_t {
+  kCases,
+  kProfile,  ///< its single operations, too
+  kKernels,  ///< the kernels of matrices, without a model
+};
 
 /// What `skald bench` was asked to do.
 struct BenchOptions {
@@ -37,7 +41,7 @@ void AddBenchCommand(CLI::App& root, Action& chosen);
 /// Measures each case: once to warm up, then `repetitions` times, in turn with the peer if there is
 /// one, each beside the ceilings of its moment (bench_measure.h). Errors: those of lookup, loading
 /// and BenchSession; kInvalidArgument if the lists ask for nothing; kIo of the peer; kCancelled
-/// after Ctrl-C, when the cases that are complete are still printed.
+/// after Ctrl-C, when the cases that are complete are still printed. With kKernels: BenchKernels.
 Status Bench(const BenchOptions& options, const Environment& environment, Console& console);
 
 }  // namespace skald::cli

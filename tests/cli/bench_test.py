@@ -81,6 +81,25 @@ class Bench(unittest.TestCase):
         (result,) = bench("-p", "0", "-n", "1", "-r", "1", "-t", "1", "--isa", "scalar")
         self.assertEqual((result["isa"], result["n_threads"]), ("scalar", 1))
 
+    def test_kernels_need_no_model(self):
+        done = run("bench", "--kernels", "-r", "1", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        results = json.loads(done.stdout)
+        self.assertEqual([result["rows"] for result in results[:8]], [1, 2, 4, 8, 16, 64, 512, 1])
+        weights = ", ".join({result["weights"]: None for result in results}).split(", ")
+        self.assertEqual(len(weights), len(set(weights)))
+        self.assertLessEqual({"F32", "BF16", "Q4_0", "Q8_0", "Q4_K", "Q6_K", "IQ2_XS"}, set(weights))
+        for result in results:
+            self.assertGreater(result["macs_per_second"], 0)
+            self.assertAlmostEqual(result["share"], result["macs_per_second"] / result["peak_macs_per_second"])
+
+    def test_kernels_take_no_model(self):
+        for arguments in (["-m", str(bundled_model())], ["--traffic", "shared"], ["--against", "x"]):
+            with self.subTest(arguments=arguments):
+                done = run("bench", "--kernels", *arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("--kernels measures without a model", done.stderr.decode())
+
     def test_takes_turns_with_a_peer(self):
         # It is its own peer: it takes and prints what llama-bench does.
         peer = f"{shlex.quote(Setup.binary)} bench"

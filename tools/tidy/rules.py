@@ -46,6 +46,7 @@ FACADE_ROOMS = {
     "skald/request.h": {"engine", "server", "cli"},
     "skald/text_sink.h": {"engine", "server", "cli"},
     "skald/bench.h": {"engine", "cli"},
+    "skald/kernel_bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
     "skald/hub.h": {"hub", "cli"},
     "skald/quantize.h": {"quantizer", "cli"},
