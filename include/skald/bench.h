@@ -1,6 +1,6 @@
 /// Bench: how fast a model runs on this machine, and how fast it could.
 ///
-///     Result<CeilingMeter> meter = CeilingMeter::Create(2, InstructionSet::kBest);
+///     Result<CeilingMeter> meter = CeilingMeter::Create(2, "best");
 ///     Result<BenchSession> session =
 ///         BenchSession::Create(model, {.threads = 2}, {.positions = 640});
 ///     const BenchCase prefill{.prompt_tokens = 512};
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,7 +47,7 @@ class CeilingMeter {
   /// Takes memory of four times the last-level cache (256 MiB to 1 GiB) and writes it once, and
   /// starts the threads. `threads` and `isa` as in EngineOptions. Errors: kInvalidArgument,
   /// kResourceExhausted.
-  static Result<CeilingMeter> Create(int threads, InstructionSet isa);
+  static Result<CeilingMeter> Create(int threads, const std::string& isa);
   ~CeilingMeter();
   CeilingMeter(CeilingMeter&&) noexcept;
   CeilingMeter& operator=(CeilingMeter&&) noexcept;

@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,8 +43,13 @@ namespace skald {
 /// may change.
 inline constexpr int kNumericsVersion = 2;
 
-/// Which variants of the kernels to use. All give the same bits.
-enum class InstructionSet : uint8_t { kBest, kScalar, kAvx2, kAvx512, kAmx };
+/// Instructions that the kernels have variants for. All give the same bits.
+struct InstructionSet {
+  std::string_view name;   ///< "avx512"
+  bool supported = false;  ///< by this CPU and operating system
+};
+/// All of them, slowest first; the first, "scalar", runs everywhere.
+std::vector<InstructionSet> InstructionSets();
 
 /// Element type of the KV cache.
 enum class KvCacheType : uint8_t { kF16, kBF16, kF32 };
@@ -85,7 +91,8 @@ struct EngineOptions {
   int64_t max_chunk = 512;
   int64_t max_logit_rows = 1;  ///< rows of a step of ComputeLogits
   int threads = 0;             ///< 0 = all cores available to the process
-  InstructionSet isa = InstructionSet::kBest;
+  /// A name of InstructionSets(), or "best": the last of them that is supported.
+  std::string isa = "best";
   KvCacheType kv_type = KvCacheType::kF16;
   int64_t kv_positions = 0;  ///< positions of all requests and the cache together; 0 = context
   /// Bytes for snapshots of what recurrent layers carry, beside those of running sequences; -1 =

@@ -1,6 +1,6 @@
 /// Kernel bench: how fast the matrix kernels are on one core, beside what the core could do.
 ///
-///     Result<KernelBench> bench = KernelBench::Create(InstructionSet::kBest);
+///     Result<KernelBench> bench = KernelBench::Create("best");
 ///     for (size_t kernel = 0; kernel < bench->kernels().size(); ++kernel)
 ///       std::vector<KernelSample> samples = *bench->Measure({kernel, 16, 5});
 ///
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "skald/bench.h"
-#include "skald/engine.h"
 #include "skald/status.h"
 
 namespace skald {
@@ -47,8 +46,8 @@ struct KernelCase {
 /// Measures kernels. One thread at a time.
 class KernelBench {
  public:
-  /// Errors: kInvalidArgument for an instruction set that this CPU lacks.
-  static Result<KernelBench> Create(InstructionSet isa);
+  /// `isa` as in EngineOptions. Errors: kInvalidArgument.
+  static Result<KernelBench> Create(const std::string& isa);
   ~KernelBench();
   KernelBench(KernelBench&&) noexcept;
   KernelBench& operator=(KernelBench&&) noexcept;

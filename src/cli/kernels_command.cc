@@ -28,7 +28,7 @@ Result<KernelResult> MeasureKernel(KernelBench& bench, size_t kernel, int repeti
   return result;
 }
 
-Result<KernelReport> Measure(InstructionSet isa, const BenchHeader& header, Console& console) {
+Result<KernelReport> Measure(const std::string& isa, const BenchHeader& header, Console& console) {
   StatusLine status(console);
   ASSIGN_OR_RETURN(KernelBench bench, KernelBench::Create(isa));
   KernelReport report = {

@@ -28,13 +28,6 @@ constexpr int kThreadsMax = 4096;
 constexpr int64_t kPositionsMax = std::numeric_limits<int32_t>::max();
 constexpr int64_t kBytesMax = int64_t{1} << 50;
 
-constexpr std::array<Choice<InstructionSet>, 5> kInstructionSets = {{
-    {"best", InstructionSet::kBest},
-    {"scalar", InstructionSet::kScalar},
-    {"avx2", InstructionSet::kAvx2},
-    {"avx512", InstructionSet::kAvx512},
-    {"amx", InstructionSet::kAmx},
-}};
 constexpr std::array<Choice<KvCacheType>, 3> kKvTypes = {{
     {"f16", KvCacheType::kF16},
     {"bf16", KvCacheType::kBF16},
@@ -59,6 +52,21 @@ constexpr std::array<Choice<SamplingOrder>, 2> kSamplingOrders = {{
     {"standard", SamplingOrder::kStandard},
     {"llama.cpp", SamplingOrder::kLlamaCpp},
 }};
+
+// The names that there are are the engine's to say; whether this CPU has one, too.
+AddedFlag AddIsa(CLI::App& app, std::string& target) {
+  std::vector<std::string> names = {"best"};
+  for (const InstructionSet& set : InstructionSets()) names.emplace_back(set.name);
+  const std::string words = fmt::format("{}", fmt::join(names, "|"));
+  return AddValue(app, {"--isa", "instruction set; all give the same text (default best)"},
+                  words.c_str(), [&target, names, words](const std::string& value) {
+                    if (std::find(names.begin(), names.end(), value) == names.end())
+                      return Status(ErrorCode::kInvalidArgument,
+                                    fmt::format("'{}' is not one of {}", value, words));
+                    target = value;
+                    return Ok();
+                  });
+}
 
 // "29871=-1.5", "2=-inf"
 Result<LogitBias> ParseLogitBias(const std::string& text) {
@@ -114,9 +122,7 @@ void AddComputeArgs(CLI::App& app, EngineArgs& args) {
   AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
               {0, kThreadsMax})
       .Group(kEngineGroup);
-  AddChoice(app, {"--isa", "instruction set; all give the same text (default best)"}, args.isa,
-            kInstructionSets)
-      .Group(kEngineGroup);
+  AddIsa(app, args.isa).Group(kEngineGroup);
   AddChoice(app, {"--kv-type", "element type of the KV cache (default f16)"}, args.kv_type,
             kKvTypes)
       .Group(kEngineGroup);

@@ -44,7 +44,7 @@ struct EngineArgs {
   int64_t chunk = 512;
   int64_t state_memory = -1;  ///< EngineOptions
   int threads = 0;
-  InstructionSet isa = InstructionSet::kBest;
+  std::string isa = "best";
   KvCacheType kv_type = KvCacheType::kF16;
   Conventions conventions = Conventions::kPublisher;  ///< of the model
   RopeOverride rope = {};                             ///< of the model

@@ -151,13 +151,18 @@ TEST(EngineArgs, KnowTheirWords) {
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.context, 64);
   EXPECT_EQ(options.max_chunk, 5);
-  EXPECT_EQ(options.isa, InstructionSet::kScalar);
+  EXPECT_EQ(options.isa, "scalar");
   EXPECT_EQ(options.kv_type, KvCacheType::kF32);
   EXPECT_EQ(options.state_memory, int64_t{3} << 30);
   EXPECT_EQ(ToEngineOptions({}).state_memory, -1);
   EXPECT_NE(Parse(AddEngineArgs, args, {"--state-memory", "3T"}), "");
-  EXPECT_EQ(Parse(AddEngineArgs, args, {"--isa", "sse"}),
-            "--isa: 'sse' is not one of best|scalar|avx2|avx512|amx");
+  std::string names = "best";
+  for (const InstructionSet& set : InstructionSets()) {
+    EXPECT_EQ(Parse(AddEngineArgs, args, {"--isa", std::string(set.name)}), "");
+    EXPECT_EQ(ToEngineOptions(args).isa, set.name);
+    names += "|" + std::string(set.name);
+  }
+  EXPECT_EQ(Parse(AddEngineArgs, args, {"--isa", "sse"}), "--isa: 'sse' is not one of " + names);
   EXPECT_NE(Parse(AddEngineArgs, args, {"-t", "-1"}), "");
   EXPECT_NE(Parse(AddEngineArgs, args, {"--chunk", "0"}), "");
 }

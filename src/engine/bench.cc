@@ -279,6 +279,6 @@ Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, i
 }
 
 int BenchSession::threads() const { return state_->options.threads; }
-std::string_view BenchSession::isa_name() const { return kernels::IsaName(state_->options.isa); }
+std::string_view BenchSession::isa_name() const { return state_->options.isa.name; }
 
 }  // namespace skald

@@ -38,12 +38,11 @@ TEST(MeanOf, IsTheMeanOfEachFigure) {
 }
 
 TEST(CeilingMeter, RefusesImpossibleThreads) {
-  EXPECT_EQ(CeilingMeter::Create(-1, InstructionSet::kBest).status().code(),
-            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CeilingMeter::Create(-1, "best").status().code(), ErrorCode::kInvalidArgument);
 }
 
 TEST(CeilingMeter, SaysWhatItMeasuredAsOftenAsItIsAsked) {
-  Result<CeilingMeter> meter = CeilingMeter::Create(2, InstructionSet::kScalar);
+  Result<CeilingMeter> meter = CeilingMeter::Create(2, "scalar");
   ASSERT_TRUE(meter.ok()) << meter.status().message();
   for (int time = 0; time < 2; ++time) {
     const Ceilings ceilings = meter->Measure();

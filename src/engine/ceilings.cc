@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "engine/options.h"
+#include "kernels/kernels.h"
 #include "kernels/peak/peak.h"
 #include "skald/bench.h"
 
@@ -41,8 +42,8 @@ void Fill(AlignedBuffer& buffer, ThreadPool& pool) {
 }  // namespace
 
 struct CeilingMeter::State {
-  State(kernels::Isa isa_in, int threads, AlignedBuffer buffer_in)
-      : isa(isa_in), pool(threads), buffer(std::move(buffer_in)) {}
+  State(const engine::Hardware& hardware, AlignedBuffer buffer_in)
+      : isa(hardware.isa), pool(hardware.threads), buffer(std::move(buffer_in)) {}
 
   kernels::Isa isa;
   ThreadPool pool;
@@ -54,24 +55,24 @@ CeilingMeter::~CeilingMeter() = default;
 CeilingMeter::CeilingMeter(CeilingMeter&&) noexcept = default;
 CeilingMeter& CeilingMeter::operator=(CeilingMeter&&) noexcept = default;
 
-Result<CeilingMeter> CeilingMeter::Create(int threads, InstructionSet isa) {
+Result<CeilingMeter> CeilingMeter::Create(int threads, const std::string& isa) {
   ASSIGN_OR_RETURN(const engine::Hardware hardware, engine::ResolveHardware(threads, isa));
   ASSIGN_OR_RETURN(AlignedBuffer buffer,
                    AlignedBuffer::Create(static_cast<uint64_t>(ReadBufferBytes())));
-  auto state = std::make_unique<State>(hardware.isa, hardware.threads, std::move(buffer));
+  auto state = std::make_unique<State>(hardware, std::move(buffer));
   Fill(state->buffer, state->pool);
   return CeilingMeter(std::move(state));
 }
 
 Ceilings CeilingMeter::Measure() {
   const AlignedBuffer& buffer = state_->buffer;
-  const kernels::Peaks peaks =
-      kernels::MeasurePeaks(state_->isa, state_->pool, {buffer.data(), buffer.size()});
+  const kernels::Peaks peaks = kernels::MeasurePeaks(kernels::TableFor(state_->isa).peak,
+                                                     state_->pool, {buffer.data(), buffer.size()});
   return {.int8_macs_per_second = peaks.int8_macs_per_second,
           .float_macs_per_second = peaks.float_macs_per_second,
           .read_bytes_per_second = peaks.read_bytes_per_second,
           .threads = state_->pool.thread_count(),
-          .isa_name = kernels::IsaName(state_->isa)};
+          .isa_name = state_->isa.name};
 }
 
 Ceilings MeanOf(const Ceilings& a, const Ceilings& b) {

@@ -230,7 +230,7 @@ int64_t Engine::context() const { return state_->options.context; }
 int Engine::threads() const { return state_->options.threads; }
 int64_t Engine::max_running() const { return state_->options.max_running; }
 int64_t Engine::max_queued() const { return state_->options.max_queued; }
-std::string_view Engine::isa_name() const { return kernels::IsaName(state_->options.isa); }
+std::string_view Engine::isa_name() const { return state_->options.isa.name; }
 int64_t Engine::kv_bytes() const { return state_->network->kv_bytes(); }
 int64_t Engine::state_bytes() const { return state_->network->state_bytes(); }
 uint64_t Engine::progress() const { return state_->network->progress(); }

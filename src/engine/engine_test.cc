@@ -71,12 +71,12 @@ TEST_F(EngineTest, NoTokensAskedForComputesThePromptOnly) {
 }
 
 TEST_F(EngineTest, SameSeedSameTokensWhateverTheChunksThreadsAndKernels) {
-  Engine plain = Make({.max_chunk = 1, .threads = 1, .isa = InstructionSet::kScalar});
+  Engine plain = Make({.max_chunk = 1, .threads = 1, .isa = "scalar"});
   Request request = MakeRequest(40);
   request.sampling.seed = 11;
   const auto expected = plain.Generate(request, Continue);
   ASSERT_TRUE(expected.ok());
-  for (const InstructionSet isa : {InstructionSet::kScalar, InstructionSet::kBest}) {
+  for (const char* isa : {"scalar", "best"}) {
     for (const int threads : {1, 2, 3}) {
       Engine engine = Make({.max_chunk = 2 + threads, .threads = threads, .isa = isa});
       const auto done = engine.Generate(request, Continue);
@@ -245,9 +245,29 @@ TEST_F(EngineTest, SizesOutsideTheirRangeAreRefused) {
 }
 
 TEST_F(EngineTest, AnInstructionSetTheCpuLacksIsRefused) {
-  const bool has_avx512 = kernels::DetectIsa() >= kernels::Isa::kAvx512;
-  const Result<Engine> engine = Engine::Create(*model_, {.isa = InstructionSet::kAvx512});
-  EXPECT_EQ(engine.ok(), has_avx512);
+  for (const InstructionSet& set : InstructionSets()) {
+    const Result<Engine> engine = Engine::Create(*model_, {.isa = std::string(set.name)});
+    ASSERT_EQ(engine.ok(), set.supported) << set.name;
+    if (set.supported) {
+      EXPECT_EQ(engine->isa_name(), set.name);
+      continue;
+    }
+    const std::string& message = engine.status().message();
+    EXPECT_EQ(engine.status().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(message.find("does not have " + std::string(set.name)), std::string::npos) << message;
+    EXPECT_NE(message.find("it has scalar"), std::string::npos) << message;
+  }
+}
+
+TEST_F(EngineTest, AnUnknownInstructionSetIsAnErrorThatNamesThoseThereAre) {
+  for (const char* name : {"", "sse", "AVX2", "avx2 "}) {
+    const Status status = Engine::Create(*model_, {.isa = name}).status();
+    EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
+    std::string expected =
+        "instruction set '" + std::string(name) + "' does not exist, expected best";
+    for (const InstructionSet& set : InstructionSets()) expected += ", " + std::string(set.name);
+    EXPECT_EQ(status.message(), expected);
+  }
 }
 
 TEST_F(EngineTest, BanningEveryTokenIsAnErrorOfThatRequestOnly) {

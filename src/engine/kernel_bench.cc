@@ -85,7 +85,7 @@ Result<Problem> MakeProblem(const kernels::KernelTable& table, tensor::DType dty
     kernels::PackPanel(dtype, stored, kernels::kPanelRows, kCols,
                        problem.panels.data() + p * panel_bytes);
   }
-  Quantize(table.quantize[static_cast<size_t>(format)], token_bytes, problem);
+  Quantize(table.QuantizeOf(format), token_bytes, problem);
   return problem;
 }
 
@@ -111,10 +111,9 @@ double RateOf(kernels::MatmulFn matmul, Problem& problem) {
 }  // namespace
 
 struct KernelBench::State {
-  explicit State(kernels::Isa isa) : table(kernels::TableFor(isa)), peaks(kernels::PeakFor(isa)) {}
+  explicit State(const kernels::Isa& isa) : table(kernels::TableFor(isa)) {}
 
   kernels::KernelTable table;
-  kernels::PeakKernels peaks;
   ThreadPool pool{1};
   std::vector<KernelInfo> kernels;
   std::vector<tensor::DType> dtypes;  // one that each kernel holds
@@ -125,7 +124,7 @@ KernelBench::~KernelBench() = default;
 KernelBench::KernelBench(KernelBench&&) noexcept = default;
 KernelBench& KernelBench::operator=(KernelBench&&) noexcept = default;
 
-Result<KernelBench> KernelBench::Create(InstructionSet isa) {
+Result<KernelBench> KernelBench::Create(const std::string& isa) {
   ASSIGN_OR_RETURN(const engine::Hardware hardware, engine::ResolveHardware(1, isa));
   auto state = std::make_unique<State>(hardware.isa);
   std::array<size_t, kernels::kPanelTypeCount> kernel_of;
@@ -147,7 +146,7 @@ Result<KernelBench> KernelBench::Create(InstructionSet isa) {
 }
 
 const std::vector<KernelInfo>& KernelBench::kernels() const { return state_->kernels; }
-std::string_view KernelBench::isa_name() const { return kernels::IsaName(state_->table.isa); }
+std::string_view KernelBench::isa_name() const { return state_->table.isa_name; }
 
 Result<std::vector<KernelSample>> KernelBench::Measure(const KernelCase& wanted) {
   if (wanted.kernel >= state_->kernels.size() || wanted.rows < 1 || wanted.rows > kRowsMax ||
@@ -162,11 +161,11 @@ Result<std::vector<KernelSample>> KernelBench::Measure(const KernelCase& wanted)
   const FloatMode mode;
   const tensor::DType dtype = state_->dtypes[wanted.kernel];
   ASSIGN_OR_RETURN(Problem problem, MakeProblem(state_->table, dtype, wanted.rows));
-  const kernels::MatmulFn matmul =
-      state_->table.matmul[static_cast<size_t>(kernels::PanelTypeFor(dtype))];
+  const kernels::MatmulFn matmul = state_->table.MatmulOf(kernels::PanelTypeFor(dtype));
   const bool floats = state_->kernels[wanted.kernel].resource == Resource::kFloat;
   const auto peak = [&] {
-    return kernels::BurstRate(state_->pool, floats ? state_->peaks.fma : state_->peaks.dot);
+    return kernels::BurstRate(state_->pool,
+                              floats ? state_->table.peak.fma : state_->table.peak.dot);
   };
   RateOf(matmul, problem);  // brings everything into the cache
   std::vector<KernelSample> samples;

@@ -7,7 +7,7 @@
 namespace skald {
 namespace {
 
-KernelBench Scalar() { return *KernelBench::Create(InstructionSet::kScalar); }
+KernelBench Scalar() { return *KernelBench::Create("scalar"); }
 
 TEST(KernelBench, NamesEveryTypeOfWeightsOnce) {
   const KernelBench bench = Scalar();
@@ -34,7 +34,7 @@ TEST(KernelBench, FloatsAreBoundByFloats) {
 // On the best set of this CPU: a kernel cannot be faster than the instruction it is made of by more
 // than the machine changes meanwhile.
 TEST(KernelBench, MeasuresEachKernelBesideItsPeak) {
-  Result<KernelBench> bench = KernelBench::Create(InstructionSet::kBest);
+  Result<KernelBench> bench = KernelBench::Create("best");
   ASSERT_TRUE(bench.ok()) << bench.status().message();
   for (size_t kernel = 0; kernel < bench->kernels().size(); ++kernel) {
     SCOPED_TRACE(bench->kernels()[kernel].weights);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "base/check.h"
@@ -19,20 +20,28 @@ Status InRange(std::string_view field, int64_t value, int64_t low, int64_t high)
                                                  std::to_string(high));
 }
 
-Result<kernels::Isa> ResolveIsa(InstructionSet wanted) {
-  const kernels::Isa best = kernels::DetectIsa();
-  kernels::Isa isa = best;
-  switch (wanted) {
-    case InstructionSet::kBest: break;
-    case InstructionSet::kScalar: isa = kernels::Isa::kScalar; break;
-    case InstructionSet::kAvx2: isa = kernels::Isa::kAvx2; break;
-    case InstructionSet::kAvx512: isa = kernels::Isa::kAvx512; break;
-    case InstructionSet::kAmx: isa = kernels::Isa::kAmx; break;
+// "scalar, avx2": those that `wanted` says yes to.
+template <typename Wanted>
+std::string Names(const Wanted& wanted) {
+  std::string names;
+  for (const kernels::Isa& isa : kernels::AllIsas()) {
+    if (wanted(isa)) names += (names.empty() ? "" : ", ") + std::string(isa.name);
   }
-  if (isa <= best) return isa;
+  return names;
+}
+
+Result<kernels::Isa> ResolveIsa(const std::string& wanted) {
+  if (wanted == "best") return kernels::DetectIsa();
+  const std::optional<kernels::Isa> isa = kernels::FindIsa(wanted);
+  if (!isa.has_value()) {
+    return Status(ErrorCode::kInvalidArgument, "instruction set '" + wanted +
+                                                   "' does not exist, expected best, " +
+                                                   Names([](const kernels::Isa&) { return true; }));
+  }
+  if (isa->supported()) return *isa;
   return Status(ErrorCode::kInvalidArgument,
-                "this CPU does not have " + std::string(kernels::IsaName(isa)) +
-                    " (its best variant is " + std::string(kernels::IsaName(best)) + ")");
+                "this CPU does not have " + wanted + " (" + std::string(isa->cpu_flags) +
+                    "), it has " + Names([](const kernels::Isa& one) { return one.supported(); }));
 }
 
 kernels::KvType KvTypeOf(KvCacheType type) {
@@ -80,7 +89,7 @@ int64_t Snapshots(int64_t wanted_bytes, int64_t state_bytes, uint64_t kv_bytes) 
 
 }  // namespace
 
-Result<Hardware> ResolveHardware(int threads, InstructionSet isa) {
+Result<Hardware> ResolveHardware(int threads, const std::string& isa) {
   Hardware hardware;
   RETURN_IF_ERROR(InRange("threads", threads, 0, ThreadPool::kMaxThreads));
   hardware.threads = threads > 0 ? threads : AvailableCores();
@@ -141,3 +150,15 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
 }
 
 }  // namespace skald::engine
+
+namespace skald {
+
+std::vector<InstructionSet> InstructionSets() {
+  std::vector<InstructionSet> sets;
+  for (const kernels::Isa& isa : kernels::AllIsas()) {
+    sets.push_back({.name = isa.name, .supported = isa.supported()});
+  }
+  return sets;
+}
+
+}  // namespace skald

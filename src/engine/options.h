@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "kernels/attention/attention.h"
 #include "kernels/isa/isa.h"
@@ -47,18 +48,19 @@ struct ResolvedOptions {
   bool whole_texts = false;
   double target_seconds = 0;  ///< 0 = follow the time of a step without prefill
   int threads = 0;
-  kernels::Isa isa = kernels::Isa::kScalar;
+  kernels::Isa isa = kernels::ScalarIsa();
   kernels::KvType kv_type = kernels::KvType::kF16;
 };
 
 /// Threads and instruction set alone: what a measurement without a model needs.
 struct Hardware {
   int threads = 0;
-  kernels::Isa isa = kernels::Isa::kScalar;
+  kernels::Isa isa = kernels::ScalarIsa();
 };
 
-/// 0 threads are all cores, kBest is the best set of this CPU. Errors: as Resolve.
-Result<Hardware> ResolveHardware(int threads, InstructionSet isa);
+/// 0 threads are all cores; `isa` as in EngineOptions. Errors: as Resolve; an instruction set that
+/// does not exist or that this CPU lacks, with those that do.
+Result<Hardware> ResolveHardware(int threads, const std::string& isa);
 
 /// Errors: kInvalidArgument naming the field, what was found and what is possible.
 Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Network& network);

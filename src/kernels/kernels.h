@@ -5,14 +5,17 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "kernels/activation/activation.h"
 #include "kernels/attention/attention.h"
 #include "kernels/conv/conv.h"
 #include "kernels/delta/delta.h"
 #include "kernels/isa/isa.h"
+#include "kernels/mass/mass.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
+#include "kernels/peak/peak.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/rope/rope.h"
 #include "kernels/scan/scan.h"
@@ -20,7 +23,7 @@
 namespace skald::kernels {
 
 struct KernelTable {
-  Isa isa = Isa::kScalar;
+  std::string_view isa_name;                          ///< "avx512"
   std::array<QuantizeFn, 3> quantize = {};            ///< by ActivationFormat
   std::array<MatmulFn, kPanelTypeCount> matmul = {};  ///< by PanelType
   RmsNormFn rms_norm = nullptr;
@@ -44,10 +47,24 @@ struct KernelTable {
   DeltaFn delta = nullptr;
   L2NormFn l2_norm = nullptr;
   ScanFn scan = nullptr;
+  MassFn mass = nullptr;
+  PeakKernels peak;
+
+  QuantizeFn QuantizeOf(ActivationFormat format) const {
+    return quantize[static_cast<size_t>(format)];
+  }
+  MatmulFn MatmulOf(PanelType type) const { return matmul[static_cast<size_t>(type)]; }
+
+  // For those who fill a table.
+  void SetQuantize(ActivationFormat format, QuantizeFn function) {
+    quantize[static_cast<size_t>(format)] = function;
+  }
+  /// Asks for the function of each type.
+  void SetMatmul(MatmulFn (*function_of)(PanelType type));
 };
 
-/// The table of `isa`. Requires isa <= DetectIsa(): a variant that the CPU lacks must not be asked
+/// The table of `isa`. Requires isa.supported(): a variant that the CPU lacks must not be asked
 /// for.
-KernelTable TableFor(Isa isa);
+KernelTable TableFor(const Isa& isa);
 
 }  // namespace skald::kernels

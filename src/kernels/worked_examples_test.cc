@@ -311,7 +311,7 @@ class Toy {
       const int64_t position = first + static_cast<int64_t>(i);
       Rotate(queries[i], position);
       Rotate(keys[i], position);
-      cache.Append(table_.isa, position, keys[i], values[i]);
+      cache.Append(*FindIsa(table_.isa_name), position, keys[i], values[i]);
     }
     std::vector<float> last = attend_(cache, queries, first).back();
     table_.add(x.back().data(), last.data(), kDim);
@@ -432,7 +432,8 @@ class BrokenCacheTest : public testing::TestWithParam<Isa> {
       cosine.push_back(static_cast<float>(std::cos(angle)));
       sine.push_back(static_cast<float>(std::sin(angle)));
     }
-    RopeFor(isa)({head.data(), 1, kDim, kDim, cosine.data(), sine.data(), RopePairing::kAdjacent});
+    TableFor(isa).rope(
+        {head.data(), 1, kDim, kDim, cosine.data(), sine.data(), RopePairing::kAdjacent});
   }
 
   static std::vector<float> Random(std::mt19937& random) {
@@ -476,7 +477,7 @@ class BrokenCacheTest : public testing::TestWithParam<Isa> {
       args.window = now == Breakage::kForgottenCache ? 1 : 0;
       args.scale = 0.25f;
       args.scratch = scratch.data();
-      AttentionFor(isa)(args);
+      TableFor(isa).attention(args);
       outputs.push_back(out);
     }
     return outputs;

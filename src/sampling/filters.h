@@ -25,6 +25,7 @@
 #include <span>
 
 #include "base/rng.h"
+#include "kernels/kernels.h"
 #include "kernels/mass/mass.h"
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
@@ -43,7 +44,7 @@ using kernels::kFullMass;  // mass of the most likely candidate
 /// How candidates are weighed. No variant of the kernel changes any bit.
 struct Weighing {
   double temperature = 1;  ///< above 0
-  kernels::MassFn masses = kernels::MassFor(kernels::Isa::kScalar);
+  kernels::MassFn masses = kernels::TableFor(kernels::ScalarIsa()).mass;
 };
 
 /// Most candidates whose masses sum to less than 2^63.

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernels.h"
+
 // Every filter runs beside a plain reference: sort everything, long double probabilities from the
 // C library, sums in sorted order. Where a sum lies within kTolerance of the threshold both answers
 // are right.
@@ -339,7 +341,7 @@ TEST(CollectTopP, IsTopPOfTheWholeRow) {
       for (const double temperature : {1e-3, 0.25, 0.8, 3.0, 1e3}) {
         for (const double p : kFractions) {
           if (p == 1) continue;
-          const Weighing weighing = {temperature, kernels::MassFor(kernels::DetectIsa())};
+          const Weighing weighing = {temperature, kernels::TableFor(kernels::DetectIsa()).mass};
           const auto candidates = CollectTopK(row, 0, block_max, all);
           EXPECT_EQ(SortedTokens(CollectTopP({row, max, block_max}, p, weighing, scratch)),
                     SortedTokens(KeepTopP(candidates, p, {temperature})))
@@ -381,7 +383,7 @@ TEST(Logprob, MatchesTheCLibrary) {
     if (max == -kInf) continue;
     long double sum = 0;
     for (const float x : row) sum += std::exp(static_cast<long double>(x) - max);
-    const RowMass mass = MassOfRow(row, max, kernels::MassFor(kernels::Isa::kScalar));
+    const RowMass mass = MassOfRow(row, max, kernels::TableFor(kernels::ScalarIsa()).mass);
     for (const float x : row) {
       const long double want = static_cast<long double>(x) - max - std::log(sum);
       if (x == -kInf) {

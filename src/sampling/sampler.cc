@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/checked_math.h"
 #include "base/status_macros.h"
+#include "kernels/kernels.h"
 
 namespace skald::sampling {
 namespace {
@@ -34,7 +35,7 @@ Result<Sampler> Sampler::Create(int64_t vocab_size, kernels::Isa isa) {
                                                " tokens; expected 1 to " +
                                                std::to_string(kMaxVocabSize));
   }
-  return Sampler(vocab_size, kernels::MassFor(isa));
+  return Sampler(vocab_size, kernels::TableFor(isa).mass);
 }
 
 Sampler::Sampler(int64_t vocab_size, kernels::MassFn masses)

@@ -51,7 +51,7 @@ class Sampler {
   static constexpr int64_t kMaxVocabSize = kMaxCandidates;
 
   /// Errors: kUnsupported unless 1 <= vocab_size <= kMaxVocabSize.
-  /// `isa` chooses the kernels, and changes no result. Requires isa <= DetectIsa().
+  /// `isa` chooses the kernels, and changes no result. Requires isa.supported().
   static Result<Sampler> Create(int64_t vocab_size, kernels::Isa isa);
 
   int64_t vocab_size() const { return static_cast<int64_t>(counts_.size()); }

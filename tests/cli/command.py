@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -130,3 +131,8 @@ def wait_until(condition, what: str) -> None:
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {TIMEOUT_S} s in vain until {what}")
         time.sleep(0.005)
+
+
+def instruction_sets() -> list[str]:
+    """The names that --isa takes, but best."""
+    return re.search(r"best((\|\w+)+)", run("run", "--help").stdout.decode())[1].split("|")[1:]

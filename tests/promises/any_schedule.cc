@@ -121,11 +121,11 @@ void ExpectFinite(const std::vector<Logits>& all) {
 
 std::vector<Isa> IsasOfThisCpu() {
   std::vector<Isa> isas;
-  for (const Isa isa : kernels::kAllIsas) {
-    if (isa <= kernels::DetectIsa()) {
+  for (const Isa isa : kernels::AllIsas()) {
+    if (isa.supported()) {
       isas.push_back(isa);
     } else {
-      std::printf("not run: this CPU lacks %s\n", std::string(kernels::IsaName(isa)).c_str());
+      std::printf("not run: this CPU lacks %s\n", std::string(isa.name).c_str());
     }
   }
   return isas;
@@ -218,8 +218,8 @@ void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t
   uint32_t schedule = 1;
   for (const Isa isa : IsasOfThisCpu()) {
     for (const int threads : kThreadCounts) {
-      SCOPED_TRACE(testing::Message() << kernels::IsaName(isa) << ", " << threads
-                                      << " threads, schedule " << schedule);
+      SCOPED_TRACE(testing::Message()
+                   << isa.name << ", " << threads << " threads, schedule " << schedule);
       const Conditions conditions{isa, threads, schedule++};
       ExpectSameBits(expected, RunAll(network, conditions, type, prompts));
     }

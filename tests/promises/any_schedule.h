@@ -15,7 +15,7 @@ using Logits = std::vector<std::vector<float>>;  ///< by position
 
 /// How a run is carried out: everything that must not matter.
 struct Conditions {
-  kernels::Isa isa = kernels::Isa::kScalar;
+  kernels::Isa isa = kernels::ScalarIsa();
   int threads = 1;
   /// 0: one token at a time, one sequence after the other, pages in order.
   uint32_t schedule_seed = 0;

@@ -224,10 +224,10 @@ std::vector<support::RandomModelSpec> NetworksOfEveryKind() {
 TEST(NoAllocation, StepsOfEveryKind) {
   for (const support::RandomModelSpec& spec : NetworksOfEveryKind()) {
     const model::Transformer network = support::MakeRandomModel(spec);
-    for (const kernels::Isa isa : {kernels::Isa::kScalar, kernels::DetectIsa()}) {
+    for (const kernels::Isa isa : {kernels::ScalarIsa(), kernels::DetectIsa()}) {
       for (const int threads : {1, 2, 3}) {
         SCOPED_TRACE(testing::Message() << spec.family << ", " << tensor::InfoOf(spec.dtype).name
-                                        << ", " << kernels::IsaName(isa) << ", " << threads);
+                                        << ", " << isa.name << ", " << threads);
         Steps steps(network, isa, threads);
         EXPECT_EQ(steps.AllocationsOfStep(40, 40, 0), 0) << "prefill";
         EXPECT_EQ(steps.AllocationsOfStep(1, 1, 300), 0) << "decode";

@@ -184,7 +184,7 @@ TEST(States, AnAgentComputesItsNewTokens) {
   constexpr int64_t kThoughts = 40;
   constexpr int64_t kAnswer = 90;
   Workload workload = Server(4, 8);
-  sampling::Sampler sampler = *sampling::Sampler::Create(kVocab, kernels::Isa::kScalar);
+  sampling::Sampler sampler = *sampling::Sampler::Create(kVocab, kernels::ScalarIsa());
   std::vector<int64_t> known;  // tokens that a request before has begun with, by client
   const auto ask = [&](const Tokens& prompt, int64_t common) {
     workload.clients.push_back(Ask(prompt, kAnswer, 0.2 * static_cast<double>(known.size())));

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// y[i] = silu(gate[i]) * up[i] for i < n. y may equal gate or up, else no overlap. Any thread; one
@@ -46,19 +44,5 @@ using AddFn = void (*)(const float* x, float* y, int64_t n);
 /// y[i] = fma(a, x[i], y[i]) for i < n: the weighted sum over experts (numerics 3.10). No overlap.
 /// Any thread; one pass; allocates nothing.
 using AddScaledFn = void (*)(float a, const float* x, float* y, int64_t n);
-
-/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
-SwigluFn SwigluFor(Isa isa);
-GluFn GluFor(Isa isa);
-GegluFn GegluFor(Isa isa);
-GegluFn GegluErfFor(Isa isa);
-SwigluClampedFn SwigluClampedFor(Isa isa);
-SwigluLimitedFn SwigluLimitedFor(Isa isa);
-GeluFn GeluFor(Isa isa);
-GeluFn GeluErfFor(Isa isa);
-ReluSquaredFn ReluSquaredFor(Isa isa);
-SoftCapFn SoftCapFor(Isa isa);
-AddFn AddFor(Isa isa);
-AddScaledFn AddScaledFor(Isa isa);
 
 }  // namespace skald::kernels

@@ -6,6 +6,7 @@
 
 #include "kernels/activation/activation.h"
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/peak/read_share_for_test.h"
 
 namespace skald::kernels {
@@ -15,22 +16,22 @@ void RunSwiglu(benchmark::State& state, Isa isa, int64_t n) {
   const std::vector<float> gate(static_cast<size_t>(n), 0.5f);
   const std::vector<float> up(gate.size(), 1.5f);
   std::vector<float> y(gate.size());
-  const SwigluFn swiglu = SwigluFor(isa);
+  const SwigluFn swiglu = TableFor(isa).swiglu;
   RunWithReadShare(state, isa, n * 3 * 4, [&] { swiglu(gate.data(), up.data(), y.data(), n); });
 }
 
 void RunAdd(benchmark::State& state, Isa isa, int64_t n) {
   const std::vector<float> x(static_cast<size_t>(n), 1e-3f);
   std::vector<float> y(x.size());
-  const AddFn add = AddFor(isa);
+  const AddFn add = TableFor(isa).add;
   RunWithReadShare(state, isa, n * 3 * 4, [&] { add(x.data(), y.data(), n); });
 }
 
 void RegisterAll() {
-  for (const Isa isa : kAllIsas) {
-    if (isa > DetectIsa()) continue;
+  for (const Isa isa : AllIsas()) {
+    if (!isa.supported()) continue;
     for (const int64_t n : {2048, 8192}) {
-      const std::string name = std::string(IsaName(isa)) + "/" + std::to_string(n);
+      const std::string name = std::string(isa.name) + "/" + std::to_string(n);
       benchmark::RegisterBenchmark((name + "/swiglu").c_str(), RunSwiglu, isa, n);
       benchmark::RegisterBenchmark((name + "/add").c_str(), RunAdd, isa, n);
     }

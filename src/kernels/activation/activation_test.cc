@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/test_data.h"
 
 namespace skald::kernels {
@@ -31,7 +32,7 @@ class ActivationTest : public testing::TestWithParam<Isa> {
   static std::vector<float> Swiglu(Isa isa, const std::vector<float>& gate,
                                    const std::vector<float>& up) {
     std::vector<float> y(gate.size() + 16, kPoison);
-    SwigluFor(isa)(gate.data(), up.data(), y.data(), static_cast<int64_t>(gate.size()));
+    TableFor(isa).swiglu(gate.data(), up.data(), y.data(), static_cast<int64_t>(gate.size()));
     return y;
   }
 };
@@ -42,7 +43,7 @@ TEST_P(ActivationTest, SwigluGivesTheBitsOfTheSpecificationAtEveryLength) {
   for (size_t n = 0; n <= 100; ++n) {
     const std::vector<float> gate = RandomFloats(n, random);
     const std::vector<float> up = RandomFloats(n, random);
-    const std::vector<float> expected = Swiglu(Isa::kScalar, gate, up);
+    const std::vector<float> expected = Swiglu(ScalarIsa(), gate, up);
     const std::vector<float> got = Swiglu(GetParam(), gate, up);
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
     ASSERT_EQ(got[n], kPoison) << "written past the end";
@@ -71,13 +72,13 @@ TEST_P(ActivationTest, SwigluMayOverwriteEitherInput) {
   std::mt19937 random(2);
   const std::vector<float> gate = RandomFloats(37, random);
   const std::vector<float> up = RandomFloats(37, random);
-  std::vector<float> expected = Swiglu(Isa::kScalar, gate, up);
+  std::vector<float> expected = Swiglu(ScalarIsa(), gate, up);
   expected.resize(37);
   std::vector<float> y = gate;
-  SwigluFor(GetParam())(y.data(), up.data(), y.data(), 37);
+  TableFor(GetParam()).swiglu(y.data(), up.data(), y.data(), 37);
   EXPECT_EQ(y, expected);
   y = up;
-  SwigluFor(GetParam())(gate.data(), y.data(), y.data(), 37);
+  TableFor(GetParam()).swiglu(gate.data(), y.data(), y.data(), 37);
   EXPECT_EQ(y, expected);
 }
 
@@ -88,8 +89,8 @@ TEST_P(ActivationTest, GluGivesTheBitsOfTheSpecificationAtEveryLength) {
     const std::vector<float> up = RandomFloats(static_cast<size_t>(n), random);
     std::vector<float> expected(static_cast<size_t>(n) + 1, kPoison);
     std::vector<float> found = expected;
-    GluFor(Isa::kScalar)(gate.data(), up.data(), expected.data(), n);
-    GluFor(GetParam())(gate.data(), up.data(), found.data(), n);
+    TableFor(ScalarIsa()).glu(gate.data(), up.data(), expected.data(), n);
+    TableFor(GetParam()).glu(gate.data(), up.data(), found.data(), n);
     ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0) << n;
     for (size_t i = 0; i + 1 < found.size(); ++i) {
       const double exact = up[i] / (1.0 + std::exp(-double{gate[i]}));
@@ -104,7 +105,7 @@ TEST_P(ActivationTest, AddGivesTheRoundedSumAtEveryLength) {
     const std::vector<float> x = RandomFloats(n, random);
     const std::vector<float> before = RandomFloats(n + 1, random);
     std::vector<float> y = before;
-    AddFor(GetParam())(x.data(), y.data(), static_cast<int64_t>(n));
+    TableFor(GetParam()).add(x.data(), y.data(), static_cast<int64_t>(n));
     for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], x[i] + before[i]);
     ASSERT_EQ(y[n], before[n]) << "written past the end";
   }
@@ -117,7 +118,7 @@ TEST_P(ActivationTest, AddScaledRoundsOnceAtEveryLength) {
     const std::vector<float> before = RandomFloats(n + 1, random);
     const float a = RandomFloat(random);
     std::vector<float> y = before;
-    AddScaledFor(GetParam())(a, x.data(), y.data(), static_cast<int64_t>(n));
+    TableFor(GetParam()).add_scaled(a, x.data(), y.data(), static_cast<int64_t>(n));
     for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], std::fma(a, x[i], before[i]));
     ASSERT_EQ(y[n], before[n]) << "written past the end";
   }
@@ -126,7 +127,7 @@ TEST_P(ActivationTest, AddScaledRoundsOnceAtEveryLength) {
 // One float through Gelu.
 float GeluOf(Isa isa, float x) {
   float y = kPoison;
-  GeluFor(isa)(&x, &y, 1);
+  TableFor(isa).gelu(&x, &y, 1);
   return y;
 }
 
@@ -140,10 +141,10 @@ TEST_P(ActivationTest, GeluWithErfGivesTheBitsOfTheSpecificationAtEveryLength) {
     std::vector<float> expected(n + 1, kPoison);
     std::vector<float> got = expected;
     const auto size = static_cast<int64_t>(n);
-    GeluErfFor(Isa::kScalar)(x.data(), expected.data(), size);
-    GeluErfFor(GetParam())(x.data(), got.data(), size);
+    TableFor(ScalarIsa()).gelu_erf(x.data(), expected.data(), size);
+    TableFor(GetParam()).gelu_erf(x.data(), got.data(), size);
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
-    GegluErfFor(GetParam())(x.data(), up.data(), got.data(), size);
+    TableFor(GetParam()).geglu_erf(x.data(), up.data(), got.data(), size);
     for (size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], expected[i] * up[i]);
     ASSERT_EQ(got[n], kPoison) << "written past the end";
   }
@@ -153,7 +154,7 @@ TEST_P(ActivationTest, GeluWithErfIsCloseToDoublePrecision) {
   for (float x = -12.0f; x <= 12.0f; x += 0.01f) {
     const double exact = 0.5 * double{x} * std::erfc(-double{x} / std::sqrt(2.0));
     float y = kPoison;
-    GeluErfFor(GetParam())(&x, &y, 1);
+    TableFor(GetParam()).gelu_erf(&x, &y, 1);
     // The share is known to 7.5e-8, and to some units of 2^-24.
     EXPECT_NEAR(y, exact, (7.5e-8 + 6 * 0x1p-24) * std::abs(double{x})) << x;
   }
@@ -161,7 +162,7 @@ TEST_P(ActivationTest, GeluWithErfIsCloseToDoublePrecision) {
 
 TEST_P(ActivationTest, GeluWithErfOfNoNumberIsNone) {
   float y = 0;
-  GeluErfFor(GetParam())(&kNaN, &y, 1);
+  TableFor(GetParam()).gelu_erf(&kNaN, &y, 1);
   EXPECT_TRUE(std::isnan(y));
 }
 
@@ -175,8 +176,8 @@ TEST_P(ActivationTest, ClampedSwigluGivesTheBitsOfTheSpecificationAtEveryLength)
     std::vector<float> expected(n + 1, kPoison);
     std::vector<float> got = expected;
     const auto size = static_cast<int64_t>(n);
-    SwigluClampedFor(Isa::kScalar)(gate.data(), up.data(), expected.data(), size);
-    SwigluClampedFor(GetParam())(gate.data(), up.data(), got.data(), size);
+    TableFor(ScalarIsa()).swiglu_clamped(gate.data(), up.data(), expected.data(), size);
+    TableFor(GetParam()).swiglu_clamped(gate.data(), up.data(), got.data(), size);
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
   }
 }
@@ -191,8 +192,8 @@ TEST_P(ActivationTest, LimitedSwigluGivesTheBitsOfTheSpecificationAtEveryLength)
     std::vector<float> expected(n + 1, kPoison);
     std::vector<float> got = expected;
     const auto size = static_cast<int64_t>(n);
-    SwigluLimitedFor(Isa::kScalar)(1.5f, gate.data(), up.data(), expected.data(), size);
-    SwigluLimitedFor(GetParam())(1.5f, gate.data(), up.data(), got.data(), size);
+    TableFor(ScalarIsa()).swiglu_limited(1.5f, gate.data(), up.data(), expected.data(), size);
+    TableFor(GetParam()).swiglu_limited(1.5f, gate.data(), up.data(), got.data(), size);
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
     for (size_t i = 0; i < n && i < 18; ++i) {
       const double silu = gate[i] / (1 + std::exp(-double{gate[i]}));
@@ -202,7 +203,7 @@ TEST_P(ActivationTest, LimitedSwigluGivesTheBitsOfTheSpecificationAtEveryLength)
   }
   for (const auto& [gate, up] : {std::pair(kNaN, 1.0f), std::pair(1.0f, kNaN)}) {
     float y = 0;
-    SwigluLimitedFor(GetParam())(7, &gate, &up, &y, 1);
+    TableFor(GetParam()).swiglu_limited(7, &gate, &up, &y, 1);
     EXPECT_TRUE(std::isnan(y));
   }
 }
@@ -214,7 +215,7 @@ TEST_P(ActivationTest, ClampedSwigluIsCloseToDoublePrecision) {
       const double b = std::clamp(double{up}, -7.0, 7.0);
       const double exact = a / (1 + std::exp(-1.702 * a)) * (b + 1);
       float y = 0;
-      SwigluClampedFor(GetParam())(&gate, &up, &y, 1);
+      TableFor(GetParam()).swiglu_clamped(&gate, &up, &y, 1);
       EXPECT_NEAR(y, exact, 4e-6 * std::abs(exact)) << gate << ", " << up;
     }
   }
@@ -223,7 +224,7 @@ TEST_P(ActivationTest, ClampedSwigluIsCloseToDoublePrecision) {
 TEST_P(ActivationTest, ClampedSwigluKeepsWhatIsNoNumber) {
   for (const auto& [gate, up] : {std::pair(kNaN, 1.0f), std::pair(1.0f, kNaN)}) {
     float y = 0;
-    SwigluClampedFor(GetParam())(&gate, &up, &y, 1);
+    TableFor(GetParam()).swiglu_clamped(&gate, &up, &y, 1);
     EXPECT_TRUE(std::isnan(y));
   }
 }
@@ -239,11 +240,11 @@ TEST_P(ActivationTest, GeluAndGegluGiveTheBitsOfTheSpecificationAtEveryLength) {
       std::vector<float> expected(n + 16, kPoison);
       std::vector<float> got = expected;
       if (gated) {
-        GegluFor(Isa::kScalar)(gate.data(), up.data(), expected.data(), size);
-        GegluFor(GetParam())(gate.data(), up.data(), got.data(), size);
+        TableFor(ScalarIsa()).geglu(gate.data(), up.data(), expected.data(), size);
+        TableFor(GetParam()).geglu(gate.data(), up.data(), got.data(), size);
       } else {
-        GeluFor(Isa::kScalar)(gate.data(), expected.data(), size);
-        GeluFor(GetParam())(gate.data(), got.data(), size);
+        TableFor(ScalarIsa()).gelu(gate.data(), expected.data(), size);
+        TableFor(GetParam()).gelu(gate.data(), got.data(), size);
       }
       ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
       ASSERT_EQ(got[n], kPoison) << "written past the end";
@@ -271,7 +272,7 @@ TEST_P(ActivationTest, ReluSquaredIsTheSquareOfWhatIsAboveZeroAtEveryLength) {
     std::vector<float> x = RandomFloats(n, random);
     if (n > 20) x[20] = kInfinity, x[19] = -kInfinity, x[18] = -0.0f;
     std::vector<float> y(n + 1, kPoison);
-    ReluSquaredFor(GetParam())(x.data(), y.data(), static_cast<int64_t>(n));
+    TableFor(GetParam()).relu_squared(x.data(), y.data(), static_cast<int64_t>(n));
     for (size_t i = 0; i < n; ++i) {
       ASSERT_EQ(y[i], x[i] > 0 ? x[i] * x[i] : 0.0f);
       ASSERT_FALSE(std::signbit(y[i]));
@@ -279,7 +280,7 @@ TEST_P(ActivationTest, ReluSquaredIsTheSquareOfWhatIsAboveZeroAtEveryLength) {
     ASSERT_EQ(y[n], kPoison) << "written past the end";
   }
   float nan = kNaN;
-  ReluSquaredFor(GetParam())(&nan, &nan, 1);
+  TableFor(GetParam()).relu_squared(&nan, &nan, 1);
   EXPECT_TRUE(std::isnan(nan));
 }
 
@@ -289,8 +290,8 @@ TEST_P(ActivationTest, SoftCapGivesTheBitsOfTheSpecificationAtEveryLength) {
     std::vector<float> expected = RandomFloats(n + 1, random);
     for (float& value : expected) value *= 40;
     std::vector<float> got = expected;
-    SoftCapFor(Isa::kScalar)(7.5f, expected.data(), static_cast<int64_t>(n));
-    SoftCapFor(GetParam())(7.5f, got.data(), static_cast<int64_t>(n));
+    TableFor(ScalarIsa()).soft_cap(7.5f, expected.data(), static_cast<int64_t>(n));
+    TableFor(GetParam()).soft_cap(7.5f, got.data(), static_cast<int64_t>(n));
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
   }
 }
@@ -299,12 +300,12 @@ TEST_P(ActivationTest, SoftCapIsCloseToDoublePrecisionAndNeverBeyondTheCap) {
   constexpr float kCap = 30;
   for (float x = -4000.0f; x <= 4000.0f; x += x > -200 && x < 200 ? 0.37f : 50.0f) {
     float y = x;
-    SoftCapFor(GetParam())(kCap, &y, 1);
+    TableFor(GetParam()).soft_cap(kCap, &y, 1);
     EXPECT_NEAR(y, kCap * std::tanh(double{x} / kCap), 0x1p-22 * kCap) << x;
     EXPECT_LE(std::abs(y), kCap);
   }
   float edges[] = {kInfinity, -kInfinity, kNaN};
-  SoftCapFor(GetParam())(kCap, edges, 3);
+  TableFor(GetParam()).soft_cap(kCap, edges, 3);
   EXPECT_EQ(edges[0], kCap);
   EXPECT_EQ(edges[1], -kCap);
   EXPECT_TRUE(std::isnan(edges[2]));

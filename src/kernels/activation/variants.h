@@ -1,5 +1,5 @@
-/// The variants of the functions in activation.h, one file each. Internal to activation/; scalar is
-/// the specification.
+/// The specification of the functions in activation.h, for isa/scalar.cc. The vector variants are
+/// the templates of activation_generic.h.
 #pragma once
 
 #include "kernels/activation/activation.h"
@@ -20,35 +20,5 @@ void SoftCap(float cap, float* x, int64_t n);
 void Add(const float* x, float* y, int64_t n);
 void AddScaled(float a, const float* x, float* y, int64_t n);
 }  // namespace scalar
-
-namespace avx2 {
-void Swiglu(const float* gate, const float* up, float* y, int64_t n);
-void Glu(const float* gate, const float* up, float* y, int64_t n);
-void Geglu(const float* gate, const float* up, float* y, int64_t n);
-void GegluErf(const float* gate, const float* up, float* y, int64_t n);
-void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
-void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n);
-void Gelu(const float* x, float* y, int64_t n);
-void GeluErf(const float* x, float* y, int64_t n);
-void ReluSquared(const float* x, float* y, int64_t n);
-void SoftCap(float cap, float* x, int64_t n);
-void Add(const float* x, float* y, int64_t n);
-void AddScaled(float a, const float* x, float* y, int64_t n);
-}  // namespace avx2
-
-namespace avx512 {
-void Swiglu(const float* gate, const float* up, float* y, int64_t n);
-void Glu(const float* gate, const float* up, float* y, int64_t n);
-void Geglu(const float* gate, const float* up, float* y, int64_t n);
-void GegluErf(const float* gate, const float* up, float* y, int64_t n);
-void SwigluClamped(const float* gate, const float* up, float* y, int64_t n);
-void SwigluLimited(float limit, const float* gate, const float* up, float* y, int64_t n);
-void Gelu(const float* x, float* y, int64_t n);
-void GeluErf(const float* x, float* y, int64_t n);
-void ReluSquared(const float* x, float* y, int64_t n);
-void SoftCap(float cap, float* x, int64_t n);
-void Add(const float* x, float* y, int64_t n);
-void AddScaled(float a, const float* x, float* y, int64_t n);
-}  // namespace avx512
 
 }  // namespace skald::kernels

@@ -9,6 +9,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/paged_cache_for_test.h"
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "tensor/half.h"
 
 namespace skald::kernels {
@@ -54,7 +55,7 @@ TEST_P(AppendKvTest, KeysAreTransposedByTilesOfSixteenAndValuesAreRows) {
 TEST_P(AppendKvTest, ValuesInKeysAreNotWrittenAgain) {
   PagedCacheForTest cache(KvType::kF16, 3, 2, 32, 1, ValuePlace::kInKeys);
   const PagedKv& kv = cache.kv();
-  AppendKvFor(GetParam())(kv, 5, std::vector<float>{1.0f, 2.0f, 3.0f}.data(), nullptr);
+  TableFor(GetParam()).append_kv(kv, 5, std::vector<float>{1.0f, 2.0f, 3.0f}.data(), nullptr);
   EXPECT_EQ(ElementAt(kv, 5, kv.key_offset, 2 * 16 + 5), 3.0f);
   EXPECT_EQ(kv.page_stride, 2 * KeyPageBytes(KvType::kF16, 3));
 }
@@ -100,7 +101,7 @@ TEST_P(AppendKvTest, WritesTheBytesOfTheSpecification) {
                            static_cast<int>(random() % 48) - 40);
           }
         }
-        expected.Append(Isa::kScalar, position, key, value);
+        expected.Append(ScalarIsa(), position, key, value);
         got.Append(GetParam(), position, key, value);
       }
       EXPECT_EQ(got.bytes(), expected.bytes()) << dim;

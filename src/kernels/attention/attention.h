@@ -19,8 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// Positions in a page: the granularity of sharing.
@@ -118,9 +116,5 @@ int64_t AttentionScratchFloats(int key_dim, int value_dim, int group);
 /// Concurrent calls for different positions or heads are fine.
 using AppendKvFn = void (*)(const PagedKv& kv, int64_t position, const float* key,
                             const float* value);
-
-/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
-AttentionFn AttentionFor(Isa isa);
-AppendKvFn AppendKvFor(Isa isa);
 
 }  // namespace skald::kernels

@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "kernels/attention/attention.h"
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/peak/peak.h"
 
 namespace skald::kernels {
@@ -41,7 +42,7 @@ double CpuSeconds() {
 double FmaPeak(Isa isa) {
   constexpr int64_t kSteps = 20'000;
   const double start = CpuSeconds();
-  const int64_t macs = PeakFor(isa).fma(kSteps);
+  const int64_t macs = TableFor(isa).peak.fma(kSteps);
   return static_cast<double>(macs) / (CpuSeconds() - start);
 }
 
@@ -104,7 +105,7 @@ class Sequences {
     const std::vector<float> value = RandomFloats(load.head_dim, random);
     for (int64_t cache = 0; cache < load.caches; ++cache) {
       for (int64_t t = 0; t < load.length; ++t) {
-        AppendKvFor(isa)(Args(cache, 0, 0).kv, t, key.data(), value.data());
+        TableFor(isa).append_kv(Args(cache, 0, 0).kv, t, key.data(), value.data());
       }
     }
   }
@@ -138,7 +139,7 @@ class Sequences {
 
 void RunAttention(benchmark::State& state, Isa isa, const Load& load) {
   const Sequences sequences(isa, load);
-  const AttentionFn attention = AttentionFor(isa);
+  const AttentionFn attention = TableFor(isa).attention;
   const int64_t macs = VisiblePositions(load) * load.group * 2 * load.head_dim;
   const int64_t calls = std::max<int64_t>(1, 5'000'000 / macs);  // at least 100 microseconds
   const int64_t units = (load.tokens + load.Unit() - 1) / load.Unit();
@@ -174,7 +175,7 @@ void RunAttention(benchmark::State& state, Isa isa, const Load& load) {
 }
 
 void Register(Isa isa, const std::string& what, const Load& load) {
-  const std::string name = std::string(IsaName(isa)) + "/" + what + "/head " +
+  const std::string name = std::string(isa.name) + "/" + what + "/head " +
                            std::to_string(load.head_dim) + "/group " + std::to_string(load.group) +
                            "/positions " + std::to_string(load.length) +
                            (load.type == KvType::kF16 ? "/f16" : "/f32");
@@ -206,8 +207,9 @@ void RegisterAll(Isa isa) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  for (const skald::kernels::Isa isa : {skald::kernels::Isa::kAvx2, skald::kernels::Isa::kAvx512}) {
-    if (isa <= skald::kernels::DetectIsa()) skald::kernels::RegisterAll(isa);
+  for (const char* name : {"avx2", "avx512"}) {
+    const auto isa = skald::kernels::FindIsa(name);
+    if (isa && isa->supported()) skald::kernels::RegisterAll(*isa);
   }
   benchmark::RunSpecifiedBenchmarks();
 }

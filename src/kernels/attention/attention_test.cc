@@ -13,6 +13,7 @@
 
 #include "kernels/attention/paged_cache_for_test.h"
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "tensor/half.h"
 
 namespace skald::kernels {
@@ -89,7 +90,7 @@ class Sequence {
         std::copy_n(keys_.back().begin(), shape.value_dim, values_.back().begin());
       }
       if (t < first_seen || t >= end_seen) continue;
-      cache_.Append(Isa::kScalar, t, keys_.back(), values_.back());
+      cache_.Append(ScalarIsa(), t, keys_.back(), values_.back());
       cache_.PoisonPadding(t);
     }
     for (int64_t t = 0; t + kPageTokens <= first_seen; t += kPageTokens) cache_.DropPage(t);
@@ -124,7 +125,7 @@ class Sequence {
       if (shape_.sinks) args.sinks = sinks_.data();
       if (shape_.slopes) args.slopes = slopes_.data();
       args.scratch = scratch_.data();
-      AttentionFor(isa)(args);
+      TableFor(isa).attention(args);
     }
     return out;
   }
@@ -159,7 +160,7 @@ class AttentionTest : public testing::TestWithParam<Isa> {
   // The variant gives the bits of the specification, and they are numbers.
   void ExpectSpecified(const Shape& shape) {
     Sequence sequence(shape);
-    const std::vector<float> expected = sequence.Attend(Isa::kScalar);
+    const std::vector<float> expected = sequence.Attend(ScalarIsa());
     const std::vector<float> got = sequence.Attend(GetParam());
     EXPECT_TRUE(SameBits(got, expected)) << Describe(shape);
     EXPECT_TRUE(std::all_of(got.begin(), got.end(), [](float x) { return std::isfinite(x); }))
@@ -175,8 +176,8 @@ TEST_P(AttentionTest, GivesNoNegativeZero) {
     PagedCacheForTest cache(KvType::kF32, dim, dim, 2);
     ScratchForTest scratch(dim, dim, 1);
     const auto row = [dim](float x) { return std::vector<float>(static_cast<size_t>(dim), x); };
-    cache.Append(Isa::kScalar, 0, row(0), row(-std::numeric_limits<float>::denorm_min()));
-    cache.Append(Isa::kScalar, 1, row(0), row(0));
+    cache.Append(ScalarIsa(), 0, row(0), row(-std::numeric_limits<float>::denorm_min()));
+    cache.Append(ScalarIsa(), 1, row(0), row(0));
     const std::vector<float> query = row(0);
     std::vector<float> out = row(kPoison);
     AttentionArgs args;
@@ -190,7 +191,7 @@ TEST_P(AttentionTest, GivesNoNegativeZero) {
     args.group = 1;
     args.scale = 1;
     args.scratch = scratch.data();
-    AttentionFor(GetParam())(args);
+    TableFor(GetParam()).attention(args);
     EXPECT_TRUE(SameBits(out, row(0))) << dim;
   }
 }
@@ -260,7 +261,7 @@ TEST_P(AttentionTest, ValuesInKeysGiveTheBitsOfValuesOfTheirOwn) {
         Shape shape = {type, key_dim, value_dim, group, key_dim == 576 ? 2 : 9, 269, 0};
         if (group == 3) shape.window = 20;
         shape.equal_parts = true;
-        const std::vector<float> expected = Sequence(shape).Attend(Isa::kScalar);
+        const std::vector<float> expected = Sequence(shape).Attend(ScalarIsa());
         shape.place = ValuePlace::kInKeys;
         Sequence sequence(shape);
         EXPECT_TRUE(SameBits(sequence.Attend(GetParam()), expected)) << Describe(shape);
@@ -275,7 +276,7 @@ TEST_P(AttentionTest, NoTokenChangesNothing) {
   AttentionArgs args;
   args.kv = sequence.cache().kv();
   args.group = 2;
-  AttentionFor(GetParam())(args);  // null query, output and scratch are not touched
+  TableFor(GetParam()).attention(args);  // null query, output and scratch are not touched
 }
 
 TEST_P(AttentionTest, HowTokensAreSplitIntoCallsChangesNoBit) {
@@ -329,7 +330,7 @@ TEST_P(AttentionTest, EqualScoresGiveTheMeanOfTheValues) {
   args.tokens = 1;
   args.first_position = 299;
   args.scratch = scratch.data();
-  AttentionFor(GetParam())(args);
+  TableFor(GetParam()).attention(args);
   EXPECT_EQ(out, 149.5f);  // (0 + ... + 299) / 300: every sum here is exact
 }
 
@@ -346,7 +347,7 @@ TEST_P(AttentionTest, AnOverflowingScoreIsNaNNotANumber) {
   args.out_stride = 1;
   args.tokens = 3;
   args.scratch = scratch.data();
-  AttentionFor(GetParam())(args);
+  TableFor(GetParam()).attention(args);
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_TRUE(std::isnan(out[1]));
   EXPECT_TRUE(std::isnan(out[2]));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/attention/attention.h"
+#include "kernels/kernels.h"
 
 namespace skald::kernels {
 
@@ -46,7 +47,7 @@ class PagedCacheForTest {
 
   void Append(Isa isa, int64_t position, const std::vector<float>& key,
               const std::vector<float>& value) {
-    AppendKvFor(isa)(kv_, position, key.data(), value.data());
+    TableFor(isa).append_kv(kv_, position, key.data(), value.data());
   }
 
   /// Overwrites the padding of the V row of `position`, if there is one, with NaN.

@@ -1,5 +1,5 @@
-/// The variants of the functions in attention.h, one file each. Internal to attention/; scalar is
-/// the specification.
+/// The variants of the functions in attention.h, one file each. Internal to attention/ and to
+/// the instruction sets (isa/scalar.cc, x86/); scalar is the specification.
 #pragma once
 
 #include "kernels/attention/attention.h"

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// Taps that a kernel keeps in registers; published models have 3 or 4.
@@ -52,8 +50,5 @@ struct ConvArgs {
   int64_t taps = 0;
 };
 using ConvFn = void (*)(const ConvArgs& args);
-
-/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
-ConvFn ConvFor(Isa isa);
 
 }  // namespace skald::kernels

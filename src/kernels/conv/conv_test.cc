@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/test_data.h"
 
 namespace skald::kernels {
@@ -77,8 +78,8 @@ TEST_P(ConvTest, GivesTheBitsOfTheSpecification) {
           each->args.begins = variant % 3 == 0;
           if (variant >= 3) each->args.bias = each->bias.data();
         }
-        ConvFor(Isa::kScalar)(expected.args);
-        ConvFor(GetParam())(found.args);
+        TableFor(ScalarIsa()).conv(expected.args);
+        TableFor(GetParam()).conv(found.args);
         ASSERT_TRUE(SameBits(expected.y, found.y)) << "or written past the end";
         ASSERT_TRUE(SameBits(expected.state, found.state));
       }
@@ -93,7 +94,7 @@ TEST_P(ConvTest, TheLastTapIsTheRowItself) {
   const std::vector<float> before = run.state;
   run.args.x_gate = run.args.y_gate = nullptr;
   run.args.bias = run.bias.data();
-  ConvFor(GetParam())(run.args);
+  TableFor(GetParam()).conv(run.args);
   const auto row = [&](int64_t t, int64_t c) {
     return t < 0 ? before[static_cast<size_t>((t + 3) * 8 + c)]
                  : run.x[static_cast<size_t>(t * 6 + c)];
@@ -113,7 +114,7 @@ TEST_P(ConvTest, RowsMayComeInAnyChunks) {
   std::mt19937 whole_random(7);
   Operands whole(12, 20, 4, whole_random);
   whole.args.activation = ConvActivation::kSilu;
-  ConvFor(GetParam())(whole.args);
+  TableFor(GetParam()).conv(whole.args);
   for (int64_t chunk = 1; chunk < 12; ++chunk) {
     std::mt19937 random(7);
     Operands cut(12, 20, 4, random);
@@ -125,7 +126,7 @@ TEST_P(ConvTest, RowsMayComeInAnyChunks) {
       args.y_gate += first * args.y_gate_stride;
       args.y += first * args.y_stride;
       args.rows = std::min<int64_t>(chunk, 12 - first);
-      ConvFor(GetParam())(args);
+      TableFor(GetParam()).conv(args);
     }
     EXPECT_TRUE(SameBits(whole.y, cut.y)) << chunk;
     EXPECT_TRUE(SameBits(whole.state, cut.state)) << chunk;
@@ -140,20 +141,20 @@ TEST_P(ConvTest, BeginsWithoutWhatStandsInTheState) {
   std::fill(zero.state.begin(), zero.state.end(), 0.0f);
   std::fill(poisoned.state.begin(), poisoned.state.end(), kNaN);
   poisoned.args.begins = true;
-  ConvFor(GetParam())(zero.args);
-  ConvFor(GetParam())(poisoned.args);
+  TableFor(GetParam()).conv(zero.args);
+  TableFor(GetParam()).conv(poisoned.args);
   EXPECT_TRUE(SameBits(zero.y, poisoned.y));
 }
 
 TEST_P(ConvTest, MayOverwriteItsInput) {
   std::mt19937 random(9);
   Operands run(7, 33, 3, random);
-  ConvFor(GetParam())(run.args);
+  TableFor(GetParam()).conv(run.args);
   std::mt19937 again(9);
   Operands in_place(7, 33, 3, again);
   in_place.args.y = in_place.x.data();
   in_place.args.y_stride = in_place.args.x_stride;
-  ConvFor(GetParam())(in_place.args);
+  TableFor(GetParam()).conv(in_place.args);
   for (int64_t t = 0; t < 7; ++t) {
     for (int64_t c = 0; c < 33; ++c) {
       EXPECT_EQ(in_place.x[static_cast<size_t>(t * 36 + c)],

@@ -1,5 +1,5 @@
-/// The variants of the function in conv.h, one file each. Internal to conv/; scalar is the
-/// specification.
+/// The specification of the functions in conv.h, for isa/scalar.cc. The vector variants are the
+/// templates of conv_generic.h.
 #pragma once
 
 #include "kernels/conv/conv.h"
@@ -9,13 +9,5 @@ namespace skald::kernels {
 namespace scalar {
 void Conv(const ConvArgs& args);
 }  // namespace scalar
-
-namespace avx2 {
-void Conv(const ConvArgs& args);
-}  // namespace avx2
-
-namespace avx512 {
-void Conv(const ConvArgs& args);
-}  // namespace avx512
 
 }  // namespace skald::kernels

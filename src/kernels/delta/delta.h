@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// What decays by a number of its own.
@@ -60,10 +58,6 @@ struct L2NormArgs {
 };
 using L2NormFn = void (*)(const L2NormArgs& args);
 inline constexpr float kL2NormEpsilon = 1e-6f;
-
-/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
-DeltaFn DeltaFor(Isa isa);
-L2NormFn L2NormFor(Isa isa);
 
 /// log(1 + exp(x)), a number above 0: what a row's step is. One a head: the same code on every
 /// machine, as the next.

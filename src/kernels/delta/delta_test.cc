@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/test_data.h"
 
 namespace skald::kernels {
@@ -85,8 +86,8 @@ TEST_P(DeltaTest, GivesTheBitsOfTheSpecification) {
         if (value_dim % 2 == 1) {
           expected.args.decay_of = found.args.decay_of = DecayOf::kKeyElement;
         }
-        DeltaFor(Isa::kScalar)(expected.args);
-        DeltaFor(GetParam())(found.args);
+        TableFor(ScalarIsa()).delta(expected.args);
+        TableFor(GetParam()).delta(found.args);
         ASSERT_TRUE(SameBits(expected.out, found.out)) << "or written past the end";
         ASSERT_TRUE(SameBits(expected.state, found.state));
       }
@@ -99,7 +100,7 @@ void ExpectDeltaRule(Isa isa, DecayOf decay_of) {
   Operands run(6, 8, 20, 2);
   run.args.decay_of = decay_of;
   std::vector<double> state(run.state.begin(), run.state.end());
-  DeltaFor(isa)(run.args);
+  TableFor(isa).delta(run.args);
   for (int64_t t = 0; t < 6; ++t) {
     const auto at = [t](const std::vector<float>& rows, int64_t stride, int64_t i) {
       return double{rows[static_cast<size_t>(t * stride + i)]};
@@ -132,7 +133,7 @@ TEST_P(DeltaTest, IsTheDeltaRuleWhereEachElementOfTheKeysDecays) {
 
 TEST_P(DeltaTest, RowsMayComeInAnyChunks) {
   Operands whole(9, 16, 70, 3);
-  DeltaFor(GetParam())(whole.args);
+  TableFor(GetParam()).delta(whole.args);
   for (int64_t chunk = 1; chunk < 9; ++chunk) {
     Operands cut(9, 16, 70, 3);
     for (int64_t first = 0; first < 9; first += chunk) {
@@ -144,7 +145,7 @@ TEST_P(DeltaTest, RowsMayComeInAnyChunks) {
       args.beta += first * args.beta_stride;
       args.out += first * args.out_stride;
       args.rows = std::min<int64_t>(chunk, 9 - first);
-      DeltaFor(GetParam())(args);
+      TableFor(GetParam()).delta(args);
     }
     EXPECT_TRUE(SameBits(whole.out, cut.out)) << chunk;
     EXPECT_TRUE(SameBits(whole.state, cut.state)) << chunk;
@@ -157,8 +158,8 @@ TEST_P(DeltaTest, BeginsWithoutWhatStandsInTheState) {
   std::fill(zero.state.begin(), zero.state.end(), 0.0f);
   std::fill(poisoned.state.begin(), poisoned.state.end(), kNaN);
   poisoned.args.begins = true;
-  DeltaFor(GetParam())(zero.args);
-  DeltaFor(GetParam())(poisoned.args);
+  TableFor(GetParam()).delta(zero.args);
+  TableFor(GetParam()).delta(poisoned.args);
   EXPECT_TRUE(SameBits(zero.out, poisoned.out));
   EXPECT_TRUE(SameBits(zero.state, poisoned.state));
 }
@@ -168,8 +169,8 @@ TEST_P(DeltaTest, MayWriteOverTheValues) {
   Operands in_place(4, 16, 65, 5);
   in_place.args.out = in_place.value.data();
   in_place.args.out_stride = in_place.args.value_stride;
-  DeltaFor(GetParam())(apart.args);
-  DeltaFor(GetParam())(in_place.args);
+  TableFor(GetParam()).delta(apart.args);
+  TableFor(GetParam()).delta(in_place.args);
   for (int64_t t = 0; t < 4; ++t) {
     for (int64_t j = 0; j < 65; ++j) {
       EXPECT_EQ(in_place.value[static_cast<size_t>(t * 68 + j)],
@@ -183,8 +184,8 @@ TEST_P(DeltaTest, L2NormGivesTheBitsOfTheSpecification) {
     std::mt19937 random(6);
     std::vector<float> expected = RandomFloats(3 * n + 1, random);
     std::vector<float> found = expected;
-    L2NormFor(Isa::kScalar)({.x = expected.data(), .heads = 3, .n = n, .scale = 0.3f});
-    L2NormFor(GetParam())({.x = found.data(), .heads = 3, .n = n, .scale = 0.3f});
+    TableFor(ScalarIsa()).l2_norm({.x = expected.data(), .heads = 3, .n = n, .scale = 0.3f});
+    TableFor(GetParam()).l2_norm({.x = found.data(), .heads = 3, .n = n, .scale = 0.3f});
     ASSERT_TRUE(SameBits(expected, found)) << n << ", or written past the end";
   }
 }
@@ -193,7 +194,7 @@ TEST_P(DeltaTest, L2NormGivesTheBitsOfTheSpecification) {
 // eps), this length would be 1.
 TEST_P(DeltaTest, L2NormOfAShortHeadIsShorterThanOne) {
   std::vector<float> x(16, 1e-3f / 4);  // length 1e-3
-  L2NormFor(GetParam())({.x = x.data(), .heads = 1, .n = 16});
+  TableFor(GetParam()).l2_norm({.x = x.data(), .heads = 1, .n = 16});
   double squares = 0;
   for (const float value : x) squares += double{value} * value;
   EXPECT_NEAR(std::sqrt(squares), 0.70710678, 1e-6);

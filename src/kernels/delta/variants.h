@@ -1,5 +1,5 @@
-/// The variants of the functions in delta.h, one file each. Internal to delta/; scalar is the
-/// specification.
+/// The specification of the functions in delta.h, for isa/scalar.cc. The vector variants are the
+/// templates of delta_generic.h.
 #pragma once
 
 #include "kernels/delta/delta.h"
@@ -10,15 +10,5 @@ namespace scalar {
 void Delta(const DeltaArgs& args);
 void L2Norm(const L2NormArgs& args);
 }  // namespace scalar
-
-namespace avx2 {
-void Delta(const DeltaArgs& args);
-void L2Norm(const L2NormArgs& args);
-}  // namespace avx2
-
-namespace avx512 {
-void Delta(const DeltaArgs& args);
-void L2Norm(const L2NormArgs& args);
-}  // namespace avx512
 
 }  // namespace skald::kernels

@@ -20,9 +20,9 @@ std::vector<float> ExpOf(Isa isa, std::vector<float> x) {
   const size_t n = x.size();
   x.resize((n + 15) / 16 * 16);
   std::vector<float> y(x.size());
-  if (isa == Isa::kScalar) {
+  if (isa == ScalarIsa()) {
     for (size_t i = 0; i < n; ++i) y[i] = ExpRef(x[i]);
-  } else if (isa == Isa::kAvx2) {
+  } else if (isa.cpu_flags.find("avx512f") == std::string_view::npos) {
     avx2::ExpArray(x.data(), y.data(), static_cast<int64_t>(x.size()));
   } else {
     avx512::ExpArray(x.data(), y.data(), static_cast<int64_t>(x.size()));

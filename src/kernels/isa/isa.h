@@ -1,31 +1,42 @@
-/// Instruction sets that kernels have variants for, and what this CPU offers.
+/// Instruction sets that kernels have variants for: a list of names.
+///
+/// A set is one file of its architecture (x86/avx2.cc) and its line in list.cc. Nothing else knows
+/// how many there are or which of them implies another: a set says by itself whether it can run
+/// here, and fills a table of functions.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace skald::kernels {
 
-/// Variants, slowest first. A level implies the levels before it.
-enum class Isa {
-  kScalar,  ///< portable C++; the specification
-  kAvx2,    ///< AVX2 + FMA + F16C (x86-64-v3)
-  kAvx512,  ///< AVX-512 F, BW, DQ, VL, VNNI
-  kAmx,     ///< and AMX tiles of int8
+struct KernelTable;
+
+/// An instruction set, a plain value. Two of the same name are equal.
+struct Isa {
+  std::string_view name;  ///< "avx512"; constant
+  /// What it needs of the CPU in the words of Linux, separated by blanks; constant.
+  std::string_view cpu_flags;
+  /// Whether CPU and operating system can run it. Asks both each time (about a microsecond).
+  bool (*supported)() = nullptr;
+  /// Fills every function of a table: its own, and those of a lesser set where it has none. Any CPU
+  /// can fill a table; calling the functions requires supported().
+  void (*install)(KernelTable& table) = nullptr;
+
+  friend bool operator==(const Isa& a, const Isa& b) { return a.name == b.name; }
 };
 
-inline constexpr std::array kAllIsas = {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAmx};
+/// All sets that this program was built with, slowest first.
+std::vector<Isa> AllIsas();
 
-/// "scalar", "avx2", "avx512", "amx".
-std::string_view IsaName(Isa isa);
+/// "scalar", the first of them: portable C++, the specification.
+Isa ScalarIsa();
 
-/// The inverse of IsaName; nothing for any other text.
-std::optional<Isa> ParseIsa(std::string_view name);
+/// The set of that name; nothing for any other text.
+std::optional<Isa> FindIsa(std::string_view name);
 
-/// The best level this CPU and operating system can run. Asks the CPU each time (about a
-/// microsecond), and the operating system for the tile registers, which it grants to a process on
-/// request only (Linux: arch_prctl ARCH_REQ_XCOMP_PERM).
+/// The last one that is supported().
 Isa DetectIsa();
 
 }  // namespace skald::kernels

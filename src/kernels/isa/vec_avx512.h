@@ -2,10 +2,11 @@
 ///
 /// Each instruction set has a type of this name with these members (vec_avx2.h, vec_avx512.h), so
 /// an algorithm is written once, as a template over the type, in OP_generic.h, and instantiated by
-/// one OP_ISA.cc for each. Every operation is one correctly rounded IEEE operation per lane; there
-/// is no approximation and no operation across lanes but the three named reductions.
+/// the file of each instruction set (x86/avx512.cc). Every operation is one correctly rounded IEEE
+/// operation per lane; there is no approximation and no operation across lanes but the three named
+/// reductions.
 ///
-/// How a variant is compiled (see norm/norm_avx512.cc): this header opens the target region for its
+/// How a variant is compiled (see x86/avx512.cc): this header opens the target region for its
 /// own functions and is included like any other. The generic headers hold nothing but templates
 /// over V, so they inherit the region that is open where they are included: after target_*_begin.h.
 /// A plain inline function there would exist once per program but be compiled once per instruction

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// Mass of the largest logit.
@@ -35,8 +33,5 @@ struct MassArgs {
 
 /// Computes the masses. Cost: with AVX-512 a nanosecond per token, one core.
 using MassFn = void (*)(const MassArgs& args);
-
-/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
-MassFn MassFor(Isa isa);
 
 }  // namespace skald::kernels

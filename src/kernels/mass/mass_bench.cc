@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/mass/mass.h"
 #include "kernels/peak/read_share_for_test.h"
 
@@ -17,7 +18,7 @@ void RunMass(benchmark::State& state, Isa isa, int64_t n) {
   std::vector<float> logits(static_cast<size_t>(n));
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = -static_cast<float>(i % 1000) * 0.02f;
   std::vector<uint64_t> masses(logits.size());
-  const MassFn mass = MassFor(isa);
+  const MassFn mass = TableFor(isa).mass;
   RunWithReadShare(state, isa, n * 12, [&] {
     mass({logits.data(), n, 0.0f, 1 / 0.8, masses.data()});
   });
@@ -25,9 +26,9 @@ void RunMass(benchmark::State& state, Isa isa, int64_t n) {
 }
 
 void RegisterAll() {
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > DetectIsa()) continue;
-    const std::string name = "mass/" + std::string(IsaName(isa)) + "/32000";
+  for (const Isa& isa : AllIsas()) {
+    if (!isa.supported()) continue;
+    const std::string name = "mass/" + std::string(isa.name) + "/32000";
     benchmark::RegisterBenchmark(name.c_str(), RunMass, isa, 32000);
   }
 }

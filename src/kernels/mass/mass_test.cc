@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 
 namespace skald::kernels {
 namespace {
@@ -17,8 +18,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 std::vector<uint64_t> Masses(Isa isa, const std::vector<float>& logits, float max,
                              double inverse_temperature) {
   std::vector<uint64_t> masses(logits.size() + 1, 77);  // one behind: must stay
-  MassFor(isa)({logits.data(), static_cast<int64_t>(logits.size()), max, inverse_temperature,
-                masses.data()});
+  TableFor(isa).mass({logits.data(), static_cast<int64_t>(logits.size()), max, inverse_temperature,
+                      masses.data()});
   EXPECT_EQ(masses.back(), 77u);
   masses.pop_back();
   return masses;
@@ -33,7 +34,7 @@ TEST_P(MassTest, GivesTheBitsOfTheSpecificationAtEveryLengthAndTemperature) {
     for (int n = 0; n < 70; ++n) {
       std::vector<float> logits(static_cast<size_t>(n));
       for (float& x : logits) x = -static_cast<float>(random() % 100'000) * 5e-4f;
-      EXPECT_EQ(Masses(GetParam(), logits, 0, inverse), Masses(Isa::kScalar, logits, 0, inverse));
+      EXPECT_EQ(Masses(GetParam(), logits, 0, inverse), Masses(ScalarIsa(), logits, 0, inverse));
     }
   }
 }
@@ -44,7 +45,7 @@ TEST_P(MassTest, GivesTheBitsOfTheSpecificationWhereTheMassEnds) {
   for (const float x : {-63.9f, -64.0f, -64.1f, -708.0f, -709.0f, -1e38f, -kInfinity, 0.0f}) {
     logits.push_back(x);
   }
-  EXPECT_EQ(Masses(GetParam(), logits, 0, 1), Masses(Isa::kScalar, logits, 0, 1));
+  EXPECT_EQ(Masses(GetParam(), logits, 0, 1), Masses(ScalarIsa(), logits, 0, 1));
 }
 
 TEST_P(MassTest, OfTheLargestIsFullAndOfInfinitelyLessIsNothing) {

@@ -1,5 +1,5 @@
-/// The variants of the function in mass.h, one file each. Internal to mass/; scalar is the
-/// specification.
+/// The variants of the function in mass.h, one file each. Internal to mass/ and to
+/// the instruction sets (isa/scalar.cc, x86/); scalar is the specification.
 #pragma once
 
 #include "kernels/mass/mass.h"

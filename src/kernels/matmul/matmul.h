@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
 #include "kernels/quantize/quantize.h"
 
 namespace skald::kernels {
@@ -31,11 +30,8 @@ struct MatmulArgs {
   std::byte* scratch = nullptr;  ///< kMatmulScratchBytes, 64-byte aligned, of this thread alone
 };
 
-/// One function per panel type and instruction set. Any thread; allocates nothing.
+/// One function per panel type and instruction set; those of a panel type compute the same bits (a
+/// NaN may differ in its payload). Any thread; allocates nothing.
 using MatmulFn = void (*)(const MatmulArgs& args);
-
-/// The function of `isa` for panels of `type`; all of them compute the same bits (a NaN may differ
-/// in its payload). Calling it requires isa <= DetectIsa().
-MatmulFn MatmulFor(Isa isa, PanelType type);
 
 }  // namespace skald::kernels

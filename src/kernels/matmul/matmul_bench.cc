@@ -18,6 +18,7 @@
 #include "base/aligned_buffer.h"
 #include "base/check.h"
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/pack/panel.h"
 #include "kernels/peak/peak.h"
@@ -72,14 +73,15 @@ void RunMatmul(benchmark::State& state, const MatmulCase& test) {
   std::vector<float> x(tokens * kCols);
   for (float& value : x) value = RandomFloat(random);
   for (int first = 0; first < tokens; first += NextTileTokens(tokens - first)) {
-    QuantizeFor(Isa::kScalar, format)({.x = x.data() + first * kCols,
-                                       .x_stride = kCols,
-                                       .tokens = NextTileTokens(tokens - first),
-                                       .cols = kCols,
-                                       .tile = tiles->data() + first * token_bytes});
+    TableFor(ScalarIsa())
+        .QuantizeOf(format)({.x = x.data() + first * kCols,
+                             .x_stride = kCols,
+                             .tokens = NextTileTokens(tokens - first),
+                             .cols = kCols,
+                             .tile = tiles->data() + first * token_bytes});
   }
   std::vector<float> out(tokens * panel_count * kPanelRows);
-  const MatmulFn matmul = MatmulFor(isa, type);
+  const MatmulFn matmul = TableFor(isa).MatmulOf(type);
   for (auto _ : state) {
     matmul({.panels = panels->data(),
             .panel_count = panel_count,
@@ -106,7 +108,7 @@ void RunRead(benchmark::State& state, Isa isa) {
   CHECK(buffer.ok());
   std::memset(buffer->data(), 1, buffer->size());
   for (auto _ : state) {
-    benchmark::DoNotOptimize(PeakFor(isa).read(buffer->data(), kMemoryBytes));
+    benchmark::DoNotOptimize(TableFor(isa).peak.read(buffer->data(), kMemoryBytes));
   }
   state.counters["GB/s"] = benchmark::Counter(
       static_cast<double>(state.iterations() * kMemoryBytes) * 1e-9, benchmark::Counter::kIsRate);
@@ -120,7 +122,7 @@ void RegisterMatmul(Isa isa) {
         DType::kQ4_1, DType::kMXFP4, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS,
         DType::kIQ3_S, DType::kIQ2_S, DType::kIQ1_S, DType::kTQ2_0, DType::kQ1_0, DType::kNVFP4}) {
     for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
-      const std::string name = "matmul/" + std::string(IsaName(isa)) + "/" +
+      const std::string name = "matmul/" + std::string(isa.name) + "/" +
                                std::string(tensor::InfoOf(dtype).name) + "/" +
                                std::to_string(tokens);
       benchmark::RegisterBenchmark(name.c_str(), RunMatmul,
@@ -133,12 +135,11 @@ void RegisterMatmul(Isa isa) {
 }
 
 void RegisterAll() {
-  const Isa best = DetectIsa();
-  for (const Isa isa : {Isa::kAmx, Isa::kAvx512, Isa::kAvx2, Isa::kScalar}) {
-    if (isa > best) continue;
-    const std::string name = "peak/" + std::string(IsaName(isa));
-    benchmark::RegisterBenchmark((name + "/dot").c_str(), RunPeak, PeakFor(isa).dot);
-    benchmark::RegisterBenchmark((name + "/fma").c_str(), RunPeak, PeakFor(isa).fma);
+  for (const Isa& isa : AllIsas()) {
+    if (!isa.supported()) continue;
+    const std::string name = "peak/" + std::string(isa.name);
+    benchmark::RegisterBenchmark((name + "/dot").c_str(), RunPeak, TableFor(isa).peak.dot);
+    benchmark::RegisterBenchmark((name + "/fma").c_str(), RunPeak, TableFor(isa).peak.fma);
     benchmark::RegisterBenchmark((name + "/read").c_str(), RunRead, isa);
     RegisterMatmul(isa);
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "base/aligned_buffer.h"
 #include "kernels/isa/isa.h"
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/pack/dequantize.h"
 #include "kernels/pack/panel.h"
 #include "kernels/test_data.h"
@@ -55,11 +57,12 @@ class Problem {
     tiles_.resize(tokens * token_bytes);
     for (int first = 0; first < tokens;) {
       const int count = NextTileTokens(tokens - first);
-      QuantizeFor(Isa::kScalar, format)({.x = x_.data() + first * cols_,
-                                         .x_stride = cols_,
-                                         .tokens = count,
-                                         .cols = cols_,
-                                         .tile = tiles_.data() + first * token_bytes});
+      TableFor(ScalarIsa())
+          .QuantizeOf(format)({.x = x_.data() + first * cols_,
+                               .x_stride = cols_,
+                               .tokens = count,
+                               .cols = cols_,
+                               .tile = tiles_.data() + first * token_bytes});
       first += count;
     }
   }
@@ -70,14 +73,14 @@ class Problem {
     std::vector<float> out(tokens_ * stride, kPoison);
     AlignedBuffer scratch = *AlignedBuffer::Create(kMatmulScratchBytes);
     std::memset(scratch.data(), 0xff, kMatmulScratchBytes);  // NaN: what is left from before
-    MatmulFor(isa, type_)({.panels = packed_.data(),
-                           .panel_count = panels_,
-                           .cols = cols_,
-                           .tiles = tiles_.data(),
-                           .tokens = tokens_,
-                           .out = out.data(),
-                           .out_stride = stride,
-                           .scratch = scratch.data()});
+    TableFor(isa).MatmulOf(type_)({.panels = packed_.data(),
+                                   .panel_count = panels_,
+                                   .cols = cols_,
+                                   .tiles = tiles_.data(),
+                                   .tokens = tokens_,
+                                   .out = out.data(),
+                                   .out_stride = stride,
+                                   .scratch = scratch.data()});
     return out;
   }
 
@@ -152,7 +155,7 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariant) {
         if (rows > 16 && c != cols.back() && tokens > 4) continue;
         SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " x " << c);
         const Problem problem = RandomProblem(dtype(), tokens, c, rows, ++seed);
-        ExpectSameBits(problem.Run(isa()), problem.Run(Isa::kScalar));
+        ExpectSameBits(problem.Run(isa()), problem.Run(ScalarIsa()));
         if (HasFatalFailure()) return;
       }
     }
@@ -168,7 +171,7 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariantForManyTokens) {
       if (tokens == 530 && rows != 40) continue;
       SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " rows");
       const Problem problem = RandomProblem(dtype(), tokens, cols, rows, 77);
-      ExpectSameBits(problem.Run(isa(), 5), problem.Run(Isa::kScalar, 5));
+      ExpectSameBits(problem.Run(isa(), 5), problem.Run(ScalarIsa(), 5));
       if (HasFatalFailure()) return;
     }
   }
@@ -215,7 +218,7 @@ TEST_P(EveryVariant, LargestIntegersDoNotSaturate) {
       for (int64_t i = cols; i < 2 * cols; i += 2) x[i] = -x[i];           // token 1: alternating
       for (int64_t i = 2 * cols; i < 3 * cols; i += 4) x[i] = 127.0f * 8;  // token 2: shifts
       const Problem problem(dtype(), source, x, 4);
-      ExpectSameBits(problem.Run(isa()), problem.Run(Isa::kScalar));
+      ExpectSameBits(problem.Run(isa()), problem.Run(ScalarIsa()));
       // And against plain arithmetic, for the token whose activations are integers without loss.
       const std::vector<float> weights = problem.WeightRow(0);
       double expected = 0;
@@ -268,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant,
                                           testing::ValuesIn(TestedIsas())),
                          [](const testing::TestParamInfo<std::tuple<DType, Isa>>& param) {
                            return std::string(tensor::InfoOf(std::get<0>(param.param)).name) + "_" +
-                                  std::string(IsaName(std::get<1>(param.param)));
+                                  std::string(std::get<1>(param.param).name);
                          });
 
 // Row r has the exponent r and a single weight, 1: every exponent is read exactly, also those of
@@ -287,20 +290,26 @@ TEST(Matmul, EveryExponentOfMXFP4IsExact) {
     for (const Isa isa : TestedIsas()) {
       const std::vector<float> y = problem.Run(isa);
       for (int e = 0; e < kExponents; ++e) {
-        EXPECT_EQ(y[e], static_cast<float>(std::ldexp(127.0, e - 127))) << IsaName(isa) << " " << e;
+        EXPECT_EQ(y[e], static_cast<float>(std::ldexp(127.0, e - 127))) << isa.name << " " << e;
       }
     }
   }
 }
 
-// Tiles have integers only.
-TEST(Matmul, AFasterLevelHasItsOwnFunctions) {
+// A set without a function of its own would give the right bits, slowly. Floats may be those of a
+// lesser set: tiles have integers only.
+TEST(Matmul, EverySetHasItsOwnFunctions) {
+  std::vector<KernelTable> tables;
+  for (const Isa& isa : AllIsas()) isa.install(tables.emplace_back());
   for (const DType dtype : AllDTypeValues()) {
     const PanelType type = PanelTypeFor(dtype);
-    const bool floats = InfoOf(type).activation == ActivationFormat::kF32;
-    EXPECT_NE(MatmulFor(Isa::kAvx2, type), MatmulFor(Isa::kScalar, type));
-    EXPECT_NE(MatmulFor(Isa::kAvx512, type), MatmulFor(Isa::kAvx2, type));
-    EXPECT_EQ(MatmulFor(Isa::kAmx, type) == MatmulFor(Isa::kAvx512, type), floats);
+    if (InfoOf(type).activation == ActivationFormat::kF32) {
+      EXPECT_NE(tables[1].MatmulOf(type), tables[0].MatmulOf(type));
+      continue;
+    }
+    std::set<MatmulFn> functions;
+    for (const KernelTable& table : tables) functions.insert(table.MatmulOf(type));
+    EXPECT_EQ(functions.size(), tables.size()) << tensor::InfoOf(dtype).name;
   }
 }
 

@@ -1,5 +1,8 @@
-/// The variants behind MatmulFor. Internal to matmul/.
+/// The variants of the function in matmul.h, one file each. Internal to matmul/ and to the
+/// instruction sets (isa/scalar.cc, x86/).
 #pragma once
+
+#include <array>
 
 #include "kernels/matmul/matmul.h"
 
@@ -15,6 +18,9 @@ struct TileArgs {
   float* out = nullptr;
   int64_t out_stride = 0;
 };
+
+// ForTileSize (matmul_generic.h) has a case for each.
+static_assert(kTileSizes == std::array{16, 12, 8, 6, 4, 3, 2, 1});
 
 /// A MatmulFn: the function for one tile, on every tile in turn.
 template <PanelType kType, void (*kTileMatmul)(const TileArgs& args)>

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// Normalizes `rows` rows of `n` floats.
@@ -40,9 +38,5 @@ struct LayerNormArgs {
   float eps = 0;
 };
 using LayerNormFn = void (*)(const LayerNormArgs& args);
-
-/// The variants for `isa`: all give the same bits. Require isa <= DetectIsa().
-RmsNormFn RmsNormFor(Isa isa);
-LayerNormFn LayerNormFor(Isa isa);
 
 }  // namespace skald::kernels

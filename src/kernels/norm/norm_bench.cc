@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/norm/norm.h"
 #include "kernels/peak/read_share_for_test.h"
 
@@ -22,15 +23,15 @@ void RunRmsNorm(benchmark::State& state, Isa isa, int64_t n) {
   args.rows = 1;
   args.n = n;
   args.eps = 1e-5f;
-  const RmsNormFn rms_norm = RmsNormFor(isa);
+  const RmsNormFn rms_norm = TableFor(isa).rms_norm;
   RunWithReadShare(state, isa, n * 4 * 4, [&] { rms_norm(args); });
 }
 
 void RegisterAll() {
   for (const int64_t n : {576, 2048, 4096}) {
-    for (const Isa isa : kAllIsas) {
-      if (isa > DetectIsa()) continue;
-      const std::string name = "rms_norm/" + std::string(IsaName(isa)) + "/" + std::to_string(n);
+    for (const Isa isa : AllIsas()) {
+      if (!isa.supported()) continue;
+      const std::string name = "rms_norm/" + std::string(isa.name) + "/" + std::to_string(n);
       benchmark::RegisterBenchmark(name.c_str(), RunRmsNorm, isa, n);
     }
   }

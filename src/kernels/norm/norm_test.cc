@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/test_data.h"
 
 namespace skald::kernels {
@@ -33,7 +34,7 @@ std::vector<float> Normalized(Isa isa, const std::vector<float>& x,
   args.rows = 1;
   args.n = static_cast<int64_t>(x.size());
   args.eps = eps;
-  RmsNormFor(isa)(args);
+  TableFor(isa).rms_norm(args);
   return y;
 }
 
@@ -45,7 +46,7 @@ TEST_P(RmsNormTest, GivesTheBitsOfTheSpecificationAtEveryLength) {
   for (int64_t n = 1; n <= 300; ++n) {
     const std::vector<float> x = RandomFloats(n, random);
     const std::vector<float> weight = RandomFloats(n, random);
-    const std::vector<float> expected = Normalized(Isa::kScalar, x, weight, 1e-5f);
+    const std::vector<float> expected = Normalized(ScalarIsa(), x, weight, 1e-5f);
     const std::vector<float> got = Normalized(GetParam(), x, weight, 1e-5f);
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
     ASSERT_EQ(got[static_cast<size_t>(n)], kPoison) << "written past the end, n = " << n;
@@ -94,11 +95,10 @@ TEST_P(RmsNormTest, RowsAreIndependentAndMayBeNormalizedInPlace) {
   args.rows = 3;
   args.n = kN;
   args.eps = 1e-5f;
-  RmsNormFor(GetParam())(args);
+  TableFor(GetParam()).rms_norm(args);
   for (int64_t row = 0; row < 3; ++row) {
     const float* start = before.data() + row * kStride;
-    const std::vector<float> expected =
-        Normalized(Isa::kScalar, {start, start + kN}, weight, 1e-5f);
+    const std::vector<float> expected = Normalized(ScalarIsa(), {start, start + kN}, weight, 1e-5f);
     EXPECT_EQ(std::memcmp(rows.data() + row * kStride, expected.data(), kN * sizeof(float)), 0);
     for (int64_t i = kN; i < kStride; ++i) EXPECT_EQ(rows[row * kStride + i], start[i]);
   }
@@ -111,7 +111,7 @@ TEST_P(RmsNormTest, SmallestAndLargestValuesMatchTheSpecification) {
     const std::vector<float> x(33, value);
     const std::vector<float> weight(33, 1.5f);
     for (const float eps : {0.0f, 1e-5f}) {
-      const std::vector<float> expected = Normalized(Isa::kScalar, x, weight, eps);
+      const std::vector<float> expected = Normalized(ScalarIsa(), x, weight, eps);
       const std::vector<float> got = Normalized(GetParam(), x, weight, eps);
       for (size_t i = 0; i < x.size(); ++i) {
         if (std::isnan(expected[i])) {
@@ -136,13 +136,13 @@ std::vector<float> LayerNormalized(Isa isa, const std::vector<float>& x,
                                    const std::vector<float>& weight,
                                    const std::vector<float>& bias) {
   std::vector<float> y(x.size() + 16, kPoison);
-  LayerNormFor(isa)({.x = x.data(),
-                     .weight = weight.data(),
-                     .bias = bias.empty() ? nullptr : bias.data(),
-                     .y = y.data(),
-                     .rows = 1,
-                     .n = static_cast<int64_t>(x.size()),
-                     .eps = 1e-5f});
+  TableFor(isa).layer_norm({.x = x.data(),
+                            .weight = weight.data(),
+                            .bias = bias.empty() ? nullptr : bias.data(),
+                            .y = y.data(),
+                            .rows = 1,
+                            .n = static_cast<int64_t>(x.size()),
+                            .eps = 1e-5f});
   return y;
 }
 
@@ -152,7 +152,7 @@ TEST_P(RmsNormTest, LayerNormGivesTheBitsOfTheSpecificationAtEveryLength) {
     const std::vector<float> x = RandomFloats(n, random);
     const std::vector<float> weight = RandomFloats(n, random);
     for (const std::vector<float>& bias : {RandomFloats(n, random), std::vector<float>()}) {
-      const std::vector<float> expected = LayerNormalized(Isa::kScalar, x, weight, bias);
+      const std::vector<float> expected = LayerNormalized(ScalarIsa(), x, weight, bias);
       const std::vector<float> got = LayerNormalized(GetParam(), x, weight, bias);
       ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0) << n;
       ASSERT_EQ(got[static_cast<size_t>(n)], kPoison) << "written past the end, n = " << n;
@@ -189,15 +189,16 @@ TEST_P(RmsNormTest, LayerNormTakesRowsInPlaceAndANaNToItsRowOnly) {
   const std::vector<float> weight = RandomFloats(70, random);
   const std::vector<float> first(rows.begin(), rows.begin() + 70);
   rows[80 + 69] = std::numeric_limits<float>::quiet_NaN();
-  LayerNormFor(GetParam())({.x = rows.data(),
-                            .x_stride = 80,
-                            .weight = weight.data(),
-                            .y = rows.data(),
-                            .y_stride = 80,
-                            .rows = 2,
-                            .n = 70,
-                            .eps = 1e-5f});
-  const std::vector<float> expected = LayerNormalized(Isa::kScalar, first, weight, {});
+  TableFor(GetParam())
+      .layer_norm({.x = rows.data(),
+                   .x_stride = 80,
+                   .weight = weight.data(),
+                   .y = rows.data(),
+                   .y_stride = 80,
+                   .rows = 2,
+                   .n = 70,
+                   .eps = 1e-5f});
+  const std::vector<float> expected = LayerNormalized(ScalarIsa(), first, weight, {});
   EXPECT_EQ(std::memcmp(rows.data(), expected.data(), 70 * sizeof(float)), 0);
   for (int i = 0; i < 70; ++i) EXPECT_TRUE(std::isnan(rows[80 + i])) << i;
 }

@@ -1,5 +1,5 @@
-/// The variants of the functions in norm.h, one file each. Internal to norm/; scalar is the
-/// specification.
+/// The specification of the functions in norm.h, for isa/scalar.cc. The vector variants are the
+/// templates of norm_generic.h.
 #pragma once
 
 #include "kernels/norm/norm.h"
@@ -10,15 +10,5 @@ namespace scalar {
 void RmsNorm(const RmsNormArgs& args);
 void LayerNorm(const LayerNormArgs& args);
 }  // namespace scalar
-
-namespace avx2 {
-void RmsNorm(const RmsNormArgs& args);
-void LayerNorm(const LayerNormArgs& args);
-}  // namespace avx2
-
-namespace avx512 {
-void RmsNorm(const RmsNormArgs& args);
-void LayerNorm(const LayerNormArgs& args);
-}  // namespace avx512
 
 }  // namespace skald::kernels

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/stopwatch.h"
-#include "kernels/peak/variants.h"
 
 namespace skald::kernels {
 namespace {
@@ -28,16 +27,6 @@ double ReadRate(ThreadPool& pool, const PeakKernels& kernels, std::span<const st
 
 }  // namespace
 
-PeakKernels PeakFor(Isa isa) {
-  switch (isa) {
-    case Isa::kScalar: return scalar::Peak();
-    case Isa::kAvx2: return avx2::Peak();
-    case Isa::kAvx512: return avx512::Peak();
-    case Isa::kAmx: return amx::Peak();
-  }
-  UNREACHABLE();
-}
-
 // Workers stop by the clock, not after a number of rounds: who gets less of its core does less, and
 // nobody waits for it.
 double BurstRate(ThreadPool& pool, int64_t (*work)(int64_t steps)) {
@@ -53,9 +42,9 @@ double BurstRate(ThreadPool& pool, int64_t (*work)(int64_t steps)) {
   return static_cast<double>(macs.load()) / watch.Seconds();
 }
 
-Peaks MeasurePeaks(Isa isa, ThreadPool& pool, std::span<const std::byte> buffer) {
+Peaks MeasurePeaks(const PeakKernels& kernels, ThreadPool& pool,
+                   std::span<const std::byte> buffer) {
   CHECK(!buffer.empty() && buffer.size() % 4096 == 0);
-  const PeakKernels kernels = PeakFor(isa);
   return {.int8_macs_per_second = BurstRate(pool, kernels.dot),
           .float_macs_per_second = BurstRate(pool, kernels.fma),
           .read_bytes_per_second = ReadRate(pool, kernels, buffer)};

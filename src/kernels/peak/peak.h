@@ -34,23 +34,19 @@
 #include <span>
 
 #include "base/thread_pool.h"
-#include "kernels/isa/isa.h"
 
 namespace skald::kernels {
 
 /// The programs of one instruction set. Any thread; allocate nothing.
 struct PeakKernels {
   /// Runs `steps` >= 0 rounds of dot products and returns the multiply-accumulates done.
-  int64_t (*dot)(int64_t steps);
+  int64_t (*dot)(int64_t steps) = nullptr;
   /// The same for fused multiply-adds of floats.
-  int64_t (*fma)(int64_t steps);
+  int64_t (*fma)(int64_t steps) = nullptr;
   /// Reads `bytes` bytes, a multiple of 512, at a 64-byte aligned address, and returns something
   /// that depends on all of them.
-  uint64_t (*read)(const std::byte* data, int64_t bytes);
+  uint64_t (*read)(const std::byte* data, int64_t bytes) = nullptr;
 };
-
-/// The programs of `isa`. Calling them requires isa <= DetectIsa().
-PeakKernels PeakFor(Isa isa);
 
 /// Rates of a pool: all its workers together.
 struct Peaks {
@@ -64,10 +60,10 @@ struct Peaks {
 inline constexpr double kPeakBurstSeconds = 0.02;
 
 /// Measures all three as they are now: a burst of each kind of arithmetic, then one pass over the
-/// buffer. Requires isa <= DetectIsa().
+/// buffer.
 ///   buffer   a multiple of 4 KiB, 64-byte aligned, every page written once by the caller (a page
 ///            that never was is the kernel's page of zeros, in the cache)
-Peaks MeasurePeaks(Isa isa, ThreadPool& pool, std::span<const std::byte> buffer);
+Peaks MeasurePeaks(const PeakKernels& kernels, ThreadPool& pool, std::span<const std::byte> buffer);
 
 /// Multiply-accumulates a second of all workers in one burst of `work`, one of PeakKernels'.
 double BurstRate(ThreadPool& pool, int64_t (*work)(int64_t steps));

@@ -4,6 +4,7 @@
 
 #include "base/aligned_buffer.h"
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 
 namespace skald::kernels {
 namespace {
@@ -12,7 +13,7 @@ class Peak : public testing::TestWithParam<Isa> {};
 INSTANTIATE_TEST_SUITE_P(EveryIsa, Peak, testing::ValuesIn(TestedIsas()), IsaTestName);
 
 TEST_P(Peak, WorkGrowsWithSteps) {
-  const PeakKernels kernels = PeakFor(GetParam());
+  const PeakKernels kernels = TableFor(GetParam()).peak;
   EXPECT_EQ(kernels.dot(0), 0);
   EXPECT_GT(kernels.dot(1), 0);
   EXPECT_EQ(kernels.dot(7), 7 * kernels.dot(1));
@@ -23,7 +24,7 @@ TEST_P(Peak, WorkGrowsWithSteps) {
 
 // A read that leaves bytes out would report a bandwidth that does not exist.
 TEST_P(Peak, ReadDependsOnEveryWord) {
-  const PeakKernels kernels = PeakFor(GetParam());
+  const PeakKernels kernels = TableFor(GetParam()).peak;
   Result<AlignedBuffer> buffer = AlignedBuffer::Create(2048);
   ASSERT_TRUE(buffer.ok());
   const std::span<uint64_t> words = buffer->As<uint64_t>();
@@ -39,7 +40,8 @@ TEST_P(Peak, RatesArePlausible) {
   Result<AlignedBuffer> buffer = AlignedBuffer::Create(1 << 16);
   ASSERT_TRUE(buffer.ok());
   ThreadPool pool(2);
-  const Peaks peaks = MeasurePeaks(GetParam(), pool, {buffer->data(), buffer->size()});
+  const Peaks peaks =
+      MeasurePeaks(TableFor(GetParam()).peak, pool, {buffer->data(), buffer->size()});
   // From a slow scalar core under a sanitizer to beyond any two cores of today.
   EXPECT_GT(peaks.int8_macs_per_second, 1e6);
   EXPECT_LT(peaks.int8_macs_per_second, 1e13);

@@ -13,6 +13,7 @@
 #include "base/aligned_buffer.h"
 #include "base/check.h"
 #include "base/checked_math.h"
+#include "kernels/kernels.h"
 #include "kernels/peak/peak.h"
 
 namespace skald::kernels {
@@ -33,7 +34,7 @@ inline double CachedReadPeak(Isa isa, int64_t bytes) {
     const double start = CpuSeconds();
     int64_t done = 0;
     for (; done < kRunBytes; done += bytes) {
-      benchmark::DoNotOptimize(PeakFor(isa).read(buffer->data(), bytes));
+      benchmark::DoNotOptimize(TableFor(isa).peak.read(buffer->data(), bytes));
     }
     best = std::max(best, static_cast<double>(done) / (CpuSeconds() - start));
   }

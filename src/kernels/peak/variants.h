@@ -1,4 +1,5 @@
-/// The variants behind PeakFor. Internal to peak/.
+/// The programs of peak.h for each instruction set. Internal to peak/ and to the instruction sets
+/// (isa/scalar.cc, x86/).
 #pragma once
 
 #include "kernels/peak/peak.h"

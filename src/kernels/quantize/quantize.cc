@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "kernels/quantize/tile_layout.h"
-#include "kernels/quantize/variants.h"
 
 namespace skald::kernels {
 
@@ -21,19 +20,6 @@ int64_t ActivationBytes(ActivationFormat format, int64_t cols) {
     case ActivationFormat::kBlock128:
       CHECK(cols % 128 == 0);
       return cols / 128 * kBlock128TokenBytes;
-  }
-  UNREACHABLE();
-}
-
-QuantizeFn QuantizeFor(Isa isa, ActivationFormat format) {
-  const bool vectors = isa >= Isa::kAvx2;
-  switch (format) {
-    // A transposition: bound by memory, the same code for all.
-    case ActivationFormat::kF32: return scalar::QuantizeF32;
-    case ActivationFormat::kBlock32:
-      return vectors ? avx2::QuantizeBlock32 : scalar::QuantizeBlock32;
-    case ActivationFormat::kBlock128:
-      return vectors ? avx2::QuantizeBlock128 : scalar::QuantizeBlock128;
   }
   UNREACHABLE();
 }

@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
 #include "kernels/pack/panel.h"
 
 namespace skald::kernels {
@@ -55,9 +54,5 @@ struct QuantizeArgs {
   std::byte* tile = nullptr;
 };
 using QuantizeFn = void (*)(const QuantizeArgs& args);
-
-/// The function of `isa` for `format`; all of them write the same bytes. Calling it requires
-/// isa <= DetectIsa().
-QuantizeFn QuantizeFor(Isa isa, ActivationFormat format);
 
 }  // namespace skald::kernels

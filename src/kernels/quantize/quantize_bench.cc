@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/peak/read_share_for_test.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/test_data.h"
@@ -22,17 +23,17 @@ void RunQuantize(benchmark::State& state, Isa isa, ActivationFormat format) {
   std::vector<std::byte> tile(static_cast<size_t>(kTileTokens * ActivationBytes(format, kCols)));
   const QuantizeArgs args = {
       .x = x.data(), .x_stride = kCols, .tokens = kTileTokens, .cols = kCols, .tile = tile.data()};
-  const QuantizeFn quantize = QuantizeFor(isa, format);
+  const QuantizeFn quantize = TableFor(isa).QuantizeOf(format);
   RunWithReadShare(state, isa, static_cast<int64_t>(x.size() * 4 + tile.size()),
                    [&] { quantize(args); });
 }
 
 void RegisterAll() {
   const std::array<const char*, 3> names = {"f32", "block32", "block128"};
-  for (const Isa isa : kAllIsas) {
-    if (isa > DetectIsa()) continue;
+  for (const Isa isa : AllIsas()) {
+    if (!isa.supported()) continue;
     for (size_t f = 0; f < names.size(); ++f) {
-      const std::string name = "quantize/" + std::string(IsaName(isa)) + "/" + names[f];
+      const std::string name = "quantize/" + std::string(isa.name) + "/" + names[f];
       benchmark::RegisterBenchmark(name.c_str(), RunQuantize, isa,
                                    static_cast<ActivationFormat>(f));
     }

@@ -11,6 +11,7 @@
 
 #include "kernels/isa/isa.h"
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/quantize/tile_layout.h"
 #include "kernels/test_data.h"
 
@@ -50,7 +51,7 @@ class EveryIsa : public testing::TestWithParam<Isa> {
                               Isa isa) const {
     const int64_t cols = static_cast<int64_t>(x.size()) / tokens;
     std::vector<std::byte> tile(tokens * ActivationBytes(format, cols), std::byte{0xa5});
-    QuantizeFor(isa, format)(
+    TableFor(isa).QuantizeOf(format)(
         {.x = x.data(), .x_stride = cols, .tokens = tokens, .cols = cols, .tile = tile.data()});
     return tile;
   }
@@ -196,7 +197,7 @@ TEST_P(EveryIsa, WritesTheBytesOfTheScalarVariant) {
     for (const int tokens : kTileSizes) {
       for (const int64_t cols : {256, 512, 768, 1792}) {
         const std::vector<float> x = HardRows(tokens, cols, random);
-        ASSERT_EQ(Tile(format, x, tokens, GetParam()), Tile(format, x, tokens, Isa::kScalar))
+        ASSERT_EQ(Tile(format, x, tokens, GetParam()), Tile(format, x, tokens, ScalarIsa()))
             << "format " << static_cast<int>(format) << ", " << tokens << " x " << cols;
       }
     }
@@ -235,21 +236,27 @@ TEST_P(EveryIsa, RowsMayLieApart) {
     narrow.insert(narrow.end(), wide.begin() + m * 64, wide.begin() + m * 64 + 32);
   }
   std::vector<std::byte> tile(3 * ActivationBytes(ActivationFormat::kBlock32, 32));
-  QuantizeFor(GetParam(), ActivationFormat::kBlock32)(
-      {.x = wide.data(), .x_stride = 64, .tokens = 3, .cols = 32, .tile = tile.data()});
+  TableFor(GetParam())
+      .QuantizeOf(ActivationFormat::kBlock32)(
+          {.x = wide.data(), .x_stride = 64, .tokens = 3, .cols = 32, .tile = tile.data()});
   EXPECT_EQ(tile, Tile(ActivationFormat::kBlock32, narrow, 3, GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Quantize, EveryIsa, testing::ValuesIn(TestedIsas()),
                          [](const testing::TestParamInfo<Isa>& isa) {
-                           return std::string(IsaName(isa.param));
+                           return std::string(isa.param.name);
                          });
 
-// As floats they are only transposed, by the same code for all (quantize.cc).
+// As floats they are only transposed, by the same code for all (isa/scalar.cc).
 TEST(Quantize, AFasterLevelHasItsOwnFunctions) {
-  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
+  KernelTable scalar;
+  ScalarIsa().install(scalar);
+  for (const Isa& isa : AllIsas()) {
+    if (isa == ScalarIsa()) continue;
+    KernelTable table;
+    isa.install(table);
     for (const auto format : {ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
-      EXPECT_NE(QuantizeFor(isa, format), QuantizeFor(Isa::kScalar, format)) << IsaName(isa);
+      EXPECT_NE(table.QuantizeOf(format), scalar.QuantizeOf(format)) << isa.name;
     }
   }
 }

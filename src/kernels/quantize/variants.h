@@ -1,4 +1,5 @@
-/// The variants behind QuantizeFor. Internal to quantize/.
+/// The variants of the function in quantize.h. Internal to quantize/ and to the instruction sets
+/// (isa/scalar.cc, x86/).
 #pragma once
 
 #include "kernels/quantize/quantize.h"

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// Which elements form a pair.
@@ -29,8 +27,5 @@ struct RopeArgs {
   RopePairing pairing = RopePairing::kAdjacent;
 };
 using RopeFn = void (*)(const RopeArgs& args);
-
-/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
-RopeFn RopeFor(Isa isa);
 
 }  // namespace skald::kernels

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
 #include "kernels/peak/read_share_for_test.h"
 #include "kernels/rope/rope.h"
 
@@ -24,17 +25,16 @@ void RunRope(benchmark::State& state, Isa isa, RopePairing pairing, int64_t head
                          .cosine = cosine.data(),
                          .sine = sine.data(),
                          .pairing = pairing};
-  const RopeFn rope = RopeFor(isa);
+  const RopeFn rope = TableFor(isa).rope;
   // x in and out; the table row of the position, head_dim floats, is read once for each head.
   RunWithReadShare(state, isa, kHeads * head_dim * 3 * 4, [&] { rope(args); });
 }
 
 void RegisterAll() {
-  for (const Isa isa : kAllIsas) {
-    if (isa > DetectIsa()) continue;
+  for (const Isa isa : AllIsas()) {
+    if (!isa.supported()) continue;
     for (const int64_t head_dim : {64, 128}) {
-      const std::string name =
-          std::string(IsaName(isa)) + "/32 heads of " + std::to_string(head_dim);
+      const std::string name = std::string(isa.name) + "/32 heads of " + std::to_string(head_dim);
       benchmark::RegisterBenchmark((name + "/adjacent").c_str(), RunRope, isa,
                                    RopePairing::kAdjacent, head_dim);
       benchmark::RegisterBenchmark((name + "/halves").c_str(), RunRope, isa, RopePairing::kHalves,

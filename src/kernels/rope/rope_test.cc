@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/test_data.h"
 
 namespace skald::kernels {
@@ -43,7 +44,7 @@ std::vector<float> Rotated(Isa isa, RopePairing pairing, std::vector<float> head
   args.cosine = angles.cosine.data();
   args.sine = angles.sine.data();
   args.pairing = pairing;
-  RopeFor(isa)(args);
+  TableFor(isa).rope(args);
   return heads;
 }
 
@@ -60,7 +61,7 @@ TEST_P(RopeTest, GivesTheBitsOfTheSpecificationAtEverySize) {
         std::vector<float> x(static_cast<size_t>(3 * head_dim));
         for (float& value : x) value = RandomFloat(random);
         const Angles angles = RandomAngles(pairs, random);
-        const std::vector<float> expected = Rotated(Isa::kScalar, pairing, x, head_dim, angles);
+        const std::vector<float> expected = Rotated(ScalarIsa(), pairing, x, head_dim, angles);
         const std::vector<float> got = Rotated(GetParam(), pairing, x, head_dim, angles);
         ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)), 0)
             << pairs << " pairs, " << unrotated << " unrotated";

@@ -1,5 +1,5 @@
-/// The variants of the functions in rope.h, one file each. Internal to rope/; scalar is the
-/// specification.
+/// The specification of the functions in rope.h, for isa/scalar.cc. The vector variants are the
+/// templates of rope_generic.h.
 #pragma once
 
 #include "kernels/rope/rope.h"
@@ -9,13 +9,5 @@ namespace skald::kernels {
 namespace scalar {
 void Rope(const RopeArgs& args);
 }  // namespace scalar
-
-namespace avx2 {
-void Rope(const RopeArgs& args);
-}  // namespace avx2
-
-namespace avx512 {
-void Rope(const RopeArgs& args);
-}  // namespace avx512
 
 }  // namespace skald::kernels

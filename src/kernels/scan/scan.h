@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "kernels/isa/isa.h"
-
 namespace skald::kernels {
 
 /// For each row t, ascending, with S the state, [state_dim][head_dim]:
@@ -39,8 +37,5 @@ struct ScanArgs {
   int64_t head_dim = 0;
 };
 using ScanFn = void (*)(const ScanArgs& args);
-
-/// The variant for `isa`: all give the same bits. Requires isa <= DetectIsa().
-ScanFn ScanFor(Isa isa);
 
 }  // namespace skald::kernels

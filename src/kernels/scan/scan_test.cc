@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/test_data.h"
 
 namespace skald::kernels {
@@ -67,8 +68,8 @@ TEST_P(ScanTest, GivesTheBitsOfTheSpecification) {
         Operands expected(5, state_dim, head_dim, 1);
         Operands found(5, state_dim, head_dim, 1);
         expected.args.begins = found.args.begins = begins;
-        ScanFor(Isa::kScalar)(expected.args);
-        ScanFor(GetParam())(found.args);
+        TableFor(ScalarIsa()).scan(expected.args);
+        TableFor(GetParam()).scan(found.args);
         ASSERT_TRUE(SameBits(expected.y, found.y)) << "or written past the end";
         ASSERT_TRUE(SameBits(expected.state, found.state));
       }
@@ -80,7 +81,7 @@ TEST_P(ScanTest, GivesTheBitsOfTheSpecification) {
 TEST_P(ScanTest, FadesThenTakesUpTheRowThenReads) {
   Operands run(6, 8, 20, 2);
   std::vector<double> state(run.state.begin(), run.state.end());
-  ScanFor(GetParam())(run.args);
+  TableFor(GetParam()).scan(run.args);
   for (int64_t t = 0; t < 6; ++t) {
     const auto mixed = [&](int64_t i) {
       return double{run.mixed[static_cast<size_t>(t * 39 + i)]};
@@ -101,7 +102,7 @@ TEST_P(ScanTest, FadesThenTakesUpTheRowThenReads) {
 
 TEST_P(ScanTest, RowsMayComeInAnyChunks) {
   Operands whole(9, 16, 70, 3);
-  ScanFor(GetParam())(whole.args);
+  TableFor(GetParam()).scan(whole.args);
   for (int64_t chunk = 1; chunk < 9; ++chunk) {
     Operands cut(9, 16, 70, 3);
     for (int64_t first = 0; first < 9; first += chunk) {
@@ -110,7 +111,7 @@ TEST_P(ScanTest, RowsMayComeInAnyChunks) {
       for (const float** gates : {&args.decay, &args.step}) *gates += first * args.gate_stride;
       args.y += first * args.y_stride;
       args.rows = std::min<int64_t>(chunk, 9 - first);
-      ScanFor(GetParam())(args);
+      TableFor(GetParam()).scan(args);
     }
     EXPECT_TRUE(SameBits(whole.y, cut.y)) << chunk;
     EXPECT_TRUE(SameBits(whole.state, cut.state)) << chunk;
@@ -125,8 +126,8 @@ TEST_P(ScanTest, BeginsWithoutWhatStandsInTheStateAndMayWriteOverItsInput) {
   poisoned.args.begins = true;
   poisoned.args.y = poisoned.mixed.data();
   poisoned.args.y_stride = poisoned.args.row_stride;
-  ScanFor(GetParam())(zero.args);
-  ScanFor(GetParam())(poisoned.args);
+  TableFor(GetParam()).scan(zero.args);
+  TableFor(GetParam()).scan(poisoned.args);
   EXPECT_TRUE(SameBits(zero.state, poisoned.state));
   for (int64_t t = 0; t < 3; ++t) {
     for (int64_t p = 0; p < 80; ++p) {

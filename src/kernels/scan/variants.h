@@ -1,5 +1,5 @@
-/// The variants of the function in scan.h, one file each. Internal to scan/; scalar is the
-/// specification.
+/// The specification of the functions in scan.h, for isa/scalar.cc. The vector variants are the
+/// templates of scan_generic.h.
 #pragma once
 
 #include "kernels/scan/scan.h"
@@ -9,13 +9,5 @@ namespace skald::kernels {
 namespace scalar {
 void Scan(const ScanArgs& args);
 }  // namespace scalar
-
-namespace avx2 {
-void Scan(const ScanArgs& args);
-}  // namespace avx2
-
-namespace avx512 {
-void Scan(const ScanArgs& args);
-}  // namespace avx512
 
 }  // namespace skald::kernels

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/isa/tested_isas.h"
+#include "kernels/kernels.h"
 #include "kernels/route/route.h"
 #include "model/network.h"
 
@@ -92,8 +93,8 @@ std::vector<float> OneExpert(const Experts& experts, size_t e, const std::vector
   const std::vector<float> up =
       Plus(Multiply(experts.up[e], x), experts.up_bias, e * size_t{kHidden});
   const auto join = experts.function == Gate::kSilu
-                        ? kernels::SwigluFor(kernels::Isa::kScalar)
-                        : kernels::SwigluClampedFor(kernels::Isa::kScalar);
+                        ? kernels::TableFor(kernels::ScalarIsa()).swiglu
+                        : kernels::TableFor(kernels::ScalarIsa()).swiglu_clamped;
   join(hidden.data(), up.data(), hidden.data(), kHidden);
   return Plus(Multiply(experts.down[e], hidden), experts.down_bias, e * size_t{kWidth});
 }
@@ -101,7 +102,8 @@ std::vector<float> OneExpert(const Experts& experts, size_t e, const std::vector
 std::vector<float> Shared(const SharedExpert& shared, const std::vector<float>& x) {
   std::vector<float> hidden = Multiply(shared.gate, x);
   const std::vector<float> up = Multiply(shared.up, x);
-  kernels::SwigluFor(kernels::Isa::kScalar)(hidden.data(), up.data(), hidden.data(), shared.hidden);
+  kernels::TableFor(kernels::ScalarIsa())
+      .swiglu(hidden.data(), up.data(), hidden.data(), shared.hidden);
   return Multiply(shared.down, hidden);
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/isa/isa.h"
+#include "kernels/isa/cpu.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -40,36 +40,32 @@ bool CanUseTiles() {
 }  // namespace
 #endif
 
-std::string_view IsaName(Isa isa) {
-  switch (isa) {
-    case Isa::kScalar: return "scalar";
-    case Isa::kAvx2: return "avx2";
-    case Isa::kAvx512: return "avx512";
-    case Isa::kAmx: return "amx";
-  }
-  return "unknown";
-}
-
-std::optional<Isa> ParseIsa(std::string_view name) {
-  for (const Isa isa : kAllIsas) {
-    if (IsaName(isa) == name) return isa;
-  }
-  return std::nullopt;
-}
-
-Isa DetectIsa() {
+bool CpuHasAvx2() {
 #if defined(__x86_64__)
   // The builtins also ask the operating system (XGETBV) whether it saves the wide registers.
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && CpuHasF16c();
-  if (!avx2) return Isa::kScalar;
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512vnni");
-  if (!avx512) return Isa::kAvx2;
-  return CanUseTiles() ? Isa::kAmx : Isa::kAvx512;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && CpuHasF16c();
 #else
-  return Isa::kScalar;
+  return false;
+#endif
+}
+
+bool CpuHasAvx512() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
+bool CpuHasTiles() {
+#if defined(__x86_64__)
+  return CanUseTiles();
+#else
+  return false;
 #endif
 }
 
