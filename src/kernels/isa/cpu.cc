@@ -50,6 +50,19 @@ bool CpuHasAvx2() {
 #endif
 }
 
+bool CpuHasAvxVnni() {
+#if defined(__x86_64__)
+  constexpr unsigned kAvxVnni = 1u << 4;  // CPUID 7.1 EAX; clang 14's builtin does not know it
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & kAvxVnni) != 0;
+#else
+  return false;
+#endif
+}
+
 bool CpuHasAvx512() {
 #if defined(__x86_64__)
   __builtin_cpu_init();

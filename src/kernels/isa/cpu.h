@@ -5,6 +5,8 @@ namespace skald::kernels {
 
 /// AVX2, FMA and F16C (x86-64-v3).
 bool CpuHasAvx2();
+/// AVX-VNNI: dot products of 256 bits without AVX-512. The registers are those of AVX2.
+bool CpuHasAvxVnni();
 /// AVX-512 F, BW, DQ, VL and VNNI.
 bool CpuHasAvx512();
 /// AMX tiles of int8. The operating system grants the tile registers to a process on request only:

@@ -10,6 +10,9 @@ Isa Set();
 namespace avx2 {
 Isa Set();
 }
+namespace avxvnni {
+Isa Set();
+}
 namespace avx512 {
 Isa Set();
 }
@@ -20,7 +23,7 @@ Isa Set();
 std::vector<Isa> AllIsas() {
   std::vector<Isa> isas = {scalar::Set()};
 #if defined(__x86_64__)
-  for (const auto set : {avx2::Set, avx512::Set, amx::Set}) isas.push_back(set());
+  for (const auto set : {avx2::Set, avxvnni::Set, avx512::Set, amx::Set}) isas.push_back(set());
 #endif
   return isas;
 }

@@ -18,6 +18,7 @@
 ///     variant   int8 dot                                                     MACs an instruction
 ///     amx       tdpbssd of full tiles                                        16384
 ///     avx512    vpdpbusd zmm                                                 64
+///     avxvnni   vpdpbusd ymm                                                 32
 ///     avx2      8 x vpmaddubsw, 7 x vpaddw, vpmaddwd, vpaddd: as the 4-bit   32 (of vpmaddubsw)
 ///               kernels of matmul_avx2.cc, the densest sequence there is
 ///     scalar    a plain loop as the compiler makes it: for orientation; portable code has no

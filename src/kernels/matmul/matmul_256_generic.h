@@ -1,0 +1,526 @@
+/// The integer matmuls of 256-bit registers, over the dot products of an instruction set. A panel's
+/// 16 rows are two halves of 8: a ymm lane is one output row.
+///
+/// `Dots` multiplies the weights of 8 rows (weights_avx2.h) with the activations of a token:
+///
+///     Dot<kFirst, kCount>(weights, q)              columns 4 * kFirst .. 4 * (kFirst + kCount) - 1
+///     DotFrom<kFirst, kCount>(start, weights, q)   start + Dot
+///     Q8Weights, Q8KWeights                        how weights of 8 bits are read
+///
+/// The tile size is a variable here: 16 registers cannot hold the weights of a block and the
+/// accumulators of many tokens, so accumulators stay in L1 and tokens are a plain loop.
+///
+/// Include inside a target region: what stands here is a template over Dots, or inlined always.
+#pragma once
+
+#include <type_traits>
+
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/low_bit_avx2.h"
+#include "kernels/matmul/variants.h"
+#include "kernels/matmul/weights_avx2.h"
+#include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
+#include "tensor/quant_blocks.h"
+
+// Outside of a region, where only a compilation of this header alone sees them, functions that pass
+// vectors would be called in another way. None is.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace skald::kernels::avx2 {
+
+// ---------------------------------------------------------------------------------------------
+// Block32: a float scale for each 32 columns.
+
+// How each unit is read: the weights of block `b`, and the offset that remains in them, 1 or a
+// multiple of 8.
+
+struct Q8 {
+  using Unit = UnitQ8;
+  static constexpr int kOffset = 0;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static SignedWeights<> Unpack(const Unit& unit, int, int half) {
+    return UnpackSigned(unit.q, half);
+  }
+};
+struct Q8M {
+  using Unit = UnitQ8M;
+  static constexpr int kOffset = 0;
+  static constexpr bool kHasMin = true;
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int, int half) {
+    UnsignedWeights<4> weights;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) weights.w[k] = Load(unit.q[k][kHalfRows * half]);
+    return weights;
+  }
+};
+struct Q4 {
+  using Unit = UnitQ4;
+  static constexpr int kOffset = 8;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int, int half) {
+    return UnpackNibbles<8>(unit.nibbles, half);
+  }
+};
+struct Q4M {
+  using Unit = UnitQ4M;
+  static constexpr int kOffset = 0;
+  static constexpr bool kHasMin = true;
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int, int half) {
+    return UnpackNibbles<8>(unit.nibbles, half);
+  }
+};
+
+struct MX4 {
+  using Unit = UnitMX4;
+  static constexpr int kOffset = 16;
+  static constexpr bool kHasMin = false;
+  // 4 to 28: the bound of 5 bits.
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int, int half) {
+    UnsignedWeights<4> weights = UnpackNibbles<4>(unit.nibbles, half);
+    const __m256i values = _mm256_add_epi8(
+        _mm256_broadcastsi128_si256(Load16(tensor::kMXFP4Values)), _mm256_set1_epi8(kOffset));
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) weights.w[k] = _mm256_shuffle_epi8(values, weights.w[k]);
+    return weights;
+  }
+};
+
+template <typename UnitType>
+struct OneOrTwoBits {
+  using Unit = UnitType;
+  static constexpr int kOffset = 1;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int b, int half) {
+    return UnpackBlock(unit.blocks[b], half);
+  }
+};
+
+// |w| is at most 12: 4 pairs are 4 * 2 * 12 * 127 = 12192.
+struct NV4 {
+  using Unit = UnitNV4;
+  [[gnu::always_inline]] static SignedWeights<4> Unpack(const Unit& unit, int b, int half) {
+    const UnsignedWeights<8> nibbles = UnpackNibbles<8>(unit.blocks[b], half);
+    const __m256i values = _mm256_broadcastsi128_si256(Load16(tensor::kMXFP4Values));
+    SignedWeights<4> weights;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) {
+      weights.w[k] = _mm256_shuffle_epi8(values, nibbles.w[k]);
+      weights.magnitude[k] = _mm256_abs_epi8(weights.w[k]);
+    }
+    return weights;
+  }
+};
+
+// The scales d of 8 rows.
+template <typename Unit>
+[[gnu::always_inline]] inline __m256 LoadScales(const Unit& unit, int half) {
+  return LoadHalves(unit.d + kHalfRows * half);
+}
+// As tensor::HalfOfPowerOfTwo.
+[[gnu::always_inline]] inline __m256 LoadScales(const UnitMX4& unit, int half) {
+  const __m256i bits = _mm256_slli_epi32(LoadBytes(unit.e + kHalfRows * half), 23);
+  const __m256i power = _mm256_max_epu32(bits, _mm256_set1_epi32(0x400000));
+  return _mm256_mul_ps(_mm256_castsi256_ps(power), _mm256_set1_ps(0.5f));
+}
+
+template <typename BlockType, Codebook kBook>
+[[gnu::always_inline]] inline __m256 LoadScales(const UnitCodes<BlockType, kBook>& unit, int half) {
+  return _mm256_mul_ps(LoadHalves(unit.d + kHalfRows * half), _mm256_set1_ps(unit.kStep));
+}
+
+// Minus kOffset times the sum of activations that corr, minus kUnit times it, stands for. Exact.
+template <int kOffset, int kUnit>
+[[gnu::always_inline]] inline __m256i CorrectionFor(int32_t corr) {
+  return _mm256_set1_epi32(kOffset >= kUnit ? corr * (kOffset / kUnit) : corr / (kUnit / kOffset));
+}
+
+// Those of sub-block s of a unit, as tensor::HalfOfE4M3.
+[[gnu::always_inline]] inline __m256 LoadE4M3(const UnitNV4& unit, int s, int half) {
+  const __m256i bytes = LoadBytes(unit.d[s] + kHalfRows * half);
+  const __m256i bits = _mm256_slli_epi32(_mm256_and_si256(bytes, _mm256_set1_epi32(127)), 20);
+  return _mm256_mul_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(0x1p119f));
+}
+
+// The 8 rows of a half for every token of a tile, in L1.
+struct Accumulators {
+  __m256 token[kTileTokens];
+
+  [[gnu::always_inline]] void Clear(int tokens) {
+    for (int m = 0; m < tokens; ++m) token[m] = _mm256_setzero_ps();
+  }
+  [[gnu::always_inline]] void Store(const TileArgs& args, float* out) const {
+    for (int m = 0; m < args.tokens; ++m) _mm256_storeu_ps(out + m * args.out_stride, token[m]);
+  }
+};
+
+template <typename Dots, typename Type>
+requires(!std::is_same_v<Type, NV4>)
+    [[gnu::always_inline]] inline void AddBlock(const typename Type::Unit& unit, int b, int half,
+                                                const Block32Sections& a, int tokens,
+                                                Accumulators& acc) {
+  const auto weights = Type::Unpack(unit, b, half);
+  const __m256 d = LoadScales(unit, half);
+  for (int m = 0; m < tokens; ++m) {
+    __m256i dot;
+    if constexpr (Type::kOffset != 0) {
+      const __m256i correction = CorrectionFor<Type::kOffset, 8>(a.corr8[m]);
+      dot = Dots::template DotFrom<0, 8>(correction, weights, a.q + 32 * m);
+    } else {
+      dot = Dots::template Dot<0, 8>(weights, a.q + 32 * m);
+    }
+    const __m256 da = _mm256_set1_ps(a.da[m]);
+    __m256 sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), _mm256_mul_ps(d, da), acc.token[m]);
+    if constexpr (Type::kHasMin) {
+      // corr8 = -8 * asum; the shift is exact.
+      const __m256i asum = _mm256_set1_epi32(-a.corr8[m] >> 3);
+      const __m256 scaled = _mm256_mul_ps(da, _mm256_cvtepi32_ps(asum));
+      sum = _mm256_fmadd_ps(LoadHalves(unit.m + kHalfRows * half), scaled, sum);
+    }
+    acc.token[m] = sum;
+  }
+}
+
+// kNV4: a scale for each 16 columns.
+template <typename Dots, typename Type>
+requires std::is_same_v<Type, NV4>
+[[gnu::always_inline]] inline void AddBlock(const typename Type::Unit& unit, int b, int half,
+                                            const Block32Sections& a, int tokens,
+                                            Accumulators& acc) {
+  const SignedWeights<4> weights = NV4::Unpack(unit, b, half);
+  const __m256 low_d = LoadE4M3(unit, 2 * b, half);
+  const __m256 high_d = LoadE4M3(unit, 2 * b + 1, half);
+  for (int m = 0; m < tokens; ++m) {
+    const int8_t* q = a.q + 32 * m;
+    const __m256 da = _mm256_set1_ps(a.da[m]);
+    const __m256 low = _mm256_cvtepi32_ps(Dots::template Dot<0, 4>(weights, q));
+    const __m256 high = _mm256_cvtepi32_ps(Dots::template Dot<4, 4>(weights, q));
+    const __m256 sum = _mm256_fmadd_ps(low, _mm256_mul_ps(low_d, da), acc.token[m]);
+    acc.token[m] = _mm256_fmadd_ps(high, _mm256_mul_ps(high_d, da), sum);
+  }
+}
+
+template <typename Dots, typename Type>
+void MatmulBlock32(const TileArgs& args) {
+  using Unit = typename Type::Unit;
+  constexpr int kBlocks = kBlocksOf<Unit>;
+  const int64_t blocks = args.cols / kBlockCols;
+  const int64_t tile_bytes = int64_t{args.tokens} * kBlock32TokenBytes;
+  std::byte* tile = const_cast<std::byte*>(args.tile);  // the section structs have no const twin
+  Accumulators acc[2];
+  for (int64_t p = 0; p < args.panel_count; ++p) {
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * (blocks / kBlocks);
+    acc[0].Clear(args.tokens);
+    acc[1].Clear(args.tokens);
+    for (int64_t b = 0; b < blocks; ++b) {
+      const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, args.tokens);
+      const int part = static_cast<int>(b % kBlocks);
+      AddBlock<Dots, Type>(units[b / kBlocks], part, 0, a, args.tokens, acc[0]);
+      AddBlock<Dots, Type>(units[b / kBlocks], part, 1, a, args.tokens, acc[1]);
+    }
+    acc[0].Store(args, args.out + p * kPanelRows);
+    acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Super-blocks: integer scales within 256 columns. Each type below says how a block enters the
+// integer sums of a token (AddBlock, one call for all tokens) and what its minimum term is
+// (Minimum).
+
+// The integer sums I of 8 rows for every token.
+using Sums = __m256i[kTileTokens];
+
+// Which block: activations, block 0..7 of the unit, rows 8 * rows .. 8 * rows + 7 of the panel.
+struct BlockArgs {
+  const Block128Sections& a;
+  int b;
+  int rows;
+};
+
+// dot * scale, added to sum.
+[[gnu::always_inline]] inline __m256i AddScaled(__m256i sum, __m256i dot, __m256i scale) {
+  return _mm256_add_epi32(sum, _mm256_mullo_epi32(dot, scale));
+}
+
+// The 8 rows of one half of PackedScales6, pair j as int16 pairs.
+[[gnu::always_inline]] inline __m256i ScalePairs(const PackedScales6& packed, int j, int half) {
+  const __m128i low = Load16(packed.low + 32 * j + 16 * half);
+  const __m128i high = Load16(packed.high + 32 * (j % 2) + 16 * half);
+  const __m128i shifted = j < 2 ? _mm_slli_epi16(high, 4) : _mm_slli_epi16(high, 2);
+  return _mm256_cvtepu8_epi16(_mm_or_si128(_mm_and_si128(low, _mm_set1_epi8(15)),
+                                           _mm_and_si128(shifted, _mm_set1_epi8(0x30))));
+}
+[[gnu::always_inline]] inline __m256i MinimumPairs(const PackedScales6& packed, int j, int half) {
+  const __m128i low = _mm_srli_epi16(Load16(packed.low + 32 * j + 16 * half), 4);
+  const __m128i high = Load16(packed.high + 32 * (j % 2) + 16 * half);
+  const __m128i shifted = j < 2 ? high : _mm_srli_epi16(high, 2);
+  return _mm256_cvtepu8_epi16(_mm_or_si128(_mm_and_si128(low, _mm_set1_epi8(15)),
+                                           _mm_and_si128(shifted, _mm_set1_epi8(0x30))));
+}
+
+// kQ4K and kQ5K: scales and minimums for each 32 columns.
+template <typename UnitType>
+struct WideScales {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = true;
+
+  __m256i scales[4];
+  __m256i mins[4];
+
+  [[gnu::always_inline]] WideScales(const Unit& unit, int rows) {
+    for (int j = 0; j < 4; ++j) {
+      scales[j] = ScalePairs(unit.scales, j, rows);
+      mins[j] = MinimumPairs(unit.scales, j, rows);
+    }
+  }
+
+  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const UnitQ4K& unit, int b, int half) {
+    return UnpackNibbles<8>(unit.nibbles[b], half);
+  }
+  [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const UnitQ5K& unit, int b, int half) {
+    UnsignedWeights<4> weights = UnpackNibbles<4>(unit.blocks[b].nibbles, half);
+    const __m256i high = Load(unit.blocks[b].high[kHalfRows * half]);
+    const __m256i mask = _mm256_set1_epi8(16);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      weights.w[k] = OrMasked(weights.w[k], _mm256_slli_epi16(high, 4 - k), mask);
+      weights.w[k + 4] = OrMasked(weights.w[k + 4], _mm256_srli_epi16(high, k), mask);
+    }
+    return weights;
+  }
+
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const auto weights = Unpack(unit, b, rows);
+    const __m256i pairs = scales[b / 2];
+    const __m256i scale = b % 2 == 0 ? _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))
+                                     : _mm256_srli_epi32(pairs, 16);
+    for (int m = 0; m < a.tokens; ++m) {
+      const __m256i dot = Dots::template Dot<0, 8>(weights, a.block(b % 4, m));
+      sums[m] = AddScaled(sums[m], dot, scale);
+    }
+  }
+  [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
+    __m256i sum = _mm256_setzero_si256();
+    for (int j = 0; j < 2; ++j) {
+      const __m256i pair = _mm256_set1_epi32(a.sum_pairs[j * a.tokens + m]);
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(mins[2 * half + j], pair));
+    }
+    return sum;
+  }
+};
+
+// kQ6K: a scale for each 16 columns.
+struct Q6K {
+  using Unit = UnitQ6K;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] Q6K(const Unit&, int) {}
+
+  [[gnu::always_inline]] static UnsignedWeights<2> Unpack(const BlockQ6& block, int half) {
+    UnsignedWeights<2> weights = UnpackNibbles<2>(block.low, half);
+    const __m256i mask = _mm256_set1_epi8(0x30);
+    __m256i(&w)[8] = weights.w;
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; ++k) {
+      const __m256i high = Load(block.high[k][kHalfRows * half]);
+      w[k] = OrMasked(w[k], _mm256_slli_epi16(high, 4), mask);
+      w[k + 2] = OrMasked(w[k + 2], high, mask);
+      w[k + 4] = OrMasked(w[k + 4], _mm256_slli_epi16(high, 2), mask);
+      w[k + 6] = OrMasked(w[k + 6], _mm256_srli_epi16(high, 2), mask);
+    }
+    return weights;
+  }
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const UnsignedWeights<2> weights = Unpack(unit.blocks[b], rows);
+    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
+    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
+    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+    for (int m = 0; m < a.tokens; ++m) {
+      const int8_t* q = a.block(b % 4, m);
+      const __m256i low = Dots::template DotFrom<0, 4>(_mm256_set1_epi32(corr[m]), weights, q);
+      const __m256i high =
+          Dots::template DotFrom<4, 4>(_mm256_set1_epi32(corr[a.tokens + m]), weights, q);
+      sums[m] = AddScaled(sums[m], low, low_scale);
+      sums[m] = AddScaled(sums[m], high, high_scale);
+    }
+  }
+};
+
+// kQ8K: a scale and a minimum for each 16 columns.
+struct Q8K {
+  using Unit = UnitQ8K;
+  static constexpr bool kHasMin = true;
+
+  __m256i mins[16];
+
+  [[gnu::always_inline]] Q8K(const Unit& unit, int rows) {
+    for (int t = 0; t < 16; ++t) mins[t] = LoadBytes(unit.mins[t] + kHalfRows * rows);
+  }
+
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const SignedWeights<> weights = UnpackSigned(unit.q[b], rows);
+    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
+    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
+    for (int m = 0; m < a.tokens; ++m) {
+      const int8_t* q = a.block(b % 4, m);
+      sums[m] = AddScaled(sums[m], Dots::template Dot<0, 4>(weights, q), low_scale);
+      sums[m] = AddScaled(sums[m], Dots::template Dot<4, 4>(weights, q), high_scale);
+    }
+  }
+  [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
+    __m256i sum = _mm256_setzero_si256();
+    for (int t = 0; t < 8; ++t) {
+      const int32_t asum = -a.corr32[t * a.tokens + m] >> 5;  // corr32 = -32 * asum, exactly
+      sum = AddScaled(sum, _mm256_set1_epi32(asum), mins[8 * half + t]);
+    }
+    return sum;
+  }
+};
+
+// The codebooks: a scale for each 16 columns.
+template <typename UnitType>
+struct Codes {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] Codes(const Unit&, int) {}
+
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    constexpr int kOffset = kOffsetOf<Unit>;
+    const auto [a, b, rows] = block;
+    const auto weights = UnpackBlock(unit, b, rows);
+    const __m256i scales = LoadBytes(unit.blocks[b].scales + kHalfRows * rows);
+    const __m256i one = _mm256_set1_epi32(1);
+    // 2 s + 1, of the nibble in place.
+    const __m256i mask = _mm256_set1_epi32(30);
+    const __m256i low_scale =
+        _mm256_or_si256(_mm256_and_si256(_mm256_slli_epi32(scales, 1), mask), one);
+    const __m256i high_scale =
+        _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(scales, 3), mask), one);
+    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+    for (int m = 0; m < a.tokens; ++m) {
+      const int8_t* q = a.block(b % 4, m);
+      const __m256i low_correction = CorrectionFor<kOffset, 32>(corr[m]);
+      const __m256i high_correction = CorrectionFor<kOffset, 32>(corr[a.tokens + m]);
+      const __m256i low = Dots::template DotFrom<0, 4>(low_correction, weights, q);
+      const __m256i high = Dots::template DotFrom<4, 4>(high_correction, weights, q);
+      sums[m] = AddScaled(sums[m], low, low_scale);
+      sums[m] = AddScaled(sums[m], high, high_scale);
+    }
+  }
+};
+
+// kT2: no integer scales.
+struct T2 {
+  using Unit = UnitT2;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] T2(const Unit&, int) {}
+
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const UnsignedWeights<8> weights = UnpackBlock(unit.blocks[b], rows);
+    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+    for (int m = 0; m < a.tokens; ++m) {
+      const __m256i correction = CorrectionFor<1, 32>(corr[m] + corr[a.tokens + m]);
+      const __m256i dot = Dots::template DotFrom<0, 8>(correction, weights, a.block(b % 4, m));
+      sums[m] = _mm256_add_epi32(sums[m], dot);
+    }
+  }
+};
+
+// The rows 8 * rows .. 8 * rows + 7 of one unit; `tile` is its first unit of activations.
+template <typename Dots, typename Type>
+[[gnu::always_inline]] inline void AddSuperBlock(const typename Type::Unit& unit, int rows,
+                                                 std::byte* tile, int tokens, Accumulators& acc) {
+  const Type type(unit, rows);
+  const __m256 d = LoadScales(unit, rows);
+  for (int half = 0; half < 2; ++half) {
+    const Block128Sections a =
+        SectionsOfBlock128(tile + half * tokens * kBlock128TokenBytes, tokens);
+    Sums sums;
+    for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
+    for (int b = 4 * half; b < 4 * half + 4; ++b)
+      type.template AddBlock<Dots>(unit, {a, b, rows}, sums);
+    for (int m = 0; m < tokens; ++m) {
+      __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
+      if constexpr (Type::kHasMin) {
+        const __m256 dmin = LoadHalves(unit.dmin + kHalfRows * rows);
+        t = _mm256_fnmadd_ps(_mm256_cvtepi32_ps(type.Minimum(a, half, m)), dmin, t);
+      }
+      acc.token[m] = _mm256_fmadd_ps(t, _mm256_set1_ps(a.da[m]), acc.token[m]);
+    }
+  }
+}
+
+template <typename Dots, typename Type>
+void MatmulSuper(const TileArgs& args) {
+  using Unit = typename Type::Unit;
+  const int64_t supers = args.cols / kSuperCols;
+  const int64_t tile_bytes = int64_t{args.tokens} * 2 * kBlock128TokenBytes;
+  std::byte* tile = const_cast<std::byte*>(args.tile);
+  Accumulators acc[2];
+  for (int64_t p = 0; p < args.panel_count; ++p) {
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * supers;
+    acc[0].Clear(args.tokens);
+    acc[1].Clear(args.tokens);
+    for (int64_t s = 0; s < supers; ++s) {
+      for (int rows = 0; rows < 2; ++rows) {
+        AddSuperBlock<Dots, Type>(units[s], rows, tile + s * tile_bytes, args.tokens, acc[rows]);
+      }
+    }
+    acc[0].Store(args, args.out + p * kPanelRows);
+    acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
+  }
+}
+
+/// The function for a type of integers.
+template <typename Dots>
+MatmulFn IntegerMatmulFor(PanelType type) {
+  switch (type) {
+    case PanelType::kF32:
+    case PanelType::kF16:
+    case PanelType::kBF16: break;
+    case PanelType::kQ8:
+      return EveryTile<PanelType::kQ8, MatmulBlock32<Dots, typename Dots::Q8Weights>>;
+    case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, MatmulBlock32<Dots, Q8M>>;
+    case PanelType::kQ4: return EveryTile<PanelType::kQ4, MatmulBlock32<Dots, Q4>>;
+    case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, MatmulBlock32<Dots, Q4M>>;
+    case PanelType::kMX4: return EveryTile<PanelType::kMX4, MatmulBlock32<Dots, MX4>>;
+    case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, MatmulSuper<Dots, WideScales<UnitQ4K>>>;
+    case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, MatmulSuper<Dots, WideScales<UnitQ5K>>>;
+    case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, MatmulSuper<Dots, Q6K>>;
+    case PanelType::kQ8K:
+      return EveryTile<PanelType::kQ8K, MatmulSuper<Dots, typename Dots::Q8KWeights>>;
+    case PanelType::kI2XXS:
+      return EveryTile<PanelType::kI2XXS, MatmulSuper<Dots, Codes<UnitI2XXS>>>;
+    case PanelType::kI2XS: return EveryTile<PanelType::kI2XS, MatmulSuper<Dots, Codes<UnitI2XS>>>;
+    case PanelType::kI2S: return EveryTile<PanelType::kI2S, MatmulSuper<Dots, Codes<UnitI2S>>>;
+    case PanelType::kI3XXS:
+      return EveryTile<PanelType::kI3XXS, MatmulSuper<Dots, Codes<UnitI3XXS>>>;
+    case PanelType::kI3S: return EveryTile<PanelType::kI3S, MatmulSuper<Dots, Codes<UnitI3S>>>;
+    case PanelType::kI1: return EveryTile<PanelType::kI1, MatmulSuper<Dots, Codes<UnitI1>>>;
+    case PanelType::kT2: return EveryTile<PanelType::kT2, MatmulSuper<Dots, T2>>;
+    case PanelType::kQ1:
+      return EveryTile<PanelType::kQ1, MatmulBlock32<Dots, OneOrTwoBits<UnitQ1>>>;
+    case PanelType::kQ2:
+      return EveryTile<PanelType::kQ2, MatmulBlock32<Dots, OneOrTwoBits<UnitQ2>>>;
+    case PanelType::kNV4: return EveryTile<PanelType::kNV4, MatmulBlock32<Dots, NV4>>;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace skald::kernels::avx2
+
+#pragma GCC diagnostic pop
