@@ -61,6 +61,13 @@ struct RemoteModel {
   int64_t bytes = 0;                   ///< of all files
 };
 
+/// What a removal takes away.
+struct RemovedModel {
+  std::vector<std::string> paths = {};
+  int64_t bytes = 0;  ///< that the disk has free then
+};
+enum class RemoveMode : uint8_t { kLook, kRemove };
+
 struct HubOptions {
   std::string cache_dir;  ///< Hugging Face's; made when it is needed
   std::string files_dir;  ///< for models from addresses
@@ -102,6 +109,11 @@ class Hub {
   /// those that were promised; kUnavailable if the other side goes away for good; kCancelled. What
   /// has come stays, but for bytes of the wrong hash.
   Result<std::string> Pull(const RemoteModel& model, const PullWatch& watch) const;
+
+  /// Removes the files of the model that are here, and what has come of unfinished files of its
+  /// repository; or only says what would go. Bytes that another revision or model names, too, stay.
+  /// Errors: kNotFound; kUnavailable while another process fetches one of them; kIo.
+  Result<RemovedModel> Remove(const ModelReference& reference, RemoveMode mode) const;
 
  private:
   HubOptions options_;

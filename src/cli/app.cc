@@ -25,6 +25,7 @@
 #include "cli/model_lookup.h"
 #include "cli/pull_command.h"
 #include "cli/quantize_command.h"
+#include "cli/rm_command.h"
 #include "cli/run_command.h"
 #include "cli/serve_command.h"
 #include "cli/show_command.h"
@@ -172,6 +173,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddGrammarCommand(*app, chosen);
   AddPullCommand(*app, chosen);
   AddLsCommand(*app, chosen);
+  AddRmCommand(*app, chosen);
   AddBenchCommand(*app, chosen);
   AddCompletionCommand(*app, chosen);
   return app;

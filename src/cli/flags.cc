@@ -37,6 +37,11 @@ AddedFlag AddedFlag::Require() {
   return *this;
 }
 
+AddedFlag AddedFlag::TakeAllWords() {
+  option_->expected(-1);
+  return *this;
+}
+
 AddedFlag AddValue(CLI::App& app, const FlagText& text, const char* type, TakeValue take) {
   const auto store = [take](const CLI::results_t& values) { return take(values.back()).ok(); };
   return AddedFlag(app.add_option(text.names, store, text.help)

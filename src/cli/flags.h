@@ -42,6 +42,8 @@ class AddedFlag {
   AddedFlag Group(const char* name);
   /// A command line without it is refused.
   AddedFlag Require();
+  /// A positional argument that takes all words that are left, one at least.
+  AddedFlag TakeAllWords();
 
  private:
   CLI::Option* option_;

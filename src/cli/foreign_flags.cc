@@ -274,7 +274,6 @@ constexpr std::array kFlags = {
 constexpr std::array kVerbs = {
     ForeignVerb{"list", "skald ls lists models"},
     ForeignVerb{"push", "skald publishes nothing"},
-    ForeignVerb{"rm", "a model is a file: skald ls shows where"},
     ForeignVerb{"cp", "a model is a file: skald ls shows where"},
     ForeignVerb{"create", "skald loads GGUF files as they are"},
     ForeignVerb{"ps", "there is no background process; skald serve answers GET /slots"},

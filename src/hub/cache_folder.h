@@ -24,6 +24,7 @@ class CacheFolder {
   std::vector<ListedFile> Files(const std::string& commit) const;
   std::string FilePath(const std::string& commit, std::string_view path) const;
   std::string BlobPath(std::string_view blob) const;
+  const std::string& root() const { return root_; }
 
   /// Makes the folders. Errors: kIo.
   Status Make() const;

@@ -8,6 +8,7 @@
 #include "hub/cache_folder.h"
 #include "hub/download.h"
 #include "hub/file_list.h"
+#include "hub/removal.h"
 #include "hub/transfer.h"
 
 namespace skald {
@@ -218,6 +219,33 @@ Result<std::string> Hub::Cached(const ModelReference& reference) const {
       hub::ChooseModel(folder.Files(commit), reference.choice);
   if (!files.ok()) return missing;
   return folder.FilePath(commit, files->front().path);
+}
+
+Result<RemovedModel> Hub::Remove(const ModelReference& reference, RemoveMode mode) const {
+  const Status missing(ErrorCode::kNotFound, ToText(reference) + " is not here");
+  if (!reference.url.empty()) {
+    const std::string path = options_.files_dir + "/" + FileNameOf(reference.url);
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return missing;
+    RemovedModel removed = {.paths = {path},
+                            .bytes = static_cast<int64_t>(fs::file_size(path, error))};
+    if (mode == RemoveMode::kRemove) RETURN_IF_ERROR(hub::RemoveFile(path));
+    return removed;
+  }
+  const hub::CacheFolder folder(options_.cache_dir, reference);
+  const std::string commit = folder.Commit();
+  std::vector<hub::ListedFile> files;
+  if (!commit.empty()) {
+    Result<std::vector<hub::ListedFile>> chosen =
+        hub::ChooseModel(folder.Files(commit), reference.choice);
+    if (chosen.ok()) files = *std::move(chosen);
+  }
+  const hub::Removal removal = hub::RemovalOf(folder, commit, files);
+  if (removal.names.empty() && removal.blobs.empty()) return missing;
+  if (mode == RemoveMode::kRemove) RETURN_IF_ERROR(hub::Carry(folder, removal));
+  RemovedModel removed = {.paths = removal.names, .bytes = removal.bytes};
+  removed.paths.insert(removed.paths.end(), removal.blobs.begin(), removal.blobs.end());
+  return removed;
 }
 
 Result<RemoteModel> Hub::Find(const ModelReference& reference, const PullWatch& watch) const {

@@ -126,6 +126,45 @@ class Names(PullCase):
         self.assert_fails(self.skald(None, "pull", "hf://owner/name", HF_HUB_OFFLINE="1"), 10, "HF_HUB_OFFLINE")
 
 
+class Removals(PullCase):
+    def test_a_model_goes_with_its_bytes_and_the_others_stay(self):
+        tales = bundled_model().read_bytes()
+        hub = self.hub({"m-Q4_K_M.gguf": tales, "m-Q8_0.gguf": b"GGUF" + bytes(1000)})
+        self.pull(hub)
+        self.pull(hub, reference="hf://owner/name:q8_0")
+        looked = json.loads(self.skald(None, "rm", "--dry-run", "--json", "hf://owner/name").stdout)
+        self.assertEqual((looked["dry_run"], looked["models"][0]["bytes"]), (True, len(tales)))
+        done = self.skald(None, "rm", "hf://owner/name")
+        self.assertEqual(done.stdout.decode(), f"removed hf://owner/name: {len(tales) / (1 << 20):.1f} MiB\n", done.stderr)
+        self.assertEqual([path.stat().st_size for path in (self.repository / "blobs").iterdir() if path.suffix != ".lock"],
+                         [1004])
+        self.assertEqual(self.skald(None, "rm", "hf://owner/name:q8_0").returncode, 0)
+        self.assertFalse(self.repository.exists())
+        self.assert_fails(self.skald(None, "rm", "hf://owner/name"), 3, "is not here")
+
+    def test_nothing_goes_if_one_name_is_wrong(self):
+        hub = self.hub({"fine-tune.gguf": bundled_model().read_bytes()})
+        path = self.pull(hub, reference=f"{hub.store_url}/fine-tune.gguf")
+        self.assert_fails(self.skald(None, "rm", "fine-tune", "none-such"), 3, "'none-such'")
+        self.assertTrue(path.exists())
+        self.assertEqual(self.skald(None, "rm", "fine-tune").returncode, 0)
+        self.assertFalse(path.exists())
+
+    def test_what_is_not_skalds_stays(self):
+        self.assert_fails(self.skald(None, "rm", "tales"), 6, "skald removes what it has pulled")
+        ollama = self.home / ".ollama/models"
+        manifest = ollama / "manifests/registry.ollama.ai/library/tales/1b"
+        manifest.parent.mkdir(parents=True)
+        digest = "sha256:" + "0" * 64
+        manifest.write_text(json.dumps({"layers": [
+            {"mediaType": "application/vnd.ollama.image.model", "digest": digest}]}))
+        blob = ollama / "blobs" / digest.replace(":", "-")
+        blob.parent.mkdir()
+        blob.write_bytes(bundled_model().read_bytes())
+        self.assert_fails(self.skald(None, "rm", "tales:1b"), 6, "where Ollama keeps it")
+        self.assertTrue(blob.exists())
+
+
 class Breaks(PullCase):
     def setUp(self):
         super().setUp()
@@ -182,6 +221,12 @@ class Breaks(PullCase):
         self.large.sent = 0
         self.assertEqual(self.pull(self.large).read_bytes(), LARGE)
         self.assertLess(self.large.sent, len(LARGE) - (1 << 20))
+
+    def test_what_a_killed_pull_has_left_is_removed(self):
+        self.stop_in_the_middle(signal.SIGKILL)
+        self.assertNotEqual(self.leftovers(), [])
+        self.assertEqual(self.skald(None, "rm", "hf://owner/name").returncode, 0)
+        self.assertFalse(self.repository.exists())
 
     def test_two_pulls_at_once_fetch_it_once(self):
         self.large.behaviour.pause = 0.002
