@@ -95,7 +95,7 @@ _skald() {
     'serve --api-key-file') return ;;
     'serve -a'|'serve --alias'|'serve --served-model-name') return ;;
     'serve --allowed-host') return ;;
-    'serve --pooling') mapfile -t COMPREPLY < <(compgen -W 'last mean none' -- "$cur"); return ;;
+    'serve --pooling') mapfile -t COMPREPLY < <(compgen -W 'first last mean none' -- "$cur"); return ;;
     'serve --parallel'|'serve --max-running') return ;;
     'serve --max-queued') return ;;
     'serve --kv-positions') return ;;
@@ -131,7 +131,7 @@ _skald() {
     'embed -p'|'embed --prompt') return ;;
     'embed -f'|'embed --file') return ;;
     'embed -m'|'embed --model') return ;;
-    'embed --pooling') mapfile -t COMPREPLY < <(compgen -W 'last mean none' -- "$cur"); return ;;
+    'embed --pooling') mapfile -t COMPREPLY < <(compgen -W 'first last mean none' -- "$cur"); return ;;
     'embed -c'|'embed --ctx-size') return ;;
     'embed -t'|'embed --threads') return ;;
     'embed --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
