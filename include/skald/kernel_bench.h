@@ -1,8 +1,9 @@
 /// Kernel bench: how fast the matrix kernels are on one core, beside what the core could do.
 ///
 ///     Result<KernelBench> bench = KernelBench::Create("best");
-///     for (size_t kernel = 0; kernel < bench->kernels().size(); ++kernel)
-///       std::vector<KernelSample> samples = *bench->Measure({kernel, 16, 5});
+///     Result<std::vector<KernelSample>> samples =
+///         bench->Measure({.kernel = 0, .rows = 16, .repetitions = 5});
+///     double share = samples->front().share();
 ///
 /// No model and no memory bandwidth: weights that fit the second-level cache times prepared
 /// activations, on one thread. What a whole step makes of it is another matter (skald/bench.h).

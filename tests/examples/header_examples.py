@@ -20,6 +20,7 @@ BEFORE = {
     "hub": """const HubOptions options{.cache_dir = "no_such_folder", .files_dir = "no_such_folder",
                            .endpoint = "http://127.0.0.1:9"};
   const PullWatch watch;""",
+    "kernel_bench": "",
     "model": "",
     "quantize": "",
     "server": """Engine engine = *Engine::Create(model, {});
@@ -35,6 +36,7 @@ AFTER = {
     "engine": "id.ok()",
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",
+    "kernel_bench": "samples.ok() && samples->size() == 5 && share > 0",
     "model": "model.ok()",
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",
