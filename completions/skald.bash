@@ -170,6 +170,7 @@ _skald() {
     'show --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'quantize -t'|'quantize --threads') return ;;
     'quantize --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'grammar --json-schema') return ;;
     'grammar --gbnf') return ;;
     'grammar --regex') return ;;
     'grammar --text-file') return ;;
@@ -225,7 +226,7 @@ _skald() {
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     quantize) words='-h --help --allow-requantize -t --threads -q --quiet --verbose --color' ;;
-    grammar) words='-h --help --gbnf --regex --text-file --lines -q --quiet --verbose --color' ;;
+    grammar) words='-h --help --json-schema --relaxed --no-whitespace --gbnf --regex --text-file --lines -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
     rm) words='-h --help --dry-run --json -q --quiet --verbose --color' ;;

@@ -13,7 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "skald/status.h"
 
@@ -22,6 +24,19 @@ namespace skald {
 namespace grammar {
 struct Form;  // src/grammar/form.h
 }
+
+/// What becomes of a keyword that is not enforced.
+enum class SchemaMode : uint8_t {
+  kStrict,   ///< it is an error
+  kRelaxed,  ///< it is left out and named
+};
+
+struct SchemaOptions {
+  SchemaMode mode = SchemaMode::kStrict;
+  /// Whether white space may stand between the tokens of the text: one space, or a newline and at
+  /// most 32 spaces or 8 tabs.
+  bool any_whitespace = true;
+};
 
 /// A compiled grammar. A handle: copies share what was compiled.
 class Grammar {
@@ -35,11 +50,20 @@ class Grammar {
   /// kInvalidArgument if no text can satisfy it.
   static Result<Grammar> FromGbnf(std::string_view gbnf);
 
+  /// JSON texts that a JSON Schema (draft 2020-12) takes, in the spelling that docs/grammar.md
+  /// describes. Errors: as FromGbnf; kUnsupported for a keyword that is not enforced. Each names
+  /// where in the schema: "#/properties/a/not: ...".
+  static Result<Grammar> FromJsonSchema(std::string_view schema, const SchemaOptions& options = {});
+
+  /// Of a relaxed schema: the pointers of what was left out.
+  const std::vector<std::string>& left_out() const { return left_out_; }
+
   const grammar::Form& form() const { return *form_; }
 
  private:
   explicit Grammar(grammar::Form form);
 
+  std::vector<std::string> left_out_;
   std::shared_ptr<const grammar::Form> form_;
 };
 

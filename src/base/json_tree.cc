@@ -1,5 +1,6 @@
 #include "base/json_tree.h"
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <limits>
 #include <utility>
@@ -38,18 +39,22 @@ class JsonTreeHandler {
     node.text = TakeText();
     return Add(node, error);
   }
-  bool on_number_part(json::string_view, json::error_code&) { return true; }
+  bool on_number_part(json::string_view part, json::error_code&) {
+    if (number_texts) Append(part);
+    return true;
+  }
   bool on_int64(int64_t number, json::string_view, json::error_code& error) {
+    tree.texts_.resize(text_begin_);  // of parts before this one: the number says all
     JsonTree::Node node;
     node.kind = JsonKind::kInt;
     node.integer = number;
     return Add(node, error);
   }
-  bool on_uint64(uint64_t number, json::string_view, json::error_code& error) {
-    return AddDouble(static_cast<double>(number), error);  // beyond 64 signed bits
+  bool on_uint64(uint64_t number, json::string_view part, json::error_code& error) {
+    return AddDouble(static_cast<double>(number), part, error);  // beyond 64 signed bits
   }
-  bool on_double(double number, json::string_view, json::error_code& error) {
-    return AddDouble(number, error);
+  bool on_double(double number, json::string_view part, json::error_code& error) {
+    return AddDouble(number, part, error);
   }
   bool on_bool(bool value, json::error_code& error) {
     JsonTree::Node node;
@@ -62,6 +67,7 @@ class JsonTreeHandler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 
   JsonTree tree;
+  bool number_texts = false;
 
  private:
   bool Append(json::string_view part) {
@@ -88,7 +94,11 @@ class JsonTreeHandler {
     return true;
   }
 
-  bool AddDouble(double number, json::error_code& error) {
+  bool AddDouble(double number, json::string_view part, json::error_code& error) {
+    if (number_texts) {
+      Append(part);
+      tree.number_texts_.push_back({static_cast<uint32_t>(tree.nodes_.size()), TakeText()});
+    }
     JsonTree::Node node;
     node.kind = JsonKind::kDouble;
     node.number = number;
@@ -113,12 +123,13 @@ class JsonTreeHandler {
   JsonTree::Range name_ = {};   // of the next value
 };
 
-Result<JsonTree> JsonTree::Parse(std::string_view text) {
+Result<JsonTree> JsonTree::Parse(std::string_view text, const JsonTreeOptions& tree_options) {
   if (text.size() > std::numeric_limits<uint32_t>::max())
     return Status(ErrorCode::kBadModel, "4 GiB of JSON and more");
   json::parse_options options;
-  options.max_depth = kJsonTreeDepth;
+  options.max_depth = tree_options.depth;
   json::basic_parser<JsonTreeHandler> parser(options);
+  parser.handler().number_texts = tree_options.number_texts;
   json::error_code error;
   const size_t read = parser.write_some(false, text.data(), text.size(), error);
   if (!error && read < text.size()) error = json::error::extra_data;
@@ -160,6 +171,16 @@ std::optional<std::string_view> JsonValue::AsString() const {
   const JsonTree::Node& node = tree_->nodes_[index_];
   if (node.kind != JsonKind::kString) return std::nullopt;
   return tree_->TextOf(node.text);
+}
+
+std::string JsonValue::NumberText() const {
+  if (kind() == JsonKind::kInt) return std::to_string(tree_->nodes_[index_].integer);
+  const auto& texts = tree_->number_texts_;
+  const auto found = std::lower_bound(
+      texts.begin(), texts.end(), index_,
+      [](const JsonTree::NumberText& text, uint32_t node) { return text.node < node; });
+  if (found == texts.end() || found->node != index_) return {};
+  return std::string(tree_->TextOf(found->text));
 }
 
 std::optional<JsonValue> JsonValue::Find(std::string_view name) const {

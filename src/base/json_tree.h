@@ -5,9 +5,9 @@
 /// members of an object are a list in the order of the document: reading is linear in its bytes,
 /// and nothing is looked up unless somebody asks (Find, linear in the members of that object).
 ///
-/// RFC 8259, strictly, at most kJsonTreeDepth deep and of at most kJsonTreeValues values. Of equal
-/// names Find gives the first. Memory: 24 bytes a value, while it grows three times as many, and
-/// the texts once.
+/// RFC 8259, strictly, at most kJsonTreeDepth deep (or JsonTreeOptions::depth) and of at most
+/// kJsonTreeValues values. Of equal names Find gives the first. Memory: 24 bytes a value, while it
+/// grows three times as many, and the texts once.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,14 @@ inline constexpr size_t kJsonTreeDepth = 32;
 /// Largest seen: 2 million (Gemma 3's tokenizer.json).
 inline constexpr size_t kJsonTreeValues = size_t{1} << 23;
 
+/// How a document is read.
+struct JsonTreeOptions {
+  size_t depth = kJsonTreeDepth;
+  /// Keeps the texts of numbers with a fraction or exponent, and of those beyond 64 bits, for
+  /// JsonValue::NumberText.
+  bool number_texts = false;
+};
+
 class JsonTree;
 
 enum class JsonKind : uint8_t { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
@@ -36,6 +44,9 @@ class JsonValue {
   bool IsArray() const { return kind() == JsonKind::kArray; }
   bool IsString() const { return kind() == JsonKind::kString; }
 
+  /// Its place among all values of the document, in their order: 0 is the root.
+  uint32_t index() const { return index_; }
+
   /// As a member of an object, its name; else empty.
   std::string_view name() const;
 
@@ -45,6 +56,9 @@ class JsonValue {
   std::optional<int64_t> AsInt() const;
   std::optional<double> AsNumber() const;
   std::optional<std::string_view> AsString() const;
+  /// A number as the document spells it, an integer of 64 bits in its shortest form; empty for
+  /// other kinds, and where the texts were not kept.
+  std::string NumberText() const;
 
   /// The first member of that name of an object; nothing for other kinds.
   std::optional<JsonValue> Find(std::string_view name) const;
@@ -79,7 +93,7 @@ class JsonValue {
 class JsonTree {
  public:
   /// Errors: kBadModel "no JSON at byte N: why", also for a document of 4 GiB and more.
-  static Result<JsonTree> Parse(std::string_view text);
+  static Result<JsonTree> Parse(std::string_view text, const JsonTreeOptions& options = {});
 
   JsonValue root() const { return JsonValue(*this, 0); }
 
@@ -109,6 +123,11 @@ class JsonTree {
 
   std::vector<Node> nodes_;
   std::string texts_;
+  struct NumberText {
+    uint32_t node;
+    Range text;
+  };
+  std::vector<NumberText> number_texts_;  // by node
 };
 
 }  // namespace skald

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace skald {
 namespace {
@@ -73,6 +74,25 @@ TEST(JsonTree, RefusesDepth) {
   EXPECT_TRUE(JsonTree::Parse(nested(kJsonTreeDepth)).ok());
   EXPECT_FALSE(JsonTree::Parse(nested(kJsonTreeDepth + 1)).ok());
   EXPECT_FALSE(JsonTree::Parse(std::string(1 << 20, '[')).ok());
+}
+
+TEST(JsonTree, DepthCanBeChosen) {
+  const std::string nested =
+      std::string(kJsonTreeDepth + 1, '[') + std::string(kJsonTreeDepth + 1, ']');
+  EXPECT_TRUE(JsonTree::Parse(nested, {.depth = kJsonTreeDepth + 1}).ok());
+  EXPECT_FALSE(JsonTree::Parse("[[]]", {.depth = 1}).ok());
+}
+
+TEST(JsonTree, KeepsTheTextsOfNumbers) {
+  constexpr std::string_view kText =
+      R"([0.10, "x", 12, -3e400, 18446744073709551616, {"a": 1.5E+3}])";
+  const Result<JsonTree> tree = JsonTree::Parse(kText, {.number_texts = true});
+  ASSERT_TRUE(tree.ok()) << tree.status().message();
+  std::vector<std::string> texts;
+  for (const JsonValue value : tree->root()) texts.push_back(value.NumberText());
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"0.10", "", "12", "-3e400", "18446744073709551616", ""}));
+  EXPECT_EQ(Parsed(kText).root().size(), 6u);
 }
 
 TEST(JsonTree, RefusesTooManyValues) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bitset>
 #include <memory>
 #include <utility>
@@ -16,6 +17,7 @@ namespace skald::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
+  skald grammar check --json-schema person.json '{"name": "Ann"}'
   skald grammar check --gbnf chess.gbnf "1. e4 e5"
   skald grammar check --regex pattern.txt --text-file answers.txt --lines
 )";
@@ -51,17 +53,28 @@ std::string WhatMayFollow(const GrammarCheck& check) {
   return ByteNames(check.next) + (check.may_end ? ", or the end" : "");
 }
 
+Result<Grammar> Compile(const GrammarCommandOptions& options, const std::string& source) {
+  if (options.json_schema.has_value()) return Grammar::FromJsonSchema(source, options.schema);
+  return options.gbnf.has_value() ? Grammar::FromGbnf(source) : Grammar::FromRegex(source);
+}
+
 Result<Grammar> ReadGrammar(const GrammarCommandOptions& options) {
-  const int given = options.gbnf.has_value() + options.regex.has_value();
-  if (given != 1)
-    return Status(ErrorCode::kInvalidArgument, "give one grammar: --gbnf FILE or --regex FILE");
-  const std::string& path = options.gbnf.has_value() ? *options.gbnf : *options.regex;
-  ASSIGN_OR_RETURN(std::string source, ReadInput(path));
-  // The newline that an editor adds is no part of an expression; to a grammar it is a blank.
+  const std::array<const std::optional<std::string>*, 3> paths = {&options.json_schema,
+                                                                  &options.gbnf, &options.regex};
+  std::optional<std::string> path;
+  for (const std::optional<std::string>* one : paths) {
+    if (!one->has_value()) continue;
+    if (path.has_value()) return Status(ErrorCode::kInvalidArgument, "more than one grammar");
+    path = *one;
+  }
+  if (!path.has_value())
+    return Status(ErrorCode::kInvalidArgument,
+                  "no grammar: give --json-schema FILE, --gbnf FILE or --regex FILE");
+  ASSIGN_OR_RETURN(std::string source, ReadInput(*path));
+  // The newline that an editor adds is no part of an expression; elsewhere it is a blank.
   source = WithoutFinalNewline(std::move(source));
-  Result<Grammar> grammar =
-      options.gbnf.has_value() ? Grammar::FromGbnf(source) : Grammar::FromRegex(source);
-  if (!grammar.ok()) return std::move(grammar).status().WithContext(path);
+  Result<Grammar> grammar = Compile(options, source);
+  if (!grammar.ok()) return std::move(grammar).status().WithContext(*path);
   return grammar;
 }
 
@@ -122,6 +135,11 @@ void AddGrammarCommand(CLI::App& root, Action& chosen) {
     return Status(ErrorCode::kInvalidArgument, fmt::format("'{}' is not check", word));
   }).Require();
   AddText(verb, {"text", "the text to check"}, kTextType, options->text);
+  AddText(verb, {"--json-schema", "a JSON Schema; - is stdin"}, kFileType, options->json_schema);
+  AddSwitch(verb, {"--relaxed", "leave out what of the schema is not supported, and name it"},
+            options->schema.mode, SchemaMode::kRelaxed);
+  AddSwitch(verb, {"--no-whitespace", "none between the tokens of JSON texts"},
+            options->schema.any_whitespace, false);
   AddText(verb, {"--gbnf", "a grammar as llama.cpp has them; - is stdin"}, kFileType,
           options->gbnf);
   AddText(verb, {"--regex", "a file with a regular expression that matches the whole text"},
@@ -137,6 +155,7 @@ Status CheckGrammar(const GrammarCommandOptions& options, const Environment&, Co
   console.Configure(options.console);
   ASSIGN_OR_RETURN(const Grammar grammar, ReadGrammar(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> texts, ReadTexts(options));
+  for (const std::string& pointer : grammar.left_out()) console.Note("left out: " + pointer);
   size_t accepted = 0;
   for (const std::string& text : texts) {
     const GrammarCheck check = CheckText(grammar, text);

@@ -15,8 +15,10 @@ namespace skald::cli {
 
 /// What `skald grammar` was asked to do.
 struct GrammarCommandOptions {
-  std::optional<std::string> gbnf;       ///< a file, as the next
-  std::optional<std::string> regex;      ///< a file
+  std::optional<std::string> json_schema;  ///< a file, as the next two
+  std::optional<std::string> gbnf;
+  std::optional<std::string> regex;
+  SchemaOptions schema;
   std::optional<std::string> text;       ///< the text to check
   std::optional<std::string> text_file;  ///< or the file that holds it
   bool lines = false;                    ///< each line of the file is a text

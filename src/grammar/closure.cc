@@ -1,8 +1,11 @@
 #include "grammar/closure.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
+
+#include "grammar/containers.h"
 
 namespace skald::grammar {
 
@@ -12,6 +15,10 @@ namespace {
 constexpr size_t kFew = 16;
 
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: Knuth, volume 3, 6.4
+
+bool IsContainer(const Rule& rule) {
+  return std::holds_alternative<Array>(rule) || std::holds_alternative<Object>(rule);
+}
 
 template <typename T>
 bool Contains(const std::vector<T>& all, const T& one) {
@@ -38,6 +45,7 @@ size_t Closure::ItemHash::operator()(const Item& item) const {
   uint64_t hash = reinterpret_cast<uintptr_t>(item.context) >> 4;
   hash = (hash ^ item.rule) * kMultiplier;
   hash = (hash ^ (hash >> 32) ^ item.state) * kMultiplier;
+  hash = (hash ^ (hash >> 32) ^ item.count) * kMultiplier;
   return hash ^ (hash >> 29);
 }
 
@@ -60,10 +68,10 @@ void Closure::Add(const Item& item) {
 }
 
 void Closure::AddRoot() {
-  const Item end{kEndOfText, 0, nullptr};
-  Context* root = ContextOf(form_.root);
+  const Item end{kEndOfText, 0, 0, nullptr};
+  Context* root = ContextOf(form_.root, IsContainer(form_.rules[form_.root]) ? 1 : 0);
   root->callers.push_back(end);
-  Add({form_.root, 0, root});
+  Add({form_.root, 0, 0, root});
 }
 
 std::shared_ptr<const Row> Closure::Finish() {
@@ -89,9 +97,9 @@ void Closure::Process(const Item& item) {
 void Closure::Walk(const Item& item, const Automaton& automaton) {
   const AutomatonState& state = automaton.states[item.state];
   if (!state.bytes.empty()) row_.items.push_back(item);
-  for (const uint32_t target : state.empty) Add({item.rule, target, item.context});
+  for (const uint32_t target : state.empty) Add({item.rule, target, 0, item.context});
   for (const RuleEdge& edge : state.rules)
-    Predict(edge.rule, {item.rule, edge.target, item.context});
+    Predict(edge.rule, {item.rule, edge.target, 0, item.context});
   Spend(static_cast<int64_t>(state.empty.size() + state.rules.size()));
   if (state.accepting) Complete(item.context);
 }
@@ -102,12 +110,24 @@ void Closure::Walk(const Item& item, const Leaf& leaf) {
 }
 
 void Closure::Walk(const Item& item, const Counted& counted) {
-  const uint32_t count = item.state;
+  const uint32_t count = item.count;
   if (count >= counted.min) Complete(item.context);
   if (count >= counted.max) return;
   // Beyond the least number an unbounded count says nothing more.
-  const bool saturated = counted.max == Counted::kUnbounded && count >= counted.min;
-  Predict(counted.rule, {item.rule, saturated ? count : count + 1, item.context});
+  const bool saturated = counted.max == kUnbounded && count >= counted.min;
+  Predict(counted.rule, {item.rule, 0, saturated ? count : count + 1, item.context});
+}
+
+void Closure::Walk(const Item& item, const Array&) { WalkContainer(item); }
+
+void Closure::Walk(const Item& item, const Object&) { WalkContainer(item); }
+
+void Closure::WalkContainer(const Item& item) {
+  const Phase phase = Place::Of(item.state).phase;
+  if (phase == Phase::kDone) return Complete(item.context);
+  row_.items.push_back(item);
+  if (const std::optional<Element> element = NextElement(form_, item); element.has_value())
+    Predict(element->rule, element->after);
 }
 
 void Closure::Complete(const Context* context) {
@@ -130,14 +150,16 @@ void Closure::Resume(const Item& caller, const Context* finished) {
 }
 
 void Closure::Predict(uint32_t rule, const Item& caller) {
-  Context* context = ContextOf(rule);
+  const uint32_t outside = caller.context->depth;
+  if (form_.depths[rule] == Form::kNever || form_.depths[rule] + outside > kTextDepthMax) return;
+  Context* context = ContextOf(rule, outside + (IsContainer(form_.rules[rule]) ? 1 : 0));
   const bool is_new = context->callers.empty();
   if (IsTailCall(caller)) {
     for (const Item& outer : caller.context->callers) AddCaller(outer, context);
   } else {
     AddCaller(caller, context);
   }
-  if (is_new) Add({rule, 0, context});
+  if (is_new) Add({rule, 0, 0, context});
 }
 
 // Nothing follows the called rule in its caller, whose own callers are known. Called in place of
@@ -156,7 +178,7 @@ void Closure::AddCaller(const Item& caller, Context* context) {
   if (Contains<const Context*>(completed_, context)) Resume(caller, context);
 }
 
-Context* Closure::ContextOf(uint32_t rule) {
+Context* Closure::ContextOf(uint32_t rule, uint32_t depth) {
   std::deque<Context>& contexts = frame_->contexts;
   if (contexts.size() < kFew) {
     for (Context& context : contexts)
@@ -167,7 +189,7 @@ Context* Closure::ContextOf(uint32_t rule) {
     const auto found = contexts_.find(rule);
     if (found != contexts_.end()) return found->second;
   }
-  contexts.push_back({rule, frame_.get()});
+  contexts.push_back({rule, frame_.get(), depth});
   if (!contexts_.empty()) contexts_.emplace(rule, &contexts.back());
   return &contexts.back();
 }

@@ -34,13 +34,17 @@ class Closure {
   void Walk(const Item& item, const Automaton& automaton);
   void Walk(const Item& item, const Leaf& leaf);
   void Walk(const Item& item, const Counted& counted);
+  void Walk(const Item& item, const Array& array);
+  void Walk(const Item& item, const Object& object);
+  void WalkContainer(const Item& item);
   // The rule of `context` is finished.
   void Complete(const Context* context);
   void Resume(const Item& caller, const Context* finished);
   // `rule` begins here; `caller` goes on when it is finished.
   void Predict(uint32_t rule, const Item& caller);
   void AddCaller(const Item& caller, Context* context);
-  Context* ContextOf(uint32_t rule);
+  // The context of `rule` that begins here; a new one has `depth` and no callers.
+  Context* ContextOf(uint32_t rule, uint32_t depth);
   bool IsTailCall(const Item& caller) const;
   bool Spend(int64_t steps);
   void KeepFrames();

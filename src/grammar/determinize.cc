@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -180,6 +181,15 @@ Leaf MakeLeaf(const Automaton& automaton) {
     leaf.goes_on.push_back(from.bytes.empty() ? 0 : 1);
   }
   return leaf;
+}
+
+Result<Automaton> Deterministic(const Nfa& nfa, Fuel* fuel) {
+  std::optional<Automaton> automaton = Subsets(nfa, fuel).Run();
+  if (fuel->IsSpent()) return Fuel::Error();
+  if (!automaton.has_value())
+    return Status(ErrorCode::kInvalidArgument,
+                  "needs more than " + std::to_string(kDeterministicStatesMax) + " states");
+  return *std::move(automaton);
 }
 
 Result<Rule> MakeRule(const Nfa& nfa, Fuel* fuel) {

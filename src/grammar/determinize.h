@@ -14,6 +14,10 @@ namespace skald::grammar {
 /// dry.
 Result<Rule> MakeRule(const Nfa& nfa, Fuel* fuel);
 
+/// The same as an automaton, for `nfa` without edges of rules. Errors: kInvalidArgument if it has
+/// more than kDeterministicStatesMax states; if `fuel` ran dry.
+Result<Automaton> Deterministic(const Nfa& nfa, Fuel* fuel);
+
 /// A table of `automaton`, which is deterministic, without edges of rules and empty ones.
 Leaf MakeLeaf(const Automaton& automaton);
 

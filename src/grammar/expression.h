@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "grammar/char_set.h"
+#include "grammar/form.h"
 
 namespace skald::grammar {
 
@@ -21,8 +21,6 @@ enum class ExpressionKind : uint8_t {
   kEnd,       ///< nothing, and only where the text ends
   kRule,      ///< what another rule says
 };
-
-inline constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
 /// A tree, at most kNestingMax groups deep: functions over it may recurse.
 struct Expression {

@@ -4,7 +4,9 @@
 ///   Automaton  states with edges of byte ranges and of rules, deterministic or not;
 ///   Leaf       a deterministic automaton over bytes alone, as a table: a byte is one look-up;
 ///   Counted    another rule so and so many times. Its states are the counts, so a repetition costs
-///              nothing but two numbers, however often.
+///              nothing but two numbers, however often;
+///   Array, Object  of JSON: which rule the next element takes, which keys may follow
+///              (containers.h).
 #pragma once
 
 #include <array>
@@ -42,7 +44,19 @@ struct Automaton {
   std::vector<AutomatonState> states;
 };
 
+inline constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
+
+/// What a state of a counted leaf is to its count.
+enum class Boundary : uint8_t {
+  kInside,    ///< of a unit
+  kBetween,   ///< no unit was begun
+  kFinished,  ///< between units, and one was just finished
+};
+
 /// Begins in state 0. Of each state an end can be reached.
+///
+/// A counted leaf takes `min` to `max` units: the characters of a JSON string. From a state between
+/// units a byte either leads to an accepting state or begins a unit.
 struct Leaf {
   static constexpr uint32_t kDead = std::numeric_limits<uint32_t>::max();
 
@@ -50,27 +64,88 @@ struct Leaf {
   uint32_t class_count = 0;
   std::vector<uint32_t> next = {};  ///< [state][class]; kDead
   std::vector<uint8_t> accepting = {};
-  std::vector<uint8_t> goes_on = {};  ///< whether any byte may follow
+  std::vector<uint8_t> goes_on = {};    ///< whether any byte may follow
+  std::vector<Boundary> boundary = {};  ///< of a counted leaf; else empty
+  uint32_t min = 0;
+  uint32_t max = kUnbounded;
 
   uint32_t Next(uint32_t state, uint8_t byte) const {
     return next[state * class_count + class_of[byte]];
+  }
+  /// Next where the count allows it, and moves the count, which stays at the last number that
+  /// tells anything.
+  uint32_t NextCounted(uint32_t state, uint8_t byte, uint32_t* count) const {
+    const uint32_t target = Next(state, byte);
+    if (boundary.empty() || target == kDead) return target;
+    if (boundary[state] != Boundary::kInside && (accepting[target] ? *count < min : *count >= max))
+      return kDead;
+    const uint32_t last = max == kUnbounded ? min : max;
+    if (boundary[target] == Boundary::kFinished && *count < last) ++*count;
+    return target;
   }
   size_t size() const { return accepting.size(); }
 };
 
 struct Counted {
-  static constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
-
   uint32_t rule = 0;
   uint32_t min = 0;
   uint32_t max = kUnbounded;
 };
 
-using Rule = std::variant<Automaton, Leaf, Counted>;
+/// What no rule has as its number.
+inline constexpr uint32_t kNoRule = std::numeric_limits<uint32_t>::max();
+
+/// White space between the tokens of a JSON text.
+enum class Blanks : uint8_t { kNone, kShort };
+
+/// An array of JSON.
+struct Array {
+  std::vector<uint32_t> prefix = {};  ///< rules of its first elements
+  uint32_t rest = kNoRule;            ///< of all others
+  uint32_t min = 0;
+  uint32_t max = kUnbounded;
+  Blanks blanks = Blanks::kShort;
+};
+
+/// A key, or a kind of keys, of an object.
+struct Member {
+  uint32_t rule;  ///< of the value
+  bool required;
+};
+
+/// An object of JSON. Its members are of three kinds, in this order: declared keys, which come in
+/// the order of the members; other keys that are required; and kinds of keys that are neither
+/// (with one member each), of which no key comes twice.
+struct Object {
+  static constexpr uint32_t kNoMember = std::numeric_limits<uint32_t>::max();
+  static constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
+
+  Leaf keys = {};                   ///< takes keys with their quotes
+  std::vector<uint32_t> ends = {};  ///< [state of keys]: the member whose key ends here
+  std::vector<Member> members = {};
+  uint32_t declared = 0;  ///< members of the first kind
+  uint32_t named = 0;     ///< of the first two kinds
+  uint32_t min = 0;
+  uint32_t max = kUnbounded;
+  Blanks blanks = Blanks::kShort;
+
+  // What IndexKeys adds (containers.h), after Trim.
+  std::vector<std::vector<uint32_t>> reach = {};  ///< [state]: named members whose keys may follow
+  std::vector<uint64_t> free_keys = {};      ///< [state]: how many keys not declared may follow
+  std::vector<uint32_t> next_required = {};  ///< [declared]: the first required one from here
+  std::vector<uint32_t> required_from = {};  ///< [declared]: how many of them
+};
+
+using Rule = std::variant<Automaton, Leaf, Counted, Array, Object>;
 
 struct Form {
-  std::vector<Rule> rules;
+  /// For what never ends.
+  static constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
+
+  std::vector<Rule> rules = {};
   uint32_t root = 0;
+  /// [rule]: how many containers inside of one another it needs to end, at least. Set by Trim.
+  std::vector<uint32_t> depths = {};
 };
 
 }  // namespace skald::grammar

@@ -6,6 +6,7 @@
 #include "grammar/form.h"
 #include "grammar/fuel.h"
 #include "grammar/gbnf.h"
+#include "grammar/json_schema.h"
 #include "grammar/recognizer.h"
 #include "grammar/regex.h"
 
@@ -24,6 +25,15 @@ Result<Grammar> Grammar::FromGbnf(std::string_view gbnf) {
   grammar::Fuel fuel;
   ASSIGN_OR_RETURN(grammar::Form form, grammar::CompileGbnf(gbnf, &fuel));
   return Grammar(std::move(form));
+}
+
+Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options) {
+  grammar::Fuel fuel;
+  ASSIGN_OR_RETURN(grammar::CompiledSchema compiled,
+                   grammar::CompileJsonSchema(schema, options, &fuel));
+  Grammar grammar(std::move(compiled.form));
+  grammar.left_out_ = std::move(compiled.left_out);
+  return grammar;
 }
 
 GrammarCheck CheckText(const Grammar& grammar, std::string_view text) {

@@ -53,6 +53,58 @@ TEST(Hostile, CompilingIsBounded) {
   CheckBounded("literals", true, "root ::= " + Times("\"aaaaaaaab\" | ", 15'000) + "\"c\"");
 }
 
+std::string ManyProperties(int count) {
+  std::string schema = "{\"type\":\"object\",\"properties\":{";
+  for (int i = 0; i < count; ++i)
+    schema += "\"property" + std::to_string(i) + "\":{\"type\":\"string\"},";
+  return schema + "\"z\":{}},\"required\":[\"z\"],\"additionalProperties\":false}";
+}
+
+TEST(Hostile, CompilingSchemasIsBounded) {
+  const auto check = [](std::string_view name, const std::string& schema) {
+    const test::Cost cost =
+        test::CostOf([&] { static_cast<void>(Grammar::FromJsonSchema(schema).ok()); });
+    EXPECT_LT(cost.peak_bytes, int64_t{160} << 20) << name;
+#if defined(SKALD_SANITIZED) || !defined(NDEBUG)
+    EXPECT_LT(cost.cpu_seconds, 60) << name;
+#else
+    EXPECT_LT(cost.cpu_seconds, 3) << name;
+#endif
+  };
+  check("choices multiplied",
+        "{\"allOf\":[" + Times("{\"anyOf\":[{\"minimum\":1},{\"maximum\":5},{}]},", 40) + "{}]}");
+  check("properties", ManyProperties(4000));
+  check("a pattern of sets", "{\"pattern\":\"^([^a]|a)*a([^b]|c){900}$\",\"maxLength\":4000}");
+  check("patterns multiplied", "{\"allOf\":[" + Times("{\"pattern\":\"a.{9}b\"},", 30) + "{}]}");
+  check("keys and patterns",
+        "{\"patternProperties\":{\"a.{12}$\":{},\"b.{12}$\":{},\"c.{12}$\":{}}}");
+  check("many choices",
+        "{\"anyOf\":[" + Times("{\"type\":\"object\",\"required\":[\"a\"]},", 4000) + "{}]}");
+  check("one of many", "{\"oneOf\":[" + Times("{\"const\":1},", 9000) + "{}]}");
+  check("a long reference", "{\"$ref\":\"#" + Times("/a", 100'000) + "\"}");
+  check("a range of fractions",
+        "{\"type\":\"number\",\"minimum\":0." + Times("123456789", 50) + ",\"maximum\":1e300}");
+  check("a product of remainders",
+        "{\"type\":\"integer\",\"multipleOf\":997,\"minimum\":12345678901}");
+}
+
+// An object of many keys: each is compared with all before, and that costs little.
+TEST(Hostile, ManyKeys) {
+  const Result<Grammar> grammar = Grammar::FromJsonSchema("{\"type\":\"object\"}");
+  ASSERT_TRUE(grammar.ok());
+  const auto cost = [&](int keys) {
+    std::string text = "{\"first\":0";
+    for (int i = 0; i < keys; ++i) text += ",\"k" + std::to_string(i) + "\":1";
+    return test::LeastCostOf(2, [&] {
+      EXPECT_EQ(CheckText(*grammar, text + ",\"first").verdict, GrammarVerdict::kIncomplete);
+      EXPECT_EQ(CheckText(*grammar, text + ",\"first\"").verdict, GrammarVerdict::kDead);
+    });
+  };
+  const test::Cost small = cost(2'000);
+  const test::Cost large = cost(8'000);
+  EXPECT_LT(large.cpu_seconds, 8 * small.cpu_seconds + 0.05);
+}
+
 // Reading: linear in the text.
 void CheckLinear(std::string_view name, const Result<Grammar>& grammar, std::string_view unit) {
   ASSERT_TRUE(grammar.ok()) << name << ": " << grammar.status().message();

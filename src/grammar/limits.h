@@ -11,6 +11,14 @@ namespace skald::grammar {
 
 inline constexpr size_t kRegexBytesMax = size_t{16} << 10;
 inline constexpr size_t kGbnfBytesMax = size_t{256} << 10;
+inline constexpr size_t kSchemaBytesMax = size_t{256} << 10;
+inline constexpr size_t kSchemaDepthMax = 64;
+/// $ref followed one behind the other, and choices inside of choices, at one place of a text.
+inline constexpr int kReferencesMax = 64;
+inline constexpr size_t kPropertiesMax = 5'000;
+inline constexpr size_t kEnumValuesMax = 5'000;
+/// The largest minLength and minItems: no context holds as many.
+inline constexpr uint64_t kLeastMax = 10'000'000;
 inline constexpr size_t kRulesMax = 10'000;
 
 /// Groups inside of groups. Parsers recurse once a level: this bounds their stack.
@@ -31,6 +39,9 @@ inline constexpr uint64_t kNestedCopiesMax = 200'000;
 
 /// The largest number in {m,n}.
 inline constexpr uint32_t kRepeatMax = 1'000'000'000;
+
+/// Containers of JSON inside of one another in a text: the grammar then allows no further one.
+inline constexpr uint32_t kTextDepthMax = 512;
 
 /// What is alive at one byte of a text: no unambiguous grammar has more than some dozens.
 inline constexpr size_t kRowItemsMax = 2'000;

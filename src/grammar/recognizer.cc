@@ -1,24 +1,37 @@
 #include "grammar/recognizer.h"
 
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "grammar/closure.h"
+#include "grammar/containers.h"
 
 namespace skald::grammar {
 
 namespace {
 
+// What `item` becomes behind `byte`; nothing if that may not follow. Not for an Automaton.
+std::optional<Item> Step(const Form& form, const Item& item, uint8_t byte) {
+  const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule]);
+  if (leaf == nullptr) return ReadContainerByte(form, item, byte);
+  Item moved = item;
+  moved.state = leaf->NextCounted(item.state, byte, &moved.count);
+  if (moved.state == Leaf::kDead) return std::nullopt;
+  return moved;
+}
+
 // Adds to `closure` what `item` becomes behind `byte`.
 void Scan(const Form& form, const Item& item, uint8_t byte, Closure* closure) {
-  const Rule& rule = form.rules[item.rule];
-  if (const auto* leaf = std::get_if<Leaf>(&rule)) {
-    const uint32_t next = leaf->Next(item.state, byte);
-    if (next != Leaf::kDead) closure->Add({item.rule, next, item.context});
+  const auto* automaton = std::get_if<Automaton>(&form.rules[item.rule]);
+  if (automaton == nullptr) {
+    const std::optional<Item> moved = Step(form, item, byte);
+    if (moved.has_value()) closure->Add(*moved);
     return;
   }
-  for (const ByteEdge& edge : std::get<Automaton>(rule).states[item.state].bytes)
-    if (edge.low <= byte && byte <= edge.high) closure->Add({item.rule, edge.target, item.context});
+  for (const ByteEdge& edge : automaton->states[item.state].bytes)
+    if (edge.low <= byte && byte <= edge.high)
+      closure->Add({item.rule, edge.target, 0, item.context});
 }
 
 RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
@@ -32,9 +45,11 @@ RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
 size_t ReadInsideLeaf(const Leaf& leaf, std::string_view bytes, Item* item) {
   size_t taken = 0;
   for (; taken < bytes.size(); ++taken) {
-    const uint32_t next = leaf.Next(item->state, static_cast<uint8_t>(bytes[taken]));
+    uint32_t count = item->count;
+    const uint32_t next = leaf.NextCounted(item->state, static_cast<uint8_t>(bytes[taken]), &count);
     if (next == Leaf::kDead || leaf.accepting[next]) break;
     item->state = next;
+    item->count = count;
   }
   return taken;
 }
@@ -76,13 +91,13 @@ Advance ReadBytes(const Form& form, const RowPointer& row, std::string_view byte
 std::bitset<256> NextBytes(const Form& form, const Row& row) {
   std::bitset<256> bytes;
   for (const Item& item : row.items) {
-    if (const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule])) {
-      for (int byte = 0; byte < 256; ++byte)
-        if (leaf->Next(item.state, static_cast<uint8_t>(byte)) != Leaf::kDead) bytes.set(byte);
+    if (const auto* automaton = std::get_if<Automaton>(&form.rules[item.rule])) {
+      for (const ByteEdge& edge : automaton->states[item.state].bytes)
+        for (int byte = edge.low; byte <= edge.high; ++byte) bytes.set(byte);
       continue;
     }
-    for (const ByteEdge& edge : std::get<Automaton>(form.rules[item.rule]).states[item.state].bytes)
-      for (int byte = edge.low; byte <= edge.high; ++byte) bytes.set(byte);
+    for (int byte = 0; byte < 256; ++byte)
+      if (!bytes[byte] && Step(form, item, static_cast<uint8_t>(byte)).has_value()) bytes.set(byte);
   }
   return bytes;
 }

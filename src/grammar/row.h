@@ -15,6 +15,8 @@
 #include <memory>
 #include <vector>
 
+#include "grammar/object_run.h"
+
 namespace skald::grammar {
 
 struct Context;
@@ -22,8 +24,11 @@ struct Frame;
 
 struct Item {
   uint32_t rule;
-  uint32_t state;          ///< of an Automaton or Leaf; of Counted the count
+  uint32_t state;  ///< of an Automaton or Leaf; a place in an Array or Object (containers.h)
+  uint32_t count;  ///< of Counted, a counted Leaf, an Array: how many so far
   const Context* context;  ///< what follows the rule
+  /// Of an Object: which members came so far. Null before the first.
+  std::shared_ptr<const ObjectRun> run = nullptr;
 
   friend bool operator==(const Item&, const Item&) = default;
 };
@@ -35,6 +40,7 @@ inline constexpr uint32_t kEndOfText = std::numeric_limits<uint32_t>::max();
 struct Context {
   uint32_t rule;
   const Frame* frame;              ///< where it stands
+  uint32_t depth;                  ///< containers of JSON around its text, its own counted
   std::vector<Item> callers = {};  ///< the items that go on when the rule is finished
 };
 

@@ -45,6 +45,87 @@ TEST(GrammarSharedData, Gbnf) {
   CheckCases("gbnf.jsonl", "grammar", [](std::string_view s) { return Grammar::FromGbnf(s); });
 }
 
+// The text of the member `schema` of a line, which a JSON library would not give back as it is.
+std::string SchemaText(std::string_view line) {
+  constexpr std::string_view kKey = "\"schema\": ";
+  const size_t begin = line.find(kKey) + kKey.size();
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = begin; i < line.size(); ++i) {
+    const char c = line[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      if (--depth < 0) return std::string(line.substr(begin, i - begin));
+    } else if (c == ',' && depth == 0) {
+      return std::string(line.substr(begin, i - begin));
+    }
+  }
+  return {};
+}
+
+std::string FromHex(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
+
+void CheckInstances(const Grammar& grammar, const boost::json::object& one) {
+  for (const boost::json::value& value : one.at("instances").as_array()) {
+    const boost::json::object& instance = value.as_object();
+    const std::string text = instance.contains("hex") ? FromHex(TextOf(instance.at("hex")))
+                                                      : TextOf(instance.at("text"));
+    const std::string expected = TextOf(instance.at("expect"));
+    EXPECT_EQ(Outcome(grammar, text) == "accepted", expected == "accept")
+        << expected << " " << text.substr(0, 200) << " " << Outcome(grammar, text);
+  }
+}
+
+// A refusal names one of the pointers.
+bool NamesPointer(const std::string& message, const boost::json::value& pointer) {
+  if (pointer.is_string()) return message.starts_with("#" + TextOf(pointer) + ":");
+  for (const boost::json::value& one : pointer.as_array())
+    if (NamesPointer(message, one)) return true;
+  return false;
+}
+
+void CheckSchema(const std::string& line) {
+  const boost::json::object one = boost::json::parse(line).as_object();
+  SCOPED_TRACE(TextOf(one.at("id")) + " " + SchemaText(line).substr(0, 300));
+  const Result<Grammar> grammar = Grammar::FromJsonSchema(SchemaText(line));
+  const std::string support = TextOf(one.at("support"));
+  if (grammar.ok()) {
+    EXPECT_NE(support, "refuse");
+    if (support != "refuse") CheckInstances(*grammar, one);
+    return;
+  }
+  EXPECT_NE(support, "exact") << grammar.status().message();
+  if (support == "refuse") {
+    EXPECT_TRUE(NamesPointer(grammar.status().message(), one.at("pointer")))
+        << grammar.status().message();
+  }
+  const Result<Grammar> relaxed =
+      Grammar::FromJsonSchema(SchemaText(line), {.mode = SchemaMode::kRelaxed});
+  if (relaxed.ok()) {
+    EXPECT_FALSE(relaxed->left_out().empty());
+  } else {
+    EXPECT_EQ(relaxed.status().code(), ErrorCode::kInvalidArgument) << relaxed.status().message();
+  }
+}
+
+TEST(GrammarSharedData, JsonSchemas) {
+  std::ifstream in(support::SharedData("structured/json_schema.jsonl"));
+  int count = 0;
+  for (std::string line; std::getline(in, line); ++count) CheckSchema(line);
+  EXPECT_GT(count, 300);
+}
+
 void CheckHostile(std::string_view kind, const CompileText& compile) {
   int checked = 0;
   for (const boost::json::object& one : SharedCases("hostile.jsonl")) {
@@ -76,6 +157,10 @@ TEST(GrammarSharedData, HostileRegularExpressions) {
 
 TEST(GrammarSharedData, HostileGbnf) {
   CheckHostile("gbnf", [](std::string_view s) { return Grammar::FromGbnf(s); });
+}
+
+TEST(GrammarSharedData, HostileSchemas) {
+  CheckHostile("json_schema", [](std::string_view s) { return Grammar::FromJsonSchema(s); });
 }
 
 }  // namespace

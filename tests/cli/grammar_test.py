@@ -35,9 +35,26 @@ class Grammar(unittest.TestCase):
             self.assertIn(b"1 of 3 texts accepted", done.stderr)
             done = run("grammar", "check", "--regex", str(answers), "--gbnf", str(chess))
             self.assertEqual(done.returncode, 2)
-            self.assertIn(b"one grammar", done.stderr)
+            self.assertIn(b"more than one grammar", done.stderr)
             chess.write_text("root ::= other")
             self.assertIn(b"rule 'other' is not defined", run(*check).stderr)
+
+    def test_a_schema_is_kept_or_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            schema = Path(folder) / "person.json"
+            schema.write_text('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}')
+            check = ("grammar", "check", "--json-schema", str(schema))
+            self.assertEqual(run(*check, '{"name": "Ann"}').returncode, 0)
+            done = run(*check, "{}")
+            self.assertEqual((done.returncode, done.stdout), (2, b'dead at byte 1 (}); possible: \\n space "\n'))
+            self.assertEqual(run(*check, "--no-whitespace", '{"name": "Ann"}').returncode, 2)
+            schema.write_text('{"type": "array", "uniqueItems": true}')
+            done = run(*check)
+            self.assertEqual(done.returncode, 6)
+            self.assertIn(b"#/uniqueItems: is not supported", done.stderr)
+            done = run(*check, "--relaxed", "[1]")
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(b"left out: #/uniqueItems", done.stderr)
 
 
 if __name__ == "__main__":

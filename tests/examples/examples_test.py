@@ -33,6 +33,7 @@ NOT_RUN = {
     'cmake --install build/release --prefix ~/.local': "Install does so",
     'cd build/release && cpack -G DEB && apt-get install ./skald_*.deb': "./test.sh --packages does so",
     'skald quantize model-F16.gguf model-Q4_K_M.gguf Q4_K_M': "there is no such file; Quantize has one",
+    'skald grammar check --json-schema person.json \'{"name": "Ann"}\'': "the same as the next",
     'skald grammar check --gbnf chess.gbnf "1. e4 e5"': "there is no such file; GrammarCommand has one",
     'skald grammar check --regex pattern.txt --text-file answers.txt --lines': "the same",
     'skald rm hf://owner/name-GGUF:Q6_K': "Pull has one",

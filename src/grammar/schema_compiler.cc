@@ -1,0 +1,310 @@
+#include "grammar/schema_compiler.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/status_macros.h"
+#include "grammar/determinize.h"
+#include "grammar/disjoint.h"
+#include "grammar/limits.h"
+#include "grammar/object_rule.h"
+#include "grammar/product.h"
+#include "grammar/schema_values.h"
+#include "grammar/string_rule.h"
+#include "grammar/trim.h"
+
+namespace skald::grammar {
+
+namespace {
+
+size_t StatesOf(const Rule& rule) {
+  if (const auto* leaf = std::get_if<Leaf>(&rule)) return leaf->size();
+  if (const auto* object = std::get_if<Object>(&rule)) return object->keys.size();
+  const auto* automaton = std::get_if<Automaton>(&rule);
+  return automaton == nullptr ? 1 : automaton->states.size();
+}
+
+// One of `rules`.
+Automaton AnyOf(const std::vector<uint32_t>& rules) {
+  Automaton automaton;
+  automaton.states.resize(2);
+  for (const uint32_t rule : rules) automaton.states[0].rules.push_back({rule, 1});
+  automaton.states[1].accepting = true;
+  return automaton;
+}
+
+Result<Rule> FreeStringRule(Fuel* fuel) {
+  ASSIGN_OR_RETURN(Leaf leaf, FreeString({}, fuel));
+  return Rule(std::move(leaf));
+}
+Result<Rule> NumberRule(Fuel* fuel) {
+  ASSIGN_OR_RETURN(const Automaton automaton, NumberAutomaton({}, fuel));
+  return Rule(MakeLeaf(automaton));
+}
+Result<Rule> IntegerRule(Fuel* fuel) {
+  ASSIGN_OR_RETURN(const Automaton automaton, NumberAutomaton({.whole = true}, fuel));
+  return Rule(MakeLeaf(automaton));
+}
+
+// A bound as a rule holds it: beyond 32 bits there is none.
+uint32_t Bound(uint64_t bound) {
+  return bound >= kUnbounded ? kUnbounded : static_cast<uint32_t>(bound);
+}
+
+}  // namespace
+
+SchemaCompiler::SchemaCompiler(const SchemaDocument& document, const SchemaOptions& options,
+                               Fuel* fuel)
+    : reader_(document, options.mode, fuel),
+      blanks_(options.any_whitespace ? Blanks::kShort : Blanks::kNone) {}
+
+Leaf SchemaCompiler::MakeTable(const Automaton& automaton) { return MakeLeaf(automaton); }
+
+Result<Form> SchemaCompiler::Compile() {
+  form_.root = RuleOf({reader_.document().root()});
+  while (!pending_.empty()) {
+    const Pending pending = std::move(pending_.back());
+    pending_.pop_back();
+    RETURN_IF_ERROR(Make(pending));
+  }
+  RETURN_IF_ERROR(Trim(&fuel(), &form_));
+  return std::move(form_);
+}
+
+uint32_t SchemaCompiler::RuleOf(std::vector<JsonValue> schemas) {
+  std::erase_if(schemas, [](const JsonValue& schema) { return schema.AsBool() == true; });
+  std::vector<uint32_t> key;
+  for (const JsonValue schema : schemas) key.push_back(schema.index());
+  std::sort(key.begin(), key.end());
+  key.erase(std::unique(key.begin(), key.end()), key.end());
+  const auto [entry, is_new] =
+      numbers_.try_emplace(std::move(key), static_cast<uint32_t>(form_.rules.size()));
+  if (is_new) {
+    form_.rules.emplace_back();
+    pending_.push_back({entry->second, std::move(schemas)});
+  }
+  return entry->second;
+}
+
+Result<uint32_t> SchemaCompiler::AddRule(Rule rule) {
+  states_ += StatesOf(rule);
+  if (states_ > kStatesMax)
+    return Status(ErrorCode::kInvalidArgument,
+                  "needs more than " + std::to_string(kStatesMax) + " states");
+  form_.rules.push_back(std::move(rule));
+  return static_cast<uint32_t>(form_.rules.size() - 1);
+}
+
+Result<uint32_t> SchemaCompiler::Shared(std::string_view name, Result<Rule> (*make)(Fuel*)) {
+  const auto found = shared_.find(name);
+  if (found != shared_.end()) return found->second;
+  ASSIGN_OR_RETURN(Rule rule, make(&fuel()));
+  ASSIGN_OR_RETURN(const uint32_t number, AddRule(std::move(rule)));
+  shared_.emplace(name, number);
+  return number;
+}
+
+Status SchemaCompiler::Make(const Pending& pending) {
+  SchemaFacts facts;
+  for (const JsonValue schema : pending.schemas) RETURN_IF_ERROR(reader_.Merge(schema, &facts));
+  Rules rules;
+  Status status = AddAlternatives(std::move(facts), 0, &rules);
+  if (!status.ok()) {
+    // What stands in a keyword has said where; a bound has not.
+    const bool placed = status.message().starts_with('#') || pending.schemas.empty();
+    if (placed) return status;
+    return std::move(status).WithContext(reader_.document().Pointer(pending.schemas.front()));
+  }
+  std::sort(rules.begin(), rules.end());
+  rules.erase(std::unique(rules.begin(), rules.end()), rules.end());
+  form_.rules[pending.rule] = AnyOf(rules);
+  return Ok();
+}
+
+Status SchemaCompiler::AddAlternatives(SchemaFacts facts, int choices, Rules* rules) {
+  if (facts.never) return Ok();
+  if (!facts.choices.empty()) {
+    const JsonValue choice = facts.choices.back();
+    facts.choices.pop_back();
+    return AddChoices(facts, choice, choices + 1, rules);
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::vector<JsonValue>> values,
+                   ListedValues(facts, &reader_));
+  return values.has_value() ? AddListed(*values, rules) : AddTypes(facts, rules);
+}
+
+Status SchemaCompiler::AddChoices(const SchemaFacts& facts, JsonValue choice, int choices,
+                                  Rules* rules) {
+  if (choices > kReferencesMax)
+    return reader_.document().Error(
+        ErrorCode::kInvalidArgument, choice,
+        "more than " + std::to_string(kReferencesMax) + " choices that bind one value");
+  const bool alone = facts.IsOpen() && facts.choices.empty();
+  std::vector<SchemaFacts> branches;
+  if (!alone || choice.name() == "oneOf") {
+    for (const JsonValue schema : choice) {
+      // Facts are copied for each branch; where choices multiply, this is what they cost.
+      const size_t size = facts.objects.size() + facts.required.size() + facts.merged.size();
+      if (!fuel().Spend(100 + static_cast<int64_t>(size))) return Fuel::Error();
+      branches.push_back(facts);
+      RETURN_IF_ERROR(reader_.Merge(schema, &branches.back()));
+    }
+  }
+  if (choice.name() == "oneOf") {
+    ASSIGN_OR_RETURN(const bool disjoint, AreDisjoint(branches, &reader_));
+    if (!disjoint) {
+      RETURN_IF_ERROR(reader_.LeaveOut(
+          choice,
+          "branches that may overlap are not supported; write anyOf, or a property that "
+          "tells them apart"));
+      return AddAlternatives(facts, choices, rules);
+    }
+  }
+  if (alone) {
+    for (const JsonValue schema : choice) rules->push_back(RuleOf({schema}));
+    return Ok();
+  }
+  for (SchemaFacts& branch : branches)
+    RETURN_IF_ERROR(AddAlternatives(std::move(branch), choices, rules));
+  return Ok();
+}
+
+Status SchemaCompiler::AddListed(std::span<const JsonValue> values, Rules* rules) {
+  std::vector<std::string> scalars;
+  for (const JsonValue value : values) {
+    if (!value.IsArray() && !value.IsObject()) {
+      scalars.push_back(ScalarText(value));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const uint32_t rule, ListedRule(value));
+    rules->push_back(rule);
+  }
+  if (scalars.empty()) return Ok();
+  ASSIGN_OR_RETURN(const Automaton automaton, OneOf(scalars, &fuel()));
+  ASSIGN_OR_RETURN(const uint32_t rule, AddAutomaton(automaton));
+  rules->push_back(rule);
+  return Ok();
+}
+
+// Recurses as deep as the document is nested: kSchemaDepthMax.
+Result<uint32_t> SchemaCompiler::ListedRule(JsonValue value) {
+  if (value.IsObject()) return AddListedObject(value, this);
+  if (!value.IsArray()) {
+    const std::string text = ScalarText(value);
+    ASSIGN_OR_RETURN(const Automaton automaton, OneOf({&text, 1}, &fuel()));
+    return AddAutomaton(automaton);
+  }
+  Array array{.blanks = blanks_};
+  for (const JsonValue element : value) {
+    ASSIGN_OR_RETURN(const uint32_t rule, ListedRule(element));
+    array.prefix.push_back(rule);
+  }
+  array.min = array.max = static_cast<uint32_t>(array.prefix.size());
+  return AddRule(std::move(array));
+}
+
+Status SchemaCompiler::AddTypes(const SchemaFacts& facts, Rules* rules) {
+  std::vector<std::string> words;
+  if (facts.types & kNullType) words.emplace_back("null");
+  if (facts.types & kBooleanType) words.insert(words.end(), {"true", "false"});
+  if (!words.empty()) {
+    ASSIGN_OR_RETURN(const Automaton automaton, OneOf(words, &fuel()));
+    ASSIGN_OR_RETURN(const uint32_t rule, AddAutomaton(automaton));
+    rules->push_back(rule);
+  }
+  if (facts.types & kNumberType) RETURN_IF_ERROR(AddNumber(facts, rules));
+  if (facts.types & kStringType) RETURN_IF_ERROR(AddString(facts, rules));
+  if (facts.types & kArrayType) RETURN_IF_ERROR(AddArray(facts, rules));
+  if (facts.types & kObjectType) {
+    ASSIGN_OR_RETURN(const uint32_t rule, AddObject(facts, this));
+    rules->push_back(rule);
+  }
+  return Ok();
+}
+
+Status SchemaCompiler::AddNumber(const SchemaFacts& facts, Rules* rules) {
+  if (facts.range.IsOpen()) {
+    ASSIGN_OR_RETURN(const uint32_t rule, facts.range.whole ? Shared("integer", IntegerRule)
+                                                            : Shared("number", NumberRule));
+    rules->push_back(rule);
+    return Ok();
+  }
+  ASSIGN_OR_RETURN(const Automaton automaton, NumberAutomaton(facts.range, &fuel()));
+  ASSIGN_OR_RETURN(const uint32_t rule, AddAutomaton(automaton));
+  rules->push_back(rule);
+  return Ok();
+}
+
+Status SchemaCompiler::AddString(const SchemaFacts& facts, Rules* rules) {
+  if (!facts.BindsStrings()) {
+    ASSIGN_OR_RETURN(const uint32_t rule, Shared("string", FreeStringRule));
+    rules->push_back(rule);
+    return Ok();
+  }
+  if (facts.length.min > facts.length.max) return Ok();
+  std::vector<JsonValue> patterns = facts.patterns;
+  patterns.insert(patterns.end(), facts.formats.begin(), facts.formats.end());
+  std::optional<Rule> rule;
+  if (patterns.empty()) {
+    ASSIGN_OR_RETURN(rule, FreeString(facts.length, &fuel()));
+  } else if (patterns.size() == 1 && facts.length.IsOpen()) {
+    const std::string_view text = *patterns.front().AsString();
+    const bool is_format = patterns.front().name() == "format";
+    ASSIGN_OR_RETURN(const Nfa nfa, PatternString(is_format ? FormatPattern(text) : text, &fuel()));
+    ASSIGN_OR_RETURN(rule, MakeRule(nfa, &fuel()));
+  } else {
+    std::vector<Automaton> all;
+    for (const JsonValue keyword : patterns) {
+      ASSIGN_OR_RETURN(Automaton automaton, PatternAutomaton(keyword, &fuel()));
+      all.push_back(std::move(automaton));
+    }
+    if (!facts.length.IsOpen()) {
+      ASSIGN_OR_RETURN(Automaton automaton, LengthString(facts.length, &fuel()));
+      all.push_back(std::move(automaton));
+    }
+    ASSIGN_OR_RETURN(const Automaton both, Intersection(all, &fuel()));
+    rule = MakeTable(both);
+  }
+  ASSIGN_OR_RETURN(const uint32_t number, AddRule(*std::move(rule)));
+  rules->push_back(number);
+  return Ok();
+}
+
+Status SchemaCompiler::AddArray(const SchemaFacts& facts, Rules* rules) {
+  if (facts.items.min > facts.items.max) return Ok();
+  struct Source {
+    std::vector<JsonValue> prefix;
+    std::optional<JsonValue> rest;
+  };
+  std::vector<Source> sources;
+  size_t length = 0;
+  for (const JsonValue schema : facts.arrays) {
+    Source source{{}, reader_.document().Member(schema, "items")};
+    if (const auto prefix = reader_.document().Member(schema, "prefixItems"); prefix.has_value())
+      source.prefix = Inside(*prefix);
+    length = std::max(length, source.prefix.size());
+    sources.push_back(std::move(source));
+  }
+  const auto element = [&](size_t index) {
+    std::vector<JsonValue> schemas;
+    for (const Source& source : sources) {
+      if (index < source.prefix.size())
+        schemas.push_back(source.prefix[index]);
+      else if (source.rest.has_value())
+        schemas.push_back(*source.rest);
+    }
+    return RuleOf(std::move(schemas));
+  };
+  Array array{.min = Bound(facts.items.min), .max = Bound(facts.items.max), .blanks = blanks_};
+  if (!fuel().Spend(static_cast<int64_t>(length * sources.size()))) return Fuel::Error();
+  for (size_t i = 0; i < length; ++i) array.prefix.push_back(element(i));
+  array.rest = element(length);
+  ASSIGN_OR_RETURN(const uint32_t rule, AddRule(std::move(array)));
+  rules->push_back(rule);
+  return Ok();
+}
+
+}  // namespace skald::grammar
