@@ -101,6 +101,7 @@ Status AddChatVariables(const boost::json::object& extra, boost::json::object* v
 struct ChatPrompt {
   std::string text;             ///< as rendered
   std::vector<TokenId> tokens;  ///< control tokens only where the template wrote them
+  size_t template_tail = 0;     ///< bytes at the end of the text that the template itself wrote
 };
 
 /// Renders a conversation and encodes it: the one way from messages to prompt tokens, for the

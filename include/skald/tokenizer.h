@@ -66,9 +66,17 @@ enum class DecodeFrom : uint8_t {
   kContinuation,  ///< Tokens stand before these: every byte is kept.
 };
 
+/// What a StreamDecoder shows of a control token in the place of nothing.
+struct TokenMark {
+  TokenId token = kNoToken;
+  std::string bytes;
+};
+
 struct DecodeOptions {
   ControlTokens control = ControlTokens::kHide;
   DecodeFrom from = DecodeFrom::kStart;
+  /// For readers that must see structure (ChatAnswerReader). Of a StreamDecoder only.
+  std::vector<TokenMark> marks = {};
 };
 
 /// The kinds of token, with the numbers of the GGUF key tokenizer.ggml.token_type.
@@ -176,9 +184,10 @@ class Tokenizer {
 /// Turns generated tokens into text piece by piece, without ever cutting a UTF-8 sequence.
 ///
 /// The concatenation of what Push returned, and Flush at the end, is Tokenizer::Decode of all
-/// tokens pushed. Each string is valid UTF-8; an incomplete sequence at the end is held back (at
-/// most 3 bytes) until later tokens complete it or show it to be ill-formed. One object per
-/// sequence; not thread-safe. The tokenizer must outlive it and stay where it is.
+/// tokens pushed. Each string is valid UTF-8, but for the marks that were asked for; an incomplete
+/// sequence at the end is held back (at most 3 bytes) until later tokens complete it or show it to
+/// be ill-formed. One object per sequence; not thread-safe. The tokenizer must outlive it and stay
+/// where it is.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options = {});

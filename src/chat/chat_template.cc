@@ -196,7 +196,11 @@ Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tok
       std::vector<TokenId> tokens,
       tokenizer.EncodeMixed(rendered.text, rendered.from_template, BoundaryTokens::kNone, stop));
   if (!spells_bos && tokenizer.add_bos()) tokens.insert(tokens.begin(), tokenizer.bos_id());
-  return ChatPrompt{std::move(rendered.text), std::move(tokens)};
+  const bool ends_with_template =
+      !rendered.from_template.empty() && rendered.from_template.back().end == rendered.text.size();
+  const size_t tail =
+      ends_with_template ? rendered.text.size() - rendered.from_template.back().begin : 0;
+  return ChatPrompt{std::move(rendered.text), std::move(tokens), tail};
 }
 
 }  // namespace skald

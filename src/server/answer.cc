@@ -117,9 +117,15 @@ void WriteLogprobs(const AnswerFrame& frame, const Choice& choice, JsonWriter& j
   }
 }
 
-void WriteReason(const Choice& choice, JsonWriter& json) {
+std::string_view ReasonOf(const AnswerFrame& frame, const Choice& choice) {
+  const bool by_itself = *choice.reason == FinishReason::kStop && !choice.stop_string;
+  if (choice.call_count == 0 || !by_itself) return OpenAiFinishReason(*choice.reason);
+  return frame.calls == CallForm::kTools ? "tool_calls" : "function_call";
+}
+
+void WriteReason(const AnswerFrame& frame, const Choice& choice, JsonWriter& json) {
   json.Key("finish_reason");
-  choice.reason ? json.String(OpenAiFinishReason(*choice.reason)) : json.Null();
+  choice.reason ? json.String(ReasonOf(frame, choice)) : json.Null();
   if (!choice.reason) return;
   json.Key("stop_reason");
   choice.stop_string ? json.String(*choice.stop_string) : json.Null();
@@ -186,16 +192,16 @@ std::vector<std::string> Answer::WholeInPieces(const std::vector<Choice>& choice
     json.BeginObject().Key("index").Uint(i);
     if (frame_.kind == GenerationKind::kChat) {
       json.Key("message").BeginObject().Key("role").String("assistant");
-      json.Key("content")
-          .String(PromptOf(choices[i]), choices[i].text)
-          .Key("refusal")
-          .Null()
-          .EndObject();
+      if (choices[i].pieces.empty())
+        json.Key("content").String(PromptOf(choices[i]), choices[i].text);
+      else
+        WriteMessage(choices[i].pieces, frame_.calls, json);
+      json.Key("refusal").Null().EndObject();
     } else {
       json.Key("text").String(PromptOf(choices[i]), choices[i].text);
     }
     WriteLogprobs(frame_, choices[i], json);
-    WriteReason(choices[i], json);
+    WriteReason(frame_, choices[i], json);
     json.EndObject();
     if (json.size() >= kPieceBytes) pieces.push_back(json.TakePart());
   }
@@ -220,7 +226,11 @@ std::string Answer::Chunk(int64_t index, const Choice& choice, Position position
   if (frame_.kind == GenerationKind::kChat) {
     json.Key("delta").BeginObject();
     if (position == Position::kFirst) json.Key("role").String("assistant");
-    json.Key("content").String(PromptOf(choice), choice.text).EndObject();
+    if (choice.pieces.empty())
+      json.Key("content").String(PromptOf(choice), choice.text);
+    else
+      WriteDelta(choice.pieces.front(), frame_.calls, json);
+    json.EndObject();
   } else {
     json.Key("text").String(PromptOf(choice), choice.text);
   }
@@ -239,7 +249,7 @@ std::string Answer::End(int64_t index, const Choice& choice) const {
     json.Key("text").String("");
   }
   json.Key("logprobs").Null();
-  WriteReason(choice, json);
+  WriteReason(frame_, choice, json);
   json.EndObject().EndArray().EndObject();
   return Event(json.Take());
 }

@@ -15,6 +15,7 @@
 
 #include "server/api_error.h"
 #include "server/generation_request.h"
+#include "server/message_json.h"
 #include "skald/request.h"
 
 namespace skald::server {
@@ -33,7 +34,10 @@ struct ScoredToken {
 
 /// What one choice has, or what has been added to it.
 struct Choice {
-  std::string text;
+  std::string text = {};
+  /// Of a chat whose answers are taken apart, in the place of the text.
+  std::vector<ChatPiece> pieces = {};
+  int32_t call_count = 0;  ///< set when it has ended
   /// Stands before the text, as JSON (AppendJsonText): the prompt, of which all choices have the
   /// same one. nullptr: nothing does.
   std::shared_ptr<const std::string> prompt_json = {};
@@ -59,6 +63,7 @@ struct AnswerFrame {
   uint64_t seed = 0;               ///< asked for or drawn
   std::string system_fingerprint;  ///< of what the bits of an answer depend on beside the request
   bool with_logprobs = false;
+  CallForm calls = CallForm::kTools;
 };
 
 /// What a client should know of how its request was understood.
@@ -74,7 +79,7 @@ std::vector<HttpField> AnswerFields(const std::string& id, const AnswerNotes& no
 int64_t CharactersIn(std::string_view text);
 
 /// "stop" or "length": the finish reasons of OpenAI's enum. Requires a reason that is an end, not a
-/// failure.
+/// failure. (A chat that ends by itself with a call says "tool_calls" or "function_call".)
 std::string_view OpenAiFinishReason(FinishReason reason);
 
 /// See above.
@@ -89,8 +94,8 @@ class Answer {
                                          const Usage& usage) const;
   static constexpr size_t kPieceBytes = size_t{256} << 10;
 
-  /// Chunks of a stream, as SSE events "data: ...\n\n". A chunk with what `choice` has got: text,
-  /// scored tokens. `is_first`: the role comes with it.
+  /// Chunks of a stream, as SSE events "data: ...\n\n". A chunk with what `choice` has got: text or
+  /// one piece, scored tokens. kFirst: the role comes with it.
   enum class Position : uint8_t { kFirst, kLater };
   std::string Chunk(int64_t index, const Choice& choice, Position position) const;
   /// The last chunk of a choice: its finish reason.

@@ -135,15 +135,18 @@ void Generation::Start(PreparedGeneration prepared) {
   warnings_ = WarningNames(prepared.warnings);
   fields_ = AnswerFields(name_.id, {.ignored = request_.ignored, .warnings = warnings_});
   const uint64_t seed = request_.has_seed ? request_.request.sampling.seed : name_.drawn_seed;
-  answer_.emplace(AnswerFrame{.kind = request_.kind,
-                              .id = name_.id,
-                              .created = context_.clock.UnixSeconds(),
-                              .model = context_.served.name,
-                              .seed = seed,
-                              .system_fingerprint = context_.served.fingerprint,
-                              .with_logprobs = request_.request.sampling.top_logprobs.has_value()});
+  answer_.emplace(
+      AnswerFrame{.kind = request_.kind,
+                  .id = name_.id,
+                  .created = context_.clock.UnixSeconds(),
+                  .model = context_.served.name,
+                  .seed = seed,
+                  .system_fingerprint = context_.served.fingerprint,
+                  .with_logprobs = request_.request.sampling.top_logprobs.has_value(),
+                  .calls = request_.tools.as_function ? CallForm::kFunction : CallForm::kTools});
   const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
   sequences_.resize(per_prompt * prepared.engine_requests.size());
+  BeginReading(prepared, seed);
   prepared_bytes_ = BytesOf(prepared);
   if (!ReserveHeld()) return;
   for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
@@ -164,13 +167,35 @@ void Generation::Start(PreparedGeneration prepared) {
   channel_->BeginStream(fields_);
 }
 
+bool Generation::reads_answers() const {
+  const ChatAnswerFormat& format = context_.served.chat.answers;
+  return request_.kind == GenerationKind::kChat && (format.has_calls() || format.has_reasoning());
+}
+
+// A reader for each sequence. Ids of calls are a function of the seed, the prompt and the sequence:
+// the same for the same request, others in the next turn of the conversation.
+void Generation::BeginReading(const PreparedGeneration& prepared, uint64_t seed) {
+  if (!reads_answers()) return;
+  for (size_t i = 0; i < sequences_.size(); ++i) {
+    sequences_[i].reader.emplace(
+        context_.served.chat.answers,
+        ChatAnswerOptions{.tools = request_.tools.tools,
+                          .split_reasoning = request_.split_reasoning,
+                          .in_reasoning = prepared.in_reasoning,
+                          .one_call = request_.tools.one_call,
+                          .id_seed = SeedOfPrompt(seed ^ prepared.prompt_hash, i)});
+  }
+}
+
 // False if it was refused, and that was the answer.
 bool Generation::Submit(size_t index, Request request) {
   const std::weak_ptr<Generation> self = weak_from_this();
   TextOptions options = {
       .stop_strings = request_.stop_strings,
       .decode = {.from = request_.kind == GenerationKind::kChat ? DecodeFrom::kStart
-                                                                : DecodeFrom::kContinuation},
+                                                                : DecodeFrom::kContinuation,
+                 .marks = reads_answers() ? context_.served.chat.answers.marks()
+                                          : std::vector<TokenMark>()},
       .on_ready = [self, post = context_.post] {
         post([self] {
           if (const auto generation = self.lock()) generation->ReadEvents();
@@ -248,8 +273,7 @@ void Generation::Take(Part& part, const TextEvent& event) {
 void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
   const TokenEvent& token = event.event.token;
   ++usage_.completion_tokens;
-  sequence.choice.text += event.text;
-  held_bytes_ += static_cast<int64_t>(event.text.size());
+  TakeText(sequence, event.text);
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
   if (!request_.request.sampling.top_logprobs || tokenizer.IsEndOfGeneration(token.token)) return;
   if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
@@ -269,11 +293,25 @@ ScoredToken Generation::Scored(const TokenEvent& token) const {
 }
 
 void Generation::TakeEnd(Sequence& sequence, const TextEvent& event) {
-  sequence.choice.text += event.text;
+  TakeText(sequence, event.text);
   if (!IsEnd(event.event.reason)) return;
-  sequence.choice.reason = event.event.reason;
+  Choice& choice = sequence.choice;
+  choice.reason = event.event.reason;
   if (event.stop_index >= 0)
-    sequence.choice.stop_string = request_.stop_strings[static_cast<size_t>(event.stop_index)];
+    choice.stop_string = request_.stop_strings[static_cast<size_t>(event.stop_index)];
+  if (!sequence.reader) return;
+  const bool by_itself = choice.reason == FinishReason::kStop && !choice.stop_string;
+  held_bytes_ += AppendPieces(
+      sequence.reader->Finish(by_itself ? AnswerEnd::kStop : AnswerEnd::kLength), &choice.pieces);
+  choice.call_count = sequence.reader->call_count();
+}
+
+void Generation::TakeText(Sequence& sequence, const std::string& text) {
+  held_bytes_ += static_cast<int64_t>(text.size());
+  if (sequence.reader)
+    held_bytes_ += AppendPieces(sequence.reader->Push(text), &sequence.choice.pieces);
+  else
+    sequence.choice.text += text;
 }
 
 // What remains to be said if a request was cut off.
@@ -305,14 +343,21 @@ bool Generation::ReserveHeld() {
   return false;
 }
 
+void Generation::SendChunk(int64_t index, Sequence& sequence, const Choice& choice) {
+  const bool is_first = !std::exchange(sequence.started, true);
+  WriteOut(answer_->Chunk(index, choice,
+                          is_first ? Answer::Position::kFirst : Answer::Position::kLater));
+}
+
 void Generation::SendSequence(int64_t index, Sequence& sequence) {
   Choice& choice = sequence.choice;
-  const bool is_first = !sequence.started;
+  // A chunk for each piece; the tokens that made them are told with the first.
+  for (ChatPiece& piece : std::exchange(choice.pieces, {}))
+    SendChunk(index, sequence,
+              {.pieces = {std::move(piece)}, .scored = std::exchange(choice.scored, {})});
   const bool has_news = !choice.text.empty() || !choice.scored.empty() || choice.prompt_json;
-  if (has_news || (is_first && choice.reason)) {
-    sequence.started = true;
-    WriteOut(answer_->Chunk(index, choice,
-                            is_first ? Answer::Position::kFirst : Answer::Position::kLater));
+  if (has_news || (!sequence.started && choice.reason)) {
+    SendChunk(index, sequence, choice);
     choice.text.clear();
     choice.scored.clear();
     choice.prompt_json.reset();

@@ -20,6 +20,7 @@
 #include "server/exchange.h"
 #include "server/served_model.h"
 #include "server/work_pool.h"
+#include "skald/chat_answer.h"
 #include "skald/text_sink.h"
 
 namespace skald::server {
@@ -85,7 +86,9 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   };
   /// One sequence.
   struct Sequence {
-    Choice choice;           // of a stream: what was not sent yet
+    Choice choice;  // of a stream: what was not sent yet
+    // Of a chat whose model has a form of calls or reasoning.
+    std::optional<ChatAnswerReader> reader = {};
     bool started = false;    // of a stream: a chunk of it was sent
     bool ended = false;      // of a stream: its last chunk was sent
     int64_t characters = 0;  // of the tokens' texts, for text_offset
@@ -98,9 +101,13 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   void Take(Part& part, const TextEvent& event);
   void TakeToken(Sequence& sequence, const TextEvent& event);
   void TakeEnd(Sequence& sequence, const TextEvent& event);
+  void TakeText(Sequence& sequence, const std::string& text);
+  void BeginReading(const PreparedGeneration& prepared, uint64_t seed);
+  bool reads_answers() const;
   ScoredToken Scored(const TokenEvent& token) const;
   void SendPieces(const Part& part);
   void SendSequence(int64_t index, Sequence& sequence);
+  void SendChunk(int64_t index, Sequence& sequence, const Choice& choice);
   void Finish();
   bool ReserveHeld();
   void RespondFromPool();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "server/chat_messages.h"
 #include "server/fields.h"
 #include "server/known_fields.h"
 #include "server/template_variables.h"
@@ -205,68 +206,15 @@ OrError<GenerationRequest> Finish(Fields& fields, GenerationRequest request) {
   return request;
 }
 
-constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant"};
-
-// The text of a message: a string, or parts of text.
-std::optional<std::string> ReadContent(const json::value& content) {
-  if (content.is_string()) return std::string(content.get_string());
-  const json::array* parts = content.if_array();
-  if (parts == nullptr) return std::nullopt;
-  std::string text;
-  for (const json::value& part : *parts) {
-    const json::object* object = part.if_object();
-    const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
-    const json::value* piece = object == nullptr ? nullptr : object->if_contains("text");
-    if (type == nullptr || piece == nullptr || *type != "text" || !piece->is_string())
-      return std::nullopt;
-    text += piece->get_string();
-  }
-  return text;
-}
-
-std::optional<ApiError> ReadMessage(const json::value& value, size_t index, json::array& messages) {
-  const std::string name = fmt::format("messages[{}]", index);
-  const json::object* object = value.if_object();
-  if (object == nullptr)
-    return BadRequest(name, fmt::format("{} is {}, expected an object", name, Shown(value)));
-  const json::value* role = object->if_contains("role");
-  if (role == nullptr || !role->is_string() ||
-      std::find(std::begin(kRoles), std::end(kRoles), std::string_view(role->get_string())) ==
-          std::end(kRoles))
-    return BadRequest(name + ".role",
-                      fmt::format("{}.role is {}, expected system, developer, user or assistant",
-                                  name, role == nullptr ? "missing" : Shown(*role)));
-  if (const json::value* calls = object->if_contains("tool_calls");
-      calls != nullptr && !calls->is_null())
-    return Unsupported(name + ".tool_calls", "tool calls are not supported by this server");
-  const json::value* content = object->if_contains("content");
-  std::optional<std::string> text;
-  if (content != nullptr) text = ReadContent(*content);
-  if (!text)
-    return BadRequest(name + ".content",
-                      fmt::format("{}.content is {}, expected a string or an array of text parts",
-                                  name, content == nullptr ? "missing" : Shown(*content)));
-  json::object message{{"role", *role}, {"content", *text}};
-  if (const json::value* author = object->if_contains("name");
-      author != nullptr && author->is_string())
-    message["name"] = *author;
-  messages.push_back(std::move(message));
-  return std::nullopt;
-}
-
-void ReadMessages(Fields& fields, json::object& chat) {
-  const json::value* found = fields.Any("messages");
-  const json::array* list = found == nullptr ? nullptr : found->if_array();
-  if (list == nullptr || list->empty() || list->size() > kMaxMessages)
-    return fields.Fail(BadRequest(
-        "messages", fmt::format("messages is {}, expected an array of 1 to {} messages",
-                                found == nullptr ? "missing" : Shown(*found), kMaxMessages)));
-  json::array messages;
-  for (const json::value& value : *list) {
-    if (const auto error = ReadMessage(value, messages.size(), messages))
-      return fields.Fail(*error);
-  }
-  chat["messages"] = std::move(messages);
+// Whether the reasoning comes apart from the content, as llama.cpp names the ways.
+void ReadReasoningFormat(Fields& fields, GenerationRequest& request) {
+  const json::value* found = fields.Any("reasoning_format");
+  if (found == nullptr) return;
+  request.split_reasoning = *found != "none";
+  if (*found != "none" && *found != "auto" && *found != "deepseek")
+    fields.Fail(BadRequest(
+        "reasoning_format",
+        fmt::format("reasoning_format is {}, expected auto, deepseek or none", Shown(*found))));
 }
 
 void ReadLogprobs(Fields& fields, Request& request) {
@@ -338,6 +286,8 @@ OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
   CheckMinTokens(fields, request.request.stop);
   ReadLogprobs(fields, request.request);
   ReadMessages(fields, request.chat);
+  request.tools = ReadChatTools(fields);
+  ReadReasoningFormat(fields, request);
   request.chat["add_generation_prompt"] = fields.Bool("add_generation_prompt").value_or(true);
   if (const auto thinking = fields.Bool("enable_thinking"))
     request.chat["enable_thinking"] = *thinking;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "server/api_error.h"
+#include "server/chat_tools.h"
 #include "skald/request.h"
 
 namespace skald::server {
@@ -24,7 +25,6 @@ namespace skald::server {
 /// Bounds of a request. They keep the work of one request near its size.
 inline constexpr int64_t kMaxChoices = 16;  ///< n, best_of
 inline constexpr size_t kMaxPrompts = 64;   ///< of one request
-inline constexpr size_t kMaxMessages = 4096;
 inline constexpr size_t kMaxStopStrings = 16;
 inline constexpr size_t kMaxStopStringBytes = 256;
 inline constexpr size_t kMaxLogitBiases = 1024;
@@ -45,6 +45,8 @@ struct GenerationRequest {
   std::vector<PromptInput> prompts;             ///< of a completion: 1 to kMaxPrompts
   boost::json::object chat;                     ///< of a chat: the variables of the template
   boost::json::object template_variables = {};  ///< what the client sends along with them
+  ChatToolUse tools;                            ///< of a chat
+  bool split_reasoning = true;                  ///< of a chat: apart from the content
   /// What to compute: all but the prompt and the cache namespace. The seed is drawn if has_seed is
   /// not set.
   Request request;

@@ -23,8 +23,13 @@ constexpr std::string_view kWithoutConsequence[] = {
     "keep_alive", "n_keep", "n_discard", "n_cache_reuse", "kv_transfer_params",
     // guesses ahead: the text is the same
     "prediction", "speculative.n_max", "speculative.n_min", "speculative.p_min",
-    // of tools, which are refused if there are any
+    // of tools, which a completion has none of
     "parallel_tool_calls", "parse_tool_calls", "guided_decoding_backend"};
+
+// Chats have these (generation_request.cc); for completions they stand below.
+constexpr std::string_view kOfChats[] = {
+    "tools",         "functions",           "tool_choice",
+    "function_call", "parallel_tool_calls", "reasoning_format"};
 
 // A field that would change the answer. `off`: the number or text, as Shown writes it, with which
 // its server does nothing. Names that end in '*' stand for all that begin so.
@@ -209,6 +214,7 @@ std::optional<bool> JudgeRefused(std::string_view name, const json::value& value
 
 std::optional<bool> Judge(const json::object& body, std::string_view name, const json::value& value,
                           FieldScope scope) {
+  if (scope == FieldScope::kChat && IsOneOf(kOfChats, name)) return true;
   if (IsOneOf(kWithoutConsequence, name)) return true;
   if (const auto special = JudgeSpecial(name, value, scope)) return special;
   if (const auto switched = JudgeSwitched(body, name, value)) return switched;

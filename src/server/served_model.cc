@@ -9,6 +9,7 @@
 
 #include "base/json_writer.h"
 #include "server/answer.h"
+#include "server/chat_messages.h"
 #include "server/fields.h"
 #include "skald/chat_template.h"
 
@@ -48,13 +49,29 @@ bool IsDropped(const json::value& message, std::string_view rendered) {
   return memmem(rendered.data(), rendered.size(), text.data(), text.size()) == nullptr;
 }
 
+// Tools that would be left out without a word, or whose calls nobody would find in the answer.
+std::optional<ApiError> CheckTools(const ServedModel& served, const ChatToolUse& use) {
+  if (use.tools == nullptr) return std::nullopt;
+  const std::string field = use.as_function ? "functions" : "tools";
+  if (!served.chat.reads_tools)
+    return Unsupported(field, fmt::format("{}: the chat template of the model takes none", field));
+  if (!served.chat.answers.has_calls())
+    return Unsupported(field, fmt::format("{}: how this model writes calls is not known to this "
+                                          "server (docs/chat.md has the formats)",
+                                          field));
+  return std::nullopt;
+}
+
 OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationRequest& request,
                                const PrepareContext& context) {
   const Result<ChatTemplate>& chat_template = served.model.chat_template();
   if (!chat_template.ok()) {
     return BadRequest({}, "the chat template of the model cannot be read: ask for completions");
   }
+  if (auto error = CheckTools(served, request.tools)) return *error;
   json::object chat = request.chat;
+  if (request.tools.tools != nullptr) chat["tools"] = request.tools.definitions;
+  if (served.chat.arguments == ToolArguments::kText) WriteArgumentsAsText(chat);
   if (const Status added = AddChatVariables(request.template_variables, &chat); !added.ok())
     return BadRequest("chat_template_kwargs", "chat_template_kwargs: " + added.message());
   const std::chrono::local_seconds now{std::chrono::seconds(context.unix_seconds)};
@@ -62,6 +79,13 @@ OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationReques
                                              context.limit.stop_check());
   if (!prompt.ok()) return TemplateRefuses(prompt.status());
   return *std::move(prompt);
+}
+
+// FNV-1a: tells the turns of a conversation apart, nothing more.
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
 }
 
 // All but the first kSystemMessages are not looked for: each look reads the whole prompt.
@@ -121,18 +145,23 @@ class Prompts {
   std::vector<std::vector<TokenId>> all_;
 };
 
-// Also fills `warnings`.
+// Also fills what `prepared` has of a chat beside its tokens.
 OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
                                                      const GenerationRequest& request,
                                                      const PrepareContext& context,
-                                                     std::vector<std::string_view>& warnings) {
+                                                     PreparedGeneration& prepared) {
   // Beside the prompt there must be room for a token.
   Prompts prompts(served, context.limit, "prompt", served.engine.context() - 1);
   if (request.kind == GenerationKind::kChat) {
     auto rendered = RenderChat(served, request, context);
     if (const auto* error = std::get_if<ApiError>(&rendered)) return *error;
     auto& prompt = std::get<ChatPrompt>(rendered);
-    if (DropsSystemMessage(request.chat, prompt.text)) warnings.push_back(kSystemMessageDropped);
+    if (DropsSystemMessage(request.chat, prompt.text))
+      prepared.warnings.push_back(kSystemMessageDropped);
+    const std::string_view text = prompt.text;
+    prepared.in_reasoning =
+        served.chat.answers.OpensReasoning(text.substr(text.size() - prompt.template_tail));
+    prepared.prompt_hash = HashOf(text);
     if (auto error = prompts.AddTokens(std::move(prompt.tokens))) return *error;
   }
   for (const PromptInput& prompt : request.prompts) {
@@ -203,6 +232,14 @@ bool LowerPriority(const Tenant& tenant, Request& request) {
 
 }  // namespace
 
+ChatForm ChatFormOf(const Model& model) {
+  const Result<ChatTemplate>& chat = model.chat_template();
+  if (!chat.ok()) return {};
+  return {.answers = ChatAnswerFormat::Of(*chat, model.tokenizer()),
+          .reads_tools = chat->Reads("tools"),
+          .arguments = ToolArgumentsOf(*chat)};
+}
+
 std::string SystemFingerprint(const ModelInfo& info, std::string_view settings) {
   return fmt::format("fp_{:016x}_n{}{}{}", info.identity, kNumericsVersion,
                      settings.empty() ? "" : "_", settings);
@@ -264,7 +301,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
   ApplyRights(*context.tenant, request.request);
   if (LowerPriority(*context.tenant, request.request))
     prepared.warnings.push_back(kPriorityLowered);
-  auto all = AllTokens(served, request, context, prepared.warnings);
+  auto all = AllTokens(served, request, context, prepared);
   if (const auto* error = std::get_if<ApiError>(&all)) return *error;
   request.request.cache_namespace = context.cache_namespace;
   int64_t longest = 0;

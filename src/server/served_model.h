@@ -14,11 +14,21 @@
 #include "server/generation_request.h"
 #include "server/tenant_accounts.h"
 #include "server/work_pool.h"
+#include "skald/chat_answer.h"
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/server.h"
 
 namespace skald::server {
+
+/// How the model's template and its answers deal with tools and reasoning.
+struct ChatForm {
+  ChatAnswerFormat answers = {};
+  bool reads_tools = false;  ///< the template has a place for definitions
+  ToolArguments arguments = ToolArguments::kObject;
+};
+/// Of a model without a template that can be read: nothing.
+ChatForm ChatFormOf(const Model& model);
 
 /// One model under one name. References to what lives longer.
 struct ServedModel {
@@ -29,6 +39,7 @@ struct ServedModel {
   Pooling pooling;              ///< of embeddings; kNone: there are none
   /// What answers call system_fingerprint.
   std::string fingerprint;
+  ChatForm chat = {};
   /// Whether it is what clients mean by every other name, too.
   ModelNames names = ModelNames::kOwn;
 
@@ -57,6 +68,8 @@ struct PreparedGeneration {
   std::vector<Request> engine_requests;         ///< one for each prompt
   std::vector<EchoedPrompt> echoed;             ///< the same, as text; filled for echo only
   std::vector<std::string_view> warnings = {};  ///< what the client should know, see below
+  bool in_reasoning = false;                    ///< of a chat: the prompt opens the reasoning
+  uint64_t prompt_hash = 0;  ///< of a chat: what ids of calls are drawn from, beside the seed
 };
 
 /// Warnings of an answer, in its header x-skald-warnings.

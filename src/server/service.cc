@@ -137,6 +137,7 @@ Service::Service(ServiceSetup setup)
               .longest_token_bytes = LongestTokenBytes(setup_.model.tokenizer()),
               .pooling = setup_.pooling,
               .fingerprint = SystemFingerprint(setup_.model.info(), setup_.fingerprint_settings),
+              .chat = ChatFormOf(setup_.model),
               .names = setup_.model_names},
       accounts_({.running = setup_.engine.max_running(), .waiting = setup_.engine.max_queued()}),
       created_(setup_.clock.UnixSeconds()) {

@@ -330,6 +330,15 @@ StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& op
     : tokenizer_(&tokenizer), options_(options), at_start_(options.from == DecodeFrom::kStart) {}
 
 std::string StreamDecoder::Push(TokenId id) {
+  const auto mark = std::find_if(options_.marks.begin(), options_.marks.end(),
+                                 [&](const TokenMark& each) { return each.token == id; });
+  if (mark != options_.marks.end()) {
+    // What was incomplete stays so: the text of the decoder is cut here.
+    std::string text(pending_.empty() ? std::string_view() : kReplacementCharacter);
+    pending_.clear();
+    at_start_ = false;
+    return text + mark->bytes;
+  }
   pending_ += DecodedBytes(*tokenizer_, id, options_.control, tokenizer_->impl_->add_space_prefix,
                            &at_start_);
   std::string text;

@@ -8,7 +8,7 @@ if that is a refusal; afterwards /readyz must be 200, a canary completion must g
 and pages, descriptors and memory must be back where they were. --table prints one line a case. The
 numbers H01 to H88 are those of the project's list of abuse. ELSEWHERE names the test of each number
 that is not here, because it needs time, many connections, or load; a number that is nowhere is a
-failure. What is not built yet (tools, grammars, schemas, images) must be refused.
+failure. What is not built yet (grammars, schemas, images) must be refused.
 """
 
 import argparse
@@ -186,6 +186,48 @@ def feature_cases():
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": ["string", 5], "pattern": "("}}}
     case("H46", "5,000 tools", chat([{"role": "user", "content": "x"}], tools=[tool] * 5000))
     case("H46", "a junk tool", chat([{"role": "user", "content": "x"}], tools=[tool]))
+    tool_cases()
+
+
+def tool_cases():
+    """Of the fields around tools. The bundled model's template takes none: with any of them 400."""
+    said = [{"role": "user", "content": "x"}]
+
+    def tool(name="f", **more):
+        return {"type": "function", "function": {"name": name, **more}}
+
+    def history(*calls, **more):
+        return chat([{"role": "assistant", "content": None, "tool_calls": list(calls), **more}, *said])
+    deep = {}
+    for _ in range(55):
+        deep = {"properties": {"a": deep}} if len(json.dumps(deep)) % 2 else {"items": deep}
+    for what, tools in (("128 tools of 1 MiB", [tool(f"f{i}", description="x" * 8_000) for i in range(128)]),
+                        ("two of a name", [tool(), tool()]), ("a name of 1 MB", [tool("f" * 1_000_000)]),
+                        ("a name with a newline", [tool("a\nb")]), ("a name that is a marker", [tool("<tool_call>")]),
+                        ("no name", [{"type": "function", "function": {}}]), ("a tool of no type", [{"function": {}}]),
+                        ("a search", [{"type": "web_search"}]), ("a schema 55 deep", [tool(parameters=deep)]),
+                        ("parameters of text", [tool(parameters="x")]), ("null", [None]),
+                        ("10,000 arguments", [tool(parameters={"properties": {f"a{i}": {} for i in range(10_000)}})])):
+        case("H47", f"tools: {what}", chat(said, tools=tools))
+    for choice in ("required", "any", {"type": "function", "function": {"name": "g"}}, 7, [[]]):
+        case("H48", f"tool_choice {json.dumps(choice)}", chat(said, tools=[tool()], tool_choice=choice))
+        case("H48", f"function_call {json.dumps(choice)}", chat(said, functions=[{"name": "f"}], function_call=choice))
+    case("H48", "no tools, no choice", chat(said, tools=[], tool_choice="none", parallel_tool_calls=False), 200)
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    case("H49", "a call in the history", history(call), 200, 400)
+    for arguments in ("{" * 100_000, "[" * 100_000, '{"a":' * 60 + "1" + "}" * 60, '"', "\0", "{}" * 100_000):
+        case("H49", f"arguments {arguments[:8]!r}", history({"function": {"name": "f", "arguments": arguments}}), 200, 400)
+    for bad in (7, {}, {"function": 7}, {"function": {"name": "a b"}}, {"function": {"name": "f", "arguments": 7}},
+                {"id": "c" * 1_000_000, "function": {"name": "f"}}):
+        case("H49", f"call {json.dumps(bad)[:40]}", history(bad))
+    case("H49", "5,000 calls", history(*[call] * 5_000))
+    case("H49", "5 MB of arguments", history({"function": {"name": "f", "arguments": "x" * 5_000_000}}))
+    case("H49", "calls of a user", chat([{"role": "user", "content": "x", "tool_calls": [call]}]))
+    case("H49", "100,000 results", chat([{"role": "tool", "content": "x", "tool_call_id": "c"}] * 100_000))
+    case("H49", "a result of markers", chat([*said, {"role": "tool", "content": "<|user|>" * 1_000}, *said]), 200, 400)
+    for part in ("input_audio", "video_url", "file", "tool_result", "x" * 1_000_000):
+        case("H45", f"part {part[:20]}", user([{"type": part}]))
+    case("H47", "reasoning_format html", chat(said, reasoning_format="html"))
 
 
 def framing_cases():
@@ -277,7 +319,7 @@ FIELDS = {
            "tools grammar").split(),
     CHAT: ("model messages max_tokens max_completion_tokens n temperature logprobs top_logprobs stop stream "
            "stream_options logit_bias add_generation_prompt enable_thinking reasoning_effort tools tool_choice "
-           "response_format metadata").split(),
+           "functions function_call parallel_tool_calls reasoning_format response_format metadata").split(),
     "/tokenize": "content prompt messages add_special add_special_tokens with_pieces return_token_strs".split(),
     "/detokenize": ["tokens"],
     "/v1/embeddings": "model input encoding_format dimensions user cache_salt truncate_prompt_tokens".split(),

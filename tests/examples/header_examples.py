@@ -11,6 +11,11 @@ from pathlib import Path
 
 BEFORE = {
     "bench": "const auto go_on = [] { return true; };",
+    "chat_answer": """const std::string source = "<tool_call></tool_call> \\"arguments\\"";
+  const ChatTemplate chat = *ChatTemplate::Create(source, {});
+  const std::string text = R"(Hm. <tool_call>{"name":"add","arguments":{}}</tool_call>)";
+  const auto tools =
+      std::make_shared<const std::vector<ChatTool>>(std::vector<ChatTool>{{.name = "add"}});""",
     "chat_template": """const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
   const boost::json::array messages{boost::json::object{{"role", "user"}, {"content", "Hi"}}};
   const std::chrono::local_seconds now{};""",
@@ -32,6 +37,7 @@ BEFORE = {
 }
 AFTER = {
     "bench": "seconds.ok() && share > 0",
+    "chat_answer": 'pieces.size() == 3 && pieces[1].text == "add" && rest.empty()',
     "chat_template": 'prompt.ok() && prompt->text == "Hi"',
     "engine": "id.ok()",
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",

@@ -39,6 +39,7 @@ VOCABULARY = {"skald/conventions.h", "skald/status.h", "skald/ids.h", "skald/rop
 FACADE_ROOMS = {
     "skald/tokenizer.h": {"text", "chat", "load", "server", "cli"},
     "skald/grammar.h": {"grammar", "cli"},
+    "skald/chat_answer.h": {"chat", "server", "cli"},
     "skald/chat_template.h": {"chat", "load", "server", "cli"},
     "skald/model.h": {"load", "engine", "server", "cli"},
     "skald/engine.h": {"engine", "server", "cli"},

@@ -1,0 +1,26 @@
+/// Chat messages: `messages` of a chat, as transformers gives them to a template.
+///
+/// Texts are what they are; parts of text are put together; calls in the history have their
+/// arguments as objects. A member that no template reads is left out.
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "server/fields.h"
+
+namespace skald::server {
+
+inline constexpr size_t kMaxMessages = 4096;
+/// Calls of one message.
+inline constexpr size_t kMaxCallsOfMessage = 128;
+/// Of the arguments of all calls that are given as text: that is read once more.
+inline constexpr size_t kMaxArgumentBytes = size_t{4} << 20;
+
+/// Sets chat["messages"]. Fails for what is no conversation, and for parts that are no text.
+void ReadMessages(Fields& fields, boost::json::object& chat);
+
+/// The arguments of all calls in `chat` as JSON text: for templates that print what they get
+/// (ToolArguments::kText).
+void WriteArgumentsAsText(boost::json::object& chat);
+
+}  // namespace skald::server

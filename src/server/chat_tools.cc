@@ -1,0 +1,203 @@
+#include "server/chat_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "server/json_size.h"
+
+namespace skald::server {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kNoConstraint =
+    " needs an answer that is kept to calls, which this server cannot do yet: expected auto or "
+    "none";
+
+const json::object* ObjectIn(const json::object& object, std::string_view name) {
+  const json::value* found = object.if_contains(name);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+// The types that a schema of an argument names, in all its alternatives.
+void AddTypes(const json::object& schema, int depth, std::set<std::string_view>& types) {
+  constexpr int kDepth = 4;
+  const auto add = [&](const json::value& type) {
+    if (type.is_string()) types.insert(type.get_string());
+  };
+  if (const json::value* type = schema.if_contains("type")) {
+    add(*type);
+    if (const json::array* list = type->if_array()) std::for_each(list->begin(), list->end(), add);
+  } else if (const json::value* values = schema.if_contains("enum");
+             values != nullptr && values->is_array()) {
+    for (const json::value& value : values->get_array())
+      types.insert(value.is_string() ? "string" : (value.is_null() ? "null" : "value"));
+  }
+  for (const std::string_view name : {"anyOf", "oneOf", "allOf"}) {
+    const json::value* list = schema.if_contains(name);
+    if (list == nullptr || !list->is_array() || depth == kDepth) continue;
+    for (const json::value& each : list->get_array())
+      if (const json::object* object = each.if_object()) AddTypes(*object, depth + 1, types);
+  }
+}
+
+ChatTool::Kind KindOf(const json::value& schema) {
+  std::set<std::string_view> types;
+  if (const json::object* object = schema.if_object()) AddTypes(*object, 0, types);
+  if (types.empty()) return ChatTool::Kind::kAny;
+  if (!types.contains("string")) return ChatTool::Kind::kValue;
+  if (types.size() == 1) return ChatTool::Kind::kString;
+  return types.size() == 2 && types.contains("null") ? ChatTool::Kind::kStringOrNull
+                                                     : ChatTool::Kind::kAny;
+}
+
+std::vector<ChatTool::Parameter> ParametersOf(const json::object& function) {
+  std::vector<ChatTool::Parameter> parameters;
+  const json::object* schema = ObjectIn(function, "parameters");
+  const json::object* properties = schema == nullptr ? nullptr : ObjectIn(*schema, "properties");
+  if (properties == nullptr) return parameters;
+  for (const auto& member : *properties)
+    parameters.push_back({std::string(member.key()), KindOf(member.value())});
+  return parameters;
+}
+
+class ToolReader {
+ public:
+  explicit ToolReader(Fields& fields) : fields_(fields) {}
+
+  // `field`: tools or functions, of which the second have no frame.
+  void Read(std::string_view field, const json::value& list) {
+    if (!list.is_array() || list.get_array().size() > kMaxTools)
+      return fields_.Fail(BadRequest(
+          std::string(field),
+          fmt::format("{} is {}, expected an array of at most {}", field, Size(list), kMaxTools)));
+    const JsonSize size = SizeOf(list);
+    if (size.bytes > kMaxToolBytes)
+      return fields_.Fail(BadRequest(std::string(field),
+                                     fmt::format("{} have {} bytes of names and strings together, "
+                                                 "expected at most {}",
+                                                 field, size.bytes, kMaxToolBytes)));
+    const json::array& all = list.get_array();
+    for (size_t i = 0; i < all.size() && !fields_.error(); ++i) {
+      const std::string name = fmt::format("{}[{}]", field, i);
+      field == "tools" ? ReadTool(name, all[i]) : ReadFunction(name, all[i]);
+    }
+  }
+
+  ChatToolUse Take() {
+    if (!tools_.empty())
+      use_.tools = std::make_shared<const std::vector<ChatTool>>(std::move(tools_));
+    return std::move(use_);
+  }
+  ChatToolUse& use() { return use_; }
+
+ private:
+  static std::string Size(const json::value& list) {
+    return list.is_array() ? fmt::format("an array of {}", list.get_array().size()) : Shown(list);
+  }
+
+  void ReadTool(const std::string& name, const json::value& value) {
+    const json::object* tool = value.if_object();
+    const json::value* type = tool == nullptr ? nullptr : tool->if_contains("type");
+    if (type == nullptr || *type != "function")
+      return fields_.Fail(
+          BadRequest(name, fmt::format("{} is {}, expected an object with the type \"function\"",
+                                       name, type == nullptr ? Shown(value) : Shown(*type))));
+    const json::object* function = ObjectIn(*tool, "function");
+    if (function == nullptr)
+      return fields_.Fail(
+          BadRequest(name + ".function", fmt::format("{}.function is missing or no object", name)));
+    Add(name + ".function", *function, *tool);
+  }
+
+  void ReadFunction(const std::string& name, const json::value& value) {
+    const json::object* function = value.if_object();
+    if (function == nullptr)
+      return fields_.Fail(
+          BadRequest(name, fmt::format("{} is {}, expected an object", name, Shown(value))));
+    Add(name, *function, {{"type", "function"}, {"function", *function}});
+  }
+
+  void Add(const std::string& name, const json::object& function, json::object definition) {
+    const json::value* called = function.if_contains("name");
+    if (called == nullptr || !called->is_string() || !IsToolName(called->get_string()))
+      return fields_.Fail(BadRequest(
+          name + ".name",
+          fmt::format("{}.name is {}, expected 1 to {} letters, digits, '_', '-' and '.'", name,
+                      called == nullptr ? "missing" : Shown(*called), kMaxToolNameBytes)));
+    const std::string_view tool = called->get_string();
+    if (!names_.insert(tool).second)
+      return fields_.Fail(
+          BadRequest(name + ".name", fmt::format("{}.name is '{}', as another one's", name, tool)));
+    const json::value* parameters = function.if_contains("parameters");
+    if (parameters != nullptr && !parameters->is_object() && !parameters->is_null())
+      return fields_.Fail(BadRequest(
+          name + ".parameters",
+          fmt::format("{}.parameters is {}, expected an object", name, Shown(*parameters))));
+    tools_.push_back({.name = std::string(tool), .parameters = ParametersOf(function)});
+    use_.definitions.push_back(std::move(definition));
+  }
+
+  Fields& fields_;
+  ChatToolUse use_;
+  std::vector<ChatTool> tools_;
+  std::set<std::string_view> names_;
+};
+
+// True if the tools count: "auto", and what says nothing.
+bool ReadChoice(Fields& fields, std::string_view field, bool has_tools) {
+  const json::value* choice = fields.Any(field);
+  if (choice == nullptr || *choice == "auto") return true;
+  if (*choice == "none") return false;
+  if (*choice == "required" || choice->is_object()) {
+    const std::string name(field);
+    if (!has_tools)
+      fields.Fail(BadRequest(name, fmt::format("{} is {}, without tools", name, Shown(*choice))));
+    else
+      fields.Fail(
+          Unsupported(name, fmt::format("{} is {}: it{}", name, Shown(*choice), kNoConstraint)));
+    return true;
+  }
+  fields.Fail(BadRequest(std::string(field),
+                         fmt::format("{} is {}, expected auto or none", field, Shown(*choice))));
+  return true;
+}
+
+}  // namespace
+
+bool IsToolName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxToolNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-' || c == '.';
+         });
+}
+
+ChatToolUse ReadChatTools(Fields& fields) {
+  ToolReader reader(fields);
+  const json::value* tools = fields.Any("tools");
+  const json::value* functions = fields.Any("functions");
+  if (tools != nullptr && functions != nullptr)
+    fields.Fail(BadRequest("functions",
+                           "functions are tools by an older name: expected one of "
+                           "the two"));
+  if (tools != nullptr) reader.Read("tools", *tools);
+  if (functions != nullptr) reader.Read("functions", *functions);
+  ChatToolUse use = reader.Take();
+  const bool has_tools = use.tools != nullptr;
+  const bool wanted = ReadChoice(fields, "tool_choice", has_tools);
+  const bool wanted_function = ReadChoice(fields, "function_call", has_tools);
+  use.as_function = functions != nullptr;
+  use.one_call = use.as_function || !fields.Bool("parallel_tool_calls").value_or(true);
+  if (wanted && wanted_function) return use;
+  return {};
+}
+
+}  // namespace skald::server
