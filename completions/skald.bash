@@ -28,7 +28,7 @@ _skald() {
     'run -c'|'run --ctx-size') return ;;
     'run -t'|'run --threads') return ;;
     'run --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
-    'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'run --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'run --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'run --rope-scale') return ;;
@@ -70,7 +70,7 @@ _skald() {
     'chat -c'|'chat --ctx-size') return ;;
     'chat -t'|'chat --threads') return ;;
     'chat --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
-    'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'chat --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'chat --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'chat --rope-scale') return ;;
@@ -105,7 +105,7 @@ _skald() {
     'serve -c'|'serve --ctx-size') return ;;
     'serve -t'|'serve --threads') return ;;
     'serve --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
-    'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'serve --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'serve --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'serve --rope-scale') return ;;
@@ -135,7 +135,7 @@ _skald() {
     'embed -c'|'embed --ctx-size') return ;;
     'embed -t'|'embed --threads') return ;;
     'embed --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
-    'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'embed --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'embed --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'embed --rope-scale') return ;;
@@ -155,7 +155,7 @@ _skald() {
     'logits --chunks') return ;;
     'logits -t'|'logits --threads') return ;;
     'logits --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
-    'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'logits --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'logits --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'logits --rope-scale') return ;;
@@ -203,7 +203,7 @@ _skald() {
     'bench --draft-min') return ;;
     'bench -t'|'bench --threads') return ;;
     'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
-    'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32' -- "$cur"); return ;;
+    'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'bench --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'bench --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'bench --rope-scale') return ;;

@@ -51,8 +51,26 @@ struct InstructionSet {
 /// All of them, slowest first; the first, "scalar", runs everywhere.
 std::vector<InstructionSet> InstructionSets();
 
-/// Element type of the KV cache.
-enum class KvCacheType : uint8_t { kF16, kBF16, kF32 };
+/// Element type of K or V in the KV cache.
+enum class KvCacheType : uint8_t {
+  kF16,
+  kBF16,
+  kF32,
+  kQ8,  ///< integers of 8 bits, a scale for each head and position; not for latent attention
+  kQ4,  ///< of 4 bits
+};
+
+/// Those of K and V.
+struct KvCacheTypes {
+  KvCacheType keys = KvCacheType::kF16;
+  KvCacheType values = KvCacheType::kF16;
+
+  constexpr KvCacheTypes() = default;
+  constexpr KvCacheTypes(KvCacheType both) : keys(both), values(both) {}  // NOLINT: one for both
+  constexpr KvCacheTypes(KvCacheType of_keys, KvCacheType of_values)
+      : keys(of_keys), values(of_values) {}
+  bool operator==(const KvCacheTypes&) const = default;
+};
 
 /// Who guesses tokens ahead, for the model to check several of them in one pass.
 enum class Speculation : uint8_t {
@@ -93,7 +111,7 @@ struct EngineOptions {
   int threads = 0;             ///< 0 = all cores available to the process
   /// A name of InstructionSets(), or "best": the last of them that is supported.
   std::string isa = "best";
-  KvCacheType kv_type = KvCacheType::kF16;
+  KvCacheTypes kv_types = {};
   int64_t kv_positions = 0;  ///< positions of all requests and the cache together; 0 = context
   /// Bytes for snapshots of what recurrent layers carry, beside those of running sequences; -1 =
   /// half of what K and V take, four snapshots at least.
@@ -111,7 +129,8 @@ class Engine {
  public:
   /// Reserves everything requests can need: KV pages, activations for a step, threads. Errors:
   /// kInvalidArgument (a size out of range, an instruction set this CPU lacks, a draft model of
-  /// another vocabulary), kResourceExhausted with the numbers.
+  /// another vocabulary, types that the KV cache of the model cannot have), kResourceExhausted with
+  /// the numbers.
   static Result<Engine> Create(const Model& model, const EngineOptions& options);
   /// Cancels what is left; their sinks hear it.
   ~Engine();

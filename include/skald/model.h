@@ -116,6 +116,9 @@ struct ModelDescription {
   std::vector<FileEntry> tensors;
   int64_t kv_bytes_per_token_f16 = 0;
   int64_t kv_bytes_per_token_f32 = 0;
+  /// Nothing where the model keeps latents, which are not quantized.
+  std::optional<int64_t> kv_bytes_per_token_q8 = std::nullopt;
+  std::optional<int64_t> kv_bytes_per_token_q4 = std::nullopt;
 };
 
 /// Reads the tables of a model file and checks them as LoadModel does, but reads no weights. Errors

@@ -200,7 +200,7 @@ BenchHeader HeaderOf(const BenchOptions& options) {
   return {.model = {},
           .cpu = CpuNameHere(),
           .cores = AvailableCores(),
-          .kv_type = std::string(KvTypeName(options.engine.kv_type)),
+          .kv_type = KvTypesName(options.engine.kv_types),
           .date = DateNow(),
           .version = SKALD_VERSION,
           .repetitions = options.repetitions,

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -37,13 +36,15 @@ constexpr std::string_view kAlwaysDone = "skald always does";
 constexpr std::string_view kSystemDoes =
     "that is the system's business here: taskset, nice, numactl";
 constexpr std::string_view kInMemory = "skald reads the file into memory of its own";
+constexpr std::string_view kTypeOfK = "the type of K";
+constexpr std::string_view kTypeOfV = "the type of V";
 constexpr std::string_view kUseProxy = "put a proxy in front (deploy/ has examples)";
 
 // Sorted by what they are about. The first row that has the name and suits the verb counts.
 constexpr std::array kFlags = {
     // Ours under another name.
-    ForeignFlag{"-ctk --cache-type-k", kLlama, kOne, kOurs, "--kv-type", "the type of K"},
-    ForeignFlag{"-ctv --cache-type-v", kLlama, kOne, kOurs, "--kv-type", "the type of V"},
+    ForeignFlag{"-ctk --cache-type-k", kLlama, kOne, kOurs, "--kv-type", kTypeOfK},
+    ForeignFlag{"-ctv --cache-type-v", kLlama, kOne, kOurs, "--kv-type", kTypeOfV},
     ForeignFlag{"--kv-cache-dtype", kVllm, kOne, kOurs, "--kv-type", "the type of K and V"},
     ForeignFlag{"-md", kLlama, kOne, kOurs, "--draft", "the draft model"},
     ForeignFlag{"--draft-n", kLlama, kOne, kOurs, "--draft-max", "tokens to draft"},
@@ -360,6 +361,15 @@ bool IsLetters(const CLI::App& verb, std::string_view argument) {
   });
 }
 
+// What --kv-type calls a type that others call `word`.
+std::string KvTypeWord(const std::string& word) {
+  if (word == "float16" || word == "half") return "f16";
+  if (word == "bfloat16") return "bf16";
+  if (word == "q8_0") return "q8";
+  if (word == "q4_0") return "q4";
+  return word;
+}
+
 // Walks over a line and writes down what it becomes.
 class Resolver {
  public:
@@ -436,23 +446,26 @@ class Resolver {
     std::string value = given;
     if (ours == "--kv-type") {
       if (value == "auto") return Ok();
-      if (value == "float16" || value == "half") value = "f16";
-      if (value == "bfloat16") value = "bf16";
+      value = KvTypesAfter(flag, KvTypeWord(value));
     }
-    // -ctk and -ctv are one flag here, so they must agree.
-    const auto [before, is_new] = translated_.insert({ours, value});
-    if (!is_new && ours == "--kv-type" && before->second != value)
-      return Usage(verb_, fmt::format("{} {} after {}: K and V have one type in skald, {}", name,
-                                      value, before->second, ours));
     line_.arguments.push_back(ours);
     if (flag.value != kNone) line_.arguments.push_back(value);
     return Ok();
   }
 
+  // What --kv-type is after a flag of another program: -ctk and -ctv say half of it each, and what
+  // they leave open is f16 there as here.
+  std::string KvTypesAfter(const ForeignFlag& flag, const std::string& word) {
+    if (flag.there != kTypeOfV) keys_ = word;
+    if (flag.there != kTypeOfK) values_ = word;
+    return keys_ == values_ ? keys_ : keys_ + "," + values_;
+  }
+
   const CLI::App& verb_;
   std::span<const std::string> rest_;
   ResolvedLine line_;
-  std::map<std::string, std::string> translated_;
+  std::string keys_ = "f16";
+  std::string values_ = "f16";
 };
 
 }  // namespace

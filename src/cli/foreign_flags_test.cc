@@ -125,10 +125,10 @@ TEST(ForeignFlags, AValueThatAsksForNothingPassesInSilence) {
 }
 
 TEST(ResolveFlags, PutsOursInThePlaceOfOthers) {
-  EXPECT_EQ(Line("run", {"-ctk", "f32", "-ctv", "f32", "a"}), "--kv-type f32 --kv-type f32 a");
-  EXPECT_EQ(Line("run", {"-ctk", "f32", "-ctv", "f16"}),
-            "(-ctv f16 after f32: K and V have one type in skald, --kv-type (see skald run "
-            "--help))");
+  EXPECT_EQ(Line("run", {"-ctk", "f32", "-ctv", "f32", "a"}), "--kv-type f32,f16 --kv-type f32 a");
+  EXPECT_EQ(Line("run", {"--cache-type-k", "q8_0", "--cache-type-v=q4_0"}),
+            "--kv-type q8,f16 --kv-type q8,q4");
+  EXPECT_EQ(Line("run", {"-ctv", "q8_0"}), "--kv-type f16,q8");
   EXPECT_EQ(Line("serve", {"--kv-cache-dtype=bfloat16"}), "--kv-type bf16");
   EXPECT_EQ(Line("run", {"--kv-cache-dtype", "auto"}), "");
   EXPECT_EQ(Line("run", {"-md", "small.gguf"}), "--draft small.gguf");

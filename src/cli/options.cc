@@ -28,11 +28,14 @@ constexpr int kThreadsMax = 4096;
 constexpr int64_t kPositionsMax = std::numeric_limits<int32_t>::max();
 constexpr int64_t kBytesMax = int64_t{1} << 50;
 
-constexpr std::array<Choice<KvCacheType>, 3> kKvTypes = {{
+constexpr std::array<Choice<KvCacheType>, 5> kKvTypes = {{
     {"f16", KvCacheType::kF16},
     {"bf16", KvCacheType::kBF16},
     {"f32", KvCacheType::kF32},
+    {"q8", KvCacheType::kQ8},
+    {"q4", KvCacheType::kQ4},
 }};
+constexpr const char* kKvTypeWords = "f16|bf16|f32|q8|q4";
 constexpr std::array<Choice<Conventions>, 2> kConventions = {{
     {"publisher", Conventions::kPublisher},
     {"llama.cpp", Conventions::kLlamaCpp},
@@ -66,6 +69,23 @@ AddedFlag AddIsa(CLI::App& app, std::string& target) {
                     target = value;
                     return Ok();
                   });
+}
+
+Result<KvCacheType> ParseKvType(std::string_view text) {
+  for (const auto& choice : kKvTypes) {
+    if (choice.name == text) return choice.value;
+  }
+  return Status(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is not one of {}", text, kKvTypeWords));
+}
+
+// "q8", or "q8,f16": of keys, of values.
+Result<KvCacheTypes> ParseKvTypes(std::string_view text) {
+  const size_t comma = text.find(',');
+  ASSIGN_OR_RETURN(const KvCacheType keys, ParseKvType(text.substr(0, comma)));
+  if (comma == std::string_view::npos) return KvCacheTypes(keys);
+  ASSIGN_OR_RETURN(const KvCacheType values, ParseKvType(text.substr(comma + 1)));
+  return KvCacheTypes(keys, values);
 }
 
 // "29871=-1.5", "2=-inf"
@@ -123,8 +143,12 @@ void AddComputeArgs(CLI::App& app, EngineArgs& args) {
               {0, kThreadsMax})
       .Group(kEngineGroup);
   AddIsa(app, args.isa).Group(kEngineGroup);
-  AddChoice(app, {"--kv-type", "element type of the KV cache (default f16)"}, args.kv_type,
-            kKvTypes)
+  AddValue(app, {"--kv-type", "element type of the KV cache, or K,V: of each (default f16)"},
+           kKvTypeWords,
+           [&args](const std::string& value) {
+             ASSIGN_OR_RETURN(args.kv_types, ParseKvTypes(value));
+             return Ok();
+           })
       .Group(kEngineGroup);
   AddChoice(app,
             {"--conventions",
@@ -150,11 +174,15 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args) {
       .Group(kEngineGroup);
 }
 
-std::string_view KvTypeName(KvCacheType type) {
-  for (const auto& choice : kKvTypes) {
-    if (choice.value == type) return choice.name;
-  }
-  UNREACHABLE();
+std::string KvTypesName(KvCacheTypes types) {
+  const auto name = [](KvCacheType type) {
+    for (const auto& choice : kKvTypes) {
+      if (choice.value == type) return choice.name;
+    }
+    UNREACHABLE();
+  };
+  if (types.keys == types.values) return std::string(name(types.keys));
+  return fmt::format("{},{}", name(types.keys), name(types.values));
 }
 
 EngineOptions ToEngineOptions(const EngineArgs& args) {
@@ -164,7 +192,7 @@ EngineOptions ToEngineOptions(const EngineArgs& args) {
   options.state_memory = args.state_memory;
   options.threads = args.threads;
   options.isa = args.isa;
-  options.kv_type = args.kv_type;
+  options.kv_types = args.kv_types;
   return options;
 }
 

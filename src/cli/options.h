@@ -45,7 +45,7 @@ struct EngineArgs {
   int64_t state_memory = -1;  ///< EngineOptions
   int threads = 0;
   std::string isa = "best";
-  KvCacheType kv_type = KvCacheType::kF16;
+  KvCacheTypes kv_types = {};
   Conventions conventions = Conventions::kPublisher;  ///< of the model
   RopeOverride rope = {};                             ///< of the model
 };
@@ -54,8 +54,8 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args);
 /// itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);
 
-/// "f16": what --kv-type calls it.
-std::string_view KvTypeName(KvCacheType type);
+/// "f16", "q8,f16": what --kv-type calls them.
+std::string KvTypesName(KvCacheTypes types);
 
 /// EngineOptions with these values and one logit row.
 EngineOptions ToEngineOptions(const EngineArgs& args);

@@ -152,7 +152,7 @@ TEST(EngineArgs, KnowTheirWords) {
   EXPECT_EQ(options.context, 64);
   EXPECT_EQ(options.max_chunk, 5);
   EXPECT_EQ(options.isa, "scalar");
-  EXPECT_EQ(options.kv_type, KvCacheType::kF32);
+  EXPECT_EQ(options.kv_types, KvCacheTypes(KvCacheType::kF32));
   EXPECT_EQ(options.state_memory, int64_t{3} << 30);
   EXPECT_EQ(ToEngineOptions({}).state_memory, -1);
   EXPECT_NE(Parse(AddEngineArgs, args, {"--state-memory", "3T"}), "");

@@ -114,7 +114,7 @@ std::string NameOf(const ServeOptions& options, const std::string& path) {
 
 // Of what was asked for: what the bits of answers depend on.
 std::string FingerprintSettings(const ServeOptions& options) {
-  std::string settings(KvTypeName(options.engine.kv_type));
+  std::string settings = KvTypesName(options.engine.kv_types);
   if (options.engine.conventions == Conventions::kLlamaCpp) settings += "_llama.cpp";
   if (!options.engine.rope.empty()) settings += "_" + RopeName(options.engine.rope);
   if (options.speculation.rule == SpeculationRule::kRejection) settings += "_rejection";

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json_writer.h"
 #include "base/status_macros.h"
@@ -58,15 +60,36 @@ std::string TypeTable(const ModelDescription& description) {
   return table.Text();
 }
 
+// What K and V of a token take, by type.
+struct KvBytes {
+  std::string_view type;
+  int64_t token;
+};
+
+std::vector<KvBytes> KvBytesOf(const ModelDescription& description) {
+  std::vector<KvBytes> all = {{"f16", description.kv_bytes_per_token_f16},
+                              {"f32", description.kv_bytes_per_token_f32}};
+  if (description.kv_bytes_per_token_q8) all.push_back({"q8", *description.kv_bytes_per_token_q8});
+  if (description.kv_bytes_per_token_q4) all.push_back({"q4", *description.kv_bytes_per_token_q4});
+  return all;
+}
+
 std::string MemoryTable(const ModelDescription& description) {
-  Table table({Align::kLeft, Align::kRight, Align::kRight});
-  table.Add({"memory", "KV f16", "KV f32"});
-  table.Add({"a token", Bytes(description.kv_bytes_per_token_f16),
-             Bytes(description.kv_bytes_per_token_f32)});
+  const std::vector<KvBytes> all = KvBytesOf(description);
+  std::vector<Align> columns(all.size() + 1, Align::kRight);
+  columns.front() = Align::kLeft;
+  Table table(columns);
+  const auto add = [&](const std::string& first, int64_t tokens) {
+    std::vector<std::string> row = {first};
+    for (const KvBytes& kv : all) row.push_back(Bytes(kv.token * tokens));
+    table.Add(row);
+  };
+  std::vector<std::string> head = {"memory"};
+  for (const KvBytes& kv : all) head.push_back(fmt::format("KV {}", kv.type));
+  table.Add(head);
+  add("a token", 1);
   for (const int64_t context : ContextsToShow(description.info.context_length))
-    table.Add({fmt::format("context {}", context),
-               Bytes(description.kv_bytes_per_token_f16 * context),
-               Bytes(description.kv_bytes_per_token_f32 * context)});
+    add(fmt::format("context {}", context), context);
   std::string text =
       fmt::format("{}weights, packed: {}\n", table.Text(), Bytes(description.info.weight_bytes));
   if (description.info.state_bytes > 0) {
@@ -97,14 +120,14 @@ void WriteMemory(const ModelDescription& description, JsonWriter& json) {
   json.Key("weight_bytes").Int(description.info.weight_bytes);
   json.Key("state_bytes_per_sequence").Int(description.info.state_bytes);
   json.Key("kv_bytes_per_token").BeginObject();
-  json.Key("f16").Int(description.kv_bytes_per_token_f16);
-  json.Key("f32").Int(description.kv_bytes_per_token_f32);
+  const std::vector<KvBytes> all = KvBytesOf(description);
+  for (const KvBytes& kv : all) json.Key(kv.type).Int(kv.token);
   json.EndObject();
   json.Key("kv_bytes").BeginArray();
   for (const int64_t context : ContextsToShow(description.info.context_length)) {
     json.BeginObject().Key("context").Int(context);
-    json.Key("f16").Int(description.kv_bytes_per_token_f16 * context);
-    json.Key("f32").Int(description.kv_bytes_per_token_f32 * context).EndObject();
+    for (const KvBytes& kv : all) json.Key(kv.type).Int(kv.token * context);
+    json.EndObject();
   }
   json.EndArray();
   json.EndObject();

@@ -51,6 +51,17 @@ TEST(ShowText, SaysWhatMemoryAContextNeeds) {
   EXPECT_EQ(text.find("general.name"), std::string::npos) << text;
 }
 
+TEST(ShowText, HasQuantizedTypesWhereTheModelAllowsThem) {
+  EXPECT_EQ(ShowText(Small(), {}).find("KV q8"), std::string::npos);
+  ModelDescription description = Small();
+  description.kv_bytes_per_token_q8 = 264;
+  description.kv_bytes_per_token_q4 = 136;
+  const std::string text = ShowText(description, {});
+  EXPECT_NE(text.find("KV q8      KV q4\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("context 2048  1.0 MiB  2.0 MiB  528.0 KiB  272.0 KiB\n"), std::string::npos)
+      << text;
+}
+
 TEST(ShowText, ShowsControlCharactersOfTheFile) {
   const std::string text = ShowText(Small(), {.metadata = true});
   EXPECT_NE(text.find("evil\\x1B[2J\\nname"), std::string::npos) << text;

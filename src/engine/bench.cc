@@ -194,7 +194,7 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
   const int64_t page_count =
       limits.batch * DivCeil<int64_t>(limits.positions, kernels::kPageTokens);
   ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(model::KvLayoutOf(shape, resolved.kv_type), page_count));
+                   kv::KvStore::Create(model::KvLayoutOf(shape, resolved.kv_types), page_count));
   ASSIGN_OR_RETURN(
       kv::StateStore states,
       kv::StateStore::Create({.floats = model::StateFloatsOf(shape), .slots = limits.batch}));

@@ -162,7 +162,7 @@ TEST_F(EngineTrafficTest, AnEmbeddingDependsOnThePromptAlone) {
                                    expected->values.begin(), 0.0),
                 1.0, 1e-6);
     // Cut into chunks, behind a generation, found in the cache.
-    Engine other = Make({.max_chunk = 3, .kv_type = KvCacheType::kF16});
+    Engine other = Make({.max_chunk = 3, .kv_types = KvCacheType::kF16});
     Generate(other, Ask("Once upon a time there was a fox", 2));
     const Result<Embedding> found = other.Embed(request);
     ASSERT_TRUE(found.ok());

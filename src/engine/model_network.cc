@@ -12,7 +12,7 @@ Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transfor
                                                            std::shared_ptr<ThreadPool> threads) {
   const int64_t sampled_rows = options.max_running + options.max_draft_rows;
   ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(model::KvLayoutOf(network.network(), options.kv_type),
+                   kv::KvStore::Create(model::KvLayoutOf(network.network(), options.kv_types),
                                        options.page_count));
   ASSIGN_OR_RETURN(kv::StateStore states,
                    kv::StateStore::Create({.floats = model::StateFloatsOf(network.network()),

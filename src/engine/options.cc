@@ -49,6 +49,8 @@ kernels::KvType KvTypeOf(KvCacheType type) {
     case KvCacheType::kF16: return kernels::KvType::kF16;
     case KvCacheType::kBF16: return kernels::KvType::kBF16;
     case KvCacheType::kF32: return kernels::KvType::kF32;
+    case KvCacheType::kQ8: return kernels::KvType::kQ8;
+    case KvCacheType::kQ4: return kernels::KvType::kQ4;
   }
   UNREACHABLE();
 }
@@ -97,6 +99,15 @@ Result<Hardware> ResolveHardware(int threads, const std::string& isa) {
   return hardware;
 }
 
+Status CheckKvTypes(const model::Network& network, kernels::KvTypes types) {
+  if (model::KvLayoutOf(network, types).IsAllowed()) return Ok();
+  return Status(ErrorCode::kInvalidArgument,
+                "the KV type of keys is " +
+                    std::string(types.keys == kernels::KvType::kQ8 ? "q8" : "q4") +
+                    ", expected f16, bf16 or f32: this model keeps latents, of which a part is the "
+                    "value, and these are not quantized");
+}
+
 Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Network& network) {
   ResolvedOptions resolved;
   RETURN_IF_ERROR(InRange("context", options.context, 0, kMaxContext));
@@ -139,9 +150,10 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   ASSIGN_OR_RETURN(const Hardware hardware, ResolveHardware(options.threads, options.isa));
   resolved.threads = hardware.threads;
   resolved.isa = hardware.isa;
-  resolved.kv_type = KvTypeOf(options.kv_type);
+  resolved.kv_types = {KvTypeOf(options.kv_types.keys), KvTypeOf(options.kv_types.values)};
+  RETURN_IF_ERROR(CheckKvTypes(network, resolved.kv_types));
   if (state_bytes > 0) {
-    const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_type);
+    const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_types);
     resolved.state_slots = resolved.max_running + 1 +
                            Snapshots(options.state_memory, state_bytes,
                                      KvBytes(layout.page_bytes(), resolved.page_count));

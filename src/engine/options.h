@@ -49,7 +49,7 @@ struct ResolvedOptions {
   double target_seconds = 0;  ///< 0 = follow the time of a step without prefill
   int threads = 0;
   kernels::Isa isa = kernels::ScalarIsa();
-  kernels::KvType kv_type = kernels::KvType::kF16;
+  kernels::KvTypes kv_types = {};
 };
 
 /// Threads and instruction set alone: what a measurement without a model needs.
@@ -61,6 +61,9 @@ struct Hardware {
 /// 0 threads are all cores; `isa` as in EngineOptions. Errors: as Resolve; an instruction set that
 /// does not exist or that this CPU lacks, with those that do.
 Result<Hardware> ResolveHardware(int threads, const std::string& isa);
+
+/// Errors: kInvalidArgument if K and V of a layer of `network` cannot have these types.
+Status CheckKvTypes(const model::Network& network, kernels::KvTypes types);
 
 /// Errors: kInvalidArgument naming the field, what was found and what is possible.
 Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Network& network);

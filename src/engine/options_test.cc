@@ -50,5 +50,21 @@ TEST(Resolve, NobodyGuessesWhereNothingIsGenerated) {
   EXPECT_EQ(Resolve(options, Encoder(100))->max_draft_rows, 0);
 }
 
+// Keys as integers, of layers that keep latents: refused, by what the user can change.
+TEST(Resolve, LatentsAreNotQuantized) {
+  model::Network latent = {.context = 100};
+  latent.layers.emplace_back().mixer = model::Mla{.rope_dim = 2, .rank = 4};
+  const auto resolve = [&](KvCacheTypes types) { return Resolve({.kv_types = types}, latent); };
+  EXPECT_TRUE(resolve(KvCacheType::kF32).ok());
+  EXPECT_TRUE(resolve({KvCacheType::kF16, KvCacheType::kQ8}).ok()) << "there are no values";
+  for (const KvCacheType type : {KvCacheType::kQ8, KvCacheType::kQ4}) {
+    const auto refused = resolve(type);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.status().code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(refused.status().message().find("expected f16, bf16 or f32"), std::string::npos)
+        << refused.status().message();
+  }
+}
+
 }  // namespace
 }  // namespace skald::engine

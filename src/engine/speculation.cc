@@ -78,6 +78,8 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
   if (model::NeedsWholeTexts(draft.transformer().network())) {
     return Status(ErrorCode::kUnsupported, "the draft model embeds texts; it does not generate");
   }
+  RETURN_IF_ERROR(
+      CheckKvTypes(draft.transformer().network(), resolved.kv_types).WithContext("draft model"));
   ASSIGN_OR_RETURN(auto network,
                    ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,

@@ -27,33 +27,46 @@ struct KvShape {
   /// True of a layer that carries a state instead, or reads what another keeps.
   bool IsNone() const { return kv_heads == 0; }
   /// Bytes of K and V of one page of one head.
-  int64_t head_bytes(kernels::KvType type) const {
-    const int64_t key_bytes = kernels::KeyPageBytes(type, key_dim);
+  int64_t head_bytes(kernels::KvTypes types) const {
+    const int64_t key_bytes = kernels::KeyPageBytes(types.keys, key_dim);
     if (values == kernels::ValuePlace::kInKeys) return key_bytes;
-    return key_bytes + kernels::ValuePageBytes(type, value_dim);
+    return key_bytes + kernels::ValuePageBytes(types.values, value_dim);
   }
   /// Bytes of one page.
-  int64_t page_bytes(kernels::KvType type) const { return kv_heads * head_bytes(type); }
-  int64_t position_bytes(kernels::KvType type) const {
-    return page_bytes(type) / kernels::kPageTokens;
+  int64_t page_bytes(kernels::KvTypes types) const { return kv_heads * head_bytes(types); }
+  int64_t position_bytes(kernels::KvTypes types) const {
+    return page_bytes(types) / kernels::kPageTokens;
+  }
+  /// False of values that lie in keys, where keys would be integers: a value cannot be taken out of
+  /// a key that was rotated as a whole.
+  bool Allows(kernels::KvTypes types) const {
+    return values == kernels::ValuePlace::kOwn || !kernels::IsQuantized(types.keys);
   }
 
-  int64_t key_offset(kernels::KvType type, int64_t head) const { return head * head_bytes(type); }
+  int64_t key_offset(kernels::KvTypes types, int64_t head) const {
+    return head * head_bytes(types);
+  }
   /// Of values of their own.
-  int64_t value_offset(kernels::KvType type, int64_t head) const {
-    return key_offset(type, head) + kernels::KeyPageBytes(type, key_dim);
+  int64_t value_offset(kernels::KvTypes types, int64_t head) const {
+    return key_offset(types, head) + kernels::KeyPageBytes(types.keys, key_dim);
   }
 };
 
 struct KvLayout {
-  kernels::KvType type = kernels::KvType::kF16;
+  kernels::KvTypes types = {};
   std::vector<KvShape> layers = {};
 
   /// Bytes of one page in all layers: what a page costs.
   int64_t page_bytes() const {
     int64_t bytes = 0;
-    for (const KvShape& layer : layers) bytes += layer.page_bytes(type);
+    for (const KvShape& layer : layers) bytes += layer.page_bytes(types);
     return bytes;
+  }
+  bool IsAllowed() const {
+    for (const KvShape& layer : layers) {
+      if (!layer.Allows(types)) return false;
+    }
+    return true;
   }
   /// Bytes of one position in all layers.
   int64_t position_bytes() const { return page_bytes() / kernels::kPageTokens; }

@@ -13,11 +13,12 @@ KvStore::KvStore(const KvLayout& layout, int64_t page_count, AlignedBuffer arena
   int64_t start = 0;
   for (const KvShape& layer : layout_.layers) {
     layer_starts_.push_back(start);
-    start += page_count_ * layer.page_bytes(layout_.type);
+    start += page_count_ * layer.page_bytes(layout_.types);
   }
 }
 
 Result<KvStore> KvStore::Create(const KvLayout& layout, int64_t page_count) {
+  CHECK(layout.IsAllowed());
   const auto bytes = CheckedU64(static_cast<uint64_t>(layout.page_bytes()))
                          .Mul(static_cast<uint64_t>(page_count))
                          .value();
@@ -34,12 +35,12 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const Page
   const KvShape& shape = layout_.layers[static_cast<size_t>(layer)];
   DCHECK(head >= 0 && head < shape.kv_heads);
   kernels::PagedKv view;
-  view.type = layout_.type;
+  view.types = layout_.types;
   view.arena = arena_.data() + layer_starts_[static_cast<size_t>(layer)];
-  view.page_stride = shape.page_bytes(layout_.type);
-  view.key_offset = shape.key_offset(layout_.type, head);
+  view.page_stride = shape.page_bytes(layout_.types);
+  view.key_offset = shape.key_offset(layout_.types, head);
   view.value_offset = shape.values == kernels::ValuePlace::kOwn
-                          ? shape.value_offset(layout_.type, head)
+                          ? shape.value_offset(layout_.types, head)
                           : view.key_offset;
   view.pages = pages.data();
   view.key_dim = shape.key_dim;
@@ -49,7 +50,7 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const Page
 }
 
 std::span<std::byte> KvStore::LayerPage(size_t layer, PageId page) {
-  const int64_t bytes = layout_.layers[layer].page_bytes(layout_.type);
+  const int64_t bytes = layout_.layers[layer].page_bytes(layout_.types);
   return {arena_.data() + layer_starts_[layer] + page * bytes, static_cast<size_t>(bytes)};
 }
 
@@ -66,7 +67,7 @@ void KvStore::Poison(PageId page) {
   CHECK(page >= 0 && page < page_count_);
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
     const std::span<std::byte> part = LayerPage(layer, page);
-    // All bits set is a NaN in half and in float.
+    // All bits set is a NaN in half, bfloat16 (scales) and float.
     std::memset(part.data(), 0xff, part.size());
   }
 }

@@ -13,7 +13,8 @@ namespace skald::kv {
 
 class KvStore {
  public:
-  /// Reserves `page_count` pages, zero. Errors: kResourceExhausted with the number of bytes.
+  /// Reserves `page_count` pages, zero. Requires layout.IsAllowed(). Errors: kResourceExhausted
+  /// with the number of bytes.
   static Result<KvStore> Create(const KvLayout& layout, int64_t page_count);
 
   const KvLayout& layout() const { return layout_; }

@@ -11,7 +11,7 @@ namespace {
 
 // All layers of one shape.
 KvLayout Layout(size_t layers, const KvShape& shape) {
-  return {.type = kernels::KvType::kF16, .layers = std::vector<KvShape>(layers, shape)};
+  return {.types = kernels::KvType::kF16, .layers = std::vector<KvShape>(layers, shape)};
 }
 
 TEST(KvLayout, PublishedMemoryFigures) {
@@ -30,9 +30,32 @@ TEST(KvLayout, PublishedMemoryFigures) {
   EXPECT_EQ(v3.position_bytes(), 61 * 576 * 2);
 }
 
+TEST(KvLayout, IntegersTakeHalfAndAQuarterOfHalves) {
+  const auto share = [](kernels::KvTypes types, const KvShape& shape) {
+    return static_cast<double>(shape.position_bytes(types)) /
+           static_cast<double>(shape.position_bytes(kernels::KvType::kF16));
+  };
+  EXPECT_LE(share(kernels::KvType::kQ8, {8, 128, 128}), 0.51);
+  EXPECT_LE(share(kernels::KvType::kQ4, {8, 128, 128}), 0.26);
+  EXPECT_LE(share(kernels::KvType::kQ8, {8, 64, 64}), 0.516);
+  EXPECT_LE(share(kernels::KvType::kQ4, {8, 64, 64}), 0.27);
+  EXPECT_NEAR(share({kernels::KvType::kQ8, kernels::KvType::kF16}, {8, 128, 128}), 0.754, 1e-3);
+  // Odd sizes: K in groups of 4 or 8 elements, V in vectors of 16, two bytes of scale each.
+  const KvShape odd = {3, 9, 17};
+  EXPECT_EQ(odd.position_bytes(kernels::KvType::kQ8), 3 * ((12 + 2) + (32 + 2)));
+  EXPECT_EQ(odd.position_bytes(kernels::KvType::kQ4), 3 * ((8 + 2) + (16 + 2)));
+}
+
+TEST(KvLayout, LatentsAreNotIntegers) {
+  const KvShape latent = {1, 576, 512, kernels::ValuePlace::kInKeys};
+  EXPECT_TRUE(latent.Allows(kernels::KvType::kBF16));
+  EXPECT_FALSE(latent.Allows(kernels::KvType::kQ8));
+  EXPECT_FALSE(Layout(2, latent).IsAllowed() && latent.Allows(kernels::KvType::kQ4));
+}
+
 TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
   // Layers of two shapes.
-  const KvLayout layout = {.type = kernels::KvType::kF16, .layers = {{3, 8, 5}, {1, 24, 40}}};
+  const KvLayout layout = {.types = kernels::KvType::kF16, .layers = {{3, 8, 5}, {1, 24, 40}}};
   Result<KvStore> store = KvStore::Create(layout, 4);
   ASSERT_TRUE(store.ok());
   std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
@@ -47,10 +70,10 @@ TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
         const std::byte* start = view.arena + page * view.page_stride;
         ranges.emplace_back(
             start + view.key_offset,
-            start + view.key_offset + kernels::KeyPageBytes(view.type, shape.key_dim));
-        ranges.emplace_back(
-            start + view.value_offset,
-            start + view.value_offset + kernels::ValuePageBytes(view.type, shape.value_dim));
+            start + view.key_offset + kernels::KeyPageBytes(view.types.keys, shape.key_dim));
+        ranges.emplace_back(start + view.value_offset,
+                            start + view.value_offset +
+                                kernels::ValuePageBytes(view.types.values, shape.value_dim));
       }
     }
   }
@@ -60,7 +83,7 @@ TEST(KvStore, ViewsOfDifferentHeadsLayersAndPagesDoNotOverlap) {
 }
 
 TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
-  const KvLayout layout = {.type = kernels::KvType::kF16,
+  const KvLayout layout = {.types = kernels::KvType::kF16,
                            .layers = {{3, 8, 5}, {1, 24, 16, kernels::ValuePlace::kInKeys}}};
   Result<KvStore> store = KvStore::Create(layout, 3);
   ASSERT_TRUE(store.ok());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -140,6 +141,13 @@ void AddTables(const ModelFile& file, ModelDescription* description) {
   }
 }
 
+// Of a token; nothing where the network cannot keep K and V so.
+std::optional<int64_t> KvBytesOf(const model::Network& network, kernels::KvType type) {
+  const kv::KvLayout layout = model::KvLayoutOf(network, type);
+  if (!layout.IsAllowed()) return std::nullopt;
+  return layout.position_bytes();
+}
+
 Result<ModelDescription> DescribeOpened(const ModelFile& file) {
   ModelDescription description;
   ASSIGN_OR_RETURN(description.info, InfoOf(file));
@@ -152,10 +160,10 @@ Result<ModelDescription> DescribeOpened(const ModelFile& file) {
   ASSIGN_OR_RETURN(model::Network network, load::NetworkFromGguf(file.metadata(), file.tensors()));
   ASSIGN_OR_RETURN(const auto bindings, load::BindTensors(network, file.tensors()));
   AddNetwork(network, bindings, &description.info);
-  description.kv_bytes_per_token_f16 =
-      model::KvLayoutOf(network, kernels::KvType::kF16).position_bytes();
-  description.kv_bytes_per_token_f32 =
-      model::KvLayoutOf(network, kernels::KvType::kF32).position_bytes();
+  description.kv_bytes_per_token_f16 = *KvBytesOf(network, kernels::KvType::kF16);
+  description.kv_bytes_per_token_f32 = *KvBytesOf(network, kernels::KvType::kF32);
+  description.kv_bytes_per_token_q8 = KvBytesOf(network, kernels::KvType::kQ8);
+  description.kv_bytes_per_token_q4 = KvBytesOf(network, kernels::KvType::kQ4);
   return description;
 }
 

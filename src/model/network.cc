@@ -150,8 +150,8 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   return tensors.Take();
 }
 
-kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type) {
-  kv::KvLayout layout = {.type = type};
+kv::KvLayout KvLayoutOf(const Network& network, kernels::KvTypes types) {
+  kv::KvLayout layout = {.types = types};
   for (const Layer& layer : network.layers) {
     for (const Mixer* mixer : {&layer.mixer, &layer.beside}) {
       const kv::KvShape shape = CacheOf(*mixer);

@@ -129,7 +129,7 @@ Status Validate(const Network& network);
 std::vector<TensorSlot> TensorsOf(Network& network);
 
 /// The KV layout a valid network needs: of its layers, those that have K and V.
-kv::KvLayout KvLayoutOf(const Network& network, kernels::KvType type);
+kv::KvLayout KvLayoutOf(const Network& network, kernels::KvTypes types);
 
 /// Floats of a state slot of a valid network: what its recurrent layers carry, one behind the
 /// other. 0: it has none of them.

@@ -11,9 +11,9 @@
 namespace skald::model {
 
 /// Multiply-accumulates are those of the rows asked for, not of padding; those of attention count
-/// as float. Bytes: matrices as packed, whole; K and V of the visible positions once for each
-/// sequence; the other operands and results once. Operations that only move or scale elements have
-/// bytes but no multiply-accumulates.
+/// as float, four with a quantized key as one. Bytes: matrices as packed, whole; K and V of the
+/// visible positions once for each sequence; the other operands and results once. Operations that
+/// only move or scale elements have bytes but no multiply-accumulates.
 struct Work {
   double int8_macs = 0;   ///< of matrices stored as integers
   double float_macs = 0;  ///< of matrices stored as floats

@@ -108,7 +108,7 @@ TEST_F(WorkTest, LatentAttentionReadsOneLatentForAllHeads) {
   mla.value_up.assign(3, Matrix(PanelType::kQ8, 16, 32));
   mla.output = Matrix(PanelType::kF32, kWidth, 48);
   const StepShape step = {.rows = 3, .first_position = 5, .logit_rows = 1};
-  const kv::KvLayout layout = {.type = kernels::KvType::kF16};
+  const kv::KvLayout layout = {.types = kernels::KvType::kF16};
   StepWork work;
   AddWork(mla, {step, 3, layout}, work);
   EXPECT_EQ(work[Phase::kQkv].int8_macs, 3 * (48 + 40) * 64);

@@ -44,7 +44,7 @@ Result<Outcome> RunCase(const GoldenCase& golden,
   if (!model.ok()) return std::move(model).status();
   const auto rows = static_cast<int64_t>(std::max(golden.tokens.size(), golden.long_tokens.size()));
   Result<Engine> engine =
-      Engine::Create(*model, {.max_logit_rows = rows, .kv_type = KvCacheType::kF32});
+      Engine::Create(*model, {.max_logit_rows = rows, .kv_types = KvCacheType::kF32});
   if (!engine.ok()) return std::move(engine).status();
   Outcome run;
   Status status = engine->ComputeLogits(golden.tokens, {}, [&](std::span<const float> row) {
@@ -259,7 +259,7 @@ class EmbeddingFamiliesSharedData : public testing::TestWithParam<std::string> {
       }
       return states;
     }
-    const auto options = engine::Resolve({.kv_type = KvCacheType::kF32}, Network());
+    const auto options = engine::Resolve({.kv_types = KvCacheType::kF32}, Network());
     const auto network = engine::ModelNetwork::Create(model_->transformer(), *options);
     const std::vector<kv::PageId> pages = {3, 1};
     const auto rows = static_cast<int64_t>(golden_.tokens.size());
@@ -279,7 +279,7 @@ class EmbeddingFamiliesSharedData : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EmbeddingFamiliesSharedData, EmbeddingsAreThoseRecorded) {
-  Result<Engine> engine = Engine::Create(*model_, {.kv_type = KvCacheType::kF32});
+  Result<Engine> engine = Engine::Create(*model_, {.kv_types = KvCacheType::kF32});
   ASSERT_TRUE(engine.ok()) << engine.status().message();
   ASSERT_EQ(engine->embedding_width(), golden_.width);
   const std::vector<std::vector<float>> states = States(*engine);

@@ -142,12 +142,12 @@ constexpr std::array kThreadCounts = {1, 2, 3};
 }  // namespace
 
 Runner::Runner(const model::Transformer& network, const Conditions& conditions,
-               kernels::KvType type)
+               kernels::KvTypes types)
     : network_(network),
       kernels_(kernels::TableFor(conditions.isa)),
       pool_(conditions.threads),
       ropes_(model::RopeTablesOf(network.network(), kContext)),
-      store_(*kv::KvStore::Create(model::KvLayoutOf(network.network(), type), kPages)),
+      store_(*kv::KvStore::Create(model::KvLayoutOf(network.network(), types), kPages)),
       states_(*kv::StateStore::Create(
           {.floats = model::StateFloatsOf(network.network()), .slots = kSlots})),
       workspace_(*model::Workspace::Create(
@@ -176,8 +176,9 @@ std::vector<float> Runner::LogitRow(int64_t row) const {
 }
 
 std::vector<Logits> RunAll(const model::Transformer& network, const Conditions& conditions,
-                           kernels::KvType type, const std::vector<std::vector<TokenId>>& prompts) {
-  Runner runner(network, conditions, type);
+                           kernels::KvTypes types,
+                           const std::vector<std::vector<TokenId>>& prompts) {
+  Runner runner(network, conditions, types);
   std::mt19937 random(conditions.schedule_seed);
   const bool plain = conditions.schedule_seed == 0;
   std::vector<Running> running = Prepare(prompts, random, plain, runner.embeds());
@@ -210,10 +211,10 @@ std::vector<std::vector<TokenId>> RandomPrompts(const std::vector<size_t>& lengt
 }
 
 void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t>& lengths,
-                  kernels::KvType type) {
+                  kernels::KvTypes types) {
   const model::Transformer network = support::MakeRandomModel(spec);
   const auto prompts = RandomPrompts(lengths, spec.vocab);
-  const auto expected = RunAll(network, {}, type, prompts);
+  const auto expected = RunAll(network, {}, types, prompts);
   ExpectFinite(expected);
   uint32_t schedule = 1;
   for (const Isa isa : IsasOfThisCpu()) {
@@ -221,7 +222,7 @@ void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t
       SCOPED_TRACE(testing::Message()
                    << isa.name << ", " << threads << " threads, schedule " << schedule);
       const Conditions conditions{isa, threads, schedule++};
-      ExpectSameBits(expected, RunAll(network, conditions, type, prompts));
+      ExpectSameBits(expected, RunAll(network, conditions, types, prompts));
     }
   }
 }

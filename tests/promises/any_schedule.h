@@ -24,7 +24,7 @@ struct Conditions {
 /// A network with its pages and buffers, for 640 positions: three partitions of attention.
 class Runner {
  public:
-  Runner(const model::Transformer& network, const Conditions& conditions, kernels::KvType type);
+  Runner(const model::Transformer& network, const Conditions& conditions, kernels::KvTypes types);
 
   void Forward(const model::StepBatch& batch);
   /// True of a network that takes whole texts and has hidden states only.
@@ -44,13 +44,14 @@ class Runner {
 
 /// The logits of all prompts; of a network that embeds, the hidden states, no prompt cut.
 std::vector<Logits> RunAll(const model::Transformer& network, const Conditions& conditions,
-                           kernels::KvType type, const std::vector<std::vector<TokenId>>& prompts);
+                           kernels::KvTypes types,
+                           const std::vector<std::vector<TokenId>>& prompts);
 
 std::vector<std::vector<TokenId>> RandomPrompts(const std::vector<size_t>& lengths, int64_t vocab);
 
 /// Compares several random schedules per instruction set with the plain run.
 void CheckNetwork(const support::RandomModelSpec& spec, const std::vector<size_t>& lengths,
-                  kernels::KvType type = kernels::KvType::kF16);
+                  kernels::KvTypes types = kernels::KvType::kF16);
 
 /// Behind the last mixer go on only the rows of which something is wanted, perhaps none; what a
 /// recurrent one carries, and what others keep, takes all of them.

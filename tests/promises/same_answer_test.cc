@@ -722,6 +722,32 @@ TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }
 
+class QuantizedKv : public testing::TestWithParam<kernels::KvTypes> {};
+TEST_P(QuantizedKv, GivesTheSameBitsUnderAnySchedule) {
+  const kernels::KvTypes types = GetParam();
+  CheckNetwork({.dtype = tensor::DType::kQ4_0}, {300, 31, 1}, types);
+  CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, types);
+  CheckNetwork({.embedding = 40, .heads = 5, .kv_heads = 5, .head_dim = 10, .feed_forward = 172},
+               {50, 31}, types);
+  CheckNetwork({.dtype = tensor::DType::kQ8_0,
+                .embedding = 64,
+                .window = 37,
+                .change =
+                    [](model::Network& network) {
+                      for (model::Layer& layer : network.layers) {
+                        auto& gqa = std::get<model::Gqa>(layer.mixer);
+                        gqa.sinks = model::Sinks::kOnePerHead;
+                        gqa.soft_cap = 2;
+                      }
+                    }},
+               {300, 36, 38}, types);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Promise1, QuantizedKv,
+    testing::Values(kernels::KvType::kQ8, kernels::KvType::kQ4,
+                    kernels::KvTypes(kernels::KvType::kQ8, kernels::KvType::kF16),
+                    kernels::KvTypes(kernels::KvType::kF32, kernels::KvType::kQ4)));
+
 TEST(Promise1, HoldsForEveryHeadItsOwnKvAndOddWidths) {
   CheckNetwork({.embedding = 40, .heads = 5, .kv_heads = 5, .head_dim = 8, .feed_forward = 172},
                {50, 31});

@@ -243,7 +243,7 @@ void ExpectSame(const Record& expected, const Record& found) {
   }
 }
 
-void CheckModel(const std::string& path, uint64_t schedules) {
+void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes types = {}) {
   Result<Model> model = LoadModel({.path = path});
   ASSERT_TRUE(model.ok()) << model.status().message();
   const int64_t vocab = model->transformer().network().vocab;
@@ -255,7 +255,8 @@ void CheckModel(const std::string& path, uint64_t schedules) {
                                          .max_running = 3,
                                          .page_count = 20,
                                          .state_slots = has_states ? 3 : 0,
-                                         .threads = 1};
+                                         .threads = 1,
+                                         .kv_types = types};
   EngineStats sum;
   int64_t cached_tokens = 0;
   // GoogleTest draws a new seed for every run, shuffled or not.
@@ -319,6 +320,17 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneOnDeltaNets) {
 // Pages of one latent for all heads: shared, copied, preempted and guessed ahead as any others.
 TEST(Schedules, GiveTheBitsOfRequestsAloneOnLatentAttention) {
   CheckModel(SKALD_GOLDEN_MODELS "/deepseek2.gguf", 2);
+}
+
+// Integers and scales are shared, copied within a page, preempted and guessed ahead as floats are,
+// beside states too.
+TEST(Schedules, GiveTheBitsOfRequestsAloneWithQuantizedKeysAndValues) {
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen2.gguf", 2, kernels::KvType::kQ8);
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen3.gguf", 1, kernels::KvType::kQ4);
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen35.gguf", 1, kernels::KvType::kQ8);
+  CheckModel(SKALD_GOLDEN_MODELS "/lfm2.gguf", 1, {kernels::KvType::kQ8, kernels::KvType::kF16});
+  CheckModel(SKALD_GOLDEN_MODELS "/llama-k-Q4_K_M.gguf", 1,
+             {kernels::KvType::kF16, kernels::KvType::kQ4});
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {

@@ -3,6 +3,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/attention/attention_layout.h"
+#include "kernels/attention/quantize_head_generic.h"
 #include "kernels/isa/bfloat16.h"
 
 namespace skald::kernels {
@@ -27,7 +28,7 @@ inline void StoreForCache(V x, BFloat16* out) {
 }
 
 template <typename V, typename T>
-inline void AppendKvOf(const PagedKv& kv, int64_t position, const float* key, const float* value) {
+inline void AppendKeyOf(const PagedKv& kv, int64_t position, const float* key) {
   T* column = reinterpret_cast<T*>(KeyTileOf(kv, position)) + position % kKeyTileTokens;
   for (int64_t d = 0; d < kv.key_dim; d += 16) {
     alignas(64) T converted[16];
@@ -36,7 +37,10 @@ inline void AppendKvOf(const PagedKv& kv, int64_t position, const float* key, co
       column[(d + i) * kKeyTileTokens] = converted[i];
     }
   }
-  if (kv.values == ValuePlace::kInKeys) return;
+}
+
+template <typename V, typename T>
+inline void AppendValueOf(const PagedKv& kv, int64_t position, const float* value) {
   T* row = reinterpret_cast<T*>(ValueRowOf(kv, position));
   for (int64_t d = 0; d < kv.value_dim; d += 16) {
     StoreForCache(V::LoadPartial(value + d, kv.value_dim - d), row + d);  // zeros behind the end
@@ -44,12 +48,38 @@ inline void AppendKvOf(const PagedKv& kv, int64_t position, const float* key, co
 }
 
 template <typename V>
+inline void AppendQuantizedKey(const PagedKv& kv, int64_t position, const float* key) {
+  QuantizedHead head;
+  const BFloat16 scale = QuantizeHead<V>(kv.types.keys, key, kv.key_dim, head);
+  WriteKeyIntegers(kv, head.q, position % kKeyTileTokens, KeyTileOf(kv, position));
+  reinterpret_cast<BFloat16*>(KeyScalesOf(kv, position))[position % kPageTokens] = scale;
+}
+
+template <typename V>
+inline void AppendQuantizedValue(const PagedKv& kv, int64_t position, const float* value) {
+  QuantizedHead head;
+  const BFloat16 scale = QuantizeHead<V>(kv.types.values, value, kv.value_dim, head);
+  WriteValueIntegers(kv, head.q, ValueRowOf(kv, position));
+  reinterpret_cast<BFloat16*>(ValueScalesOf(kv, position))[position % kPageTokens] = scale;
+}
+
+template <typename V>
 inline void AppendKvGeneric(const PagedKv& kv, int64_t position, const float* key,
                             const float* value) {
-  switch (kv.type) {
-    case KvType::kF16: return AppendKvOf<V, uint16_t>(kv, position, key, value);
-    case KvType::kBF16: return AppendKvOf<V, BFloat16>(kv, position, key, value);
-    case KvType::kF32: return AppendKvOf<V, float>(kv, position, key, value);
+  switch (kv.types.keys) {
+    case KvType::kF16: AppendKeyOf<V, uint16_t>(kv, position, key); break;
+    case KvType::kBF16: AppendKeyOf<V, BFloat16>(kv, position, key); break;
+    case KvType::kF32: AppendKeyOf<V, float>(kv, position, key); break;
+    case KvType::kQ8:
+    case KvType::kQ4: AppendQuantizedKey<V>(kv, position, key); break;
+  }
+  if (kv.values == ValuePlace::kInKeys) return;
+  switch (kv.types.values) {
+    case KvType::kF16: AppendValueOf<V, uint16_t>(kv, position, value); break;
+    case KvType::kBF16: AppendValueOf<V, BFloat16>(kv, position, value); break;
+    case KvType::kF32: AppendValueOf<V, float>(kv, position, value); break;
+    case KvType::kQ8:
+    case KvType::kQ4: AppendQuantizedValue<V>(kv, position, value); break;
   }
 }
 

@@ -23,15 +23,16 @@ INSTANTIATE_TEST_SUITE_P(Isas, AppendKvTest, testing::ValuesIn(TestedIsas()), Is
 
 // Element `index` behind `offset` of the page that holds `position`.
 float ElementAt(const PagedKv& kv, int64_t position, int64_t offset, int64_t index) {
+  const KvType type = kv.types.keys;
   const std::byte* page = kv.arena + kv.pages[position / 32] * kv.page_stride + offset;
-  if (kv.type == KvType::kF32) {
+  if (type == KvType::kF32) {
     float value;
     std::memcpy(&value, page + 4 * index, 4);
     return value;
   }
   uint16_t bits;
   std::memcpy(&bits, page + 2 * index, 2);
-  return kv.type == KvType::kF16 ? tensor::FloatFromHalf(bits) : tensor::FloatFromBf16(bits);
+  return type == KvType::kF16 ? tensor::FloatFromHalf(bits) : tensor::FloatFromBf16(bits);
 }
 
 TEST_P(AppendKvTest, KeysAreTransposedByTilesOfSixteenAndValuesAreRows) {
@@ -85,9 +86,99 @@ TEST_P(AppendKvTest, BFloat16RoundsToEvenAndIsClamped) {
   EXPECT_EQ(ElementAt(kv, 0, kv.value_offset, 1), 70144.0f);
 }
 
+// The byte `index` behind `offset` of the page that holds `position`.
+int ByteAt(const PagedKv& kv, int64_t position, int64_t offset, int64_t index) {
+  return std::to_integer<int>(
+      (kv.arena + kv.pages[position / 32] * kv.page_stride + offset)[index]);
+}
+float ScaleAt(const PagedKv& kv, int64_t position, int64_t offset, int64_t page_bytes) {
+  const int64_t start = page_bytes - 64 + 2 * (position % 32);
+  return tensor::FloatFromBf16(static_cast<uint16_t>(ByteAt(kv, position, offset, start) |
+                                                     ByteAt(kv, position, offset, start + 1) << 8));
+}
+
+// A single element is a block of its own, which no rotation changes; so is the last of 5.
+TEST_P(AppendKvTest, BytesHaveGroupsOfFourAndAScaleBehindAll) {
+  PagedCacheForTest cache(KvType::kQ8, 5, 1, 64);
+  const PagedKv& kv = cache.kv();
+  cache.Append(GetParam(), 32 + 21, {0.0f, 0.0f, 0.0f, 0.0f, -127.0f}, {63.5f});
+  EXPECT_EQ(kv.value_offset - kv.key_offset, 2 * 16 * 8 + 64) << "5 elements take two groups";
+  // Position 21 of its page: tile 1, token 5.
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ByteAt(kv, 53, kv.key_offset, 128 + 20 + i), 128);
+  EXPECT_EQ(ByteAt(kv, 53, kv.key_offset, 128 + 64 + 20), 1);
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(ByteAt(kv, 53, kv.key_offset, 128 + 64 + 20 + i), 128);
+  EXPECT_EQ(ScaleAt(kv, 53, kv.key_offset, KeyPageBytes(KvType::kQ8, 5)), 1.0f);
+  EXPECT_EQ(ByteAt(kv, 53, kv.value_offset, 20 * 16 + 1), 127);
+  EXPECT_EQ(ByteAt(kv, 53, kv.value_offset, 20 * 16 + 3), 0);
+  EXPECT_EQ(ScaleAt(kv, 53, kv.value_offset, ValuePageBytes(KvType::kQ8, 1)), 0.5f);
+  EXPECT_EQ(ByteAt(kv, 53, kv.key_offset, 128 + 16), 0xff) << "the neighbour";
+  EXPECT_EQ(ByteAt(kv, 53, kv.value_offset, 20 * 16 + 2), 0xff);
+  EXPECT_TRUE(std::isnan(ScaleAt(kv, 54, kv.value_offset, ValuePageBytes(KvType::kQ8, 1))));
+}
+
+TEST_P(AppendKvTest, NibblesHaveGroupsOfEightAndUseBothEnds) {
+  PagedCacheForTest cache(KvType::kQ4, 9, 1, 64);
+  const PagedKv& kv = cache.kv();
+  const std::vector<float> zeros(8, 0.0f);
+  const auto key = [&](float last) {
+    std::vector<float> x = zeros;
+    x.push_back(last);
+    return x;
+  };
+  cache.Append(GetParam(), 3, key(-16.0f), {16.0f});
+  EXPECT_EQ(kv.value_offset - kv.key_offset, 2 * 16 * 8 + 64) << "9 elements take two groups";
+  EXPECT_EQ(ByteAt(kv, 3, kv.key_offset, 12), 0x88) << "zeros";
+  EXPECT_EQ(ByteAt(kv, 3, kv.key_offset, 64 + 12), 0x80) << "element 8: -8; 12: padding";
+  EXPECT_EQ(ScaleAt(kv, 3, kv.key_offset, KeyPageBytes(KvType::kQ4, 9)), 2.0f);
+  // The larger end is -8, also of positive elements.
+  EXPECT_EQ(ByteAt(kv, 3, kv.value_offset, 2 * 8 + 1), 0x80);
+  EXPECT_EQ(ScaleAt(kv, 3, kv.value_offset, ValuePageBytes(KvType::kQ4, 1)), -2.0f);
+}
+
+TEST_P(AppendKvTest, ARotatedHeadKeepsItsLengthAndSpreadsAnOutlier) {
+  PagedCacheForTest cache(KvType::kQ8, 64, 64, 1);
+  const PagedKv& kv = cache.kv();
+  std::vector<float> head(64, 0.0f);
+  head[5] = 127.0f * 8;
+  cache.Append(GetParam(), 0, head, head);
+  EXPECT_EQ(ScaleAt(kv, 0, kv.value_offset, ValuePageBytes(KvType::kQ8, 64)), 1.0f);
+  for (int i = 0; i < 64; ++i) {
+    // Row 5 of the matrix: the parity of the bits that 5 and i share.
+    const int expected = ((i & 1) + (i >> 2 & 1)) % 2 == 0 ? 127 : 256 - 127;
+    EXPECT_EQ(ByteAt(kv, 0, kv.value_offset, 2 * i), expected) << i;
+  }
+}
+
+// What is no number, too large to add up, too small to divide by, or all in one element.
+TEST_P(AppendKvTest, QuantizesAdversarialHeadsAsTheSpecification) {
+  std::mt19937 random(9);
+  const std::vector<float> odd = {0.0f,     -0.0f,  1e-45f,    -1e-38f, 0x1p-96f, 0x1.8p-97f,
+                                  0x1p-90f, 1.0f,   -1.0f,     3e38f,   -3e38f,   1e30f,
+                                  127.0f,   127.5f, kInfinity, kNaN,    0.5f,     -kInfinity};
+  for (const KvType type : {KvType::kQ8, KvType::kQ4}) {
+    for (const int dim : {1, 2, 3, 8, 16, 17, 31, 32, 33, 64, 80, 96, 128, 576}) {
+      PagedCacheForTest expected(type, dim, dim, 32);
+      PagedCacheForTest got(type, dim, dim, 32);
+      for (int64_t position = 0; position < 32; ++position) {
+        const bool outliers = position % 2 == 0;
+        std::vector<float> head(static_cast<size_t>(dim), outliers ? 0.0f : 1e-3f);
+        const size_t base = random() % odd.size();
+        for (float& x : head) {
+          if (position % 4 == 1) x = odd[(base + random() % 3) % odd.size()];
+          if (position % 4 == 3) x = static_cast<float>(random() % 255) - 127.0f;
+        }
+        if (outliers) head[random() % head.size()] = odd[base];
+        expected.Append(ScalarIsa(), position, head, head);
+        got.Append(GetParam(), position, head, head);
+      }
+      EXPECT_EQ(got.bytes(), expected.bytes()) << dim;
+    }
+  }
+}
+
 TEST_P(AppendKvTest, WritesTheBytesOfTheSpecification) {
   std::mt19937 random(5);
-  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32, KvType::kQ8, KvType::kQ4}) {
     for (const int dim : {1, 7, 15, 16, 17, 31, 33, 64, 80, 128}) {
       PagedCacheForTest expected(type, dim, dim + 1, 64);
       PagedCacheForTest got(type, dim, dim + 1, 64);

@@ -1,5 +1,8 @@
 #include "kernels/attention/attention_layout.h"
+#include "kernels/attention/kv_scale.h"
+#include "kernels/attention/rotate_ref.h"
 #include "kernels/attention/variants.h"
+#include "kernels/isa/dot_avx2.h"
 #include "kernels/isa/exp_ref.h"
 #include "kernels/isa/vec_avx2.h"
 

@@ -47,7 +47,7 @@ double FmaPeak(Isa isa) {
 }
 
 struct Load {
-  KvType type = KvType::kF16;
+  KvTypes types = {};
   int head_dim = 64;
   int group = 4;
   int64_t tokens = 1;
@@ -65,7 +65,10 @@ int64_t VisiblePositions(const Load& load) {
 }
 
 int64_t KvBytes(const Load& load) {
-  return load.length * 2 * load.head_dim * KvElementBytes(load.type);
+  return load.length *
+         (KeyPageBytes(load.types.keys, load.head_dim) +
+          ValuePageBytes(load.types.values, load.head_dim)) /
+         kPageTokens;
 }
 
 std::vector<float> RandomFloats(int64_t n, std::mt19937& random) {
@@ -79,8 +82,8 @@ class Sequences {
  public:
   Sequences(Isa isa, const Load& load) {
     std::mt19937 random(1);
-    const int64_t key_bytes = KeyPageBytes(load.type, load.head_dim);
-    const int64_t page_bytes = key_bytes + ValuePageBytes(load.type, load.head_dim);
+    const int64_t key_bytes = KeyPageBytes(load.types.keys, load.head_dim);
+    const int64_t page_bytes = key_bytes + ValuePageBytes(load.types.values, load.head_dim);
     pages_per_cache_ = (load.length + kPageTokens - 1) / kPageTokens;
     pages_.resize(static_cast<size_t>(pages_per_cache_ * load.caches));
     std::iota(pages_.begin(), pages_.end(), 0);
@@ -90,8 +93,13 @@ class Sequences {
     const int64_t row = int64_t{load.group} * load.head_dim;
     query_ = RandomFloats(load.tokens * row, random);
     out_.resize(query_.size());
-    args_.kv = {load.type, arena_.data(), page_bytes,    0,
-                key_bytes, pages_.data(), load.head_dim, load.head_dim};
+    args_.kv = {.types = load.types,
+                .arena = arena_.data(),
+                .page_stride = page_bytes,
+                .value_offset = key_bytes,
+                .pages = pages_.data(),
+                .key_dim = load.head_dim,
+                .value_dim = load.head_dim};
     args_.query = query_.data();
     args_.query_stride = row;
     args_.out = out_.data();
@@ -174,16 +182,27 @@ void RunAttention(benchmark::State& state, Isa isa, const Load& load) {
   }
 }
 
+std::string NameOf(KvType type) {
+  switch (type) {
+    case KvType::kF16: return "f16";
+    case KvType::kBF16: return "bf16";
+    case KvType::kF32: return "f32";
+    case KvType::kQ8: return "q8";
+    case KvType::kQ4: return "q4";
+  }
+  UNREACHABLE();
+}
+
 void Register(Isa isa, const std::string& what, const Load& load) {
   const std::string name = std::string(isa.name) + "/" + what + "/head " +
                            std::to_string(load.head_dim) + "/group " + std::to_string(load.group) +
-                           "/positions " + std::to_string(load.length) +
-                           (load.type == KvType::kF16 ? "/f16" : "/f32");
+                           "/positions " + std::to_string(load.length) + "/" +
+                           NameOf(load.types.keys);
   benchmark::RegisterBenchmark(name.c_str(), RunAttention, isa, load)->UseManualTime();
 }
 
 void RegisterAll(Isa isa) {
-  for (const KvType type : {KvType::kF16, KvType::kF32}) {
+  for (const KvType type : {KvType::kF16, KvType::kF32, KvType::kQ8, KvType::kQ4}) {
     for (const int head_dim : {64, 128}) {
       for (const int group : {1, 4, 8}) {
         for (const int64_t length : {256, 512, 3072}) {

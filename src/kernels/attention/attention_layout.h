@@ -7,8 +7,12 @@
 #include <cstdint>
 
 #include "kernels/attention/attention.h"
+#include "kernels/isa/bfloat16.h"
 
 namespace skald::kernels {
+
+/// K tiles of a page.
+inline constexpr int kPageTiles = kPageTokens / kKeyTileTokens;
 
 /// The positions begin .. end - 1.
 struct PositionRange {
@@ -48,17 +52,30 @@ inline std::byte* PageOf(const PagedKv& kv, int64_t position) {
 }
 
 /// Element 0 of the K tile that holds `position`: element d of the tile's token j is
-/// d * kKeyTileTokens + j elements further.
+/// d * kKeyTileTokens + j elements further, where it is not quantized.
 inline std::byte* KeyTileOf(const PagedKv& kv, int64_t position) {
   const int64_t tile = position % kPageTokens / kKeyTileTokens;
-  return PageOf(kv, position) + kv.key_offset +
-         tile * kKeyTileTokens * kv.key_dim * KvElementBytes(kv.type);
+  return PageOf(kv, position) + kv.key_offset + tile * KeyTileBytes(kv.types.keys, kv.key_dim);
 }
 
-/// Element 0 of the V row of `position`, where values have rows of their own.
+/// Element 0 of the V row of `position`, where values have rows of their own. Where they are
+/// quantized byte i of the row is 2 i further.
 inline std::byte* ValueRowOf(const PagedKv& kv, int64_t position) {
-  return PageOf(kv, position) + kv.value_offset +
-         position % kPageTokens * PaddedValueDim(kv.value_dim) * KvElementBytes(kv.type);
+  std::byte* rows = PageOf(kv, position) + kv.value_offset;
+  const int64_t row_bytes = ValueRowBytes(kv.types.values, kv.value_dim);
+  const int64_t row = position % kPageTokens;
+  return rows +
+         (IsQuantized(kv.types.values) ? row / 2 * 2 * row_bytes + row % 2 : row * row_bytes);
+}
+
+/// The scales of quantized K, and V, of the page that holds `position`.
+inline std::byte* KeyScalesOf(const PagedKv& kv, int64_t position) {
+  return PageOf(kv, position) + kv.key_offset + KeyPageBytes(kv.types.keys, kv.key_dim) -
+         ScalePageBytes(kv.types.keys);
+}
+inline std::byte* ValueScalesOf(const PagedKv& kv, int64_t position) {
+  return PageOf(kv, position) + kv.value_offset + ValuePageBytes(kv.types.values, kv.value_dim) -
+         ScalePageBytes(kv.types.values);
 }
 
 /// Where K and V of one partition lie, and what to ask memory for meanwhile. Only the entries of
@@ -66,6 +83,9 @@ inline std::byte* ValueRowOf(const PagedKv& kv, int64_t position) {
 struct PartitionView {
   const std::byte* key_tiles[kPartitionTokens / kKeyTileTokens];
   const std::byte* value_pages[kPartitionTokens / kPageTokens];  ///< V row 0 of each page
+  /// Of quantized types: 32 scales of each page.
+  const BFloat16* key_scales[kPartitionTokens / kPageTokens];
+  const BFloat16* value_scales[kPartitionTokens / kPageTokens];
   /// While K of a page is at work, V of the same page is asked for; while its V is, K of the page
   /// one partition further on (or, at the end, what is there already).
   const std::byte* after_keys[kPartitionTokens / kPageTokens];
@@ -83,6 +103,8 @@ inline void LocatePartition(const PagedKv& kv, int64_t partition, PositionRange 
     view.value_pages[page] = ValueRowOf(kv, position);
     view.key_tiles[2 * page] = KeyTileOf(kv, position);
     view.key_tiles[2 * page + 1] = KeyTileOf(kv, position + kKeyTileTokens);
+    view.key_scales[page] = reinterpret_cast<const BFloat16*>(KeyScalesOf(kv, position));
+    view.value_scales[page] = reinterpret_cast<const BFloat16*>(ValueScalesOf(kv, position));
     view.after_keys[page] = view.value_pages[page];
     view.after_values[page] = KeyTileOf(kv, next < end ? next : position);
   }
@@ -105,23 +127,31 @@ inline constexpr int kMicroRows = 8;
 /// not compete for the same cache sets.
 inline constexpr int kScoreStride = kPartitionTokens + 16;
 
+/// The same for integer weights.
+inline constexpr int kWeightStride = kPartitionTokens + 32;
+
 /// How AttentionArgs::scratch is divided; offsets and sizes in floats, each a multiple of 16.
 struct AttentionScratch {
-  int block_tokens = 0;   ///< tokens of a block: all heads of a token are in the same block
-  int query_stride = 0;   ///< floats from one element of the scaled queries to the next
-  int padded_values = 0;  ///< floats from one row's output to the next
-  int64_t query = 0;      ///< scaled queries of the block: [key_dim padded][query_stride]
-  int64_t out = 0;        ///< running o of the rows
-  int64_t maximum = 0;    ///< running m of the rows
-  int64_t sum = 0;        ///< running l of the rows
+  int block_tokens = 0;      ///< tokens of a block: all heads of a token are in the same block
+  int query_stride = 0;      ///< floats from one element of the scaled queries to the next
+  int padded_values = 0;     ///< floats from one row's output to the next
+  int64_t query = 0;         ///< scaled queries of the block: [key_dim padded][query_stride]; where
+                             ///< keys are quantized [groups of 4][query_stride][4 bytes]
+  int64_t query_scale = 0;   ///< of the rows, where keys are quantized
+  int64_t query_offset = 0;  ///< of the rows: what their integer sums start from
+  int64_t out = 0;           ///< running o of the rows
+  int64_t maximum = 0;       ///< running m of the rows
+  int64_t sum = 0;           ///< running l of the rows
   // For kGroupRows rows in one partition:
   int64_t scores = 0;             ///< S, then e
   int64_t partial = 0;            ///< o_p
   int64_t partition_maximum = 0;  ///< m_p, then the factor a of the merge
   int64_t partition_sum = 0;      ///< l_p, then the factor b of the merge
+  int64_t weights = 0;            ///< where values are quantized: 16 bits each
+  int64_t weight_scale = 0;       ///< of the rows
   // For all rows in one partition:
   int64_t keys = 0;    ///< K, widened to floats: by tiles, as in the cache
-  int64_t values = 0;  ///< V, widened to floats
+  int64_t values = 0;  ///< V, widened to floats; where it is quantized to 16 bits, pairs as ever
   int64_t size = 0;
 };
 
@@ -140,6 +170,8 @@ inline AttentionScratch LayOutScratch(int key_dim, int value_dim, int group) {
     return start;
   };
   layout.query = take(padded_keys * layout.query_stride);
+  layout.query_scale = take(rows);
+  layout.query_offset = take(rows);
   layout.out = take(rows * layout.padded_values);
   layout.maximum = take(rows);
   layout.sum = take(rows);
@@ -147,6 +179,8 @@ inline AttentionScratch LayOutScratch(int key_dim, int value_dim, int group) {
   layout.partial = take(int64_t{kGroupRows} * layout.padded_values);
   layout.partition_maximum = take(kGroupRows);
   layout.partition_sum = take(kGroupRows);
+  layout.weights = take(int64_t{kGroupRows} * kWeightStride / 2);
+  layout.weight_scale = take(kGroupRows);
   layout.keys = take(int64_t{kPartitionTokens} * key_dim);
   layout.values = take(int64_t{kPartitionTokens} * layout.padded_values);
   layout.size = next;
@@ -161,6 +195,11 @@ struct AttentionBlock {
   int64_t first_token = 0;
   int64_t rows = 0;
 
+  bool QuantizedKeys() const { return IsQuantized(args->kv.types.keys); }
+  /// Values that lie in keys are not.
+  bool QuantizedValues() const {
+    return args->kv.values == ValuePlace::kOwn && IsQuantized(args->kv.types.values);
+  }
   /// Of row i.
   int64_t Position(int64_t row) const {
     return args->first_position + first_token + row / args->group;
@@ -193,6 +232,10 @@ struct PartitionRows {
   float* Partial(int row) const {
     return block->args->scratch + block->layout.partial + row * block->layout.padded_values;
   }
+  int16_t* Weights(int row) const {
+    return reinterpret_cast<int16_t*>(block->args->scratch + block->layout.weights) +
+           row * kWeightStride;
+  }
 };
 
 /// Value elements and positions for one pass of an inner kernel.
@@ -202,5 +245,25 @@ struct ValueBlock {
   int64_t column = 0;   ///< first value element
   PositionRange range;  ///< relative to the partition
 };
+
+/// K tiles of a partition.
+struct TileRange {
+  int first;
+  int end;
+};
+
+/// The tiles of the pages that hold `positions`, up to the last one needed.
+inline TileRange TilesOf(PositionRange positions) {
+  return {static_cast<int>(positions.begin / kPageTokens * kPageTiles),
+          static_cast<int>((positions.end - 1) / kKeyTileTokens + 1)};
+}
+
+/// Rows of the next inner kernel when `remaining` rows are left and a kernel takes kRows: they are
+/// shared out evenly, so 9 rows become 5 + 4 and not 8 + 1.
+template <int kRows>
+constexpr int NextRows(int remaining) {
+  const int kernels = (remaining + kRows - 1) / kRows;
+  return (remaining + kernels - 1) / kernels;
+}
 
 }  // namespace skald::kernels

@@ -22,7 +22,7 @@ namespace {
 constexpr float kPoison = -54321.0f;
 
 struct Shape {
-  KvType type = KvType::kF16;
+  KvTypes types = {};
   int key_dim = 64;
   int value_dim = 64;
   int group = 1;
@@ -51,14 +51,23 @@ struct Shape {
   }
 };
 
+std::string NameOf(KvType type) {
+  switch (type) {
+    case KvType::kF16: return "f16";
+    case KvType::kBF16: return "bf16";
+    case KvType::kF32: return "f32";
+    case KvType::kQ8: return "q8";
+    case KvType::kQ4: return "q4";
+  }
+  return "?";
+}
+
 std::string Describe(const Shape& s) {
-  return std::string(s.type == KvType::kF16    ? "f16"
-                     : s.type == KvType::kBF16 ? "bf16"
-                                               : "f32") +
-         " key " + std::to_string(s.key_dim) + " value " + std::to_string(s.value_dim) + " group " +
-         std::to_string(s.group) + " tokens " + std::to_string(s.tokens) + " first " +
-         std::to_string(s.first_position) + " window " + std::to_string(s.window) + " chunk " +
-         std::to_string(s.chunk) + " ahead " + std::to_string(s.ahead);
+  return NameOf(s.types.keys) + "," + NameOf(s.types.values) + " key " + std::to_string(s.key_dim) +
+         " value " + std::to_string(s.value_dim) + " group " + std::to_string(s.group) +
+         " tokens " + std::to_string(s.tokens) + " first " + std::to_string(s.first_position) +
+         " window " + std::to_string(s.window) + " chunk " + std::to_string(s.chunk) + " ahead " +
+         std::to_string(s.ahead);
 }
 
 std::vector<float> RandomFloats(int64_t n, float magnitude, std::mt19937& random) {
@@ -74,7 +83,7 @@ class Sequence {
  public:
   explicit Sequence(const Shape& shape)
       : shape_(shape),
-        cache_(shape.type, shape.key_dim, shape.value_dim, shape.length(), 1, shape.place),
+        cache_(shape.types, shape.key_dim, shape.value_dim, shape.length(), 1, shape.place),
         scratch_(shape.key_dim, shape.value_dim, shape.group) {
     std::mt19937 random(7);
     queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
@@ -196,11 +205,19 @@ TEST_P(AttentionTest, GivesNoNegativeZero) {
   }
 }
 
-constexpr KvType kAllTypes[] = {KvType::kF16, KvType::kBF16, KvType::kF32};
+constexpr KvType kFloatTypes[] = {KvType::kF16, KvType::kBF16, KvType::kF32};
+constexpr KvTypes kAllTypes[] = {KvType::kF16,
+                                 KvType::kBF16,
+                                 KvType::kF32,
+                                 KvType::kQ8,
+                                 KvType::kQ4,
+                                 {KvType::kQ8, KvType::kF16},
+                                 {KvType::kF32, KvType::kQ4},
+                                 {KvType::kQ4, KvType::kQ8}};
 
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryHeadSize) {
-  for (const KvType type : kAllTypes) {
-    for (const int dim : {1, 2, 8, 15, 16, 17, 48, 64, 80, 96, 112, 128, 256}) {
+  for (const KvTypes type : kAllTypes) {
+    for (const int dim : {1, 2, 3, 5, 8, 15, 16, 17, 20, 33, 48, 64, 80, 96, 112, 128, 192, 256}) {
       ExpectSpecified({type, dim, dim, 2, 5, 270, 0});
       ExpectSpecified({type, dim, 16, 3, 3, 30, 0});
       ExpectSpecified({type, 16, dim, 1, 9, 0, 0});
@@ -209,7 +226,7 @@ TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryHeadSize) {
 }
 
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForEveryGroup) {
-  for (const KvType type : kAllTypes) {
+  for (const KvTypes type : kAllTypes) {
     for (int group = 1; group <= 17; ++group) {
       ExpectSpecified({type, 8, 24, group, 1, 261, 0});
       ExpectSpecified({type, 8, 24, group, 11, 250, 0});
@@ -257,7 +274,7 @@ TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationWithSinksAndSoftCaps) {
 TEST_P(AttentionTest, ValuesInKeysGiveTheBitsOfValuesOfTheirOwn) {
   for (const auto& [key_dim, value_dim] : {std::pair(1, 1), {17, 15}, {40, 32}, {576, 512}}) {
     for (const int group : {1, 3, 16, 17, 128}) {
-      for (const KvType type : kAllTypes) {
+      for (const KvType type : kFloatTypes) {
         Shape shape = {type, key_dim, value_dim, group, key_dim == 576 ? 2 : 9, 269, 0};
         if (group == 3) shape.window = 20;
         shape.equal_parts = true;
@@ -359,9 +376,10 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
                              int64_t head, double& bound) {
   const int64_t position = shape.first_position + token;
   const int64_t first = shape.first_seen(position);
-  const auto stored = [&shape](float x) {
-    if (shape.type == KvType::kF32) return double{x};
-    if (shape.type == KvType::kBF16) {
+  const KvType type = shape.types.keys;
+  const auto stored = [type](float x) {
+    if (type == KvType::kF32) return double{x};
+    if (type == KvType::kBF16) {
       return double{tensor::FloatFromBf16(tensor::Bf16FromFloat(x))};
     }
     return double{tensor::FloatFromHalf(tensor::HalfFromFloat(x))};
@@ -470,7 +488,7 @@ TEST_P(AttentionTest, IsCloseToDoublePrecisionWhereTokensSeeAhead) {
 }
 
 TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForWholeTexts) {
-  for (const KvType type : kAllTypes) {
+  for (const KvTypes type : kAllTypes) {
     for (const int group : {1, 4}) {
       for (const int64_t length : {1, 2, 33, 130, 300}) {
         Shape shape = {type, 16, 32, group, length, 0, length == 130 ? 17 : 0};
@@ -511,8 +529,114 @@ TEST_P(AttentionTest, HowTokensThatSeeAheadAreSplitIntoCallsChangesNoBit) {
   }
 }
 
+// All of what a row may see, and what the scratch is cut into, for integers too.
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationForQuantizedTypes) {
+  for (const KvTypes types : kAllTypes) {
+    if (!IsQuantized(types.keys) && !IsQuantized(types.values)) continue;
+    ExpectSpecified({types, 512, 512, 2, 3, 260, 0});
+    ExpectSpecified({types, 1024, 40, 1, 2, 15, 0});
+    ExpectSpecified({types, 40, 1024, 1, 2, 15, 0});
+    ExpectSpecified({types, 64, 64, 1, 300, 0, 0});
+    ExpectSpecified({types, 64, 64, 4, 100, 700, 0});
+    for (int64_t last = 0; last < 70; ++last) ExpectSpecified({types, 20, 12, 4, 1, last, 0});
+    for (const int64_t window : {1, 16, 31, 33, 257}) {
+      ExpectSpecified({types, 24, 40, 3, 20, 500, window});
+      ExpectSpecified({types, 24, 40, 2, 1, 500, window});
+    }
+    for (const bool sinks : {false, true}) {
+      ExpectSpecified({types, 16, 24, 5, 40, 230, 0, 0.5f, sinks});
+      ExpectSpecified({types, 16, 24, 2, 1, 230, 0, 0.0f, sinks, 100});
+    }
+    Sequence sequence({types, 24, 40, 3, 100, 200, 0});
+    const std::vector<float> all = sequence.Attend(GetParam());
+    for (const int64_t chunk : {1, 7, 31, 64}) {
+      EXPECT_TRUE(SameBits(sequence.Attend(GetParam(), chunk), all)) << chunk;
+    }
+  }
+}
+
+// Rows of integers are far from what they stand for only by the steps of their scales.
+TEST_P(AttentionTest, QuantizedTypesAreCloseToFloats) {
+  const auto difference = [&](KvTypes types, int dim) {
+    const Shape floats = {KvType::kF32, dim, dim, 2, 40, 260, 0};
+    Shape integers = floats;
+    integers.types = types;
+    const std::vector<float> expected = Sequence(floats).Attend(GetParam());
+    const std::vector<float> got = Sequence(integers).Attend(GetParam());
+    double largest = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      largest = std::max(largest, std::abs(double{got[i]} - double{expected[i]}));
+    }
+    return largest;
+  };
+  for (const int dim : {16, 64, 80, 128}) {
+    EXPECT_LT(difference(KvType::kQ8, dim), 2e-3) << dim;
+    EXPECT_LT(difference(KvType::kQ4, dim), 4e-2) << dim;
+    EXPECT_LT(difference({KvType::kQ8, KvType::kF32}, dim), 1.5e-3) << dim;
+    EXPECT_LT(difference({KvType::kF32, KvType::kQ8}, dim), 1.5e-3) << dim;
+  }
+}
+
+// Scores are integers times scales: with one position apart from the others nothing is rounded.
+TEST_P(AttentionTest, QuantizedKeysAndValuesAreFoundWhereTheyWereWritten) {
+  for (const KvType type : {KvType::kQ8, KvType::kQ4}) {
+    for (const int dim : {1, 4, 8, 9, 16, 32, 64}) {
+      PagedCacheForTest cache(type, dim, dim, 70);
+      ScratchForTest scratch(dim, dim, 1);
+      for (int64_t t = 0; t < 70; ++t) {
+        std::vector<float> key(static_cast<size_t>(dim));
+        std::vector<float> value(static_cast<size_t>(dim), static_cast<float>(t));
+        key[0] = t == 37 ? 64.0f : -64.0f;
+        cache.Append(GetParam(), t, key, value);
+      }
+      std::vector<float> query(static_cast<size_t>(dim));
+      query[0] = 8;
+      std::vector<float> out(static_cast<size_t>(dim), kPoison);
+      AttentionArgs args;
+      args.kv = cache.kv();
+      args.query = query.data();
+      args.out = out.data();
+      args.tokens = 1;
+      args.first_position = 69;
+      args.scratch = scratch.data();
+      TableFor(GetParam()).attention(args);
+      // The value is 37 but for its scale, a bfloat16 rounded up, and its steps.
+      for (const float x : out) EXPECT_NEAR(x, 37.0f, type == KvType::kQ8 ? 0.3f : 3.0f) << dim;
+    }
+  }
+}
+
+// A head that is not finite is a NaN to every row that sees it, and to no other.
+TEST_P(AttentionTest, AQuantizedHeadThatIsNotFiniteIsSeen) {
+  for (const KvType type : {KvType::kQ8, KvType::kQ4}) {
+    for (const bool of_value : {false, true}) {
+      PagedCacheForTest cache(type, 8, 8, 3);
+      ScratchForTest scratch(8, 8, 1);
+      for (int64_t t = 0; t < 3; ++t) {
+        std::vector<float> key(8, 1.0f);
+        std::vector<float> value(8, 1.0f);
+        (of_value ? value : key)[3] = t == 1 ? std::numeric_limits<float>::infinity() : 1.0f;
+        cache.Append(GetParam(), t, key, value);
+      }
+      const std::vector<float> query(24, 0.5f);
+      std::vector<float> out(24, kPoison);
+      AttentionArgs args;
+      args.kv = cache.kv();
+      args.query = query.data();
+      args.query_stride = 8;
+      args.out = out.data();
+      args.out_stride = 8;
+      args.tokens = 3;
+      args.scratch = scratch.data();
+      TableFor(GetParam()).attention(args);
+      for (size_t i = 0; i < 8; ++i) EXPECT_TRUE(std::isfinite(out[i]));
+      for (size_t i = 8; i < 24; ++i) EXPECT_TRUE(std::isnan(out[i]));
+    }
+  }
+}
+
 TEST_P(AttentionTest, IsCloseToDoublePrecision) {
-  for (const KvType type : kAllTypes) {
+  for (const KvType type : kFloatTypes) {
     for (const int64_t length : {1, 2, 255, 256, 257, 511, 512, 513, 1000}) {
       for (const int64_t window : {0, 1, 2, 31, 32, 33, 255, 256, 257}) {
         const int64_t tokens = std::min<int64_t>(length, 2);

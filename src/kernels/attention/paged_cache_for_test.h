@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/attention/attention.h"
+#include "kernels/attention/attention_layout.h"
 #include "kernels/kernels.h"
 
 namespace skald::kernels {
@@ -17,23 +18,23 @@ namespace skald::kernels {
 class PagedCacheForTest {
  public:
   /// Room for `positions` positions. The pages hold two KV heads; the cache is the second.
-  PagedCacheForTest(KvType type, int key_dim, int value_dim, int64_t positions, uint32_t seed = 1,
+  PagedCacheForTest(KvTypes types, int key_dim, int value_dim, int64_t positions, uint32_t seed = 1,
                     ValuePlace values = ValuePlace::kOwn) {
     const bool own = values == ValuePlace::kOwn;
     const int64_t head_bytes =
-        KeyPageBytes(type, key_dim) + (own ? ValuePageBytes(type, value_dim) : 0);
+        KeyPageBytes(types.keys, key_dim) + (own ? ValuePageBytes(types.values, value_dim) : 0);
     const int64_t page_count = (positions + kPageTokens - 1) / kPageTokens;
     pages_.assign(static_cast<size_t>(page_count + 2), kNoPage);
     std::iota(pages_.begin(), pages_.begin() + page_count, 1);  // page 0 stays unused
     std::shuffle(pages_.begin(), pages_.begin() + page_count, std::mt19937(seed));
     arena_.resize(static_cast<size_t>((page_count + 1) * 2 * head_bytes));
-    // 0x7fff is NaN as a half, 0x7fff7fff as a float.
+    // 0x7fff is NaN as a half and as a bfloat16 (scales), 0x7fff7fff as a float.
     for (size_t i = 0; i < arena_.size(); ++i) arena_[i] = std::byte(i % 2 == 0 ? 0xff : 0x7f);
-    kv_.type = type;
+    kv_.types = types;
     kv_.arena = arena_.data();
     kv_.page_stride = 2 * head_bytes;
     kv_.key_offset = head_bytes;
-    kv_.value_offset = head_bytes + KeyPageBytes(type, key_dim);
+    kv_.value_offset = head_bytes + KeyPageBytes(types.keys, key_dim);
     kv_.pages = pages_.data();
     kv_.key_dim = key_dim;
     kv_.value_dim = value_dim;
@@ -53,12 +54,12 @@ class PagedCacheForTest {
   /// Overwrites the padding of the V row of `position`, if there is one, with NaN.
   void PoisonPadding(int64_t position) {
     if (kv_.values == ValuePlace::kInKeys) return;
-    const int64_t element = KvElementBytes(kv_.type);
-    const int64_t padded = PaddedValueDim(kv_.value_dim);
-    std::byte* row = arena_.data() + kv_.pages[position / kPageTokens] * kv_.page_stride +
-                     kv_.value_offset + position % kPageTokens * padded * element;
-    for (int64_t i = kv_.value_dim * element; i < padded * element; ++i) {
-      row[i] = std::byte(i % 2 == 0 ? 0xff : 0x7f);
+    const KvType type = kv_.types.values;
+    const int64_t row_bytes = ValueRowBytes(type, kv_.value_dim);
+    const int64_t step = IsQuantized(type) ? 2 : 1;  // bytes of two rows take turns
+    std::byte* row = ValueRowOf(kv_, position);
+    for (int64_t i = (kv_.value_dim * KvElementBits(type) + 7) / 8; i < row_bytes; ++i) {
+      row[step * i] = std::byte(i % 2 == 0 ? 0xff : 0x7f);
     }
   }
 

@@ -34,9 +34,6 @@ template <typename V, typename Start, int... kIndex>
   return {start(kIndex)...};
 }
 
-/// K tiles of a page.
-inline constexpr int kPageTiles = kPageTokens / kKeyTileTokens;
-
 /// Where K and V are read.
 enum class Source {
   kCache,    ///< in the pages, from memory: what comes after is asked for meanwhile
@@ -91,10 +88,6 @@ inline void ScoreTiles(const PartitionView& view, int first, QueryRows query, fl
 }
 
 /// ScoreTiles for a range of tiles of a partition: N at a time, then the rest by halves.
-struct TileRange {
-  int first;
-  int end;
-};
 template <typename V, typename T, Source kSource, int R, int N>
 inline void ScoreRange(const PartitionView& view, TileRange tiles, QueryRows query, float* scores) {
   for (; tiles.first + N <= tiles.end; tiles.first += N) {

@@ -82,6 +82,20 @@ inline void Store(F32x16 a, BFloat16* p) {
   const __m256i packed = _mm256_packus_epi32(RoundToBFloat16(a.lo), RoundToBFloat16(a.hi));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(packed, 0xd8));
 }
+inline __m256i RoundToWords(F32x16 a) {
+  const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi));
+  // The pack works within 128-bit lanes: the middle quarters change places.
+  return _mm256_permute4x64_epi64(words, 0xd8);
+}
+inline void StoreBytes(F32x16 a, int8_t* p) {
+  const __m256i words = RoundToWords(a);
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(p),
+      _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
+inline void StoreWords(F32x16 a, int16_t* p) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), RoundToWords(a));
+}
 inline void StorePartial(F32x16 a, float* p, int64_t n) {
   const F32x16::Mask mask = F32x16::Lanes(0, n);
   _mm256_maskstore_ps(p, mask.lo, a.lo);

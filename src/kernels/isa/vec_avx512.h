@@ -74,6 +74,15 @@ inline void Store(F32x16 a, BFloat16* p) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                       _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
 }
+/// Rounds to integers, ties to even. Requires -128 <= a <= 127.
+inline void StoreBytes(F32x16 a, int8_t* p) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(a.v)));
+}
+/// Likewise, -32768 <= a <= 32767.
+inline void StoreWords(F32x16 a, int16_t* p) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(a.v)));
+}
 /// Writes the first n lanes and nothing else. n outside 0..16 is cut.
 inline void StorePartial(F32x16 a, float* p, int64_t n) {
   _mm512_mask_storeu_ps(p, F32x16::FirstLanes(n), a.v);

@@ -415,7 +415,7 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   if (gqa.has_gates() && !gqa.gates_in_query()) {
     work[Phase::kQkv].Add(MultiplyWork(gqa.gate, step.rows));
   }
-  const auto position_bytes = static_cast<double>(ShapeOf(gqa).position_bytes(shape.layout.type));
+  const auto position_bytes = static_cast<double>(ShapeOf(gqa).position_bytes(shape.layout.types));
   const int64_t own = gqa.shared_kv ? 0 : 2 * gqa.key_width() + gqa.value_width();
   const double floats = double{sizeof(float)} * static_cast<double>(2 * gqa.query_width() + own);
   work[Phase::kRope].bytes +=
@@ -426,7 +426,10 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const int64_t end = step.first_position + step.rows / step.sequences;
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
   const Visible visible = VisibleTo({gqa.window, gqa.chunk, gqa.mask}, end - rows_each, rows_each);
-  const auto macs = static_cast<double>(gqa.heads * (gqa.key_dim + gqa.value_dim));
+  // One instruction multiplies four integers of a key.
+  const double key_macs = static_cast<double>(gqa.heads * gqa.key_dim) /
+                          (kernels::IsQuantized(shape.layout.types.keys) ? 4 : 1);
+  const double macs = key_macs + static_cast<double>(gqa.heads * gqa.value_dim);
   work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
                                .bytes = sequences * visible.by_sequence * position_bytes});
   AddWork(std::array{&gqa.output}, shape.rows_kept, Phase::kOutput, work);

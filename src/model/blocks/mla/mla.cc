@@ -135,7 +135,7 @@ void AddWork(const Mla& mla, const MixerShape& shape, StepWork& work) {
   } else {
     AddWork(std::array{&mla.query, &mla.latent}, step.rows, Phase::kQkv, work);
   }
-  const auto position_bytes = static_cast<double>(Cache(mla).position_bytes(shape.layout.type));
+  const auto position_bytes = static_cast<double>(Cache(mla).position_bytes(shape.layout.types));
   work[Phase::kRope].bytes +=
       static_cast<double>(step.rows) *
       (2 * double{sizeof(float)} * static_cast<double>(mla.key_dim()) + position_bytes);
