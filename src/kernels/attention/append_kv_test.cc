@@ -135,6 +135,24 @@ TEST_P(AppendKvTest, NibblesHaveGroupsOfEightAndUseBothEnds) {
   EXPECT_EQ(ScaleAt(kv, 3, kv.value_offset, ValuePageBytes(KvType::kQ4, 1)), -2.0f);
 }
 
+// Rounded to a bfloat16 towards zero, the end of a head would be beyond the last integer.
+TEST_P(AppendKvTest, ScalesAreRoundedAwayFromZero) {
+  for (const KvType type : {KvType::kQ8, KvType::kQ4}) {
+    const float last = type == KvType::kQ8 ? 127 : 8;
+    for (int i = 1; i < 300; ++i) {
+      PagedCacheForTest cache(type, 1, 1, 1);
+      const float x = -0.37f * static_cast<float>(i);
+      cache.Append(GetParam(), 0, {x}, {x});
+      const PagedKv& kv = cache.kv();
+      const float scale = ScaleAt(kv, 0, kv.value_offset, ValuePageBytes(type, 1));
+      EXPECT_GE(scale * last, -x * (1 - 0x1p-22f)) << x;
+      EXPECT_LE(scale * last, -x * (1 + 0x1p-7f)) << x;
+      const int q = ByteAt(kv, 0, kv.value_offset, 0);
+      EXPECT_TRUE(type == KvType::kQ8 ? q == 256 - 127 || q == 256 - 126 : (q & 0xf) == 0) << x;
+    }
+  }
+}
+
 TEST_P(AppendKvTest, ARotatedHeadKeepsItsLengthAndSpreadsAnOutlier) {
   PagedCacheForTest cache(KvType::kQ8, 64, 64, 1);
   const PagedKv& kv = cache.kv();
