@@ -166,6 +166,8 @@ TEST(JsonSchema, RangesOfNumbers) {
                                                                           {"9.99", true},
                                                                           {"1", true},
                                                                           {"0", false}});
+  CheckCases(R"({"type":"number","minimum":38.4})",
+             {{"38", false}, {"38.4", true}, {"38.39", false}});
   CheckCases(R"({"type":"integer","multipleOf":7,"minimum":10})",
              {{"7", false}, {"14", true}, {"700", true}, {"701", false}});
   EXPECT_EQ(Check(R"({"type":"integer","minimum":3,"maximum":2})", "1"),
