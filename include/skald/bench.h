@@ -33,8 +33,9 @@ namespace skald {
 struct Ceilings {
   /// Multiply-accumulates of int8 a second with the instructions in use: tiles or dot products.
   double int8_macs_per_second = 0;
-  double float_macs_per_second = 0;  ///< fused multiply-adds of float32 a second
-  double read_bytes_per_second = 0;  ///< from a buffer larger than the caches
+  double bfloat16_macs_per_second = 0;  ///< the same of bfloat16
+  double float_macs_per_second = 0;     ///< fused multiply-adds of float32 a second
+  double read_bytes_per_second = 0;     ///< from a buffer larger than the caches
   int threads = 0;
   std::string_view isa_name;  ///< "avx512"
 };
@@ -80,18 +81,19 @@ struct BenchCase {
 
 /// The arithmetic and the memory traffic that a piece of work cannot do without.
 struct BenchWork {
-  double int8_macs = 0;   ///< multiply-accumulates of matrices stored as integers
-  double float_macs = 0;  ///< of matrices stored as floats
-  double bytes = 0;       ///< weights once a step, and K and V once a step and sequence
+  double int8_macs = 0;      ///< multiply-accumulates of matrices stored as integers
+  double bfloat16_macs = 0;  ///< of matrices stored as bfloat16
+  double float_macs = 0;     ///< of matrices stored as other floats, and of attention
+  double bytes = 0;          ///< weights once a step, and K and V once a step and sequence
 };
 
 /// Which ceiling is the lowest for a piece of work.
-enum class Resource : uint8_t { kInt8, kFloat, kMemory };
-/// "int8", "fp32", "read".
+enum class Resource : uint8_t { kInt8, kBFloat16, kFloat, kMemory };
+/// "int8", "bf16", "fp32", "read".
 std::string_view ResourceName(Resource resource);
 
 /// The least time that work can take under the ceilings, and what it is bound by: the larger of
-/// arithmetic (both kinds, one after the other) and memory. A model that fits the cache can be
+/// arithmetic (all kinds, one after the other) and memory. A model that fits the cache can be
 /// faster than its memory bound.
 struct Bound {
   double seconds = 0;

@@ -41,7 +41,7 @@ namespace skald {
 
 /// Version of the numerics specification this library implements; changes whenever any output bit
 /// may change.
-inline constexpr int kNumericsVersion = 2;
+inline constexpr int kNumericsVersion = 3;
 
 /// Instructions that the kernels have variants for. All give the same bits.
 struct InstructionSet {

@@ -13,6 +13,7 @@ namespace {
 // Adds `weight` times the rates of `more` to those of `sum`.
 void AddWeighted(Ceilings& sum, const Ceilings& more, double weight) {
   sum.int8_macs_per_second += weight * more.int8_macs_per_second;
+  sum.bfloat16_macs_per_second += weight * more.bfloat16_macs_per_second;
   sum.float_macs_per_second += weight * more.float_macs_per_second;
   sum.read_bytes_per_second += weight * more.read_bytes_per_second;
   sum.threads = more.threads;

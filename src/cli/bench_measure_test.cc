@@ -63,6 +63,7 @@ class FakeMachine {
     const double read = rate(now);
     now += 1;
     return Ceilings{.int8_macs_per_second = 1e9,
+                    .bfloat16_macs_per_second = 1e9,
                     .float_macs_per_second = 1e9,
                     .read_bytes_per_second = read,
                     .threads = 2,

@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-constexpr std::array kCeilingFigures = {&Ceilings::int8_macs_per_second,
-                                        &Ceilings::float_macs_per_second,
-                                        &Ceilings::read_bytes_per_second};
+constexpr std::array kCeilingFigures = {
+    &Ceilings::int8_macs_per_second, &Ceilings::bfloat16_macs_per_second,
+    &Ceilings::float_macs_per_second, &Ceilings::read_bytes_per_second};
 
 constexpr std::array<const char*, 6> kPeerColumns = {"peer t/s", "min..max", "share",
                                                      "min..max", "ratio",    "min..max"};
@@ -142,7 +142,7 @@ std::string ProfileTable(const BenchProfile& profile) {
   std::vector<std::vector<std::string>> rows = {
       {"operation", "time", "of step", "GMAC", "MB", "GMAC/s", "GB/s", "bound", "share"}};
   for (const ProfileRow& row : profile.rows) {
-    const double macs = row.work.int8_macs + row.work.float_macs;
+    const double macs = row.work.int8_macs + row.work.bfloat16_macs + row.work.float_macs;
     const Bound bound = BoundOf(row.work, profile.ceilings);
     if (row.seconds <= 0) continue;
     rows.push_back({std::string(row.operation), Duration(row.seconds),
@@ -165,7 +165,9 @@ void WriteCase(const BenchCase& bench_case, JsonWriter& json) {
 }
 
 void WriteWork(const BenchWork& work, JsonWriter& json) {
-  json.Key("int8_macs").Double(work.int8_macs).Key("float_macs").Double(work.float_macs);
+  json.Key("int8_macs").Double(work.int8_macs);
+  json.Key("bfloat16_macs").Double(work.bfloat16_macs);
+  json.Key("float_macs").Double(work.float_macs);
   json.Key("bytes").Double(work.bytes);
 }
 
@@ -216,19 +218,23 @@ void WriteProfile(const BenchProfile& profile, JsonWriter& json) {
   WriteCeilings({profile.ceilings}, json);
 }
 
-// "int8 100 (95..104) GMAC/s, fp32 10 (10..10) GMAC/s, read 20.0 (16.1..22.3) GB/s"
+// "int8 100 (95..104) GMAC/s"
+std::string CeilingText(std::string_view name, const Spread& rate, std::string_view unit) {
+  const int digits = unit == "GB/s" ? 1 : 0;
+  return fmt::format("{} {:.{}f} ({:.{}f}..{:.{}f}) {}", name, rate.median, digits, rate.min,
+                     digits, rate.max, digits, unit);
+}
+
+// "int8 100 (95..104) GMAC/s, bf16 50 (47..51) GMAC/s, fp32 10 (10..10) GMAC/s, read 20.0
+// (16.1..22.3) GB/s"
 std::string CeilingsText(const std::vector<Ceilings>& all) {
   const auto spread = [&](double Ceilings::*figure) {
     return SpreadBy(all, [&](const Ceilings& one) { return one.*figure / kGiga; });
   };
-  const Spread int8 = spread(&Ceilings::int8_macs_per_second);
-  const Spread fp32 = spread(&Ceilings::float_macs_per_second);
-  const Spread read = spread(&Ceilings::read_bytes_per_second);
-  return fmt::format(
-      "int8 {:.0f} ({:.0f}..{:.0f}) GMAC/s, fp32 {:.0f} ({:.0f}..{:.0f}) GMAC/s, "
-      "read {:.1f} ({:.1f}..{:.1f}) GB/s",
-      int8.median, int8.min, int8.max, fp32.median, fp32.min, fp32.max, read.median, read.min,
-      read.max);
+  return CeilingText("int8", spread(&Ceilings::int8_macs_per_second), "GMAC/s") + ", " +
+         CeilingText("bf16", spread(&Ceilings::bfloat16_macs_per_second), "GMAC/s") + ", " +
+         CeilingText("fp32", spread(&Ceilings::float_macs_per_second), "GMAC/s") + ", " +
+         CeilingText("read", spread(&Ceilings::read_bytes_per_second), "GB/s");
 }
 
 std::string EscapePipes(const std::string& cell) {
@@ -281,7 +287,8 @@ void WriteSpread(const std::string& name, const Spread& spread, JsonWriter& json
 
 void WriteCeilings(const std::vector<Ceilings>& ceilings, JsonWriter& json) {
   constexpr std::array<const char*, kCeilingFigures.size()> kNames = {
-      "int8_macs_per_second", "float_macs_per_second", "read_bytes_per_second"};
+      "int8_macs_per_second", "bfloat16_macs_per_second", "float_macs_per_second",
+      "read_bytes_per_second"};
   for (size_t i = 0; i < kNames.size(); ++i) {
     WriteSpread(kNames[i],
                 SpreadBy(ceilings, [&](const Ceilings& one) { return one.*kCeilingFigures[i]; }),

@@ -11,6 +11,7 @@ namespace {
 // 100 GMAC/s int8, 10 GMAC/s float and `gigabytes` GB/s.
 Ceilings Machine(double gigabytes) {
   return {.int8_macs_per_second = 100e9,
+          .bfloat16_macs_per_second = 50e9,
           .float_macs_per_second = 10e9,
           .read_bytes_per_second = gigabytes * 1e9,
           .threads = 2,
@@ -59,9 +60,10 @@ TEST(BenchText, GivesMediansOfRatesAndOfSharesWithTheirSpreads) {
   // ceiling is something else.
   EXPECT_EQ(
       BenchText(SmallReport()),
-      "skald 9.9.9, numerics 2, 2026-11-21 20:55 UTC\n"
+      "skald 9.9.9, numerics 3, 2026-11-21 20:55 UTC\n"
       "A CPU; 2 of 4 cores, avx2, KV f16\n"
-      "ceilings: int8 100 (100..100) GMAC/s, fp32 10 (10..10) GMAC/s, read 20.0 (16.0..22.0) GB/s\n"
+      "ceilings: int8 100 (100..100) GMAC/s, bf16 50 (50..50) GMAC/s, fp32 "
+      "10 (10..10) GMAC/s, read 20.0 (16.0..22.0) GB/s\n"
       "medians of 3, each share beside the ceilings of its moment\n"
       "\n"
       "| model     |    size | params | threads | isa  | test  |  t/s |   min..max |    ceiling "

@@ -36,15 +36,18 @@ std::string PeakText(const KernelReport& report, Resource resource) {
 
 std::string Head(const KernelReport& report) {
   const BenchHeader& header = report.header;
-  std::string peaks = PeakText(report, Resource::kInt8);
-  const std::string floats = PeakText(report, Resource::kFloat);
-  if (!peaks.empty() && !floats.empty()) peaks += ", ";
+  std::string peaks;
+  for (const Resource resource : {Resource::kInt8, Resource::kBFloat16, Resource::kFloat}) {
+    const std::string peak = PeakText(report, resource);
+    if (!peaks.empty() && !peak.empty()) peaks += ", ";
+    peaks += peak;
+  }
   return fmt::format(
       "skald {}, numerics {}, {}\n"
       "{}; {}, one thread, weights in L2\n"
-      "peaks: {}{}\n"
+      "peaks: {}\n"
       "GMAC/s and share of the peak beside it, by rows of activations; medians of {}\n\n",
-      header.version, kNumericsVersion, header.date, header.cpu, report.isa_name, peaks, floats,
+      header.version, kNumericsVersion, header.date, header.cpu, report.isa_name, peaks,
       header.repetitions);
 }
 

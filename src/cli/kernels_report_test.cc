@@ -28,7 +28,7 @@ KernelReport SmallReport() {
 
 TEST(KernelText, HasALineForEachKernelAndAColumnForEachNumberOfRows) {
   EXPECT_EQ(KernelText(SmallReport()),
-            "skald 9.9.9, numerics 2, 2026-11-21 20:55 UTC\n"
+            "skald 9.9.9, numerics 3, 2026-11-21 20:55 UTC\n"
             "A CPU; avx2, one thread, weights in L2\n"
             "peaks: int8 1000 (800..2000) GMAC/s, fp32 10 (10..10) GMAC/s\n"
             "GMAC/s and share of the peak beside it, by rows of activations; medians of 3\n"

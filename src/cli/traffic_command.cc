@@ -71,6 +71,7 @@ Result<double> BoundSeconds(const Model& model, const EngineArgs& args, const Tr
   const double steps = static_cast<double>(answers) / static_cast<double>(batch);
   // The weights of a prompt's pass are read once for many prompts: arithmetic alone counts.
   const BenchWork arithmetic = {.int8_macs = prefill.int8_macs * static_cast<double>(count),
+                                .bfloat16_macs = prefill.bfloat16_macs * static_cast<double>(count),
                                 .float_macs = prefill.float_macs * static_cast<double>(count)};
   return BoundOf(arithmetic, ceilings).seconds + steps * BoundOf(decode, ceilings).seconds;
 }

@@ -25,7 +25,10 @@ namespace {
 constexpr uint64_t kTokenSeed = 1;
 
 BenchWork PublicWork(const model::Work& work) {
-  return {.int8_macs = work.int8_macs, .float_macs = work.float_macs, .bytes = work.bytes};
+  return {.int8_macs = work.int8_macs,
+          .bfloat16_macs = work.bfloat16_macs,
+          .float_macs = work.float_macs,
+          .bytes = work.bytes};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace skald {
 namespace {
 
 constexpr Ceilings kMachine = {.int8_macs_per_second = 100,
+                               .bfloat16_macs_per_second = 40,
                                .float_macs_per_second = 10,
                                .read_bytes_per_second = 1000,
                                .threads = 1,
@@ -22,15 +23,20 @@ TEST(BoundOf, IsTheSlowerOfArithmeticAndMemory) {
   const Bound both = BoundOf({.int8_macs = 100, .float_macs = 20, .bytes = 2000}, kMachine);
   EXPECT_EQ(both.seconds, 3);
   EXPECT_EQ(both.resource, Resource::kFloat);
+  const Bound bfloat16 = BoundOf({.int8_macs = 100, .bfloat16_macs = 80, .bytes = 2000}, kMachine);
+  EXPECT_EQ(bfloat16.seconds, 3);
+  EXPECT_EQ(bfloat16.resource, Resource::kBFloat16);
 }
 
 TEST(MeanOf, IsTheMeanOfEachFigure) {
   Ceilings other = kMachine;
   other.int8_macs_per_second = 50;
+  other.bfloat16_macs_per_second = 60;
   other.float_macs_per_second = 30;
   other.read_bytes_per_second = 2000;
   const Ceilings mean = MeanOf(kMachine, other);
   EXPECT_EQ(mean.int8_macs_per_second, 75);
+  EXPECT_EQ(mean.bfloat16_macs_per_second, 50);
   EXPECT_EQ(mean.float_macs_per_second, 20);
   EXPECT_EQ(mean.read_bytes_per_second, 1500);
   EXPECT_EQ(mean.threads, 1);

@@ -69,6 +69,7 @@ Ceilings CeilingMeter::Measure() {
   const kernels::Peaks peaks = kernels::MeasurePeaks(kernels::TableFor(state_->isa).peak,
                                                      state_->pool, {buffer.data(), buffer.size()});
   return {.int8_macs_per_second = peaks.int8_macs_per_second,
+          .bfloat16_macs_per_second = peaks.bfloat16_macs_per_second,
           .float_macs_per_second = peaks.float_macs_per_second,
           .read_bytes_per_second = peaks.read_bytes_per_second,
           .threads = state_->pool.thread_count(),
@@ -78,6 +79,7 @@ Ceilings CeilingMeter::Measure() {
 Ceilings MeanOf(const Ceilings& a, const Ceilings& b) {
   Ceilings mean = a;
   mean.int8_macs_per_second = (a.int8_macs_per_second + b.int8_macs_per_second) / 2;
+  mean.bfloat16_macs_per_second = (a.bfloat16_macs_per_second + b.bfloat16_macs_per_second) / 2;
   mean.float_macs_per_second = (a.float_macs_per_second + b.float_macs_per_second) / 2;
   mean.read_bytes_per_second = (a.read_bytes_per_second + b.read_bytes_per_second) / 2;
   return mean;
@@ -86,6 +88,7 @@ Ceilings MeanOf(const Ceilings& a, const Ceilings& b) {
 std::string_view ResourceName(Resource resource) {
   switch (resource) {
     case Resource::kInt8: return "int8";
+    case Resource::kBFloat16: return "bf16";
     case Resource::kFloat: return "fp32";
     case Resource::kMemory: return "read";
   }
@@ -96,8 +99,13 @@ Bound BoundOf(const BenchWork& work, const Ceilings& ceilings) {
   const double int8 = work.int8_macs / ceilings.int8_macs_per_second;
   const double floats = work.float_macs / ceilings.float_macs_per_second;
   const double memory = work.bytes / ceilings.read_bytes_per_second;
-  if (memory >= int8 + floats) return {memory, Resource::kMemory};
-  return {int8 + floats, int8 >= floats ? Resource::kInt8 : Resource::kFloat};
+  const double bfloat16 = work.bfloat16_macs / ceilings.bfloat16_macs_per_second;
+  const double arithmetic = int8 + bfloat16 + floats;
+  if (memory >= arithmetic) return {memory, Resource::kMemory};
+  const double most = std::max({int8, bfloat16, floats});
+  return {arithmetic, most == int8       ? Resource::kInt8
+                      : most == bfloat16 ? Resource::kBFloat16
+                                         : Resource::kFloat};
 }
 
 }  // namespace skald

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/check.h"
 #include "base/float_mode.h"
 #include "base/rng.h"
 #include "base/status_macros.h"
@@ -108,6 +109,16 @@ double RateOf(kernels::MatmulFn matmul, Problem& problem) {
   return static_cast<double>(calls) * problem.macs() / seconds;
 }
 
+Resource ResourceOf(kernels::ActivationFormat format) {
+  switch (format) {
+    case kernels::ActivationFormat::kF32: return Resource::kFloat;
+    case kernels::ActivationFormat::kBFloat16: return Resource::kBFloat16;
+    case kernels::ActivationFormat::kBlock32:
+    case kernels::ActivationFormat::kBlock128: return Resource::kInt8;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 struct KernelBench::State {
@@ -137,9 +148,8 @@ Result<KernelBench> KernelBench::Create(const std::string& isa) {
       continue;
     }
     kernel = state->kernels.size();
-    const bool floats = kernels::InfoOf(type).activation == kernels::ActivationFormat::kF32;
     state->kernels.push_back({.weights = std::string(info.name),
-                              .resource = floats ? Resource::kFloat : Resource::kInt8});
+                              .resource = ResourceOf(kernels::InfoOf(type).activation)});
     state->dtypes.push_back(info.dtype);
   }
   return KernelBench(std::move(state));
@@ -162,10 +172,12 @@ Result<std::vector<KernelSample>> KernelBench::Measure(const KernelCase& wanted)
   const tensor::DType dtype = state_->dtypes[wanted.kernel];
   ASSIGN_OR_RETURN(Problem problem, MakeProblem(state_->table, dtype, wanted.rows));
   const kernels::MatmulFn matmul = state_->table.MatmulOf(kernels::PanelTypeFor(dtype));
-  const bool floats = state_->kernels[wanted.kernel].resource == Resource::kFloat;
+  const kernels::PeakKernels& peaks = state_->table.peak;
+  const Resource resource = state_->kernels[wanted.kernel].resource;
   const auto peak = [&] {
-    return kernels::BurstRate(state_->pool,
-                              floats ? state_->table.peak.fma : state_->table.peak.dot);
+    return kernels::BurstRate(state_->pool, resource == Resource::kFloat      ? peaks.fma
+                                            : resource == Resource::kBFloat16 ? peaks.bfloat16
+                                                                              : peaks.dot);
   };
   RateOf(matmul, problem);  // brings everything into the cache
   std::vector<KernelSample> samples;

@@ -25,9 +25,11 @@ TEST(KernelBench, NamesEveryTypeOfWeightsOnce) {
 TEST(KernelBench, FloatsAreBoundByFloats) {
   const KernelBench bench = Scalar();
   for (const KernelInfo& kernel : bench.kernels()) {
-    const bool floats =
-        kernel.weights == "F32" || kernel.weights == "F16" || kernel.weights == "BF16";
-    EXPECT_EQ(kernel.resource, floats ? Resource::kFloat : Resource::kInt8) << kernel.weights;
+    const bool floats = kernel.weights == "F32" || kernel.weights == "F16";
+    EXPECT_EQ(kernel.resource, floats                     ? Resource::kFloat
+                               : kernel.weights == "BF16" ? Resource::kBFloat16
+                                                          : Resource::kInt8)
+        << kernel.weights;
   }
 }
 

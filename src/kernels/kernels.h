@@ -23,9 +23,9 @@
 namespace skald::kernels {
 
 struct KernelTable {
-  std::string_view isa_name;                          ///< "avx512"
-  std::array<QuantizeFn, 3> quantize = {};            ///< by ActivationFormat
-  std::array<MatmulFn, kPanelTypeCount> matmul = {};  ///< by PanelType
+  std::string_view isa_name;                                     ///< "avx512"
+  std::array<QuantizeFn, kActivationFormatCount> quantize = {};  ///< by ActivationFormat
+  std::array<MatmulFn, kPanelTypeCount> matmul = {};             ///< by PanelType
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;

@@ -15,13 +15,17 @@ namespace skald::model {
 /// visible positions once for each sequence; the other operands and results once. Operations that
 /// only move or scale elements have bytes but no multiply-accumulates.
 struct Work {
-  double int8_macs = 0;   ///< of matrices stored as integers
-  double float_macs = 0;  ///< of matrices stored as floats
+  double int8_macs = 0;      ///< of matrices stored as integers
+  double bfloat16_macs = 0;  ///< of matrices stored as bfloat16
+  double float_macs = 0;     ///< of matrices stored as other floats, and of attention
   double bytes = 0;
 
-  bool IsNone() const { return int8_macs == 0 && float_macs == 0 && bytes == 0; }
+  bool IsNone() const {
+    return int8_macs == 0 && bfloat16_macs == 0 && float_macs == 0 && bytes == 0;
+  }
   void Add(const Work& other) {
     int8_macs += other.int8_macs;
+    bfloat16_macs += other.bfloat16_macs;
     float_macs += other.float_macs;
     bytes += other.bytes;
   }

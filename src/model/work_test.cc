@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/blocks/linear.h"
 #include "model/transformer.h"
 
 namespace skald::model {
@@ -62,6 +63,15 @@ TEST_F(WorkTest, CountsMatrices) {
   EXPECT_EQ(work[Phase::kHead].float_macs, 100 * 64);
   EXPECT_EQ(work[Phase::kHead].int8_macs, 0);
   EXPECT_EQ(work[Phase::kHead].bytes, 7 * 64 * 16 * 4);
+}
+
+TEST_F(WorkTest, CountsBFloat16ByItself) {
+  const Work work = MultiplyWork(Matrix(PanelType::kBF16, 40, 50), 3);
+  EXPECT_EQ(work.bfloat16_macs, 3 * 40 * 50);
+  EXPECT_EQ(work.int8_macs, 0);
+  EXPECT_EQ(work.float_macs, 0);
+  EXPECT_EQ(work.bytes, 3 * 2 * 1024) << "3 panels of 2 units";
+  EXPECT_FALSE(work.IsNone());
 }
 
 TEST_F(WorkTest, NoLogitsNoHead) {

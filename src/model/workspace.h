@@ -54,9 +54,10 @@ class Carver {
 
 /// What a block needs of the workspace for the largest step.
 struct Needs {
-  int64_t buffer_bytes = 0;                ///< its own buffers (Workspace::block)
-  std::array<int64_t, 3> tile_bytes = {};  ///< prepared activations, by ActivationFormat
-  int64_t scratch_bytes = 0;               ///< of each worker, beside what a matmul needs
+  int64_t buffer_bytes = 0;  ///< its own buffers (Workspace::block)
+  /// Prepared activations, by ActivationFormat.
+  std::array<int64_t, kernels::kActivationFormatCount> tile_bytes = {};
+  int64_t scratch_bytes = 0;  ///< of each worker, beside what a matmul needs
 
   /// Grows to hold `rows` rows of `cols` elements, prepared in any format.
   void AddInput(int64_t rows, int64_t cols);
@@ -78,7 +79,7 @@ class Workspace {
   Rows layer_inputs;  ///< [rows][row_width]: of the tokens, where the network has them
 
   /// Prepared activations, by ActivationFormat: tiles of all rows.
-  std::array<std::byte*, 3> tiles = {};
+  std::array<std::byte*, kernels::kActivationFormatCount> tiles = {};
   /// The buffers of the block that runs, laid out by itself. Nothing stays there for the next.
   std::byte* block = nullptr;
   /// Scratch of one worker, for the one operation it is at: attention, or a matmul.

@@ -98,7 +98,7 @@ void CheckQuantized(const GoldenFolders& folders, const std::string& name) {
   const double theirs = MeanKl(golden->exact, golden->logits, golden->vocab);
   std::printf("%s: KL %.3e, recorded engine %.3e, ratio %.3f\n", name.c_str(), ours, theirs,
               ours / theirs);
-  const bool is_float = name.ends_with("F16");
+  const bool is_float = name.ends_with("-F16");
   EXPECT_LE(ours, is_float ? 1e-6 : 1.25 * theirs);
   // The bound above is none where the recorded rows are not of one model.
   EXPECT_LE(theirs, 1e-3);

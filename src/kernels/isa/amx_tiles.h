@@ -62,4 +62,12 @@ template <int kSum, int kA, int kB>
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
 }
 
+/// sum[m][n] += E + O for pairs of bfloat16: E the chain over k of a[m][2 k] * b[k][2 n], O that of
+/// a[m][2 k + 1] * b[k][2 n + 1], each step a fused multiply-add from +0 on. To nearest, subnormal
+/// operands and results are zeros. Needs AMX-BF16.
+template <int kSum, int kA, int kB>
+[[gnu::always_inline]] inline void MultiplyBFloat16() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
+}
+
 }  // namespace skald::kernels::amx

@@ -13,4 +13,12 @@ bool CpuHasAvx512();
 /// this is the request (Linux: arch_prctl ARCH_REQ_XCOMP_PERM).
 bool CpuHasTiles();
 
+/// Dot products of bfloat16 in vectors (VDPBF16PS), beside AVX-512, and in tiles (TDPBF16PS),
+/// beside tiles of int8.
+bool CpuHasBFloat16Dots();
+bool CpuHasBFloat16Tiles();
+/// Whether there is a VDPBF16PS that multiplies faster than fused multiply-adds do. On AMD's Zen 4
+/// it is twice as fast, on Intel's Sapphire Rapids half as fast: one in two cycles beside four fma.
+bool CpuHasFastBFloat16Dots();
+
 }  // namespace skald::kernels

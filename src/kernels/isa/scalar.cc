@@ -22,6 +22,7 @@ void Install(KernelTable& table) {
   table.SetQuantize(ActivationFormat::kF32, QuantizeF32);
   table.SetQuantize(ActivationFormat::kBlock32, QuantizeBlock32);
   table.SetQuantize(ActivationFormat::kBlock128, QuantizeBlock128);
+  table.SetQuantize(ActivationFormat::kBFloat16, QuantizeBFloat16);
   table.SetMatmul(MatmulFor);
   table.rms_norm = RmsNorm;
   table.layer_norm = LayerNorm;

@@ -33,6 +33,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/matmul/low_bit_avx512.h"
 #include "kernels/matmul/variants.h"
@@ -587,8 +588,11 @@ MatmulFn MatmulFor(PanelType type) {
   using namespace avx512;  // NOLINT
   switch (type) {
     case PanelType::kF32:
-    case PanelType::kF16:
-    case PanelType::kBF16: return avx512::MatmulFor(type);
+    case PanelType::kF16: return avx512::MatmulFor(type);
+    case PanelType::kBF16:
+      return CpuHasBFloat16Tiles() && GivesTheSpecifiedBits(MatmulBFloat16)
+                 ? MatmulBFloat16
+                 : avx512::MatmulFor(type);
     case PanelType::kQ8: return AmxMatmul<PanelType::kQ8, Block32Policy<UnitQ8>>::Run;
     case PanelType::kQ8M: return AmxMatmul<PanelType::kQ8M, Block32Policy<UnitQ8M>>::Run;
     case PanelType::kQ4: return AmxMatmul<PanelType::kQ4, Block32Policy<UnitQ4>>::Run;

@@ -58,12 +58,6 @@ struct F16 {
     return LoadHalves(reinterpret_cast<const uint16_t*>(p));
   }
 };
-struct BF16 {
-  static constexpr int kBytes = 2;
-  [[gnu::always_inline]] static __m256 Load8(const std::byte* p) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load16(p)), 16));
-  }
-};
 
 // kTokens tokens times kPanels panels: 2 * kTokens * kPanels accumulators, 8 of them to cover the
 // latency of the fma, which leaves registers for the weights and a broadcast.
@@ -131,7 +125,7 @@ MatmulFn MatmulFor(PanelType type) {
   switch (type) {
     case PanelType::kF32: return EveryTile<PanelType::kF32, MatmulFloat<F32>>;
     case PanelType::kF16: return EveryTile<PanelType::kF16, MatmulFloat<F16>>;
-    case PanelType::kBF16: return EveryTile<PanelType::kBF16, MatmulFloat<BF16>>;
+    case PanelType::kBF16: return MatmulBFloat16;
     default: return IntegerMatmulFor<PairDots>(type);
   }
 }

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/matmul/low_bit_avx512.h"
 #include "kernels/matmul/variants.h"
@@ -535,13 +536,6 @@ struct F16Element {
     return LoadHalves(reinterpret_cast<const uint16_t*>(p));
   }
 };
-struct BF16Element {
-  static constexpr int kBytes = 2;
-  [[gnu::always_inline]] static __m512 Load16(const std::byte* p) {
-    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
-  }
-};
 
 template <typename Element, int MR>
 struct FloatKernel {
@@ -596,8 +590,6 @@ template <int MR>
 using F32Kernel = FloatKernel<F32Element, MR>;
 template <int MR>
 using F16Kernel = FloatKernel<F16Element, MR>;
-template <int MR>
-using BF16Kernel = FloatKernel<BF16Element, MR>;
 
 }  // namespace
 
@@ -605,7 +597,10 @@ MatmulFn MatmulFor(PanelType type) {
   switch (type) {
     case PanelType::kF32: return EveryTile<PanelType::kF32, ForTileSize<F32Kernel>>;
     case PanelType::kF16: return EveryTile<PanelType::kF16, ForTileSize<F16Kernel>>;
-    case PanelType::kBF16: return EveryTile<PanelType::kBF16, ForTileSize<BF16Kernel>>;
+    case PanelType::kBF16:
+      return CpuHasFastBFloat16Dots() && GivesTheSpecifiedBits(MatmulBFloat16ByDots)
+                 ? MatmulBFloat16ByDots
+                 : MatmulBFloat16ByFma;
     case PanelType::kQ8: return EveryTile<PanelType::kQ8, ForTileSize<Q8Kernel>>;
     case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, ForTileSize<Q8MKernel>>;
     case PanelType::kQ4: return EveryTile<PanelType::kQ4, ForTileSize<Q4Kernel>>;

@@ -104,8 +104,10 @@ struct DotInstruction {
 }  // namespace
 
 MatmulFn MatmulFor(PanelType type) {
-  const bool floats = InfoOf(type).activation == ActivationFormat::kF32;
-  return floats ? avx2::MatmulFor(type) : avx2::IntegerMatmulFor<DotInstruction>(type);
+  const ActivationFormat format = InfoOf(type).activation;
+  const bool integers =
+      format == ActivationFormat::kBlock32 || format == ActivationFormat::kBlock128;
+  return integers ? avx2::IntegerMatmulFor<DotInstruction>(type) : avx2::MatmulFor(type);
 }
 
 }  // namespace skald::kernels::avxvnni

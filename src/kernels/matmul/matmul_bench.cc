@@ -17,9 +17,11 @@
 
 #include "base/aligned_buffer.h"
 #include "base/check.h"
+#include "kernels/isa/cpu.h"
 #include "kernels/isa/isa.h"
 #include "kernels/kernels.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul/variants.h"
 #include "kernels/pack/panel.h"
 #include "kernels/peak/peak.h"
 #include "kernels/quantize/quantize.h"
@@ -47,14 +49,14 @@ constexpr int64_t kMemoryBytes = int64_t{512} << 20;
 enum class Source { kCache, kMemory };
 
 struct MatmulCase {
-  Isa isa;
+  MatmulFn matmul;
   tensor::DType dtype;
   int tokens;
   Source source;
 };
 
 void RunMatmul(benchmark::State& state, const MatmulCase& test) {
-  const auto [isa, dtype, tokens, from] = test;
+  const auto [matmul, dtype, tokens, from] = test;
   std::mt19937 random(1);
   const PanelType type = PanelTypeFor(dtype);
   const int64_t panel_bytes = PanelBytes(type, kCols);
@@ -81,7 +83,6 @@ void RunMatmul(benchmark::State& state, const MatmulCase& test) {
                              .tile = tiles->data() + first * token_bytes});
   }
   std::vector<float> out(tokens * panel_count * kPanelRows);
-  const MatmulFn matmul = TableFor(isa).MatmulOf(type);
   for (auto _ : state) {
     matmul({.panels = panels->data(),
             .panel_count = panel_count,
@@ -114,6 +115,18 @@ void RunRead(benchmark::State& state, Isa isa) {
       static_cast<double>(state.iterations() * kMemoryBytes) * 1e-9, benchmark::Counter::kIsRate);
 }
 
+void RegisterTokens(const std::string& variant, MatmulFn matmul, tensor::DType dtype) {
+  for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
+    const std::string name = "matmul/" + variant + "/" + std::string(tensor::InfoOf(dtype).name) +
+                             "/" + std::to_string(tokens);
+    benchmark::RegisterBenchmark(name.c_str(), RunMatmul,
+                                 MatmulCase{matmul, dtype, tokens, Source::kCache});
+    if (tokens > 8) continue;
+    benchmark::RegisterBenchmark((name + "/memory").c_str(), RunMatmul,
+                                 MatmulCase{matmul, dtype, tokens, Source::kMemory});
+  }
+}
+
 void RegisterMatmul(Isa isa) {
   // One stored type for each panel type.
   using tensor::DType;
@@ -121,17 +134,16 @@ void RegisterMatmul(Isa isa) {
        {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0,
         DType::kQ4_1, DType::kMXFP4, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS,
         DType::kIQ3_S, DType::kIQ2_S, DType::kIQ1_S, DType::kTQ2_0, DType::kQ1_0, DType::kNVFP4}) {
-    for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) {
-      const std::string name = "matmul/" + std::string(isa.name) + "/" +
-                               std::string(tensor::InfoOf(dtype).name) + "/" +
-                               std::to_string(tokens);
-      benchmark::RegisterBenchmark(name.c_str(), RunMatmul,
-                                   MatmulCase{isa, dtype, tokens, Source::kCache});
-      if (tokens > 8) continue;
-      benchmark::RegisterBenchmark((name + "/memory").c_str(), RunMatmul,
-                                   MatmulCase{isa, dtype, tokens, Source::kMemory});
-    }
+    RegisterTokens(std::string(isa.name), TableFor(isa).MatmulOf(PanelTypeFor(dtype)), dtype);
   }
+}
+
+// The ways of AVX-512, of which MatmulFor chooses one.
+void RegisterBFloat16() {
+  if (!CpuHasAvx2() || !CpuHasAvx512()) return;
+  RegisterTokens("avx512_fma", avx512::MatmulBFloat16ByFma, tensor::DType::kBF16);
+  if (!CpuHasBFloat16Dots()) return;
+  RegisterTokens("avx512_dots", avx512::MatmulBFloat16ByDots, tensor::DType::kBF16);
 }
 
 void RegisterAll() {
@@ -143,6 +155,7 @@ void RegisterAll() {
     benchmark::RegisterBenchmark((name + "/read").c_str(), RunRead, isa);
     RegisterMatmul(isa);
   }
+  RegisterBFloat16();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "kernels/matmul/variants.h"
@@ -106,11 +107,7 @@ float FloatOf(float value) { return value; }
 struct Half {
   uint16_t bits;
 };
-struct BFloat16 {
-  uint16_t bits;
-};
 float FloatOf(Half value) { return tensor::FloatFromHalf(value.bits); }
-float FloatOf(BFloat16 value) { return tensor::FloatFromBf16(value.bits); }
 
 template <typename T>
 float FloatElement(const Element& e) {
@@ -121,6 +118,52 @@ float FloatElement(const Element& e) {
     std::memcpy(&weight, e.panel + (k * kPanelRows + e.row) * static_cast<int64_t>(sizeof(T)),
                 sizeof(T));
     acc = std::fma(FloatOf(weight), x[k * e.tokens + e.token], acc);
+  }
+  return acc;
+}
+
+// A subnormal number is a zero of its sign.
+float Flush(float x) {
+  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
+}
+
+// Operands that are no subnormals. The exact sum of two that is smaller than the least normal float
+// is a float: nothing is rounded before it is flushed.
+float AddAndFlush(float a, float b) { return Flush(a + b); }
+
+// a and b are bfloat16, c is a float, none of them subnormal. What decides is the number as it were
+// with 24 bits and any exponent (tininess after rounding): from 2^-126 - 2^-151 on that is 2^-126,
+// while the subnormal floats, with fewer bits, round up to it from 2^-126 - 2^-150 on. The product
+// is exact in double, and so is a sum next to that bound: 16 bits from the product, of which the
+// first is 2^-126 at most, and 24 from c, multiples of 2^-149.
+float FmaAndFlush(float a, float b, float c) {
+  const double sum = double{a} * double{b} + double{c};
+  const float result = std::fma(a, b, c);
+  return std::fabs(sum) < 0x1p-126 - 0x1p-151 ? std::copysign(0.0f, result) : result;
+}
+
+float BFloat16At(const std::byte* bits) {
+  uint16_t value;
+  std::memcpy(&value, bits, sizeof(value));
+  return Flush(tensor::FloatFromBf16(value));
+}
+
+// One of the two chains of a unit of 32 columns.
+float BFloat16Chain(const Element& e, int64_t unit, int chain) {
+  const std::byte* w = e.panel + unit * int64_t{sizeof(UnitBF16)};
+  const std::byte* x = e.tile + (unit * e.tokens + e.token) * int64_t{kBFloat16TokenBytes};
+  float sum = 0;
+  for (int k = 0; k < 16; ++k) {
+    sum = FmaAndFlush(BFloat16At(w + 2 * (2 * (kPanelRows * k + e.row) + chain)),
+                      BFloat16At(x + 2 * (2 * k + chain)), sum);
+  }
+  return sum;
+}
+
+float BFloat16Element(const Element& e) {
+  float acc = 0;
+  for (int64_t u = 0; 32 * u < e.cols; ++u) {
+    acc = AddAndFlush(acc, AddAndFlush(BFloat16Chain(e, u, 0), BFloat16Chain(e, u, 1)));
   }
   return acc;
 }
@@ -152,7 +195,7 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kF16:
       return EveryTile<PanelType::kF16, Matmul<PanelType::kF16, FloatElement<Half>>>;
     case PanelType::kBF16:
-      return EveryTile<PanelType::kBF16, Matmul<PanelType::kBF16, FloatElement<BFloat16>>>;
+      return EveryTile<PanelType::kBF16, Matmul<PanelType::kBF16, BFloat16Element>>;
     case PanelType::kQ8:
       return EveryTile<PanelType::kQ8, Matmul<PanelType::kQ8, Block32Element<UnitQ8>>>;
     case PanelType::kQ8M:

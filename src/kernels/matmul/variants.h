@@ -22,6 +22,11 @@ struct TileArgs {
 // ForTileSize (matmul_generic.h) has a case for each.
 static_assert(kTileSizes == std::array{16, 12, 8, 6, 4, 3, 2, 1});
 
+/// Whether `matmul`, a function for kBF16, gives the bits of the specification for numbers that
+/// tell its order of operations and its ways to round and to flush from others. A CPU is asked
+/// before an instruction is used whose documents do not say all of it. Some 100 us.
+bool GivesTheSpecifiedBits(MatmulFn matmul);
+
 /// A MatmulFn: the function for one tile, on every tile in turn.
 template <PanelType kType, void (*kTileMatmul)(const TileArgs& args)>
 void EveryTile(const MatmulArgs& args) {
@@ -45,15 +50,21 @@ MatmulFn MatmulFor(PanelType type);
 
 namespace avx2 {
 MatmulFn MatmulFor(PanelType type);
+void MatmulBFloat16(const MatmulArgs& args);
 }  // namespace avx2
 
 namespace avx512 {
 MatmulFn MatmulFor(PanelType type);
+void MatmulBFloat16ByFma(const MatmulArgs& args);
+/// Requires CpuHasBFloat16Dots().
+void MatmulBFloat16ByDots(const MatmulArgs& args);
 }  // namespace avx512
 
 namespace amx {
-/// The float types have no tiles: they are those of avx512.
+/// F32 and F16 have no tiles: they are those of avx512.
 MatmulFn MatmulFor(PanelType type);
+/// Requires CpuHasBFloat16Tiles().
+void MatmulBFloat16(const MatmulArgs& args);
 }  // namespace amx
 
 }  // namespace skald::kernels

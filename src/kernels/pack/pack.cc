@@ -4,11 +4,12 @@
 #include "base/check.h"
 #include "kernels/pack/pack_units.h"
 #include "kernels/pack/panel.h"
+#include "kernels/pack/unit_access.h"
 
 namespace skald::kernels {
 namespace {
 
-// Transposes rows of float, half or bfloat16 elements to [column][row].
+// Transposes rows of float or half elements to [column][row].
 template <typename Bits>
 void PackFloats(const RowSource& rows, std::byte* panel) {
   for (int row = 0; row < rows.row_count; ++row) {
@@ -17,6 +18,18 @@ void PackFloats(const RowSource& rows, std::byte* panel) {
     for (int64_t column = 0; column < rows.units; ++column) {
       std::memcpy(target + column * static_cast<int64_t>(kPanelRows * sizeof(Bits)),
                   source + column * static_cast<int64_t>(sizeof(Bits)), sizeof(Bits));
+    }
+  }
+}
+
+// What fills the last unit up stays zero.
+void PackBFloat16(const RowSource& rows, std::byte* panel) {
+  UnitBF16* units = reinterpret_cast<UnitBF16*>(panel);
+  const std::byte* source = rows.source;
+  for (int row = 0; row < rows.row_count; ++row) {
+    for (int64_t column = 0; column < rows.units; ++column, source += sizeof(uint16_t)) {
+      const int place = static_cast<int>(column % kBlockCols);
+      std::memcpy(&ElementOf(units[column / kBlockCols], row, place), source, sizeof(uint16_t));
     }
   }
 }
@@ -35,8 +48,8 @@ void PackPanel(tensor::DType dtype, std::span<const std::byte> source, int row_c
   const RowSource rows = {dtype, source.data(), row_count, units};
   switch (dtype) {
     case tensor::DType::kF32: PackFloats<uint32_t>(rows, panel); return;
-    case tensor::DType::kF16:
-    case tensor::DType::kBF16: PackFloats<uint16_t>(rows, panel); return;
+    case tensor::DType::kF16: PackFloats<uint16_t>(rows, panel); return;
+    case tensor::DType::kBF16: PackBFloat16(rows, panel); return;
     case tensor::DType::kQ8_0:
     case tensor::DType::kQ4_0:
     case tensor::DType::kQ4_1:

@@ -10,6 +10,7 @@
 #include "base/aligned_buffer.h"
 #include "kernels/pack/dequantize.h"
 #include "kernels/pack/panel.h"
+#include "kernels/pack/unit_layout.h"
 #include "kernels/test_data.h"
 #include "tensor/codebooks.h"
 #include "tensor/dtype.h"
@@ -347,9 +348,27 @@ void ExpectRoundTrip(DType dtype, int rows, int64_t cols, uint32_t seed) {
 TEST_P(EveryDType, UnpackedRowsAreTheStoredRows) {
   const int64_t block = tensor::InfoOf(GetParam()).block_elements;
   for (const int rows : {1, 2, 15, 16, 17, 48}) {
-    for (const int64_t blocks : {1, 2, 3, 7}) ExpectRoundTrip(GetParam(), rows, blocks * block, 1);
+    for (const int64_t blocks : {1, 2, 3, 7, 45})
+      ExpectRoundTrip(GetParam(), rows, blocks * block, 1);
   }
   for (uint32_t seed = 2; seed < 30; ++seed) ExpectRoundTrip(GetParam(), 16, block, seed);
+}
+
+TEST(PackPanel, BFloat16HasTheColumnsKAnd16PlusKSideBySide) {
+  std::vector<uint16_t> rows(2 * 35);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint16_t>(1 + i);
+  std::vector<UnitBF16> units(2);
+  std::memset(units.data(), 0xff, sizeof(UnitBF16) * units.size());
+  PackPanel(DType::kBF16, std::as_bytes(std::span(rows)), 2, 35,
+            reinterpret_cast<std::byte*>(units.data()));
+  EXPECT_EQ(units[0].w[0][0][0], 1) << "column 0";
+  EXPECT_EQ(units[0].w[0][0][1], 17) << "column 16";
+  EXPECT_EQ(units[0].w[15][1][0], 35 + 16) << "column 15 of row 1";
+  EXPECT_EQ(units[0].w[15][1][1], 35 + 32) << "column 31 of row 1";
+  EXPECT_EQ(units[1].w[2][1][0], 35 + 35) << "the last column";
+  EXPECT_EQ(units[1].w[2][1][1], 0) << "column 50, which fills up";
+  EXPECT_EQ(units[1].w[3][0][0], 0);
+  EXPECT_EQ(units[1].w[0][2][0], 0) << "row 2, which fills up";
 }
 
 TEST_P(EveryDType, RowsPastTheLastAreZero) {
@@ -419,6 +438,9 @@ TEST(PanelBytes, MatchesTheBitsPerWeightOfTheFile) {
   EXPECT_EQ(PanelBytes(PanelType::kQ5K, 512), 16 * 2 * 176);
   EXPECT_EQ(PanelBytes(PanelType::kQ6K, 256), 16 * 210 + 32);
   EXPECT_EQ(PanelBytes(PanelType::kQ4K, 0), 0);
+  EXPECT_EQ(PanelBytes(PanelType::kBF16, 0), 0);
+  EXPECT_EQ(PanelBytes(PanelType::kBF16, 64), 16 * 64 * 2);
+  EXPECT_EQ(PanelBytes(PanelType::kBF16, 65), 16 * 96 * 2) << "whole units";
 }
 
 // A file of few bits must not become a large model.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/checked_math.h"
 #include "kernels/pack/unit_layout.h"
 
 namespace skald::kernels {
@@ -13,7 +14,7 @@ using enum ActivationFormat;
 constexpr std::array<PanelInfo, kPanelTypeCount> kTable = {{
     {PanelType::kF32, kF32, 1, kPanelRows * 4},
     {PanelType::kF16, kF32, 1, kPanelRows * 2},
-    {PanelType::kBF16, kF32, 1, kPanelRows * 2},
+    {PanelType::kBF16, kBFloat16, kBlockCols, sizeof(UnitBF16)},
     {PanelType::kQ8, kBlock32, kBlockCols, sizeof(UnitQ8)},
     {PanelType::kQ8M, kBlock32, kBlockCols, sizeof(UnitQ8M)},
     {PanelType::kQ4, kBlock32, kBlockCols, sizeof(UnitQ4)},
@@ -75,6 +76,7 @@ PanelType PanelTypeFor(tensor::DType dtype) {
 
 int64_t PanelBytes(PanelType type, int64_t cols) {
   const PanelInfo& info = InfoOf(type);
+  if (type == PanelType::kBF16) return DivCeil<int64_t>(cols, info.unit_cols) * info.unit_bytes;
   CHECK(cols % info.unit_cols == 0);
   return cols / info.unit_cols * info.unit_bytes;
 }

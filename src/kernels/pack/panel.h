@@ -8,13 +8,16 @@
 ///     matrix [rows][cols]  ->  panel 0 (rows 0..15) | panel 1 (rows 16..31) | ...
 ///     panel                ->  unit 0 (columns 0..U-1) | unit 1 | ...          U = unit_cols
 ///
+/// The columns of kBF16 need not be whole units: what lacks in the last one are zeros, and part of
+/// the product (numerics 3.6).
+///
 /// A unit, by panel type (q are the *unsigned* integers, "offset" is what must be subtracted;
 /// [k4][row][4] is the order of a block of 32 columns: 4 consecutive columns of row 0, of row 1,
 /// ..., then the next 4 columns):
 ///
 ///     kF32   U 1    float w[16]
 ///     kF16   U 1    half w[16]
-///     kBF16  U 1    bfloat16 w[16]
+///     kBF16  U 32   {bfloat16 of column k, of column 16 + k}[k][row]  1024 bytes
 ///     kQ8    U 32   half d[16]; u8 q[8][16][4]                        offset 128
 ///                   (Q8_0, Q5_0, IQ4_NL)                              544 bytes
 ///     kQ8M   U 32   half d[16]; half m[16]; u8 q[8][16][4]            offset 0, min
@@ -109,7 +112,8 @@ inline constexpr int kPanelTypeCount = 22;
 
 /// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
 /// quantize/quantize.h).
-enum class ActivationFormat : uint8_t { kF32, kBlock32, kBlock128 };
+enum class ActivationFormat : uint8_t { kF32, kBlock32, kBlock128, kBFloat16 };
+inline constexpr int kActivationFormatCount = 4;
 
 struct PanelInfo {
   PanelType type;
@@ -124,24 +128,25 @@ const PanelInfo& InfoOf(PanelType type);
 /// The panel type that holds a stored element type exactly.
 PanelType PanelTypeFor(tensor::DType dtype);
 
+/// Bytes of one packed panel of `cols` columns. Requires cols to be a multiple of the unit, but for
+/// kBF16, whose last unit may be filled up with zeros.
+int64_t PanelBytes(PanelType type, int64_t cols);
+
 /// A packed weight matrix, or a view of consecutive panels of one. Does not own its bytes.
 struct PackedMatrix {
   PanelType type = PanelType::kF32;
   int64_t rows = 0;                   ///< output elements, before padding
-  int64_t cols = 0;                   ///< input elements; a multiple of InfoOf(type).unit_cols
+  int64_t cols = 0;                   ///< input elements; whole units, but for kBF16
   const std::byte* panels = nullptr;  ///< 64-byte aligned
   /// The matrix is this times what the panels hold. UnpackRow multiplies; of a product the caller
   /// does, once it is summed up (numerics 3.6).
   float factor = 1;
 
   int64_t panel_count() const { return (rows + kPanelRows - 1) / kPanelRows; }
-  int64_t panel_bytes() const { return cols / InfoOf(type).unit_cols * InfoOf(type).unit_bytes; }
+  int64_t panel_bytes() const { return PanelBytes(type, cols); }
   /// Rows including the padding: the length of an output row of the matmul.
   int64_t padded_rows() const { return panel_count() * kPanelRows; }
 };
-
-/// Bytes of one packed panel of `cols` columns. Requires cols to be a multiple of the unit.
-int64_t PanelBytes(PanelType type, int64_t cols);
 
 /// Packs up to 16 stored rows into one panel.
 ///   source     `row_count` rows of `cols` elements of `dtype`, consecutive, as in the file
@@ -163,7 +168,7 @@ PanelType TransposedPanelTypeFor(tensor::DType dtype);
 /// time.
 ///   source   matrix.rows elements of `dtype`, as in the file
 ///   matrix   of type TransposedPanelTypeFor(dtype); its rows past the last become zero
-///   panels   those of the matrix
+///   panels   those of the matrix; what fills its last unit up becomes zero with the last column
 void PackColumn(tensor::DType dtype, std::span<const std::byte> source, const PackedMatrix& matrix,
                 int64_t column, std::byte* panels);
 

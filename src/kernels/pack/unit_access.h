@@ -20,6 +20,14 @@
 
 namespace skald::kernels {
 
+/// Column `column` (0..31) of a row of bfloat16.
+inline uint16_t& ElementOf(UnitBF16& unit, int row, int column) {
+  return unit.w[column % 16][row][column / 16];
+}
+inline uint16_t ElementOf(const UnitBF16& unit, int row, int column) {
+  return unit.w[column % 16][row][column / 16];
+}
+
 /// What kind of unit it is. kCols: its columns; kSubBlockCols: columns that share a scale, not the
 /// one of the unit;
 /// kHasMin: whether there is a minimum term.

@@ -24,6 +24,14 @@ inline constexpr int kSuperBlocks = kSuperCols / kBlockCols;
 /// Sub-blocks of 16 columns, for the types that have a scale for each 16.
 inline constexpr int kSuperSubBlocks = 16;
 
+/// 32 columns of bfloat16. The two of a dword belong to the two chains of numerics 3.6, so that a
+/// unit is a tile of the AMX extension: TDPBF16PS has one chain for the low halves of the dwords of
+/// a lane and one for the high halves.
+struct UnitBF16 {
+  uint16_t w[16][16][2];  ///< [k][row]: column k, column 16 + k
+};
+static_assert(sizeof(UnitBF16) == 1024);
+
 /// w = d * (q - 128).
 struct UnitQ8 {
   uint16_t d[16];

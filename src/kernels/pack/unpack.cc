@@ -74,7 +74,8 @@ void UnpackPanelRow(const PackedMatrix& matrix, int64_t row, float* out) {
       return;
     case PanelType::kBF16:
       for (int64_t k = 0; k < cols; ++k) {
-        out[k] = tensor::FloatFromBf16(FloatBits<uint16_t>(panel, k, lane));
+        const UnitBF16& unit = reinterpret_cast<const UnitBF16*>(panel)[k / kBlockCols];
+        out[k] = tensor::FloatFromBf16(ElementOf(unit, lane, static_cast<int>(k % kBlockCols)));
       }
       return;
     case PanelType::kQ8: UnpackQuantized<UnitQ8>(panel, cols, lane, out); return;

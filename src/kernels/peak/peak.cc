@@ -46,6 +46,7 @@ Peaks MeasurePeaks(const PeakKernels& kernels, ThreadPool& pool,
                    std::span<const std::byte> buffer) {
   CHECK(!buffer.empty() && buffer.size() % 4096 == 0);
   return {.int8_macs_per_second = BurstRate(pool, kernels.dot),
+          .bfloat16_macs_per_second = BurstRate(pool, kernels.bfloat16),
           .float_macs_per_second = BurstRate(pool, kernels.fma),
           .read_bytes_per_second = ReadRate(pool, kernels, buffer)};
 }

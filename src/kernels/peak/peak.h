@@ -1,6 +1,6 @@
 /// Peak: what this machine can do, so that a benchmark can say how much of it was used.
 ///
-/// Three rates bound every operation of a forward pass, and each is measured by the shortest
+/// Four rates bound every operation of a forward pass, and each is measured by the shortest
 /// program that is limited by it alone:
 ///
 ///     int8 dot    the instruction (or sequence) that multiplies quantized weights with quantized
@@ -8,6 +8,7 @@
 ///                 latency. No integer matmul built on that instruction can be faster: it issues
 ///                 the same instruction for every product, and loads, unpacking and scales beside
 ///                 it.
+///     bfloat16    the same for bfloat16 weights; the fma rate, where that is their fastest way
 ///     fp32 fma    the same for the fused multiply-add of float weights and of attention.
 ///     read        one pass over a buffer too large for the caches, all workers, each a stretch at
 ///     a
@@ -17,7 +18,9 @@
 ///
 ///     variant   int8 dot                                                     MACs an instruction
 ///     amx       tdpbssd of full tiles                                        16384
+///               (bfloat16: tdpbf16ps, where there is one                     8192)
 ///     avx512    vpdpbusd zmm                                                 64
+///               (bfloat16: vdpbf16ps, where it is fast                       32)
 ///     avxvnni   vpdpbusd ymm                                                 32
 ///     avx2      8 x vpmaddubsw, 7 x vpaddw, vpmaddwd, vpaddd: as the 4-bit   32 (of vpmaddubsw)
 ///               kernels of matmul_avx2.cc, the densest sequence there is
@@ -42,6 +45,9 @@ namespace skald::kernels {
 struct PeakKernels {
   /// Runs `steps` >= 0 rounds of dot products and returns the multiply-accumulates done.
   int64_t (*dot)(int64_t steps) = nullptr;
+  /// The same for products of bfloat16, by the instruction that the matmul of such weights uses on
+  /// this CPU.
+  int64_t (*bfloat16)(int64_t steps) = nullptr;
   /// The same for fused multiply-adds of floats.
   int64_t (*fma)(int64_t steps) = nullptr;
   /// Reads `bytes` bytes, a multiple of 512, at a 64-byte aligned address, and returns something
@@ -52,6 +58,7 @@ struct PeakKernels {
 /// Rates of a pool: all its workers together.
 struct Peaks {
   double int8_macs_per_second = 0;
+  double bfloat16_macs_per_second = 0;
   double float_macs_per_second = 0;
   double read_bytes_per_second = 0;
 };
@@ -60,7 +67,7 @@ struct Peaks {
 /// of clock, and short beside what it is compared with.
 inline constexpr double kPeakBurstSeconds = 0.02;
 
-/// Measures all three as they are now: a burst of each kind of arithmetic, then one pass over the
+/// Measures all four as they are now: a burst of each kind of arithmetic, then one pass over the
 /// buffer.
 ///   buffer   a multiple of 4 KiB, 64-byte aligned, every page written once by the caller (a page
 ///            that never was is the kernel's page of zeros, in the cache)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/peak/variants.h"
 
@@ -14,11 +15,15 @@ namespace skald::kernels::amx {
 namespace {
 
 // Four sums from two tiles of each side: the shape of the matmul kernels.
-int64_t Dot(int64_t steps) {
+TileConfig FullTiles() {
   TileConfig config;
   std::fill_n(config.row_bytes, 8, uint16_t{64});
   std::fill_n(config.rows, 8, uint8_t{16});
-  const TileSession session(config);
+  return config;
+}
+
+int64_t Dot(int64_t steps) {
+  const TileSession session(FullTiles());
   for (int64_t step = 0; step < steps; ++step) {
     MultiplySigned<0, 4, 6>();
     MultiplySigned<1, 4, 7>();
@@ -28,11 +33,25 @@ int64_t Dot(int64_t steps) {
   return steps * 4 * 16 * 16 * 64;
 }
 
+int64_t BFloat16(int64_t steps) {
+  const TileSession session(FullTiles());
+  for (int64_t step = 0; step < steps; ++step) {
+    MultiplyBFloat16<0, 4, 6>();
+    MultiplyBFloat16<1, 4, 7>();
+    MultiplyBFloat16<2, 5, 6>();
+    MultiplyBFloat16<3, 5, 7>();
+  }
+  return steps * 4 * 16 * 16 * 32;
+}
+
 }  // namespace
 
 PeakKernels Peak() {
   const PeakKernels vectors = avx512::Peak();
-  return {.dot = Dot, .fma = vectors.fma, .read = vectors.read};
+  return {.dot = Dot,
+          .bfloat16 = CpuHasBFloat16Tiles() ? BFloat16 : vectors.bfloat16,
+          .fma = vectors.fma,
+          .read = vectors.read};
 }
 
 }  // namespace skald::kernels::amx

@@ -71,7 +71,7 @@ uint64_t Read(const std::byte* data, int64_t bytes) {
 
 }  // namespace
 
-PeakKernels Peak() { return {.dot = Dot, .fma = Fma, .read = Read}; }
+PeakKernels Peak() { return {.dot = Dot, .bfloat16 = Fma, .fma = Fma, .read = Read}; }
 
 }  // namespace skald::kernels::avx2
 

@@ -3,6 +3,7 @@
 // Accumulators start with `= {}`, not in a loop: gcc 12 leaves an array that a loop has initialized
 // in memory, and the rate would be that of loads and stores, a third of the true one.
 
+#include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/peak/variants.h"
 
@@ -24,6 +25,16 @@ int64_t Dot(int64_t steps) {
     for (int j = 0; j < kChains; ++j) asm volatile("vpdpbusd %1, %1, %0" : "+v"(sums[j]) : "v"(w));
   }
   return steps * kChains * 64;
+}
+
+int64_t BFloat16Dot(int64_t steps) {
+  __m512 sums[kChains] = {};
+  const __m512 w = _mm512_set1_ps(1);
+  for (int64_t step = 0; step < steps; ++step) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) asm volatile("vdpbf16ps %1, %1, %0" : "+v"(sums[j]) : "v"(w));
+  }
+  return steps * kChains * 32;
 }
 
 int64_t Fma(int64_t steps) {
@@ -56,7 +67,12 @@ uint64_t Read(const std::byte* data, int64_t bytes) {
 
 }  // namespace
 
-PeakKernels Peak() { return {.dot = Dot, .fma = Fma, .read = Read}; }
+PeakKernels Peak() {
+  return {.dot = Dot,
+          .bfloat16 = CpuHasFastBFloat16Dots() ? BFloat16Dot : Fma,
+          .fma = Fma,
+          .read = Read};
+}
 
 }  // namespace skald::kernels::avx512
 

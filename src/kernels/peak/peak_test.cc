@@ -17,6 +17,9 @@ TEST_P(Peak, WorkGrowsWithSteps) {
   EXPECT_EQ(kernels.dot(0), 0);
   EXPECT_GT(kernels.dot(1), 0);
   EXPECT_EQ(kernels.dot(7), 7 * kernels.dot(1));
+  EXPECT_EQ(kernels.bfloat16(0), 0);
+  EXPECT_GT(kernels.bfloat16(1), 0);
+  EXPECT_EQ(kernels.bfloat16(7), 7 * kernels.bfloat16(1));
   EXPECT_EQ(kernels.fma(0), 0);
   EXPECT_GT(kernels.fma(1), 0);
   EXPECT_EQ(kernels.fma(7), 7 * kernels.fma(1));
@@ -45,6 +48,8 @@ TEST_P(Peak, RatesArePlausible) {
   // From a slow scalar core under a sanitizer to beyond any two cores of today.
   EXPECT_GT(peaks.int8_macs_per_second, 1e6);
   EXPECT_LT(peaks.int8_macs_per_second, 1e13);
+  EXPECT_GT(peaks.bfloat16_macs_per_second, 1e6);
+  EXPECT_LT(peaks.bfloat16_macs_per_second, 1e13);
   EXPECT_GT(peaks.float_macs_per_second, 1e6);
   EXPECT_LT(peaks.float_macs_per_second, 1e13);
   EXPECT_GT(peaks.read_bytes_per_second, 1e6);

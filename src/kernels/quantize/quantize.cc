@@ -1,6 +1,7 @@
 #include "kernels/quantize/quantize.h"
 
 #include "base/check.h"
+#include "base/checked_math.h"
 #include "kernels/quantize/tile_layout.h"
 
 namespace skald::kernels {
@@ -20,6 +21,7 @@ int64_t ActivationBytes(ActivationFormat format, int64_t cols) {
     case ActivationFormat::kBlock128:
       CHECK(cols % 128 == 0);
       return cols / 128 * kBlock128TokenBytes;
+    case ActivationFormat::kBFloat16: return DivCeil<int64_t>(cols, 32) * kBFloat16TokenBytes;
   }
   UNREACHABLE();
 }

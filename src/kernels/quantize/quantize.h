@@ -9,6 +9,8 @@
 ///                                         i32 corr8[MR]; i32 corr128[MR]
 ///     kBlock128  for each 128 columns:    i8 q[2][MR][64]; i32 sum_pairs[2][MR];
 ///                                         i32 corr32[8][MR]; float da[MR]
+///     kBFloat16  for each 32 columns:     {bfloat16 of column k, of column 16 + k}[MR][16];
+///                                         what lacks in the last 32 are zeros
 ///
 /// corrN = -N * asum: the accumulator of an unsigned dot product starts there instead of at zero,
 /// which removes the weight offset N exactly and for free (kBlock32: asum over 32; kBlock128: over
@@ -17,7 +19,7 @@
 /// bytes.
 ///
 /// All bytes of a tile are specified: also where a scale is 0 or NaN (then q and the sums of that
-/// group are 0, and the NaN is 0x7fc00000).
+/// group are 0, and the NaN is 0x7fc00000). A bfloat16 of a NaN is its upper half, quieted.
 #pragma once
 
 #include <array>
@@ -50,7 +52,7 @@ struct QuantizeArgs {
   const float* x = nullptr;
   int64_t x_stride = 0;
   int tokens = 0;    ///< one of kTileSizes
-  int64_t cols = 0;  ///< a multiple of 32 for kBlock32, of 128 for kBlock128
+  int64_t cols = 0;  ///< a multiple of 32 for kBlock32, of 128 for kBlock128, else any
   std::byte* tile = nullptr;
 };
 using QuantizeFn = void (*)(const QuantizeArgs& args);

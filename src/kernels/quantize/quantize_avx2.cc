@@ -115,7 +115,43 @@ void QuantizeWideBlock(const float* x, int m, const Block128Sections& out) {
   }
 }
 
+// tensor::Bf16FromFloat of 8 floats, in the upper halves; the lower ones are anything.
+[[gnu::always_inline]] inline __m256i RoundToBFloat16(__m256 x) {
+  const __m256i bits = _mm256_castps_si256(x);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+  return _mm256_blendv_epi8(_mm256_add_epi32(bits, bias), quiet, nan);
+}
+
+// 32 floats of one token.
+[[gnu::always_inline]] inline void RoundUnit(const float* x, std::byte* pairs) {
+  const Block block = LoadBlock(x);
+  for (int i = 0; i < 2; ++i) {
+    const __m256i low = _mm256_srli_epi32(RoundToBFloat16(block.x[i]), 16);
+    const __m256i pair = _mm256_blend_epi16(low, RoundToBFloat16(block.x[i + 2]), 0xaa);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(pairs) + i, pair);
+  }
+}
+
 }  // namespace
+
+void QuantizeBFloat16(const QuantizeArgs& args) {
+  std::byte* pairs = args.tile;
+  for (int64_t u = 0; u < args.cols; u += 32) {
+    const int64_t count = args.cols - u < 32 ? args.cols - u : 32;
+    for (int m = 0; m < args.tokens; ++m, pairs += kBFloat16TokenBytes) {
+      const float* x = args.x + m * args.x_stride + u;
+      float padded[32] = {};
+      if (count < 32) {
+        for (int64_t i = 0; i < count; ++i) padded[i] = x[i];
+        x = padded;
+      }
+      RoundUnit(x, pairs);
+    }
+  }
+}
 
 void QuantizeBlock32(const QuantizeArgs& args) {
   const int64_t unit_bytes = int64_t{args.tokens} * kBlock32TokenBytes;

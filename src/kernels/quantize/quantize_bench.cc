@@ -29,7 +29,8 @@ void RunQuantize(benchmark::State& state, Isa isa, ActivationFormat format) {
 }
 
 void RegisterAll() {
-  const std::array<const char*, 3> names = {"f32", "block32", "block128"};
+  const std::array<const char*, kActivationFormatCount> names = {"f32", "block32", "block128",
+                                                                 "bfloat16"};
   for (const Isa isa : AllIsas()) {
     if (!isa.supported()) continue;
     for (size_t f = 0; f < names.size(); ++f) {

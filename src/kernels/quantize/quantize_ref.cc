@@ -5,6 +5,7 @@
 
 #include "kernels/quantize/tile_layout.h"
 #include "kernels/quantize/variants.h"
+#include "tensor/half.h"
 
 namespace skald::kernels::scalar {
 namespace {
@@ -110,6 +111,20 @@ void QuantizeBlock128(const QuantizeArgs& args) {
     const Block128Sections out = SectionsOfBlock128(args.tile + u * unit_bytes, args.tokens);
     for (int m = 0; m < args.tokens; ++m) {
       QuantizeWideBlock(args.x + m * args.x_stride + 128 * u, m, out);
+    }
+  }
+}
+
+void QuantizeBFloat16(const QuantizeArgs& args) {
+  auto* pairs = reinterpret_cast<uint16_t*>(args.tile);
+  for (int64_t u = 0; u < args.cols; u += 32) {
+    for (int m = 0; m < args.tokens; ++m) {
+      const float* x = args.x + m * args.x_stride;
+      for (int64_t k = u; k < u + 16; ++k) {
+        for (const int64_t column : {k, k + 16}) {
+          *pairs++ = column < args.cols ? tensor::Bf16FromFloat(x[column]) : uint16_t{0};
+        }
+      }
     }
   }
 }

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/isa/isa.h"
@@ -14,6 +16,7 @@
 #include "kernels/kernels.h"
 #include "kernels/quantize/tile_layout.h"
 #include "kernels/test_data.h"
+#include "tensor/half.h"
 
 namespace skald::kernels {
 namespace {
@@ -40,6 +43,8 @@ TEST(ActivationBytes, IsAMultipleOfTheUnit) {
   EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock32, 0), 0);
   EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock32, 96), 3 * 44);
   EXPECT_EQ(ActivationBytes(ActivationFormat::kBlock128, 512), 4 * 172);
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kBFloat16, 64), 128);
+  EXPECT_EQ(ActivationBytes(ActivationFormat::kBFloat16, 65), 192);
   EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock32, 31), "CHECK failed");
   EXPECT_DEATH(ActivationBytes(ActivationFormat::kBlock128, 64), "CHECK failed");
 }
@@ -169,9 +174,45 @@ TEST_P(EveryIsa, F32InterleavesTheTokens) {
   EXPECT_EQ(std::memcmp(tile.data(), expected, sizeof(expected)), 0);
 }
 
+// Two tokens of 35 columns; token 1 counts.
+TEST_P(EveryIsa, BFloat16HasTheColumnsKAnd16PlusKSideBySide) {
+  std::vector<float> x(2 * 35, 0.0f);
+  for (int i = 0; i < 35; ++i) x[35 + i] = static_cast<float>(i + 1);
+  const std::vector<std::byte> bytes = Tile(ActivationFormat::kBFloat16, x, 2, GetParam());
+  BFloat16Tile<2> units[2];
+  ASSERT_EQ(bytes.size(), sizeof(units));
+  std::memcpy(units, bytes.data(), sizeof(units));
+  for (int i = 0; i < 64; ++i) {
+    const float expected = i < 35 ? static_cast<float>(i + 1) : 0.0f;
+    const uint16_t bits = units[i / 32].x[1][i % 16][i % 32 / 16];
+    EXPECT_EQ(tensor::FloatFromBf16(bits), expected) << "column " << i;
+    EXPECT_EQ(units[i / 32].x[0][i % 16][i % 32 / 16], 0) << "token 0, column " << i;
+  }
+}
+
+TEST_P(EveryIsa, BFloat16RoundsTiesToEvenAndKeepsWhatIsNotFinite) {
+  const std::vector<std::pair<uint32_t, uint16_t>> cases = {
+      {0x3f808000, 0x3f80},  // 1 + 2^-8, a tie: down to even
+      {0x3f808001, 0x3f81},  // just above
+      {0x3f818000, 0x3f82},  // a tie: up to even
+      {0xbf818000, 0xbf82}, {0x80000000, 0x8000},
+      {0x00008000, 0x0000},  // subnormal numbers are rounded like others
+      {0x00018000, 0x0002}, {0x007fffff, 0x0080},
+      {0x7f7f7fff, 0x7f7f}, {0x7f7f8000, 0x7f80},  // past the largest: infinity
+      {0xff800000, 0xff80}, {0x7f800001, 0x7fc0},  // NaN stays NaN
+      {0xffabcdef, 0xffeb},
+  };
+  std::vector<float> x;
+  for (const auto& [bits, rounded] : cases) x.push_back(std::bit_cast<float>(bits));
+  const std::vector<std::byte> bytes = Tile(ActivationFormat::kBFloat16, x, 1, GetParam());
+  BFloat16Tile<1> unit;
+  std::memcpy(&unit, bytes.data(), sizeof(unit));
+  for (size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(unit.x[0][i][0], cases[i].second) << i;
+}
+
 // Rows that a quantizer could get wrong: each group of 32 of another kind.
 std::vector<float> HardRows(int tokens, int64_t cols, std::mt19937& random) {
-  std::vector<float> x(tokens * cols);
+  std::vector<float> x((tokens * cols + 31) / 32 * 32);
   for (int64_t i = 0; i < tokens * cols; i += 32) {
     const uint32_t kind = static_cast<uint32_t>(random() % 12);
     const float exponent = std::ldexp(1.0f, static_cast<int>(random() % 9) - 4);
@@ -187,15 +228,18 @@ std::vector<float> HardRows(int tokens, int64_t cols, std::mt19937& random) {
     if (kind == 5 && random() % 8 == 0) x[i + random() % 32] = kNaN;
     if (kind == 6 && random() % 8 == 0) x[i + random() % 32] = -kInfinity;
   }
+  x.resize(tokens * cols);
   return x;
 }
 
 TEST_P(EveryIsa, WritesTheBytesOfTheScalarVariant) {
   std::mt19937 random(1);
-  for (const ActivationFormat format :
-       {ActivationFormat::kF32, ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
+  for (const ActivationFormat format : {ActivationFormat::kF32, ActivationFormat::kBlock32,
+                                        ActivationFormat::kBlock128, ActivationFormat::kBFloat16}) {
+    const bool any_cols = format == ActivationFormat::kF32 || format == ActivationFormat::kBFloat16;
     for (const int tokens : kTileSizes) {
-      for (const int64_t cols : {256, 512, 768, 1792}) {
+      for (const int64_t cols : {256, 512, 768, 1792, 1, 31, 33, 80}) {
+        if (cols % 256 != 0 && !any_cols) continue;
         const std::vector<float> x = HardRows(tokens, cols, random);
         ASSERT_EQ(Tile(format, x, tokens, GetParam()), Tile(format, x, tokens, ScalarIsa()))
             << "format " << static_cast<int>(format) << ", " << tokens << " x " << cols;
@@ -255,7 +299,8 @@ TEST(Quantize, AFasterLevelHasItsOwnFunctions) {
     if (isa == ScalarIsa()) continue;
     KernelTable table;
     isa.install(table);
-    for (const auto format : {ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
+    for (const auto format :
+         {ActivationFormat::kBlock32, ActivationFormat::kBlock128, ActivationFormat::kBFloat16}) {
       EXPECT_NE(table.QuantizeOf(format), scalar.QuantizeOf(format)) << isa.name;
     }
   }

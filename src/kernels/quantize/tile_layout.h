@@ -28,13 +28,22 @@ struct Block128Tile {
   float da[MR];
 };
 
+/// 32 columns of MR tokens: for MR 16 a tile register of the AMX extension. The two of a dword
+/// belong to the two chains of numerics 3.6 (pack/unit_layout.h, UnitBF16).
+template <int MR>
+struct BFloat16Tile {
+  uint16_t x[MR][16][2];  ///< [token][k]: column k, column 16 + k
+};
+
 /// Bytes of one token in a unit; the structs above have MR times as many.
 inline constexpr int kBlock32TokenBytes = 32 + 3 * 4;
 inline constexpr int kBlock128TokenBytes = 128 + (2 + 8 + 1) * 4;
+inline constexpr int kBFloat16TokenBytes = 64;
 static_assert(sizeof(Block32Tile<1>) == kBlock32TokenBytes);
 static_assert(sizeof(Block32Tile<16>) == 16 * kBlock32TokenBytes);
 static_assert(sizeof(Block128Tile<1>) == kBlock128TokenBytes);
 static_assert(sizeof(Block128Tile<3>) == 3 * kBlock128TokenBytes);
+static_assert(sizeof(BFloat16Tile<3>) == 3 * kBFloat16TokenBytes);
 
 /// The sections of one unit of `tokens` tokens: entry [i][m] of a section of rows of tokens stands
 /// at i * tokens + m; q of token m at 32 * m, and in units of 128 columns the q of block b at

@@ -14,11 +14,13 @@ namespace scalar {
 void QuantizeF32(const QuantizeArgs& args);
 void QuantizeBlock32(const QuantizeArgs& args);
 void QuantizeBlock128(const QuantizeArgs& args);
+void QuantizeBFloat16(const QuantizeArgs& args);
 }  // namespace scalar
 
 namespace avx2 {
 void QuantizeBlock32(const QuantizeArgs& args);
 void QuantizeBlock128(const QuantizeArgs& args);
+void QuantizeBFloat16(const QuantizeArgs& args);
 }  // namespace avx2
 
 }  // namespace skald::kernels

@@ -1,4 +1,4 @@
-// AVX-512, and AMX tiles of int8.
+// AVX-512, and AMX tiles of int8; of bfloat16 where the CPU has them.
 
 #include "kernels/isa/cpu.h"
 #include "kernels/isa/isa.h"

@@ -28,6 +28,7 @@ void Install(KernelTable& table) {
   InstallVectors<F32x16>(table);
   table.SetQuantize(ActivationFormat::kBlock32, QuantizeBlock32);
   table.SetQuantize(ActivationFormat::kBlock128, QuantizeBlock128);
+  table.SetQuantize(ActivationFormat::kBFloat16, QuantizeBFloat16);
   table.SetMatmul(MatmulFor);
   table.attention = Attention;
   table.append_kv = AppendKv;

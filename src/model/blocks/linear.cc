@@ -18,6 +18,9 @@ using kernels::PackedMatrix;
 // out (some 100 ns; 64 KiB take 6 us at 10 GB/s), and short ones let all threads finish together.
 constexpr int64_t kUnitBytes = 256 << 10;
 constexpr int64_t kUnitBytesOneTile = 64 << 10;
+// Tiles of bfloat16 compute so fast that reading the tokens is what takes time: as many panels
+// share it, whatever their size.
+constexpr int64_t kLeastBFloat16Panels = 4;
 // At least this many units per thread, so that an uneven end costs little.
 constexpr int64_t kUnitsPerThread = 4;
 
@@ -140,8 +143,11 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
 }
 
 int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t row_count, int threads) {
-  const int64_t bytes = row_count <= kTileTokens ? kUnitBytesOneTile : kUnitBytes;
-  const int64_t by_cache = std::max<int64_t>(1, bytes / matrix.panel_bytes());
+  const bool one_tile = row_count <= kTileTokens;
+  const bool bfloat16 = matrix.type == kernels::PanelType::kBF16;
+  const int64_t least = bfloat16 && !one_tile ? kLeastBFloat16Panels : 1;
+  const int64_t bytes = one_tile ? kUnitBytesOneTile : kUnitBytes;
+  const int64_t by_cache = std::max(least, bytes / matrix.panel_bytes());
   const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
 }
@@ -198,10 +204,10 @@ void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
 
 int64_t OwnTileBytes(int64_t rows, int64_t cols) {
   int64_t bytes = 0;
-  for (const auto format :
-       {ActivationFormat::kF32, ActivationFormat::kBlock32, ActivationFormat::kBlock128}) {
+  for (int format = 0; format < kernels::kActivationFormatCount; ++format) {
     // As Needs::AddInput: whole units of any format.
-    bytes = std::max(bytes, rows * kernels::ActivationBytes(format, RoundUp<int64_t>(cols, 256)));
+    bytes = std::max(bytes, rows * kernels::ActivationBytes(static_cast<ActivationFormat>(format),
+                                                            RoundUp<int64_t>(cols, 256)));
   }
   return RoundUp<int64_t>(bytes, 64);
 }
@@ -234,8 +240,13 @@ Work MultiplyWork(const PackedMatrix& matrix, int64_t rows) {
   const double macs = static_cast<double>(rows) * static_cast<double>(matrix.rows) *
                       static_cast<double>(matrix.cols);
   const double bytes = static_cast<double>(matrix.panel_count() * matrix.panel_bytes());
-  const bool is_float = kernels::InfoOf(matrix.type).activation == ActivationFormat::kF32;
-  return {is_float ? 0 : macs, is_float ? macs : 0, bytes};
+  switch (kernels::InfoOf(matrix.type).activation) {
+    case ActivationFormat::kF32: return {.float_macs = macs, .bytes = bytes};
+    case ActivationFormat::kBFloat16: return {.bfloat16_macs = macs, .bytes = bytes};
+    case ActivationFormat::kBlock32:
+    case ActivationFormat::kBlock128: return {.int8_macs = macs, .bytes = bytes};
+  }
+  UNREACHABLE();
 }
 
 Work PrepareWork(std::span<const PackedMatrix* const> matrices, int64_t rows) {

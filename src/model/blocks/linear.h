@@ -94,7 +94,7 @@ void MultiplyPanels(const Product& product, const PanelRange& panels, const RowR
                     const Context& context);
 
 /// The activation formats that some matrices need, by ActivationFormat.
-using Formats = std::array<bool, 3>;
+using Formats = std::array<bool, kernels::kActivationFormatCount>;
 Formats FormatsOf(std::span<const Product> products);
 
 /// The part of Prepare that comes last: writes a range of rows of `cols` elements to the tiles. A
