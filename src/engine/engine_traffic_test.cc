@@ -183,6 +183,18 @@ TEST_F(EngineTrafficTest, LastAndMeanAreTheSameForOneTokenOnly) {
   EXPECT_NE(embed({5, 6}, Pooling::kLast), embed({5, 6}, Pooling::kMean));
 }
 
+// Of a text in one direction the first token's state is that of a text of this token alone, however
+// many steps the others take.
+TEST_F(EngineTrafficTest, TheFirstTokensEmbeddingIsOfItAlone) {
+  Engine engine = Make({.max_chunk = 3});
+  const auto embed = [&](std::vector<TokenId> prompt, Pooling pooling) {
+    return engine.Embed({.prompt = std::move(prompt), .pooling = pooling})->values;
+  };
+  const std::vector<float> alone = embed({5}, Pooling::kLast);
+  EXPECT_EQ(embed({5, 6, 7, 8, 9, 10, 11}, Pooling::kFirst), alone);
+  EXPECT_EQ(embed({5, 6}, Pooling::kFirst), alone);
+}
+
 TEST_F(EngineTrafficTest, AnEmbeddingIsAnEventAndNoToken) {
   Engine engine = Make({.max_chunk = 4});
   const auto queue = std::make_shared<EventQueue>();
