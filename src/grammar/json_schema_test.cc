@@ -225,6 +225,8 @@ TEST(JsonSchema, References) {
 TEST(JsonSchema, CutsWhatCanNeverBeFinished) {
   EXPECT_EQ(Refusal(R"({"type":"object","properties":{"n":{"$ref":"#"}},"required":["n"]})"),
             "no text can satisfy it: nothing can be finished");
+  EXPECT_EQ(Refusal(R"({"type":"object","required":["a","b"],"maxProperties":1})"),
+            "no text can satisfy it: nothing can be finished");
   CheckCases(R"({"type":"object","properties":{"a":{"type":"string","enum":[1]},"b":true}})",
              {{R"({"b":1})", true}, {R"({"a":1})", false}});
   EXPECT_EQ(
