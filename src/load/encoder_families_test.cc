@@ -116,7 +116,7 @@ TEST(NetworkFromGguf, SlopesFallByHeadAlsoWhereHeadsAreNoPowerOfTwo) {
   // Those of 8 heads, then every other one of 16.
   EXPECT_EQ(First(*Read(EncoderFile("jina-bert-v2", 1, 12))).slopes,
             (Slopes{0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f, 0.015625f, 0.0078125f, 0.00390625f,
-                    0.70710678f, 0.35355339f, 0.17677670f, 0.088388348f}));
+                    0.70710678f, 0.35355339f, 0.17677669529f, 0.088388348f}));
   const std::string key = "jina-bert-v2.attention.max_alibi_bias";
   EXPECT_EQ(First(*Read(EncoderFile("jina-bert-v2", 1, 2).Key(key, 2.0f))).slopes,
             (Slopes{0.5f, 0.25f}));

@@ -82,7 +82,7 @@ class CliUsage(CommandTest):
             (["run", "-hff", "name.gguf"], "hf://OWNER/NAME:FILE"),
             (["run", "-ngl"], "-ngl needs a value"),
             (["run", "-cnv"], "skald chat -m MODEL"),
-            (["run", "-ctk", "q8_0", "a"], "f16|bf16|f32"),
+            (["run", "-ctk", "q5_1", "a"], "f16|bf16|f32|q8|q4"),
             (["run", "-temp", "1"], "did you mean --temp?"),
             (["pull", "llama3.2"], "names no model"),
             (["pull"], "model is required"),
