@@ -107,12 +107,13 @@ lane_alone() {
 # Label house: checks of the sources, which no compiler option can change. Left out, too: tests that
 # draw a hundred thousand samples or render megabytes; a sanitizer sees nothing in the last that it
 # did not see in the first, and other tests call the same functions. And the documents' examples: two
-# minutes of commands that the tests of the command run here, too.
+# minutes of commands that the tests of the command run here, too. And measurements, which measure the
+# sanitizer here; what they call is called by others.
 lane_asan() {
   ensure_packages build test clang
   launcher=("${plain_addresses[@]}")
   configure asan -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build asan &&
-    run_ctest asan -LE house -E "^(SampledDistribution|Rejection)\\.|\\.OfMegabytesOfText$|^Examples$"
+    run_ctest asan -LE house -E "^(SampledDistribution|Rejection)\\.|^KernelBench\\.|\\.OfMegabytesOfText$|^Examples$|^Bench$"
 }
 
 # same_bits PRESET: the logits of its command are, byte for byte, those of gcc's optimized one.
