@@ -7,11 +7,11 @@
 namespace skald::cli {
 namespace {
 
-constexpr TrafficShape kShape = {.kind = TrafficKind::kAgent,
-                                 .num_prompts = 8,
-                                 .prefix_len = 100,
-                                 .input_len = 10,
-                                 .output_len = 6};
+const TrafficShape kShape = {.kind = TrafficKind::kAgent,
+                             .num_prompts = 8,
+                             .prefix_len = 100,
+                             .input_len = 10,
+                             .output_len = 6};
 
 // What a conversation asks if every answer is 1, 2, 3, ... of as many tokens as it may have.
 std::vector<std::vector<AgentRequest>> AllTurns() {
