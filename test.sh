@@ -104,16 +104,22 @@ lane_alone() {
     SKALD_SHARED_DATA=none run_ctest release -L beside
 }
 
-# Label house: checks of the sources, which no compiler option can change. Left out, too: tests that
-# draw a hundred thousand samples or render megabytes; a sanitizer sees nothing in the last that it
-# did not see in the first, and other tests call the same functions. And the documents' examples: two
-# minutes of commands that the tests of the command run here, too. And measurements, which measure the
-# sanitizer here; what they call is called by others.
+# What the sanitizers' lane leaves out, besides checks of the sources (label house), which no compiler
+# option can change. Each calls what others call there, and takes minutes under a sanitizer:
+not_under_asan=(
+  '^(SampledDistribution|Rejection)\.'             # a hundred thousand samples
+  '\.OfMegabytesOfText$' '^TokenizerSpeedTest\.'   # megabytes
+  '^Examples$' '^Chat$'                            # the command, which Cli, Pull and E2e run, too
+  '^Bench$' '^KernelBench\.'                       # they would measure the sanitizer
+  '^ModelsMeasured$' '^LongContext\.' 'KvTypesSharedData\.' '^SchedulesSharedData\.'  # numbers, not memory
+  '^Isas/AttentionTest\..*/(scalar|avxvnni|amx) '  # the same functions as the specification, avx2, avx512
+)
+
 lane_asan() {
   ensure_packages build test clang
   launcher=("${plain_addresses[@]}")
   configure asan -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build asan &&
-    run_ctest asan -LE house -E "^(SampledDistribution|Rejection)\\.|^KernelBench\\.|\\.OfMegabytesOfText$|^Examples$|^Bench$"
+    run_ctest asan -LE house -E "$(IFS='|' && printf '%s' "${not_under_asan[*]}")"
 }
 
 # same_bits PRESET: the logits of its command are, byte for byte, those of gcc's optimized one.
