@@ -120,19 +120,9 @@ class GbnfParser {
   Result<Expression> Item(int depth) {
     ASSIGN_OR_RETURN(Expression item, Atom(depth));
     for (int repeats = 0; repeats < 2; ++repeats) {
-      Repetition repetition;
-      if (text_.TakeIf("*")) {
-        repetition = {0, kUnbounded};
-      } else if (text_.TakeIf("+")) {
-        repetition = {1, kUnbounded};
-      } else if (text_.TakeIf("?")) {
-        repetition = {0, 1};
-      } else if (text_.Peek() == '{') {
-        ASSIGN_OR_RETURN(repetition, TakeBraces(&text_));
-      } else {
-        return item;
-      }
-      item = Repeat(std::move(item), repetition.min, repetition.max);
+      ASSIGN_OR_RETURN(const std::optional<Repetition> repetition, TakeRepetition(&text_));
+      if (!repetition) return item;
+      item = Repeat(std::move(item), repetition->min, repetition->max);
     }
     return text_.Error("a third repetition of the same thing");
   }

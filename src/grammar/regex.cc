@@ -115,23 +115,13 @@ class RegexParser {
   }
 
   Result<Expression> Quantified(Expression atom) {
-    Repetition repetition;
-    if (text_.TakeIf("*")) {
-      repetition = {0, kUnbounded};
-    } else if (text_.TakeIf("+")) {
-      repetition = {1, kUnbounded};
-    } else if (text_.TakeIf("?")) {
-      repetition = {0, 1};
-    } else if (text_.Peek() == '{') {
-      ASSIGN_OR_RETURN(repetition, TakeBraces(&text_));
-    } else {
-      return atom;
-    }
+    ASSIGN_OR_RETURN(const std::optional<Repetition> repetition, TakeRepetition(&text_));
+    if (!repetition) return atom;
     text_.TakeIf("?");  // the lazy form prefers shorter matches, but of the same texts
     if (text_.Peek() == '+')
       return Status(ErrorCode::kUnsupported, "a possessive repetition is not supported, at byte " +
                                                  std::to_string(text_.at()));
-    return Repeat(std::move(atom), repetition.min, repetition.max);
+    return Repeat(std::move(atom), repetition->min, repetition->max);
   }
 
   SourceText text_;

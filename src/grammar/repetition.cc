@@ -31,8 +31,6 @@ Status Check(const Expression& expression, uint64_t copies, int depth) {
   return Ok();
 }
 
-}  // namespace
-
 Result<Repetition> TakeBraces(SourceText* text) {
   const size_t begin = text->at();
   text->Take();
@@ -50,6 +48,17 @@ Result<Repetition> TakeBraces(SourceText* text) {
   if (repetition.min > repetition.max)
     return SourceText::ErrorAt(begin, "a repetition upside down");
   return repetition;
+}
+
+}  // namespace
+
+Result<std::optional<Repetition>> TakeRepetition(SourceText* text) {
+  if (text->TakeIf("*")) return std::optional(Repetition{0, kUnbounded});
+  if (text->TakeIf("+")) return std::optional(Repetition{1, kUnbounded});
+  if (text->TakeIf("?")) return std::optional(Repetition{0, 1});
+  if (text->Peek() != '{') return std::optional<Repetition>();
+  ASSIGN_OR_RETURN(const Repetition repetition, TakeBraces(text));
+  return std::optional(repetition);
 }
 
 Status CheckNestedCopies(const Expression& expression) { return Check(expression, 1, 0); }

@@ -1,7 +1,8 @@
-/// Repetitions {m}, {m,} and {m,n}, as regular expressions and GBNF write them.
+/// Repetitions *, +, ?, {m}, {m,} and {m,n}, as regular expressions and GBNF write them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "grammar/expression.h"
 #include "grammar/source_text.h"
@@ -14,9 +15,9 @@ struct Repetition {
   uint32_t max = kUnbounded;
 };
 
-/// Reads one with its braces. Errors: kInvalidArgument with the place if it is another thing,
-/// upside down, or a number is above kRepeatMax.
-Result<Repetition> TakeBraces(SourceText* text);
+/// Reads one if it stands next. Errors: kInvalidArgument with the place if a brace begins another
+/// thing, is upside down, or a number is above kRepeatMax.
+Result<std::optional<Repetition>> TakeRepetition(SourceText* text);
 
 /// An error if repetitions inside of one another come to more than kNestedCopiesMax copies of
 /// something.

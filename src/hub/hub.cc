@@ -202,46 +202,53 @@ Result<std::string> PullRepository(const RemoteModel& model, const HubOptions& o
   return folder.FilePath(model.commit, model.files.front().path);
 }
 
+Status NotHere(const ModelReference& reference) {
+  return Status(ErrorCode::kNotFound, ToText(reference) + " is not here");
+}
+
+// The file that an address was pulled to, if it is here.
+Result<std::string> AddressPath(const ModelReference& reference, const HubOptions& options) {
+  const std::string path = options.files_dir + "/" + FileNameOf(reference.url);
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return NotHere(reference);
+  return path;
+}
+
+// The parts of the model that are in the commit its revision was when it was last asked for; none
+// if it is not here.
+std::vector<hub::ListedFile> FilesHere(const hub::CacheFolder& folder,
+                                       const ModelReference& reference) {
+  const std::string commit = folder.Commit();
+  if (commit.empty()) return {};
+  Result<std::vector<hub::ListedFile>> files =
+      hub::ChooseModel(folder.Files(commit), reference.choice);
+  if (!files.ok()) return {};
+  return *std::move(files);
+}
+
 }  // namespace
 
 Result<std::string> Hub::Cached(const ModelReference& reference) const {
-  const Status missing(ErrorCode::kNotFound, ToText(reference) + " is not here");
-  if (!reference.url.empty()) {
-    const std::string path = options_.files_dir + "/" + FileNameOf(reference.url);
-    std::error_code error;
-    if (!fs::is_regular_file(path, error)) return missing;
-    return path;
-  }
+  if (!reference.url.empty()) return AddressPath(reference, options_);
   const hub::CacheFolder folder(options_.cache_dir, reference);
-  const std::string commit = folder.Commit();
-  if (commit.empty()) return missing;
-  const Result<std::vector<hub::ListedFile>> files =
-      hub::ChooseModel(folder.Files(commit), reference.choice);
-  if (!files.ok()) return missing;
-  return folder.FilePath(commit, files->front().path);
+  const std::vector<hub::ListedFile> files = FilesHere(folder, reference);
+  if (files.empty()) return NotHere(reference);
+  return folder.FilePath(folder.Commit(), files.front().path);
 }
 
 Result<RemovedModel> Hub::Remove(const ModelReference& reference, RemoveMode mode) const {
-  const Status missing(ErrorCode::kNotFound, ToText(reference) + " is not here");
   if (!reference.url.empty()) {
-    const std::string path = options_.files_dir + "/" + FileNameOf(reference.url);
+    ASSIGN_OR_RETURN(const std::string path, AddressPath(reference, options_));
     std::error_code error;
-    if (!fs::is_regular_file(path, error)) return missing;
     RemovedModel removed = {.paths = {path},
                             .bytes = static_cast<int64_t>(fs::file_size(path, error))};
     if (mode == RemoveMode::kRemove) RETURN_IF_ERROR(hub::RemoveFile(path));
     return removed;
   }
   const hub::CacheFolder folder(options_.cache_dir, reference);
-  const std::string commit = folder.Commit();
-  std::vector<hub::ListedFile> files;
-  if (!commit.empty()) {
-    Result<std::vector<hub::ListedFile>> chosen =
-        hub::ChooseModel(folder.Files(commit), reference.choice);
-    if (chosen.ok()) files = *std::move(chosen);
-  }
-  const hub::Removal removal = hub::RemovalOf(folder, commit, files);
-  if (removal.names.empty() && removal.blobs.empty()) return missing;
+  const hub::Removal removal =
+      hub::RemovalOf(folder, folder.Commit(), FilesHere(folder, reference));
+  if (removal.names.empty() && removal.blobs.empty()) return NotHere(reference);
   if (mode == RemoveMode::kRemove) RETURN_IF_ERROR(hub::Carry(folder, removal));
   RemovedModel removed = {.paths = removal.names, .bytes = removal.bytes};
   removed.paths.insert(removed.paths.end(), removal.blobs.begin(), removal.blobs.end());

@@ -141,6 +141,20 @@ inline void RunStripes(const PartitionRows& rows) {
   }
 }
 
+/// Step with the type of what is not quantized. kScratch: floats stand there, whatever the type.
+template <template <typename, typename, Source> class Step, typename V, Source kSource>
+inline void RunFloatStripes(const PartitionRows& rows, KvType type) {
+  if constexpr (kSource == Source::kScratch) {
+    RunStripes<Step<V, float, kSource>>(rows);
+  } else if (type == KvType::kF16) {
+    RunStripes<Step<V, uint16_t, kSource>>(rows);
+  } else if (type == KvType::kBF16) {
+    RunStripes<Step<V, BFloat16, kSource>>(rows);
+  } else {
+    RunStripes<Step<V, float, kSource>>(rows);
+  }
+}
+
 /// S of a group. kScratch: keys that are not quantized are floats there.
 template <typename V, Source kSource>
 inline void ScoreRows(const PartitionRows& rows) {
@@ -151,30 +165,13 @@ inline void ScoreRows(const PartitionRows& rows) {
   if (type == KvType::kQ4) {
     return RunStripes<IntegerScoreStep<V, typename DotOf<V>::Keys4, kSource>>(rows);
   }
-  if constexpr (kSource == Source::kScratch) {
-    RunStripes<ScoreStep<V, float, kSource>>(rows);
-  } else if (type == KvType::kF16) {
-    RunStripes<ScoreStep<V, uint16_t, kSource>>(rows);
-  } else if (type == KvType::kBF16) {
-    RunStripes<ScoreStep<V, BFloat16, kSource>>(rows);
-  } else {
-    RunStripes<ScoreStep<V, float, kSource>>(rows);
-  }
+  RunFloatStripes<ScoreStep, V, kSource>(rows, type);
 }
 
 /// o_p of a group, whose sums are zero. kScratch: values are floats there.
 template <typename V, Source kSource>
 inline void AddRows(const PartitionRows& rows) {
-  const KvType type = rows.block->args->kv.types.values;
-  if constexpr (kSource == Source::kScratch) {
-    RunStripes<ValueStep<V, float, kSource>>(rows);
-  } else if (type == KvType::kF16) {
-    RunStripes<ValueStep<V, uint16_t, kSource>>(rows);
-  } else if (type == KvType::kBF16) {
-    RunStripes<ValueStep<V, BFloat16, kSource>>(rows);
-  } else {
-    RunStripes<ValueStep<V, float, kSource>>(rows);
-  }
+  RunFloatStripes<ValueStep, V, kSource>(rows, rows.block->args->kv.types.values);
 }
 
 /// AddRows of quantized values. kScratch: they have 16 bits there.

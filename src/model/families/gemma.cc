@@ -41,6 +41,17 @@ Result<Network> ReadGemma(const Keys& keys) {
   return network;
 }
 
+Status ReadGemma3Layers(const Keys& keys, Network* network) {
+  ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, *network, 6));
+  for (size_t i = 0; i < windows.size(); ++i) {
+    auto& gqa = std::get<Gqa>(network->layers[i].mixer);
+    gqa.head_norm = HeadNorm::kRms;
+    if (windows[i]) gqa.rope = 1;
+    if (!windows[i]) gqa.window = 0;
+  }
+  return Ok();
+}
+
 // Every second layer sees a window; scores and logits are softly capped.
 Result<Network> Gemma2(const Keys& keys) {
   RETURN_IF_ERROR(RefuseMixture(keys));
@@ -69,13 +80,7 @@ Result<Network> Gemma3(const Keys& keys) {
   network.ropes.push_back(std::move(near));
   ASSIGN_OR_RETURN(const double cap, keys.NumberOr("final_logit_softcapping", 0));
   network.head.soft_cap = static_cast<float>(cap);
-  ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, network, 6));
-  for (size_t i = 0; i < windows.size(); ++i) {
-    auto& gqa = std::get<Gqa>(network.layers[i].mixer);
-    gqa.head_norm = HeadNorm::kRms;
-    if (windows[i]) gqa.rope = 1;
-    if (!windows[i]) gqa.window = 0;
-  }
+  RETURN_IF_ERROR(ReadGemma3Layers(keys, &network));
   ScaleByShareOfWidth(&network, 62);
   return network;
 }

@@ -33,13 +33,7 @@ Result<Network> GemmaEmbedding(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadGemma(keys));
   RETURN_IF_ERROR(SeeBothWays(keys, &network));
   RETURN_IF_ERROR(AddNearRope(keys, &network));
-  ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, network, 6));
-  for (size_t i = 0; i < windows.size(); ++i) {
-    auto& gqa = std::get<Gqa>(network.layers[i].mixer);
-    gqa.head_norm = HeadNorm::kRms;
-    if (windows[i]) gqa.rope = 1;
-    if (!windows[i]) gqa.window = 0;
-  }
+  RETURN_IF_ERROR(ReadGemma3Layers(keys, &network));
   RETURN_IF_ERROR(ReadProjection(keys, &network));
   return network;
 }
