@@ -118,8 +118,7 @@ void WriteLogprobs(const AnswerFrame& frame, const Choice& choice, JsonWriter& j
 }
 
 std::string_view ReasonOf(const AnswerFrame& frame, const Choice& choice) {
-  const bool by_itself = *choice.reason == FinishReason::kStop && !choice.stop_string;
-  if (choice.call_count == 0 || !by_itself) return OpenAiFinishReason(*choice.reason);
+  if (choice.call_count == 0 || !EndedByItself(choice)) return OpenAiFinishReason(*choice.reason);
   return frame.calls == CallForm::kTools ? "tool_calls" : "function_call";
 }
 
@@ -220,7 +219,7 @@ std::string Answer::Event(const std::string& rest) const {
   return event += "\n\n";
 }
 
-std::string Answer::Chunk(int64_t index, const Choice& choice, Position position) const {
+std::string Answer::Chunk(int64_t index, const Choice& choice, Position position) {
   JsonWriter json;
   json.BeginObject().Key("choices").BeginArray().BeginObject().Key("index").Int(index);
   if (frame_.kind == GenerationKind::kChat) {
@@ -240,7 +239,7 @@ std::string Answer::Chunk(int64_t index, const Choice& choice, Position position
   return Event(json.Take());
 }
 
-std::string Answer::End(int64_t index, const Choice& choice) const {
+std::string Answer::End(int64_t index, const Choice& choice) {
   JsonWriter json;
   json.BeginObject().Key("choices").BeginArray().BeginObject().Key("index").Int(index);
   if (frame_.kind == GenerationKind::kChat) {
@@ -262,8 +261,10 @@ std::string Answer::UsageChunk(const Usage& usage) const {
   return Event(json.Take());
 }
 
-std::string ErrorEvent(const ApiError& error) { return "data: " + ToJson(error) + "\n\n"; }
+std::string Answer::Finish(const Usage& usage) {
+  return (frame_.include_usage ? UsageChunk(usage) : std::string()) + "data: [DONE]\n\n";
+}
 
-std::string_view DoneEvent() { return "data: [DONE]\n\n"; }
+std::string Answer::Error(const ApiError& error) { return "data: " + ToJson(error) + "\n\n"; }
 
 }  // namespace skald::server

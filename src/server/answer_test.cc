@@ -40,7 +40,7 @@ TEST(Answer, IsAChatCompletion) {
 }
 
 TEST(Answer, StreamsTheRoleWithTheFirstTextOnly) {
-  const Answer answer(Frame(GenerationKind::kChat));
+  Answer answer(Frame(GenerationKind::kChat));
   const std::string head =
       R"(data: {"id":"id-1","object":"chat.completion.chunk","created":7,"model":"m",)"
       R"("system_fingerprint":"fp","seed":-1,"choices":[)";
@@ -59,9 +59,12 @@ TEST(Answer, StreamsTheRoleWithTheFirstTextOnly) {
 }
 
 TEST(Answer, EndsAStreamWithUsageWithoutChoices) {
-  const std::string chunk =
-      Answer(Frame(GenerationKind::kCompletion)).UsageChunk({.prompt_tokens = 1});
-  EXPECT_NE(chunk.find("\"choices\":[],\"usage\":{\"prompt_tokens\":1,"), std::string::npos);
+  AnswerFrame frame = Frame(GenerationKind::kCompletion);
+  EXPECT_EQ(Answer(frame).Finish({}), "data: [DONE]\n\n");
+  frame.include_usage = true;
+  const std::string end = Answer(frame).Finish({.prompt_tokens = 1});
+  EXPECT_NE(end.find("\"choices\":[],\"usage\":{\"prompt_tokens\":1,"), std::string::npos);
+  EXPECT_TRUE(end.ends_with("}\n\ndata: [DONE]\n\n"));
 }
 
 TEST(Answer, KeepsAnEventOnOneLineWhateverTheModelSays) {
@@ -136,7 +139,7 @@ TEST(ApiError, IsOpenAisErrorObject) {
 TEST(Answer, BeginsWithThePromptThatAllChoicesShare) {
   const auto prompt = std::make_shared<const std::string>("a\\\"");
   const Choice choice = {.text = "b\"", .prompt_json = prompt, .reason = FinishReason::kStop};
-  const Answer answer(Frame(GenerationKind::kCompletion));
+  Answer answer(Frame(GenerationKind::kCompletion));
   const std::string both = R"("text":"a\"b\"")";
   EXPECT_NE(answer.Whole({choice}, {}).find(both), std::string::npos);
   EXPECT_NE(answer.Chunk(0, choice, Answer::Position::kFirst).find(both), std::string::npos);

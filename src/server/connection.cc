@@ -164,7 +164,7 @@ void Connection::OnClientEnd() {
   if (!answer_begun_ && !is_http_1_0_)
     Send(HeadBytes(102, {}));
   else if (answer_begun_ && !answered_)
-    Write(":\n\n");
+    Write(heartbeat_);
 }
 
 void Connection::WaitForReset() {
@@ -272,7 +272,7 @@ void Connection::RefuseAndClose(const ApiError& error) {
   answer_begun_ = answered_ = false;
   bytes_ = 0;
   in_handle_ = true;
-  Respond(ToResponse(error));
+  Refuse(error, {});
   in_handle_ = false;
   AnswerDone();
 }
@@ -303,11 +303,18 @@ void Connection::Respond(HttpResponse response) {
   if (!in_handle_) AnswerDone();
 }
 
-void Connection::BeginStream(std::vector<HttpField> more) {
+void Connection::Refuse(const ApiError& error, std::vector<HttpField> more) {
+  HttpResponse response = ToResponse(error);
+  response.fields.insert(response.fields.end(), more.begin(), more.end());
+  Respond(std::move(response));
+}
+
+void Connection::BeginStream(StreamForm form, std::vector<HttpField> more) {
+  heartbeat_ = form.heartbeat;
   chunked_ = !is_http_1_0_;
   if (!chunked_) keep_alive_ = false;
   std::vector<HttpField> fields = CommonFields();
-  fields.push_back({"content-type", "text/event-stream"});
+  fields.push_back({"content-type", std::string(form.content_type)});
   fields.push_back({"x-accel-buffering", "no"});
   if (chunked_) fields.push_back({"transfer-encoding", "chunked"});
   fields.insert(fields.end(), more.begin(), more.end());

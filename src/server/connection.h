@@ -87,7 +87,8 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   void Close();
 
   void Respond(HttpResponse response) override;
-  void BeginStream(std::vector<HttpField> fields) override;
+  void Refuse(const ApiError& error, std::vector<HttpField> fields) override;
+  void BeginStream(StreamForm form, std::vector<HttpField> fields) override;
   void Write(std::string_view bytes) override;
   void EndStream() override;
   size_t backlog() const override { return queued_bytes_; }
@@ -139,9 +140,10 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   bool draining_ = false;
   bool keep_alive_ = false;
   bool in_handle_ = false;
-  bool answer_begun_ = false;  // its head is written
-  bool answered_ = false;      // it is complete
-  bool chunked_ = false;       // the stream at hand
+  bool answer_begun_ = false;   // its head is written
+  bool answered_ = false;       // it is complete
+  bool chunked_ = false;        // the stream at hand
+  std::string_view heartbeat_;  // of it
   bool close_when_written_ = false;
   std::shared_ptr<Exchange> exchange_;
   std::shared_ptr<const Tenant> tenant_;  // who asks, once the head is checked

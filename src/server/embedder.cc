@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "server/answer.h"
 
 namespace skald::server {
 
@@ -92,10 +93,7 @@ std::vector<HttpField> Embedder::Fields() const {
 void Embedder::Fail(const ApiError& error) {
   CancelParts();
   if (channel_ == nullptr) return;
-  HttpResponse response = ToResponse(error);
-  const std::vector<HttpField> fields = Fields();
-  response.fields.insert(response.fields.end(), fields.begin(), fields.end());
-  std::exchange(channel_, nullptr)->Respond(std::move(response));
+  std::exchange(channel_, nullptr)->Refuse(error, Fields());
 }
 
 void Embedder::Start(PreparedEmbedding prepared) {

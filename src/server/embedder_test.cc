@@ -14,7 +14,10 @@ namespace {
 class Channel final : public AnswerChannel {
  public:
   void Respond(HttpResponse response) override { answer = std::move(response); }
-  void BeginStream(std::vector<HttpField>) override {}
+  void Refuse(const ApiError& error, std::vector<HttpField>) override {
+    answer = ToResponse(error);
+  }
+  void BeginStream(StreamForm, std::vector<HttpField>) override {}
   void Write(std::string_view) override {}
   void EndStream() override {}
   size_t backlog() const override { return 0; }

@@ -2,16 +2,25 @@
 ///
 /// Everything here happens on the I/O thread. A connection has at most one exchange at a time; it
 /// tells it when the client has gone and when there is room to write again. The exchange answers
-/// once: either Respond, or BeginStream, any number of Write, and EndStream.
+/// once: either Respond or Refuse, or BeginStream, any number of Write, and EndStream.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "server/api_error.h"
 #include "server/http_message.h"
 
 namespace skald::server {
+
+/// What a stream consists of.
+struct StreamForm {
+  std::string_view content_type = "text/event-stream";
+  /// Means nothing wherever it stands between two parts: sent when nothing else was for long.
+  std::string_view heartbeat = ":\n\n";
+};
 
 /// Where an answer goes. Implemented by the connection (and by tests).
 class AnswerChannel {
@@ -19,8 +28,10 @@ class AnswerChannel {
   virtual ~AnswerChannel() = default;
   /// The whole answer.
   virtual void Respond(HttpResponse response) = 0;
-  /// The head of a stream of events.
-  virtual void BeginStream(std::vector<HttpField> fields) = 0;
+  /// The whole answer is an error, which is written as the API that was asked does, with `fields`.
+  virtual void Refuse(const ApiError& error, std::vector<HttpField> fields) = 0;
+  /// The head of a stream.
+  virtual void BeginStream(StreamForm form, std::vector<HttpField> fields) = 0;
   virtual void Write(std::string_view bytes) = 0;
   virtual void EndStream() = 0;
   /// Bytes that the client has not taken yet.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rng.h"
+#include "server/answer.h"
 
 namespace skald::server {
 
@@ -93,10 +94,11 @@ void Generation::OnShutdown() {
 
 void Generation::OnTick() {
   if (channel_ != nullptr && streaming_ && context_.clock.Now() - last_write_ > kHeartbeatSeconds)
-    WriteOut(":\n\n");
+    WriteOut(answer_->stream_form().heartbeat);
 }
 
 void Generation::WriteOut(std::string_view bytes) {
+  if (bytes.empty()) return;
   last_write_ = context_.clock.Now();
   channel_->Write(bytes);
 }
@@ -106,13 +108,11 @@ void Generation::Fail(const ApiError& error) {
   if (channel_ == nullptr) return;
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
   if (streaming_) {
-    channel.Write(ErrorEvent(error));
+    channel.Write(answer_->Error(error));
     channel.EndStream();
     return;
   }
-  HttpResponse response = ToResponse(error);
-  response.fields.insert(response.fields.end(), fields_.begin(), fields_.end());
-  channel.Respond(std::move(response));
+  channel.Refuse(error, fields_);
 }
 
 // False if the tenant has no room for it, and that was the answer.
@@ -135,7 +135,8 @@ void Generation::Start(PreparedGeneration prepared) {
   warnings_ = WarningNames(prepared.warnings);
   fields_ = AnswerFields(name_.id, {.ignored = request_.ignored, .warnings = warnings_});
   const uint64_t seed = request_.has_seed ? request_.request.sampling.seed : name_.drawn_seed;
-  answer_.emplace(
+  answer_ = MakeAnswerWriter(
+      request_.style,
       AnswerFrame{.kind = request_.kind,
                   .id = name_.id,
                   .created = context_.clock.UnixSeconds(),
@@ -143,6 +144,7 @@ void Generation::Start(PreparedGeneration prepared) {
                   .seed = seed,
                   .system_fingerprint = context_.served.fingerprint,
                   .with_logprobs = request_.request.sampling.top_logprobs.has_value(),
+                  .include_usage = request_.include_usage,
                   .calls = request_.tools.as_function ? CallForm::kFunction : CallForm::kTools});
   const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
   sequences_.resize(per_prompt * prepared.engine_requests.size());
@@ -164,7 +166,7 @@ void Generation::Start(PreparedGeneration prepared) {
   streaming_ = request_.stream;
   if (!streaming_) return;
   last_write_ = context_.clock.Now();
-  channel_->BeginStream(fields_);
+  channel_->BeginStream(answer_->stream_form(), fields_);
 }
 
 bool Generation::reads_answers() const {
@@ -228,6 +230,8 @@ void Generation::ReadEvents() {
     if (streaming_ && channel_->backlog() > kBacklogMax) return wait_.End();
     ReadPart(part);
     if (channel_ == nullptr) return;
+    if (streaming_ && admitted_ && !std::exchange(stream_begun_, true))
+      WriteOut(answer_->Begin(usage_));
     if (streaming_) SendPieces(part);
   }
   if (!streaming_ && !ReserveHeld()) return;
@@ -249,6 +253,7 @@ void Generation::Take(Part& part, const TextEvent& event) {
   Sequence& sequence = sequences_[static_cast<size_t>(part.first_choice + event.event.sequence)];
   switch (event.event.kind) {
     case EventKind::kAdmitted:
+      admitted_ = true;
       if (event.event.sequence == 0) usage_.cached_tokens += event.event.done;
       break;
     case EventKind::kToken:
@@ -300,9 +305,8 @@ void Generation::TakeEnd(Sequence& sequence, const TextEvent& event) {
   if (event.stop_index >= 0)
     choice.stop_string = request_.stop_strings[static_cast<size_t>(event.stop_index)];
   if (!sequence.reader) return;
-  const bool by_itself = choice.reason == FinishReason::kStop && !choice.stop_string;
-  held_bytes_ += AppendPieces(
-      sequence.reader->Finish(by_itself ? AnswerEnd::kStop : AnswerEnd::kLength), &choice.pieces);
+  const AnswerEnd end = EndedByItself(choice) ? AnswerEnd::kStop : AnswerEnd::kLength;
+  held_bytes_ += AppendPieces(sequence.reader->Finish(end), &choice.pieces);
   choice.call_count = sequence.reader->call_count();
 }
 
@@ -345,8 +349,8 @@ bool Generation::ReserveHeld() {
 
 void Generation::SendChunk(int64_t index, Sequence& sequence, const Choice& choice) {
   const bool is_first = !std::exchange(sequence.started, true);
-  WriteOut(answer_->Chunk(index, choice,
-                          is_first ? Answer::Position::kFirst : Answer::Position::kLater));
+  WriteOut(answer_->Chunk(
+      index, choice, is_first ? AnswerWriter::Position::kFirst : AnswerWriter::Position::kLater));
 }
 
 void Generation::SendSequence(int64_t index, Sequence& sequence) {
@@ -388,17 +392,18 @@ void Generation::RespondFromPool() {
   }
   if (bytes <= kInlineBytes) {
     AnswerChannel& channel = *std::exchange(channel_, nullptr);
-    return channel.Respond({.fields = fields_, .body = answer_->Whole(TakeChoices(), usage_)});
+    return channel.Respond(
+        {.fields = fields_, .more = answer_->WholeInPieces(TakeChoices(), usage_)});
   }
   if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes)) return Fail(NoRoom());
   on_pool_ = true;
   // What the pool needs is its own: this lives and ends on the I/O thread.
   const auto choices = std::make_shared<const std::vector<Choice>>(TakeChoices());
   parts_.clear();
-  const auto run = [weak = weak_from_this(), post = context_.post, choices, answer = *answer_,
+  const auto run = [weak = weak_from_this(), post = context_.post, choices, answer = answer_,
                     usage = usage_](const WorkLimit&) {
     const auto pieces =
-        std::make_shared<std::vector<std::string>>(answer.WholeInPieces(*choices, usage));
+        std::make_shared<std::vector<std::string>>(answer->WholeInPieces(*choices, usage));
     post([weak, pieces] {
       const auto self = weak.lock();
       if (!self || self->channel_ == nullptr) return;
@@ -414,8 +419,7 @@ void Generation::Finish() {
   wait_.End();
   if (!streaming_) return RespondFromPool();
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
-  if (request_.include_usage) channel.Write(answer_->UsageChunk(usage_));
-  channel.Write(DoneEvent());
+  channel.Write(answer_->Finish(usage_));
   channel.EndStream();
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "server/activity.h"
-#include "server/answer.h"
+#include "server/answer_writer.h"
 #include "server/clock.h"
 #include "server/exchange.h"
 #include "server/served_model.h"
@@ -126,13 +126,15 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   GenerationRequest request_;
   std::string warnings_;           // kSystemMessageDropped and the like, with commas
   std::vector<HttpField> fields_;  // of the answer
-  std::optional<Answer> answer_;
+  std::shared_ptr<AnswerWriter> answer_;
   int64_t prepared_bytes_ = 0;  // prompts, as tokens and as text
   int64_t held_bytes_ = 0;      // what has come of the answer and is not sent
   std::vector<Part> parts_;
   std::vector<Sequence> sequences_;
   Usage usage_;
+  bool admitted_ = false;  // the engine has begun with a prompt
   bool streaming_ = false;
+  bool stream_begun_ = false;  // AnswerWriter::Begin was sent
   double last_write_ = 0;
 };
 

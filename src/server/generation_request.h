@@ -35,12 +35,16 @@ inline constexpr int64_t kMaxPriority = 1'000'000;  ///< either way
 /// A prompt: text, or tokens.
 using PromptInput = std::variant<std::string, std::vector<TokenId>>;
 
-/// Which of the two, and so the form of the answer.
+/// Which of the two.
 enum class GenerationKind : uint8_t { kCompletion, kChat };
+
+/// Whose API was asked, and so the form of the answer.
+enum class AnswerStyle : uint8_t { kOpenAi };
 
 /// See above.
 struct GenerationRequest {
   GenerationKind kind = GenerationKind::kCompletion;
+  AnswerStyle style = AnswerStyle::kOpenAi;
   std::string model;                            ///< as asked; empty if not
   std::vector<PromptInput> prompts;             ///< of a completion: 1 to kMaxPrompts
   boost::json::object chat;                     ///< of a chat: the variables of the template

@@ -8,35 +8,51 @@ namespace skald::server {
 
 namespace {
 
-struct Entry {
-  std::string_view path;
-  Route route;
+enum class Body : uint8_t { kNone, kJson };
+// Who may ask, beside those with a key.
+enum class Audience : uint8_t {
+  kClients,
+  kMonitors,  // and at the door for administrators
+  kAdmins,    // there, and with the right admin only
 };
 
-constexpr auto kRoutes = std::to_array<Entry>({
-    {"/v1/chat/completions", Route::kChatCompletions},
-    {"/v1/completions", Route::kCompletions},
-    {"/v1/embeddings", Route::kEmbeddings},
-    {"/v1/models", Route::kModels},
-    {"/tokenize", Route::kTokenize},
-    {"/detokenize", Route::kDetokenize},
-    {"/health", Route::kHealth},
-    {"/livez", Route::kLive},
-    {"/readyz", Route::kReady},
-    {"/metrics", Route::kMetrics},
-    {"/version", Route::kVersion},
-    {"/props", Route::kProps},
-    {"/slots", Route::kSlots},
+struct Row {
+  std::string_view path;
+  Route route;
+  Body body;
+  Audience audience = Audience::kClients;
+};
+
+constexpr auto kRoutes = std::to_array<Row>({
+    {"/v1/chat/completions", Route::kChatCompletions, Body::kJson},
+    {"/v1/completions", Route::kCompletions, Body::kJson},
+    {"/v1/embeddings", Route::kEmbeddings, Body::kJson},
+    {"/v1/models", Route::kModels, Body::kNone},
+    {"/tokenize", Route::kTokenize, Body::kJson},
+    {"/detokenize", Route::kDetokenize, Body::kJson},
+    {"/health", Route::kHealth, Body::kNone, Audience::kMonitors},
+    {"/livez", Route::kLive, Body::kNone, Audience::kMonitors},
+    {"/readyz", Route::kReady, Body::kNone, Audience::kMonitors},
+    {"/metrics", Route::kMetrics, Body::kNone, Audience::kAdmins},
+    {"/version", Route::kVersion, Body::kNone, Audience::kMonitors},
+    {"/props", Route::kProps, Body::kNone},
+    {"/slots", Route::kSlots, Body::kNone, Audience::kMonitors},
 });
+constexpr Row kModelRow = {"/v1/models/{id}", Route::kModel, Body::kNone};
 
 constexpr std::string_view kModelPrefix = "/v1/models/";
 
-const Route* Find(std::string_view path) {
-  static constexpr Route kModel = Route::kModel;
+const Row* Find(std::string_view path) {
   const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
-                                  [&](const Entry& entry) { return entry.path == path; });
-  if (found != kRoutes.end()) return &found->route;
-  return path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size() ? &kModel : nullptr;
+                                  [&](const Row& row) { return row.path == path; });
+  if (found != kRoutes.end()) return &*found;
+  return path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size() ? &kModelRow : nullptr;
+}
+
+const Row& RowOf(Route route) {
+  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
+                                  [&](const Row& row) { return row.route == route; });
+  return found == kRoutes.end() ? kModelRow : *found;
 }
 
 // What was asked for, as far as it is fit to be shown, and what there is.
@@ -48,10 +64,10 @@ ApiError NoSuchRoute(std::string_view method, std::string_view path) {
   message += "; there are POST";
   const auto add_all = [&](bool with_body) {
     const char* before = " ";
-    for (const Entry& entry : kRoutes) {
-      if (TakesBody(entry.route) != with_body) continue;
+    for (const Row& row : kRoutes) {
+      if ((row.body == Body::kJson) != with_body) continue;
       message += std::exchange(before, ", ");
-      message += entry.path;
+      message += row.path;
     }
   };
   add_all(true);
@@ -62,39 +78,21 @@ ApiError NoSuchRoute(std::string_view method, std::string_view path) {
 
 }  // namespace
 
-bool TakesBody(Route route) {
-  switch (route) {
-    case Route::kChatCompletions:
-    case Route::kCompletions:
-    case Route::kEmbeddings:
-    case Route::kTokenize:
-    case Route::kDetokenize: return true;
-    default: return false;
-  }
-}
+bool TakesBody(Route route) { return RowOf(route).body == Body::kJson; }
 
-bool IsForAdmins(Route route) { return route == Route::kMetrics; }
+bool IsForAdmins(Route route) { return RowOf(route).audience == Audience::kAdmins; }
 
-bool IsForMonitors(Route route) {
-  switch (route) {
-    case Route::kHealth:
-    case Route::kLive:
-    case Route::kReady:
-    case Route::kMetrics:
-    case Route::kVersion:
-    case Route::kSlots: return true;
-    default: return false;
-  }
-}
+bool IsForMonitors(Route route) { return RowOf(route).audience != Audience::kClients; }
 
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
-  const Route* route = Find(path);
-  if (route == nullptr) return NoSuchRoute(method, path);
-  const bool fits = TakesBody(*route) ? method == "POST" : method == "GET" || method == "HEAD";
-  if (fits) return *route;
+  const Row* row = Find(path);
+  if (row == nullptr) return NoSuchRoute(method, path);
+  const bool takes_body = row->body == Body::kJson;
+  const bool fits = takes_body ? method == "POST" : method == "GET" || method == "HEAD";
+  if (fits) return row->route;
   return ApiError{
       .status = 405,
-      .message = std::string("this route takes ") + (TakesBody(*route) ? "POST" : "GET and HEAD")};
+      .message = std::string("this route takes ") + (takes_body ? "POST" : "GET and HEAD")};
 }
 
 std::string_view ModelIdOf(std::string_view path) { return path.substr(kModelPrefix.size()); }

@@ -59,13 +59,11 @@ Asker AskerOf(const std::shared_ptr<const Tenant>& tenant, const ServiceSetup& s
           setup.max_answer_bytes};
 }
 
-OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, GenerationKind kind,
+OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, ReadGeneration* read,
                                               std::string_view body, const Asker& asker) {
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return *error;
-  const auto& json = std::get<boost::json::value>(value);
-  OrError<GenerationRequest> request =
-      kind == GenerationKind::kChat ? ReadChatRequest(json) : ReadCompletionRequest(json);
+  OrError<GenerationRequest> request = read(std::get<boost::json::value>(value));
   if (const auto* error = std::get_if<ApiError>(&request)) return *error;
   auto& good = std::get<GenerationRequest>(request);
   const PrepareContext context = asker.With(good.cache_salt);
@@ -84,16 +82,23 @@ OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::stri
 }
 
 // What a route makes of its body.
-HttpResponse AnswerBody(const ServedModel& served, Route route, std::string_view body,
-                        const AnswerLimits& limits) {
+OrError<std::string> AnswerBody(const ServedModel& served, Route route, std::string_view body,
+                                const AnswerLimits& limits) {
   const OrError<boost::json::value> value = ReadJson(body);
-  if (const auto* error = std::get_if<ApiError>(&value)) return ToResponse(*error);
-  if (limits.work.IsOver()) return ToResponse(TooMuchWork());
+  if (const auto* error = std::get_if<ApiError>(&value)) return *error;
+  if (limits.work.IsOver()) return TooMuchWork();
   const auto& json = std::get<boost::json::value>(value);
-  OrError<std::string> answer = route == Route::kTokenize ? AnswerTokenize(served, json, limits)
-                                                          : AnswerDetokenize(served, json, limits);
-  if (const auto* error = std::get_if<ApiError>(&answer)) return ToResponse(*error);
-  return {.body = std::get<std::string>(std::move(answer))};
+  return route == Route::kTokenize ? AnswerTokenize(served, json, limits)
+                                   : AnswerDetokenize(served, json, limits);
+}
+
+// The routes that generate; nothing for others.
+std::optional<GenerationRoute> GenerationOf(Route route) {
+  switch (route) {
+    case Route::kChatCompletions: return GenerationRoute{"chatcmpl-", ReadChatRequest};
+    case Route::kCompletions: return GenerationRoute{"cmpl-", ReadCompletionRequest};
+    default: return std::nullopt;
+  }
 }
 
 // What the labels of a tenant's requests begin with; its id follows.
@@ -104,21 +109,23 @@ class Computed final : public Exchange {
  public:
   explicit Computed(AnswerChannel& channel) : channel_(&channel) {}
   void Await(QueuedWork work) { work_ = std::move(work); }
-  void Respond(HttpResponse response) {
+  void Respond(OrError<std::string> answer) {
     if (channel_ == nullptr) return;
-    AnswerChannel& channel = *std::exchange(channel_, nullptr);
-    if (!channel.Reserve(static_cast<int64_t>(response.BodyBytes())))
-      response = ToResponse(Overloaded("clients hold all the memory there is for answers"));
-    channel.Respond(std::move(response));
+    if (const auto* error = std::get_if<ApiError>(&answer)) return Refuse(*error);
+    auto& body = std::get<std::string>(answer);
+    if (!channel_->Reserve(static_cast<int64_t>(body.size())))
+      return Refuse(Overloaded("clients hold all the memory there is for answers"));
+    std::exchange(channel_, nullptr)->Respond({.body = std::move(body)});
+  }
+  void Refuse(const ApiError& error) {
+    if (channel_ != nullptr) std::exchange(channel_, nullptr)->Refuse(error, {});
   }
   void OnGone() override {
     channel_ = nullptr;
     work_ = {};
   }
   void OnWritable() override {}
-  void OnShutdown() override {
-    Respond(ToResponse({.status = 503, .message = "the server is stopping"}));
-  }
+  void OnShutdown() override { Refuse({.status = 503, .message = "the server is stopping"}); }
   void OnTick() override {}
   ExchangeSummary Summary() const override { return {}; }
 
@@ -166,7 +173,7 @@ GenerationName Service::NextName(std::string_view prefix, const Tenant& tenant) 
     return Philox4x32({low(number), low(number >> 32), 0, 0}, {low(key), low(key >> 32)});
   };
   const std::array<uint32_t, 4> drawn = draw(setup_.id_key);
-  std::string id = fmt::format("{}-{:08x}{:08x}", prefix, drawn[0], drawn[1]);
+  std::string id = fmt::format("{}{:08x}{:08x}", prefix, drawn[0], drawn[1]);
   std::string label = LabelPrefix(tenant.id) + id;
   return {.id = std::move(id),
           .label = std::move(label),
@@ -214,10 +221,8 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, std::shared_ptr<c
     return nullptr;
   }
   if (route == Route::kEmbeddings) return Embed({std::move(request), std::move(tenant)}, channel);
-  if (route == Route::kChatCompletions)
-    return Generate(GenerationKind::kChat, {std::move(request), std::move(tenant)}, channel);
-  if (route == Route::kCompletions)
-    return Generate(GenerationKind::kCompletion, {std::move(request), std::move(tenant)}, channel);
+  if (const std::optional<GenerationRoute> form = GenerationOf(route))
+    return Generate(*form, {std::move(request), std::move(tenant)}, channel);
   // Counts for the rate of requests, and is over.
   accounts_.Open(*tenant, setup_.clock.Now());
   return AnswerOnPool(route, {std::move(request), std::move(tenant)}, channel);
@@ -233,16 +238,16 @@ std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, Answer
        .cost_bytes = cost,
        .share = asked.tenant->rights.share,
        .run = [this, route, body, weak = std::weak_ptr(computed)](const WorkLimit& limit) {
-         auto response = std::make_shared<HttpResponse>(
+         auto answer = std::make_shared<OrError<std::string>>(
              AnswerBody(served_, route, *body, {.work = limit, .bytes = setup_.max_answer_bytes}));
-         setup_.post([weak, response] {
-           if (const auto alive = weak.lock()) alive->Respond(std::move(*response));
+         setup_.post([weak, answer] {
+           if (const auto alive = weak.lock()) alive->Respond(std::move(*answer));
          });
        }});
   if (work)
     computed->Await(*std::move(work));
   else
-    computed->Respond(ToResponse(Overloaded(kPoolIsFull)));
+    computed->Refuse(Overloaded(kPoolIsFull));
   return computed;
 }
 
@@ -272,16 +277,15 @@ void Service::StartWith(std::shared_ptr<Target> target, const Tenant& tenant, st
   target->Await(*std::move(work));
 }
 
-std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
+std::shared_ptr<Exchange> Service::Generate(const GenerationRoute& form, Asked asked,
                                             AnswerChannel& channel) {
-  const char* prefix = kind == GenerationKind::kChat ? "chatcmpl" : "cmpl";
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
   const Asker asker = AskerOf(asked.tenant, setup_, claim);
-  auto generation = std::make_shared<Generation>(Context(), channel,
-                                                 NextName(prefix, *asked.tenant), std::move(claim));
+  auto generation = std::make_shared<Generation>(
+      Context(), channel, NextName(form.id_prefix, *asked.tenant), std::move(claim));
   StartWith(generation, *asked.tenant, std::move(asked.request.body),
-            [this, kind, asker](std::string_view body, const WorkLimit& limit) {
-              return PrepareGeneration(served_, kind, body, asker.With(limit));
+            [this, read = form.read, asker](std::string_view body, const WorkLimit& limit) {
+              return PrepareGeneration(served_, read, body, asker.With(limit));
             });
   return generation;
 }
@@ -289,7 +293,7 @@ std::shared_ptr<Exchange> Service::Generate(GenerationKind kind, Asked asked,
 std::shared_ptr<Exchange> Service::Embed(Asked asked, AnswerChannel& channel) {
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
   const Asker asker = AskerOf(asked.tenant, setup_, claim);
-  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd", *asked.tenant),
+  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd-", *asked.tenant),
                                              std::move(claim));
   StartWith(embedder, *asked.tenant, std::move(asked.request.body),
             [this, asker](std::string_view body, const WorkLimit& limit) {

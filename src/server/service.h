@@ -41,6 +41,15 @@ struct ServiceSetup {
   int64_t max_answer_bytes = int64_t{64} << 20;
 };
 
+/// Reads a body.
+using ReadGeneration = OrError<GenerationRequest>(const boost::json::value& body);
+
+/// What is a route's own among those that generate.
+struct GenerationRoute {
+  std::string_view id_prefix;  ///< what ids of its answers begin with
+  ReadGeneration* read;
+};
+
 /// See above.
 class Service {
  public:
@@ -91,7 +100,8 @@ class Service {
   HttpResponse Props() const;
   HttpResponse Slots(const Tenant& tenant) const;
   std::shared_ptr<Exchange> AnswerOnPool(Route route, Asked asked, AnswerChannel& channel);
-  std::shared_ptr<Exchange> Generate(GenerationKind kind, Asked asked, AnswerChannel& channel);
+  std::shared_ptr<Exchange> Generate(const GenerationRoute& form, Asked asked,
+                                     AnswerChannel& channel);
   std::shared_ptr<Exchange> Embed(Asked asked, AnswerChannel& channel);
   /// Starts `target` with what `prepare` makes of the body, which is work for this tenant.
   template <typename Target, typename Prepare>

@@ -1,0 +1,100 @@
+/// AnswerWriter: how an API says what a generation gives, whole or as a stream.
+///
+/// A generation knows choices, pieces and tokens counted; a writer knows the names and the order of
+/// one API. So every API has the same requests, limits and texts behind it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/exchange.h"
+#include "server/generation_request.h"
+#include "server/message_json.h"
+#include "skald/request.h"
+
+namespace skald::server {
+
+/// A token by its bytes, with its log probability.
+struct TokenText {
+  std::string bytes;
+  double logprob = 0;
+};
+
+/// A token that was generated, with the likeliest in its place.
+struct ScoredToken {
+  TokenText token;
+  std::vector<TokenText> top = {};
+};
+
+/// What one choice has, or what has been added to it.
+struct Choice {
+  std::string text = {};
+  /// Of a chat whose answers are taken apart, in the place of the text.
+  std::vector<ChatPiece> pieces = {};
+  int32_t call_count = 0;  ///< set when it has ended
+  /// Stands before the text, as JSON (AppendJsonText): the prompt, of which all choices have the
+  /// same one. nullptr: nothing does.
+  std::shared_ptr<const std::string> prompt_json = {};
+  std::vector<ScoredToken> scored = {};         ///< if log probabilities were asked for
+  int64_t text_offset = 0;                      ///< characters before `scored`, for completions
+  std::optional<FinishReason> reason = {};      ///< set when it has ended
+  std::optional<std::string> stop_string = {};  ///< that ended it
+};
+
+/// True if the model ended it, not a stop string or a bound. Requires that it has ended.
+bool EndedByItself(const Choice& choice);
+
+/// Tokens counted.
+struct Usage {
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;
+  int64_t completion_tokens = 0;
+};
+
+/// What is the same in all parts of an answer.
+struct AnswerFrame {
+  GenerationKind kind = GenerationKind::kCompletion;
+  std::string id;
+  int64_t created = 0;  ///< seconds since 1970
+  std::string model;
+  uint64_t seed = 0;               ///< asked for or drawn
+  std::string system_fingerprint;  ///< of what the bits of an answer depend on beside the request
+  bool with_logprobs = false;
+  bool include_usage = false;  ///< of a stream of OpenAI's
+  CallForm calls = CallForm::kTools;
+};
+
+/// See above. For one answer; not thread-safe.
+class AnswerWriter {
+ public:
+  virtual ~AnswerWriter() = default;
+
+  /// The complete answer in pieces of about kPieceBytes, none much longer than the longest choice;
+  /// choices in order of their index.
+  virtual std::vector<std::string> WholeInPieces(const std::vector<Choice>& choices,
+                                                 const Usage& usage) const = 0;
+  static constexpr size_t kPieceBytes = size_t{256} << 10;
+
+  /// A stream is Begin, chunks and an End of each choice, Finish; or an Error instead of what is
+  /// left. Each returns bytes to send, perhaps none.
+  virtual StreamForm stream_form() const = 0;
+  /// What stands before all choices. `usage` has the prompt.
+  virtual std::string Begin(const Usage& usage) = 0;
+  /// What `choice` has got: text or one piece, scored tokens. kFirst: nothing of it was sent.
+  enum class Position : uint8_t { kFirst, kLater };
+  virtual std::string Chunk(int64_t index, const Choice& choice, Position position) = 0;
+  /// The choice has ended: its finish reason.
+  virtual std::string End(int64_t index, const Choice& choice) = 0;
+  virtual std::string Finish(const Usage& usage) = 0;
+  virtual std::string Error(const ApiError& error) = 0;
+};
+
+/// The writer for what was asked.
+std::unique_ptr<AnswerWriter> MakeAnswerWriter(AnswerStyle style, AnswerFrame frame);
+
+}  // namespace skald::server
