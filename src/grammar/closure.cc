@@ -83,6 +83,7 @@ std::shared_ptr<const Row> Closure::Finish() {
   if (row_.items.size() > kRowItemsMax) row_.too_complex = true;
   if (row_.too_complex) row_.items.clear();
   KeepFrames();
+  row_.steps = kRowSteps - steps_left_;
   return std::make_shared<const Row>(std::move(row_));
 }
 

@@ -38,15 +38,15 @@ Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOpt
 
 GrammarCheck CheckText(const Grammar& grammar, std::string_view text) {
   const grammar::Form& form = grammar.form();
-  const grammar::Advance advance = grammar::ReadBytes(form, grammar::FirstRow(form), text);
+  const grammar::Reading reading = grammar::ReadBytes(form, grammar::FirstRow(form), text);
   GrammarCheck check;
-  check.good_bytes = advance.taken;
-  check.next = grammar::NextBytes(form, *advance.row);
-  check.may_end = advance.row->accepting;
+  check.good_bytes = reading.taken;
+  check.next = grammar::NextBytes(form, *reading.row);
+  check.may_end = reading.row->accepting;
   check.verdict = GrammarVerdict::kDead;
-  if (advance.row->too_complex)
+  if (reading.row->too_complex)
     check.verdict = GrammarVerdict::kTooComplex;
-  else if (advance.taken == text.size())
+  else if (reading.taken == text.size())
     check.verdict = check.may_end ? GrammarVerdict::kAccepted : GrammarVerdict::kIncomplete;
   return check;
 }

@@ -49,4 +49,7 @@ inline constexpr size_t kRowItemsMax = 2'000;
 /// Steps that one byte of a text may take.
 inline constexpr int64_t kRowSteps = 400'000;
 
+/// Steps of one mask: a byte tried behind an item, a step of a row.
+inline constexpr int64_t kMaskSteps = 4'000'000;
+
 }  // namespace skald::grammar

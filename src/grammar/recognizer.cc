@@ -73,19 +73,19 @@ RowPointer FirstRow(const Form& form) {
   return closure.Finish();
 }
 
-Advance ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes) {
-  Advance advance{row, 0};
-  while (advance.taken < bytes.size() && !advance.row->too_complex) {
+Reading ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes) {
+  Reading reading{row, 0};
+  while (reading.taken < bytes.size() && !reading.row->too_complex) {
     size_t taken = 0;
-    RowPointer next = ReadInsideLeaf(form, *advance.row, bytes.substr(advance.taken), &taken);
+    RowPointer next = ReadInsideLeaf(form, *reading.row, bytes.substr(reading.taken), &taken);
     if (next == nullptr) {
-      next = NextRow(form, *advance.row, static_cast<uint8_t>(bytes[advance.taken]));
+      next = NextRow(form, *reading.row, static_cast<uint8_t>(bytes[reading.taken]));
       taken = 1;
     }
     if (next == nullptr) break;
-    advance = {std::move(next), advance.taken + taken};
+    reading = {std::move(next), reading.taken + taken};
   }
-  return advance;
+  return reading;
 }
 
 std::bitset<256> NextBytes(const Form& form, const Row& row) {

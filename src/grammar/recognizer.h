@@ -17,7 +17,7 @@ using RowPointer = std::shared_ptr<const Row>;
 RowPointer FirstRow(const Form& form);
 
 /// What reading some bytes came to.
-struct Advance {
+struct Reading {
   RowPointer row;  ///< behind the last byte that was taken
   /// Bytes read. Fewer than all: the next one is not allowed, or row->too_complex behind the last.
   size_t taken;
@@ -25,7 +25,7 @@ struct Advance {
 
 /// Reads `bytes` from `row` on. Inside of a leaf a byte is one look-up and makes no row. At most
 /// kRowSteps steps a byte. Where a row is too complex, reading ends.
-Advance ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes);
+Reading ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes);
 
 /// The bytes that may follow `row`.
 std::bitset<256> NextBytes(const Form& form, const Row& row);

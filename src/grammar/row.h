@@ -62,6 +62,7 @@ struct Row {
   std::vector<std::shared_ptr<const Frame>> frames = {};  ///< of the items' contexts
   bool accepting = false;                                 ///< whether the text may end here
   bool too_complex = false;  ///< more is alive than kRowItemsMax, or it took more than kRowSteps
+  int64_t steps = 0;         ///< that it took to make
 };
 
 }  // namespace skald::grammar

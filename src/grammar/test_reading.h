@@ -17,12 +17,12 @@ namespace skald::grammar {
 inline void CheckReading(const Grammar& grammar, std::string_view text) {
   const Form& form = grammar.form();
   const RowPointer first = FirstRow(form);
-  const Advance whole = ReadBytes(form, first, text);
+  const Reading whole = ReadBytes(form, first, text);
   RowPointer row = first;
   for (size_t i = 0; i < whole.taken; ++i) {
     CHECK(!row->too_complex);
     CHECK(NextBytes(form, *row)[static_cast<uint8_t>(text[i])]);
-    const Advance one = ReadBytes(form, row, text.substr(i, 1));
+    const Reading one = ReadBytes(form, row, text.substr(i, 1));
     CHECK(one.taken == 1);
     row = one.row;
     CHECK(row->too_complex || row->accepting || NextBytes(form, *row).any());

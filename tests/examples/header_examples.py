@@ -19,6 +19,7 @@ BEFORE = {
     "chat_template": """const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
   const boost::json::array messages{boost::json::object{{"role", "user"}, {"content", "Hi"}}};
   const std::chrono::local_seconds now{};""",
+    "constraint": "const std::string schema = \"true\";",
     "engine": "",
     "grammar": "",
     # No hub listens there.
@@ -39,6 +40,7 @@ AFTER = {
     "bench": "seconds.ok() && share > 0",
     "chat_answer": 'pieces.size() == 3 && pieces[1].text == "add" && rest.empty()',
     "chat_template": 'prompt.ok() && prompt->text == "Hi"',
+    "constraint": "constraint.ok()",
     "engine": "id.ok()",
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",

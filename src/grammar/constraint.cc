@@ -1,0 +1,66 @@
+#include "skald/constraint.h"
+
+#include <bitset>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grammar/constraint_data.h"
+#include "grammar/recognizer.h"
+#include "grammar/token_trie.h"
+#include "grammar/used_bytes.h"
+#include "skald/tokenizer.h"
+
+namespace skald {
+
+namespace {
+
+bool HasText(const Tokenizer& tokenizer, TokenId id) {
+  return !tokenizer.IsControl(id) && tokenizer.Type(id) != TokenType::kUnused &&
+         !tokenizer.IsEndOfGeneration(id);
+}
+
+std::string Hex(int byte) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+}
+
+}  // namespace
+
+Vocabulary::Vocabulary(std::shared_ptr<const grammar::TokenTrie> trie) : trie_(std::move(trie)) {}
+
+Vocabulary Vocabulary::FromTokenizer(const Tokenizer& tokenizer) {
+  std::vector<std::string_view> bytes(static_cast<size_t>(tokenizer.vocab_size()));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    if (HasText(tokenizer, id)) bytes[i] = tokenizer.TokenBytes(id);
+  }
+  return FromBytes(bytes);
+}
+
+Vocabulary Vocabulary::FromBytes(std::span<const std::string_view> token_bytes) {
+  return Vocabulary(std::make_shared<const grammar::TokenTrie>(token_bytes));
+}
+
+int64_t Vocabulary::size() const { return trie_->token_count(); }
+
+Constraint::Constraint(std::shared_ptr<const grammar::ConstraintData> data)
+    : data_(std::move(data)) {}
+
+Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& vocabulary) {
+  const std::bitset<256> used = grammar::UsedBytes(grammar.form());
+  for (int byte = 0; byte < 256; ++byte) {
+    if (!used[byte] || vocabulary.trie().HasByte(static_cast<uint8_t>(byte))) continue;
+    return Status(ErrorCode::kInvalidArgument,
+                  "the model's vocabulary has no token for the byte " + Hex(byte) +
+                      " alone, which the grammar allows; it cannot spell such texts");
+  }
+  return Constraint(std::make_shared<const grammar::ConstraintData>(grammar::ConstraintData{
+      .grammar = grammar, .vocabulary = vocabulary, .first = grammar::FirstRow(grammar.form())}));
+}
+
+const Grammar& Constraint::grammar() const { return data_->grammar; }
+
+const Vocabulary& Constraint::vocabulary() const { return data_->vocabulary; }
+
+}  // namespace skald

@@ -1,0 +1,65 @@
+#include "grammar/constraint_state.h"
+
+#include <algorithm>
+#include <bitset>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "grammar/token_mask.h"
+#include "grammar/token_trie.h"
+
+namespace skald::grammar {
+
+namespace {
+
+Status TooComplex() {
+  return {ErrorCode::kInvalidArgument,
+          "grammar_too_complex: the grammar is so ambiguous at this place of the text that a "
+          "bound was met"};
+}
+
+}  // namespace
+
+ConstraintState::ConstraintState(const Constraint& constraint)
+    : data_(constraint.data()), row_(data_->first) {}
+
+bool ConstraintState::Allows(TokenId token) const {
+  const std::string_view bytes = data_->vocabulary.trie().BytesOf(token);
+  if (bytes.empty()) return false;
+  const Reading reading = ReadBytes(form(), row_, bytes);
+  return reading.taken == bytes.size() || reading.row->too_complex;
+}
+
+Status ConstraintState::FillMask(std::span<uint64_t> words) const {
+  const TokenTrie& trie = data_->vocabulary.trie();
+  CHECK(static_cast<int64_t>(words.size()) * 64 >= trie.token_count());
+  std::fill(words.begin(), words.end(), uint64_t{0});
+  if (!AllowTokens(form(), trie, row_, words)) return TooComplex();
+  return Ok();
+}
+
+Status ConstraintState::Advance(TokenId token) {
+  const std::string_view bytes = data_->vocabulary.trie().BytesOf(token);
+  Reading reading = ReadBytes(form(), row_, bytes);
+  if (reading.row->too_complex) return TooComplex();
+  if (bytes.empty() || reading.taken < bytes.size())
+    return {ErrorCode::kInvalidArgument,
+            "the grammar does not allow the token " + std::to_string(token) + " here"};
+  row_ = std::move(reading.row);
+  return Ok();
+}
+
+std::string ConstraintState::ForcedBytes(size_t limit) const {
+  std::string forced;
+  RowPointer row = row_;
+  while (forced.size() < limit && !row->accepting && !row->too_complex) {
+    const std::bitset<256> next = NextBytes(form(), *row);
+    if (next.count() != 1) break;
+    forced.push_back(static_cast<char>(next._Find_first()));
+    row = ReadBytes(form(), row, std::string_view(forced).substr(forced.size() - 1)).row;
+  }
+  return forced;
+}
+
+}  // namespace skald::grammar

@@ -1,0 +1,58 @@
+/// ConstraintState: where one sequence stands in the text that its constraint allows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "grammar/constraint_data.h"
+#include "grammar/recognizer.h"
+#include "skald/constraint.h"
+#include "skald/ids.h"
+#include "skald/status.h"
+
+namespace skald::grammar {
+
+/// A function of the constraint and the tokens so far, so that it may be dropped and made again
+/// from them. What it holds is immutable and shared: a copy costs two pointers. Not for several
+/// threads at once; its copies are.
+///
+/// Where a text is too ambiguous (kRowItemsMax, kRowSteps, kMaskSteps) an error says so, whose
+/// message begins with "grammar_too_complex". A token whose bytes lead there counts as allowed;
+/// Advance tells. So an answer ends there, but never leaves the grammar.
+class ConstraintState {
+ public:
+  /// Before the first token.
+  explicit ConstraintState(const Constraint& constraint);
+
+  /// Whether `token` may follow. Never one without text, or outside of the vocabulary.
+  bool Allows(TokenId token) const;
+
+  /// Writes every word: bit `id & 63` of word `id >> 6` says whether the token may follow. At least
+  /// one may, unless the text must end. Bits behind the vocabulary are 0; it fits into `words`.
+  /// Error: kInvalidArgument, grammar_too_complex; what the words hold then says nothing.
+  Status FillMask(std::span<uint64_t> words) const;
+
+  /// Moves behind `token`. Errors: kInvalidArgument if it may not follow, or grammar_too_complex;
+  /// the state is as before.
+  Status Advance(TokenId token);
+
+  /// Whether the text may end here.
+  bool may_end() const { return row_->accepting; }
+  /// Whether it may, and nothing may follow.
+  bool must_end() const { return row_->accepting && row_->items.empty() && !row_->too_complex; }
+
+  /// The bytes that are the only way on, at most `limit`: none where the text may end, or where
+  /// there is a choice.
+  std::string ForcedBytes(size_t limit) const;
+
+ private:
+  const Form& form() const { return data_->grammar.form(); }
+
+  std::shared_ptr<const ConstraintData> data_;
+  RowPointer row_;
+};
+
+}  // namespace skald::grammar

@@ -1,0 +1,75 @@
+#include "grammar/used_bytes.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace skald::grammar {
+
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(const Form& form) : form_(form), met_(form.rules.size()) {}
+
+  std::bitset<256> Run() {
+    Meet(form_.root);
+    while (!open_.empty()) {
+      const uint32_t rule = open_.back();
+      open_.pop_back();
+      std::visit([&](const auto& kind) { Visit(kind); }, form_.rules[rule]);
+    }
+    return bytes_;
+  }
+
+ private:
+  void Meet(uint32_t rule) {
+    if (rule == kNoRule || met_[rule]) return;
+    met_[rule] = 1;
+    open_.push_back(rule);
+  }
+
+  void Visit(const Automaton& automaton) {
+    for (const AutomatonState& state : automaton.states) {
+      for (const ByteEdge& edge : state.bytes)
+        for (int byte = edge.low; byte <= edge.high; ++byte) bytes_.set(byte);
+      for (const RuleEdge& edge : state.rules) Meet(edge.rule);
+    }
+  }
+  void Visit(const Leaf& leaf) {
+    std::vector<uint8_t> used(leaf.class_count);
+    for (size_t i = 0; i < leaf.next.size(); ++i)
+      if (leaf.next[i] != Leaf::kDead) used[i % leaf.class_count] = 1;
+    for (int byte = 0; byte < 256; ++byte)
+      if (used[leaf.class_of[byte]]) bytes_.set(byte);
+  }
+  void Visit(const Counted& counted) { Meet(counted.rule); }
+  void Visit(const Array& array) {
+    Add("[],", array.blanks);
+    for (const uint32_t rule : array.prefix) Meet(rule);
+    Meet(array.rest);
+  }
+  void Visit(const Object& object) {
+    Add("{}:,", object.blanks);
+    if (object.keys.class_count > 0) Visit(object.keys);
+    for (const Member& member : object.members) Meet(member.rule);
+  }
+  void Add(std::string_view marks, Blanks blanks) {
+    for (const char mark : marks) bytes_.set(static_cast<uint8_t>(mark));
+    if (blanks == Blanks::kNone) return;
+    for (const char blank : {' ', '\n', '\t'}) bytes_.set(static_cast<uint8_t>(blank));
+  }
+
+  const Form& form_;
+  std::vector<uint8_t> met_;    // [rule]
+  std::vector<uint32_t> open_;  // rules to be visited
+  std::bitset<256> bytes_;
+};
+
+}  // namespace
+
+std::bitset<256> UsedBytes(const Form& form) { return Collector(form).Run(); }
+
+}  // namespace skald::grammar
