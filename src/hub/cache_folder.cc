@@ -1,5 +1,7 @@
 #include "hub/cache_folder.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -68,13 +70,13 @@ Status CacheFolder::Make() const {
 Status CacheFolder::Link(const std::string& commit, const RemoteFile& file) const {
   const fs::path link = FilePath(commit, file.path);
   RETURN_IF_ERROR(MakeFolder(link.parent_path()));
-  std::error_code error;
-  fs::remove(link, error);  // a link to a blob that is gone
   // Relative, so that the cache can be moved.
   const fs::path target = fs::path(BlobPath(file.blob)).lexically_relative(link.parent_path());
-  fs::create_symlink(target, link, error);
-  if (!error) return Ok();
-  return Status(ErrorCode::kIo, link.string() + ": cannot link: " + error.message());
+  ASSIGN_OR_RETURN(const std::string made, MakeBeside(link.string(), [&](const char* name) {
+                     return symlink(target.c_str(), name);
+                   }));
+  // What may have the name is a link to a blob that is gone, or what another pull has just made.
+  return Rename(made, link.string());
 }
 
 Status CacheFolder::SetCommit(const std::string& commit) const {

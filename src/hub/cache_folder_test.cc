@@ -4,6 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <thread>
+#include <vector>
 
 namespace skald::hub {
 namespace {
@@ -45,6 +48,29 @@ TEST_F(CacheFolderTest, HasTheLayoutOfHuggingFace) {
   // What hangs in the air is not there.
   fs::remove(folder.BlobPath("b1"));
   EXPECT_TRUE(folder.Files(kCommit).empty());
+}
+
+// As two pulls that end at the same moment do.
+TEST_F(CacheFolderTest, SeveralGiveTheSameNamesAtOnce) {
+  const CacheFolder folder(root_, reference_);
+  ASSERT_TRUE(folder.Make().ok());
+  std::ofstream(folder.BlobPath("b1")) << "weights";
+  std::vector<Status> worst(4, Ok());
+  {
+    std::vector<std::jthread> pulls;
+    for (Status& status : worst)
+      pulls.emplace_back([&] {
+        for (int i = 0; i < 100 && status.ok(); ++i) {
+          status = folder.Link(kCommit, {.path = "a.gguf", .blob = "b1"});
+          if (status.ok()) status = folder.SetCommit(kCommit);
+        }
+      });
+  }
+  for (const Status& status : worst) EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(folder.Commit(), kCommit);
+  EXPECT_EQ(folder.Files(kCommit).size(), 1u);
+  const fs::directory_iterator refs(root_ + "/models--o--n/refs");
+  EXPECT_EQ(std::distance(begin(refs), end(refs)), 1) << "something is left over";
 }
 
 TEST_F(CacheFolderTest, ARevisionThatIsNoCommitIsNone) {

@@ -187,15 +187,35 @@ void PartialFile::Discard() {
   unlink(state_path().c_str());
 }
 
+Result<std::string> MakeBeside(const std::string& path,
+                               const std::function<int(const char* name)>& make) {
+  for (int n = 0;; ++n) {
+    std::string name = path + ".new." + std::to_string(n);
+    if (make(name.c_str()) >= 0) return name;
+    // Of another process, perhaps one that was killed: it may still write, so its name stays its.
+    if (errno != EEXIST) return SystemError(name + ": cannot make", errno);
+  }
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) == 0) return Ok();
+  const int error = errno;
+  unlink(from.c_str());
+  return SystemError(to + ": cannot name", error);
+}
+
 Status WriteSmallFile(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".new";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  ASSIGN_OR_RETURN(const std::string name, MakeBeside(path, [](const char* file) {
+                     const int made = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+                     return made < 0 ? made : close(made);
+                   }));
+  std::ofstream file(name, std::ios::binary);
   file.write(text.data(), std::ssize(text));
   file.close();
-  if (!file) return SystemError(temporary + ": cannot write", errno);
-  if (rename(temporary.c_str(), path.c_str()) != 0)
-    return SystemError(path + ": cannot name", errno);
-  return Ok();
+  if (file) return Rename(name, path);
+  const int error = errno;
+  unlink(name.c_str());
+  return SystemError(name + ": cannot write", error);
 }
 
 std::string ReadSmallFile(const std::string& path, size_t most_bytes) {

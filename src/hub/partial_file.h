@@ -82,7 +82,16 @@ class PartialFile {
   std::vector<Segment> segments_;
 };
 
-/// Writes a small file so that it is whole or not there. Errors: kIo.
+/// Makes something beside `path` under a name that nobody else has made, and returns the name.
+/// `make` returns less than 0 and sets errno to EEXIST if there is something of that name.
+/// Errors: kIo.
+Result<std::string> MakeBeside(const std::string& path,
+                               const std::function<int(const char* name)>& make);
+/// Gives what `from` names the name `to`, in place of what has it. If it fails, `from` is removed.
+/// Errors: kIo.
+Status Rename(const std::string& from, const std::string& to);
+/// Writes a small file so that it is whole or not there, whoever else writes it at the same time.
+/// Errors: kIo.
 Status WriteSmallFile(const std::string& path, std::string_view text);
 /// Reads at most `most_bytes` of a file; empty if it is not there.
 std::string ReadSmallFile(const std::string& path, size_t most_bytes);
