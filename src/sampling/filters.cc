@@ -41,16 +41,17 @@ uint64_t MassOfFraction(double p, uint64_t total) {
 
 /// Appends to `out` the tokens of the row with at least `threshold`, above -infinity, and returns
 /// how many. `scratch` has room for all.
-size_t CollectFrom(float threshold, std::span<const float> logits, std::span<const float> block_max,
+size_t CollectFrom(float threshold, const LogitRow& row, std::span<const float> block_max,
                    std::span<Candidate> scratch) {
+  BlockScratch block_scratch;
   size_t count = 0;
   for (size_t block = 0; block < block_max.size(); ++block) {
     if (block_max[block] < threshold) continue;
     const size_t start = block * static_cast<size_t>(kLogitBlock);
-    const size_t end = std::min(start + static_cast<size_t>(kLogitBlock), logits.size());
-    for (size_t i = start; i < end; ++i) {
-      // count <= i: the write is inside the scratch also when the token is not taken.
-      scratch[count] = {.logit = logits[i], .token = static_cast<TokenId>(i)};
+    const auto logits = BlockOf(row, block, &block_scratch);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      // count <= start + i: the write is inside the scratch also when the token is not taken.
+      scratch[count] = {.logit = logits[i], .token = static_cast<TokenId>(start + i)};
       count += logits[i] >= threshold ? 1 : 0;
     }
   }
@@ -134,16 +135,18 @@ std::span<Candidate> KeepLikeliestWithMass(std::span<Candidate> candidates, uint
 /// reaches.
 using MassByWidth = std::array<uint64_t, 64>;
 
-MassByWidth AddUpByWidth(std::span<const float> logits, float max, const Weighing& weighing) {
+MassByWidth AddUpByWidth(const ScannedRow& scanned, const Weighing& weighing) {
   // Two sums in turn: an addition to memory waits for the one before to the same place.
   std::array<MassByWidth, 2> sums{};
-  std::array<uint64_t, kChunk> masses;
-  for (size_t start = 0; start < logits.size(); start += kChunk) {
-    const auto part = logits.subspan(start, std::min(kChunk, logits.size() - start));
+  std::array<uint64_t, kLogitBlock> masses;
+  BlockScratch scratch;
+  for (size_t block = 0; block < scanned.block_max.size(); ++block) {
+    const auto part = BlockOf(scanned.row, block, &scratch);
+    if (part.empty()) continue;
     masses[part.size() - 1 + part.size() % 2] = 0;  // the pair of an odd last one
     weighing.masses({.logits = part.data(),
                      .n = std::ssize(part),
-                     .max = max,
+                     .max = scanned.max,
                      .inverse_temperature = 1.0 / weighing.temperature,
                      .masses = masses.data()});
     // Whether a mass is 0 cannot be foreseen: with | 1 it needs no branch, and adds nothing.
@@ -170,32 +173,6 @@ float LogitNotNeededBelow(const MassByWidth& sums, uint64_t surplus, float max,
   const double logit = static_cast<double>(max) + exponent * temperature;
   // Rounding to float may go up by half a unit: one further down is safe.
   return std::nextafter(static_cast<float>(std::max<double>(logit, kLowest)), kLowest);
-}
-
-// Scanning: loops with one operation and a constant count, which compilers turn into SIMD code. A
-// maximum of floats as a running value would stay scalar, because its order could matter.
-
-/// The largest of kLogitBlock numbers, by halving them to 16.
-float LargestOfBlock(const float* logits) {
-  constexpr int kHalf = kLogitBlock / 2;
-  std::array<float, kHalf> largest;
-  for (int i = 0; i < kHalf; ++i) {
-    largest[i] = logits[i] > logits[i + kHalf] ? logits[i] : logits[i + kHalf];
-  }
-  for (int i = 0; i < 64; ++i) largest[i] = std::max(largest[i], largest[i + 64]);
-  for (int i = 0; i < 32; ++i) largest[i] = std::max(largest[i], largest[i + 32]);
-  for (int i = 0; i < 16; ++i) largest[i] = std::max(largest[i], largest[i + 16]);
-  return *std::max_element(largest.begin(), largest.begin() + 16);
-}
-
-bool BlockHasNan(const float* logits) {
-  constexpr int32_t kInfinityBits = 0x7f800000;
-  int32_t nan = 0;
-  for (int i = 0; i < kLogitBlock; ++i) {
-    const int32_t magnitude = std::bit_cast<int32_t>(logits[i]) & 0x7fffffff;
-    nan |= magnitude > kInfinityBits ? 1 : 0;
-  }
-  return nan != 0;
 }
 
 /// `value` in float32; beyond its range the largest finite number, so that penalties and biases
@@ -258,34 +235,8 @@ void ApplyLogitBias(std::span<const LogitBias> biases, std::span<float> logits) 
   }
 }
 
-LogitScan ScanLogits(std::span<const float> logits, std::span<float> block_max) {
-  constexpr auto kBlock = static_cast<size_t>(kLogitBlock);
-  LogitScan scan = {.max = -kInfinity};
-  std::array<float, kBlock> last;  // the short block at the end, filled up
-  for (size_t block = 0; block < block_max.size(); ++block) {
-    const auto rest = logits.subspan(block * kBlock);
-    const float* part = rest.data();
-    if (rest.size() < kBlock) {
-      last.fill(-kInfinity);
-      std::copy(rest.begin(), rest.end(), last.begin());
-      part = last.data();
-    }
-    block_max[block] = LargestOfBlock(part);
-    scan.max = std::max(scan.max, block_max[block]);
-    scan.has_nan |= BlockHasNan(part);
-  }
-  return scan;
-}
-
-TokenId FirstTokenWith(std::span<const float> logits, std::span<const float> block_max, float max) {
-  const auto block = std::find(block_max.begin(), block_max.end(), max) - block_max.begin();
-  const auto first = std::find(logits.begin() + block * kLogitBlock, logits.end(), max);
-  CHECK(first != logits.end());
-  return static_cast<TokenId>(first - logits.begin());
-}
-
-std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
-                                 std::span<const float> block_max, std::span<Candidate> scratch) {
+std::span<Candidate> CollectTopK(const LogitRow& row, int64_t k, std::span<const float> block_max,
+                                 std::span<Candidate> scratch) {
   const auto block_count = static_cast<int64_t>(block_max.size());
   float threshold = kLowest;  // everything but -infinity
   if (k > 0 && k < block_count) {
@@ -295,7 +246,7 @@ std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
                      [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
     threshold = std::max(threshold, kth->logit);
   }
-  const auto collected = scratch.first(CollectFrom(threshold, logits, block_max, scratch));
+  const auto collected = scratch.first(CollectFrom(threshold, row, block_max, scratch));
   return k > 0 ? KeepTopK(collected, k) : collected;
 }
 
@@ -375,13 +326,15 @@ std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, const W
   return KeepLikeliestWithMass(candidates, MassOfFraction(p, total), weighing);
 }
 
-std::span<Candidate> CollectTopP(const ScannedRow& row, double p, const Weighing& weighing,
+std::span<Candidate> CollectTopP(const ScannedRow& scanned, double p, const Weighing& weighing,
                                  std::span<Candidate> scratch) {
-  const MassByWidth sums = AddUpByWidth(row.logits, row.max, weighing);
+  const MassByWidth sums = AddUpByWidth(scanned, weighing);
   const uint64_t total = std::accumulate(sums.begin(), sums.end(), uint64_t{0});
   const uint64_t target = MassOfFraction(p, total);
-  const float threshold = LogitNotNeededBelow(sums, total - target, row.max, weighing.temperature);
-  const auto collected = scratch.first(CollectFrom(threshold, row.logits, row.block_max, scratch));
+  const float threshold =
+      LogitNotNeededBelow(sums, total - target, scanned.max, weighing.temperature);
+  const auto collected =
+      scratch.first(CollectFrom(threshold, scanned.row, scanned.block_max, scratch));
   Weigh(collected, weighing);
   return KeepLikeliestWithMass(collected, target, weighing);
 }

@@ -27,6 +27,7 @@
 #include "base/rng.h"
 #include "kernels/kernels.h"
 #include "kernels/mass/mass.h"
+#include "sampling/logit_row.h"
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
 
@@ -49,9 +50,6 @@ struct Weighing {
 
 /// Most candidates whose masses sum to less than 2^63.
 inline constexpr int64_t kMaxCandidates = int64_t{1} << 20;
-
-/// Logits per block of ScanLogits: 501 blocks for the 128,256 tokens of Llama 3.
-inline constexpr int64_t kLogitBlock = 256;
 
 /// True if `a` comes before `b` in the total order.
 inline bool Precedes(const Candidate& a, const Candidate& b) {
@@ -78,39 +76,18 @@ bool AreOff(const Penalties& penalties);
 /// was +infinity. Requires tokens < vocab_size.
 void ApplyLogitBias(std::span<const LogitBias> biases, std::span<float> logits);
 
-/// What one pass over a row of logits finds.
-struct LogitScan {
-  float max = 0;         ///< the largest logit; -infinity if all are
-  bool has_nan = false;  ///< then max and the block maxima mean nothing
-};
-
-/// Finds the largest logit, and of each block of kLogitBlock (the last may be short) into
-/// `block_max` [ceil(logits.size() / kLogitBlock)].
-LogitScan ScanLogits(std::span<const float> logits, std::span<float> block_max);
-
-/// The lowest token whose logit equals `max`, the row's largest: greedy decoding. `block_max` and
-/// `max` are from ScanLogits of the same row.
-TokenId FirstTokenWith(std::span<const float> logits, std::span<const float> block_max, float max);
-
 /// Fills the front of `scratch` [vocab_size] with the first `k` tokens of the row in the total
-/// order and returns it; k <= 0 means all. Leaves out tokens with a logit of -infinity. `block_max`
-/// is from ScanLogits of the same row: at least k logits reach its k-th largest entry, so blocks
-/// below that are skipped.
+/// order and returns it; k <= 0 means all. Leaves out tokens with a logit of -infinity, and those
+/// that the mask forbids. `block_max` is from ScanLogits of the same row: at least k logits reach
+/// its k-th largest entry, so blocks below that are skipped.
 /// Cost: O(blocks + k * kLogitBlock) unless logits are tied or k is large, then O(vocab_size).
-std::span<Candidate> CollectTopK(std::span<const float> logits, int64_t k,
-                                 std::span<const float> block_max, std::span<Candidate> scratch);
+std::span<Candidate> CollectTopK(const LogitRow& row, int64_t k, std::span<const float> block_max,
+                                 std::span<Candidate> scratch);
 
-/// A row as ScanLogits left it.
-struct ScannedRow {
-  std::span<const float> logits;
-  float max = 0;  ///< above -infinity
-  std::span<const float> block_max;
-};
-
-/// KeepTopP(CollectTopK(row, 0), p), faster: most of the tokens that cannot belong to it are not
-/// collected. `p` < 1.
+/// KeepTopP(CollectTopK(scanned.row, 0), p), faster: most of the tokens that cannot belong to it
+/// are not collected. `p` < 1.
 /// Cost: the mass of every token, then O(tokens kept) and little more unless logits are tied.
-std::span<Candidate> CollectTopP(const ScannedRow& row, double p, const Weighing& weighing,
+std::span<Candidate> CollectTopP(const ScannedRow& scanned, double p, const Weighing& weighing,
                                  std::span<Candidate> scratch);
 
 /// Computes the mass of every candidate and returns their sum, at least kFullMass. Requires 1 to

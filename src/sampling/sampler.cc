@@ -49,7 +49,7 @@ Sampler::Sampler(int64_t vocab_size, kernels::MassFn masses)
 
 Result<LogitScan> Sampler::ScanModelLogits(std::span<const float> logits) {
   CHECK(logits.size() == counts_.size());
-  const LogitScan scan = ScanLogits(logits, block_max_);
+  const LogitScan scan = ScanLogits({logits}, block_max_);
   if (scan.has_nan || scan.max == -kInfinity) return BrokenLogits(logits, scan);
   return scan;
 }
@@ -77,9 +77,8 @@ std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& 
   if (truncation.top_k <= 0 && truncation.typical_p >= 1 && truncation.top_p < 1) {
     return CollectTopP(row, truncation.top_p, weighing, candidates_);
   }
-  std::span<Candidate> survivors =
-      CollectTopK(row.logits, truncation.top_k, row.block_max, candidates_);
-  survivors = KeepTypical(survivors, truncation.typical_p, weighing);
+  collected_ = CollectTopK(row.row, truncation.top_k, row.block_max, candidates_);
+  const auto survivors = KeepTypical(collected_, truncation.typical_p, weighing);
   return KeepTopP(survivors, truncation.top_p, weighing);
 }
 
@@ -102,32 +101,75 @@ TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
   return token;
 }
 
-Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
-  ASSIGN_OR_RETURN(const LogitScan model_scan, ScanModelLogits(input.logits));
-  std::span<const float> row = input.logits;
-  float max = model_scan.max;
-  if (!AreOff(params.penalties) || !params.logit_bias.empty()) {
+Status Sampler::NothingLeft(const SampleInput& input) {
+  RETURN_IF_ERROR(ScanModelLogits(input.logits).status());
+  if (ScanLogits({input.logits, input.mask}, block_max_).max == -kInfinity) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "constraint: the model rules out every token that may follow; expected at least "
+                  "one to be possible");
+  }
+  return Status(ErrorCode::kInvalidArgument,
+                input.mask.empty()
+                    ? "logit_bias: every token that the model allows has a bias of -infinity; "
+                      "expected at least one to remain"
+                    : "logit_bias: every token that the model and the constraint allow has a bias "
+                      "of -infinity; expected at least one to remain");
+}
+
+Result<ScannedRow> Sampler::Prepare(const SampleInput& input, const SamplingParams& params) {
+  CHECK(input.logits.size() == counts_.size());
+  CHECK(input.mask.empty() || input.mask.size() == MaskWords(counts_.size()));
+  const bool adjusts = !AreOff(params.penalties) || !params.logit_bias.empty();
+  // NaN is looked for before a bias of -infinity can hide it.
+  LogitRow row = {.logits = input.logits, .mask = adjusts ? TokenMask() : input.mask};
+  LogitScan scan = ScanLogits(row, block_max_);
+  if (scan.has_nan) return BrokenLogits(input.logits, scan);
+  if (adjusts) {
+    // Each logit is adjusted by itself, and -infinity stays: the mask can come last.
     std::copy(input.logits.begin(), input.logits.end(), adjusted_.begin());
     Adjust(input, params);
-    row = adjusted_;
-    max = ScanLogits(row, block_max_).max;
-    if (max == -kInfinity) {
-      return Status(ErrorCode::kInvalidArgument,
-                    "logit_bias: every token that the model allows has a bias of -infinity; "
-                    "expected at least one to remain");
-    }
+    row = {.logits = adjusted_, .mask = input.mask};
+    scan = ScanLogits(row, block_max_);
   }
+  if (scan.max == -kInfinity) return NothingLeft(input);
+  return ScannedRow{.row = row, .max = scan.max, .block_max = block_max_};
+}
+
+Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
+  ASSIGN_OR_RETURN(const ScannedRow row, Prepare(input, params));
   Sampled sampled;
-  sampled.token = params.temperature == 0 ? FirstTokenWith(row, block_max_, max)
-                                          : Choose({row, max, block_max_}, params, input);
-  if (params.top_logprobs.has_value()) {
-    if (row.data() != input.logits.data()) ScanLogits(input.logits, block_max_);
-    const RowMass mass = MassOfRow(input.logits, model_scan.max, mass_);
-    FillTop(input.logits, *params.top_logprobs, mass);
-    sampled.logprob = Logprob(input.logits[sampled.token], mass);
-    sampled.top = top_;
-  }
+  sampled.token = params.temperature == 0 ? FirstLikeliest(row) : Choose(row, params, input);
+  if (input.decisive != nullptr) AddDecisive(row, params, input, sampled.token);
+  if (params.top_logprobs.has_value()) AddLogprobs(input, row, *params.top_logprobs, &sampled);
   return sampled;
+}
+
+void Sampler::AddDecisive(const ScannedRow& row, const SamplingParams& params,
+                          const SampleInput& input, TokenId token) {
+  const Truncation& truncation = params.truncation;
+  input.decisive->clear();
+  if (params.temperature == 0) return input.decisive->push_back(token);
+  if (truncation.top_k > 0) {
+    // All that the filters behind it saw: the best of a row are the best of what a mask leaves, if
+    // it leaves them. Filters permute them where they stand.
+    for (const Candidate& each : collected_) input.decisive->push_back(each.token);
+    return;
+  }
+  // These look at all tokens: sums of masses, what a guess is compared with.
+  const bool sums_all = truncation.typical_p < 1 || truncation.top_p < 1 ||
+                        input.guess != nullptr || input.chances != nullptr;
+  if (!sums_all) *input.decisive = {FirstLikeliest(row), token};
+}
+
+void Sampler::AddLogprobs(const SampleInput& input, const ScannedRow& row, int64_t n,
+                          Sampled* sampled) {
+  float max = row.max;
+  const bool is_model = row.row.logits.data() == input.logits.data() && row.row.mask.empty();
+  if (!is_model) max = ScanLogits({input.logits}, block_max_).max;
+  const RowMass mass = MassOfRow(input.logits, max, mass_);
+  FillTop(input.logits, n, mass);
+  sampled->logprob = Logprob(input.logits[sampled->token], mass);
+  sampled->top = top_;
 }
 
 Result<std::span<const TokenLogprob>> Sampler::TopLogprobs(std::span<const float> logits,
@@ -147,8 +189,9 @@ Result<std::span<const TokenLogprob>> Sampler::Continuations(const SampleInput& 
     return static_cast<float>(best + kernels::MassExponent(logit, scan.max, 1.0));
   });
   Adjust(input, params);
-  ScanLogits(adjusted_, block_max_);
-  const std::span<Candidate> likeliest = CollectTopK(adjusted_, n, block_max_, candidates_);
+  const LogitRow row = {.logits = adjusted_, .mask = input.mask};
+  ScanLogits(row, block_max_);
+  const std::span<Candidate> likeliest = CollectTopK(row, n, block_max_, candidates_);
   std::sort(likeliest.begin(), likeliest.end(), Precedes);
   top_.clear();
   for (const Candidate& candidate : likeliest) {
@@ -160,7 +203,7 @@ Result<std::span<const TokenLogprob>> Sampler::Continuations(const SampleInput& 
 void Sampler::FillTop(std::span<const float> logits, int64_t n, const RowMass& mass) {
   top_.clear();
   if (n <= 0) return;
-  const std::span<Candidate> likeliest = CollectTopK(logits, n, block_max_, candidates_);
+  const std::span<Candidate> likeliest = CollectTopK({logits}, n, block_max_, candidates_);
   std::sort(likeliest.begin(), likeliest.end(), Precedes);
   for (const Candidate& candidate : likeliest) {
     top_.push_back({.token = candidate.token, .logprob = Logprob(candidate.logit, mass)});

@@ -1,6 +1,6 @@
 /// Sampler: one row of logits in, one token out.
 ///
-/// The token is a pure function of (logits, prompt, output, parameters, random key): no state
+/// The token is a pure function of (logits, mask, prompt, output, parameters, random key): no state
 /// survives a call, nothing depends on what was sampled before or beside it. Decisions use integer
 /// masses and a total order on (logit, token id), so no result depends on the order of a sum.
 #pragma once
@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "sampling/filters.h"
+#include "sampling/logit_row.h"
 #include "sampling/rejection.h"
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
@@ -21,7 +22,10 @@ namespace skald::sampling {
 
 /// What one token is sampled from. Spans are read during the call only.
 struct SampleInput {
-  std::span<const float> logits;    ///< [vocab_size], of the row that predicts the next token
+  std::span<const float> logits;  ///< [vocab_size], of the row that predicts the next token
+  /// What it forbids has a logit of -infinity before penalties, biases and filters. Log
+  /// probabilities are of the model's own distribution all the same.
+  TokenMask mask = {};
   std::span<const TokenId> prompt;  ///< the request's prompt tokens, each < vocab_size
   std::span<const TokenId> output;  ///< tokens generated since, oldest first, each < vocab_size
   RandomKey key;                    ///< seed (of the parameters), sequence, position of the token
@@ -30,6 +34,11 @@ struct SampleInput {
   /// If set, takes at its end what the token was drawn from: candidates with masses, by token.
   /// Nothing if the choice was greedy.
   std::vector<Candidate>* chances = nullptr;
+  /// If set, takes tokens for the question whether a mask would have changed anything: with one
+  /// that allows all of these the same call gives the same result. Nothing where only the call with
+  /// the mask can tell. (Each token has a random number of its own, so what loses the race is not
+  /// missed, as long as the largest logit stays, which masses and min-p hang on.)
+  std::vector<TokenId>* decisive = nullptr;
 };
 
 /// What was sampled.
@@ -58,9 +67,10 @@ class Sampler {
 
   /// Chooses a token. `params` must have passed Validate() for this vocabulary size.
   ///
-  /// Errors: kNumeric if a logit is NaN or all are -infinity (broken weights or activations);
-  /// kInvalidArgument if logit_bias bans every token that the model allows. Logits of +infinity
-  /// share all the probability equally.
+  /// Errors: kNumeric if a logit is NaN, allowed or not, or all are -infinity (broken weights or
+  /// activations); kInvalidArgument if the model rules out every token that the mask allows, or
+  /// logit_bias bans every token that both allow. Logits of +infinity share all the probability
+  /// equally.
   /// Cost: one pass over the logits and O(history in the window) with top_k or greedy; without
   /// top_k one exponential per token. sampler_bench.cc has figures.
   Result<Sampled> Sample(const SampleInput& input, const SamplingParams& params);
@@ -75,7 +85,8 @@ class Sampler {
   /// token id; fewer if fewer are possible. Penalties and biases are applied to the log
   /// probabilities of the model's own distribution, as transformers does it; nothing is normalised
   /// again. Lies in the sampler: valid until its next call. The key does not matter.
-  /// Errors: kNumeric as Sample. Cost: one exponential per token.
+  /// What the mask forbids is not among them. Errors: kNumeric as Sample. Cost: one exponential per
+  /// token.
   Result<std::span<const TokenLogprob>> Continuations(const SampleInput& input,
                                                       const SamplingParams& params, int64_t n);
 
@@ -84,6 +95,10 @@ class Sampler {
 
   /// Scans `logits` into block_max_. Errors: kNumeric for NaN or nothing above -infinity.
   Result<LogitScan> ScanModelLogits(std::span<const float> logits);
+  /// The row that is sampled from, scanned: masked, with bias and penalties. Errors: as Sample.
+  Result<ScannedRow> Prepare(const SampleInput& input, const SamplingParams& params);
+  /// Why a row has nothing above -infinity.
+  Status NothingLeft(const SampleInput& input);
   /// Applies bias and penalties to adjusted_ in the order of `params`.
   void Adjust(const SampleInput& input, const SamplingParams& params);
   /// Filters and draws from a row whose scan is in block_max_; temperature is not 0.
@@ -91,13 +106,19 @@ class Sampler {
   /// The candidates that top-k, typical and top-p leave.
   std::span<Candidate> Truncate(const ScannedRow& row, const Truncation& truncation,
                                 const Weighing& weighing);
+  /// Fills in what `top_logprobs` asks for.
+  void AddLogprobs(const SampleInput& input, const ScannedRow& row, int64_t n, Sampled* sampled);
   /// Fills top_ with the n most likely tokens of a row whose mass is known.
   void FillTop(std::span<const float> logits, int64_t n, const RowMass& mass);
+  /// Fills SampleInput::decisive. `row` is what `token` was sampled from.
+  void AddDecisive(const ScannedRow& row, const SamplingParams& params, const SampleInput& input,
+                   TokenId token);
 
   kernels::MassFn mass_;
   std::vector<int32_t> counts_;        // [vocab]; scratch of ApplyPenalties, all 0 between calls
   std::vector<float> adjusted_;        // [vocab]; logits after penalties and bias
   std::vector<Candidate> candidates_;  // [vocab]
+  std::span<Candidate> collected_;     // of these, what top-k left of the row chosen from last
   std::vector<float> block_max_;       // [ceil(vocab / kLogitBlock)]; of the row scanned last
   std::vector<TokenLogprob> top_;      // capacity vocab
 };
