@@ -120,6 +120,20 @@ bool OfPredictionLayer(const model::Network& network, std::string_view name) {
          layer < first + network.prediction_layers;
 }
 
+// Whether a tensor is of keys or values of a layer that reads those of another: some files have
+// them all the same.
+bool OfSharingLayer(const model::Network& network, std::string_view name) {
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    const auto* gqa = std::get_if<model::Gqa>(&network.layers[i].mixer);
+    if (gqa == nullptr || !gqa->shared_kv) continue;
+    const std::string block = "blk." + std::to_string(i) + ".";
+    for (const char* tensor : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"}) {
+      if (name == block + tensor) return true;
+    }
+  }
+  return false;
+}
+
 // A tensor left out would change the answers in silence.
 Status CheckAllUsed(const model::Network& network, const formats::TensorDirectory& tensors,
                     const std::vector<Binding>& bindings) {
@@ -132,6 +146,7 @@ Status CheckAllUsed(const model::Network& network, const formats::TensorDirector
   std::vector<std::string> unused;
   for (const TensorInfo& tensor : tensors.all()) {
     if (used.contains(&tensor) || OfPredictionLayer(network, tensor.name)) continue;
+    if (OfSharingLayer(network, tensor.name)) continue;
     unused.emplace_back(tensor.name);
   }
   if (unused.empty()) return Ok();

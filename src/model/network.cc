@@ -28,6 +28,10 @@ Status ValidateLayer(const Network& network, const Layer& layer) {
     RETURN_IF_ERROR(
         std::visit([&](const auto& mixer) { return Validate(mixer, network.ropes); }, *place));
   }
+  CHECK(!layer.laurel || layer.order == LayerOrder::kSequential);
+  if (layer.laurel) RETURN_IF_ERROR(Validate(*layer.laurel));
+  CHECK(!layer.alt_up || (layer.input && layer.alt_up->streams == network.streams.count));
+  if (layer.alt_up) RETURN_IF_ERROR(Validate(*layer.alt_up));
   if (layer.input) {
     CHECK(network.layer_inputs.row_width() >= layer.input->first + layer.input->inner);
     RETURN_IF_ERROR(Validate(*layer.input));
@@ -91,6 +95,7 @@ Status Validate(const Network& network) {
   RETURN_IF_ERROR(Validate(network.hidden_projection));
   for (const Rope& rope : network.ropes) RETURN_IF_ERROR(Validate(rope));
   RETURN_IF_ERROR(Validate(network.layer_inputs));
+  RETURN_IF_ERROR(Validate(network.streams));
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const std::string where = "layer " + std::to_string(i);
     Status status = ValidateLayer(network, network.layers[i]);
@@ -115,6 +120,7 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   }
   Declare(network.embedding_norm, "token_embd_norm", network.width, tensors);
   Declare(network.layer_inputs, tensors);
+  Declare(network.streams, tensors);
   // Factors of the frequencies, for every rope of the network.
   for (Rope& rope : network.ropes) {
     const int64_t count = rope.factor_count();
@@ -129,12 +135,14 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
     Declare(layer.mixer_norm, "attn_norm", network.width, tensors);
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.mixer);
     std::visit([&](auto& mixer) { Declare(mixer, tensors); }, layer.beside);
+    if (layer.laurel) Declare(*layer.laurel, tensors);
     Declare(layer.mixer_output_norm, "post_attention_norm", network.width, tensors);
     Declare(layer.mixer_sum_norm, "attn_output_norm", network.width, tensors);
     Declare(layer.feed_forward_norm, "ffn_norm", network.width, tensors);
     std::visit([&](auto& block) { Declare(block, tensors); }, layer.feed_forward);
     Declare(layer.feed_forward_output_norm, "post_ffw_norm", network.width, tensors);
     Declare(layer.feed_forward_sum_norm, "layer_output_norm", network.width, tensors);
+    if (layer.alt_up) Declare(*layer.alt_up, tensors);
     if (layer.input) Declare(*layer.input, tensors);
     Declare(layer.input_output_norm, "post_norm", network.width, tensors);
     if (layer.scale == LayerScale::kLearned) {

@@ -13,12 +13,14 @@
 
 #include "kernels/pack/panel.h"
 #include "kv/kv_layout.h"
+#include "model/alt_up.h"
 #include "model/blocks/delta_net/delta_net.h"
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
 #include "model/blocks/gated_and_experts/gated_and_experts.h"
 #include "model/blocks/gqa/gqa.h"
 #include "model/blocks/kda/kda.h"
+#include "model/blocks/laurel/laurel.h"
 #include "model/blocks/layer_input/layer_input.h"
 #include "model/blocks/mamba2/mamba2.h"
 #include "model/blocks/mixer.h"
@@ -78,6 +80,10 @@ struct Layer {
   FeedForward feed_forward = {};
   Norm feed_forward_output_norm = {.kind = NormKind::kNone};
   Norm feed_forward_sum_norm = {.kind = NormKind::kNone};
+  /// Beside the mixer, reading what it reads: x = (x + mixer(y) + laurel(y)) / sqrt(2).
+  std::optional<Laurel> laurel = {};
+  /// Of a network with streams, in which the layer's input is added to all streams but the first.
+  std::optional<AltUp> alt_up = {};
   std::optional<LayerInput> input = {};
   Norm input_output_norm = {.kind = NormKind::kNone};
   LayerScale scale = LayerScale::kNone;
@@ -112,6 +118,7 @@ struct Network {
   std::vector<float> token_type_embedding = {};     ///< [token_types][width], or empty
   Norm embedding_norm = {.kind = NormKind::kNone};  ///< of the sum of these: the residual stream
   LayerInputs layer_inputs = {};                    ///< what the layers with an input read
+  Streams streams = {};                             ///< what the layers with AltUp work on
   std::vector<Layer> layers = {};
   /// Blocks of the file behind the layers, which predict further tokens from what the last layer
   /// gives (multi-token prediction): they are not run, and their tensors are left in the file.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -151,11 +152,32 @@ void RunFeedForward(const Network& network, const Layer& layer, const Context& c
       AddendOf(network, layer.feed_forward_output_norm, layer.feed_forward_sum_norm, space);
 }
 
+void RunLaurel(const Layer& layer, const Context& context, Flow* flow) {
+  if (!layer.laurel) return;
+  const Workspace& space = context.workspace;
+  Run(*layer.laurel, SharedInput(layer.mixer_norm, *flow, space), context);
+  flow->pending = {.rows = space.projected, .sum_scale = static_cast<float>(1 / std::sqrt(2.0))};
+}
+
+// What a layer leaves in streams, and in the residual stream for its input.
+void RunCorrection(const Layer& layer, const Context& context, Flow* flow) {
+  if (!layer.alt_up) return;
+  Correct(*layer.alt_up,
+          {.rows = context.workspace.residual, .row_count = flow->rows, .addend = flow->pending},
+          context);
+  flow->pending = {};
+}
+
 void RunLayerInput(const Network& network, const Layer& layer, const Context& context, Flow* flow) {
   if (!layer.input) return;
   const Workspace& space = context.workspace;
   Run(*layer.input, {.rows = space.residual, .row_count = flow->rows, .addend = flow->pending},
       context);
+  if (layer.alt_up) {
+    AddToStreams(*layer.alt_up, layer.input_output_norm, flow->rows, context);
+    flow->pending = {};
+    return;
+  }
   flow->pending = AddendOf(network, layer.input_output_norm, space);
 }
 
@@ -164,26 +186,34 @@ void CutRows(const Network& network, const Layer& layer, const StepBatch& batch,
              const Workspace& space, Flow* flow) {
   flow->rows = batch.output_count();
   MoveOutputRows(batch, network.width, space.residual);
-  if (layer.order == LayerOrder::kParallel) MoveOutputRows(batch, network.width, space.normed);
+  const bool reads_again = layer.order == LayerOrder::kParallel || layer.laurel;
+  if (reads_again) MoveOutputRows(batch, network.width, space.normed);
   const LayerInputs& inputs = network.layer_inputs;
   if (inputs.exist()) MoveOutputRows(batch, inputs.row_width(), space.layer_inputs);
+  const Streams& streams = network.streams;
+  if (streams.exist()) MoveOutputRows(batch, streams.count * streams.stride(), space.streams);
 }
 
 // Runs all layers. Behind the last mixer those rows alone go on of which something is wanted.
 Flow RunLayers(const Network& network, const StepBatch& batch, const Context& context) {
   const int64_t last_mixing = LastMixingLayer(network);
   Flow flow = {.rows = batch.row_count()};
+  if (network.streams.exist()) Open(network.streams, flow.rows, context);
   for (int64_t index = 0; index < static_cast<int64_t>(network.layers.size()); ++index) {
     const Layer& layer = network.layers[static_cast<size_t>(index)];
     const bool cuts = index == last_mixing;
+    if (layer.alt_up) Predict(*layer.alt_up, flow.rows, context);
     RunMixers(network, layer, cuts ? RowsKept::kOutputRows : RowsKept::kAll, batch, context, &flow);
     // Behind the mixer, which reads the rows at their old places.
     if (cuts) CutRows(network, layer, batch, context.workspace, &flow);
     if (flow.rows == 0) break;
+    RunLaurel(layer, context, &flow);
     RunFeedForward(network, layer, context, &flow);
+    RunCorrection(layer, context, &flow);
     RunLayerInput(network, layer, context, &flow);
     if (!layer.output_scale.empty()) flow.pending.sum_scale = layer.output_scale.front();
   }
+  if (network.streams.exist() && flow.rows > 0) Close(network.streams, flow.rows, context);
   return flow;
 }
 
@@ -253,6 +283,7 @@ void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape
   const auto panel_bytes = static_cast<double>(network.embedding.panel_bytes());
   work[Phase::kEmbed].bytes += rows * (row_bytes + panel_bytes / kernels::kPanelRows);
   AddWork(network.layer_inputs, shape.rows, work);
+  AddWork(network.streams, shape, work);
   // Behind the last mixer only the rows whose logits are wanted go on.
   const int64_t last_mixing = LastMixingLayer(network);
   for (size_t i = 0; i < network.layers.size(); ++i) {
@@ -271,6 +302,8 @@ void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape
     if (kept == 0) return;
     std::visit([&](const auto& block) { AddWork(block, kept, work); }, layer.feed_forward);
     blocks += int64_t{Exists(layer.feed_forward)};
+    if (layer.laurel) AddWork(*layer.laurel, kept, work);
+    if (layer.alt_up) AddWork(*layer.alt_up, kept, work);
     if (layer.input) {
       AddWork(*layer.input, kept, work);
       ++blocks;

@@ -15,12 +15,15 @@ Needs NeedsOf(const Network& network, const StepLimits& limits) {
   Needs needs;
   needs.AddInput(limits.rows, network.width);  // of the head
   needs.Include(Size(network.layer_inputs, limits));
+  needs.Include(Size(network.streams, limits));
   needs.Include(Size(network.hidden_projection, limits));
   for (const Layer& layer : network.layers) {
     for (const Mixer* place : {&layer.mixer, &layer.beside}) {
       std::visit([&](const auto& mixer) { needs.Include(Size(mixer, limits)); }, *place);
     }
     std::visit([&](const auto& block) { needs.Include(Size(block, limits)); }, layer.feed_forward);
+    if (layer.laurel) needs.Include(Size(*layer.laurel, limits));
+    if (layer.alt_up) needs.Include(Size(*layer.alt_up, limits));
     if (layer.input) needs.Include(Size(*layer.input, limits));
   }
   return needs;
@@ -60,6 +63,9 @@ Result<Workspace> Workspace::Create(const Network& network, const StepLimits& li
     space.logits = carver.Matrix(limits.logit_rows, network.vocab);
     if (network.layer_inputs.exist()) {
       space.layer_inputs = carver.Matrix(limits.rows, network.layer_inputs.row_width());
+    }
+    if (network.streams.exist()) {
+      space.streams = carver.Matrix(limits.rows, network.streams.count * network.streams.stride());
     }
     for (size_t format = 0; format < space.tiles.size(); ++format) {
       space.tiles[format] = carver.Bytes(needs.tile_bytes[format]);

@@ -77,6 +77,7 @@ class Workspace {
   Rows projected;     ///< [rows][width]: output of a block before it is added to the residual
   Rows logits;        ///< [logit_rows][vocab]
   Rows layer_inputs;  ///< [rows][row_width]: of the tokens, where the network has them
+  Rows streams;       ///< [rows][count * stride]: where the network has several (Streams)
 
   /// Prepared activations, by ActivationFormat: tiles of all rows.
   std::array<std::byte*, kernels::kActivationFormatCount> tiles = {};

@@ -108,19 +108,25 @@ const std::vector<std::string> kFloatCases = {
     "llama", "llama-linear", "llama-yarn", "llama-freqs", "moe",     "qwen2",
     "qwen3", "qwen3moe",     "internlm2",  "seed-oss",    "smollm3", "llama-k-f32"};
 // Those of which the compact set has none.
-const std::vector<std::string> kLargeFloatCases = {
-    "bailingmoe2", "cohere2",     "command-r",
-    "deepseek",    "dots1",       "ernie4_5-moe",
-    "exaone-moe",  "exaone4",     "exaone4-swa",
-    "glm4",        "glm4moe",     "glm4moe-qknorm",
-    "granite",     "granitemoe",  "gemma4",
-    "gemma4-moe",  "gemma4-e",    "afmoe",
-    "step35",      "mimo2",       "stablelm-parallel",
-    "gpt-oss",     "mistral3",    "phi3-short",
-    "phi3-long",   "hunyuan-moe", "hy_v3",
-    "minimax-m2",  "olmo2",       "olmo3",
-    "olmoe",       "phi2",        "qwen2moe",
-    "stablelm",    "starcoder2",  "llama4"};
+const std::vector<std::string> kLargeFloatCases = {"bailingmoe2", "cohere2",
+                                                   "command-r",   "deepseek",
+                                                   "dots1",       "ernie4_5-moe",
+                                                   "exaone-moe",  "exaone4",
+                                                   "exaone4-swa", "glm4",
+                                                   "glm4moe",     "glm4moe-qknorm",
+                                                   "granite",     "granitemoe",
+                                                   "gemma4",      "gemma4-moe",
+                                                   "gemma4-e",    "afmoe",
+                                                   "gemma3n",     "step35",
+                                                   "mimo2",       "stablelm-parallel",
+                                                   "gpt-oss",     "mistral3",
+                                                   "phi3-short",  "phi3-long",
+                                                   "hunyuan-moe", "hy_v3",
+                                                   "minimax-m2",  "olmo2",
+                                                   "olmo3",       "olmoe",
+                                                   "phi2",        "qwen2moe",
+                                                   "stablelm",    "starcoder2",
+                                                   "llama4"};
 // Those recorded by an engine that reads GELU from a table of halves, and not exactly.
 const std::vector<std::string> kLargeTableCases = {"gemma2", "gemma3", "gpt2"};
 const std::vector<std::string> kQuantizedCases = {

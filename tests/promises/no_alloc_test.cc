@@ -167,6 +167,12 @@ void AddUnusualNetworks(std::vector<support::RandomModelSpec>& specs) {
                             .norm = network.head.norm};
     network.layers[1].input = model::LayerInput{.width = network.width, .inner = 32, .first = 32};
     std::get<model::Gqa>(network.layers[1].mixer).shared_kv = 0;
+    network.streams = {.width = network.width, .count = 3};
+    network.layers[1].alt_up =
+        model::AltUp{.width = network.width, .streams = 3, .router_norm = network.head.norm};
+    network.layers[1].laurel =
+        model::Laurel{.width = network.width, .rank = 32, .norm = network.head.norm};
+    std::get<model::Gated>(network.layers[1].feed_forward).sparsity = 0.5f;
   };
   specs.push_back({.dtype = tensor::DType::kQ8_0, .change = inputs});
 }

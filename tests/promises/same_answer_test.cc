@@ -472,50 +472,6 @@ TEST(Promise1, HoldsForLlama4InShortChunks) {
                {290, 37, 38, 1});
 }
 
-// Layers that keep different shapes of K and V, keys for values, a factor behind a layer.
-TEST(Promise1, HoldsForGemma4) {
-  CheckNetwork({.family = "gemma4",
-                .dtype = tensor::DType::kQ8_0,
-                .window = 9,
-                .change =
-                    [](model::Network& network) {
-                      auto& far = std::get<model::Gqa>(network.layers[1].mixer);
-                      far.kv_heads = 1;
-                      far.key_dim = far.value_dim = 64;
-                      far.window = 0;
-                      far.rope = 0;
-                      network.ropes[0].rotated = 64;
-                      auto& near = std::get<model::Gqa>(network.layers[0].mixer);
-                      near.values = model::ValueSource::kMatrix;
-                      for (model::Layer& layer : network.layers) {
-                        layer.scale = model::LayerScale::kLearned;
-                      }
-                    }},
-               {300, 36, 1});
-}
-
-// A gated feed-forward and a mixture side by side, whose router has a norm of its own.
-TEST(Promise1, HoldsForGemma4sMixture) {
-  CheckNetwork({.family = "gemma4",
-                .dtype = tensor::DType::kQ8_0,
-                .embedding = 96,
-                .feed_forward = 160,
-                .window = 9,
-                .experts = 7,
-                .used_experts = 3,
-                .change =
-                    [](model::Network& network) {
-                      for (model::Layer& layer : network.layers) {
-                        auto& both = std::get<model::GatedAndExperts>(layer.feed_forward);
-                        both.experts.hidden = 64;
-                      }
-                      auto& first =
-                          std::get<model::GatedAndExperts>(network.layers[0].feed_forward);
-                      first.experts.shared.hidden = 32;
-                    }},
-               {33, 64, 1});
-}
-
 // Latent attention in one layer, plain attention in the other.
 model::Mla LatentAttention(const model::Network& network) {
   return {.width = network.width,
@@ -578,36 +534,6 @@ TEST(Promise1, HoldsForLatentAttentionOfRealSize) {
                       network.layers[0].mixer = mla;
                     }},
                {18, 2});
-}
-
-// Layers that are told of the token itself; layers that read the keys and values of others.
-TEST(Promise1, HoldsForGemma4sSmallOnes) {
-  const auto change = [](model::Network& network) {
-    network.layers.push_back(network.layers[0]);
-    network.layers.push_back(network.layers[1]);
-    for (const size_t owner : {0u, 1u}) {
-      auto& gqa = std::get<model::Gqa>(network.layers[owner].mixer);
-      gqa.values = model::ValueSource::kMatrix;
-      gqa.kv_heads = owner == 0 ? 2 : 4;
-      network.layers[owner + 2].mixer = gqa;
-      std::get<model::Gqa>(network.layers[owner + 2].mixer).shared_kv = static_cast<int64_t>(owner);
-    }
-    network.layer_inputs = {.vocab = network.vocab,
-                            .width = network.width,
-                            .inner = 32,
-                            .layers = 4,
-                            .norm = network.head.norm};
-    int64_t first = 0;
-    for (model::Layer& layer : network.layers) {
-      layer.input = model::LayerInput{.width = network.width, .inner = 32, .first = first};
-      layer.input_output_norm = network.head.norm;
-      layer.scale = model::LayerScale::kLearned;
-      first += 32;
-    }
-  };
-  CheckNetwork({.family = "gemma4", .dtype = tensor::DType::kQ8_0, .window = 9, .change = change},
-               {100, 36, 1});
-  CheckLastRows(change);
 }
 
 // Gates of heads from a matrix of their own, LayerNorm of each head, scaled values, limited gates.

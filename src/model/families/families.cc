@@ -21,6 +21,7 @@ Result<Network> ExaoneMoe(const Keys& keys);
 Result<Network> FalconH1(const Keys& keys);
 Result<Network> Gemma2(const Keys& keys);
 Result<Network> Gemma3(const Keys& keys);
+Result<Network> Gemma3n(const Keys& keys);
 Result<Network> Gemma4(const Keys& keys);
 Result<Network> GemmaEmbedding(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
@@ -91,6 +92,7 @@ constexpr std::array kFamilies = {
     Family{"gemma-embedding", GemmaEmbedding},
     Family{"gemma2", Gemma2},
     Family{"gemma3", Gemma3},
+    Family{"gemma3n", Gemma3n},
     Family{"gemma4", Gemma4},
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},

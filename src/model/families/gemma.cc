@@ -3,9 +3,12 @@
 #include "model/families/gemma.h"
 
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/status_macros.h"
+#include "model/checks.h"
 #include "model/families/decoder.h"
 #include "model/families/families.h"
 #include "tensor/half.h"
@@ -41,13 +44,52 @@ Result<Network> ReadGemma(const Keys& keys) {
   return network;
 }
 
-Status ReadGemma3Layers(const Keys& keys, Network* network) {
-  ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindowPattern(keys, *network, 6));
+Result<std::vector<bool>> ReadGemma3Layers(const Keys& keys, int64_t period, Network* network) {
+  ASSIGN_OR_RETURN(std::vector<bool> windows, ReadWindowPattern(keys, *network, period));
   for (size_t i = 0; i < windows.size(); ++i) {
     auto& gqa = std::get<Gqa>(network->layers[i].mixer);
     gqa.head_norm = HeadNorm::kRms;
     if (windows[i]) gqa.rope = 1;
     if (!windows[i]) gqa.window = 0;
+  }
+  return windows;
+}
+
+Status ShareKeysAndValues(const std::vector<bool>& windows, int64_t shared, Network* network) {
+  const auto layers = static_cast<int64_t>(windows.size());
+  for (int64_t i = layers - shared; i < layers; ++i) {
+    const bool window = windows[static_cast<size_t>(i)];
+    int64_t owner = layers - shared - 1;
+    while (owner >= 0 && windows[static_cast<size_t>(owner)] != window) --owner;
+    if (owner < 0) {
+      return Status(ErrorCode::kBadModel, "layer " + std::to_string(i) +
+                                              " shares keys and values, found no layer of its kind "
+                                              "before the " +
+                                              std::to_string(shared) + " that share");
+    }
+    auto& gqa = std::get<Gqa>(network->layers[static_cast<size_t>(i)].mixer);
+    gqa.shared_kv = owner;  // all layers before have keys and values
+    gqa.values = ValueSource::kMatrix;
+  }
+  return Ok();
+}
+
+Status ReadLayerInputs(const Keys& keys, Network* network) {
+  constexpr std::string_view kKey = "embedding_length_per_layer_input";
+  ASSIGN_OR_RETURN(const int64_t inner, keys.SizeOr(kKey, 0));
+  RETURN_IF_ERROR(InRange(keys.Spelled(kKey), inner, 0, kMaxWidth));
+  if (inner == 0) return Ok();
+  const Norm& norm = network->head.norm;
+  network->layer_inputs = {.vocab = network->vocab,
+                           .width = network->width,
+                           .inner = inner,
+                           .layers = static_cast<int64_t>(network->layers.size()),
+                           .norm = norm};
+  int64_t first = 0;
+  for (Layer& layer : network->layers) {
+    layer.input = LayerInput{.width = network->width, .inner = inner, .first = first};
+    layer.input_output_norm = norm;
+    first += inner;
   }
   return Ok();
 }
@@ -80,7 +122,7 @@ Result<Network> Gemma3(const Keys& keys) {
   network.ropes.push_back(std::move(near));
   ASSIGN_OR_RETURN(const double cap, keys.NumberOr("final_logit_softcapping", 0));
   network.head.soft_cap = static_cast<float>(cap);
-  RETURN_IF_ERROR(ReadGemma3Layers(keys, &network));
+  RETURN_IF_ERROR(ReadGemma3Layers(keys, 6, &network).status());
   ScaleByShareOfWidth(&network, 62);
   return network;
 }

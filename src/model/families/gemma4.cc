@@ -56,50 +56,6 @@ Status AddMixture(const Keys& keys, Network* network) {
   return Ok();
 }
 
-// The last layers read the keys and values of the last layer of their kind that has some: with a
-// window, or without.
-Status ShareKeysAndValues(const Keys& keys, const std::vector<bool>& windows, Network* network) {
-  const auto layers = static_cast<int64_t>(windows.size());
-  constexpr std::string_view kKey = "attention.shared_kv_layers";
-  ASSIGN_OR_RETURN(const int64_t shared, keys.SizeOr(kKey, 0));
-  RETURN_IF_ERROR(InRange(keys.Spelled(kKey), shared, 0, layers - 1));
-  for (int64_t i = layers - shared; i < layers; ++i) {
-    const bool window = windows[static_cast<size_t>(i)];
-    int64_t owner = layers - shared - 1;
-    while (owner >= 0 && windows[static_cast<size_t>(owner)] != window) --owner;
-    if (owner < 0) {
-      return Status(ErrorCode::kBadModel, "layer " + std::to_string(i) +
-                                              " shares keys and values, found no layer of its kind "
-                                              "before the " +
-                                              std::to_string(shared) + " that share");
-    }
-    auto& gqa = std::get<Gqa>(network->layers[static_cast<size_t>(i)].mixer);
-    gqa.shared_kv = owner;  // all layers before have keys and values
-    gqa.values = ValueSource::kMatrix;
-  }
-  return Ok();
-}
-
-Status ReadLayerInputs(const Keys& keys, Network* network) {
-  constexpr std::string_view kKey = "embedding_length_per_layer_input";
-  ASSIGN_OR_RETURN(const int64_t inner, keys.SizeOr(kKey, 0));
-  RETURN_IF_ERROR(InRange(keys.Spelled(kKey), inner, 0, kMaxWidth));
-  if (inner == 0) return Ok();
-  const Norm& norm = network->head.norm;
-  network->layer_inputs = {.vocab = network->vocab,
-                           .width = network->width,
-                           .inner = inner,
-                           .layers = static_cast<int64_t>(network->layers.size()),
-                           .norm = norm};
-  int64_t first = 0;
-  for (Layer& layer : network->layers) {
-    layer.input = LayerInput{.width = network->width, .inner = inner, .first = first};
-    layer.input_output_norm = norm;
-    first += inner;
-  }
-  return Ok();
-}
-
 }  // namespace
 
 // Layers that see a window have heads and a RoPE of their own; those that see all may take their
@@ -131,7 +87,11 @@ Result<Network> Gemma4(const Keys& keys) {
       gqa.window = 0;
     }
   }
-  RETURN_IF_ERROR(ShareKeysAndValues(keys, windows, &network));
+  constexpr std::string_view kShared = "attention.shared_kv_layers";
+  ASSIGN_OR_RETURN(const int64_t shared, keys.SizeOr(kShared, 0));
+  const auto layers = static_cast<int64_t>(windows.size());
+  RETURN_IF_ERROR(InRange(keys.Spelled(kShared), shared, 0, layers - 1));
+  RETURN_IF_ERROR(ShareKeysAndValues(windows, shared, &network));
   RETURN_IF_ERROR(ReadLayerInputs(keys, &network));
   ASSIGN_OR_RETURN(const int64_t experts, keys.SizeOr("expert_count", 0));
   if (experts > 0) RETURN_IF_ERROR(AddMixture(keys, &network));

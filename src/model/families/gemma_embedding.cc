@@ -33,7 +33,7 @@ Result<Network> GemmaEmbedding(const Keys& keys) {
   ASSIGN_OR_RETURN(Network network, ReadGemma(keys));
   RETURN_IF_ERROR(SeeBothWays(keys, &network));
   RETURN_IF_ERROR(AddNearRope(keys, &network));
-  RETURN_IF_ERROR(ReadGemma3Layers(keys, &network));
+  RETURN_IF_ERROR(ReadGemma3Layers(keys, 6, &network).status());
   RETURN_IF_ERROR(ReadProjection(keys, &network));
   return network;
 }

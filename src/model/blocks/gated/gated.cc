@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "model/checks.h"
+#include "model/means.h"
 
 namespace skald::model {
 namespace {
@@ -40,6 +42,19 @@ void MultiplyGated(const GatedProducts& products, int64_t row_count, const Conte
   });
 }
 
+// Cuts the gates of a row.
+void CutGates(const Gated& gated, float* gates) {
+  const float mean = Mean(gates, gated.hidden);
+  const float sum = SumOfSquaresAround(mean, gates, gated.hidden);
+  const int64_t count = gated.hidden - int64_t{gated.spread == Spread::kOfOneLess};
+  const float deviation = std::sqrt(sum / static_cast<float>(count));
+  const float cut = mean + gated.sparsity * deviation;
+  for (int64_t i = 0; i < gated.hidden; ++i) {
+    const float above = gates[i] - cut;
+    gates[i] = above < 0 ? 0 : above;  // NaN stays
+  }
+}
+
 kernels::SwigluFn JoinOf(Gate function, const kernels::KernelTable& kernels) {
   switch (function) {
     case Gate::kSilu: return kernels.swiglu;
@@ -48,6 +63,18 @@ kernels::SwigluFn JoinOf(Gate function, const kernels::KernelTable& kernels) {
     case Gate::kClampedSilu: return kernels.swiglu_clamped;
   }
   UNREACHABLE();
+}
+
+// The same for gates that are cut: where the cut is, the whole row says.
+void MultiplySparse(const Gated& gated, const Product& gate, const Product& up, int64_t row_count,
+                    const Context& context) {
+  Multiply(std::array{gate, up}, row_count, Phase::kGateUp, context);
+  const ScopedPhase phase(context.execution.profile, Phase::kGateUp);
+  const auto join = JoinOf(gated.function, context.execution.kernels);
+  context.execution.pool.Run(row_count, [&](int64_t row, int) {
+    CutGates(gated, gate.out.row(row));
+    join(gate.out.row(row), up.out.row(row), gate.out.row(row), gated.hidden);
+  });
 }
 
 }  // namespace
@@ -75,7 +102,10 @@ void MultiplyPanelsGated(const GatedProducts& products, const PanelRange& panels
 Status Validate(const Gated& gated) {
   RETURN_IF_ERROR(NotNegative("limit of the gates", gated.limit));
   CHECK(gated.limit == 0 || gated.function == Gate::kSilu);
-  return InRange("feed forward length", gated.hidden, 1, kMaxWidth);
+  CHECK(gated.limit == 0 || gated.sparsity == 0);
+  RETURN_IF_ERROR(NotNegative("activation sparsity", gated.sparsity));
+  // A deviation of one is none.
+  return InRange("feed forward length", gated.hidden, gated.sparsity > 0 ? 2 : 1, kMaxWidth);
 }
 
 void Declare(Gated& gated, TensorList& tensors) {
@@ -106,7 +136,11 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   const Product gate = {&gated.gate, buffers.gate};
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
-  MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
+  if (gated.sparsity > 0) {
+    MultiplySparse(gated, gate, up, input.row_count, context);
+  } else {
+    MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
+  }
   MultiplyRows({buffers.gate, input.row_count},
                {&gated.down, context.workspace.projected, gated.down_bias}, Phase::kDown, context);
 }

@@ -18,6 +18,9 @@ namespace skald::model {
 /// What makes a gate of its product (numerics 3.3).
 enum class Gate : uint8_t { kSilu, kGelu, kGeluErf, kClampedSilu };
 
+/// What the deviation of a row's gates is divided by.
+enum class Spread : uint8_t { kOfAll, kOfOneLess };
+
 /// Sizes are in elements.
 struct Gated {
   int64_t width = 0;   ///< of the residual stream
@@ -25,6 +28,10 @@ struct Gated {
   Gate function = Gate::kSilu;
   float limit = 0;  ///< of what the gates are, above, and of up, above and below; 0 = none
   Fusion fusion = Fusion::kSeparate;  ///< of gate and up: gate above
+  /// Of the gates' products only what is so many deviations of its row above their mean goes on
+  /// (numerics 3.3); 0: all.
+  float sparsity = 0;
+  Spread spread = Spread::kOfAll;
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
   std::vector<float> down_bias = {};
