@@ -158,6 +158,13 @@ JsonWriter& JsonWriter::Null() {
   return *this;
 }
 
+JsonWriter& JsonWriter::Json(std::string_view value) {
+  CHECK(!value.empty());
+  BeforeValue();
+  out_ += value;
+  return *this;
+}
+
 std::string JsonWriter::Take() {
   CHECK(open_.empty());
   return std::exchange(out_, {});

@@ -47,6 +47,8 @@ class JsonWriter {
   JsonWriter& Float(float number);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
+  /// A value that is JSON already: what another writer or a strict reader gave.
+  JsonWriter& Json(std::string_view value);
 
   /// The document. Only legal when every Begin has its End. The writer is empty afterwards.
   std::string Take();

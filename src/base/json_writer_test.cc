@@ -25,6 +25,13 @@ TEST(JsonWriter, PutsCommasBetweenMembersAndElementsOnly) {
   EXPECT_EQ(json.Take(), R"({"a":1,"b":[1,[],3],"c":{},"d":null})");
 }
 
+TEST(JsonWriter, TakesValuesThatAreJsonAlready) {
+  JsonWriter json;
+  json.BeginObject().Key("a").Json("{\"b\": 1}").Key("c").BeginArray().Json("2").Json("null");
+  json.EndArray().EndObject();
+  EXPECT_EQ(json.Take(), R"({"a":{"b": 1},"c":[2,null]})");
+}
+
 TEST(JsonWriter, StartsAnewAfterTake) {
   JsonWriter json;
   EXPECT_EQ(json.Bool(true).Take(), "true");

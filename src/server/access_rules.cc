@@ -34,10 +34,14 @@ std::string_view OriginAuthority(std::string_view origin) {
   return slashes == std::string_view::npos ? std::string_view() : origin.substr(slashes + 3);
 }
 
+bool IsKeyField(const HttpField& field) {
+  return field.name == "authorization" || field.name == "x-api-key";
+}
+
+// Of the one field that has it: who sends two could mean either.
 std::string_view KeyOf(const HttpRequest& request) {
-  const auto count = std::count_if(request.fields.begin(), request.fields.end(),
-                                   [](const auto& f) { return f.name == "authorization"; });
-  if (count > 1) return {};
+  if (std::count_if(request.fields.begin(), request.fields.end(), IsKeyField) > 1) return {};
+  if (const auto field = request.Field("x-api-key")) return *field;
   if (const auto field = request.Field("authorization")) {
     constexpr std::string_view kScheme = "bearer ";
     if (LowerCase(field->substr(0, kScheme.size())) != kScheme) return {};
@@ -49,6 +53,10 @@ std::string_view KeyOf(const HttpRequest& request) {
 }  // namespace
 
 std::vector<std::string> LoopbackHosts() { return {"localhost", "127.0.0.1", "[::1]"}; }
+
+bool BringsKey(const HttpRequest& request) {
+  return std::any_of(request.fields.begin(), request.fields.end(), IsKeyField);
+}
 
 OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
                                                    const HttpRequest& request) {
@@ -63,9 +71,10 @@ OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
   }
   if (IsPublic(request)) return std::make_shared<const Tenant>();
   if (auto tenant = rules.keys->Find(KeyOf(request))) return tenant;
-  return ApiError{.status = 401,
-                  .message = "this server needs an API key: Authorization: Bearer KEY",
-                  .code = "invalid_api_key"};
+  return ApiError{
+      .status = 401,
+      .message = "this server needs an API key: Authorization: Bearer KEY, or x-api-key: KEY",
+      .code = "invalid_api_key"};
 }
 
 std::optional<ApiError> CheckContentType(const HttpRequest& request) {

@@ -36,6 +36,10 @@ struct AccessRules {
 /// "localhost", "127.0.0.1", "[::1]": the names of this machine for itself.
 std::vector<std::string> LoopbackHosts();
 
+/// Whether there is a key, right or wrong: in Authorization (Bearer) or, as Anthropic's clients
+/// send it, in x-api-key.
+bool BringsKey(const HttpRequest& request);
+
 /// Who asks (never null), or why it is not served: 401, 403 (Origin), 421 (Host).
 OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
                                                    const HttpRequest& request);

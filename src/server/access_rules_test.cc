@@ -100,6 +100,21 @@ TEST(CheckAccess, KnowsWhoseKeyItIs) {
       401);
 }
 
+TEST(CheckAccess, TakesAnthropicsFieldButNotTwoKeys) {
+  const AccessRules rules = WithKeys();
+  const HttpField host = {"host", "localhost"};
+  const HttpField key = {"x-api-key", "first-key"};
+  EXPECT_EQ(Refused(rules, Get("/", {host, key})), 0);
+  EXPECT_EQ(Refused(rules, Get("/", {host, {"x-api-key", "Bearer first-key"}})), 401);
+  EXPECT_EQ(Refused(rules, Get("/", {host, {"x-api-key", "other"}})), 401);
+  EXPECT_EQ(Refused(rules, Get("/", {host, key, key})), 401);
+  EXPECT_EQ(Refused(rules, Get("/", {host, key, {"authorization", "Bearer first-key"}})), 401);
+  // Who guesses by it guesses.
+  EXPECT_TRUE(BringsKey(Get("/", {host, {"x-api-key", "other"}})));
+  EXPECT_TRUE(BringsKey(Get("/", {host, {"authorization", "x"}})));
+  EXPECT_FALSE(BringsKey(Get("/", {host})));
+}
+
 TEST(CheckContentType, TakesJsonInUtf8Only) {
   const auto taken = [](std::vector<HttpField> fields) {
     return !CheckContentType(Get("/", std::move(fields))).has_value();

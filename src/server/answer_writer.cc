@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/answer.h"
+#include "server/anthropic/messages_answer.h"
 
 namespace skald::server {
 
@@ -10,9 +11,15 @@ bool EndedByItself(const Choice& choice) {
   return *choice.reason == FinishReason::kStop && !choice.stop_string;
 }
 
+std::vector<ChatPiece> PiecesOf(const Choice& choice) {
+  if (!choice.pieces.empty() || choice.text.empty()) return choice.pieces;
+  return {{.kind = ChatPiece::Kind::kText, .text = choice.text}};
+}
+
 std::unique_ptr<AnswerWriter> MakeAnswerWriter(AnswerStyle style, AnswerFrame frame) {
   switch (style) {
     case AnswerStyle::kOpenAi: break;
+    case AnswerStyle::kAnthropic: return std::make_unique<MessagesAnswer>(std::move(frame));
   }
   return std::make_unique<Answer>(std::move(frame));
 }

@@ -49,6 +49,9 @@ struct Choice {
 /// True if the model ended it, not a stop string or a bound. Requires that it has ended.
 bool EndedByItself(const Choice& choice);
 
+/// What the pieces of a choice are, also if its text was not taken apart.
+std::vector<ChatPiece> PiecesOf(const Choice& choice);
+
 /// Tokens counted.
 struct Usage {
   int64_t prompt_tokens = 0;

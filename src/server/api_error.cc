@@ -53,7 +53,9 @@ std::string ErrorType(const ApiError& error) {
   return error.status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-std::string ToJson(const ApiError& error) {
+namespace {
+
+std::string OpenAiJson(const ApiError& error) {
   const auto text_or_null = [](JsonWriter& json, const std::string& text) {
     text.empty() ? json.Null() : json.String(text);
   };
@@ -69,8 +71,39 @@ std::string ToJson(const ApiError& error) {
   return json.Take();
 }
 
-HttpResponse ToResponse(const ApiError& error) {
-  HttpResponse response = {.status = error.status, .body = ToJson(error)};
+// Anthropic's names of errors, by status.
+std::string_view AnthropicType(int status) {
+  switch (status) {
+    case 401: return "authentication_error";
+    case 403: return "permission_error";
+    case 404: return "not_found_error";
+    case 413: return "request_too_large";
+    case 429: return "rate_limit_error";
+    case 503: return "overloaded_error";
+    default: return status >= 500 ? "api_error" : "invalid_request_error";
+  }
+}
+
+std::string AnthropicJson(const ApiError& error) {
+  JsonWriter json;
+  json.BeginObject().Key("type").String("error").Key("error").BeginObject();
+  json.Key("type").String(AnthropicType(error.status)).Key("message").String(error.message);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+}  // namespace
+
+std::string ToJson(const ApiError& error, ErrorForm form) {
+  switch (form) {
+    case ErrorForm::kOpenAi: break;
+    case ErrorForm::kAnthropic: return AnthropicJson(error);
+  }
+  return OpenAiJson(error);
+}
+
+HttpResponse ToResponse(const ApiError& error, ErrorForm form) {
+  HttpResponse response = {.status = error.status, .body = ToJson(error, form)};
   if (error.status == 503 || error.status == 429) {
     response.fields.push_back({"retry-after", std::to_string(error.retry_seconds)});
   } else {

@@ -1,4 +1,4 @@
-/// ApiError: an answer that is a refusal, in the form of the OpenAI API.
+/// ApiError: an answer that is a refusal, in the form of the API that was asked.
 ///
 /// The message is made from a fixed catalogue of sentences and the request's own words: never a
 /// path, an address, or what a library says (docs/server.md lists status and code).
@@ -48,10 +48,16 @@ ApiError FromEngine(const Status& status);
 /// "invalid_request_error", "server_error", "rate_limit_error": by status.
 std::string ErrorType(const ApiError& error);
 
+/// Whose form an error has.
+enum class ErrorForm : uint8_t {
+  kOpenAi,
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message"}}
+};
+
 /// The error object as JSON.
-std::string ToJson(const ApiError& error);
+std::string ToJson(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
 
 /// As an answer: with Retry-After where trying again can help, x-should-retry: false where not.
-HttpResponse ToResponse(const ApiError& error);
+HttpResponse ToResponse(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
 
 }  // namespace skald::server

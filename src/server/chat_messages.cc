@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "server/chat_tools.h"
-#include "server/json_reader.h"
+#include "server/conversation.h"
 
 namespace skald::server {
 
@@ -45,9 +45,7 @@ class MessagesReader {
 
  private:
   ApiError Bad(std::string_view member, const json::value* found, std::string_view expected) const {
-    const std::string where = name_ + std::string(member);
-    return BadRequest(where, fmt::format("{} is {}, expected {}", where,
-                                         found == nullptr ? "missing" : Shown(*found), expected));
+    return WrongMember(name_ + std::string(member), found, expected);
   }
 
   std::optional<ApiError> ReadRole(const json::value& value, json::object& message);
@@ -63,7 +61,7 @@ class MessagesReader {
 
   std::string name_;  // of the message that is being read
   json::array messages_;
-  size_t argument_bytes_ = 0;
+  ArgumentReader arguments_;
 };
 
 std::optional<ApiError> MessagesReader::ReadRole(const json::value& value, json::object& message) {
@@ -130,8 +128,7 @@ std::optional<ApiError> MessagesReader::ReadCall(std::string_view member, const 
   return std::nullopt;
 }
 
-// Sets call["function"]. Arguments that are no JSON object stay text: a model wrote them, and the
-// client can do nothing about it any more.
+// Sets call["function"].
 std::optional<ApiError> MessagesReader::ReadFunction(std::string_view member,
                                                      const json::object& function,
                                                      json::object& call) {
@@ -141,17 +138,12 @@ std::optional<ApiError> MessagesReader::ReadFunction(std::string_view member,
   const json::value* given = function.if_contains("arguments");
   json::value arguments = json::object();
   if (given != nullptr && given->is_string()) {
-    const json::string& text = given->get_string();
-    argument_bytes_ += text.size();
-    if (argument_bytes_ > kMaxArgumentBytes)
-      return BadRequest(
-          "messages",
-          fmt::format("the arguments of all calls have more than {} bytes", kMaxArgumentBytes));
-    if (!text.empty()) {
-      auto parsed = ReadJson(text);
-      const auto* object = std::get_if<json::value>(&parsed);
-      arguments = object != nullptr && object->is_object() ? *object : *given;
+    auto read = arguments_.Read(given->get_string());
+    if (auto* error = std::get_if<ApiError>(&read)) {
+      error->param = "messages";
+      return std::move(*error);
     }
+    arguments = std::get<json::value>(std::move(read));
   } else if (given != nullptr && given->is_object()) {
     arguments = *given;
   } else if (given != nullptr && !given->is_null()) {
@@ -189,11 +181,7 @@ std::optional<ApiError> MessagesReader::ReadParts(const json::array& parts, std:
     const json::object* object = parts[i].if_object();
     const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
     if (type == nullptr || !type->is_string()) return Bad(member, &parts[i], "a part with a type");
-    if (*type != "text")
-      return Unsupported(name_ + member,
-                         fmt::format("{}{} is a part of type {}: this server runs models of text, "
-                                     "which cannot read it; expected parts of type text",
-                                     name_, member, Shown(*type)));
+    if (*type != "text") return NotText(name_ + member, *type);
     const json::value* piece = object->if_contains("text");
     if (piece == nullptr || !piece->is_string()) return Bad(member + ".text", piece, "a string");
     text += piece->get_string();
@@ -209,15 +197,14 @@ void MessagesReader::ReadTexts(const json::object& object, json::object& message
   };
   take("name", "name");
   if (message.at("role") == "tool") take("tool_call_id", "tool_call_id");
-  if (message.at("role") == "assistant") {
-    take("reasoning", "reasoning_content");
-    take("reasoning_content", "reasoning_content");
-    // Harmony's and LFM2.5's name for it; beside text and calls Harmony's template refuses it.
-    const bool has_text = message.at("content").is_string() && !SaysNo(message.at("content"));
-    const json::value* reasoning = message.if_contains("reasoning_content");
-    if (reasoning != nullptr && !(has_text && message.contains("tool_calls")))
-      message["thinking"] = json::value(*reasoning);
-  }
+  if (message.at("role") != "assistant") return;
+  take("reasoning", "reasoning_content");
+  take("reasoning_content", "reasoning_content");
+  const json::value* reasoning = message.if_contains("reasoning_content");
+  if (reasoning == nullptr) return;
+  const json::value* calls = message.if_contains("tool_calls");
+  const std::string text(reasoning->get_string());
+  SetReasoning(text, calls == nullptr ? 0 : calls->get_array().size(), message);
 }
 
 }  // namespace
@@ -234,6 +221,20 @@ void ReadMessages(Fields& fields, json::object& chat) {
     if (const auto error = reader.Read(value)) return fields.Fail(*error);
   }
   chat["messages"] = reader.Take();
+}
+
+void SetReasoning(std::string_view reasoning, size_t calls, json::object& message) {
+  message["reasoning_content"] = reasoning;
+  // Harmony's and LFM2.5's name for it; beside text and calls Harmony's template refuses it.
+  const bool has_text = message.at("content").is_string() && !SaysNo(message.at("content"));
+  if (!has_text || calls == 0) message["thinking"] = reasoning;
+}
+
+ApiError NotText(std::string_view where, const json::value& type) {
+  return Unsupported(std::string(where),
+                     fmt::format("{} is a part of type {}: this server runs models of text, "
+                                 "which cannot read it; expected parts of type text",
+                                 where, Shown(type)));
 }
 
 void WriteArgumentsAsText(json::object& chat) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <string_view>
 
 #include "server/fields.h"
 
@@ -18,6 +19,13 @@ inline constexpr size_t kMaxArgumentBytes = size_t{4} << 20;
 
 /// Sets chat["messages"]. Fails for what is no conversation, and for parts that are no text.
 void ReadMessages(Fields& fields, boost::json::object& chat);
+
+/// Tells `message`, of the assistant and with its content set, what reasoning came before it.
+/// `calls`: how many calls the message has.
+void SetReasoning(std::string_view reasoning, size_t calls, boost::json::object& message);
+
+/// 400: a part of this type, which a model of text cannot read.
+ApiError NotText(std::string_view where, const boost::json::value& type);
 
 /// The arguments of all calls in `chat` as JSON text: for templates that print what they get
 /// (ToolArguments::kText).

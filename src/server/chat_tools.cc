@@ -68,88 +68,43 @@ std::vector<ChatTool::Parameter> ParametersOf(const json::object& function) {
   return parameters;
 }
 
-class ToolReader {
- public:
-  explicit ToolReader(Fields& fields) : fields_(fields) {}
+std::string SizeShown(const json::value& list) {
+  return list.is_array() ? fmt::format("an array of {}", list.get_array().size()) : Shown(list);
+}
 
-  // `field`: tools or functions, of which the second have no frame.
-  void Read(std::string_view field, const json::value& list) {
-    if (!list.is_array() || list.get_array().size() > kMaxTools)
-      return fields_.Fail(BadRequest(
-          std::string(field),
-          fmt::format("{} is {}, expected an array of at most {}", field, Size(list), kMaxTools)));
-    const JsonSize size = SizeOf(list);
-    if (size.bytes > kMaxToolBytes)
-      return fields_.Fail(BadRequest(std::string(field),
-                                     fmt::format("{} have {} bytes of names and strings together, "
-                                                 "expected at most {}",
-                                                 field, size.bytes, kMaxToolBytes)));
-    const json::array& all = list.get_array();
-    for (size_t i = 0; i < all.size() && !fields_.error(); ++i) {
-      const std::string name = fmt::format("{}[{}]", field, i);
-      field == "tools" ? ReadTool(name, all[i]) : ReadFunction(name, all[i]);
-    }
-  }
+// Adds a tool as `tools` have it.
+void ReadTool(Fields& fields, const std::string& name, const json::value& value, ToolList& list) {
+  const json::object* tool = value.if_object();
+  const json::value* type = tool == nullptr ? nullptr : tool->if_contains("type");
+  if (type == nullptr || *type != "function")
+    return fields.Fail(
+        BadRequest(name, fmt::format("{} is {}, expected an object with the type \"function\"",
+                                     name, type == nullptr ? Shown(value) : Shown(*type))));
+  const json::object* function = ObjectIn(*tool, "function");
+  if (function == nullptr)
+    return fields.Fail(
+        BadRequest(name + ".function", fmt::format("{}.function is missing or no object", name)));
+  list.Add(name + ".function", *function, *tool);
+}
 
-  ChatToolUse Take() {
-    if (!tools_.empty())
-      use_.tools = std::make_shared<const std::vector<ChatTool>>(std::move(tools_));
-    return std::move(use_);
-  }
-  ChatToolUse& use() { return use_; }
+// As `functions` have it: without a frame.
+void ReadFunction(Fields& fields, const std::string& name, const json::value& value,
+                  ToolList& list) {
+  const json::object* function = value.if_object();
+  if (function == nullptr)
+    return fields.Fail(
+        BadRequest(name, fmt::format("{} is {}, expected an object", name, Shown(value))));
+  list.Add(name, *function, {{"type", "function"}, {"function", *function}});
+}
 
- private:
-  static std::string Size(const json::value& list) {
-    return list.is_array() ? fmt::format("an array of {}", list.get_array().size()) : Shown(list);
-  }
-
-  void ReadTool(const std::string& name, const json::value& value) {
-    const json::object* tool = value.if_object();
-    const json::value* type = tool == nullptr ? nullptr : tool->if_contains("type");
-    if (type == nullptr || *type != "function")
-      return fields_.Fail(
-          BadRequest(name, fmt::format("{} is {}, expected an object with the type \"function\"",
-                                       name, type == nullptr ? Shown(value) : Shown(*type))));
-    const json::object* function = ObjectIn(*tool, "function");
-    if (function == nullptr)
-      return fields_.Fail(
-          BadRequest(name + ".function", fmt::format("{}.function is missing or no object", name)));
-    Add(name + ".function", *function, *tool);
-  }
-
-  void ReadFunction(const std::string& name, const json::value& value) {
-    const json::object* function = value.if_object();
-    if (function == nullptr)
-      return fields_.Fail(
-          BadRequest(name, fmt::format("{} is {}, expected an object", name, Shown(value))));
-    Add(name, *function, {{"type", "function"}, {"function", *function}});
-  }
-
-  void Add(const std::string& name, const json::object& function, json::object definition) {
-    const json::value* called = function.if_contains("name");
-    if (called == nullptr || !called->is_string() || !IsToolName(called->get_string()))
-      return fields_.Fail(BadRequest(
-          name + ".name",
-          fmt::format("{}.name is {}, expected 1 to {} letters, digits, '_', '-' and '.'", name,
-                      called == nullptr ? "missing" : Shown(*called), kMaxToolNameBytes)));
-    const std::string_view tool = called->get_string();
-    if (!names_.insert(tool).second)
-      return fields_.Fail(
-          BadRequest(name + ".name", fmt::format("{}.name is '{}', as another one's", name, tool)));
-    const json::value* parameters = function.if_contains("parameters");
-    if (parameters != nullptr && !parameters->is_object() && !parameters->is_null())
-      return fields_.Fail(BadRequest(
-          name + ".parameters",
-          fmt::format("{}.parameters is {}, expected an object", name, Shown(*parameters))));
-    tools_.push_back({.name = std::string(tool), .parameters = ParametersOf(function)});
-    use_.definitions.push_back(std::move(definition));
-  }
-
-  Fields& fields_;
-  ChatToolUse use_;
-  std::vector<ChatTool> tools_;
-  std::set<std::string_view> names_;
-};
+// `field`: tools or functions.
+void ReadList(Fields& fields, std::string_view field, const json::value& value, ToolList& list) {
+  const json::array* all = list.Check(field, value);
+  if (all == nullptr) return;
+  const auto read = field == "tools" ? ReadTool : ReadFunction;
+  for (size_t i = 0; i < all->size() && !fields.error(); ++i)
+    read(fields, fmt::format("{}[{}]", field, i), (*all)[i], list);
+}
 
 // True if the tools count: "auto", and what says nothing.
 bool ReadChoice(Fields& fields, std::string_view field, bool has_tools) {
@@ -161,8 +116,7 @@ bool ReadChoice(Fields& fields, std::string_view field, bool has_tools) {
     if (!has_tools)
       fields.Fail(BadRequest(name, fmt::format("{} is {}, without tools", name, Shown(*choice))));
     else
-      fields.Fail(
-          Unsupported(name, fmt::format("{} is {}: it{}", name, Shown(*choice), kNoConstraint)));
+      fields.Fail(NeedsConstraint(field, *choice));
     return true;
   }
   fields.Fail(BadRequest(std::string(field),
@@ -180,17 +134,64 @@ bool IsToolName(std::string_view name) {
          });
 }
 
+const json::array* ToolList::Check(std::string_view field, const json::value& list) {
+  if (!list.is_array() || list.get_array().size() > kMaxTools) {
+    fields_.Fail(
+        BadRequest(std::string(field), fmt::format("{} is {}, expected an array of at most {}",
+                                                   field, SizeShown(list), kMaxTools)));
+    return nullptr;
+  }
+  const JsonSize size = SizeOf(list);
+  if (size.bytes <= kMaxToolBytes) return &list.get_array();
+  fields_.Fail(
+      BadRequest(std::string(field),
+                 fmt::format("{} have {} bytes of names and strings together, expected at most {}",
+                             field, size.bytes, kMaxToolBytes)));
+  return nullptr;
+}
+
+void ToolList::Add(const std::string& name, const json::object& function, json::object definition) {
+  const json::value* called = function.if_contains("name");
+  if (called == nullptr || !called->is_string() || !IsToolName(called->get_string()))
+    return fields_.Fail(BadRequest(
+        name + ".name",
+        fmt::format("{}.name is {}, expected 1 to {} letters, digits, '_', '-' and '.'", name,
+                    called == nullptr ? "missing" : Shown(*called), kMaxToolNameBytes)));
+  const std::string tool(called->get_string());
+  if (!names_.insert(tool).second)
+    return fields_.Fail(
+        BadRequest(name + ".name", fmt::format("{}.name is '{}', as another one's", name, tool)));
+  const json::value* parameters = function.if_contains("parameters");
+  if (parameters != nullptr && !parameters->is_object() && !parameters->is_null())
+    return fields_.Fail(BadRequest(
+        name + ".parameters",
+        fmt::format("{}.parameters is {}, expected an object", name, Shown(*parameters))));
+  tools_.push_back({.name = tool, .parameters = ParametersOf(function)});
+  use_.definitions.push_back(std::move(definition));
+}
+
+ChatToolUse ToolList::Take() {
+  if (!tools_.empty())
+    use_.tools = std::make_shared<const std::vector<ChatTool>>(std::move(tools_));
+  return std::move(use_);
+}
+
+ApiError NeedsConstraint(std::string_view field, const json::value& choice) {
+  return Unsupported(std::string(field),
+                     fmt::format("{} is {}: it{}", field, Shown(choice), kNoConstraint));
+}
+
 ChatToolUse ReadChatTools(Fields& fields) {
-  ToolReader reader(fields);
+  ToolList list(fields);
   const json::value* tools = fields.Any("tools");
   const json::value* functions = fields.Any("functions");
   if (tools != nullptr && functions != nullptr)
     fields.Fail(BadRequest("functions",
                            "functions are tools by an older name: expected one of "
                            "the two"));
-  if (tools != nullptr) reader.Read("tools", *tools);
-  if (functions != nullptr) reader.Read("functions", *functions);
-  ChatToolUse use = reader.Take();
+  if (tools != nullptr) ReadList(fields, "tools", *tools, list);
+  if (functions != nullptr) ReadList(fields, "functions", *functions, list);
+  ChatToolUse use = list.Take();
   const bool has_tools = use.tools != nullptr;
   const bool wanted = ReadChoice(fields, "tool_choice", has_tools);
   const bool wanted_function = ReadChoice(fields, "function_call", has_tools);

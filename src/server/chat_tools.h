@@ -8,6 +8,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +31,32 @@ struct ChatToolUse {
   bool one_call = false;     ///< parallel_tool_calls: false
   bool as_function = false;  ///< asked by `functions`, and answered so
 };
+
+/// The tools of one body, for the readers of all APIs.
+class ToolList {
+ public:
+  explicit ToolList(Fields& fields) : fields_(fields) {}
+
+  /// The members of `list`, or nullptr after a failure: no array, too many, too much.
+  const boost::json::array* Check(std::string_view field, const boost::json::value& list);
+  /// Adds a tool with the members name and parameters of `function`. `name`: where it stands;
+  /// `definition`: what the template gets. Fails for a name that is none or was there, and for
+  /// parameters that are no object.
+  void Add(const std::string& name, const boost::json::object& function,
+           boost::json::object definition);
+
+  /// What was added.
+  ChatToolUse Take();
+
+ private:
+  Fields& fields_;
+  ChatToolUse use_;
+  std::vector<ChatTool> tools_;
+  std::set<std::string, std::less<>> names_;
+};
+
+/// 400: a choice of this value, for which the answer would have to be kept to calls.
+ApiError NeedsConstraint(std::string_view field, const boost::json::value& choice);
 
 /// Fails for what is no list of tools, and for choices that take more than reading what comes.
 ChatToolUse ReadChatTools(Fields& fields);

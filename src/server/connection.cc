@@ -197,7 +197,7 @@ bool Connection::CheckHead() {
   auto access = context_.service.CheckHead(request, context_.door);
   if (const auto* error = std::get_if<ApiError>(&access)) {
     // Who brings no key guesses none.
-    if (error->status == 401 && request.Field("authorization"))
+    if (error->status == 401 && BringsKey(request))
       RefuseKey(*error);
     else
       RefuseAndClose(*error);
@@ -304,7 +304,7 @@ void Connection::Respond(HttpResponse response) {
 }
 
 void Connection::Refuse(const ApiError& error, std::vector<HttpField> more) {
-  HttpResponse response = ToResponse(error);
+  HttpResponse response = ToResponse(error, ErrorFormOf(path_));
   response.fields.insert(response.fields.end(), more.begin(), more.end());
   Respond(std::move(response));
 }

@@ -42,6 +42,12 @@ std::string Shown(const json::value& value) {
   return "something";
 }
 
+ApiError WrongMember(std::string_view where, const json::value* found, std::string_view expected) {
+  return BadRequest(std::string(where),
+                    fmt::format("{} is {}, expected {}", where,
+                                found == nullptr ? "missing" : Shown(*found), expected));
+}
+
 OrError<const json::object*> AsObject(const json::value& body) {
   const json::object* object = body.if_object();
   if (object == nullptr)
@@ -109,11 +115,14 @@ void Fields::Refuse(std::string_view name) {
   Fail(Unsupported(std::string(name), fmt::format("{} is not supported by this server", name)));
 }
 
+bool Fields::IsAsked(std::string_view name) const {
+  return std::find(asked_.begin(), asked_.end(), name) != asked_.end();
+}
+
 std::vector<std::string> Fields::Left() const {
   std::vector<std::string> left;
   for (const auto& member : object_) {
-    if (std::find(asked_.begin(), asked_.end(), std::string_view(member.key())) == asked_.end())
-      left.emplace_back(member.key());
+    if (!IsAsked(member.key())) left.emplace_back(member.key());
   }
   return left;
 }

@@ -37,6 +37,10 @@ std::string ShownText(std::string_view text);
 /// What a client sends that does not want a feature: null, false, "", [], {}.
 bool SaysNo(const boost::json::value& value);
 
+/// 400: `where` is what was found (nullptr: missing), and should be something else.
+ApiError WrongMember(std::string_view where, const boost::json::value* found,
+                     std::string_view expected);
+
 /// Members of a body: each is compared with all known names.
 inline constexpr size_t kMaxMembers = 256;
 
@@ -58,6 +62,7 @@ class Fields {
   const boost::json::value* Any(std::string_view name);
   /// Known, and of no consequence.
   void Ignore(std::string_view name) { asked_.push_back(name); }
+  bool IsAsked(std::string_view name) const;
   /// Known, and not to be had: an error if it is there, unless it SaysNo.
   void Refuse(std::string_view name);
   const boost::json::object& object() const { return object_; }

@@ -39,7 +39,7 @@ using PromptInput = std::variant<std::string, std::vector<TokenId>>;
 enum class GenerationKind : uint8_t { kCompletion, kChat };
 
 /// Whose API was asked, and so the form of the answer.
-enum class AnswerStyle : uint8_t { kOpenAi };
+enum class AnswerStyle : uint8_t { kOpenAi, kAnthropic };
 
 /// See above.
 struct GenerationRequest {
@@ -60,7 +60,7 @@ struct GenerationRequest {
   bool stream = false;
   bool include_usage = false;        ///< of a stream: a last chunk with the usage
   bool echo = false;                 ///< the text of a completion begins with its prompt
-  std::vector<std::string> ignored;  ///< names of fields that nobody knows
+  std::vector<std::string> ignored;  ///< names of fields that nobody knows, or that nothing keeps
 };
 
 OrError<GenerationRequest> ReadCompletionRequest(const boost::json::value& body);

@@ -1,9 +1,10 @@
-// Fuzz target: a body to a GenerationRequest, by both routes, and to an EmbeddingRequest. Whatever
-// is taken is in range.
+// Fuzz target: a body to a GenerationRequest, by the reader of each API, and to an
+// EmbeddingRequest. Whatever is taken is in range.
 #include <cstdint>
 #include <string_view>
 
 #include "base/check.h"
+#include "server/anthropic/messages_request.h"
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "server/json_reader.h"
@@ -44,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto body = ReadJson({reinterpret_cast<const char*>(data), size});
   const auto* json = std::get_if<boost::json::value>(&body);
   if (json == nullptr) return 0;
-  for (const auto& read : {ReadCompletionRequest(*json), ReadChatRequest(*json)}) {
+  for (const auto& read :
+       {ReadCompletionRequest(*json), ReadChatRequest(*json), ReadMessagesRequest(*json)}) {
     if (const auto* taken = std::get_if<GenerationRequest>(&read))
       CheckRanges(*taken);
     else

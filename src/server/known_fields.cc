@@ -18,6 +18,7 @@ namespace json = boost::json;
 constexpr std::string_view kWithoutConsequence[] = {
     // who asks, where it is kept, how it is billed
     "user", "metadata", "store", "service_tier", "safety_identifier", "request_id",
+    "anthropic_version", "inference_geo", "speed", "diagnostics", "user_profile_id", "workspace_id",
     // where it is computed and what is cached: the answer does not depend on it
     "prompt_cache_key", "prompt_cache_retention", "cache_prompt", "id_slot", "slot_id",
     "keep_alive", "n_keep", "n_discard", "n_cache_reuse", "kv_transfer_params",
@@ -54,6 +55,9 @@ constexpr Refused kRefused[] = {
     // other media, other work
     {"audio"},
     {"web_search_options"},
+    {"mcp_servers"},
+    {"container"},
+    {"output_format"},
     {"images"},
     {"image_data"},
     {"multimodal_data"},
@@ -226,6 +230,7 @@ std::optional<bool> Judge(const json::object& body, std::string_view name, const
 void TakeKnownFields(Fields& fields, FieldScope scope) {
   for (const auto& member : fields.object()) {
     const std::string_view name = member.key();
+    if (scope == FieldScope::kOther && fields.IsAsked(name)) continue;
     const std::optional<bool> harmless = Judge(fields.object(), name, member.value(), scope);
     if (!harmless) continue;
     fields.Ignore(name);

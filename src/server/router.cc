@@ -27,6 +27,8 @@ constexpr auto kRoutes = std::to_array<Row>({
     {"/v1/chat/completions", Route::kChatCompletions, Body::kJson},
     {"/v1/completions", Route::kCompletions, Body::kJson},
     {"/v1/embeddings", Route::kEmbeddings, Body::kJson},
+    {"/v1/messages", Route::kMessages, Body::kJson},
+    {"/v1/messages/count_tokens", Route::kCountTokens, Body::kJson},
     {"/v1/models", Route::kModels, Body::kNone},
     {"/tokenize", Route::kTokenize, Body::kJson},
     {"/detokenize", Route::kDetokenize, Body::kJson},
@@ -93,6 +95,13 @@ OrError<Route> FindRoute(std::string_view method, std::string_view path) {
   return ApiError{
       .status = 405,
       .message = std::string("this route takes ") + (takes_body ? "POST" : "GET and HEAD")};
+}
+
+ErrorForm ErrorFormOf(std::string_view path) {
+  constexpr std::string_view kMessages = "/v1/messages";
+  const bool is_anthropic =
+      path == kMessages || (path.starts_with(kMessages) && path[kMessages.size()] == '/');
+  return is_anthropic ? ErrorForm::kAnthropic : ErrorForm::kOpenAi;
 }
 
 std::string_view ModelIdOf(std::string_view path) { return path.substr(kModelPrefix.size()); }

@@ -14,6 +14,8 @@ enum class Route : uint8_t {
   kChatCompletions,
   kCompletions,
   kEmbeddings,
+  kMessages,
+  kCountTokens,
   kModels,
   kModel,  ///< /v1/models/{id}
   kTokenize,
@@ -40,6 +42,9 @@ bool IsForMonitors(Route route);
 /// The route. Paths are compared as they are: nothing is decoded or normalised, so nothing can be
 /// smuggled past a proxy's rules. Errors: 404; 405 for another method.
 OrError<Route> FindRoute(std::string_view method, std::string_view path);
+
+/// In which form errors are told to who asks for this path, be there a route or not.
+ErrorForm ErrorFormOf(std::string_view path);
 
 /// Of a kModel path: the id.
 std::string_view ModelIdOf(std::string_view path);

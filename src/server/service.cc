@@ -8,6 +8,7 @@
 
 #include "base/json_writer.h"
 #include "base/rng.h"
+#include "server/anthropic/messages_request.h"
 #include "server/json_reader.h"
 #include "server/metrics.h"
 #include "server/tokenize.h"
@@ -81,9 +82,22 @@ OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::stri
   return Prepare(served, std::move(good), context);
 }
 
+// {"input_tokens"}: how many tokens the prompt of a message has.
+OrError<std::string> CountTokens(const ServedModel& served, std::string_view body,
+                                 const Asker& asker) {
+  const auto prepared = PrepareGeneration(served, ReadCountTokensRequest, body, asker);
+  if (const auto* error = std::get_if<ApiError>(&prepared)) return *error;
+  const auto& good = std::get<PreparedGeneration>(prepared);
+  JsonWriter json;
+  json.BeginObject().Key("input_tokens").Uint(good.engine_requests.at(0).prompt.size()).EndObject();
+  return json.Take();
+}
+
 // What a route makes of its body.
 OrError<std::string> AnswerBody(const ServedModel& served, Route route, std::string_view body,
-                                const AnswerLimits& limits) {
+                                const Asker& asker) {
+  if (route == Route::kCountTokens) return CountTokens(served, body, asker);
+  const AnswerLimits limits = {.work = *asker.limit, .bytes = asker.max_answer_bytes};
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return *error;
   if (limits.work.IsOver()) return TooMuchWork();
@@ -97,6 +111,7 @@ std::optional<GenerationRoute> GenerationOf(Route route) {
   switch (route) {
     case Route::kChatCompletions: return GenerationRoute{"chatcmpl-", ReadChatRequest};
     case Route::kCompletions: return GenerationRoute{"cmpl-", ReadCompletionRequest};
+    case Route::kMessages: return GenerationRoute{"msg_", ReadMessagesRequest};
     default: return std::nullopt;
   }
 }
@@ -224,11 +239,18 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, std::shared_ptr<c
   if (const std::optional<GenerationRoute> form = GenerationOf(route))
     return Generate(*form, {std::move(request), std::move(tenant)}, channel);
   // Counts for the rate of requests, and is over.
-  accounts_.Open(*tenant, setup_.clock.Now());
-  return AnswerOnPool(route, {std::move(request), std::move(tenant)}, channel);
+  const TenantAccounts::Claim claim = accounts_.Open(*tenant, setup_.clock.Now());
+  const Asker asker = AskerOf(tenant, setup_, claim);
+  return AnswerOnPool(
+      {std::move(request), std::move(tenant)},
+      [this, route, asker](std::string_view body, const WorkLimit& limit) {
+        return AnswerBody(served_, route, body, asker.With(limit));
+      },
+      channel);
 }
 
-std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, AnswerChannel& channel) {
+std::shared_ptr<Exchange> Service::AnswerOnPool(Asked asked, ComputeAnswer compute,
+                                                AnswerChannel& channel) {
   auto computed = std::make_shared<Computed>(channel);
   const int64_t cost = CostOf(asked.request.body);
   // shared_ptr: a std::function must be copyable.
@@ -237,9 +259,8 @@ std::shared_ptr<Exchange> Service::AnswerOnPool(Route route, Asked asked, Answer
       {.tenant = asked.tenant->id,
        .cost_bytes = cost,
        .share = asked.tenant->rights.share,
-       .run = [this, route, body, weak = std::weak_ptr(computed)](const WorkLimit& limit) {
-         auto answer = std::make_shared<OrError<std::string>>(
-             AnswerBody(served_, route, *body, {.work = limit, .bytes = setup_.max_answer_bytes}));
+       .run = [this, compute, body, weak = std::weak_ptr(computed)](const WorkLimit& limit) {
+         auto answer = std::make_shared<OrError<std::string>>(compute(*body, limit));
          setup_.post([weak, answer] {
            if (const auto alive = weak.lock()) alive->Respond(std::move(*answer));
          });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -99,7 +100,10 @@ class Service {
   HttpResponse Version() const;
   HttpResponse Props() const;
   HttpResponse Slots(const Tenant& tenant) const;
-  std::shared_ptr<Exchange> AnswerOnPool(Route route, Asked asked, AnswerChannel& channel);
+  using ComputeAnswer =
+      std::function<OrError<std::string>(std::string_view body, const WorkLimit& limit)>;
+  std::shared_ptr<Exchange> AnswerOnPool(Asked asked, ComputeAnswer compute,
+                                         AnswerChannel& channel);
   std::shared_ptr<Exchange> Generate(const GenerationRoute& form, Asked asked,
                                      AnswerChannel& channel);
   std::shared_ptr<Exchange> Embed(Asked asked, AnswerChannel& channel);

@@ -135,7 +135,7 @@ void CheckMinTokens(Fields& fields, const StopRules& stop) {
 
 OrError<GenerationRequest> FinishReading(Fields& fields, GenerationRequest request) {
   if (fields.error()) return *fields.error();
-  request.ignored = fields.Left();
+  for (std::string& name : fields.Left()) request.ignored.push_back(std::move(name));
   return request;
 }
 
