@@ -21,7 +21,7 @@ namespace skald {
 class Tokenizer;
 
 namespace grammar {
-class TokenTrie;        // src/grammar/token_trie.h
+class TokenTable;       // src/grammar/token_table.h
 struct ConstraintData;  // src/grammar/constraint_data.h
 }  // namespace grammar
 
@@ -40,12 +40,12 @@ class Vocabulary {
   /// Number of tokens, those without text counted.
   int64_t size() const;
 
-  const grammar::TokenTrie& trie() const { return *trie_; }
+  const grammar::TokenTable& table() const { return *table_; }
 
  private:
-  explicit Vocabulary(std::shared_ptr<const grammar::TokenTrie> trie);
+  explicit Vocabulary(std::shared_ptr<const grammar::TokenTable> table);
 
-  std::shared_ptr<const grammar::TokenTrie> trie_;
+  std::shared_ptr<const grammar::TokenTable> table_;
 };
 
 /// A grammar over the tokens of one vocabulary. A handle, as Grammar is.

@@ -67,6 +67,10 @@ void Closure::Add(const Item& item) {
   if (agenda_.size() > 4 * kRowItemsMax) row_.too_complex = true;
 }
 
+void Closure::AddFinished(const Context* context) {
+  for (const Item& caller : context->callers) Resume(caller, context);
+}
+
 void Closure::AddRoot() {
   const Item end{kEndOfText, 0, 0, nullptr};
   Context* root = ContextOf(form_.root, IsContainer(form_.rules[form_.root]) ? 1 : 0);
@@ -76,6 +80,7 @@ void Closure::AddRoot() {
 
 std::shared_ptr<const Row> Closure::Finish() {
   if (agenda_.empty()) return nullptr;
+  row_.begins_in_leaf = agenda_.size() == 1 && GoesOnInLeaf(agenda_.front());
   while (done_ < agenda_.size() && Spend(1)) {
     const Item item = agenda_[done_++];  // the agenda grows meanwhile
     Process(item);
@@ -163,6 +168,12 @@ void Closure::Predict(uint32_t rule, const Item& caller) {
   if (is_new) Add({rule, 0, 0, context});
 }
 
+bool Closure::GoesOnInLeaf(const Item& item) const {
+  if (item.rule == kEndOfText) return false;
+  const auto* leaf = std::get_if<Leaf>(&form_.rules[item.rule]);
+  return leaf != nullptr && leaf->goes_on[item.state];
+}
+
 // Nothing follows the called rule in its caller, whose own callers are known. Called in place of
 // the caller, a list that is written by right recursion takes one context and not one an element.
 // After J. Leo, "A General Context-Free Parsing Algorithm Running in Linear Time ...", 1991.
@@ -180,6 +191,7 @@ void Closure::AddCaller(const Item& caller, Context* context) {
 }
 
 Context* Closure::ContextOf(uint32_t rule, uint32_t depth) {
+  if (frame_ == nullptr) frame_ = std::make_shared<Frame>();
   std::deque<Context>& contexts = frame_->contexts;
   if (contexts.size() < kFew) {
     for (Context& context : contexts)
@@ -205,6 +217,7 @@ void Closure::KeepFrames() {
   std::vector<const Frame*> frames;
   for (const Item& item : row_.items) frames.push_back(item.context->frame);
   keep(std::move(frames), &row_.frames);
+  if (frame_ == nullptr) return;
   std::vector<const Frame*> older;
   for (const Context& context : frame_->contexts)
     for (const Item& caller : context.callers)

@@ -15,10 +15,12 @@ namespace skald::grammar {
 
 class Closure {
  public:
-  explicit Closure(const Form& form) : form_(form), frame_(std::make_shared<Frame>()) {}
+  explicit Closure(const Form& form) : form_(form) { agenda_.reserve(8); }
 
   /// An item behind the byte of this row. Twice the same counts once.
   void Add(const Item& item);
+  /// What goes on behind a finished rule.
+  void AddFinished(const Context* context);
   /// The root rule, before the first byte.
   void AddRoot();
 
@@ -45,13 +47,14 @@ class Closure {
   void AddCaller(const Item& caller, Context* context);
   // The context of `rule` that begins here; a new one has `depth` and no callers.
   Context* ContextOf(uint32_t rule, uint32_t depth);
+  bool GoesOnInLeaf(const Item& item) const;
   bool IsTailCall(const Item& caller) const;
   bool Spend(int64_t steps);
   void KeepFrames();
 
   const Form& form_;
-  std::shared_ptr<Frame> frame_;
-  std::vector<Item> agenda_;  // all items met; those behind done_ are still to be processed
+  std::shared_ptr<Frame> frame_;  // null until a rule begins
+  std::vector<Item> agenda_;      // all items met; those behind done_ are still to be processed
   size_t done_ = 0;
   std::unordered_set<Item, ItemHash> met_;           // once there are many
   std::unordered_map<uint32_t, Context*> contexts_;  // of this row, by rule, once there are many

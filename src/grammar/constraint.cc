@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "grammar/constraint_data.h"
+#include "grammar/form.h"
+#include "grammar/leaf_mask.h"
+#include "grammar/plain_states.h"
 #include "grammar/recognizer.h"
-#include "grammar/token_trie.h"
+#include "grammar/token_table.h"
 #include "grammar/used_bytes.h"
 #include "skald/tokenizer.h"
 
@@ -27,7 +30,8 @@ std::string Hex(int byte) {
 
 }  // namespace
 
-Vocabulary::Vocabulary(std::shared_ptr<const grammar::TokenTrie> trie) : trie_(std::move(trie)) {}
+Vocabulary::Vocabulary(std::shared_ptr<const grammar::TokenTable> table)
+    : table_(std::move(table)) {}
 
 Vocabulary Vocabulary::FromTokenizer(const Tokenizer& tokenizer) {
   std::vector<std::string_view> bytes(static_cast<size_t>(tokenizer.vocab_size()));
@@ -39,10 +43,10 @@ Vocabulary Vocabulary::FromTokenizer(const Tokenizer& tokenizer) {
 }
 
 Vocabulary Vocabulary::FromBytes(std::span<const std::string_view> token_bytes) {
-  return Vocabulary(std::make_shared<const grammar::TokenTrie>(token_bytes));
+  return Vocabulary(std::make_shared<const grammar::TokenTable>(token_bytes));
 }
 
-int64_t Vocabulary::size() const { return trie_->token_count(); }
+int64_t Vocabulary::size() const { return table_->token_count(); }
 
 Constraint::Constraint(std::shared_ptr<const grammar::ConstraintData> data)
     : data_(std::move(data)) {}
@@ -50,13 +54,20 @@ Constraint::Constraint(std::shared_ptr<const grammar::ConstraintData> data)
 Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& vocabulary) {
   const std::bitset<256> used = grammar::UsedBytes(grammar.form());
   for (int byte = 0; byte < 256; ++byte) {
-    if (!used[byte] || vocabulary.trie().HasByte(static_cast<uint8_t>(byte))) continue;
+    if (!used[byte] || vocabulary.table().HasByte(static_cast<uint8_t>(byte))) continue;
     return Status(ErrorCode::kInvalidArgument,
                   "the model's vocabulary has no token for the byte " + Hex(byte) +
                       " alone, which the grammar allows; it cannot spell such texts");
   }
-  return Constraint(std::make_shared<const grammar::ConstraintData>(grammar::ConstraintData{
-      .grammar = grammar, .vocabulary = vocabulary, .first = grammar::FirstRow(grammar.form())}));
+  std::vector<std::vector<uint8_t>> plain;
+  for (const grammar::Rule& rule : grammar.form().rules)
+    plain.push_back(grammar::PlainStates(rule));
+  return Constraint(std::make_shared<const grammar::ConstraintData>(
+      grammar::ConstraintData{.grammar = grammar,
+                              .vocabulary = vocabulary,
+                              .first = grammar::FirstRow(grammar.form()),
+                              .plain = std::move(plain),
+                              .leaf_masks = std::make_unique<grammar::LeafMasks>()}));
 }
 
 const Grammar& Constraint::grammar() const { return data_->grammar; }

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "grammar/token_mask.h"
-#include "grammar/token_trie.h"
+#include "grammar/token_table.h"
 
 namespace skald::grammar {
 
@@ -25,22 +25,30 @@ ConstraintState::ConstraintState(const Constraint& constraint)
     : data_(constraint.data()), row_(data_->first) {}
 
 bool ConstraintState::Allows(TokenId token) const {
-  const std::string_view bytes = data_->vocabulary.trie().BytesOf(token);
+  const std::string_view bytes = data_->vocabulary.table().BytesOf(token);
   if (bytes.empty()) return false;
   const Reading reading = ReadBytes(form(), row_, bytes);
   return reading.taken == bytes.size() || reading.row->too_complex;
 }
 
 Status ConstraintState::FillMask(std::span<uint64_t> words) const {
-  const TokenTrie& trie = data_->vocabulary.trie();
-  CHECK(static_cast<int64_t>(words.size()) * 64 >= trie.token_count());
+  const TokenTable& tokens = data_->vocabulary.table();
+  CHECK(static_cast<int64_t>(words.size()) * 64 >= tokens.token_count());
+  if (last_ != nullptr && AllowTheSame(*data_, *last_->row, *row_)) {
+    std::copy(last_->words.begin(), last_->words.end(), words.begin());
+    std::fill(words.begin() + static_cast<ptrdiff_t>(last_->words.size()), words.end(), 0);
+    return Ok();
+  }
   std::fill(words.begin(), words.end(), uint64_t{0});
-  if (!AllowTokens(form(), trie, row_, words)) return TooComplex();
+  if (!AllowTokens(*data_, row_, words)) return TooComplex();
+  const auto used = words.first(static_cast<size_t>(tokens.token_count() + 63) / 64);
+  last_ = std::make_shared<const LastMask>(
+      LastMask{.row = row_, .words = std::vector<uint64_t>(used.begin(), used.end())});
   return Ok();
 }
 
 Status ConstraintState::Advance(TokenId token) {
-  const std::string_view bytes = data_->vocabulary.trie().BytesOf(token);
+  const std::string_view bytes = data_->vocabulary.table().BytesOf(token);
   Reading reading = ReadBytes(form(), row_, bytes);
   if (reading.row->too_complex) return TooComplex();
   if (bytes.empty() || reading.taken < bytes.size())

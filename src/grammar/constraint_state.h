@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "grammar/constraint_data.h"
 #include "grammar/recognizer.h"
@@ -16,8 +17,8 @@
 namespace skald::grammar {
 
 /// A function of the constraint and the tokens so far, so that it may be dropped and made again
-/// from them. What it holds is immutable and shared: a copy costs two pointers. Not for several
-/// threads at once; its copies are.
+/// from them. What it holds is immutable and shared: a copy costs three pointers. Not for several
+/// threads at once, not even what is const; its copies are.
 ///
 /// Where a text is too ambiguous (kRowItemsMax, kRowSteps, kMaskSteps) an error says so, whose
 /// message begins with "grammar_too_complex". A token whose bytes lead there counts as allowed;
@@ -51,8 +52,16 @@ class ConstraintState {
  private:
   const Form& form() const { return data_->grammar.form(); }
 
+  // A mask that was made, and the row it was made of, which keeps the addresses that are compared
+  // its own.
+  struct LastMask {
+    RowPointer row;
+    std::vector<uint64_t> words;
+  };
+
   std::shared_ptr<const ConstraintData> data_;
   RowPointer row_;
+  mutable std::shared_ptr<const LastMask> last_;  // most masks inside of a string are the same
 };
 
 }  // namespace skald::grammar

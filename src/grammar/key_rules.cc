@@ -99,6 +99,11 @@ bool KeyRules::MayGoOn(const ObjectRun* run, uint32_t state, const KeyText* key)
   return FreeMayFollow(now, state, key);
 }
 
+bool KeyRules::TakesFreeKeys(const ObjectRun* run) const {
+  const ObjectRun now = Copy(run);
+  return MayTakeFree(now) && Slack(now) > 0;
+}
+
 bool KeyRules::MayHaveKey(const ObjectRun* run) const { return MayGoOn(run, 0, nullptr); }
 
 bool KeyRules::MayEnd(const ObjectRun* run, uint32_t member, const KeyText* key) const {

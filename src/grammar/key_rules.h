@@ -32,6 +32,9 @@ class KeyRules {
   /// Whether a key of `member` may end with the text `key`.
   bool MayEnd(const ObjectRun* run, uint32_t member, const KeyText* key) const;
 
+  /// Whether any key that is not declared may begin, or go on where their number is endless.
+  bool TakesFreeKeys(const ObjectRun* run) const;
+
   /// `run` with another beginning of a key.
   std::shared_ptr<const ObjectRun> WithKey(const ObjectRun* run, KeyPointer key) const;
   /// `run` with one more member.

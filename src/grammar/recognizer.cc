@@ -34,12 +34,6 @@ void Scan(const Form& form, const Item& item, uint8_t byte, Closure* closure) {
       closure->Add({item.rule, edge.target, 0, item.context});
 }
 
-RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
-  Closure closure(form);
-  for (const Item& item : row.items) Scan(form, item, byte, &closure);
-  return closure.Finish();
-}
-
 // Reads bytes that stay inside of the leaf of `item` without coming to a place where it may end.
 // Moves the item; returns how many there were.
 size_t ReadInsideLeaf(const Leaf& leaf, std::string_view bytes, Item* item) {
@@ -62,7 +56,8 @@ RowPointer ReadInsideLeaf(const Form& form, const Row& row, std::string_view byt
   if (leaf == nullptr) return nullptr;
   *taken = ReadInsideLeaf(*leaf, bytes, &item);
   if (*taken == 0) return nullptr;
-  return std::make_shared<const Row>(Row{.items = {item}, .frames = row.frames});
+  return std::make_shared<const Row>(
+      Row{.items = {item}, .frames = row.frames, .begins_in_leaf = true});
 }
 
 }  // namespace
@@ -70,6 +65,24 @@ RowPointer ReadInsideLeaf(const Form& form, const Row& row, std::string_view byt
 RowPointer FirstRow(const Form& form) {
   Closure closure(form);
   closure.AddRoot();
+  return closure.Finish();
+}
+
+RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
+  Closure closure(form);
+  for (const Item& item : row.items) Scan(form, item, byte, &closure);
+  return closure.Finish();
+}
+
+RowPointer RowOf(const Form& form, const Item& item) {
+  Closure closure(form);
+  closure.Add(item);
+  return closure.Finish();
+}
+
+RowPointer RowBehind(const Form& form, const Context* context) {
+  Closure closure(form);
+  closure.AddFinished(context);
   return closure.Finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -26,6 +27,15 @@ struct Reading {
 /// Reads `bytes` from `row` on. Inside of a leaf a byte is one look-up and makes no row. At most
 /// kRowSteps steps a byte. Where a row is too complex, reading ends.
 Reading ReadBytes(const Form& form, const RowPointer& row, std::string_view bytes);
+
+/// The row behind one byte, or null if it may not follow.
+RowPointer NextRow(const Form& form, const Row& row, uint8_t byte);
+
+/// The row where `item` is all that bytes have led to.
+RowPointer RowOf(const Form& form, const Item& item);
+
+/// The row where the rule of `context` is finished, and nothing else is alive.
+RowPointer RowBehind(const Form& form, const Context* context);
 
 /// The bytes that may follow `row`.
 std::bitset<256> NextBytes(const Form& form, const Row& row);

@@ -63,6 +63,8 @@ struct Row {
   bool accepting = false;                                 ///< whether the text may end here
   bool too_complex = false;  ///< more is alive than kRowItemsMax, or it took more than kRowSteps
   int64_t steps = 0;         ///< that it took to make
+  /// The first item is of a leaf, and the others are what goes on where this leaf ends.
+  bool begins_in_leaf = false;
 };
 
 }  // namespace skald::grammar

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grammar/constraint_state.h"
-#include "grammar/token_trie.h"
+#include "grammar/token_table.h"
 #include "skald/grammar.h"
 
 namespace skald::grammar {
@@ -34,11 +34,11 @@ struct Walk {
 inline std::vector<TokenId> EachAlone(const Constraint& constraint, std::string_view text,
                                       const ConstraintState& state) {
   const Form& form = constraint.grammar().form();
-  const TokenTrie& trie = constraint.vocabulary().trie();
+  const TokenTable& table = constraint.vocabulary().table();
   const RowPointer row = ReadBytes(form, FirstRow(form), text).row;
   std::vector<TokenId> tokens;
-  for (TokenId id = 0; id < trie.token_count(); ++id) {
-    const std::string_view bytes = trie.BytesOf(id);
+  for (TokenId id = 0; id < table.token_count(); ++id) {
+    const std::string_view bytes = table.BytesOf(id);
     const bool fits = !bytes.empty() && ReadBytes(form, row, bytes).taken == bytes.size();
     if (fits) tokens.push_back(id);
     EXPECT_EQ(state.Allows(id), fits) << text << " + " << bytes;
@@ -48,12 +48,12 @@ inline std::vector<TokenId> EachAlone(const Constraint& constraint, std::string_
 
 /// Walks at random, and compares each mask with what is said of each token alone. Returns the text.
 inline std::string CheckWalk(const Constraint& constraint, const Walk& walk) {
-  const TokenTrie& trie = constraint.vocabulary().trie();
+  const TokenTable& tokens = constraint.vocabulary().table();
   std::mt19937_64 random(walk.seed);
   ConstraintState state(constraint);
   std::string text;
   for (int step = 0; step < walk.tokens && !state.must_end(); ++step) {
-    const std::vector<TokenId> mask = MaskOf(state, trie.token_count());
+    const std::vector<TokenId> mask = MaskOf(state, tokens.token_count());
     const std::vector<TokenId> expected = EachAlone(constraint, text, state);
     EXPECT_EQ(mask, expected) << text;
     if (mask != expected || mask.empty()) {
@@ -61,7 +61,7 @@ inline std::string CheckWalk(const Constraint& constraint, const Walk& walk) {
       return text;
     }
     const TokenId next = mask[random() % mask.size()];
-    text += trie.BytesOf(next);
+    text += tokens.BytesOf(next);
     EXPECT_TRUE(state.Advance(next).ok());
     EXPECT_EQ(state.may_end(), CheckText(constraint.grammar(), text).may_end) << text;
   }

@@ -1,47 +1,111 @@
 #include "grammar/token_mask.h"
 
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <algorithm>
+#include <memory>
+#include <variant>
 
-#include "grammar/limits.h"
+#include "grammar/containers.h"
+#include "grammar/form.h"
+#include "grammar/key_rules.h"
+#include "grammar/leaf_mask.h"
+#include "grammar/mask_walk.h"
+#include "grammar/token_table.h"
 
 namespace skald::grammar {
 
 namespace {
 
-void Allow(std::span<const TokenId> tokens, std::span<uint64_t> words) {
-  for (const TokenId token : tokens) words[token >> 6] |= uint64_t{1} << (token & 63);
+// Whether the count of `item` lets a leaf take so many more units.
+bool HasRoom(const Leaf& leaf, const Item& item, uint64_t units) {
+  return leaf.boundary.empty() || leaf.max == kUnbounded || item.count + units <= leaf.max;
 }
+
+bool TakesPlain(const ConstraintData& data, const Item& item, uint32_t characters) {
+  const Form& form = data.grammar.form();
+  const std::vector<uint8_t>& plain = data.plain[item.rule];
+  if (plain.empty()) return false;
+  if (const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule]))
+    return plain[item.state] && HasRoom(*leaf, item, characters);
+  const Place place = Place::Of(item.state);
+  if (place.phase != Phase::kKey || !plain[place.index]) return false;
+  const Object& object = std::get<Object>(form.rules[item.rule]);
+  return KeyRules(form, object, item.context->depth).TakesFreeKeys(item.run.get());
+}
+
+bool TakesWhole(const ConstraintData& data, const Row& row, const TokenSlice& slice) {
+  return !slice.mask.empty() &&
+         std::any_of(row.items.begin(), row.items.end(),
+                     [&](const Item& item) { return TakesPlain(data, item, slice.characters); });
+}
+
+// The leaf that is all of `row`, but for what goes on where it ends, if no count matters there for
+// any token; else null.
+const Leaf* OnlyLeaf(const ConstraintData& data, const Row& row) {
+  if (!row.begins_in_leaf || row.steps > kLightSteps) return nullptr;
+  const Item& item = row.items.front();
+  const Leaf& leaf = std::get<Leaf>(data.grammar.form().rules[item.rule]);
+  const bool may_end = leaf.boundary.empty() || item.count >= leaf.min;
+  return may_end && HasRoom(leaf, item, TokenTrie::kTokenBytesMax) ? &leaf : nullptr;
+}
+
+class Mask {
+ public:
+  Mask(const ConstraintData& data, std::span<uint64_t> words)
+      : data_(data), words_(words), walk_(data.grammar.form(), words) {}
+
+  bool Allow(RowPointer row) {
+    while (!row->items.empty()) {
+      const Leaf* leaf = OnlyLeaf(data_, *row);
+      if (leaf == nullptr) return AllowBySlices(row);
+      const Item& item = row->items.front();
+      const auto mask =
+          data_.leaf_masks->Get(data_.grammar.form(), data_.vocabulary.table(),
+                                {.rule = item.rule,
+                                 .state = item.state,
+                                 .is_plain = data_.plain[item.rule][item.state] != 0});
+      RowPointer behind = RowBehind(data_.grammar.form(), item.context);
+      if (!walk_.Spend(mask->steps + behind->steps)) return false;
+      if (mask->too_many || behind->steps > kLightSteps) return AllowBySlices(row);
+      Add(mask->inside);
+      if (!walk_.Run(mask->leaving, behind)) return false;
+      if (!leaf->accepting[item.state]) return true;
+      row = std::move(behind);
+    }
+    return true;
+  }
+
+ private:
+  bool AllowBySlices(const RowPointer& row) {
+    for (const TokenSlice& slice : data_.vocabulary.table().slices()) {
+      if (TakesWhole(data_, *row, slice))
+        Add(slice.mask);
+      else if (!walk_.Run(slice.trie, row))
+        return false;
+    }
+    return true;
+  }
+
+  void Add(const std::vector<uint64_t>& mask) {
+    for (size_t i = 0; i < mask.size(); ++i) words_[i] |= mask[i];
+  }
+
+  const ConstraintData& data_;
+  const std::span<uint64_t> words_;
+  MaskWalk walk_;
+};
 
 }  // namespace
 
-bool AllowTokens(const Form& form, const TokenTrie& trie, const RowPointer& row,
-                 std::span<uint64_t> words) {
-  std::vector<RowPointer> rows = {row};  // [depth]
-  int64_t steps = 0;
-  for (uint32_t i = 0; i < trie.node_count();) {
-    const TokenTrie::Node& node = trie.node(i);
-    rows.resize(node.depth);
-    const Row& before = *rows.back();
-    const char byte = static_cast<char>(node.byte);
-    Reading reading = ReadBytes(form, rows.back(), std::string_view(&byte, 1));
-    steps +=
-        1 + static_cast<int64_t>(before.items.size()) + (reading.taken ? reading.row->steps : 0);
-    if (steps > kMaskSteps) return false;
-    if (reading.taken == 0) {
-      i = node.end;
-    } else if (reading.row->too_complex) {
-      // Unknown: whoever takes such a token is told.
-      Allow(trie.TokensBelow(i), words);
-      i = node.end;
-    } else {
-      Allow(trie.TokensAt(i), words);
-      rows.push_back(std::move(reading.row));
-      ++i;
-    }
-  }
-  return true;
+bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words) {
+  return Mask(data, words).Allow(row);
+}
+
+bool AllowTheSame(const ConstraintData& data, const Row& a, const Row& b) {
+  if (&a == &b) return true;
+  if (OnlyLeaf(data, a) == nullptr || OnlyLeaf(data, b) == nullptr) return false;
+  const Item& one = a.items.front();
+  const Item& other = b.items.front();
+  return one.rule == other.rule && one.state == other.state && one.context == other.context;
 }
 
 }  // namespace skald::grammar

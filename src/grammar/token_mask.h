@@ -4,14 +4,17 @@
 #include <cstdint>
 #include <span>
 
+#include "grammar/constraint_data.h"
 #include "grammar/recognizer.h"
-#include "grammar/token_trie.h"
 
 namespace skald::grammar {
 
 /// Sets the bit of each token that may follow `row`, in words that are 0. The cost is bounded by
 /// kMaskSteps; false if that is not enough.
-bool AllowTokens(const Form& form, const TokenTrie& trie, const RowPointer& row,
-                 std::span<uint64_t> words);
+bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words);
+
+/// Whether AllowTokens says the same of both rows: they are in the same state of the same leaf,
+/// with the same around it, as rows inside of one string are.
+bool AllowTheSame(const ConstraintData& data, const Row& a, const Row& b);
 
 }  // namespace skald::grammar

@@ -1,4 +1,4 @@
-/// TokenTrie: the tokens of a vocabulary as a tree of their bytes, laid out flat.
+/// TokenTrie: tokens of a vocabulary as a tree of their bytes, laid out flat.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,17 @@
 
 namespace skald::grammar {
 
+/// A token and what it adds to a text.
+struct TokenText {
+  std::string_view bytes;
+  TokenId id;
+};
+
 /// Nodes stand in depth-first order, bytes ascending: what stands below a node stands right behind
 /// it. That is the order of the tokens, too, sorted by their bytes, so that the tokens of a node,
 /// and those of all that is below it, are a range of them.
 class TokenTrie {
  public:
-  /// Longer tokens have no text. No vocabulary has one; a walk holds a row for each byte.
-  static constexpr size_t kTokenBytesMax = 1024;
-
   struct Node {
     uint32_t end;    ///< the node behind all that is below this one
     uint32_t first;  ///< its first token, in the order of the trie
@@ -26,8 +29,12 @@ class TokenTrie {
     uint8_t byte;
   };
 
-  /// The bytes of each token; those without any are not in the trie.
-  explicit TokenTrie(std::span<const std::string_view> token_bytes);
+  /// Longest token that it takes: none has more, and a walk holds something for each byte.
+  static constexpr size_t kTokenBytesMax = 1024;
+
+  TokenTrie() : TokenTrie(std::vector<TokenText>()) {}
+  /// Tokens in any order, each of 1 to kTokenBytesMax bytes. The bytes may go afterwards.
+  explicit TokenTrie(std::vector<TokenText> tokens);
 
   uint32_t node_count() const { return static_cast<uint32_t>(nodes_.size() - 1); }
   const Node& node(uint32_t index) const { return nodes_[index]; }
@@ -38,26 +45,15 @@ class TokenTrie {
     return Tokens(node, nodes_[node].end);
   }
 
-  int64_t token_count() const { return static_cast<int64_t>(offsets_.size()) - 1; }
-  /// Empty for a token without text, or outside the vocabulary.
-  std::string_view BytesOf(TokenId token) const;
-  /// Whether the byte alone is a token.
-  bool HasByte(uint8_t byte) const;
+  size_t bytes() const { return sorted_.size() * sizeof(TokenId) + nodes_.size() * sizeof(Node); }
 
  private:
   std::span<const TokenId> Tokens(uint32_t begin, uint32_t end) const {
     return std::span(sorted_).subspan(nodes_[begin].first, nodes_[end].first - nodes_[begin].first);
   }
-  // The token `index` of the sorted ones, behind that of the bytes `before`.
-  void Insert(uint32_t index, std::string_view bytes, std::string_view before);
-  // Sets the end of the nodes that are open at `depth` or deeper.
-  void Close(size_t depth);
 
-  std::vector<char> bytes_;        // of all tokens, one behind the other
-  std::vector<uint64_t> offsets_;  // [token], and one more
-  std::vector<TokenId> sorted_;    // by bytes
-  std::vector<Node> nodes_;        // and one more, behind the last
-  std::vector<uint32_t> open_;     // while it is made: the nodes on the way to the last one
+  std::vector<TokenId> sorted_;  // by bytes
+  std::vector<Node> nodes_;      // and one more, behind the last
 };
 
 }  // namespace skald::grammar

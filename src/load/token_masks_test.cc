@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "formats/gguf.h"
 #include "grammar/constraint_state.h"
-#include "grammar/token_trie.h"
+#include "grammar/token_table.h"
 #include "load/tokenizer_from_gguf.h"
 #include "support/shared_data.h"
 
@@ -25,7 +25,7 @@ Vocabulary VocabularyOf(const Tokenizer& tokenizer) {
     const bool has_text = !tokenizer.IsControl(id) && !tokenizer.IsEndOfGeneration(id) &&
                           tokenizer.Type(id) != TokenType::kUnused;
     const std::string_view expected = has_text ? tokenizer.TokenBytes(id) : std::string_view();
-    EXPECT_EQ(vocabulary.trie().BytesOf(id), expected) << id;
+    EXPECT_EQ(vocabulary.table().BytesOf(id), expected) << id;
   }
   return vocabulary;
 }
@@ -36,21 +36,21 @@ void CheckMask(const Grammar& grammar, const Vocabulary& vocabulary, std::string
   const Result<Constraint> constraint = Constraint::Create(grammar, vocabulary);
   ASSERT_TRUE(constraint.ok()) << constraint.status().message();
   grammar::ConstraintState state(*constraint);
-  const grammar::TokenTrie& trie = vocabulary.trie();
+  const grammar::TokenTable& tokens = vocabulary.table();
   for (const char byte : text) {
-    for (TokenId id = 0; id < trie.token_count(); ++id) {
-      if (trie.BytesOf(id) != std::string_view(&byte, 1)) continue;
+    for (TokenId id = 0; id < tokens.token_count(); ++id) {
+      if (tokens.BytesOf(id) != std::string_view(&byte, 1)) continue;
       ASSERT_TRUE(state.Advance(id).ok());
       break;
     }
   }
-  std::vector<uint64_t> words(static_cast<size_t>(trie.token_count() + 63) / 64);
+  std::vector<uint64_t> words(static_cast<size_t>(tokens.token_count() + 63) / 64);
   ASSERT_TRUE(state.FillMask(words).ok());
   int wrong = 0;
-  for (TokenId id = 0; id < trie.token_count(); ++id) {
+  for (TokenId id = 0; id < tokens.token_count(); ++id) {
     const bool bit = (words[id >> 6] >> (id & 63)) & 1;
     if (bit != state.Allows(id) && ++wrong < 10)
-      ADD_FAILURE() << id << " " << trie.BytesOf(id) << " mask " << bit;
+      ADD_FAILURE() << id << " " << tokens.BytesOf(id) << " mask " << bit;
   }
   EXPECT_EQ(wrong, 0);
 }

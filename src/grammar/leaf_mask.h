@@ -1,0 +1,61 @@
+/// LeafMask: what the tokens do from one state of a leaf on, whatever stands around the leaf.
+///
+/// A token stays inside of the leaf, or dies there, or leaves it at an end. Only what the last ones
+/// do behind the end hangs on the rules above. After Y. Dong and others, "XGrammar", 2024; but each
+/// is made when it is first needed, never beforehand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "grammar/form.h"
+#include "grammar/token_table.h"
+#include "grammar/token_trie.h"
+
+namespace skald::grammar {
+
+/// A state of a rule that is a leaf.
+struct LeafState {
+  uint32_t rule;
+  uint32_t state;
+  bool is_plain;  ///< whether any plain text may follow (plain_states.h)
+};
+
+struct LeafMask {
+  std::vector<uint64_t> inside = {};  ///< tokens that stay
+  /// What tokens that leave add behind the end of the leaf. A token that is in many ends, as in
+  /// `[a-z]+`, is there more than once.
+  TokenTrie leaving = {};
+  int64_t steps = 0;  ///< that it took to make
+  /// Very many ways to leave: the mask says nothing then.
+  bool too_many = false;
+
+  size_t bytes() const;
+};
+
+/// Counts of a counted leaf are not looked at: there is room for any token, and it may end.
+/// A state where the leaf may end is
+/// no end of its own here: no token leaves before its first byte.
+LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place);
+
+/// Those of one constraint that were needed. For any number of threads. What it holds changes no
+/// answer: where there is no more room it makes them anew.
+class LeafMasks {
+ public:
+  static constexpr size_t kBytesMax = size_t{4} << 20;
+
+  /// As MakeLeafMask.
+  std::shared_ptr<const LeafMask> Get(const Form& form, const TokenTable& tokens,
+                                      const LeafState& place);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<const LeafMask>> made_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace skald::grammar

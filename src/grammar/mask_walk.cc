@@ -1,0 +1,175 @@
+#include "grammar/mask_walk.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "grammar/containers.h"
+#include "grammar/key_rules.h"
+
+namespace skald::grammar {
+
+MaskWalk::MaskWalk(const Form& form, std::span<uint64_t> words) : form_(form), words_(words) {}
+
+bool MaskWalk::Spend(int64_t steps) {
+  steps_ += steps;
+  return steps_ <= kMaskSteps;
+}
+
+bool MaskWalk::Run(const TokenTrie& trie, const RowPointer& row) {
+  MakeRoom(0);
+  SetRow(0, row);
+  return Walk(trie);
+}
+
+// For `depth` bytes: few tokens are long.
+void MaskWalk::MakeRoom(size_t depth) {
+  const size_t room = 2 * depth + 16;
+  places_.resize(room);
+  insides_.resize(room);
+  path_.resize(room);
+}
+
+bool MaskWalk::Walk(const TokenTrie& trie) {
+  const uint32_t count = trie.node_count();
+  for (uint32_t i = 0; i < count;) {
+    const TokenTrie::Node& node = trie.node(i);
+    if (places_.size() <= node.depth) MakeRoom(node.depth);
+    const Step step = Read(node.depth - 1U, node.byte);
+    if (steps_ > kMaskSteps) return false;
+    if (step == Step::kAlive) {
+      Allow(trie.TokensAt(i));
+      ++i;
+      continue;
+    }
+    // Where it is too complex whoever takes such a token is told.
+    if (step == Step::kTooComplex) Allow(trie.TokensBelow(i));
+    i = node.end;
+  }
+  return true;
+}
+
+MaskWalk::Step MaskWalk::Read(size_t depth, uint8_t byte) {
+  const Place& place = places_[depth];
+  path_[depth] = static_cast<char>(byte);
+  ++steps_;
+  if (place.inside == kNone) return SetRow(depth + 1, Next(place.row, byte));
+  return insides_[place.inside].keys == nullptr ? ReadLeaf(depth, byte) : ReadKey(depth, byte);
+}
+
+MaskWalk::Step MaskWalk::ReadLeaf(size_t depth, uint8_t byte) {
+  const Place& place = places_[depth];
+  Inside& inside = insides_[place.inside];
+  uint32_t count = place.count;
+  const uint32_t next = inside.leaf->NextCounted(place.state, byte, &count);
+  if (inside.leaf->accepting[place.state] && Behind(&inside)->behind_bytes[byte]) {
+    if (next == Leaf::kDead) return SetRow(depth + 1, Next(inside.behind, byte));
+    return SetRow(depth + 1, NextRow(form_, *RowOf(form_, LeafItem(place)), byte));
+  }
+  if (next == Leaf::kDead) return Step::kDead;
+  places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = count};
+  if (!inside.leaf->accepting[next] || Behind(&inside)->behind->steps <= kLightSteps)
+    return Step::kAlive;
+  return SetRow(depth + 1, RowOf(form_, LeafItem(places_[depth + 1])));
+}
+
+MaskWalk::Step MaskWalk::ReadKey(size_t depth, uint8_t byte) {
+  const Place& place = places_[depth];
+  const Inside& inside = insides_[place.inside];
+  const uint32_t next = inside.leaf->Next(place.state, byte);
+  if (next == Leaf::kDead) return Step::kDead;
+  if (inside.keys->ends[next] == Object::kNoMember &&
+      inside.keys->free_keys[next] > inside.used_keys) {
+    places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = 0};
+    return Step::kAlive;
+  }
+  const std::optional<Item> moved = ReadContainerByte(form_, KeyItem(depth), byte);
+  if (!moved.has_value()) return Step::kDead;
+  return SetRow(depth + 1, RowOf(form_, *moved));
+}
+
+MaskWalk::Step MaskWalk::SetRow(size_t depth, RowPointer row) {
+  if (row == nullptr) return Step::kDead;
+  steps_ += static_cast<int64_t>(row->items.size());
+  if (row->too_complex) return Step::kTooComplex;
+  places_[depth] = {.row = std::move(row)};
+  EnterIfInside(depth);
+  return Step::kAlive;
+}
+
+void MaskWalk::EnterIfInside(size_t depth) {
+  Place& place = places_[depth];
+  if (place.row->items.empty()) return;
+  const Item& item = place.row->items.front();
+  Inside inside{.item = item, .depth = depth};
+  const bool enters = place.row->begins_in_leaf
+                          ? place.row->steps <= kLightSteps
+                          : place.row->items.size() == 1 && EnterKey(item, &inside);
+  if (!enters) return;
+  if (inside.keys == nullptr) inside.leaf = &std::get<Leaf>(form_.rules[item.rule]);
+  place.inside = static_cast<uint32_t>(depth);
+  place.state = inside.keys == nullptr ? item.state : grammar::Place::Of(item.state).index;
+  place.count = item.count;
+  insides_[depth] = std::move(inside);
+}
+
+// Whether `item` is in a key where any that is not declared may come.
+bool MaskWalk::EnterKey(const Item& item, Inside* inside) const {
+  const auto* object = std::get_if<Object>(&form_.rules[item.rule]);
+  if (object == nullptr) return false;
+  const grammar::Place place = grammar::Place::Of(item.state);
+  // Where there are more keys than came, another one is among them, whatever they were.
+  const ObjectRun* run = item.run.get();
+  const uint64_t used = run == nullptr || run->used == nullptr ? 0 : run->used->size();
+  if (place.phase != Phase::kKey || object->free_keys[place.index] <= used) return false;
+  inside->used_keys = used;
+  if (!KeyRules(form_, *object, item.context->depth).TakesFreeKeys(item.run.get())) return false;
+  inside->keys = object;
+  inside->leaf = &object->keys;
+  return true;
+}
+
+const MaskWalk::Inside* MaskWalk::Behind(Inside* inside) {
+  if (inside->behind != nullptr) return inside;
+  inside->behind = RowBehind(form_, inside->item.context);
+  steps_ += inside->behind->steps;
+  inside->behind_bytes = NextBytes(form_, *inside->behind);
+  return inside;
+}
+
+RowPointer MaskWalk::Next(const RowPointer& row, uint8_t byte) {
+  const uint64_t key = uint64_t{reinterpret_cast<uintptr_t>(row.get())} << 8 | byte;
+  const auto [made, is_new] = made_.try_emplace(key);
+  if (!is_new) return made->second.row;
+  RowPointer next = NextRow(form_, *row, byte);
+  steps_ += static_cast<int64_t>(row->items.size()) + (next == nullptr ? 0 : next->steps);
+  made->second = {.from = row, .row = next};
+  return next;
+}
+
+Item MaskWalk::LeafItem(const Place& place) const {
+  Item item = insides_[place.inside].item;
+  item.state = place.state;
+  item.count = place.count;
+  return item;
+}
+
+// The item behind `depth` bytes of the walk, with the text of its key.
+Item MaskWalk::KeyItem(size_t depth) const {
+  const Inside& inside = insides_[places_[depth].inside];
+  const KeyRules rules(form_, *inside.keys, inside.item.context->depth);
+  Item item = inside.item;
+  item.state = grammar::Place{.phase = Phase::kKey, .index = places_[depth].state}.state();
+  KeyPointer key = item.run == nullptr ? nullptr : item.run->key;
+  for (size_t i = inside.depth; i < depth; ++i)
+    key = std::make_shared<const KeyText>(std::move(key), path_[i]);
+  item.run = rules.WithKey(item.run.get(), std::move(key));
+  return item;
+}
+
+void MaskWalk::Allow(std::span<const TokenId> tokens) {
+  for (const TokenId token : tokens) words_[token >> 6] |= uint64_t{1} << (token & 63);
+}
+
+}  // namespace skald::grammar

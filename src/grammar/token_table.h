@@ -1,0 +1,51 @@
+/// TokenTable: the tokens of a vocabulary, cut into slices that a mask takes whole where it can.
+///
+/// Inside of a string nearly every token may follow, and to walk the tree of all of them takes a
+/// millisecond. So those of plain text stand apart (characters other than controls, quotation mark
+/// and backslash): where a grammar takes any such text of a slice's length, its mask is copied and
+/// only the rest is walked. After M. Moskal and others, llguidance, 2025.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "grammar/token_trie.h"
+#include "skald/ids.h"
+
+namespace skald::grammar {
+
+struct TokenSlice {
+  TokenTrie trie;
+  std::vector<uint64_t> mask = {};  ///< of its tokens, if all of them are plain text
+  uint32_t characters = 0;          ///< of the longest one then
+};
+
+class TokenTable {
+ public:
+  /// The bytes of each token; those without any, and those longer than TokenTrie::kTokenBytesMax,
+  /// have no text.
+  explicit TokenTable(std::span<const std::string_view> token_bytes);
+
+  /// Each token with text is in one of them.
+  const std::vector<TokenSlice>& slices() const { return slices_; }
+
+  int64_t token_count() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  /// Empty for a token without text, or outside the vocabulary.
+  std::string_view BytesOf(TokenId token) const;
+  /// Whether the byte alone is a token.
+  bool HasByte(uint8_t byte) const { return single_[byte]; }
+
+ private:
+  std::vector<char> bytes_;        // of all tokens, one behind the other
+  std::vector<uint64_t> offsets_;  // [token], and one more
+  std::bitset<256> single_;
+  std::vector<TokenSlice> slices_;
+};
+
+/// The number of characters of `bytes` if they are plain text, else 0.
+uint32_t PlainCharacters(std::string_view bytes);
+
+}  // namespace skald::grammar
