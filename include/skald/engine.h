@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/engine_plan.h"
 #include "skald/engine_stats.h"
 #include "skald/ids.h"
 #include "skald/model.h"
@@ -90,13 +91,16 @@ enum class SpeculationRule : uint8_t {
   kRejection,
 };
 
+/// Guessed tokens of one sequence: beyond this hardly any is right.
+inline constexpr int64_t kMaxDraft = 64;
+
 /// Speculation: the text comes sooner, with kExact it is the same to the last bit.
 struct SpeculationOptions {
   Speculation kind = Speculation::kOff;
   SpeculationRule rule = SpeculationRule::kExact;
   /// The smaller model, of the same vocabulary; with kDraft and kChain.
   std::optional<Model> draft = std::nullopt;
-  int64_t max_draft = 8;  ///< most tokens guessed at a time for a sequence, 1 to 64
+  int64_t max_draft = 8;  ///< most tokens guessed at a time for a sequence, 1 to kMaxDraft
   /// Guesses have at least so many tokens, also where measurements say that fewer pay.
   int64_t min_draft = 0;
 };
@@ -132,6 +136,10 @@ class Engine {
   /// another vocabulary, types that the KV cache of the model cannot have), kResourceExhausted with
   /// the numbers.
   static Result<Engine> Create(const Model& model, const EngineOptions& options);
+  /// What Create makes of these options, and the memory that it takes: nothing is reserved.
+  /// Speculation counts with its rows, a draft model with nothing. Errors: as Create, but for
+  /// memory that the machine does not have.
+  static Result<EnginePlan> Plan(const Model& model, const EngineOptions& options);
   /// Cancels what is left; their sinks hear it.
   ~Engine();
   Engine(Engine&&) noexcept;
@@ -191,6 +199,8 @@ class Engine {
   int64_t max_queued() const;
   /// "avx512": the variants in use.
   std::string_view isa_name() const;
+  /// Bytes that it has reserved, with the weights of its model.
+  EngineMemory memory() const;
   /// Bytes reserved for KV pages.
   int64_t kv_bytes() const;
   /// Bytes reserved for what recurrent layers carry, of running sequences and of snapshots; 0

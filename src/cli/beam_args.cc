@@ -47,15 +47,12 @@ void MakeRoomForBeams(const BeamArgs& args, const BeamWork& work, EngineOptions*
   const int64_t beams = args.params.beams;
   if (beams == 0) return;
   options->max_running = std::max(options->max_running, beams);
-  // As Engine::Create resolves a context of 0.
-  const int64_t context =
-      options->context > 0 ? options->context : std::min<int64_t>(work.model_context, 4096);
-  const int64_t rest = std::max<int64_t>(0, context - work.prompt);
+  const int64_t rest = std::max<int64_t>(0, work.context - work.prompt);
   const int64_t output = work.max_tokens < 0 ? rest : std::min(rest, work.max_tokens);
   // Behind the prompt nothing may be shared; a page where it ends and one ahead for each.
   constexpr int64_t kSpare = 64;
-  options->kv_positions =
-      std::max(options->kv_positions, std::max(context, work.prompt + beams * (output + kSpare)));
+  options->kv_positions = std::max(options->kv_positions,
+                                   std::max(work.context, work.prompt + beams * (output + kSpare)));
 }
 
 }  // namespace skald::cli

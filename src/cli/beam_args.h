@@ -22,9 +22,9 @@ Status CheckBeamArgs(const BeamArgs& args);
 
 /// What a search is about to compute.
 struct BeamWork {
-  int64_t prompt = 0;         ///< tokens
-  int64_t max_tokens = 0;     ///< StopRules
-  int64_t model_context = 0;  ///< of the model
+  int64_t prompt = 0;      ///< tokens
+  int64_t max_tokens = 0;  ///< StopRules
+  int64_t context = 0;     ///< of the engine (Engine::Plan)
 };
 
 /// Gives an engine the places and pages that the beams can need, if there are beams.

@@ -370,10 +370,11 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   EngineOptions engine_options = ToEngineOptions(options.engine);
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
+  ASSIGN_OR_RETURN(const EnginePlan plan, Engine::Plan(model, engine_options));
   MakeRoomForBeams(options.beams,
                    {.prompt = static_cast<int64_t>(prompt.ids.size()),
                     .max_tokens = options.stop.max_tokens,
-                    .model_context = model.info().context_length},
+                    .context = plan.context},
                    &engine_options);
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
   WarnOfContext(model.info(), engine.context(), console);

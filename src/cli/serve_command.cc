@@ -53,14 +53,12 @@ void LogLine(std::string line) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-EngineOptions MakeEngineOptions(const ServeOptions& options, const ModelInfo& info) {
+Result<EngineOptions> MakeEngineOptions(const ServeOptions& options, const Model& model) {
   EngineOptions engine = ToEngineOptions(options.engine);
   engine.max_running = options.max_running;
   engine.max_queued = options.max_queued;
-  // As Engine::Create resolves a context of 0.
-  const int64_t context =
-      engine.context > 0 ? engine.context : std::min<int64_t>(info.context_length, 4096);
-  engine.kv_positions = options.kv_positions > 0 ? options.kv_positions : 4 * context;
+  ASSIGN_OR_RETURN(const EnginePlan plan, Engine::Plan(model, engine));
+  engine.kv_positions = options.kv_positions > 0 ? options.kv_positions : 4 * plan.context;
   return engine;
 }
 
@@ -258,7 +256,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
-  EngineOptions engine_options = MakeEngineOptions(options, model.info());
+  ASSIGN_OR_RETURN(EngineOptions engine_options, MakeEngineOptions(options, model));
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
   // Before the engine starts its threads, which then are limited, too.

@@ -13,7 +13,6 @@ namespace skald::cli {
 namespace {
 
 constexpr const char* kGroup = "Speculation";
-constexpr int64_t kDraftMost = 64;  // as the engine
 
 constexpr std::array<Choice<Speculation>, 4> kKinds = {{
     {"off", Speculation::kOff},
@@ -50,10 +49,10 @@ void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args) {
           "MODEL", args.draft)
       .Group(kGroup);
   AddInt<int64_t>(app, {"--draft-max", "most tokens guessed at a time (default 8)"}, args.draft_max,
-                  {1, kDraftMost})
+                  {1, kMaxDraft})
       .Group(kGroup);
   AddInt<int64_t>(app, {"--draft-min", "fewest, where more pay or not (default 0)"}, args.draft_min,
-                  {0, kDraftMost})
+                  {0, kMaxDraft})
       .Group(kGroup);
 }
 

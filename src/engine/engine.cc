@@ -15,6 +15,7 @@
 #include "engine/model_network.h"
 #include "engine/options.h"
 #include "engine/request_check.h"
+#include "engine/sizes.h"
 #include "engine/speculation.h"
 
 namespace skald {
@@ -121,6 +122,12 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
                    sampling::Sampler::Create(transformer.network().vocab, resolved.isa));
   return Engine(std::make_unique<State>(
       model, resolved, State::Parts{std::move(network), std::move(proposer), std::move(sampler)}));
+}
+
+Result<EnginePlan> Engine::Plan(const Model& model, const EngineOptions& options) {
+  const model::Network& network = model.transformer().network();
+  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(options, network));
+  return engine::PlanOf(network, resolved, model.info().weight_bytes);
 }
 
 Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sink) {
@@ -231,8 +238,13 @@ int Engine::threads() const { return state_->options.threads; }
 int64_t Engine::max_running() const { return state_->options.max_running; }
 int64_t Engine::max_queued() const { return state_->options.max_queued; }
 std::string_view Engine::isa_name() const { return state_->options.isa.name; }
-int64_t Engine::kv_bytes() const { return state_->network->kv_bytes(); }
-int64_t Engine::state_bytes() const { return state_->network->state_bytes(); }
+EngineMemory Engine::memory() const {
+  EngineMemory memory = state_->network->memory();
+  memory.weights = state_->model.info().weight_bytes;
+  return memory;
+}
+int64_t Engine::kv_bytes() const { return memory().kv; }
+int64_t Engine::state_bytes() const { return memory().states; }
 uint64_t Engine::progress() const { return state_->network->progress(); }
 
 }  // namespace skald

@@ -1,28 +1,20 @@
 #include "engine/model_network.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
+#include "engine/sizes.h"
 
 namespace skald::engine {
 
 Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transformer& network,
                                                            const ResolvedOptions& options,
                                                            std::shared_ptr<ThreadPool> threads) {
-  const int64_t sampled_rows = options.max_running + options.max_draft_rows;
-  ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(model::KvLayoutOf(network.network(), options.kv_types),
-                                       options.page_count));
-  ASSIGN_OR_RETURN(kv::StateStore states,
-                   kv::StateStore::Create({.floats = model::StateFloatsOf(network.network()),
-                                           .slots = options.state_slots}));
-  ASSIGN_OR_RETURN(
-      model::Workspace workspace,
-      model::Workspace::Create(network.network(),
-                               {.rows = options.max_rows,
-                                .logit_rows = std::max(options.max_logit_rows, sampled_rows),
-                                .threads = options.threads}));
+  const Sizes sizes = SizesOf(network.network(), options);
+  ASSIGN_OR_RETURN(kv::KvStore store, kv::KvStore::Create(sizes.layout, sizes.page_count));
+  ASSIGN_OR_RETURN(kv::StateStore states, kv::StateStore::Create(sizes.states));
+  ASSIGN_OR_RETURN(model::Workspace workspace,
+                   model::Workspace::Create(network.network(), sizes.step));
   if (threads == nullptr) threads = std::make_shared<ThreadPool>(options.threads);
   return std::make_unique<ModelNetwork>(
       network, options,
@@ -38,6 +30,13 @@ ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOpti
       store_(std::move(parts.store)),
       states_(std::move(parts.states)),
       workspace_(std::move(parts.workspace)) {}
+
+EngineMemory ModelNetwork::memory() const {
+  EngineMemory memory = {
+      .kv = store_.bytes(), .states = states_.bytes(), .activations = workspace_.bytes()};
+  for (const model::RopeTable& table : ropes_) memory.ropes += table.bytes();
+  return memory;
+}
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
   const model::Execution execution{kernels_, *pool_};

@@ -12,6 +12,7 @@
 #include "kv/kv_store.h"
 #include "kv/state_store.h"
 #include "model/transformer.h"
+#include "skald/engine_plan.h"
 
 namespace skald::engine {
 
@@ -39,8 +40,8 @@ class ModelNetwork : public Network {
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;
 
-  int64_t kv_bytes() const { return store_.bytes(); }
-  int64_t state_bytes() const { return states_.bytes(); }
+  /// What it has taken; without the weights, which are not its own.
+  EngineMemory memory() const;
   /// Changes while something is computed (ThreadPool::progress). Any thread.
   uint64_t progress() const { return pool_->progress(); }
   /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.

@@ -24,8 +24,6 @@ inline constexpr int64_t kMaxQueued = 1 << 20;
 /// More snapshots than this are a mistake: looking for the one of least worth looks at all.
 inline constexpr int64_t kMaxSnapshots = 1 << 10;
 
-/// Guessed tokens of one sequence: beyond this hardly any is right.
-inline constexpr int64_t kMaxDraft = 64;
 /// Guessed tokens of a step: four tiles of rows. More cost as much as rows of prompts.
 inline constexpr int64_t kMaxDraftRows = 64;
 

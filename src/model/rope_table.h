@@ -60,10 +60,17 @@ class RopeTable {
   RopeTable() = default;
   /// Computes the table. Cost: about 50 ns per entry.
   RopeTable(const Rope& rope, int64_t positions);
+  /// The bytes of such a table.
+  static int64_t BytesFor(const Rope& rope, int64_t positions) {
+    return rope.rotated / 2 * positions * 2 * int64_t{sizeof(float)};
+  }
 
   kernels::RopePairing pairing() const { return pairing_; }
   int64_t rotated() const { return 2 * half_; }
   int64_t positions() const { return positions_; }
+  int64_t bytes() const {
+    return static_cast<int64_t>((cosine_.size() + sine_.size()) * sizeof(float));
+  }
   /// rotated / 2 floats. Requires 0 <= position < positions().
   const float* Cosine(int64_t position) const { return cosine_.data() + position * half_; }
   const float* Sine(int64_t position) const { return sine_.data() + position * half_; }

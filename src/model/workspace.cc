@@ -48,36 +48,41 @@ void Needs::Include(const Needs& other) {
   }
 }
 
+int64_t Workspace::LayOut(const Network& network, const StepLimits& limits, std::byte* start) {
+  limits_ = limits;
+  const Needs needs = NeedsOf(network, limits);
+  scratch_bytes_ =
+      std::max(RoundUp<int64_t>(needs.scratch_bytes, 64), kernels::kMatmulScratchBytes);
+  Carver carver(start);
+  residual = carver.Matrix(limits.rows, network.width);
+  normed = carver.Matrix(limits.rows, std::max(network.width, HiddenWidth(network)));
+  block = carver.Bytes(needs.buffer_bytes);
+  projected = carver.Matrix(limits.rows, network.width);
+  logits = carver.Matrix(limits.logit_rows, network.vocab);
+  if (network.layer_inputs.exist()) {
+    layer_inputs = carver.Matrix(limits.rows, network.layer_inputs.row_width());
+  }
+  if (network.streams.exist()) {
+    streams = carver.Matrix(limits.rows, network.streams.count * network.streams.stride());
+  }
+  for (size_t format = 0; format < tiles.size(); ++format) {
+    tiles[format] = carver.Bytes(needs.tile_bytes[format]);
+  }
+  scratch_ = carver.Bytes(limits.threads * scratch_bytes_);
+  return carver.used();
+}
+
+int64_t Workspace::BytesFor(const Network& network, const StepLimits& limits) {
+  return Workspace().LayOut(network, limits, nullptr);
+}
+
 Result<Workspace> Workspace::Create(const Network& network, const StepLimits& limits) {
   Workspace space;
-  space.limits_ = limits;
-  const Needs needs = NeedsOf(network, limits);
-  space.scratch_bytes_ =
-      std::max(RoundUp<int64_t>(needs.scratch_bytes, 64), kernels::kMatmulScratchBytes);
-  const auto carve = [&](std::byte* start) {
-    Carver carver(start);
-    space.residual = carver.Matrix(limits.rows, network.width);
-    space.normed = carver.Matrix(limits.rows, std::max(network.width, HiddenWidth(network)));
-    space.block = carver.Bytes(needs.buffer_bytes);
-    space.projected = carver.Matrix(limits.rows, network.width);
-    space.logits = carver.Matrix(limits.logit_rows, network.vocab);
-    if (network.layer_inputs.exist()) {
-      space.layer_inputs = carver.Matrix(limits.rows, network.layer_inputs.row_width());
-    }
-    if (network.streams.exist()) {
-      space.streams = carver.Matrix(limits.rows, network.streams.count * network.streams.stride());
-    }
-    for (size_t format = 0; format < space.tiles.size(); ++format) {
-      space.tiles[format] = carver.Bytes(needs.tile_bytes[format]);
-    }
-    space.scratch_ = carver.Bytes(limits.threads * space.scratch_bytes_);
-    return carver.used();
-  };
-  const int64_t bytes = carve(nullptr);
+  const int64_t bytes = BytesFor(network, limits);
   auto buffer = AlignedBuffer::Create(static_cast<uint64_t>(bytes));
   if (!buffer.ok()) return std::move(buffer).status().WithContext("activations");
   space.buffer_ = *std::move(buffer);
-  carve(space.buffer_.data());
+  space.LayOut(network, limits, space.buffer_.data());
   return space;
 }
 

@@ -70,6 +70,8 @@ class Workspace {
  public:
   /// Errors: kResourceExhausted with the number of bytes.
   static Result<Workspace> Create(const Network& network, const StepLimits& limits);
+  /// The bytes that Create takes. Asks for the numbers of the network only, not for its weights.
+  static int64_t BytesFor(const Network& network, const StepLimits& limits);
 
   Rows residual;      ///< [rows][width]: the residual stream
   Rows normed;        ///< [rows][width]: input of a block after its norm; at the end hidden rows,
@@ -94,6 +96,10 @@ class Workspace {
 
  private:
   Workspace() = default;
+
+  // Lays everything out behind `start` for these limits, and returns the bytes; from nullptr it
+  // only counts.
+  int64_t LayOut(const Network& network, const StepLimits& limits, std::byte* start);
 
   StepLimits limits_;
   std::byte* scratch_ = nullptr;

@@ -44,6 +44,7 @@ FACADE_ROOMS = {
     "skald/chat_template.h": {"chat", "load", "server", "cli"},
     "skald/model.h": {"load", "engine", "server", "cli"},
     "skald/engine.h": {"engine", "server", "cli"},
+    "skald/engine_plan.h": {"engine", "server", "cli"},
     "skald/engine_stats.h": {"engine", "server", "cli"},
     "skald/request.h": {"engine", "server", "cli"},
     "skald/text_sink.h": {"engine", "server", "cli"},
