@@ -4,6 +4,7 @@
 
 #include "server/answer.h"
 #include "server/anthropic/messages_answer.h"
+#include "server/responses/response_answer.h"
 
 namespace skald::server {
 
@@ -19,6 +20,7 @@ std::vector<ChatPiece> PiecesOf(const Choice& choice) {
 std::unique_ptr<AnswerWriter> MakeAnswerWriter(AnswerStyle style, AnswerFrame frame) {
   switch (style) {
     case AnswerStyle::kOpenAi: break;
+    case AnswerStyle::kResponses: return std::make_unique<ResponseAnswer>(std::move(frame));
     case AnswerStyle::kAnthropic: return std::make_unique<MessagesAnswer>(std::move(frame));
   }
   return std::make_unique<Answer>(std::move(frame));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/api_error.h"
@@ -57,6 +58,7 @@ struct Usage {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;
   int64_t completion_tokens = 0;
+  int64_t reasoning_tokens = 0;  ///< of these: those after which reasoning was told last
 };
 
 /// What is the same in all parts of an answer.
@@ -70,6 +72,8 @@ struct AnswerFrame {
   bool with_logprobs = false;
   bool include_usage = false;  ///< of a stream of OpenAI's
   CallForm calls = CallForm::kTools;
+  /// Members that repeat the request: name, and value as JSON.
+  std::vector<std::pair<std::string, std::string>> repeated = {};
 };
 
 /// See above. For one answer; not thread-safe.
@@ -86,6 +90,8 @@ class AnswerWriter {
   /// A stream is Begin, chunks and an End of each choice, Finish; or an Error instead of what is
   /// left. Each returns bytes to send, perhaps none.
   virtual StreamForm stream_form() const = 0;
+  /// True if the end of a stream repeats all of it: what has come is held until then.
+  virtual bool KeepsText() const { return false; }
   /// What stands before all choices. `usage` has the prompt.
   virtual std::string Begin(const Usage& usage) = 0;
   /// What `choice` has got: text or one piece, scored tokens. kFirst: nothing of it was sent.

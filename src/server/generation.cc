@@ -28,6 +28,7 @@ int64_t BytesOf(const PreparedGeneration& prepared) {
   for (const Request& request : prepared.engine_requests)
     bytes += sizeof(Request) + request.prompt.size() * sizeof(TokenId);
   for (const EchoedPrompt& prompt : prepared.echoed) bytes += prompt.json->size();
+  for (const auto& [name, value] : prepared.request.repeated) bytes += name.size() + value.size();
   return static_cast<int64_t>(bytes);
 }
 
@@ -131,6 +132,7 @@ bool Generation::TakeLoad(const std::vector<Request>& requests) {
 void Generation::Start(PreparedGeneration prepared) {
   if (channel_ == nullptr) return;
   if (!TakeLoad(prepared.engine_requests)) return;
+  prepared_bytes_ = BytesOf(prepared);
   request_ = std::move(prepared.request);
   warnings_ = WarningNames(prepared.warnings);
   fields_ = AnswerFields(name_.id, {.ignored = request_.ignored, .warnings = warnings_});
@@ -145,11 +147,11 @@ void Generation::Start(PreparedGeneration prepared) {
                   .system_fingerprint = context_.served.fingerprint,
                   .with_logprobs = request_.request.sampling.top_logprobs.has_value(),
                   .include_usage = request_.include_usage,
-                  .calls = request_.tools.as_function ? CallForm::kFunction : CallForm::kTools});
+                  .calls = request_.tools.as_function ? CallForm::kFunction : CallForm::kTools,
+                  .repeated = std::move(request_.repeated)});
   const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
   sequences_.resize(per_prompt * prepared.engine_requests.size());
   BeginReading(prepared, seed);
-  prepared_bytes_ = BytesOf(prepared);
   if (!ReserveHeld()) return;
   for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
     for (size_t s = 0; request_.echo && s < per_prompt; ++s) {
@@ -234,7 +236,7 @@ void Generation::ReadEvents() {
       WriteOut(answer_->Begin(usage_));
     if (streaming_) SendPieces(part);
   }
-  if (!streaming_ && !ReserveHeld()) return;
+  if ((!streaming_ || answer_->KeepsText()) && !ReserveHeld()) return;
   wait_.Begin();
   if (std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.finished; }))
     Finish();
@@ -279,6 +281,7 @@ void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
   const TokenEvent& token = event.event.token;
   ++usage_.completion_tokens;
   TakeText(sequence, event.text);
+  if (sequence.tells == ChatPiece::Kind::kReasoning) ++usage_.reasoning_tokens;
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
   if (!request_.request.sampling.top_logprobs || tokenizer.IsEndOfGeneration(token.token)) return;
   if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
@@ -312,10 +315,13 @@ void Generation::TakeEnd(Sequence& sequence, const TextEvent& event) {
 
 void Generation::TakeText(Sequence& sequence, const std::string& text) {
   held_bytes_ += static_cast<int64_t>(text.size());
-  if (sequence.reader)
-    held_bytes_ += AppendPieces(sequence.reader->Push(text), &sequence.choice.pieces);
-  else
+  if (!sequence.reader) {
     sequence.choice.text += text;
+    return;
+  }
+  std::vector<ChatPiece> pieces = sequence.reader->Push(text);
+  if (!pieces.empty()) sequence.tells = pieces.back().kind;
+  held_bytes_ += AppendPieces(std::move(pieces), &sequence.choice.pieces);
 }
 
 // What remains to be said if a request was cut off.

@@ -89,9 +89,10 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
     Choice choice;  // of a stream: what was not sent yet
     // Of a chat whose model has a form of calls or reasoning.
     std::optional<ChatAnswerReader> reader = {};
-    bool started = false;    // of a stream: a chunk of it was sent
-    bool ended = false;      // of a stream: its last chunk was sent
-    int64_t characters = 0;  // of the tokens' texts, for text_offset
+    ChatPiece::Kind tells = ChatPiece::Kind::kText;  // the last piece
+    bool started = false;                            // of a stream: a chunk of it was sent
+    bool ended = false;                              // of a stream: its last chunk was sent
+    int64_t characters = 0;                          // of the tokens' texts, for text_offset
   };
 
   bool TakeLoad(const std::vector<Request>& requests);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -39,7 +40,7 @@ using PromptInput = std::variant<std::string, std::vector<TokenId>>;
 enum class GenerationKind : uint8_t { kCompletion, kChat };
 
 /// Whose API was asked, and so the form of the answer.
-enum class AnswerStyle : uint8_t { kOpenAi, kAnthropic };
+enum class AnswerStyle : uint8_t { kOpenAi, kAnthropic, kResponses };
 
 /// See above.
 struct GenerationRequest {
@@ -58,8 +59,10 @@ struct GenerationRequest {
   std::vector<std::string> stop_strings;
   std::string cache_salt;
   bool stream = false;
-  bool include_usage = false;        ///< of a stream: a last chunk with the usage
-  bool echo = false;                 ///< the text of a completion begins with its prompt
+  bool include_usage = false;  ///< of a stream: a last chunk with the usage
+  bool echo = false;           ///< the text of a completion begins with its prompt
+  /// Members that the answer repeats: name, and value as JSON.
+  std::vector<std::pair<std::string, std::string>> repeated = {};
   std::vector<std::string> ignored;  ///< names of fields that nobody knows, or that nothing keeps
 };
 

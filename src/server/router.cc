@@ -27,6 +27,7 @@ constexpr auto kRoutes = std::to_array<Row>({
     {"/v1/chat/completions", Route::kChatCompletions, Body::kJson},
     {"/v1/completions", Route::kCompletions, Body::kJson},
     {"/v1/embeddings", Route::kEmbeddings, Body::kJson},
+    {"/v1/responses", Route::kResponses, Body::kJson},
     {"/v1/messages", Route::kMessages, Body::kJson},
     {"/v1/messages/count_tokens", Route::kCountTokens, Body::kJson},
     {"/v1/models", Route::kModels, Body::kNone},

@@ -16,6 +16,7 @@ enum class Route : uint8_t {
   kEmbeddings,
   kMessages,
   kCountTokens,
+  kResponses,
   kModels,
   kModel,  ///< /v1/models/{id}
   kTokenize,

@@ -273,6 +273,8 @@ int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context) {
   const std::optional<int32_t> top = common.sampling.top_logprobs;
   const int64_t per_token = kToken + (top ? kScored * (1 + *top) : 0);
   int64_t bytes = 0;
+  for (const auto& [name, value] : prepared.request.repeated)
+    bytes += static_cast<int64_t>(name.size() + value.size());
   for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
     const int64_t left = context - static_cast<int64_t>(prepared.engine_requests[i].prompt.size());
     const int64_t wanted = common.stop.max_tokens;

@@ -11,6 +11,7 @@
 #include "server/anthropic/messages_request.h"
 #include "server/json_reader.h"
 #include "server/metrics.h"
+#include "server/responses/response_request.h"
 #include "server/tokenize.h"
 
 namespace skald::server {
@@ -111,6 +112,7 @@ std::optional<GenerationRoute> GenerationOf(Route route) {
   switch (route) {
     case Route::kChatCompletions: return GenerationRoute{"chatcmpl-", ReadChatRequest};
     case Route::kCompletions: return GenerationRoute{"cmpl-", ReadCompletionRequest};
+    case Route::kResponses: return GenerationRoute{"resp_", ReadResponseRequest};
     case Route::kMessages: return GenerationRoute{"msg_", ReadMessagesRequest};
     default: return std::nullopt;
   }

@@ -6,7 +6,7 @@ python3 tests/e2e/abuse_test.py build/release/skald . [--only H34] [--table]
 Each case is sent through a raw socket. It must get one of the statuses named with it, within 50 ms
 if that is a refusal; afterwards /readyz must be 200, a canary completion must give its golden text,
 and pages, descriptors and memory must be back where they were. --table prints one line a case. The
-numbers H01 to H88 are those of the project's list of abuse, H89 are other APIs. ELSEWHERE names the test of each number
+numbers H01 to H88 are those of the project's list of abuse, H89 and H90 are other APIs. ELSEWHERE names the test of each number
 that is not here, because it needs time, many connections, or load; a number that is nowhere is a
 failure. What is not built yet (grammars, schemas, images) must be refused.
 """
@@ -262,8 +262,38 @@ def messages_cases():
     messages("5,000 tools", said, tools=[{"name": "f", "input_schema": {}}] * 5_000)
     messages("any", said, tools=[{"name": "f", "input_schema": {}}], tool_choice={"type": "any"})
     case("H89", "count_tokens of nothing", post(path + "/count_tokens", {}))
-    case("H89", "count_tokens of 8 MB", post(path + "/count_tokens", {"messages": [{"role": "user", "content": "x " * 4_000_000}]}))
+    case("H89", "count_tokens of 1 MB", post(path + "/count_tokens", {"messages": [{"role": "user", "content": "x " * 400_000}]}))
     case("H89", "no key", post(path, {"messages": said}), 401, keyed=True)
+
+
+def responses_cases():
+    """Of OpenAI's Responses."""
+    path = "/v1/responses"
+
+    def response(what, value, *statuses, **more):
+        case("H90", f"responses: {what}", post(path, {"input": value, "max_output_tokens": 2, **more}), *statuses)
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    for value in (7, {}, [], [7], [{}], [[]] * 10_000, [{"role": "user", "content": "x"}] * 10_000):
+        response(f"input {json.dumps(value)[:30]}", value)
+    for item in ({"type": 7}, {"type": "x" * 1_000_000}, {"type": "item_reference", "id": "../x"}, {"role": "x", "content": "x"},
+                 {"role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]},
+                 {"role": "user", "content": [{"type": "input_file", "file_url": "http://169.254.169.254/"}]},
+                 {"role": "user", "content": [{"type": "input_text", "text": 7}]}, {**call, "arguments": {}}, {**call, "name": "a b"},
+                 {**call, "call_id": "c" * 1_000_000}, {"type": "function_call_output", "call_id": "c"},
+                 {"type": "reasoning", "encrypted_content": "x" * 1_000_000}, {"type": "reasoning", "content": [7]},
+                 {"type": "computer_call"}, {"type": "mcp_list_tools"}):
+        response(f"item {json.dumps(item)[:40]}", [item])
+    for arguments in ("{" * 100_000, '{"a":' * 60 + "1" + "}" * 60, "\0"):
+        response(f"arguments {arguments[:8]!r}", [{**call, "arguments": arguments}], 200, 400)
+    response("5,000 calls", [call] * 5_000)
+    response("5 MB of arguments", [{**call, "arguments": "x" * 5_000_000}])
+    for name in ("instructions", "tools", "tool_choice", "reasoning", "text", "previous_response_id", "include", "metadata"):
+        for value in (7, [7], {"type": 7}, [[]], {"format": {"type": "x" * 1_000_000}}):
+            response(f"{name} {json.dumps(value)[:30]}", "x", 200, 400, **{name: value})
+    response("an answer that was stored", "x", previous_response_id="resp_1")
+    response("a server that others name", "x", tools=[{"type": "mcp", "server_url": "http://169.254.169.254/"}])
+    case("H90", "of another", head("GET", "/v1/responses/resp_1"), 404)
+    case("H90", "no key", post(path, {"input": "x"}), 401, keyed=True)
 
 
 def framing_cases():
@@ -573,7 +603,7 @@ ELSEWHERE = {
     "H80": "connections_test: test_no_descriptors_left",
     "H87": "abuse_test: check_error",
 }
-NUMBERS = [f"H{number:02}" for number in range(1, 90)]
+NUMBERS = [f"H{number:02}" for number in range(1, 91)]
 
 SCENES = (("H63", no_smuggling), ("H44", control_tokens_stay_text), ("H84", odd_tokens_make_valid_events),
           ("H85", no_header_injection), ("H82", same_request_id_twice), ("H50", salt_of_a_header_is_nothing))
@@ -596,7 +626,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cases of this number only, e.g. H34")
     parser.add_argument("--table", action="store_true", help="a line for every case, not only for failures")
     options = configure(parser)
-    for add in (json_cases, number_cases, text_cases, feature_cases, messages_cases, framing_cases, protocol_cases, every_value_cases):
+    for add in (json_cases, number_cases, text_cases, feature_cases, messages_cases, responses_cases, framing_cases, protocol_cases, every_value_cases):
         add()
     here = {each.number for each in CASES} | {number for number, _ in SCENES}
     if missing := [number for number in NUMBERS if number not in here and number not in ELSEWHERE]:
