@@ -648,9 +648,14 @@ TEST(Promise1, HoldsForMultiQueryAttentionAndFloatCache) {
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, kernels::KvType::kF32);
 }
 
-class QuantizedKv : public testing::TestWithParam<kernels::KvTypes> {};
+struct QuantizedCase {
+  std::string name;
+  kernels::KvTypes types;
+};
+
+class QuantizedKv : public testing::TestWithParam<QuantizedCase> {};
 TEST_P(QuantizedKv, GivesTheSameBitsUnderAnySchedule) {
-  const kernels::KvTypes types = GetParam();
+  const kernels::KvTypes types = GetParam().types;
   CheckNetwork({.dtype = tensor::DType::kQ4_0}, {300, 31, 1}, types);
   CheckNetwork({.heads = 6, .kv_heads = 1, .head_dim = 24}, {50, 31}, types);
   CheckNetwork({.embedding = 40, .heads = 5, .kv_heads = 5, .head_dim = 10, .feed_forward = 172},
@@ -670,9 +675,12 @@ TEST_P(QuantizedKv, GivesTheSameBitsUnderAnySchedule) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Promise1, QuantizedKv,
-    testing::Values(kernels::KvType::kQ8, kernels::KvType::kQ4,
-                    kernels::KvTypes(kernels::KvType::kQ8, kernels::KvType::kF16),
-                    kernels::KvTypes(kernels::KvType::kF32, kernels::KvType::kQ4)));
+    testing::Values(
+        QuantizedCase{.name = "q8", .types = kernels::KvType::kQ8},
+        QuantizedCase{.name = "q4", .types = kernels::KvType::kQ4},
+        QuantizedCase{.name = "q8_f16", .types = {kernels::KvType::kQ8, kernels::KvType::kF16}},
+        QuantizedCase{.name = "f32_q4", .types = {kernels::KvType::kF32, kernels::KvType::kQ4}}),
+    [](const auto& instance) { return instance.param.name; });
 
 TEST(Promise1, HoldsForEveryHeadItsOwnKvAndOddWidths) {
   CheckNetwork({.embedding = 40, .heads = 5, .kv_heads = 5, .head_dim = 8, .feed_forward = 172},
