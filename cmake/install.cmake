@@ -1,16 +1,24 @@
 # cmake --install: the command with its model, manual, completions and documents, and the service (component skald); the
 # library with its headers, for find_package(skald) and pkg-config (component libskald-dev). Everything finds the rest from
-# where it lies, so the tree can be moved. Each component is a Debian package (packages.cmake).
+# where it lies, so the tree can be moved. Components are Debian packages (packages.cmake): skald, libskald0, libskald-dev.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# One archive of all rooms but the command.
+# All rooms but the command, as an archive and as a shared library of the same objects. What the library shows stands in
+# libskald.map; until version 1 a program must be built anew for each 0.x, which SOVERSION cannot say and CMake's package does.
 set(library_objects)
 foreach(room base tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine server hub)
   list(APPEND library_objects $<TARGET_OBJECTS:skald_${room}>)
 endforeach()
 add_library(skald_library STATIC ${library_objects})
 set_target_properties(skald_library PROPERTIES OUTPUT_NAME skald LINKER_LANGUAGE CXX)
+add_library(skald_shared SHARED ${library_objects})
+set_target_properties(skald_shared PROPERTIES OUTPUT_NAME skald LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libskald.map)
+target_link_options(skald_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libskald.map -Wl,--no-undefined)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+target_link_libraries(skald_shared PRIVATE skald_flags fmt::fmt PkgConfig::PCRE2 PkgConfig::UTF8PROC OpenSSL::Crypto
+  ${CMAKE_DL_LIBS})
 
 # The manual comes from the one table of options, as the completions do.
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/skald.1
@@ -26,6 +34,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/skaldConfigVersion.cmake CO
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libskald-dev)
 install(TARGETS skald_library ARCHIVE)
+install(TARGETS skald_shared LIBRARY COMPONENT libskald0 NAMELINK_COMPONENT libskald-dev)
 install(DIRECTORY include/skald DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_BINARY_DIR}/skald.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/skaldConfig.cmake ${CMAKE_BINARY_DIR}/skaldConfigVersion.cmake

@@ -5,7 +5,7 @@ function(compress file)
 endfunction()
 
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
-foreach(package skald libskald-dev)
+foreach(package skald libskald0 libskald-dev)
   set(root ${CPACK_TEMPORARY_DIRECTORY}/${package}/usr/share)
   if(NOT CPACK_GENERATOR STREQUAL DEB)
     continue()

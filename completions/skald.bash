@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|chat|serve|tokenize|embed|logits|show|quantize|grammar|pull|ls|rm|bench|completion) verb=$word; break ;;
+    run|chat|serve|tokenize|embed|logits|show|quantize|grammar|pull|ls|rm|du|bench|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -180,6 +180,7 @@ _skald() {
     'pull --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'ls --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'rm --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'du --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'bench -m'|'bench --model') return ;;
     'bench -p'|'bench --n-prompt') return ;;
     'bench -n'|'bench --n-gen') return ;;
@@ -217,7 +218,7 @@ _skald() {
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run chat serve tokenize embed logits show quantize grammar pull ls rm bench completion -h --help --version' ;;
+    '') words='run chat serve tokenize embed logits show quantize grammar pull ls rm du bench completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping --json -q --quiet --verbose --color' ;;
     chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
     serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --json -q --quiet --verbose --color' ;;
@@ -230,6 +231,7 @@ _skald() {
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
     rm) words='-h --help --dry-run --json -q --quiet --verbose --color' ;;
+    du) words='-h --help --json -q --quiet --verbose --color' ;;
     bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --kernels --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color -o --output' ;;
     completion) words='-h --help' ;;
   esac

@@ -1,8 +1,10 @@
 /// ChatTemplate: a conversation to the text a model was trained on, and on to its tokens.
 ///
 ///     Result<ChatTemplate> chat = ChatTemplate::Create(source, {.bos = "<s>", .eos = "</s>"});
-///     boost::json::object variables{{"messages", messages}, {"add_generation_prompt", true}};
-///     Result<ChatPrompt> prompt = MakeChatPrompt(*chat, model.tokenizer(), variables, now);
+///     const char* variables = R"({"messages": [{"role": "user", "content": "Hello"}],
+///                                 "add_generation_prompt": true})";
+///     Result<ChatPrompt> prompt =
+///         MakeChatPromptFromJson(*chat, model.tokenizer(), variables, now);
 ///
 /// The source is the Jinja template of a model file, and a model file is untrusted: the interpreter
 /// (src/chat) has no file, no network, no object of the host, and a bound on everything (below). It
@@ -14,7 +16,6 @@
 /// bytes of the template can become control tokens.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -25,6 +26,11 @@
 #include "skald/status.h"
 #include "skald/stop_check.h"
 #include "skald/tokenizer.h"
+
+// By name only: who gives variables as text needs none of Boost's headers.
+namespace boost::json {
+class object;
+}
 
 namespace skald {
 
@@ -110,5 +116,11 @@ struct ChatPrompt {
 Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tokenizer,
                                   const boost::json::object& variables,
                                   std::chrono::local_seconds now, StopCheck stop = {});
+
+/// The same with the variables as a JSON object. Errors: also kInvalidArgument for a text that is
+/// none, with the place.
+Result<ChatPrompt> MakeChatPromptFromJson(const ChatTemplate& chat, const Tokenizer& tokenizer,
+                                          std::string_view variables,
+                                          std::chrono::local_seconds now, StopCheck stop = {});
 
 }  // namespace skald

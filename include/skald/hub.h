@@ -68,11 +68,20 @@ struct RemovedModel {
 };
 enum class RemoveMode : uint8_t { kLook, kRemove };
 
+/// What lies on the disk of one repository, or of one file from an address.
+struct DiskUse {
+  std::string name = {};         ///< "hf://owner/name", or the name of the file
+  std::string path = {};         ///< the folder of the repository, or the file
+  int64_t bytes = 0;             ///< of whole files, each counted once whoever names it
+  int64_t unfinished_bytes = 0;  ///< of files that are not whole: a pull goes on with them
+};
+
 struct HubOptions {
   std::string cache_dir;  ///< Hugging Face's; made when it is needed
   std::string files_dir;  ///< for models from addresses
   std::string endpoint = "https://huggingface.co";
   std::string token = {};        ///< sent to the endpoint only
+  std::string ca_file = {};      ///< PEM of the authorities that are trusted; empty: the system's
   int connections = 4;           ///< ranges of a file fetched at once; 1 .. 16
   double patience_seconds = 30;  ///< a connection without a byte for so long is given up
 };
@@ -114,6 +123,11 @@ class Hub {
   /// repository; or only says what would go. Bytes that another revision or model names, too, stay.
   /// Errors: kNotFound; kUnavailable while another process fetches one of them; kIo.
   Result<RemovedModel> Remove(const ModelReference& reference, RemoveMode mode) const;
+
+  /// What all that was pulled takes on the disk, the largest first: the blocks that files have, not
+  /// their lengths. Other programs' models in the same cache are among them. What cannot be read is
+  /// left out; nothing is locked, so a pull may be at work.
+  std::vector<DiskUse> Usage() const;
 
  private:
   HubOptions options_;

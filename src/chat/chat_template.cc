@@ -203,4 +203,24 @@ Result<ChatPrompt> MakeChatPrompt(const ChatTemplate& chat, const Tokenizer& tok
   return ChatPrompt{std::move(rendered.text), std::move(tokens), tail};
 }
 
+Result<ChatPrompt> MakeChatPromptFromJson(const ChatTemplate& chat, const Tokenizer& tokenizer,
+                                          std::string_view variables,
+                                          std::chrono::local_seconds now, StopCheck stop) {
+  namespace json = boost::json;
+  json::error_code error;
+  json::stream_parser parser;
+  const size_t read = parser.write_some(variables.data(), variables.size(), error);
+  if (!error) parser.finish(error);
+  const bool ends = variables.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
+  if (error || !ends) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "the variables are no JSON: byte " + std::to_string(read) +
+                      (error ? ": " + error.message() : ": more follows behind the value"));
+  }
+  const json::value value = parser.release();
+  if (!value.is_object())
+    return Status(ErrorCode::kInvalidArgument, "the variables must be a JSON object");
+  return MakeChatPrompt(chat, tokenizer, value.get_object(), now, stop);
+}
+
 }  // namespace skald

@@ -510,5 +510,24 @@ TEST(ChatPromptTest, BosIsThereOnce) {
   EXPECT_EQ(ControlCount(*tokenizer, mixed->tokens), 1);
 }
 
+TEST(ChatPromptTest, FromJsonIsTheSameAsFromValues) {
+  const text::OwnedSpec owned = text::SmallByteLevel("gpt-2");
+  const auto tokenizer = Tokenizer::Create(owned.spec());
+  const auto chat = ChatTemplate::Create("{{ x }}<|im_end|>", {.bos = "", .eos = ""});
+  const auto prompt = MakeChatPromptFromJson(*chat, *tokenizer, " {\"x\": \"abc\"}\n", kNow);
+  ASSERT_TRUE(prompt.ok()) << prompt.status().message();
+  const auto expected = MakeChatPrompt(*chat, *tokenizer, {{"x", "abc"}}, kNow);
+  EXPECT_EQ(prompt->text, "abc<|im_end|>");
+  EXPECT_EQ(prompt->tokens, expected->tokens);
+  for (const std::string& wrong :
+       {std::string(), std::string("{\"x\": }"), std::string("{} {}"), std::string("[1]"),
+        std::string("{\"x\": 1"), std::string(100, '[')}) {
+    const auto refused = MakeChatPromptFromJson(*chat, *tokenizer, wrong, kNow);
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.status().code(), ErrorCode::kInvalidArgument) << wrong;
+    EXPECT_NE(refused.status().message().find("variables"), std::string::npos) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace skald

@@ -15,6 +15,7 @@
 #include "cli/chat_command.h"
 #include "cli/completion.h"
 #include "cli/console.h"
+#include "cli/du_command.h"
 #include "cli/embed_command.h"
 #include "cli/environment.h"
 #include "cli/foreign_flags.h"
@@ -174,6 +175,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddPullCommand(*app, chosen);
   AddLsCommand(*app, chosen);
   AddRmCommand(*app, chosen);
+  AddDuCommand(*app, chosen);
   AddBenchCommand(*app, chosen);
   AddCompletionCommand(*app, chosen);
   return app;

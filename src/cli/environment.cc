@@ -58,6 +58,9 @@ HubEnvironment HubFromVariables() {
                             {"HOME", "/.cache/huggingface/token"}});
   hub.endpoint = Variable("HF_ENDPOINT");
   hub.token = FirstOf({{"HF_TOKEN", ""}, {"HUGGING_FACE_HUB_TOKEN", ""}});
+  // The names that Hugging Face's own programs, curl and OpenSSL read.
+  hub.ca_file =
+      FirstOf({{"REQUESTS_CA_BUNDLE", ""}, {"CURL_CA_BUNDLE", ""}, {"SSL_CERT_FILE", ""}});
   const std::string offline = Variable("HF_HUB_OFFLINE");
   hub.is_offline = offline == "1" || offline == "true" || offline == "TRUE" || offline == "yes" ||
                    offline == "YES" || offline == "on" || offline == "ON";

@@ -26,6 +26,7 @@ struct HubEnvironment {
       {};  ///< HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/...
   std::string endpoint = {};    ///< HF_ENDPOINT
   std::string token = {};       ///< HF_TOKEN
+  std::string ca_file = {};     ///< REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, SSL_CERT_FILE
   std::string token_file = {};  ///< HF_TOKEN_PATH, HF_HOME/token; need not exist
   bool is_offline = false;      ///< HF_HUB_OFFLINE
 };

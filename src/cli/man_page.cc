@@ -76,8 +76,8 @@ std::string ManPage(const CLI::App& root) {
   page += ".SH EXAMPLES AND EXIT STATUS\n" + Footer(root);
   page +=
       ".SH ENVIRONMENT\nSKALD_MODELS, XDG_DATA_HOME, HOME (where models are), HF_HUB_CACHE, "
-      "HF_HOME, HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, https_proxy (where they come from), "
-      "NO_COLOR, "
+      "HF_HOME, HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, SSL_CERT_FILE, https_proxy (where they "
+      "come from), NO_COLOR, "
       "CLICOLOR_FORCE, TERM (colour).\n.SH SEE ALSO\nThe documents cli.md, chat.md and server.md "
       "beside the program.\n";
   return page;

@@ -91,6 +91,7 @@ Result<HubOptions> HubOptionsOf(const Environment& environment) {
   if (!environment.hub.endpoint.empty()) options.endpoint = environment.hub.endpoint;
   while (options.endpoint.ends_with('/')) options.endpoint.pop_back();
   options.token = environment.hub.token;
+  options.ca_file = environment.hub.ca_file;
   std::error_code error;
   if (options.token.empty() && fs::is_regular_file(environment.hub.token_file, error)) {
     ASSIGN_OR_RETURN(std::string text, ReadInput(environment.hub.token_file));

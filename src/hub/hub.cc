@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "hub/cache_folder.h"
+#include "hub/disk_use.h"
 #include "hub/download.h"
 #include "hub/file_list.h"
 #include "hub/removal.h"
@@ -150,7 +151,7 @@ class Puller {
 
  private:
   Status Fetch(const RemoteFile& file, const std::string& target) {
-    ASSIGN_OR_RETURN(hub::Session session, hub::Session::Create());
+    ASSIGN_OR_RETURN(hub::Session session, hub::Session::Create(options_.ca_file));
     const hub::DownloadTask task = {
         .file = file, .target = target, .token = file.blob.empty() ? "" : options_.token};
     return hub::Download(session, task, options_, [&](PullWatch::Stage stage, int64_t done) {
@@ -255,9 +256,18 @@ Result<RemovedModel> Hub::Remove(const ModelReference& reference, RemoveMode mod
   return removed;
 }
 
+std::vector<DiskUse> Hub::Usage() const {
+  std::vector<DiskUse> uses = hub::UseOfCache(options_.cache_dir);
+  for (DiskUse& use : hub::UseOfFiles(options_.files_dir)) uses.push_back(std::move(use));
+  std::stable_sort(uses.begin(), uses.end(), [](const DiskUse& a, const DiskUse& b) {
+    return a.bytes + a.unfinished_bytes > b.bytes + b.unfinished_bytes;
+  });
+  return uses;
+}
+
 Result<RemoteModel> Hub::Find(const ModelReference& reference, const PullWatch& watch) const {
   CHECK(options_.connections >= 1 && options_.connections <= 16);
-  ASSIGN_OR_RETURN(hub::Session session, hub::Session::Create());
+  ASSIGN_OR_RETURN(hub::Session session, hub::Session::Create(options_.ca_file));
   Result<RemoteModel> model = reference.url.empty()
                                   ? FindRepository(session, reference, options_, watch)
                                   : FindAddress(session, reference, options_, watch);

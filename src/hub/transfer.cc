@@ -123,6 +123,7 @@ void Transfer::SetOptions() {
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &Transfer::TakeBody);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  if (!request_.ca_file.empty()) set(CURLOPT_CAINFO, request_.ca_file.c_str());
   if (!request_.token.empty()) {
     // In this form libcurl forgets it at a redirection to another host.
     set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
@@ -197,7 +198,12 @@ void Transfer::Finish(CURLcode code) {
                                             "is used by its path: -m FILE.gguf");
     return;
   }
-  status_ = Status(ErrorCode::kUnavailable, host + ": " + library_.easy_strerror(code));
+  std::string reason = library_.easy_strerror(code);
+  // Of these two libcurl does not say what they are about.
+  if (code == CURLE_SSL_CACERT_BADFILE) reason += ": " + request_.ca_file;
+  if (code == CURLE_UNSUPPORTED_PROTOCOL)
+    reason += " (nothing is fetched but by http and https, nor by http what https led to)";
+  status_ = Status(ErrorCode::kUnavailable, host + ": " + reason);
 }
 
 void Transfer::FinishWithStatus() {
@@ -222,22 +228,26 @@ void Transfer::FinishWithStatus() {
   }
 }
 
-Result<Session> Session::Create() {
+Result<Session> Session::Create(std::string ca_file) {
   Result<CurlLibrary> library = CurlLibrary::Load();
   if (!library.ok()) return std::move(library).status();
   Session session(*library);
   session.multi_ = session.library_->multi_init();
+  session.ca_file_ = std::move(ca_file);
   return session;
 }
 
 Session::Session(Session&& other) noexcept
-    : library_(std::move(other.library_)), multi_(std::exchange(other.multi_, nullptr)) {}
+    : library_(std::move(other.library_)),
+      multi_(std::exchange(other.multi_, nullptr)),
+      ca_file_(std::move(other.ca_file_)) {}
 
 Session::~Session() {
   if (multi_ != nullptr) library_->multi_cleanup(multi_);
 }
 
 std::unique_ptr<Transfer> Session::Start(TransferRequest request, Transfer::TakeBytes take) {
+  request.ca_file = ca_file_;
   auto transfer = std::make_unique<Transfer>(*library_, std::move(request), std::move(take));
   library_->multi_add_handle(multi_, transfer->handle_);
   return transfer;

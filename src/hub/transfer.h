@@ -26,6 +26,7 @@ struct TransferRequest {
   std::optional<Range> range = {};
   std::string if_range = {};  ///< the ETag that the range must be of; empty: any
   double patience_seconds = 30;
+  std::string ca_file = {};  ///< set by the session
 };
 
 /// What is known of the answer when its head has come.
@@ -85,8 +86,8 @@ class Transfer {
 /// Runs transfers on the calling thread.
 class Session {
  public:
-  /// Errors: those of CurlLibrary::Load.
-  static Result<Session> Create();
+  /// `ca_file` as in HubOptions. Errors: those of CurlLibrary::Load.
+  static Result<Session> Create(std::string ca_file);
   ~Session();
   Session(Session&& other) noexcept;
   Session& operator=(Session&&) = delete;
@@ -102,6 +103,7 @@ class Session {
 
   std::unique_ptr<CurlLibrary> library_;  // transfers refer to it
   CURLM* multi_ = nullptr;
+  std::string ca_file_;
 };
 
 /// What somebody wants of an answer.

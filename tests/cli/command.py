@@ -55,7 +55,7 @@ def environment(**changes: str) -> dict[str, str]:
     kept = dict(os.environ)
     for name in ("SKALD_MODELS", "XDG_DATA_HOME", "XDG_CACHE_HOME", "NO_COLOR", "CLICOLOR_FORCE", "HF_HUB_CACHE",
                  "HUGGINGFACE_HUB_CACHE", "HF_HOME", "HF_ENDPOINT", "HF_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE",
-                 "OLLAMA_MODELS", "LLAMA_CACHE"):
+                 "OLLAMA_MODELS", "LLAMA_CACHE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
         kept.pop(name, None)
     kept["HOME"] = tempfile.gettempdir()
     kept["HF_HUB_OFFLINE"] = "1"  # no test asks the internet

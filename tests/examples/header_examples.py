@@ -17,7 +17,6 @@ BEFORE = {
   const auto tools =
       std::make_shared<const std::vector<ChatTool>>(std::vector<ChatTool>{{.name = "add"}});""",
     "chat_template": """const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
-  const boost::json::array messages{boost::json::object{{"role", "user"}, {"content", "Hi"}}};
   const std::chrono::local_seconds now{};""",
     "constraint": "const std::string schema = \"true\";",
     "engine": "",
@@ -39,7 +38,7 @@ BEFORE = {
 AFTER = {
     "bench": "seconds.ok() && share > 0",
     "chat_answer": 'pieces.size() == 3 && pieces[1].text == "add" && rest.empty()',
-    "chat_template": 'prompt.ok() && prompt->text == "Hi"',
+    "chat_template": 'prompt.ok() && prompt->text == "Hello"',
     "constraint": "constraint.ok()",
     "engine": "id.ok()",
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",

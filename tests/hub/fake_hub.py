@@ -4,12 +4,19 @@ that has the files. Both count what they are asked for, and misbehave on request
 import hashlib
 import json
 import re
+import ssl
 import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 COMMIT = "c" * 40
+
+# Of 127.0.0.1 and localhost, signed by itself, with its key: openssl req -x509 -newkey ec
+# -pkeyopt ec_paramgen_curve:P-256 -nodes -days 36500 -subj /CN=localhost
+# -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout - -out -
+CERTIFICATE = Path(__file__).resolve().parent / "localhost.pem"
 
 
 @dataclass
@@ -36,7 +43,8 @@ class FakeHub:
     every repository that it matches."""
 
     def __init__(self, files: dict[str, bytes], token: str = "", page: int = 1000,
-                 repository: str = "owner/name"):
+                 repository: str = "owner/name", secure: tuple[bool, bool] = (False, False)):
+        self.secure = secure  # whether the hub, and the host of the files, speak TLS
         self.files = files
         self.repository = repository
         self.token = token
@@ -49,10 +57,11 @@ class FakeHub:
         self.lock = threading.Lock()
 
     def __enter__(self):
-        self.host = self._serve(lambda handler: self._answer_hub(handler))
-        self.store = self._serve(lambda handler: self._answer_store(handler))
-        self.endpoint = f"http://127.0.0.1:{self.host.server_port}"
-        self.store_url = f"http://localhost:{self.store.server_port}"
+        self.host = self._serve(lambda handler: self._answer_hub(handler), self.secure[0])
+        self.store = self._serve(lambda handler: self._answer_store(handler), self.secure[1])
+        schemes = ["https" if secure else "http" for secure in self.secure]
+        self.endpoint = f"{schemes[0]}://127.0.0.1:{self.host.server_port}"
+        self.store_url = f"{schemes[1]}://localhost:{self.store.server_port}"
         return self
 
     def __exit__(self, *_):
@@ -63,7 +72,7 @@ class FakeHub:
             server.shutdown()
             server.server_close()
 
-    def _serve(self, answer) -> ThreadingHTTPServer:
+    def _serve(self, answer, secure: bool) -> ThreadingHTTPServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -82,6 +91,11 @@ class FakeHub:
 
         server = Server(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
+        if secure:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(CERTIFICATE)
+            # The handshake is for the thread of the connection, so that one client waits for no other.
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         return server
 

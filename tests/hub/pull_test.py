@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
 from command import TIMEOUT_S, Setup, bundled_model, environment, run, wait_until
-from fake_hub import COMMIT, FakeHub
+from fake_hub import CERTIFICATE, COMMIT, FakeHub
 
 # Segments are 16 MiB: three of them, the last one short.
 LARGE = random.Random(1).randbytes((33 << 20) + 12345)
@@ -126,6 +126,28 @@ class Names(PullCase):
         self.assert_fails(self.skald(None, "pull", "hf://owner/name", HF_HUB_OFFLINE="1"), 10, "HF_HUB_OFFLINE")
 
 
+class Encrypted(PullCase):
+    def test_with_an_authority_of_ones_own(self):
+        for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+            hub = self.hub({"m-Q4_K_M.gguf": LARGE}, token="secret", secure=(True, True))
+            path = self.pull(hub, HF_TOKEN="secret", **{variable: str(CERTIFICATE)})
+            self.assertEqual(path.read_bytes(), LARGE)
+            self.assertEqual({headers.get("Authorization") for path, headers in hub.asked if path.startswith("/m-")}, {None})
+            self.assertEqual(self.skald(None, "rm", "hf://owner/name").returncode, 0)
+
+    def test_a_certificate_of_nobody_is_refused(self):
+        hub = self.hub({"m-Q4_K_M.gguf": LARGE}, secure=(True, True))
+        self.assert_fails(self.skald(hub, "pull", "hf://owner/name"), 10, "certificate")
+        self.assertEqual(hub.asked, [])
+        self.assert_fails(self.skald(hub, "pull", "hf://owner/name", SSL_CERT_FILE="/no/such/file"), 10, "/no/such/file")
+
+    def test_nothing_leads_from_https_to_http(self):
+        hub = self.hub({"m-Q4_K_M.gguf": LARGE}, secure=(True, False))
+        done = self.skald(hub, "pull", "hf://owner/name", SSL_CERT_FILE=str(CERTIFICATE))
+        self.assert_fails(done, 10, "http")
+        self.assertEqual(hub.sent, 0)
+
+
 class Removals(PullCase):
     def test_a_model_goes_with_its_bytes_and_the_others_stay(self):
         tales = bundled_model().read_bytes()
@@ -141,6 +163,20 @@ class Removals(PullCase):
         self.assertEqual(self.skald(None, "rm", "hf://owner/name:q8_0").returncode, 0)
         self.assertFalse(self.repository.exists())
         self.assert_fails(self.skald(None, "rm", "hf://owner/name"), 3, "is not here")
+
+    def test_what_was_pulled_and_what_is_free(self):
+        tales = bundled_model().read_bytes()
+        hub = self.hub({"m-Q4_K_M.gguf": tales, "fine-tune.gguf": b"GGUF" + bytes(1000)})
+        self.pull(hub)
+        self.pull(hub, reference=f"{hub.store_url}/fine-tune.gguf")
+        report = json.loads(self.skald(None, "du", "--json").stdout)
+        self.assertEqual([use["name"] for use in report["models"]], ["hf://owner/name", "fine-tune.gguf"])
+        self.assertAlmostEqual(report["bytes"], len(tales) + 1004, delta=3 * 4096 + 512)
+        self.assertEqual(report["unfinished_bytes"], 0)
+        self.assertGreater(report["free_bytes"], 0)
+        lines = self.skald(None, "du").stdout.decode().splitlines()
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["name", "hf://owner/name", "fine-tune.gguf", "total", "free"])
 
     def test_nothing_goes_if_one_name_is_wrong(self):
         hub = self.hub({"fine-tune.gguf": bundled_model().read_bytes()})
@@ -225,6 +261,7 @@ class Breaks(PullCase):
     def test_what_a_killed_pull_has_left_is_removed(self):
         self.stop_in_the_middle(signal.SIGKILL)
         self.assertNotEqual(self.leftovers(), [])
+        self.assertGreater(json.loads(self.skald(None, "du", "--json").stdout)["unfinished_bytes"], 1 << 20)
         self.assertEqual(self.skald(None, "rm", "hf://owner/name").returncode, 0)
         self.assertFalse(self.repository.exists())
 

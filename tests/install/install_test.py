@@ -40,10 +40,10 @@ class Install(unittest.TestCase):
         cls.folder.cleanup()
 
     @staticmethod
-    def run_in(folder, *command, **env: str) -> str:
+    def run_in(folder, *command, text: str = "", **env: str) -> str:
         done = subprocess.run(
             [str(word) for word in command], cwd=folder, capture_output=True, timeout=TIMEOUT_S, check=False,
-            stdin=subprocess.DEVNULL, env={"PATH": os.environ["PATH"], "HOME": str(folder), **env})
+            input=text.encode(), env={"PATH": os.environ["PATH"], "HOME": str(folder), **env})
         if done.returncode != 0:
             raise AssertionError(f"{command}: exit {done.returncode}\n{done.stdout.decode()}{done.stderr.decode()}")
         return done.stdout.decode()
@@ -67,26 +67,77 @@ class Install(unittest.TestCase):
         self.assertTrue(self.unit_is_there, self.unit_command)
         self.assertIn(f"file:{self.first}/share/doc/skald/server.md", self.unit)
 
-    def test_a_program_with_cmake(self):
+    def symbols(self, *arguments) -> set[tuple[str, str]]:
+        """(what kind of symbol, the name in namespace skald that it belongs to)"""
+        text = self.run_in(self.folder.name, "nm", "-C", "--defined-only", *arguments)
+        found = re.findall(r"^[0-9a-f]+ ([TBDRVW]) (?:(?:vtable|typeinfo|typeinfo name) for )?skald::(\w+)(.?)", text,
+                           re.MULTILINE)
+        return {(kind, name) for kind, name, behind in found if name[0].isupper()}
+
+    def test_the_library_shows_what_the_headers_declare(self):
+        headers = "".join(path.read_text() for path in (Setup.source / "include/skald").iterdir())
+
+        def is_public(name: str) -> bool:
+            return re.search(rf"\b(class|struct) (\[\[nodiscard\]\] )?{name}\b|\b{name}\(", headers) is not None
+
+        [library] = self.prefix.rglob("libskald.so.0")
+        shown = self.symbols("-D", library)
+        self.assertGreater(len(shown), 30)
+        self.assertEqual([name for _, name in shown if not is_public(name)], [])
+        self.assertNotIn("skald::engine::", self.run_in(self.folder.name, "nm", "-DC", "--defined-only", library).replace(
+            "(skald::engine::", "("))
+        [archive] = self.prefix.rglob("libskald.a")
+        defined = {name for kind, name in self.symbols(archive) if kind == "T" and is_public(name)}
+        self.assertEqual(defined - {name for _, name in shown}, set(), "missing in cmake/libskald.map")
+
+    def test_the_examples_with_cmake(self):
         build = Path(self.folder.name) / "with_cmake"
-        self.run_in(self.folder.name, "cmake", "-S", Setup.source / "examples/one_shot", "-B", build,
+        self.run_in(self.folder.name, "cmake", "-S", Setup.source / "examples", "-B", build,
                     f"-DCMAKE_PREFIX_PATH={self.prefix}")
         self.run_in(self.folder.name, "cmake", "--build", build)
         self.check_program(build / "one_shot")
+        self.assertEqual({path.stem for path in (Setup.source / "examples").glob("*.cc")},
+                         {path.name for path in build.iterdir() if path.is_file() and os.access(path, os.X_OK)})
+
+        def say(name: str, *arguments: str, text: str = "") -> list[str]:
+            return self.run_in(self.folder.name, build / name, self.model(), *arguments, text=text).splitlines()
+
+        chat = say("chat", text='Tell me a "tale".\nAnother one\n')
+        turns = [line for line in chat if line.startswith("> ")]
+        self.assertEqual(len(turns), 3, chat)
+        self.assertTrue(len(turns[0]) > 10 and len(turns[1]) > 10 and turns[2] == "> ", chat)
+        tokens = say("probabilities", "One day")
+        self.assertEqual(len(tokens), 20)
+        for line in tokens:
+            self.assertRegex(line, r"^'.*' +\d+\.\d %  of(  '.*' \d+\.\d %){3}$")
+        prompts = ["One day", "Tom had", "Lily saw", "One day"]
+        together = say("many_requests", text="\n".join(prompts))
+        alone = [say("many_requests", text=prompt)[0][2:] for prompt in prompts]
+        self.assertEqual([line[2:] for line in together], alone)
+        likeness = say("embeddings", text="the cat sat\nthe cat sat\nten blue cars\n")
+        self.assertEqual([line.split()[0] for line in likeness[:2]], ["1.000", "1.000"])
+        self.assertLess(float(likeness[2].split()[0]), 0.999)
 
     def test_a_program_with_pkg_config(self):
         [pkgconfig] = [path.parent for path in self.prefix.rglob("skald.pc")]
-        flags = self.run_in(self.folder.name, "pkg-config", "--cflags", "--libs", "skald",
-                            PKG_CONFIG_PATH=str(pkgconfig)).split()
-        program = Path(self.folder.name) / "with_pkg_config"
-        self.run_in(self.folder.name, "c++", "-std=c++20", Setup.source / "examples/one_shot/one_shot.cc", *flags,
-                    "-o", program)
-        self.check_program(program)
+        for static in ([], ["--static"]):
+            flags = self.run_in(self.folder.name, "pkg-config", *static, "--cflags", "--libs", "skald",
+                                PKG_CONFIG_PATH=str(pkgconfig)).split()
+            program = Path(self.folder.name) / "with_pkg_config"
+            self.run_in(self.folder.name, "c++", "-std=c++20", Setup.source / "examples/one_shot.cc",
+                        *("-l:libskald.a" if static and flag == "-lskald" else flag for flag in flags), "-o", program)
+            self.check_program(program)
+
+    def model(self) -> str:
+        return str(self.prefix / "share/skald/models/tales.gguf")
+
+    def library_path(self) -> str:
+        [library] = self.prefix.rglob("libskald.so.0")
+        return str(library.parent)
 
     def check_program(self, program: Path) -> None:
-        model = self.prefix / "share/skald/models/tales.gguf"
-        expected = self.skald("run", "-m", str(model), "-n", "20", "--seed", "7", "--no-echo", "One day")
-        self.assertEqual(self.run_in(self.folder.name, program, model, "One day").strip(), expected.strip())
+        expected = self.skald("run", "-m", self.model(), "-n", "20", "--seed", "7", "--no-echo", "One day")
+        self.assertEqual(self.run_in(self.folder.name, program, self.model(), "One day", LD_LIBRARY_PATH=self.library_path()).strip(), expected.strip())
 
     def test_nothing_else_is_there(self):
         top = {path.name for path in self.prefix.iterdir()}

@@ -81,6 +81,10 @@ def include_rule(file: File) -> Iterator[Finding]:
             problem = _include_problem(file, match.group(1))
             if problem:
                 yield Finding(file.path, number, "include", problem)
+        # Who includes a public header needs no package but skald's own.
+        other = re.match(r"\s*#\s*include\s*<([^>]*[/.][^>]*)>", line)
+        if other and file.path.startswith("include/"):
+            yield Finding(file.path, number, "include", f"a public header may not include <{other.group(1)}>, only std and skald/")
 
 
 def _include_problem(file: File, included: str) -> str | None:

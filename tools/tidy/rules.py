@@ -94,7 +94,7 @@ BANS = [
     Ban(r"\bmt19937", "base/rng.h (counter-based)", TESTS),
     Ban(r"\btime\s*\(|\bclock\s*\(|\bgettimeofday\b", "a clock given by the caller", TESTS),
     Ban(r"\b(system|steady|high_resolution)_clock\b", "a clock given by the caller",
-        ("src/cli/*", "*_bench.cc", "src/base/stopwatch.*", *TESTS)),
+        ("src/cli/*", "examples/*", "*_bench.cc", "src/base/stopwatch.*", *TESTS)),
     Ban(r"\bstd::j?thread\b|\bstd::async\b", "base/thread.h, base/thread_pool.h",
         ("src/base/thread.h", "src/base/thread_pool.*", *TESTS)),
     Ban(r"\b[fsv]*n?printf\s*\(|\bputs\s*\(", "a Status, or fmt in cli",

@@ -72,6 +72,9 @@ class IncludeTest(unittest.TestCase):
         self.assertFalse(self.include("src/cli/main.cc", "engine/a.h"))
         self.assertTrue(self.include("include/skald/engine.h", "skald/model.h"))
         self.assertFalse(self.include("include/skald/engine.h", "base/check.h"))
+        path = "include/skald/engine.h"
+        self.assertEqual(found(checks.include_rule, path, "#include <vector>\n"), [])
+        self.assertNotEqual(found(checks.include_rule, path, "#include <boost/json/fwd.hpp>\n"), [])
 
     def test_paths_start_at_src(self):
         self.assertFalse(self.include("src/base/a.cc", "a.h"))

@@ -1,7 +1,4 @@
 // One prompt, one answer: one_shot MODEL.gguf PROMPT
-//
-// Built against an installed skald, by CMakeLists.txt beside it or by
-//   g++ -std=c++20 one_shot.cc $(pkg-config --cflags --libs skald) -o one_shot
 
 #include <iostream>
 
