@@ -107,7 +107,7 @@ class Install(unittest.TestCase):
         self.assertEqual(len(turns), 3, chat)
         self.assertTrue(len(turns[0]) > 10 and len(turns[1]) > 10 and turns[2] == "> ", chat)
         tokens = say("probabilities", "One day")
-        self.assertEqual(len(tokens), 20)
+        self.assertIn(len(tokens), range(5, 21))
         for line in tokens:
             self.assertRegex(line, r"^'.*' +\d+\.\d %  of(  '.*' \d+\.\d %){3}$")
         prompts = ["One day", "Tom had", "Lily saw", "One day"]
