@@ -42,6 +42,8 @@ struct EngineStats {
   int64_t prompt_tokens_cached = 0;  ///< of these, found in the prefix tree
   int64_t prefill_rows = 0;          ///< rows of prompts computed, those of resumed requests too
   int64_t output_tokens = 0;
+  int64_t constrained_tokens = 0;  ///< of these, of requests with a constraint
+  int64_t masks = 0;  ///< made for them, or for guesses: where looking at a few tokens did not tell
   int64_t passes = 0;        ///< sequences that a step brought tokens, of all steps: as many as
                              ///< output_tokens without speculation, fewer with it
   int64_t draft_tokens = 0;  ///< guessed and checked

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/constraint.h"
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
@@ -74,6 +75,14 @@ struct Request {
   std::vector<TokenId> prompt;  ///< not empty; BOS included if the model wants one
   SamplingParams sampling = {};
   StopRules stop = {};
+  /// If set, each sequence of the answer is a text that the constraint allows, or the beginning of
+  /// one where max_tokens, a stop string or a deadline cut it. Made from the vocabulary of the
+  /// engine's model. Tokens that end the text may come only where it may end; where it must, the
+  /// sequence ends with kStop by itself. min_tokens and ignore_eos give way where nothing else is
+  /// left; a logit_bias does not: kInvalidArgument. A text that becomes too ambiguous to follow
+  /// ends with kError, "grammar_too_complex". Log probabilities are of the model's own distribution
+  /// all the same. Without speculation and with it, preempted or not, the answer is the same.
+  std::optional<Constraint> constraint = std::nullopt;
   /// Prefixes are shared among requests of the same number only. Derive it from who asks: what is
   /// cached can be felt in the time to the first token.
   uint64_t cache_namespace = 0;

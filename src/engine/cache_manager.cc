@@ -170,6 +170,7 @@ void CacheManager::ForkInto(Sequence* lead, Sequence* fork) {
   fork->table.Adopt(lead->table.pages().first(pages), lead->computed);
   fork->computed = lead->computed;
   fork->pin = lead->pin.Fork();
+  fork->text = lead->text;
 }
 
 int64_t CacheManager::Evict(int64_t wanted) {

@@ -280,6 +280,7 @@ void Core::PreemptOne(Sequence* sequence) {
   EraseFrom(sequence, &running_);
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Park(sequence);
+  sequence->text.reset();
   sequence->MoveTo(Phase::kPreempted);
   sequence->last_turn = turn_;
   waiting_.Insert(sequence);
@@ -335,6 +336,7 @@ void Core::Retire(Sequence* sequence) {
   }
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Retire(sequence);
+  sequence->text.reset();
   sequence->MoveTo(Phase::kFinished);
 }
 
@@ -404,6 +406,7 @@ EngineStats Core::Stats() const {
   EngineStats stats = stats_;
   stats.pages_evicted = cache_.evicted_count();
   stats.states_evicted = cache_.states_evicted();
+  stats.masks = chooser_.mask_count();
   LookAtState(&stats);
   return stats;
 }

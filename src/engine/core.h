@@ -167,6 +167,8 @@ class Core {
   void ApplyRows(const StepRows& rows, int64_t logit_index);
   void Pool(const StepRows& rows, int64_t hidden_index, int64_t count);
   void Fork(Sequence* lead);
+  bool FollowText(Sequence* sequence);
+  void CutDraft(Sequence* sequence);
   void Sample(Sequence* sequence, std::span<const float> logits);
   void Verify(Sequence* sequence, int64_t logit_index);
   void Measure(double start_seconds);
@@ -176,6 +178,9 @@ class Core {
   static int64_t HeldRows(const Sequence& sequence);
   static int64_t PagesOfOtherBeams(const Sequence& lead);
   void ApplyBeam(Sequence* beam, std::span<const float> logits);
+  Result<std::span<const TokenLogprob>> ContinuationsOf(Sequence* beam,
+                                                        std::span<const float> logits);
+  Result<std::optional<FinishReason>> EndWith(Sequence* beam, TokenId token);
   void ExtendBeams(RequestState* state);
   void GrowBeams(RequestState* state);
   Sequence* ForkBeam(Sequence* parent);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked_math.h"
+#include "base/status_macros.h"
 #include "engine/core.h"
 #include "kernels/attention/attention.h"
 
@@ -64,7 +65,7 @@ void Core::ApplyBeam(Sequence* beam, std::span<const float> logits) {
   RequestState* state = beam->request;
   BeamState& beams = *state->beams;
   if (beams.live.empty()) beams.live.push_back(beam);
-  const auto continuations = chooser_.Continuations(*beam, logits, beams.continuations);
+  const auto continuations = ContinuationsOf(beam, logits);
   if (!continuations.ok()) {
     return FinishRequest(state, FinishReason::kError, continuations.status());
   }
@@ -75,6 +76,35 @@ void Core::ApplyBeam(Sequence* beam, std::span<const float> logits) {
   ExtendBeams(state);
 }
 
+// Where a constraint may end a text with any token, so many that as many as there are beams go on.
+Result<std::span<const TokenLogprob>> Core::ContinuationsOf(Sequence* beam,
+                                                            std::span<const float> logits) {
+  const RequestState& state = *beam->request;
+  int64_t wanted = state.beams->continuations;
+  for (;; wanted *= 2) {
+    ASSIGN_OR_RETURN(const auto found, chooser_.Continuations(*beam, logits, wanted));
+    if (!beam->text || std::ssize(found) < wanted) return found;
+    int32_t going_on = 0;
+    for (const TokenLogprob& each : found) {
+      ASSIGN_OR_RETURN(const auto end, EndWith(beam, each.token));
+      going_on += int32_t{!end.has_value()};
+    }
+    if (going_on >= state.request.beam_search.beams) return found;
+  }
+}
+
+// Why the text of a beam ends with `token`, if it does. Leaves the beam as it was.
+Result<std::optional<FinishReason>> Core::EndWith(Sequence* beam, TokenId token) {
+  const std::optional<ConstrainedText> before = beam->text;
+  beam->tokens.push_back(token);
+  const Status followed = chooser_.Follow(beam);
+  const std::optional<FinishReason> end = followed.ok() ? chooser_.EndOf(*beam) : std::nullopt;
+  beam->tokens.pop_back();
+  beam->text = before;
+  RETURN_IF_ERROR(followed);
+  return end;
+}
+
 void Core::ExtendBeams(RequestState* state) {
   BeamState& beams = *state->beams;
   const auto width = static_cast<size_t>(state->request.beam_search.beams);
@@ -82,10 +112,12 @@ void Core::ExtendBeams(RequestState* state) {
   extensions_.clear();
   for (size_t i = 0; i < ranked.size() && extensions_.size() < width; ++i) {
     Sequence* beam = beams.live[static_cast<size_t>(ranked[i].beam)];
+    const auto end = EndWith(beam, ranked[i].token);
+    if (!end.ok()) return FinishRequest(state, FinishReason::kError, end.status());
+    if (!*end) extensions_.push_back(ranked[i]);
+    if (!*end || i >= width) continue;
     beam->tokens.push_back(ranked[i].token);
-    const std::optional<FinishReason> end = chooser_.EndOf(*beam);
-    if (!end) extensions_.push_back(ranked[i]);
-    if (end && i < width) beams.search.Finish(beam->output(), ranked[i].sum, *end);
+    beams.search.Finish(beam->output(), ranked[i].sum, **end);
     beam->tokens.pop_back();
   }
   const auto length = static_cast<int64_t>(beams.live.front()->output().size()) + 1;

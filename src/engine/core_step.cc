@@ -69,7 +69,8 @@ void Core::Propose() {
     sequence.draft.clear();
     sequence.draft_chances.Clear();
     sequence.draft_accepted = 0;
-    if (rows.drafts == 0) continue;
+    // Who guesses looks at the text; what is wrong with it is said when the row is applied.
+    if (rows.drafts == 0 || !chooser_.Follow(&sequence).ok()) continue;
     wishes_.push_back({.sequence = &sequence,
                        .most = rows.drafts,
                        .tokens = &sequence.draft,
@@ -78,9 +79,15 @@ void Core::Propose() {
   caught_up_rows_ = wishes_.empty() ? 0 : proposer_->Propose(wishes_, CatchUpRows());
   for (const StepRows& rows : step_) {
     Sequence& sequence = *rows.sequence;
+    CutDraft(&sequence);
     if (rows.drafts > 0 && sequence.draft.empty()) DraftLength::Miss(&sequence.draft_record);
     sequence.request->tenant->view.Charge(static_cast<int64_t>(sequence.draft.size()));
   }
+}
+
+// What the constraint refuses would cost a row, and those behind it too. No token depends on it.
+void Core::CutDraft(Sequence* sequence) {
+  sequence->draft.resize(chooser_.CountAllowed(*sequence, sequence->draft));
 }
 
 // Rows that a draft model may compute of prompts in the step. Who is alone makes nobody wait.
@@ -214,6 +221,7 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
     return FinishRequest(state, FinishReason::kLength, Ok());
   }
   if (sequence->phase() == Phase::kPrefill) sequence->MoveTo(Phase::kDecode);
+  if (!FollowText(sequence)) return;
   if (state->beams) return ApplyBeam(sequence, network_.Logits(logit_index));
   if (state->unforked() == 0) return Verify(sequence, logit_index);
   const std::span<const float> logits = network_.Logits(logit_index);
@@ -223,6 +231,19 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
     ++stats_.passes;
     Sample(each.get(), logits);
   }
+}
+
+// False if the request has ended: its constraint takes the empty text only, or is too complex. A
+// sequence that comes back has its text made again here.
+bool Core::FollowText(Sequence* sequence) {
+  Status followed = chooser_.Follow(sequence);
+  if (!followed.ok()) {
+    FinishRequest(sequence->request, FinishReason::kError, std::move(followed));
+    return false;
+  }
+  const bool is_over = sequence->text && sequence->text->state().must_end();
+  if (is_over) FinishRequest(sequence->request, FinishReason::kStop, Ok());
+  return !is_over;
 }
 
 // The prompt is computed: the other sequences of the request join, sharing its pages. A state is
@@ -277,6 +298,11 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
     state->first_token_seconds = now;
   }
   sequence->tokens.push_back(chosen->token);
+  // Before anybody hears of the token: one behind which nothing can be said is none.
+  if (Status followed = chooser_.Follow(sequence); !followed.ok()) {
+    return FinishRequest(state, FinishReason::kError, std::move(followed));
+  }
+  stats_.constrained_tokens += int64_t{sequence->text.has_value()};
   sequence->logprob_sum += chosen->logprob.value_or(0);
   sequence->last_token_seconds = now;
   ++stats_.output_tokens;

@@ -79,6 +79,7 @@ void DraftProposer::CopyTokens(Slot* slot) {
   const auto usable = static_cast<int64_t>(std::min(common, truth.size() - 1));
   const bool is_new = copy.tokens.empty();
   copy.tokens.assign(truth.begin(), truth.end());
+  copy.text = slot->target->text;
   slot->seen = truth.size();
   if (!is_new && copy.computed <= usable) return;
   parts_.cache.Release(&copy);
@@ -170,6 +171,7 @@ void DraftProposer::Sample(Slot* slot, std::span<const float> logits) {
   const Result<TokenId> guess = parts_.chooser.Guess(*slot->copy, logits, slot->wish.chances);
   if (!guess.ok()) return;
   slot->copy->tokens.push_back(*guess);
+  if (!parts_.chooser.Follow(slot->copy.get()).ok()) return slot->copy->tokens.pop_back();
   slot->wish.tokens->push_back(*guess);
 }
 

@@ -85,6 +85,14 @@ Status CheckStop(const StopRules& stop, int64_t vocab) {
   return Ok();
 }
 
+// A model may have more rows than its tokenizer has tokens: what fills up the matrix.
+Status CheckConstraint(const Request& request, int64_t vocab) {
+  if (!request.constraint || request.constraint->vocabulary().size() <= vocab) return Ok();
+  return Invalid("the constraint is for a vocabulary of " +
+                 std::to_string(request.constraint->vocabulary().size()) +
+                 " tokens, expected at most the model's " + std::to_string(vocab));
+}
+
 // A sequence alone must fit, with one page more to copy a shared one into. The beams of a search
 // must fit together, with what they share of the prompt counted once, and one page more for each:
 // the one it fills next, or one that the tree keeps where beams branch.
@@ -134,6 +142,7 @@ Status CheckRequest(const Request& request, const RequestLimits& limits) {
   }
   RETURN_IF_ERROR(CheckTenant(request));
   RETURN_IF_ERROR(CheckStop(request.stop, limits.vocab));
+  RETURN_IF_ERROR(CheckConstraint(request, limits.vocab));
   if (request.deadline_seconds && !(*request.deadline_seconds >= 0)) {
     return Invalid("the deadline is not a number of seconds from now");
   }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace skald::engine {
 namespace {
@@ -114,6 +116,18 @@ TEST(RequestCheck, TenantsHaveAShareAndRoomForTheirRequests) {
   Check([](Request& r) { r.tenant_running = 3, r.n = 3; }, "");
   Check([](Request& r) { r.tenant_running = 3, r.n = 4; }, "expected at most 3, the bound of");
   Check([](Request& r) { r.tenant_running = -1; }, "expected at most -1");
+}
+
+// A model may have more rows than its tokenizer has tokens, not fewer.
+TEST(RequestCheck, AConstraintIsForTheModelsVocabulary) {
+  const auto over = [](size_t tokens) {
+    const std::vector<std::string_view> bytes(tokens, "a");
+    return *Constraint::Create(*Grammar::FromRegex("a*"), Vocabulary::FromBytes(bytes));
+  };
+  Check([&](Request& r) { r.constraint = over(100); }, "");
+  Check([&](Request& r) { r.constraint = over(3); }, "");
+  Check([&](Request& r) { r.constraint = over(101); },
+        "a vocabulary of 101 tokens, expected at most the model's 100");
 }
 
 TEST(RequestCheck, DeadlinesAreTimes) {

@@ -206,6 +206,7 @@ std::unique_ptr<Sequence> ForkSequence(Sequence* lead, int32_t index, int64_t co
   fork->computed = lead->computed;
   fork->consumed = lead->consumed;
   fork->pin = lead->pin.Fork();
+  fork->text = lead->text;
   fork->MoveTo(Phase::kPrefill);
   return fork;
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "engine/beam_search.h"
+#include "engine/constrained_text.h"
 #include "engine/draft_length.h"
 #include "engine/pooler.h"
 #include "engine/state_places.h"
@@ -80,6 +81,9 @@ struct Sequence {
   DraftChances draft_chances;
   int64_t draft_accepted = 0;  ///< of these, leading tokens that were sampled
   DraftRecord draft_record;
+  /// Behind the output, once TokenChooser::Follow has been there; of a request with a constraint.
+  /// Given up with the pages, and made again from the output.
+  std::optional<ConstrainedText> text;
   std::optional<FinishReason> end;  ///< set when its last token was sampled
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }

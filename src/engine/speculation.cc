@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/draft_proposer.h"
+#include "engine/forced_proposer.h"
 #include "engine/model_network.h"
 #include "engine/ngram_proposer.h"
 
@@ -102,6 +103,8 @@ Result<std::unique_ptr<Proposer>> MakeProposer(const Model& target,
   std::vector<std::unique_ptr<Proposer>> links;
   // Options that leave no room for guesses leave nobody to make them.
   const Speculation kind = resolved.most_draft == 0 ? Speculation::kOff : options.kind;
+  // Before all others: what is forced is hardly ever wrong.
+  if (kind != Speculation::kOff) links.push_back(std::make_unique<ForcedProposer>());
   if (kind == Speculation::kNgram || kind == Speculation::kChain) {
     links.push_back(std::make_unique<NgramProposer>());
   }
@@ -111,7 +114,6 @@ Result<std::unique_ptr<Proposer>> MakeProposer(const Model& target,
     links.push_back(std::move(draft));
   }
   if (links.empty()) return std::unique_ptr<Proposer>();
-  if (links.size() == 1) return std::move(links.front());
   return std::unique_ptr<Proposer>(std::make_unique<ChainProposer>(std::move(links)));
 }
 

@@ -1,4 +1,8 @@
 /// TokenChooser: which token comes next in a sequence, and whether the text ends with it.
+///
+/// Of a request with a constraint it first draws without a mask, and looks whether the tokens that
+/// decide may follow (SampleInput::decisive): that is one look at some tokens instead of one at the
+/// vocabulary. Where they may, the mask would have changed nothing; where not, it is made.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +23,21 @@ struct ChosenToken {
   std::span<const TokenLogprob> top;  ///< valid until the next choice
 };
 
-/// Both functions are pure in the sequence (the sampler keeps no state) and virtual for the
-/// simulation, which plants faults.
+/// When a mask is made. No token depends on it.
+enum class MaskRule : uint8_t {
+  kWhereItTells,
+  kAlways,  ///< for tests
+};
+
+/// Choices are pure in the sequence (the sampler keeps no state); what is virtual is so for the
+/// simulation, which plants faults. Sequences with a constraint must have been followed.
 class TokenChooser {
  public:
   /// `end_tokens` are the model's own, `context` the positions a sequence may have, `rule` how
   /// guesses are checked.
   TokenChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context,
-               SpeculationRule rule = SpeculationRule::kExact);
+               SpeculationRule rule = SpeculationRule::kExact,
+               MaskRule masks = MaskRule::kWhereItTells);
   virtual ~TokenChooser() = default;
 
   /// The token after the last of `sequence`, from the logits of its row; under kRejection what
@@ -44,11 +55,21 @@ class TokenChooser {
   Result<std::span<const TokenLogprob>> Continuations(const Sequence& sequence,
                                                       std::span<const float> logits, int64_t count);
 
+  /// Takes the text of a request with a constraint behind the output, but for a token that ends it;
+  /// makes it, if it was given up. Errors: the text is too ambiguous (grammar_too_complex).
+  Status Follow(Sequence* sequence) const;
+
+  /// So many leading tokens of `draft` may follow, each behind those before; what stands behind a
+  /// token that ends the text may not. All of them without a constraint.
+  size_t CountAllowed(const Sequence& sequence, std::span<const TokenId> draft) const;
+
   /// Why the text ends with the token sampled last, if it does. Requires an output token.
   virtual std::optional<FinishReason> EndOf(const Sequence& sequence) const;
 
   std::span<const TokenId> end_tokens() const { return end_tokens_; }
   SpeculationRule rule() const { return rule_; }
+  /// Masks made so far.
+  int64_t mask_count() const { return mask_count_; }
 
  protected:
   /// As Choose, with random numbers of the caller's choice.
@@ -58,10 +79,23 @@ class TokenChooser {
   static RandomKey KeyOf(const Sequence& sequence);
 
  private:
+  /// The tokens that end the text of `sequence` `ahead` tokens further on.
+  TextEnds EndsOf(const Sequence& sequence, size_t ahead = 0) const;
+  bool Allow(const Sequence& sequence, std::span<const TokenLogprob> tokens) const;
+  Result<sampling::Sampled> Sample(const Sequence& sequence, sampling::SampleInput input);
+  /// Whether `input` could be sampled without a mask; then `*sampled` is what came.
+  Result<bool> SampleUnmasked(const Sequence& sequence, sampling::SampleInput input,
+                              sampling::Sampled* sampled);
+  Result<sampling::TokenMask> MaskOf(const Sequence& sequence);
+
   sampling::Sampler sampler_;
   std::vector<TokenId> end_tokens_;
   int64_t context_;
   SpeculationRule rule_;
+  MaskRule masks_;
+  int64_t mask_count_ = 0;
+  std::vector<uint64_t> mask_;     // of the sequence being sampled
+  std::vector<TokenId> decisive_;  // of the token being sampled
 };
 
 }  // namespace skald::engine

@@ -40,7 +40,8 @@ Status ConstraintState::FillMask(std::span<uint64_t> words) const {
     return Ok();
   }
   std::fill(words.begin(), words.end(), uint64_t{0});
-  if (!AllowTokens(*data_, row_, words)) return TooComplex();
+  // The first row of all may be: nobody has advanced to it.
+  if (row_->too_complex || !AllowTokens(*data_, row_, words)) return TooComplex();
   const auto used = words.first(static_cast<size_t>(tokens.token_count() + 63) / 64);
   last_ = std::make_shared<const LastMask>(
       LastMask{.row = row_, .words = std::vector<uint64_t>(used.begin(), used.end())});

@@ -29,6 +29,17 @@ Status BrokenLogits(std::span<const float> logits, const LogitScan& scan) {
 
 }  // namespace
 
+bool NeedsMask(const SampleInput& input, const SamplingParams& params) {
+  // More looks at tokens cost as much as a mask.
+  constexpr int32_t kMostDecisive = 256;
+  const Truncation& truncation = params.truncation;
+  if (params.temperature == 0) return false;
+  if (truncation.top_k > 0) return truncation.top_k > kMostDecisive;
+  // Sums of masses, and what a guess is compared with, are those of all tokens.
+  return truncation.typical_p < 1 || truncation.top_p < 1 || input.guess != nullptr ||
+         input.chances != nullptr;
+}
+
 Result<Sampler> Sampler::Create(int64_t vocab_size, kernels::Isa isa) {
   if (vocab_size < 1 || vocab_size > kMaxVocabSize) {
     return Status(ErrorCode::kUnsupported, "sampler: vocabulary of " + std::to_string(vocab_size) +
@@ -149,16 +160,14 @@ void Sampler::AddDecisive(const ScannedRow& row, const SamplingParams& params,
   const Truncation& truncation = params.truncation;
   input.decisive->clear();
   if (params.temperature == 0) return input.decisive->push_back(token);
+  if (NeedsMask(input, params)) return;
   if (truncation.top_k > 0) {
     // All that the filters behind it saw: the best of a row are the best of what a mask leaves, if
     // it leaves them. Filters permute them where they stand.
     for (const Candidate& each : collected_) input.decisive->push_back(each.token);
     return;
   }
-  // These look at all tokens: sums of masses, what a guess is compared with.
-  const bool sums_all = truncation.typical_p < 1 || truncation.top_p < 1 ||
-                        input.guess != nullptr || input.chances != nullptr;
-  if (!sums_all) *input.decisive = {FirstLikeliest(row), token};
+  *input.decisive = {FirstLikeliest(row), token};
 }
 
 void Sampler::AddLogprobs(const SampleInput& input, const ScannedRow& row, int64_t n,

@@ -41,6 +41,9 @@ struct SampleInput {
   std::vector<TokenId>* decisive = nullptr;
 };
 
+/// True if no tokens are decisive: what looks at all tokens, as a sum of all masses does.
+bool NeedsMask(const SampleInput& input, const SamplingParams& params);
+
 /// What was sampled.
 struct Sampled {
   TokenId token = kNoToken;

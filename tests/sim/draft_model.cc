@@ -71,6 +71,7 @@ void DraftModel::CheckGuess(const engine::DraftWish& wish) {
     std::array<float, kVocab> draft_logits;
     FillLogits(hash, logits);
     FillDraftLogits(logits, draft_logits);
+    CHECK(chooser_.Follow(&alone).ok());
     const Result<TokenId> expected = chooser_.Guess(alone, draft_logits, nullptr);
     if (!expected.ok() || *expected != guess) wrong_ = "a draft is not what the draft model says";
     append(guess);

@@ -54,7 +54,8 @@ class FaultyChooser : public engine::TokenChooser {
  public:
   FaultyChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens,
                 const Workload& workload, Fault fault)
-      : TokenChooser(std::move(sampler), std::move(end_tokens), workload.core.context),
+      : TokenChooser(std::move(sampler), std::move(end_tokens), workload.core.context,
+                     SpeculationRule::kExact, workload.masks),
         workload_(workload),
         fault_(fault) {}
 

@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/attention/attention.h"
+#include "sim/constraints.h"
 #include "sim/plan_invariants.h"
 
 namespace skald::sim {
@@ -119,6 +120,35 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
   return {};
 }
 
+// Each behind those before it, by the letters they spell.
+bool MayFollow(const Request& request, std::vector<TokenId> output,
+               std::span<const TokenId> draft) {
+  for (const TokenId token : draft) {
+    if (MustEnd(request, output)) return false;
+    if (!FollowingOf(request, output).allowed[static_cast<size_t>(token)]) return false;
+    output.push_back(token);
+  }
+  return true;
+}
+
+// No row is computed of a guess that the constraint refuses. How much of the draft is behind the
+// computed tokens depends on whether its reader had room for one token more.
+std::string CheckDrafts(const Core& core) {
+  for (const Sequence* sequence : core.running()) {
+    const Request& request = sequence->request->request;
+    if (!request.constraint || sequence->draft.empty()) continue;
+    const auto allowed = [&](int64_t kept) {
+      const int64_t begin = sequence->computed - kept - sequence->request->prompt_tokens;
+      if (begin < 0) return false;
+      const auto output = sequence->output().first(static_cast<size_t>(begin));
+      return MayFollow(request, {output.begin(), output.end()}, sequence->draft);
+    };
+    const int64_t accepted = sequence->draft_accepted;
+    if (!allowed(accepted) && !allowed(accepted - 1)) return "a guess is not cut";
+  }
+  return {};
+}
+
 // What the events tell of one sequence.
 struct Told {
   std::vector<TokenId> tokens;
@@ -191,6 +221,7 @@ std::string CheckStep(const Core& core, const engine::CacheManager& cache,
   if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckStates(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckDrafts(core); !wrong.empty()) return wrong;
   if (limits.prompts == engine::PromptRule::kWhole) {
     if (cache.tree().node_count() > 0) return "what is computed of a whole text is in the tree";
     if (!core.running().empty()) return "a whole text does not end with its step";

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/exact_math.h"
+#include "sim/constraints.h"
 #include "sim/fake_network.h"
 
 namespace skald::sim {
@@ -27,7 +28,8 @@ bool EndsWith(const std::vector<TokenId>& tokens, const std::vector<TokenId>& st
 
 SamplingParams ParamsAt(const Request& request, int64_t output) {
   SamplingParams params = request.sampling;
-  if (output >= request.stop.min_tokens) return params;
+  // A constraint knows of it, and may know better.
+  if (output >= request.stop.min_tokens || request.constraint) return params;
   for (TokenId token = 0; token < kVocab; ++token) {
     if (EndsText(request.stop, token)) {
       params.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
@@ -92,6 +94,8 @@ std::vector<BeamText> ExtensionsOf(const Request& request, const std::vector<Bea
     std::sort(by_token.begin(), by_token.end(),
               [](const auto& a, const auto& b) { return a.token < b.token; });
     for (const TokenLogprob& each : by_token) {
+      const auto token = static_cast<size_t>(each.token);
+      if (request.constraint && !FollowingOf(request, output).allowed[token]) continue;
       extensions.push_back(beam);
       extensions.back().answer.tokens.push_back(each.token);
       extensions.back().value += each.logprob;
@@ -106,6 +110,7 @@ std::vector<BeamText> ExtensionsOf(const Request& request, const std::vector<Bea
 std::optional<FinishReason> EndOf(const Request& request, const std::vector<TokenId>& output,
                                   int64_t context) {
   if (EndsText(request.stop, output.back())) return FinishReason::kStop;
+  if (MustEnd(request, output)) return FinishReason::kStop;
   const auto length = static_cast<int64_t>(output.size());
   if (length == request.stop.max_tokens) return FinishReason::kLength;
   if (static_cast<int64_t>(request.prompt.size()) + length > context) return FinishReason::kContext;
@@ -172,6 +177,7 @@ Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::
   Answer answer;
   if (request.pooling != Pooling::kNone) return EmbedAlone(request);
   if (request.stop.max_tokens == 0) return {.tokens = {}, .reason = FinishReason::kLength};
+  if (MustEnd(request, {})) return {.tokens = {}, .reason = FinishReason::kStop};
   if (request.beam_search.beams > 0) {
     return BeamAlone(client, static_cast<size_t>(index), context, sampler);
   }
@@ -187,6 +193,7 @@ Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::
   for (;;) {
     std::array<float, kVocab> logits;
     FillLogits(hash, logits);
+    Forbid(request, answer.tokens, logits);
     const auto output = static_cast<int64_t>(answer.tokens.size());
     const auto sampled = sampler->Sample({.logits = logits,
                                           .prompt = request.prompt,
@@ -200,6 +207,7 @@ Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::
     answer.tokens.push_back(token);
     answer.reason = FinishReason::kStop;
     if (EndsText(request.stop, token) || EndsWith(answer.tokens, client.reader.stop)) return answer;
+    if (MustEnd(request, answer.tokens)) return answer;
     answer.reason = FinishReason::kLength;
     if (output + 1 == request.stop.max_tokens) return answer;
     answer.reason = FinishReason::kContext;

@@ -55,9 +55,14 @@ TEST(Simulation, MeetsWhatItIsFor) {
     all.pages_copied += outcome.pages_copied;
     all.pages_evicted += outcome.pages_evicted;
     all.prompt_tokens_cached += outcome.prompt_tokens_cached;
+    all.constrained_tokens += outcome.constrained_tokens;
+    all.masks += outcome.masks;
     all.draft_tokens += outcome.draft_tokens;
     all.draft_tokens_accepted += outcome.draft_tokens_accepted;
   }
+  EXPECT_GT(all.constrained_tokens, 1000);
+  EXPECT_GT(all.masks, 300);
+  EXPECT_LT(all.masks, all.constrained_tokens);
   EXPECT_GT(all.preemptions, 100);
   EXPECT_GT(all.pages_copied, 100);
   EXPECT_GT(all.pages_evicted, 100);

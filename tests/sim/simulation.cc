@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/core.h"
+#include "engine/forced_proposer.h"
 #include "engine/ngram_proposer.h"
 #include "sim/draft_model.h"
 #include "sim/fake_network.h"
@@ -48,6 +49,7 @@ Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler
   std::vector<std::unique_ptr<engine::Proposer>> links;
   const Guessing guessing = workload.guessing;
   if (guessing == Guessing::kNone) return proposers;
+  links.push_back(std::make_unique<engine::ForcedProposer>());
   if (guessing != Guessing::kScripted && guessing != Guessing::kDraft) {
     links.push_back(std::make_unique<engine::NgramProposer>());
   }
@@ -115,6 +117,8 @@ class Simulation {
     outcome.prompt_tokens = stats.prompt_tokens;
     outcome.prompt_tokens_cached = stats.prompt_tokens_cached;
     outcome.draft_tokens = stats.draft_tokens;
+    outcome.constrained_tokens = stats.constrained_tokens;
+    outcome.masks = stats.masks;
     outcome.draft_tokens_accepted = stats.draft_tokens_accepted;
     if (proposers_.draft != nullptr) outcome.draft_rows = proposers_.draft->rows();
     for (const auto& sink : sinks_) outcome.events.push_back(sink->events());

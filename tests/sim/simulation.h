@@ -24,6 +24,8 @@ struct Outcome {
   int64_t pages_evicted = 0;
   int64_t prompt_tokens = 0;
   int64_t prompt_tokens_cached = 0;
+  int64_t constrained_tokens = 0;
+  int64_t masks = 0;  ///< made for these
   int64_t draft_tokens = 0;
   int64_t draft_tokens_accepted = 0;
   int64_t draft_rows = 0;                  ///< that a draft model computed

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/attention/attention.h"
+#include "sim/constraints.h"
 #include "sim/fake_network.h"
 #include "sim/seeded.h"
 
@@ -164,6 +165,21 @@ void DrawSnapshots(uint64_t seed, Workload* workload) {
   if (workload->state_slots > 0 && draw.OneIn(2)) workload->state_slots += draw.Between(1, 12);
 }
 
+// One request in four that generates is kept to a text, with parameters under which a mask is made
+// for each token, or for few. Numbers of their own again.
+void DrawConstraints(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 3);
+  if (draw.OneIn(3)) workload->masks = engine::MaskRule::kAlways;
+  for (Client& client : workload->clients) {
+    Request& request = client.request;
+    if (request.pooling != Pooling::kNone || !draw.OneIn(4)) continue;
+    request.constraint = DrawConstraint(draw);
+    Truncation& truncation = request.sampling.truncation;
+    if (draw.OneIn(2)) truncation.top_k = static_cast<int32_t>(draw.Between(0, 2));
+    if (draw.OneIn(2)) truncation.top_p = 1;
+  }
+}
+
 }  // namespace
 
 engine::RequestLimits Workload::request_limits() const {
@@ -218,6 +234,7 @@ Workload DrawWorkload(uint64_t seed) {
   if (seed % 16 == 9) MakeWhole(seed, &workload);
   DrawTenantsAndReaders(seed, &workload);
   DrawSnapshots(seed, &workload);
+  DrawConstraints(seed, &workload);
   return workload;
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/core.h"
 #include "engine/request_check.h"
+#include "engine/token_chooser.h"
 
 namespace skald::sim {
 
@@ -53,7 +54,8 @@ struct Workload {
   double row_seconds = 0;        ///< time a row takes
   double draft_row_seconds = 0;  ///< time a row of the draft model takes
   double step_seconds = 0;       ///< time a step takes besides
-  std::vector<Client> clients;   ///< in the order of their arrival; all pass CheckRequest
+  engine::MaskRule masks = engine::MaskRule::kWhereItTells;
+  std::vector<Client> clients;  ///< in the order of their arrival; all pass CheckRequest
 
   engine::RequestLimits request_limits() const;
 };
