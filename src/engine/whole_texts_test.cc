@@ -9,6 +9,7 @@
 
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "support/soon.h"
 
 namespace skald {
 namespace {
@@ -89,7 +90,8 @@ TEST_F(WholeTexts, NothingIsKeptOrFoundAgain) {
   Engine engine = Make({});
   const std::vector<float> first = Embed(engine, Text(90, 3));
   EXPECT_EQ(engine.Stats().pages_cached, 0);
-  EXPECT_EQ(engine.Stats().pages_free, engine.Stats().pages_total);
+  // The answer comes before the step is over that gives its pages back.
+  EXPECT_TRUE(Soon([&] { return engine.Stats().pages_free == engine.Stats().pages_total; }));
   EXPECT_EQ(Embed(engine, Text(90, 3)), first);
   EXPECT_EQ(engine.Stats().prompt_tokens_cached, 0);
 }
