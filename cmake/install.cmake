@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 # All rooms but the command, as an archive and as a shared library of the same objects. What the library shows stands in
 # libskald.map; until version 1 a program must be built anew for each 0.x, which SOVERSION cannot say and CMake's package does.
 set(library_objects)
-foreach(room base tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine server hub)
+foreach(room base tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine plan server hub)
   list(APPEND library_objects $<TARGET_OBJECTS:skald_${room}>)
 endforeach()
 add_library(skald_library STATIC ${library_objects})
@@ -46,7 +46,7 @@ install(FILES ${CMAKE_BINARY_DIR}/skald.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/ma
 install(FILES completions/skald.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME skald)
 install(FILES completions/_skald DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES completions/skald.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES README.md LICENSE CHANGELOG.md SECURITY.md docs/first-hour.md docs/cli.md docs/chat.md docs/grammar.md docs/server.md docs/numerics.md
+install(FILES README.md LICENSE CHANGELOG.md SECURITY.md docs/first-hour.md docs/cli.md docs/chat.md docs/grammar.md docs/plan.md docs/server.md docs/numerics.md
   docs/performance.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The unit names the command by its path, which is known when it is installed.
 install(CODE "

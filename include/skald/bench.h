@@ -37,7 +37,7 @@ struct Ceilings {
   double float_macs_per_second = 0;     ///< fused multiply-adds of float32 a second
   double read_bytes_per_second = 0;     ///< from a buffer larger than the caches
   int threads = 0;
-  std::string_view isa_name;  ///< "avx512"
+  std::string_view isa_name = {};  ///< "avx512"
 };
 
 /// Measures ceilings again and again, beside what is compared with them: what a virtual machine

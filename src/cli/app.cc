@@ -24,6 +24,7 @@
 #include "cli/logits_command.h"
 #include "cli/ls_command.h"
 #include "cli/model_lookup.h"
+#include "cli/plan_command.h"
 #include "cli/pull_command.h"
 #include "cli/quantize_command.h"
 #include "cli/rm_command.h"
@@ -170,6 +171,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddEmbedCommand(*app, chosen);
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);
+  AddPlanCommand(*app, chosen);
   AddQuantizeCommand(*app, chosen);
   AddGrammarCommand(*app, chosen);
   AddPullCommand(*app, chosen);

@@ -115,6 +115,38 @@ void AddLogitBias(CLI::App& app, std::vector<LogitBias>& target) {
       .Group(kSamplingGroup);
 }
 
+void AddContext(CLI::App& app, int64_t& context) {
+  AddInt<int64_t>(app,
+                  {"-c,--ctx-size", "context in tokens; 0 = the model's, at most 4096 (default 0)"},
+                  context, {0, kPositionsMax})
+      .Group(kEngineGroup);
+}
+
+void AddHardwareArgs(CLI::App& app, EngineArgs& args) {
+  AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
+              {0, kThreadsMax})
+      .Group(kEngineGroup);
+  AddIsa(app, args.isa).Group(kEngineGroup);
+  AddValue(app, {"--kv-type", "element type of the KV cache, or K,V: of each (default f16)"},
+           kKvTypeWords,
+           [&args](const std::string& value) {
+             ASSIGN_OR_RETURN(args.kv_types, ParseKvTypes(value));
+             return Ok();
+           })
+      .Group(kEngineGroup);
+}
+
+void AddStepArgs(CLI::App& app, EngineArgs& args) {
+  AddInt<int64_t>(app, {"--chunk", "prompt tokens computed in one step (default 512)"}, args.chunk,
+                  {1, kPositionsMax})
+      .Group(kEngineGroup);
+  AddBytes(app,
+           {"--state-memory",
+            "bytes (512M, 2G) for snapshots of recurrent layers (default half of the KV cache)"},
+           args.state_memory, kBytesMax)
+      .Group(kEngineGroup);
+}
+
 }  // namespace
 
 void AddModelArgs(CLI::App& app, ModelArgs& args) {
@@ -139,17 +171,7 @@ Result<std::string> ModelPath(const Environment& environment, const ModelArgs& a
 }
 
 void AddComputeArgs(CLI::App& app, EngineArgs& args) {
-  AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
-              {0, kThreadsMax})
-      .Group(kEngineGroup);
-  AddIsa(app, args.isa).Group(kEngineGroup);
-  AddValue(app, {"--kv-type", "element type of the KV cache, or K,V: of each (default f16)"},
-           kKvTypeWords,
-           [&args](const std::string& value) {
-             ASSIGN_OR_RETURN(args.kv_types, ParseKvTypes(value));
-             return Ok();
-           })
-      .Group(kEngineGroup);
+  AddHardwareArgs(app, args);
   AddChoice(app,
             {"--conventions",
              "whose reading of a model file counts where they differ (default publisher)"},
@@ -159,19 +181,15 @@ void AddComputeArgs(CLI::App& app, EngineArgs& args) {
 }
 
 void AddEngineArgs(CLI::App& app, EngineArgs& args) {
-  AddInt<int64_t>(app,
-                  {"-c,--ctx-size", "context in tokens; 0 = the model's, at most 4096 (default 0)"},
-                  args.context, {0, kPositionsMax})
-      .Group(kEngineGroup);
+  AddContext(app, args.context);
   AddComputeArgs(app, args);
-  AddInt<int64_t>(app, {"--chunk", "prompt tokens computed in one step (default 512)"}, args.chunk,
-                  {1, kPositionsMax})
-      .Group(kEngineGroup);
-  AddBytes(app,
-           {"--state-memory",
-            "bytes (512M, 2G) for snapshots of recurrent layers (default half of the KV cache)"},
-           args.state_memory, kBytesMax)
-      .Group(kEngineGroup);
+  AddStepArgs(app, args);
+}
+
+void AddSizeArgs(CLI::App& app, EngineArgs& args) {
+  AddContext(app, args.context);
+  AddHardwareArgs(app, args);
+  AddStepArgs(app, args);
 }
 
 std::string KvTypesName(KvCacheTypes types) {

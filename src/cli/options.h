@@ -50,6 +50,8 @@ struct EngineArgs {
   RopeOverride rope = {};                             ///< of the model
 };
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
+/// All of them that sizes follow from: neither --conventions nor the --rope flags.
+void AddSizeArgs(CLI::App& app, EngineArgs& args);
 /// Only -t, --isa, --kv-type, --conventions and the --rope flags, for a verb that sizes its engine
 /// itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);

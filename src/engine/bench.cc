@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
+#include "engine/bench_work.h"
 #include "engine/options.h"
 #include "kernels/kernels.h"
 #include "kv/kv_store.h"
@@ -23,13 +24,6 @@ namespace {
 
 // The seed of the tokens. Which they are does not matter to the speed.
 constexpr uint64_t kTokenSeed = 1;
-
-BenchWork PublicWork(const model::Work& work) {
-  return {.int8_macs = work.int8_macs,
-          .bfloat16_macs = work.bfloat16_macs,
-          .float_macs = work.float_macs,
-          .bytes = work.bytes};
-}
 
 }  // namespace
 
@@ -155,26 +149,8 @@ Status BenchSession::State::Run(const BenchCase& wanted, const GoOn& go_on) {
 }
 
 model::StepWork BenchSession::State::WorkByPhase(const BenchCase& wanted) const {
-  model::StepWork work;
-  const kv::KvLayout& layout = store.layout();
-  const int64_t prompt_end = wanted.depth + wanted.prompt_tokens;
-  for (int64_t position = wanted.depth; position < prompt_end; position += options.max_chunk) {
-    const int64_t count = std::min(options.max_chunk, prompt_end - position);
-    const int64_t logits = position + count == prompt_end ? 1 : 0;
-    for (int64_t s = 0; s < wanted.batch; ++s) {
-      model::AddWork(transformer().network(), layout,
-                     {.rows = count, .first_position = position, .logit_rows = logits}, work);
-    }
-  }
-  for (int64_t step = 0; step < wanted.decode_tokens; ++step) {
-    model::AddWork(transformer().network(), layout,
-                   {.rows = wanted.batch,
-                    .sequences = wanted.batch,
-                    .first_position = prompt_end + step,
-                    .logit_rows = wanted.batch},
-                   work);
-  }
-  return work;
+  return engine::WorkOf(transformer().network(),
+                        {.layout = store.layout(), .max_chunk = options.max_chunk}, wanted);
 }
 
 BenchSession::BenchSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -252,7 +228,7 @@ Result<double> BenchSession::Measure(const BenchCase& wanted, const GoOn& go_on)
 }
 
 BenchWork BenchSession::WorkOf(const BenchCase& wanted) const {
-  return PublicWork(model::Essential(state_->WorkByPhase(wanted)));
+  return engine::PublicWork(model::Essential(state_->WorkByPhase(wanted)));
 }
 
 Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, int repetitions,
@@ -275,8 +251,9 @@ Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, i
     for (const model::StepProfile& profile : profiles) seconds.push_back(profile[phase]);
     const auto middle = seconds.begin() + static_cast<int64_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
-    rows.push_back(
-        {.operation = model::kPhaseNames[i], .seconds = *middle, .work = PublicWork(work[phase])});
+    rows.push_back({.operation = model::kPhaseNames[i],
+                    .seconds = *middle,
+                    .work = engine::PublicWork(work[phase])});
   }
   return rows;
 }

@@ -99,6 +99,10 @@ Result<Hardware> ResolveHardware(int threads, const std::string& isa) {
   return hardware;
 }
 
+kernels::KvTypes KvTypesOf(KvCacheTypes types) {
+  return {KvTypeOf(types.keys), KvTypeOf(types.values)};
+}
+
 Status CheckKvTypes(const model::Network& network, kernels::KvTypes types) {
   if (model::KvLayoutOf(network, types).IsAllowed()) return Ok();
   return Status(ErrorCode::kInvalidArgument,
@@ -150,7 +154,7 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   ASSIGN_OR_RETURN(const Hardware hardware, ResolveHardware(options.threads, options.isa));
   resolved.threads = hardware.threads;
   resolved.isa = hardware.isa;
-  resolved.kv_types = {KvTypeOf(options.kv_types.keys), KvTypeOf(options.kv_types.values)};
+  resolved.kv_types = KvTypesOf(options.kv_types);
   RETURN_IF_ERROR(CheckKvTypes(network, resolved.kv_types));
   if (state_bytes > 0) {
     const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_types);

@@ -60,6 +60,9 @@ struct Hardware {
 /// does not exist or that this CPU lacks, with those that do.
 Result<Hardware> ResolveHardware(int threads, const std::string& isa);
 
+/// The types of the public API as the kernels have them.
+kernels::KvTypes KvTypesOf(KvCacheTypes types);
+
 /// Errors: kInvalidArgument if K and V of a layer of `network` cannot have these types.
 Status CheckKvTypes(const model::Network& network, kernels::KvTypes types);
 

@@ -355,6 +355,32 @@ std::string ShapeText(const TensorInfo& tensor) {
   return text;
 }
 
+std::vector<uint64_t> DimsOf(const TensorSlot& slot) {
+  const TensorShape shape = ShapeOf(slot);
+  std::vector<uint64_t> dims = {shape.columns};
+  if (!slot.is_vector() || shape.rows > 1) dims.push_back(shape.rows);
+  if (shape.slices > 1) dims.push_back(shape.slices);
+  return dims;
+}
+
+Status DescribeMatrices(const std::vector<Binding>& bindings, model::Network* network) {
+  constexpr int64_t kMostMatrices = int64_t{1} << 20;  // Kimi K2 has 70,000
+  int64_t matrices = 0;
+  for (const Binding& binding : bindings) matrices += binding.slot.slices;
+  if (matrices > kMostMatrices) {
+    return Status(ErrorCode::kUnsupported, "the network has " + std::to_string(matrices) +
+                                               " matrices, expected at most " +
+                                               std::to_string(kMostMatrices));
+  }
+  for (const Binding& binding : bindings) {
+    if (binding.slot.is_vector() || binding.home == Home::kFile) continue;
+    for (kernels::PackedMatrix& place : binding.slot.matrices()) place = Describe(binding);
+  }
+  // As Transformer does.
+  if (network->head.weights.rows == 0) network->head.weights = network->embedding;
+  return Ok();
+}
+
 Result<std::vector<Binding>> BindTensors(model::Network& network,
                                          const formats::TensorDirectory& tensors,
                                          int64_t max_table_bytes) {

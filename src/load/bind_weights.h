@@ -19,6 +19,9 @@ namespace skald::load {
 /// The dimensions of a tensor for people, in the order of the file: "4096 x 32000".
 std::string ShapeText(const formats::TensorInfo& tensor);
 
+/// The dimensions that the tensor of a slot must have, in the order of the file.
+std::vector<uint64_t> DimsOf(const model::TensorSlot& slot);
+
 /// Where the tensor of a slot is afterwards.
 enum class Home : uint8_t {
   kMemory,
@@ -48,6 +51,11 @@ Result<std::vector<Binding>> BindTensors(model::Network& network,
 
 /// Bytes of the packed matrices of `bindings`.
 int64_t PackedBytes(const std::vector<Binding>& bindings);
+
+/// Gives each matrix of `network` the type and the sizes that PackWeights would, and no panels: for
+/// who counts its work and computes nothing. `bindings` are those of the network. Errors:
+/// kUnsupported for more matrices than any model has: each would take some bytes here.
+Status DescribeMatrices(const std::vector<Binding>& bindings, model::Network* network);
 
 /// Called from time to time, by the calling thread, with bytes of the file done and in all.
 using Progress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;

@@ -10,12 +10,11 @@
 #include "base/float_mode.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
-#include "formats/gguf.h"
-#include "huggingface/folder.h"
 #include "load/bind_weights.h"
 #include "load/model_chat_template.h"
 #include "load/model_identity.h"
 #include "load/network_from_gguf.h"
+#include "load/open_model.h"
 #include "load/tokenizer_from_gguf.h"
 #include "model/rope_override.h"
 #include "model/transformer.h"
@@ -167,17 +166,6 @@ Result<ModelDescription> DescribeOpened(const ModelFile& file) {
   return description;
 }
 
-// A GGUF file, or the first of several; or a folder of Hugging Face.
-Result<std::shared_ptr<const ModelFile>> OpenModel(const std::string& path) {
-  if (huggingface::Folder::IsFolder(path)) {
-    ASSIGN_OR_RETURN(huggingface::Folder folder, huggingface::Folder::Open(path));
-    return std::shared_ptr<const ModelFile>(
-        std::make_shared<huggingface::Folder>(std::move(folder)));
-  }
-  ASSIGN_OR_RETURN(formats::GgufModel file, formats::GgufModel::Open(path));
-  return std::shared_ptr<const ModelFile>(std::make_shared<formats::GgufModel>(std::move(file)));
-}
-
 }  // namespace
 
 Result<Model> LoadModel(const LoadOptions& options) {
@@ -191,21 +179,21 @@ Result<Model> LoadModel(const LoadOptions& options) {
                                                    std::to_string(options.max_table_bytes) +
                                                    ", expected 0 or more");
   }
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, OpenModel(options.path));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, load::OpenModelFile(options.path));
   Result<Model> model = LoadOpened(file, options);
   if (!model.ok()) return std::move(model).status().WithContext(options.path);
   return model;
 }
 
 Result<ModelDescription> DescribeModel(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, OpenModel(path));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, load::OpenModelFile(path));
   Result<ModelDescription> description = DescribeOpened(*file);
   if (!description.ok()) return std::move(description).status().WithContext(path);
   return description;
 }
 
 Result<Tokenizer> LoadTokenizer(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, OpenModel(path));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, load::OpenModelFile(path));
   Result<Tokenizer> tokenizer = load::TokenizerFromMetadata(file->metadata());
   if (!tokenizer.ok()) return std::move(tokenizer).status().WithContext(path);
   return tokenizer;

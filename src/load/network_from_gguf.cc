@@ -74,7 +74,11 @@ class GgufKeys final : public model::Keys {
     return numbers;
   }
 
+  // A config.json counts tokens and has none.
   Result<int64_t> VocabularySize() const override {
+    if (!metadata_.Contains("tokenizer.ggml.tokens") && Contains("vocab_size")) {
+      return Size("vocab_size");
+    }
     ASSIGN_OR_RETURN(const formats::StringArray tokens,
                      metadata_.GetStrings("tokenizer.ggml.tokens"));
     return static_cast<int64_t>(tokens.size());

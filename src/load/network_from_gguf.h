@@ -13,8 +13,8 @@
 namespace skald::load {
 
 /// The network of the file's family (model/families/families.h), valid. The vocabulary size is that
-/// of the tokenizer's token list. Of `tensors` only the names are asked for; what is in them, rope
-/// factors too, is read later (bind_weights.h).
+/// of the tokenizer's token list; where there is none, the key vocab_size. Of `tensors` only the
+/// names are asked for; what is in them, rope factors too, is read later (bind_weights.h).
 /// Errors: kUnsupported for an architecture or a feature that this version does not run, with what
 /// it runs; kBadModel for missing keys, wrong types and numbers that make no sense, naming the key.
 Result<model::Network> NetworkFromGguf(const formats::Metadata& metadata,

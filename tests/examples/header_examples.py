@@ -20,13 +20,17 @@ BEFORE = {
   const std::chrono::local_seconds now{};""",
     "constraint": "const std::string schema = \"true\";",
     "engine": "",
+    "engine_plan": "",
     "grammar": "",
     # No hub listens there.
     "hub": """const HubOptions options{.cache_dir = "no_such_folder", .files_dir = "no_such_folder",
                            .endpoint = "http://127.0.0.1:9"};
   const PullWatch watch;""",
     "kernel_bench": "",
+    "machine": "",
     "model": "",
+    "model_shape": "",
+    "plan": "",
     "quantize": "",
     "server": """Engine engine = *Engine::Create(model, {});
   const std::string secret(32, 'x');
@@ -41,10 +45,14 @@ AFTER = {
     "chat_template": 'prompt.ok() && prompt->text == "Hello"',
     "constraint": "constraint.ok()",
     "engine": "id.ok()",
+    "engine_plan": "plan.ok() && plan->memory.total() > plan->memory.weights",
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",
     "kernel_bench": "samples.ok() && samples->size() == 5 && share > 0",
+    "machine": "machine.ok()",
     "model": "model.ok()",
+    "model_shape": "shape.ok() && shape->info().parameters > 1'000'000",
+    "plan": "decode.ok() && decode->tokens_per_second > 1000",
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",

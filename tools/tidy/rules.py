@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 # Rooms of src/, leftmost first. A room includes only rooms to its left ...
 ROOM_ORDER = ["base", "tensor", "formats", "text", "grammar", "huggingface", "chat", "kernels", "quantizer", "kv", "sampling",
-              "model", "load", "engine", "server", "hub", "cli"]
+              "model", "load", "engine", "plan", "server", "hub", "cli"]
 
 # ... and of those only these. A test beside the source may include every room to the left.
 ROOM_MAY_INCLUDE = {
@@ -24,6 +24,7 @@ ROOM_MAY_INCLUDE = {
     "model": {"base", "tensor", "kernels", "kv"},
     "load": {"base", "tensor", "formats", "text", "huggingface", "chat", "kernels", "kv", "model"},
     "engine": {"base", "grammar", "kernels", "kv", "sampling", "model"},
+    "plan": {"base", "tensor", "formats", "huggingface", "kernels", "quantizer", "kv", "model", "load", "engine"},
     "server": {"base"},
     "hub": {"base"},
     "cli": {"base"},
@@ -42,13 +43,16 @@ FACADE_ROOMS = {
     "skald/constraint.h": {"grammar", "engine", "server", "cli"},
     "skald/chat_answer.h": {"chat", "server", "cli"},
     "skald/chat_template.h": {"chat", "load", "server", "cli"},
-    "skald/model.h": {"load", "engine", "server", "cli"},
-    "skald/engine.h": {"engine", "server", "cli"},
-    "skald/engine_plan.h": {"engine", "server", "cli"},
+    "skald/model.h": {"load", "engine", "plan", "server", "cli"},
+    "skald/engine.h": {"engine", "plan", "server", "cli"},
+    "skald/engine_plan.h": {"engine", "plan", "server", "cli"},
     "skald/engine_stats.h": {"engine", "server", "cli"},
     "skald/request.h": {"engine", "server", "cli"},
     "skald/text_sink.h": {"engine", "server", "cli"},
-    "skald/bench.h": {"engine", "cli"},
+    "skald/bench.h": {"engine", "plan", "cli"},
+    "skald/model_shape.h": {"plan", "cli"},
+    "skald/machine.h": {"plan", "cli"},
+    "skald/plan.h": {"plan", "cli"},
     "skald/kernel_bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
     "skald/hub.h": {"hub", "cli"},

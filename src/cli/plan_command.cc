@@ -1,0 +1,159 @@
+#include "cli/plan_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/model_lookup.h"
+#include "cli/model_source.h"
+#include "cli/plan_report.h"
+#include "cli/show_command.h"
+#include "skald/plan.h"
+
+namespace skald::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  skald plan                                   the bundled model on this machine
+  skald plan -m model.gguf --memory 24G        how many requests fit
+  skald plan llama-3-8b --weights Q4_K_M       a published shape, no file at all
+  skald plan gpt-oss-20b --machine h100 -b 1,8,64 -d 1024
+  skald plan llama-2-7b --bandwidth 100 --peak 2 --json
+
+MODEL may be a GGUF file (its header is read), a folder with a config.json or that file alone, or
+the name of a published shape. Nothing is downloaded. Docs: docs/plan.md.
+)";
+
+constexpr const char* kPlanGroup = "What is planned";
+constexpr Range<int64_t> kTokensRange = {0, 1 << 20};
+constexpr Range<int64_t> kBatchRange = {1, 1 << 14};
+
+void AddList(CLI::App& app, const FlagText& text, std::vector<int64_t>& target,
+             Range<int64_t> range) {
+  AddValue(app, text, "LIST", [&target, range](const std::string& value) {
+    ASSIGN_OR_RETURN(target, ParseIntList(value, range));
+    return Ok();
+  }).Group(kPlanGroup);
+}
+
+std::string ShapeNames() {
+  std::string names;
+  for (const NamedShape& shape : NamedShapes())
+    names += (names.empty() ? "" : ", ") + std::string(shape.name);
+  return names;
+}
+
+bool IsShape(const std::string& name) {
+  const std::vector<NamedShape> shapes = NamedShapes();
+  return std::any_of(shapes.begin(), shapes.end(),
+                     [&](const NamedShape& shape) { return shape.name == name; });
+}
+
+// A model that would have to be fetched is not: a plan is for before that.
+Result<ModelShape> FindShape(const PlanOptions& options, const Environment& environment) {
+  const ModelArgs& args = options.model;
+  if (args.model.has_value() && args.word.has_value())
+    return Status(ErrorCode::kInvalidArgument, "two models: give MODEL or -m MODEL, not both");
+  const std::string name = args.word.value_or(args.model.value_or(std::string(kBundledModel)));
+  const ShapeOptions wanted = {.weights = options.weights.value_or("")};
+  if (IsShape(name)) return NamedModelShape(name, wanted);
+  Result<std::string> path = FindModel(environment, name);
+  if (path.ok()) return ReadModelShape(*path, wanted);
+  return Status(path.status().code(),
+                fmt::format("{}; published shapes: {}", path.status().message(), ShapeNames()));
+}
+
+std::vector<BenchCase> CasesOf(const PlanOptions& options, const EnginePlan& engine) {
+  const int64_t half = engine.context / 2;
+  const int64_t prompt =
+      options.prompt_tokens >= 0 ? options.prompt_tokens : std::min<int64_t>(512, half);
+  std::vector<int64_t> depths = options.depths;
+  if (depths.empty()) depths = {0, half};
+  std::vector<BenchCase> cases;
+  for (const int64_t depth : depths) {
+    if (prompt > 0) cases.push_back({.prompt_tokens = prompt, .depth = depth});
+    for (const int64_t batch : options.batches)
+      cases.push_back({.decode_tokens = 1, .batch = batch, .depth = depth});
+  }
+  return cases;
+}
+
+EngineOptions OptionsOf(const PlanOptions& options) {
+  EngineOptions engine = ToEngineOptions(options.engine);
+  engine.max_running = options.max_running;
+  engine.kv_positions = options.kv_positions;
+  return engine;
+}
+
+Status AddCapacity(const ModelShape& shape, EngineOptions engine, PlanReport* report) {
+  for (const int64_t context : ContextsToShow(shape.info().context)) {
+    const int64_t pages =
+        (context + report->engine.page_positions - 1) / report->engine.page_positions;
+    const int64_t kept = PositionBytes(report->groups) * report->engine.page_positions;
+    report->contexts.push_back({context, pages * kept});
+    engine.context = context;
+    const Result<int64_t> requests = RequestsThatFit(shape, engine, report->machine.memory_bytes);
+    // A context that an engine cannot have at all.
+    if (!requests.ok() && requests.status().code() == ErrorCode::kInvalidArgument) continue;
+    RETURN_IF_ERROR(requests.status());
+    report->capacity.push_back({context, *requests});
+  }
+  return Ok();
+}
+
+}  // namespace
+
+void AddPlanCommand(CLI::App& root, Action& chosen) {
+  CLI::App& verb = AddVerb(
+      root, {"plan", "Say what a model would take and how fast it could be, on paper", kExamples});
+  const auto options = std::make_shared<PlanOptions>();
+  AddModelArgs(verb, options->model);
+  AddModelWord(verb, options->model);
+  AddText(verb,
+          {"--weights", "types of the weights: F16, Q8_0, Q4_K_M, ... (default the model's own)"},
+          "TYPE", options->weights)
+      .Group(kPlanGroup);
+  AddInt<int64_t>(verb, {"--parallel,--max-running", "sequences computed together (default 16)"},
+                  options->max_running, {1, 1 << 14})
+      .Group(kPlanGroup);
+  AddInt<int64_t>(verb, {"--kv-positions", "tokens of KV cache in all; 0 = one context"},
+                  options->kv_positions, {0, int64_t{1} << 40})
+      .Group(kPlanGroup);
+  AddInt<int64_t>(
+      verb,
+      {"-p,--n-prompt", "tokens of a prefill; 0 = none (default 512, at most half a context)"},
+      options->prompt_tokens, kTokensRange)
+      .Group(kPlanGroup);
+  AddList(verb, {"-b,--batch", "sequences of a decode step (default 1,4,16,64)"}, options->batches,
+          kBatchRange);
+  AddList(verb, {"-d,--depth", "tokens that are there before (default 0 and half a context)"},
+          options->depths, kTokensRange);
+  AddMachineArgs(verb, options->machine);
+  AddSizeArgs(verb, options->engine);
+  AddOutputArgs(verb, options->output);
+  ChooseWhenParsed(verb, options, Plan, &chosen);
+}
+
+Status Plan(const PlanOptions& options, const Environment& environment, Console& console) {
+  console.Configure(options.output.console);
+  ASSIGN_OR_RETURN(const ModelShape shape, FindShape(options, environment));
+  const EngineOptions engine = OptionsOf(options);
+  PlanReport report = {.shape = shape.info(),
+                       .kv_type = KvTypesName(engine.kv_types),
+                       .groups = shape.KvGroups(engine.kv_types)};
+  ASSIGN_OR_RETURN(report.engine, PlanEngine(shape, engine));
+  ASSIGN_OR_RETURN(report.machine, FindMachine(options.machine, options.engine, console));
+  RETURN_IF_ERROR(AddCapacity(shape, engine, &report));
+  for (const BenchCase& bench_case : CasesOf(options, report.engine)) {
+    ASSIGN_OR_RETURN(Forecast forecast, ForecastOf(shape, engine, report.machine, bench_case));
+    report.forecasts.push_back(forecast);
+  }
+  return console.Write(options.output.form == OutputForm::kJson ? PlanJson(report)
+                                                                : PlanText(report));
+}
+
+}  // namespace skald::cli

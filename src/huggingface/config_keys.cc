@@ -1,0 +1,75 @@
+#include "huggingface/config_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/json_tree.h"
+#include "base/status_macros.h"
+#include "formats/metadata_writer.h"
+#include "formats/quote.h"
+#include "huggingface/architecture.h"
+#include "huggingface/config.h"
+#include "huggingface/decoder_keys.h"
+
+namespace skald::huggingface {
+namespace {
+
+using tensor::DType;
+
+// The classes of transformers whose head is the embedding unless config.json says otherwise.
+// Weights show what is so; here there are none.
+constexpr std::array<std::string_view, 6> kTied = {"cohere2",     "gemma2",  "gemma3",
+                                                   "gemma3_text", "smollm3", "starcoder2"};
+
+Result<DType> MatrixType(const Config& config) {
+  // The newer name first.
+  for (const char* name : {"dtype", "torch_dtype"}) {
+    if (!config.Contains(name)) continue;
+    ASSIGN_OR_RETURN(const std::string_view type, config.Text(name));
+    if (type == "bfloat16") return DType::kBF16;
+    if (type == "float16") return DType::kF16;
+    if (type == "float32") return DType::kF32;
+    return ConfigError(name,
+                       "is " + formats::Quote(type) + ", expected bfloat16, float16 or float32");
+  }
+  return DType::kBF16;  // what nearly all are published in
+}
+
+// FP8 becomes BF16 as it is read (TensorPlan); MXFP4 stays as it is, and only experts have it.
+Result<std::optional<DType>> ExpertType(const Config& config) {
+  const std::optional<JsonValue> quantization = config.Find("quantization_config");
+  if (!quantization) return std::optional<DType>();
+  const std::optional<JsonValue> member = quantization->Find("quant_method");
+  const std::string_view method = member ? member->AsString().value_or("") : "";
+  if (method == "mxfp4") return std::optional(DType::kMXFP4);
+  if (method == "fp8") return std::optional<DType>();
+  return ConfigError("quantization_config",
+                     "has the method " + formats::Quote(method) + ", expected fp8 or mxfp4",
+                     ErrorCode::kUnsupported);
+}
+
+}  // namespace
+
+Result<ConfigKeys> ReadConfigKeys(std::string_view text) {
+  Result<JsonTree> tree = JsonTree::Parse(text);
+  if (!tree.ok()) return std::move(tree).status().WithContext("config.json");
+  ASSIGN_OR_RETURN(const Config config, Config::Of(*tree));
+  ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
+  formats::MetadataWriter metadata;
+  metadata.SetString("general.architecture", architecture->family);
+  KeyWriter writer(metadata, architecture->family);
+  RETURN_IF_ERROR(WriteDecoderKeys(config, *architecture, &writer).status());
+  ASSIGN_OR_RETURN(const int64_t vocab, config.Int("vocab_size"));
+  writer.Int("vocab_size", vocab);
+  ConfigKeys keys;
+  ASSIGN_OR_RETURN(keys.metadata, std::move(metadata).Finish());
+  ASSIGN_OR_RETURN(keys.matrices, MatrixType(config));
+  ASSIGN_OR_RETURN(keys.experts, ExpertType(config));
+  const bool ties = std::find(kTied.begin(), kTied.end(), architecture->model_type) != kTied.end();
+  ASSIGN_OR_RETURN(keys.is_tied, config.FlagOr("tie_word_embeddings", ties));
+  return keys;
+}
+
+}  // namespace skald::huggingface

@@ -1,0 +1,98 @@
+"""skald plan from outside: what it says of files, configs and names, and what docs/plan.md shows of it.
+
+Run by ctest (test Plan), and by hand: python3 tests/cli/plan_test.py build/release/skald .
+"""
+
+import json
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from command import Setup, bundled_model, golden_model, run, run_json
+
+H100 = ("--machine", "h100", "-t", "2")
+
+
+class Plan(unittest.TestCase):
+    """`skald plan`: the same sizes as of the engine, from a header, a config.json or a name."""
+
+    def assert_fails(self, done, code: int, part: str) -> None:
+        message = done.stderr.decode()
+        self.assertEqual(done.returncode, code, message)
+        self.assertIn(part, message)
+        self.assertEqual(message.count("\n"), 1, message)
+        self.assertEqual(done.stdout, b"")
+
+    def test_memory_is_what_run_reports(self):
+        for model in (bundled_model(), golden_model("qwen3"), golden_model("moe"), golden_model("lfm2")):
+            plan = run_json("plan", "-m", str(model), "-c", "64", *H100)
+            done = run_json("run", "-m", str(model), "-c", "64", "-t", "2", "-n", "1", "a")["engine"]
+            self.assertEqual(plan["engine"]["memory"]["kv"], done["kv_bytes"])
+            self.assertEqual(plan["engine"]["memory"]["states"], done["state_bytes"])
+            shown = run_json("show", "-m", str(model))
+            self.assertEqual(plan["engine"]["memory"]["weights"], shown["memory"]["weight_bytes"])
+            self.assertEqual(plan["kv_bytes_per_token"], shown["memory"]["kv_bytes_per_token"]["f16"])
+            self.assertEqual(plan["model"]["parameters"], shown["parameters"])
+
+    def test_a_config_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.json"
+            config.write_text(json.dumps({
+                "model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+                "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
+                "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "vocab_size": 151936,
+                "tie_word_embeddings": True, "torch_dtype": "bfloat16"}))
+            for given in (folder, str(config)):
+                plan = run_json("plan", given, *H100)
+                self.assertEqual(plan["model"]["parameters"], 596_049_920)  # as published of Qwen3-0.6B
+            config.write_text(config.read_text().replace("1024", "-1"))
+            self.assert_fails(run("plan", folder, *H100), 5, "config.json")
+
+    def test_errors_say_what_there_is(self):
+        self.assert_fails(run("plan", "nope", *H100), 3, "published shapes: gpt-oss-120b, ")
+        self.assert_fails(run("plan", "hf://owner/name", *H100), 3, "hf://owner/name")
+        self.assert_fails(run("plan", "gpt2", "--machine", "abacus"), 3, "expected one of h100, h200, xeon6")
+        self.assert_fails(run("plan", "gpt2", "--weights", "Q9", *H100), 2, "expected one of F32, F16")
+        self.assert_fails(run("plan", "gpt2", "-m", "gpt2", *H100), 2, "two models")
+        self.assert_fails(run("plan", "gpt2", "-c", "5000", *H100), 2, "expected 1 to 1024")
+        for flag in ("--bandwidth", "--peak"):
+            self.assert_fails(run("plan", "gpt2", flag, "0"), 2, "0 is not above 0")
+
+    def test_given_figures_bound_the_speed(self):
+        plan = run_json("plan", "llama-2-7b", "--bandwidth", "100", "--peak", "2", "--memory", "16G",
+                        "-b", "1", "-d", "0", "-p", "0")
+        [step] = plan["forecasts"]
+        self.assertAlmostEqual(step["seconds"], step["bytes"] / 100e9)
+        self.assertEqual(step["bound"], "read")
+        self.assertEqual(plan["machine"]["memory_bytes"], 16 << 30)
+        self.assertEqual(plan["machine"]["ridge_bfloat16"], 20)
+
+    def test_a_benchmark_is_a_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "here.json"
+            bench = run("bench", "-r", "1", "-p", "16", "-n", "2", "-t", "1", "--json")
+            path.write_bytes(bench.stdout)
+            prefill, decode = json.loads(bench.stdout)
+            plan = run_json("plan", "--machine", str(path), "-t", "1", "-p", "16", "-b", "1", "-d", "0")
+            self.assertAlmostEqual(plan["machine"]["prefill_share"], prefill["share"])
+            self.assertAlmostEqual(plan["machine"]["decode_share"], decode["share"])
+            path.write_text("[]")
+            self.assert_fails(run("plan", "--machine", str(path)), 5, str(path))
+
+    def test_the_page_shows_what_is_printed(self):
+        page = (Setup.source / "docs/plan.md").read_text()
+        shown = re.findall(r"^    skald (plan .*--machine .*)\n\n```text\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+        self.assertGreaterEqual(len(shown), 1)
+        for command, text in shown:
+            self.assertEqual(run(*command.split()).stdout.decode(), text)
+
+
+def main() -> None:
+    Setup.binary, Setup.source = sys.argv[1], Path(sys.argv[2]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
