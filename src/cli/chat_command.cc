@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -55,6 +56,7 @@ void AddChatCommand(CLI::App& root, Action& chosen) {
   AddSettings(verb, options->settings);
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
+  AddConstraintArgs(verb, options->constraint);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Chat, &chosen);
 }
@@ -71,10 +73,12 @@ Status ChangeSetting(const std::string& name, const std::string& value, ChatSett
 Status Chat(const ChatOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
   RETURN_IF_ERROR(Validate(options.settings.sampling.params, std::numeric_limits<TokenId>::max()));
+  ASSIGN_OR_RETURN(const std::optional<Grammar> grammar, ReadGrammar(options.constraint));
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const Result<ChatTemplate>& chat = model.chat_template();
   if (!chat.ok()) return Status(chat.status().code(), path + ": " + chat.status().message());
+  ASSIGN_OR_RETURN(const auto constraint, ConstraintFor(grammar, model));
   EngineOptions engine_options = ToEngineOptions(options.engine);
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
@@ -93,6 +97,7 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
   const bool wraps =
       options.wrap == Wrap::kWords && console.terminals().output && environment.has_escapes;
   ChatSession session(model, *chat, engine, options, console);
+  session.SetConstraint(constraint);
   session.SetWrap(wraps ? Wrap::kWords : Wrap::kNone);
   RETURN_IF_ERROR(session.Run(editor));
   if (engine_options.speculation.kind != Speculation::kOff)

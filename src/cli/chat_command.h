@@ -6,6 +6,7 @@
 
 #include "cli/action.h"
 #include "cli/cli11_forward.h"
+#include "cli/constraint_args.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
 #include "skald/status.h"
@@ -32,7 +33,8 @@ struct ChatOptions {
   ChatSettings settings;
   EngineArgs engine;
   SpeculationArgs speculation;
-  OutputArgs output;  ///< --json: one object a turn
+  ConstraintArgs constraint;  ///< of each answer
+  OutputArgs output;          ///< --json: one object a turn
   Wrap wrap = Wrap::kWords;
 };
 

@@ -255,6 +255,7 @@ Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
   request.sampling.seed = answer.seed;
   request.stop.max_tokens = settings_.stop.max_tokens;
   request.stop.ignore_eos = settings_.stop.ignore_eos;
+  request.constraint = constraint_;
   EventReader events(engine_, console_);
   ASSIGN_OR_RETURN(
       const std::shared_ptr<TextSink> sink,

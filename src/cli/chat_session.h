@@ -1,6 +1,7 @@
 /// ChatSession: a conversation at the terminal, turn by turn.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "cli/line_editor.h"
 #include "cli/word_wrap.h"
 #include "skald/chat_template.h"
+#include "skald/constraint.h"
 #include "skald/engine.h"
 #include "skald/model.h"
 
@@ -26,6 +28,8 @@ class ChatSession {
 
   /// How answers are shown; at first as they come.
   void SetWrap(Wrap wrap) { wrap_ = wrap; }
+  /// What each answer is kept to; at first nothing.
+  void SetConstraint(const std::optional<Constraint>& constraint) { constraint_ = constraint; }
 
   /// Until /bye or the end of the input. Errors: as Chat.
   Status Run(LineEditor& editor);
@@ -52,6 +56,7 @@ class ChatSession {
   const OutputForm form_;
   Wrap wrap_ = Wrap::kNone;
   ChatSettings settings_;
+  std::optional<Constraint> constraint_;
   Conversation conversation_;
   size_t first_sent_ = 0;  // messages before it no longer fit
   bool leaving_ = false;

@@ -28,7 +28,8 @@ constexpr std::string_view kVllm = "vLLM";
 constexpr std::string_view kCpu = "skald computes on the CPU";
 constexpr std::string_view kNoSuchSampling =
     "skald has temperature, top-k, top-p, min-p, typical and penalties";
-constexpr std::string_view kNoConstraint = "skald cannot bind its text to a form yet";
+constexpr std::string_view kNoConstraint =
+    "type: --json-schema SCHEMA, --grammar GBNF or --regex REGEX";
 constexpr std::string_view kAsInFile = "skald does as the model file says";
 constexpr std::string_view kTextOnly = "skald reads text only";
 constexpr std::string_view kAlwaysThere = "the server always has it";
@@ -181,11 +182,11 @@ constexpr std::array kFlags = {
                 "skald tokenize shows them; --special lets the prompt spell them"},
     ForeignFlag{"--verbose-prompt", kLlama, kNone, kRefused, "", "shows the prompt's tokens",
                 "type: skald tokenize"},
-    ForeignFlag{"--grammar --grammar-file -j --json-schema -jf --json-schema-file", kLlama, kOne,
-                kRefused, "", "text of a given form", kNoConstraint},
+    ForeignFlag{"-jf --json-schema-file", kLlama, kOne, kOurs, "--json-schema",
+                "text of a given form", ""},
     ForeignFlag{"--format", kOllama, kOne, kRefused, "", "text of a given form", kNoConstraint},
     ForeignFlag{"--guided-decoding-backend --structured-outputs-config", kVllm, kOne, kRefused, "",
-                "text of a given form", kNoConstraint},
+                "text of a given form", "skald has one way"},
     ForeignFlag{"--rope-freq-scale", kLlama, kOne, kRefused, "", "a longer context",
                 "type: --rope-scale X, one divided by that number"},
     ForeignFlag{"--override-kv", kLlama, kOne, kRefused, "", "other metadata than the file's",

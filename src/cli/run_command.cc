@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -32,15 +33,17 @@ constexpr const char* kExamples = R"(Examples:
   skald run model.gguf "Once" -n 200 --temp 0        greedy, 200 tokens
   cat prompt.txt | skald run -m model.gguf -q > out.txt
   skald run -p "Once" --stop "." --json | jq -r .text
+  skald run -p "A day: " --no-echo --regex "(Mon|Tues|Fri)day"
 )";
 
 // What the bundled model continues when nobody says anything.
 constexpr const char* kDefaultPrompt = "Once upon a time";
 
-// The prompt as text and as tokens.
+// The prompt as text and as tokens, and what the text behind it is kept to.
 struct Prompt {
   std::string text;
   std::vector<TokenId> ids;
+  std::optional<Constraint> constraint = {};
 };
 
 // What the model made of the prompt.
@@ -220,6 +223,7 @@ Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
   request.stop.ignore_eos = options.stop.ignore_eos;
   request.beam_search = options.beams.params;
   request.n = options.beams.best;
+  request.constraint = prompt.constraint;
   const InterruptScope interrupt;
   EventReader events(engine, console);
   ASSIGN_OR_RETURN(const std::shared_ptr<TextSink> sink,
@@ -349,6 +353,7 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
   AddBeamArgs(verb, options->beams);
+  AddConstraintArgs(verb, options->constraint);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Run, &chosen);
 }
@@ -357,6 +362,7 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   RunOptions options = given;
   console.Configure(options.output.console);
   RETURN_IF_ERROR(CheckFlags(options));
+  ASSIGN_OR_RETURN(const std::optional<Grammar> grammar, ReadGrammar(options.constraint));
   RETURN_IF_ERROR(PlaceWords(options.words, environment, &options.model, &options.prompt));
   Prompt prompt;
   ASSIGN_OR_RETURN(prompt.text, PromptText(options, console.terminals()));
@@ -366,6 +372,7 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const double load_seconds = watch.Seconds();
   const Tokenizer& tokenizer = model.tokenizer();
+  ASSIGN_OR_RETURN(prompt.constraint, ConstraintFor(grammar, model));
   ASSIGN_OR_RETURN(prompt.ids, EncodePrompt(tokenizer, prompt.text, options.prompt.encode));
   EngineOptions engine_options = ToEngineOptions(options.engine);
   ASSIGN_OR_RETURN(engine_options.speculation,

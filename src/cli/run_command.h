@@ -6,6 +6,7 @@
 #include "cli/action.h"
 #include "cli/beam_args.h"
 #include "cli/cli11_forward.h"
+#include "cli/constraint_args.h"
 #include "cli/options.h"
 #include "cli/run_words.h"
 #include "cli/speculation_args.h"
@@ -26,6 +27,7 @@ struct RunOptions {
   EngineArgs engine;
   SpeculationArgs speculation;
   BeamArgs beams;
+  ConstraintArgs constraint;
   OutputArgs output;
   Echo echo = Echo::kPrompt;
 };

@@ -1,15 +1,21 @@
-"""skald grammar from outside: what it prints of texts, and its exit code.
+"""skald grammar from outside: what it prints of texts, and its exit code; texts of `skald run` and `chat` that are
+kept to a grammar.
 
 Run by ctest (test GrammarCommand), and by hand:
 python3 tests/cli/grammar_test.py build/release/skald .
 """
 
+import json
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from command import Setup, run
+from command import Setup, bundled_model, run, run_json
+
+PERSON = json.dumps({"type": "object", "required": ["name", "age"], "additionalProperties": False,
+                     "properties": {"name": {"type": "string", "maxLength": 12},
+                                    "age": {"type": "integer", "minimum": 0, "maximum": 99}}})
 
 
 class Grammar(unittest.TestCase):
@@ -55,6 +61,67 @@ class Grammar(unittest.TestCase):
             done = run(*check, "--relaxed", "[1]")
             self.assertEqual(done.returncode, 0)
             self.assertIn(b"left out: #/uniqueItems", done.stderr)
+
+
+class KeptTexts(unittest.TestCase):
+    """`-j`, `--grammar`, `--regex` of run and chat."""
+
+    def run_json(self, *arguments: str) -> dict:
+        return run_json("run", "-m", str(bundled_model()), "--seed", "3", "The fox is ", *arguments)
+
+    def assert_is_person(self, text: str) -> None:
+        person = json.loads(text)
+        self.assertEqual(list(person), ["name", "age"])
+        self.assertTrue(len(person["name"]) <= 12 and 0 <= person["age"] <= 99, text)
+
+    def test_a_schema_holds_and_nothing_else_changes_the_text(self):
+        facts = self.run_json("-j", PERSON)
+        self.assert_is_person(facts["text"])
+        self.assertEqual(facts["finish_reason"], "stop")
+        draft = str(bundled_model().parent / "tales-draft.gguf")
+        for more in (("--spec", "ngram", "--draft-min", "3"), ("--draft", draft, "--draft-min", "2"),
+                     ("--chunk", "1"), ("-t", "1"), ("--isa", "scalar"), ("--ignore-eos",)):
+            self.assertEqual(self.run_json("-j", PERSON, *more)["text"], facts["text"], more)
+        with tempfile.TemporaryDirectory() as folder:
+            schema = Path(folder) / "person.json"
+            schema.write_text(PERSON + "\n")
+            for flag in ("-j", "-jf"):
+                self.assertEqual(self.run_json(flag, str(schema))["text"], facts["text"])
+        cut = self.run_json("-j", PERSON, "-n", "3")
+        self.assertEqual(cut["finish_reason"], "length")
+        self.assertTrue(facts["text"].startswith(cut["text"]))
+
+    def test_every_seed_and_every_beam_is_kept(self):
+        for seed in range(8):
+            self.assert_is_person(self.run_json("-j", PERSON, "--seed", str(seed), "--temp", "1.5")["text"])
+        searched = self.run_json("-j", PERSON, "--beams", "4", "--n-best", "2")
+        for text in (searched, *searched["others"]):
+            self.assert_is_person(text["text"])
+
+    def test_expressions_and_grammars_hold(self):
+        day = self.run_json("--regex", "(Mon|Tues|Fri)day")["text"]
+        self.assertIn(day, ("Monday", "Tuesday", "Friday"))
+        self.assertRegex(self.run_json("--grammar", "root ::= [a-c]{3}")["text"], "^[a-c]{3}$")
+        self.assertEqual(self.run_json("--regex", "")["text"], "")
+
+    def test_each_answer_of_a_conversation_is_kept(self):
+        done = run("chat", "-m", str(bundled_model()), "-q", "--json", "--regex", "(yes|no)[.!]",
+                   stdin=b"Is it?\nAnd now?\n")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        answers = [json.loads(line)["content"] for line in done.stdout.splitlines()]
+        self.assertEqual(len(answers), 2)
+        for answer in answers:
+            self.assertIn(answer, ("yes.", "yes!", "no.", "no!"))
+
+    def test_what_is_wrong_is_said_before_a_model_is_loaded(self):
+        for verb in ("run", "chat"):
+            for flags, part in ((("--regex", "(a"), "--regex: "),
+                                (("-j", "{}", "--regex", "a"), "two forms of the text"),
+                                (("-j", "no/such.json"), "no/such.json"),
+                                (("-j", '{"not": {}}'), "#/not")):
+                done = run(verb, "-m", "no/such/model.gguf", *flags, stdin=b"")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(part, done.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -38,11 +38,15 @@ struct Chosen {
 };
 using Record = std::map<Key, Chosen>;
 
+constexpr int64_t kContext = 160;
+
 // A TokenChooser that writes down what it is shown.
 class RecordingChooser : public engine::TokenChooser {
  public:
-  RecordingChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens, int64_t context)
-      : TokenChooser(std::move(sampler), std::move(end_tokens), context) {}
+  RecordingChooser(sampling::Sampler sampler, std::vector<TokenId> end_tokens,
+                   engine::MaskRule masks)
+      : TokenChooser(std::move(sampler), std::move(end_tokens), kContext, SpeculationRule::kExact,
+                     masks) {}
 
   Result<engine::ChosenToken> Choose(const engine::Sequence& sequence,
                                      std::span<const float> logits) override {
@@ -138,7 +142,6 @@ class ScriptedProposer : public engine::Proposer {
   uint32_t guesses_ = 0;
 };
 
-constexpr int64_t kContext = 160;
 // Drafts of a step, of all sequences together.
 constexpr int64_t kMaxDraftRows = 12;
 
@@ -168,7 +171,10 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
       sampling::Sampler::Create(model.transformer().network().vocab, kernels::DetectIsa());
   CHECK(sampler.ok());
   const auto ends = model.tokenizer().end_of_generation_ids();
-  RecordingChooser chooser(*std::move(sampler), {ends.begin(), ends.end()}, kContext);
+  // Alone each token has its mask, in a crowd where it tells.
+  RecordingChooser chooser(
+      *std::move(sampler), {ends.begin(), ends.end()},
+      crowd.answers == nullptr ? engine::MaskRule::kAlways : engine::MaskRule::kWhereItTells);
   std::optional<ScriptedProposer> proposer;
   if (crowd.answers != nullptr && !cache.has_states()) {
     proposer.emplace(*crowd.answers, model.transformer().network().vocab);
@@ -206,8 +212,18 @@ void MakeHungry(uint64_t seed, Request* request) {
   request->stop.max_tokens = Draw(seed, 906, 97, 100);
 }
 
-// Prompts that share beginnings of random lengths.
-std::map<uint64_t, Request> DrawRequests(int64_t vocab, uint64_t seed) {
+// Texts of few letters, without end.
+Constraint FewLetters(const Tokenizer& tokenizer) {
+  const auto grammar = Grammar::FromRegex("([a-k ]|the |[.]\\n)*");
+  CHECK(grammar.ok());
+  const auto constraint = Constraint::Create(*grammar, Vocabulary::FromTokenizer(tokenizer));
+  CHECK(constraint.ok());
+  return *constraint;
+}
+
+// Prompts that share beginnings of random lengths; three are kept to `constraint`.
+std::map<uint64_t, Request> DrawRequests(int64_t vocab, uint64_t seed,
+                                         const Constraint& constraint) {
   std::map<uint64_t, Request> requests;
   for (uint32_t i = 0; i < 8; ++i) {
     const uint64_t trunk = 100 + static_cast<uint64_t>(Draw(seed, 10 * i, 0, 1));
@@ -222,6 +238,7 @@ std::map<uint64_t, Request> DrawRequests(int64_t vocab, uint64_t seed) {
     request.sampling.seed = i;
     request.stop = {.max_tokens = Draw(seed, 10 * i + 3, 1, 40), .ignore_eos = true};
     request.n = i % 3 == 0 ? 3 : 1;
+    if (i == 2 || i == 3 || i == 4) request.constraint = constraint;
     if (i == 0) MakeHungry(seed, &request);
     if (i % 4 == 1) request.pooling = i < 4 ? Pooling::kMean : Pooling::kLast;
     requests[i] = std::move(request);
@@ -257,6 +274,7 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
                                          .state_slots = has_states ? 3 : 0,
                                          .threads = 1,
                                          .kv_types = types};
+  const Constraint constraint = FewLetters(model->tokenizer());
   EngineStats sum;
   int64_t cached_tokens = 0;
   // GoogleTest draws a new seed for every run, shuffled or not.
@@ -264,7 +282,7 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
       testing::GTEST_FLAG(shuffle) ? testing::UnitTest::GetInstance()->random_seed() : 0;
   const uint64_t first = 1 + schedules * static_cast<uint64_t>(drawn);
   for (uint64_t seed = first; seed < first + schedules; ++seed) {
-    Crowd crowd{.requests = DrawRequests(vocab, seed), .seed = seed};
+    Crowd crowd{.requests = DrawRequests(vocab, seed, constraint), .seed = seed};
     engine::ResolvedOptions crowded = plain;
     crowded.max_chunk = Draw(seed, 900, 1, 64);
     crowded.max_running = Draw(seed, 901, 3, 8);
@@ -284,10 +302,12 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
     if (testing::Test::HasFatalFailure()) FAIL() << "schedule " << seed;
     EXPECT_GT(found.stats.preemptions, 0) << "schedule " << seed << " is too easy";
     cached_tokens += found.stats.prompt_tokens_cached;
+    sum.constrained_tokens += found.stats.constrained_tokens;
     sum.draft_tokens += found.stats.draft_tokens;
     sum.draft_tokens_accepted += found.stats.draft_tokens_accepted;
   }
   EXPECT_GT(cached_tokens, 0);
+  EXPECT_GT(sum.constrained_tokens, 50);
   if (has_states) return;  // nobody guesses
   EXPECT_GT(sum.draft_tokens_accepted, 100);
   EXPECT_GT(sum.draft_tokens - sum.draft_tokens_accepted, 50);
