@@ -58,6 +58,10 @@ class Constraint {
   const Grammar& grammar() const;
   const Vocabulary& vocabulary() const;
 
+  /// What the grammar and the masks made for it so far take, in about. Takes time in proportion to
+  /// the rules.
+  int64_t memory_bytes() const;
+
   const std::shared_ptr<const grammar::ConstraintData>& data() const { return data_; }
 
  private:

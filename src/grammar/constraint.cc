@@ -8,6 +8,7 @@
 #include "grammar/constraint_data.h"
 #include "grammar/form.h"
 #include "grammar/leaf_mask.h"
+#include "grammar/memory_bytes.h"
 #include "grammar/plain_states.h"
 #include "grammar/recognizer.h"
 #include "grammar/token_table.h"
@@ -73,5 +74,11 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
 const Grammar& Constraint::grammar() const { return data_->grammar; }
 
 const Vocabulary& Constraint::vocabulary() const { return data_->vocabulary; }
+
+int64_t Constraint::memory_bytes() const {
+  size_t bytes = grammar::MemoryBytes(data_->grammar.form()) + data_->leaf_masks->bytes();
+  for (const std::vector<uint8_t>& states : data_->plain) bytes += sizeof(states) + states.size();
+  return static_cast<int64_t>(bytes);
+}
 
 }  // namespace skald

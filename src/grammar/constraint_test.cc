@@ -9,39 +9,11 @@
 #include <vector>
 
 #include "grammar/constraint_state.h"
+#include "grammar/test_vocabulary.h"
 #include "grammar/test_walk.h"
 
 namespace skald::grammar {
 namespace {
-
-// All bytes, and pieces of texts as vocabularies have them: over the borders of JSON's tokens, and
-// not always whole characters. One is there twice, and two have no text.
-class SmallVocabulary {
- public:
-  SmallVocabulary() {
-    for (int byte = 0; byte < 256; ++byte) tokens_.emplace_back(1, static_cast<char>(byte));
-    for (const char* piece :
-         {"{\"",   "\":",   "\": ",     "\",",      "\", \"",       "\"}",        "\"}]",
-          "},",    "}}",    "]}",       "[[",       "[]",           "{}",         "true",
-          "false", "null",  "tr",       "\n",       "\n  ",         "\n    ",     ",\n",
-          ", ",    "10",    "2.5",      "-1",       "e+",           "00",         "name",
-          "a",     "ab",    "abc",      "order",    "Id",           "\\u",        "\\ud",
-          "\\\"",  "\xC3",  "\xC3\xA9", "\xE6\x97", "\xE6\x97\xA5", "\x97\xA5\"", " x",
-          "\t\t",  "id\":", "na",       "me\"",     "e\":1",        "ab\",",      "a\"]"})
-      tokens_.emplace_back(piece);
-    tokens_.emplace_back();
-    tokens_.emplace_back("true");
-    tokens_.emplace_back();
-  }
-
-  Vocabulary Make() const {
-    const std::vector<std::string_view> views(tokens_.begin(), tokens_.end());
-    return Vocabulary::FromBytes(views);
-  }
-
- private:
-  std::vector<std::string> tokens_;
-};
 
 Grammar Schema(std::string_view schema) {
   Result<Grammar> grammar = Grammar::FromJsonSchema(schema);

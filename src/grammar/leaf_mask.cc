@@ -96,4 +96,9 @@ std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTabl
   return mask;
 }
 
+size_t LeafMasks::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
 }  // namespace skald::grammar

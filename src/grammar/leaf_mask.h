@@ -52,8 +52,11 @@ class LeafMasks {
   std::shared_ptr<const LeafMask> Get(const Form& form, const TokenTable& tokens,
                                       const LeafState& place);
 
+  /// Of those that are kept.
+  size_t bytes() const;
+
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<const LeafMask>> made_;
   size_t bytes_ = 0;
 };

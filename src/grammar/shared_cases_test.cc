@@ -2,11 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "grammar/constraint_state.h"
 #include "grammar/test_cases.h"
+#include "grammar/test_vocabulary.h"
+#include "grammar/test_walk.h"
+#include "grammar/token_table.h"
+#include "skald/constraint.h"
 
 namespace skald::grammar {
 namespace {
@@ -76,7 +84,41 @@ std::string FromHex(std::string_view hex) {
   return bytes;
 }
 
+// Whether masks lead through all of `text`, cut into tokens here and there, to an end.
+bool TakesByTokens(const Constraint& constraint, std::string_view text, uint64_t seed) {
+  const TokenTable& tokens = constraint.vocabulary().table();
+  std::vector<uint64_t> mask(static_cast<size_t>(tokens.token_count() + 63) / 64);
+  std::mt19937_64 random(seed);
+  ConstraintState state(constraint);
+  while (!text.empty()) {
+    std::vector<TokenId> fitting;
+    for (TokenId id = 0; id < tokens.token_count(); ++id) {
+      const std::string_view bytes = tokens.BytesOf(id);
+      if (!bytes.empty() && text.starts_with(bytes)) fitting.push_back(id);
+    }
+    const TokenId next = fitting[random() % fitting.size()];
+    EXPECT_TRUE(state.FillMask(mask).ok());
+    if (((mask[next >> 6] >> (next & 63)) & 1) == 0) return false;
+    EXPECT_TRUE(state.Advance(next).ok());
+    text.remove_prefix(tokens.BytesOf(next).size());
+  }
+  return state.may_end();
+}
+
+// Texts that are made through the masks are texts, or beginnings of some.
+void CheckWalks(const Constraint& constraint, const std::string& id) {
+  for (int walk = 0; walk < 20; ++walk) {
+    const WalkedText made = WalkText(constraint, {.seed = std::hash<std::string>()(id) + walk});
+    const GrammarCheck check = CheckText(constraint.grammar(), made.text);
+    EXPECT_EQ(check.good_bytes, made.text.size()) << made.text;
+    EXPECT_EQ(check.may_end, made.may_end) << made.text;
+  }
+}
+
 void CheckInstances(const Grammar& grammar, const boost::json::object& one) {
+  const Result<Constraint> constraint = Constraint::Create(grammar, SmallVocabulary().Make());
+  ASSERT_TRUE(constraint.ok()) << constraint.status().message();
+  CheckWalks(*constraint, TextOf(one.at("id")));
   for (const boost::json::value& value : one.at("instances").as_array()) {
     const boost::json::object& instance = value.as_object();
     const std::string text = instance.contains("hex") ? FromHex(TextOf(instance.at("hex")))
@@ -84,6 +126,9 @@ void CheckInstances(const Grammar& grammar, const boost::json::object& one) {
     const std::string expected = TextOf(instance.at("expect"));
     EXPECT_EQ(Outcome(grammar, text) == "accepted", expected == "accept")
         << expected << " " << text.substr(0, 200) << " " << Outcome(grammar, text);
+    if (text.size() > 4000) continue;
+    EXPECT_EQ(TakesByTokens(*constraint, text, text.size()), expected == "accept")
+        << text.substr(0, 200);
   }
 }
 

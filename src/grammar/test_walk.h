@@ -46,6 +46,29 @@ inline std::vector<TokenId> EachAlone(const Constraint& constraint, std::string_
   return tokens;
 }
 
+struct WalkedText {
+  std::string text;
+  bool may_end = false;
+};
+
+/// Walks at random by masks alone.
+inline WalkedText WalkText(const Constraint& constraint, const Walk& walk) {
+  const TokenTable& table = constraint.vocabulary().table();
+  std::mt19937_64 random(walk.seed);
+  ConstraintState state(constraint);
+  WalkedText made;
+  for (int step = 0; step < walk.tokens && !state.must_end(); ++step) {
+    const std::vector<TokenId> mask = MaskOf(state, table.token_count());
+    EXPECT_FALSE(mask.empty()) << made.text;
+    if (mask.empty()) break;
+    const TokenId next = mask[random() % mask.size()];
+    made.text += table.BytesOf(next);
+    EXPECT_TRUE(state.Advance(next).ok()) << made.text;
+  }
+  made.may_end = state.may_end();
+  return made;
+}
+
 /// Walks at random, and compares each mask with what is said of each token alone. Returns the text.
 inline std::string CheckWalk(const Constraint& constraint, const Walk& walk) {
   const TokenTable& tokens = constraint.vocabulary().table();

@@ -152,6 +152,7 @@ std::vector<HttpField> AnswerFields(const std::string& id, const AnswerNotes& no
   std::vector<HttpField> fields = {{"x-request-id", id}};
   if (!notes.ignored.empty())
     fields.push_back({"x-skald-ignored-params", IgnoredNames(notes.ignored)});
+  if (!notes.relaxed.empty()) fields.push_back({"x-skald-relaxed", IgnoredNames(notes.relaxed)});
   if (!notes.warnings.empty()) fields.push_back({"x-skald-warnings", std::string(notes.warnings)});
   return fields;
 }

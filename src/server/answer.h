@@ -19,6 +19,8 @@ namespace skald::server {
 struct AnswerNotes {
   std::span<const std::string> ignored = {};  ///< names of fields that nobody knows
   std::string_view warnings = {};             ///< names of warnings, with commas
+  /// What of a relaxed schema is not kept: JSON pointers from its root.
+  std::span<const std::string> relaxed = {};
 };
 
 /// The fields of every answer to a request that the engine computes: its id, and the notes.

@@ -135,7 +135,8 @@ void Generation::Start(PreparedGeneration prepared) {
   prepared_bytes_ = BytesOf(prepared);
   request_ = std::move(prepared.request);
   warnings_ = WarningNames(prepared.warnings);
-  fields_ = AnswerFields(name_.id, {.ignored = request_.ignored, .warnings = warnings_});
+  fields_ = AnswerFields(
+      name_.id, {.ignored = request_.ignored, .warnings = warnings_, .relaxed = prepared.left_out});
   const uint64_t seed = request_.has_seed ? request_.request.sampling.seed : name_.drawn_seed;
   answer_ = MakeAnswerWriter(
       request_.style,
@@ -173,7 +174,9 @@ void Generation::Start(PreparedGeneration prepared) {
 
 bool Generation::reads_answers() const {
   const ChatAnswerFormat& format = context_.served.chat.answers;
-  return request_.kind == GenerationKind::kChat && (format.has_calls() || format.has_reasoning());
+  // What a grammar allows is content, whatever it looks like.
+  return request_.kind == GenerationKind::kChat && !request_.grammar &&
+         (format.has_calls() || format.has_reasoning());
 }
 
 // A reader for each sequence. Ids of calls are a function of the seed, the prompt and the sequence:
@@ -334,6 +337,9 @@ void Generation::FailWith(const Event& finished) {
     case FinishReason::kDeadline:
       return Fail({.status = 503, .message = "the time of the request is up", .code = "deadline"});
     case FinishReason::kError:
+      // What was asked for cannot be: a text too ambiguous for its grammar, biases that leave none.
+      if (finished.status.code() == ErrorCode::kInvalidArgument)
+        return Fail(FromEngine(finished.status));
       return Fail({.status = 500, .message = "the model could not compute an answer"});
   }
 }

@@ -49,21 +49,6 @@ void ReadSequences(Fields& fields, GenerationRequest& request) {
   }
 }
 
-void ReadResponseFormat(Fields& fields) {
-  const json::value* found = fields.Any("response_format");
-  if (found == nullptr) return;
-  const json::object* format = found->if_object();
-  const json::value* type = format == nullptr ? nullptr : format->if_contains("type");
-  if (type == nullptr || !type->is_string())
-    return fields.Fail(BadRequest(
-        "response_format",
-        fmt::format("response_format is {}, expected an object with a type", Shown(*found))));
-  if (type->get_string() != "text")
-    fields.Fail(Unsupported("response_format",
-                            "only response_format {\"type\": \"text\"} is "
-                            "supported by this server"));
-}
-
 // The fields that both routes have.
 void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadStream(fields, request);
@@ -73,7 +58,7 @@ void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadSharedFields(fields, request);
   if (const auto max_tokens = fields.Int("max_tokens", {1, kInt32Max}))
     request.request.stop.max_tokens = *max_tokens;
-  ReadResponseFormat(fields);
+  request.grammar = ReadGrammarSource(fields);
   TakeKnownFields(
       fields, request.kind == GenerationKind::kChat ? FieldScope::kChat : FieldScope::kCompletion);
 }
@@ -171,6 +156,12 @@ OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
   ReadLogprobs(fields, request.request);
   ReadMessages(fields, request.chat);
   request.tools = ReadChatTools(fields);
+  if (request.grammar && request.tools.tools != nullptr) {
+    const std::string& field = request.grammar->path.front();
+    fields.Fail(Unsupported(field, fmt::format("{} beside tools is not supported by this server: "
+                                               "a text of the grammar could be no call",
+                                               field)));
+  }
   ReadReasoningFormat(fields, request);
   request.chat["add_generation_prompt"] = fields.Bool("add_generation_prompt").value_or(true);
   if (const auto thinking = fields.Bool("enable_thinking"))

@@ -19,6 +19,7 @@
 
 #include "server/api_error.h"
 #include "server/chat_tools.h"
+#include "server/grammar_source.h"
 #include "skald/request.h"
 
 namespace skald::server {
@@ -56,6 +57,7 @@ struct GenerationRequest {
   /// not set.
   Request request;
   bool has_seed = false;
+  std::optional<GrammarSource> grammar = {};  ///< what the answer must be
   std::vector<std::string> stop_strings;
   std::string cache_salt;
   bool stream = false;

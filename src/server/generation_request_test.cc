@@ -181,9 +181,10 @@ TEST(ReadCompletionRequest, RefusesWhatItDoesNotHaveUnlessItIsDeclined) {
   EXPECT_EQ(Fault(R"("suffix":"")"), "");
   EXPECT_EQ(Fault(R"("tools":[])"), "");
   EXPECT_EQ(Fault(R"("tools":[{}])"), "tools");
-  EXPECT_EQ(Fault(R"("grammar":"root ::= x")"), "grammar");
+  EXPECT_EQ(Fault(R"("grammar_lazy":true)"), "grammar_lazy");
+  EXPECT_EQ(Fault(R"("format":"json")"), "format");
   EXPECT_EQ(Fault(R"("response_format":{"type":"text"})"), "");
-  EXPECT_EQ(Fault(R"("response_format":{"type":"json_object"})"), "response_format");
+  EXPECT_EQ(Fault(R"("response_format":{"type":"structural_tag"})"), "response_format");
 }
 
 // The answer would be another one than the client believes.

@@ -46,6 +46,7 @@ constexpr Refused kRefused[] = {
     {"grammar*"},
     {"json_schema"},
     {"guided_*"},
+    {"response_format"},
     {"structured_outputs"},
     {"format"},
     {"regex"},
@@ -230,7 +231,7 @@ std::optional<bool> Judge(const json::object& body, std::string_view name, const
 void TakeKnownFields(Fields& fields, FieldScope scope) {
   for (const auto& member : fields.object()) {
     const std::string_view name = member.key();
-    if (scope == FieldScope::kOther && fields.IsAsked(name)) continue;
+    if (fields.IsAsked(name)) continue;
     const std::optional<bool> harmless = Judge(fields.object(), name, member.value(), scope);
     if (!harmless) continue;
     fields.Ignore(name);

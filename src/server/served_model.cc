@@ -161,6 +161,9 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
     const std::string_view text = prompt.text;
     prepared.in_reasoning =
         served.chat.answers.OpensReasoning(text.substr(text.size() - prompt.template_tail));
+    // A grammar speaks of all that is written.
+    if (request.grammar && std::exchange(prepared.in_reasoning, false))
+      prepared.warnings.push_back(kReasoningSkipped);
     prepared.prompt_hash = HashOf(text);
     if (auto error = prompts.AddTokens(std::move(prompt.tokens))) return *error;
   }
@@ -318,6 +321,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
   if (longest + std::max<int64_t>(0, request.request.stop.max_tokens) >
       served.model.info().context_length)
     prepared.warnings.push_back(kContextBeyondModel);
+  if (request.grammar) prepared.grammar_key = KeyOf(*request.grammar);
   prepared.request = std::move(request);
   const int64_t bytes = AnswerBytes(prepared, served.engine.context());
   if (!prepared.request.stream && bytes > context.max_answer_bytes)

@@ -12,6 +12,7 @@
 #include "server/api_keys.h"
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
+#include "server/grammar_cache.h"
 #include "server/tenant_accounts.h"
 #include "server/work_pool.h"
 #include "skald/chat_answer.h"
@@ -69,6 +70,8 @@ struct PreparedGeneration {
   std::vector<EchoedPrompt> echoed;             ///< the same, as text; filled for echo only
   std::vector<std::string_view> warnings = {};  ///< what the client should know, see below
   bool in_reasoning = false;                    ///< of a chat: the prompt opens the reasoning
+  GrammarKey grammar_key = {};                  ///< of request.grammar
+  std::vector<std::string> left_out = {};       ///< of its schema
   uint64_t prompt_hash = 0;  ///< of a chat: what ids of calls are drawn from, beside the seed
 };
 
@@ -76,6 +79,7 @@ struct PreparedGeneration {
 inline constexpr std::string_view kSystemMessageDropped = "system-message-dropped";
 inline constexpr std::string_view kContextBeyondModel = "context-beyond-model";
 inline constexpr std::string_view kPriorityLowered = "priority-lowered";
+inline constexpr std::string_view kReasoningSkipped = "reasoning-skipped";
 /// All of them, with commas.
 std::string WarningNames(std::span<const std::string_view> warnings);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/json_writer.h"
 #include "base/rng.h"
 #include "server/anthropic/messages_request.h"
+#include "server/grammar_source.h"
 #include "server/json_reader.h"
 #include "server/metrics.h"
 #include "server/responses/response_request.h"
@@ -68,8 +70,19 @@ OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, ReadGen
   OrError<GenerationRequest> request = read(std::get<boost::json::value>(value));
   if (const auto* error = std::get_if<ApiError>(&request)) return *error;
   auto& good = std::get<GenerationRequest>(request);
+  if (good.grammar) TakeRawText(body, &*good.grammar);
   const PrepareContext context = asker.With(good.cache_salt);
   return Prepare(served, std::move(good), context);
+}
+
+// Starts a generation whose grammar was compiled.
+void StartWithGrammar(Generation& generation, PreparedGeneration prepared,
+                      const GrammarOutcome& outcome) {
+  if (!outcome->ok())
+    return generation.Fail(GrammarRefusal(*prepared.request.grammar, outcome->status()));
+  for (Request& request : prepared.engine_requests) request.constraint = (*outcome)->constraint;
+  prepared.left_out = (*outcome)->left_out;
+  generation.Start(std::move(prepared));
 }
 
 OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::string_view body,
@@ -164,9 +177,11 @@ Service::Service(ServiceSetup setup)
               .chat = ChatFormOf(setup_.model),
               .names = setup_.model_names},
       accounts_({.running = setup_.engine.max_running(), .waiting = setup_.engine.max_queued()}),
-      created_(setup_.clock.UnixSeconds()) {
+      created_(setup_.clock.UnixSeconds()),
+      grammars_(setup_.model.tokenizer()) {
   accounts_.SetTenants(*setup_.rules.keys);
   work_.emplace(setup_.work);
+  compiling_.emplace(WorkPoolOptions{.short_threads = 1, .long_threads = 1});
 }
 
 void Service::SetKeys(ApiKeys keys) {
@@ -285,19 +300,48 @@ void Service::StartWith(std::shared_ptr<Target> target, const Tenant& tenant, st
   // Its connection holds the target; a piece of work must not be the last to, on another thread.
   const auto run = [this, prepare, text, weak = std::weak_ptr(target)](const WorkLimit& limit) {
     auto prepared = std::make_shared<Prepared>(prepare(*text, limit));
-    setup_.post([weak, prepared] {
+    setup_.post([this, weak, prepared] {
       const std::shared_ptr<Target> alive = weak.lock();
       if (alive == nullptr) return;
       if (const auto* error = std::get_if<ApiError>(prepared.get()))
         alive->Fail(*error);
       else
-        alive->Start(std::get<0>(std::move(*prepared)));
+        Begin(alive, std::get<0>(std::move(*prepared)));
     });
   };
   auto work = work_->TryAdd(
       {.tenant = tenant.id, .cost_bytes = cost, .share = tenant.rights.share, .run = run});
   if (!work) return target->Fail(Overloaded(kPoolIsFull));
   target->Await(*std::move(work));
+}
+
+void Service::Begin(const std::shared_ptr<Embedder>& embedder, PreparedEmbedding prepared) {
+  embedder->Start(std::move(prepared));
+}
+
+// Grammars are compiled by threads of their own: some take as long as megabytes of text to read,
+// and no body should wait behind one to be read.
+void Service::Begin(const std::shared_ptr<Generation>& generation, PreparedGeneration prepared) {
+  if (!prepared.request.grammar) return generation->Start(std::move(prepared));
+  const Request& request = prepared.request.request;
+  const TenantId tenant = request.tenant;
+  const int32_t share = request.tenant_share;
+  if (const GrammarOutcome kept = grammars_.Find(tenant, prepared.grammar_key))
+    return StartWithGrammar(*generation, std::move(prepared), kept);
+  // As a long piece, whose thread gives way to the engine.
+  const int64_t cost =
+      WorkQueue::kShortBytes + CostOf(std::string_view(prepared.request.grammar->text));
+  const auto shared = std::make_shared<PreparedGeneration>(std::move(prepared));
+  const auto run = [this, shared, tenant, weak = std::weak_ptr(generation)](const WorkLimit&) {
+    const GrammarOutcome outcome = grammars_.Compile(tenant, *shared->request.grammar);
+    setup_.post([shared, outcome, weak] {
+      if (const auto alive = weak.lock()) StartWithGrammar(*alive, std::move(*shared), outcome);
+    });
+  };
+  auto work =
+      compiling_->TryAdd({.tenant = tenant, .cost_bytes = cost, .share = share, .run = run});
+  if (!work) return generation->Fail(Overloaded(kPoolIsFull));
+  generation->Await(*std::move(work));
 }
 
 std::shared_ptr<Exchange> Service::Generate(const GenerationRoute& form, Asked asked,
@@ -339,7 +383,7 @@ HttpResponse Service::Get(Route route, const Asked& asked) const {
 
 Service::Stalled Service::Look() {
   activity_.Look(setup_.engine.progress(), setup_.clock.Now());
-  const double overdue = work_->OverdueSeconds();
+  const double overdue = std::max(work_->OverdueSeconds(), compiling_->OverdueSeconds());
   work_is_stuck_ = overdue > kStuckSeconds;
   return {.engine_seconds = activity_.stalled_seconds(), .work_seconds = overdue};
 }

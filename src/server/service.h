@@ -16,6 +16,7 @@
 #include "server/embedder.h"
 #include "server/exchange.h"
 #include "server/generation.h"
+#include "server/grammar_cache.h"
 #include "server/router.h"
 #include "server/served_model.h"
 #include "server/work_pool.h"
@@ -71,7 +72,7 @@ class Service {
   /// From now on nothing new is taken and /readyz says so.
   void Drain() { draining_ = true; }
 
-  /// Looks whether engine and work pool are at work; every second while there are connections.
+  /// Looks whether engine and work pools are at work; every second while there are connections.
   /// Returns for how many seconds the one has done nothing though it should, or the other has been
   /// at a piece of work beyond its limit.
   struct Stalled {
@@ -79,8 +80,11 @@ class Service {
     double work_seconds = 0;
   };
   Stalled Look();
-  /// Ends the work pool: waits for the pieces that run. Nothing is to be handled afterwards.
-  void EndWork() { work_.reset(); }
+  /// Ends the work pools: waits for the pieces that run. Nothing is to be handled afterwards.
+  void EndWork() {
+    work_.reset();
+    compiling_.reset();
+  }
 
   /// Counters that the connections keep, for /metrics.
   int64_t connections = 0;
@@ -111,6 +115,9 @@ class Service {
   template <typename Target, typename Prepare>
   void StartWith(std::shared_ptr<Target> target, const Tenant& tenant, std::string body,
                  Prepare prepare);
+  /// Goes on with what was made of the body.
+  void Begin(const std::shared_ptr<Generation>& generation, PreparedGeneration prepared);
+  void Begin(const std::shared_ptr<Embedder>& embedder, PreparedEmbedding prepared);
   GenerationContext Context();
   GenerationName NextName(std::string_view prefix, const Tenant& tenant);
 
@@ -122,7 +129,10 @@ class Service {
   uint64_t next_number_ = 0;  // of the next generation
   int64_t created_;           // seconds since 1970 of the start, what /v1/models says
   bool work_is_stuck_ = false;
-  std::optional<WorkPool> work_;  // last: ends before what its pieces use
+  GrammarCache grammars_;
+  // Last: they end before what their pieces use.
+  std::optional<WorkPool> compiling_;
+  std::optional<WorkPool> work_;
 };
 
 }  // namespace skald::server

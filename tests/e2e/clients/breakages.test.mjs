@@ -124,11 +124,10 @@ test('health answers under load (llama.cpp 20684)', async () => {
 
 test('what is not enforced is refused: no 200 for a schema (llama.cpp 19051)', async () => {
   const unsupported = [
-    { response_format: { type: 'json_object' } },
-    { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } },
     { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] },
-    { grammar: 'root ::= "a"' },
-    { guided_json: { type: 'object' } },
+    { response_format: { type: 'structural_tag' } },
+    { structured_outputs: { whitespace_pattern: ' ' } },
+    { guided_whitespace_pattern: ' ' },
     { prompt_logprobs: 1 },
   ];
   for (const more of unsupported) {

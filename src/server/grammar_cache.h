@@ -1,0 +1,64 @@
+/// GrammarCache: what bodies ask of their answers, compiled once for each tenant.
+///
+/// What a tenant sent can be felt in the time of a later request with the same grammar: so nothing
+/// is shared among tenants. Refusals are kept as successes are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/api_error.h"
+#include "server/grammar_source.h"
+#include "server/tenant.h"
+#include "skald/constraint.h"
+#include "skald/tokenizer.h"
+
+namespace skald::server {
+
+struct CompiledGrammar {
+  Constraint constraint;
+  std::vector<std::string> left_out = {};  ///< of a relaxed schema: Grammar::left_out
+};
+
+/// Shared: one that was thrown out lives on in the requests that use it.
+using GrammarOutcome = std::shared_ptr<const Result<CompiledGrammar>>;
+
+/// SHA-256 of all that the outcome depends on.
+using GrammarKey = std::array<uint8_t, 32>;
+GrammarKey KeyOf(const GrammarSource& source);
+
+/// What a refusal is for the client: 400, with the place in the body as a JSON pointer.
+ApiError GrammarRefusal(const GrammarSource& source, const Status& status);
+
+/// See above. Thread-safe.
+class GrammarCache {
+ public:
+  /// Memory of what is kept for a tenant; what was not used for longest goes first.
+  static constexpr int64_t kTenantBytes = int64_t{64} << 20;
+
+  explicit GrammarCache(const Tokenizer& tokenizer);
+
+  /// Null if it was not compiled for this tenant, or is no longer there.
+  GrammarOutcome Find(TenantId tenant, const GrammarKey& key);
+  /// Compiles, whatever is there. Bounded in steps: mostly some ms, at worst some 100.
+  GrammarOutcome Compile(TenantId tenant, const GrammarSource& source);
+
+ private:
+  struct Kept {
+    GrammarKey key;
+    GrammarOutcome outcome;
+  };
+  using Tenants = std::map<TenantId, std::list<Kept>>;  // the last used first
+
+  const Vocabulary vocabulary_;
+  std::mutex mutex_;
+  Tenants tenants_;
+};
+
+}  // namespace skald::server
