@@ -183,6 +183,7 @@ _skald() {
     'plan -p'|'plan --n-prompt') return ;;
     'plan -b'|'plan --batch') return ;;
     'plan -d'|'plan --depth') return ;;
+    'plan --svg') return ;;
     'plan --machine') return ;;
     'plan --bandwidth') return ;;
     'plan --peak') return ;;
@@ -252,7 +253,7 @@ _skald() {
     embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
-    plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
+    plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
     quantize) words='-h --help --allow-requantize -t --threads -q --quiet --verbose --color' ;;
     grammar) words='-h --help --json-schema --relaxed --no-whitespace --gbnf --regex --text-file --lines -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;

@@ -9,10 +9,11 @@
 #include "base/status_macros.h"
 #include "cli/flags.h"
 #include "cli/model_lookup.h"
-#include "cli/model_source.h"
+#include "cli/output_file.h"
 #include "cli/plan_report.h"
 #include "cli/show_command.h"
 #include "skald/plan.h"
+#include "skald/roofline.h"
 
 namespace skald::cli {
 namespace {
@@ -23,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   skald plan llama-3-8b --weights Q4_K_M       a published shape, no file at all
   skald plan gpt-oss-20b --machine h100 -b 1,8,64 -d 1024
   skald plan llama-2-7b --bandwidth 100 --peak 2 --json
+  skald plan llama-3-8b --machine h200 --svg roofline.svg
 
 MODEL may be a GGUF file (its header is read), a folder with a config.json or that file alone, or
 the name of a published shape. Nothing is downloaded. Docs: docs/plan.md.
@@ -53,12 +55,16 @@ bool IsShape(const std::string& name) {
                      [&](const NamedShape& shape) { return shape.name == name; });
 }
 
+std::string ModelName(const ModelArgs& args) {
+  return args.word.value_or(args.model.value_or(std::string(kBundledModel)));
+}
+
 // A model that would have to be fetched is not: a plan is for before that.
 Result<ModelShape> FindShape(const PlanOptions& options, const Environment& environment) {
   const ModelArgs& args = options.model;
   if (args.model.has_value() && args.word.has_value())
     return Status(ErrorCode::kInvalidArgument, "two models: give MODEL or -m MODEL, not both");
-  const std::string name = args.word.value_or(args.model.value_or(std::string(kBundledModel)));
+  const std::string name = ModelName(args);
   const ShapeOptions wanted = {.weights = options.weights.value_or("")};
   if (IsShape(name)) return NamedModelShape(name, wanted);
   Result<std::string> path = FindModel(environment, name);
@@ -105,6 +111,26 @@ Status AddCapacity(const ModelShape& shape, EngineOptions engine, PlanReport* re
   return Ok();
 }
 
+// The command that stands below the drawing. Sizes and lists are left out: its marks name them.
+std::string CommandOf(const PlanOptions& options) {
+  std::string command = "skald plan " + ModelName(options.model);
+  if (options.weights) command += " --weights " + *options.weights;
+  if (options.machine.machine) command += " --machine " + *options.machine.machine;
+  if (options.machine.bandwidth > 0)
+    command += fmt::format(" --bandwidth {:g}", options.machine.bandwidth);
+  if (options.machine.peak > 0) command += fmt::format(" --peak {:g}", options.machine.peak);
+  return command + " --svg " + options.svg.value_or("-");
+}
+
+Status Draw(const PlanOptions& options, const PlanReport& report) {
+  ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(*options.svg));
+  RETURN_IF_ERROR(file.Write(RooflineSvg({.shape = report.shape,
+                                          .machine = report.machine,
+                                          .forecasts = report.forecasts,
+                                          .command = CommandOf(options)})));
+  return file.Commit();
+}
+
 }  // namespace
 
 void AddPlanCommand(CLI::App& root, Action& chosen) {
@@ -132,6 +158,9 @@ void AddPlanCommand(CLI::App& root, Action& chosen) {
           kBatchRange);
   AddList(verb, {"-d,--depth", "tokens that are there before (default 0 and half a context)"},
           options->depths, kTokensRange);
+  AddText(verb, {"--svg", "draw the roofline with a dot for each test; - is stdout"}, kFileType,
+          options->svg)
+      .Group(kPlanGroup);
   AddMachineArgs(verb, options->machine);
   AddSizeArgs(verb, options->engine);
   AddOutputArgs(verb, options->output);
@@ -151,6 +180,10 @@ Status Plan(const PlanOptions& options, const Environment& environment, Console&
   for (const BenchCase& bench_case : CasesOf(options, report.engine)) {
     ASSIGN_OR_RETURN(Forecast forecast, ForecastOf(shape, engine, report.machine, bench_case));
     report.forecasts.push_back(forecast);
+  }
+  if (options.svg) {
+    RETURN_IF_ERROR(Draw(options, report));
+    if (*options.svg == "-") return Ok();
   }
   return console.Write(options.output.form == OutputForm::kJson ? PlanJson(report)
                                                                 : PlanText(report));

@@ -25,6 +25,7 @@ struct PlanOptions {
   std::vector<int64_t> batches = {1, 4, 16, 64};
   std::vector<int64_t> depths = {};  ///< none: 0 and half a context
   EngineArgs engine;
+  std::optional<std::string> svg;  ///< where the roofline goes
   OutputArgs output;
 };
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 from command import Setup, bundled_model, golden_model, run, run_json
 
@@ -80,6 +81,26 @@ class Plan(unittest.TestCase):
             self.assertAlmostEqual(plan["machine"]["decode_share"], decode["share"])
             path.write_text("[]")
             self.assert_fails(run("plan", "--machine", str(path)), 5, str(path))
+
+    def test_a_drawing_is_one_document(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "roofline.svg"
+            done = run("plan", "gpt-oss-20b", "--svg", str(path), "-b", "1,8", "-d", "0,100", *H100)
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            self.assertIn(b"FLOP/byte", done.stdout)
+            root = ElementTree.parse(path).getroot()
+            svg = "{http://www.w3.org/2000/svg}"
+            self.assertEqual(len(list(root.iter(svg + "circle"))), 4)
+            self.assertEqual(len(list(root.iter(svg + "rect"))), 2)
+            self.assertEqual(len(json.loads(root.find(svg + "metadata").text)), 6)
+            for mark in root.iter(svg + "circle"):
+                self.assertTrue(88 <= float(mark.get("cx")) <= 920 and 88 <= float(mark.get("cy")) <= 504)
+            text = path.read_text()
+            for outside in ("href", "url(", "@import", "<script"):
+                self.assertNotIn(outside, text)
+            self.assertEqual(run("plan", "gpt-oss-20b", "--svg", "-", "-b", "1,8", "-d", "0,100", *H100).stdout.decode(),
+                             text.replace(str(path), "-"))
+            self.assert_fails(run("plan", "gpt2", "--svg", f"{folder}/none/x.svg", *H100), 4, "none/x.svg")
 
     def test_the_page_shows_what_is_printed(self):
         page = (Setup.source / "docs/plan.md").read_text()

@@ -31,6 +31,7 @@ BEFORE = {
     "model": "",
     "model_shape": "",
     "plan": "",
+    "roofline": "",
     "quantize": "",
     "server": """Engine engine = *Engine::Create(model, {});
   const std::string secret(32, 'x');
@@ -52,6 +53,7 @@ AFTER = {
     "machine": "machine.ok()",
     "model": "model.ok()",
     "model_shape": "shape.ok() && shape->info().parameters > 1'000'000",
+    "roofline": 'svg.ends_with("</svg>\\n")',
     "plan": "decode.ok() && decode->tokens_per_second > 1000",
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",

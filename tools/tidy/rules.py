@@ -53,6 +53,7 @@ FACADE_ROOMS = {
     "skald/model_shape.h": {"plan", "cli"},
     "skald/machine.h": {"plan", "cli"},
     "skald/plan.h": {"plan", "cli"},
+    "skald/roofline.h": {"plan", "cli"},
     "skald/kernel_bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
     "skald/hub.h": {"hub", "cli"},
