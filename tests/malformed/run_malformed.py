@@ -4,8 +4,9 @@
     run_malformed.py SKALD_BINARY [FOLDER] [--slack N] [--stages parse,model,vocabulary,run] [--verbose]
 
 Writes the files of make_malformed.py into FOLDER (default: a temporary folder, removed at the end),
-then for each runs `skald show -m FILE` and `skald logits -m FILE --tokens 1,2,3 --out OUT`, for faults
-of a vocabulary also `skald tokenize -m FILE TEXT`, and for faults that only computing shows
+then for each runs `skald show -m FILE`, `skald plan -m FILE` and
+`skald logits -m FILE --tokens 1,2,3 --out OUT`, for faults of a vocabulary also
+`skald tokenize -m FILE TEXT`, and for faults that only computing shows
 `skald run -m FILE -n 4 TEXT`. Required of every run:
 
 - no DEATH: no signal, no exit code outside the catalogue (docs/cli.md), an answer within 5 s;
@@ -15,7 +16,7 @@ of a vocabulary also `skald tokenize -m FILE TEXT`, and for faults that only com
   bounded by 10 times that, because a shared machine may be busy with something else.
 
 --slack N multiplies the bounds of time and memory (10 for sanitizer builds). Exit code 0 if all passed.
-Faults of stage model, vocabulary or run need not be seen by `show`, nor those of stage vocabulary or
+Faults of stage model, vocabulary or run need not be seen by `show` and `plan`, nor those of stage vocabulary or
 run by `logits`, which prints what it computes, also NaN: there either answer is right, a DEATH is not.
 An error of computing need not name the file. Memory: the peak of a child counts from that of this
 process (about 15 MiB), so the bound is looser by what this process has more than `skald --version`.
@@ -79,6 +80,7 @@ class Judge:
         path = os.path.join(self.folder, entry["file"])
         out = os.path.join(self.folder, "out.bin")
         yield "show", [self.binary, "show", "-m", path]
+        yield "plan", [self.binary, "plan", "-m", path, "--machine", "h100"]
         yield "logits", [self.binary, "logits", "-m", path, "--tokens", "1,2,3", "--out", out]
         if entry["stage"] == "vocabulary":
             yield "tokenize", [self.binary, "tokenize", "-m", path, "the cab"]
@@ -93,7 +95,8 @@ class Judge:
         if run.code not in CATALOGUE:
             return ["DEATH: exit code %d: %s" % (run.code, run.stderr.strip()[-300:])]
         expect = entry["expect"]
-        blind = entry["stage"] in {"show": ("model", "vocabulary", "run"), "logits": ("vocabulary", "run")}.get(verb, ())
+        blind = entry["stage"] in {"show": ("model", "vocabulary", "run"),
+                                   "plan": ("model", "vocabulary", "run"), "logits": ("vocabulary", "run")}.get(verb, ())
         if expect == "accept" and run.code != 0:
             faults.append("refused (%d): %s" % (run.code, run.stderr.strip()))
         if expect == "reject" and run.code == 0 and not blind:
