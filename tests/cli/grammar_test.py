@@ -94,6 +94,12 @@ class KeptTexts(unittest.TestCase):
     def test_every_seed_and_every_beam_is_kept(self):
         for seed in range(8):
             self.assert_is_person(self.run_json("-j", PERSON, "--seed", str(seed), "--temp", "1.5")["text"])
+        # The text depends on the guesses of a draft model then, but every one is kept.
+        draft = str(bundled_model().parent / "tales-draft.gguf")
+        for seed in range(4):
+            guessed = self.run_json("-j", PERSON, "--seed", str(seed), "--temp", "1.2", "--draft", draft,
+                                    "--draft-min", "2", "--spec-rule", "rejection", *(("--top-k", "0") if seed % 2 else ()))
+            self.assert_is_person(guessed["text"])
         searched = self.run_json("-j", PERSON, "--beams", "4", "--n-best", "2")
         for text in (searched, *searched["others"]):
             self.assert_is_person(text["text"])

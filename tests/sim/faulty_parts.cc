@@ -122,6 +122,12 @@ std::unique_ptr<Sequence> FaultyCache::Fork(Sequence* lead, int32_t index, int64
 }
 
 void FaultyCache::ForkInto(Sequence* lead, Sequence* fork) {
+  if (fault_ == Fault::kTextOfOtherBeam) {
+    const auto text = fork->text;
+    CacheManager::ForkInto(lead, fork);
+    fork->text = text;
+    return;
+  }
   if (fault_ != Fault::kBeamKeepsPages) return CacheManager::ForkInto(lead, fork);
   fork->pin = tree_.Acquire(engine::NamespaceOf(*fork->request), fork->tokens, &fork->table);
   fork->computed = fork->pin.tokens();
