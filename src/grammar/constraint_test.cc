@@ -11,6 +11,7 @@
 #include "grammar/constraint_state.h"
 #include "grammar/test_vocabulary.h"
 #include "grammar/test_walk.h"
+#include "grammar/token_table.h"
 
 namespace skald::grammar {
 namespace {
@@ -66,6 +67,7 @@ const std::vector<Grammar>& Grammars() {
       Gbnf("root ::= \"(\" root \")\" | [a-c]* | root \",\" root"),
       Gbnf("root ::= (\"a\" | \"ab\" | \"abc\")* \"order\"? .?"),
       Gbnf("root ::= item{2,300} \"\\n\"\nitem ::= [^\\x00-\\x1F]{1,3} \" \""),
+      Gbnf("root ::= unit{2,300} \"!\"\nunit ::= \"t\" | \"true\" | \"rx\""),
       Regex("[a-z]{3,8}(Id)?\\.?"),
       Regex("(a|b)*a(a|b|c){14}"),
   };
@@ -98,6 +100,27 @@ TEST(Constraint, WhatMayEndAndWhatMust) {
   // A copy stands where it stood.
   EXPECT_FALSE(before.must_end());
   EXPECT_TRUE(before.Allows('b'));
+}
+
+// A token that leads from inside of one string into the next leaves all as it was, but for what may
+// come behind it.
+TEST(Constraint, AMaskOfOneStringIsNotThatOfTheNext) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  const TokenTable& tokens = vocabulary.table();
+  ConstraintState state(Over(
+      Schema("{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":2}"), vocabulary));
+  const auto read = [&](std::string_view bytes) {
+    for (TokenId id = 0; id < tokens.token_count(); ++id)
+      if (tokens.BytesOf(id) == bytes) return state.Advance(id).ok();
+    return false;
+  };
+  ASSERT_TRUE(read("[") && read("\"") && read("a"));
+  const std::vector<TokenId> first = MaskOf(state, vocabulary.size());
+  ASSERT_TRUE(read("\", \"") && read("a"));
+  const std::vector<TokenId> second = MaskOf(state, vocabulary.size());
+  EXPECT_LT(second.size(), first.size());
+  EXPECT_FALSE(read("\", \""));
+  EXPECT_TRUE(read("\"}]") || read("a\"]"));
 }
 
 TEST(Constraint, ATokenThatMayNotFollowIsRefusedAndNothingMoves) {
