@@ -156,12 +156,6 @@ OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
   ReadLogprobs(fields, request.request);
   ReadMessages(fields, request.chat);
   request.tools = ReadChatTools(fields);
-  if (request.grammar && request.tools.tools != nullptr) {
-    const std::string& field = request.grammar->path.front();
-    fields.Fail(Unsupported(field, fmt::format("{} beside tools is not supported by this server: "
-                                               "a text of the grammar could be no call",
-                                               field)));
-  }
   ReadReasoningFormat(fields, request);
   request.chat["add_generation_prompt"] = fields.Bool("add_generation_prompt").value_or(true);
   if (const auto thinking = fields.Bool("enable_thinking"))

@@ -183,6 +183,36 @@ class Reader {
 
 std::optional<GrammarSource> ReadGrammarSource(Fields& fields) { return Reader(fields).Read(); }
 
+void ReadNestedFormat(Fields& holder, std::vector<std::string> path,
+                      std::optional<GrammarSource>* source) {
+  const json::value* found = holder.Any("format");
+  if (found == nullptr) return;
+  const json::object* format = found->if_object();
+  const json::value* type = format == nullptr ? nullptr : format->if_contains("type");
+  if (type == nullptr || !type->is_string())
+    return holder.Fail(WrongMember("format", found, "an object with a type"));
+  if (*type == "text") return;
+  if (*type == "json_object") {
+    *source = GrammarSource{.text = std::string(kAnyObject), .path = std::move(path)};
+    return;
+  }
+  if (*type != "json_schema")
+    return holder.Fail(
+        Unsupported("format", fmt::format("format is of type {}: text, json_object and json_schema "
+                                          "are supported by this server",
+                                          Shown(*type))));
+  const json::value* schema = format->if_contains("schema");
+  if (schema == nullptr || !(schema->is_object() || schema->is_bool()))
+    return holder.Fail(WrongMember("format.schema", schema, "a JSON schema"));
+  path.insert(path.end(), {"format", "schema"});
+  const json::value* strict = format->if_contains("strict");
+  const bool is_relaxed = strict != nullptr && *strict == false;
+  *source =
+      GrammarSource{.options = {.mode = is_relaxed ? SchemaMode::kRelaxed : SchemaMode::kStrict},
+                    .path = std::move(path),
+                    .is_raw = true};
+}
+
 void TakeRawText(std::string_view body, GrammarSource* source) {
   if (!std::exchange(source->is_raw, false)) return;
   for (const std::string& name : source->path) body = RawMember(body, name);

@@ -26,10 +26,10 @@ enum class GrammarKind : uint8_t { kJsonSchema, kRegex, kGbnf };
 
 struct GrammarSource {
   GrammarKind kind = GrammarKind::kJsonSchema;
-  std::string text;
+  std::string text = {};
   SchemaOptions options = {};  ///< of a schema
   /// Where it stands in the body, from its root: names of members.
-  std::vector<std::string> path;
+  std::vector<std::string> path = {};
   /// Whether `text` is still to be taken from there (TakeRawText): a number that a reader of JSON
   /// has turned into a double is not what stands in the schema any more.
   bool is_raw = false;
@@ -37,6 +37,12 @@ struct GrammarSource {
 
 /// Nothing: the answer may be any text.
 std::optional<GrammarSource> ReadGrammarSource(Fields& fields);
+
+/// The member `format` of `holder`, for APIs that have it inside of another member (`path` leads
+/// there from the root of the body): {"type", "schema", "strict"}, of type text, json_object or
+/// json_schema. Sets `source` unless any text is asked for.
+void ReadNestedFormat(Fields& holder, std::vector<std::string> path,
+                      std::optional<GrammarSource>* source);
 
 /// Fills in the text of a source that is_raw from `body`, of which the source was read.
 void TakeRawText(std::string_view body, GrammarSource* source);

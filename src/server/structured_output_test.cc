@@ -99,6 +99,28 @@ TEST(StructuredOutput, AnswersChats) {
              std::string(body.at("choices").at(0).at("message").at("content").get_string()));
 }
 
+TEST(StructuredOutput, AnswersTheOtherApis) {
+  const Running server;
+  const std::string format =
+      R"({"format":{"type":"json_schema","name":"p","schema":)" + std::string(kPerson) + "}}";
+  const std::string response =
+      Ask(server.port(),
+          Post("/v1/responses",
+               R"({"input":"Hi","max_output_tokens":200,"seed":1,"text":)" + format + "}"));
+  EXPECT_TRUE(response.starts_with("HTTP/1.1 200 OK\r\n")) << response;
+  const boost::json::value said = boost::json::parse(BodyOf(response));
+  ExpectFits(Grammar::FromJsonSchema(kPerson),
+             std::string(said.at("output").at(0).at("content").at(0).at("text").get_string()));
+  const std::string message =
+      Ask(server.port(), Post("/v1/messages", R"({"messages":[{"role":"user","content":"Hi"}],)"
+                                              R"("max_tokens":200,"seed":1,"output_config":)" +
+                                                  format + "}"));
+  EXPECT_TRUE(message.starts_with("HTTP/1.1 200 OK\r\n")) << message;
+  const boost::json::value told = boost::json::parse(BodyOf(message));
+  ExpectFits(Grammar::FromJsonSchema(kPerson),
+             std::string(told.at("content").at(0).at("text").get_string()));
+}
+
 TEST(StructuredOutput, RefusesASchemaByNameAndPlace) {
   const Running server;
   for (int i = 0; i < 2; ++i) {  // the second time from what is kept

@@ -14,6 +14,7 @@
 #include "server/anthropic/message_blocks.h"
 #include "server/chat_messages.h"
 #include "server/fields.h"
+#include "server/grammar_source.h"
 #include "server/known_fields.h"
 #include "server/shared_fields.h"
 #include "server/template_variables.h"
@@ -130,7 +131,7 @@ void ReadOutputConfig(Fields& fields, GenerationRequest& request) {
   if (!found->is_object()) return fields.Fail(WrongMember("output_config", found, "an object"));
   Fields config(found->get_object());
   if (const auto effort = config.Text("effort", 32)) request.chat["reasoning_effort"] = *effort;
-  config.Refuse("format");
+  ReadNestedFormat(config, {"output_config"}, &request.grammar);
   if (config.error()) {
     ApiError error = *config.error();
     error.param = "output_config." + error.param;

@@ -116,7 +116,8 @@ TEST(MessagesRequest, NamesWhatIsWrong) {
   EXPECT_EQ(ParamBeside(R"("tools":[{"type":"bash_20250124","name":"bash"}])"), "tools[0]");
   EXPECT_EQ(ParamBeside(R"("thinking":{"type":"much"})"), "thinking");
   EXPECT_EQ(ParamBeside(R"("output_config":{"format":{"type":"json_schema"}})"),
-            "output_config.format");
+            "output_config.format.schema");
+  EXPECT_EQ(ParamBeside(R"("output_config":{"format":{"type":"regex"}})"), "output_config.format");
   EXPECT_EQ(ParamBeside(R"("tool_choice":{"type":"tool","name":"f"})"), "tool_choice");
   EXPECT_EQ(ParamBeside(R"("context_management":{"edits":[{"type":"clear","keep":1}]})"),
             "context_management");

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "server/fields.h"
+#include "server/grammar_source.h"
 #include "server/known_fields.h"
 #include "server/responses/input_items.h"
 #include "server/shared_fields.h"
@@ -108,17 +109,6 @@ void ReadMembers(Fields& fields, GenerationRequest& request, std::string_view na
   }
 }
 
-void ReadFormat(Fields& text) {
-  const json::value* format = text.Any("format");
-  const json::object* object = format == nullptr ? nullptr : format->if_object();
-  const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
-  if (format == nullptr || (type != nullptr && *type == "text")) return;
-  if (type == nullptr) return text.Fail(WrongMember("format", format, "an object with a type"));
-  text.Fail(Unsupported("format", fmt::format("text.format is of type {}: only text is supported "
-                                              "by this server",
-                                              Shown(*type))));
-}
-
 void Refuse(Fields& fields, std::string_view name, std::string_view why) {
   const json::value* found = fields.Any(name);
   if (found == nullptr || SaysNo(*found)) return;
@@ -187,7 +177,8 @@ OrError<GenerationRequest> ReadResponseRequest(const json::value& body) {
     if (const auto effort = reasoning.Text("effort", 32))
       request.chat["reasoning_effort"] = *effort;
   });
-  ReadMembers(fields, request, "text", ReadFormat);
+  ReadMembers(fields, request, "text",
+              [&](Fields& text) { ReadNestedFormat(text, {"text"}, &request.grammar); });
   request.template_variables = ReadTemplateVariables(fields);
   for (const std::string_view name : {"include", "stream_options", "truncation", "store"})
     fields.Ignore(name);  // of tools, stores and cuts that there are none of (docs/apis.md)

@@ -127,6 +127,19 @@ TEST(ResponseRequest, NamesWhatIsWrong) {
   EXPECT_EQ(ParamBeside(R"("max_output_tokens":0)"), "max_output_tokens");
 }
 
+TEST(ResponseRequest, TakesTheFormatOfItsText) {
+  const auto grammar = [](const std::string& format) {
+    return Good(R"("input":"x","text":{"format":)" + format + "}").grammar;
+  };
+  EXPECT_FALSE(grammar(R"({"type":"text"})").has_value());
+  EXPECT_EQ(grammar(R"({"type":"json_object"})")->text, R"({"type":"object"})");
+  const auto schema =
+      grammar(R"({"type":"json_schema","name":"x","schema":{"type":"null"},"strict":false})");
+  EXPECT_EQ(PointerOf(*schema), "/text/format/schema");
+  EXPECT_TRUE(schema->is_raw);
+  EXPECT_EQ(schema->options.mode, SchemaMode::kRelaxed);
+}
+
 TEST(ResponseRequest, RefusesByNameWhatItCannotDo) {
   EXPECT_EQ(ParamOfItem(R"({"role":"user","content":[{"type":"input_image","image_url":"x"}]})"),
             "input[0].content[0]");
@@ -141,7 +154,12 @@ TEST(ResponseRequest, RefusesByNameWhatItCannotDo) {
   EXPECT_EQ(ParamBeside(R"("top_logprobs":2)"), "top_logprobs");
   EXPECT_EQ(ParamBeside(R"("tools":[{"type":"web_search"}])"), "tools[0]");
   EXPECT_EQ(ParamBeside(R"("tool_choice":"required")"), "tool_choice");
-  EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"json_schema","name":"x"}})"), "text.format");
+  EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"grammar","name":"x"}})"), "text.format");
+  EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"json_schema","name":"x"}})"),
+            "text.format.schema");
+  EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"json_object"}},)"
+                        R"("tools":[{"type":"function","name":"f","parameters":{}}])"),
+            "text");
   // What binds nothing is said to.
   EXPECT_EQ(
       Good(R"("input":"x","text":{"verbosity":"low"},"reasoning":{"summary":"auto"})").ignored,
