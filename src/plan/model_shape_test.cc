@@ -123,6 +123,18 @@ TEST(NamedModelShape, CountsWhatATokenIsMultipliedWith) {
   EXPECT_EQ(llama.active_parameters, llama.parameters - llama.vocab * llama.width - norms);
 }
 
+// The published checkpoint has 13.76 GB: experts of 4 bits, the rest in BF16.
+TEST(NamedModelShape, ExpertsHaveTheTypeTheyWerePublishedIn) {
+  const ShapeInfo info = NamedModelShape("gpt-oss-20b")->info();
+  ASSERT_EQ(info.weights.size(), 3u);
+  EXPECT_EQ(info.weights[0].type, "MXFP4");
+  EXPECT_EQ(info.weights[0].tensors, 24 * 3);
+  EXPECT_EQ(info.weights[1].type, "BF16");
+  int64_t bytes = 0;
+  for (const WeightType& weights : info.weights) bytes += weights.file_bytes;
+  EXPECT_NEAR(static_cast<double>(bytes), 13.76e9, 0.05e9);
+}
+
 TEST(NamedModelShape, AllNamesHaveAShape) {
   for (const NamedShape& named : NamedShapes()) {
     for (const std::string_view weights : WeightChoices()) {
@@ -178,6 +190,24 @@ TEST(ReadModelShape, AConfigSaysWhetherTheHeadIsTheEmbedding) {
                              ->info();
   EXPECT_EQ(apart.parameters - tied.parameters, int64_t{128256} * 4096);
   EXPECT_EQ(apart.active_parameters, tied.active_parameters);
+}
+
+TEST(ReadModelShape, AConfigSaysWhatItsExpertsAreStoredIn) {
+  const TestFolder folder;
+  const std::string mixture =
+      R"({"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880,
+          "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8,
+          "head_dim": 64, "num_local_experts": 32, "num_experts_per_tok": 4,
+          "max_position_embeddings": 131072, "rms_norm_eps": 1e-05, "sliding_window": 128,
+          "vocab_size": 201088)";
+  const auto weight_bytes = [&](const std::string& more) {
+    return ReadModelShape(folder.Config(mixture + more + "}"))->info().weight_bytes;
+  };
+  EXPECT_EQ(weight_bytes(R"(, "quantization_config": {"quant_method": "mxfp4"})"),
+            NamedModelShape("gpt-oss-20b")->info().weight_bytes);
+  EXPECT_EQ(weight_bytes(""),
+            NamedModelShape("gpt-oss-20b", {.weights = "BF16"})->info().weight_bytes);
+  EXPECT_EQ(weight_bytes(R"(, "quantization_config": {"quant_method": "fp8"})"), weight_bytes(""));
 }
 
 struct HostileConfig {
