@@ -60,9 +60,8 @@ TEST(Simulation, MeetsWhatItIsFor) {
     all.draft_tokens += outcome.draft_tokens;
     all.draft_tokens_accepted += outcome.draft_tokens_accepted;
   }
-  EXPECT_GT(all.constrained_tokens, 1000);
-  EXPECT_GT(all.masks, 300);
-  EXPECT_LT(all.masks, all.constrained_tokens);
+  EXPECT_GT(all.constrained_tokens, 500);
+  EXPECT_GT(all.masks, 500);
   EXPECT_GT(all.preemptions, 100);
   EXPECT_GT(all.pages_copied, 100);
   EXPECT_GT(all.pages_evicted, 100);
