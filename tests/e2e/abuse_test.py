@@ -163,7 +163,7 @@ def feature_cases():
         case("H36", f"grammar {grammar[:40]!r}", completion(grammar=grammar))
     def schema(what, value):
         case(what[0], what[1], completion(
-            response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": value}}))
+            response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": value}}), 200, 400)
     case("H37", "schema nested 20,000 deep", field("json_schema", '{"a":' * 20_000 + "1" + "}" * 20_000))
     schema(("H38", "pattern of 30,000 parentheses"), {"type": "string", "pattern": "(" * 30_000})
     schema(("H38", "pattern (a+)+$"), {"type": "string", "pattern": "(a+)+$"})
