@@ -72,6 +72,12 @@ struct TokenMark {
   std::string bytes;
 };
 
+/// A pair of texts as tokens, for a model that ranks.
+struct PairTokens {
+  std::vector<TokenId> tokens;
+  int64_t second_text = 0;  ///< where the second begins, what stands between the two before it
+};
+
 struct DecodeOptions {
   ControlTokens control = ControlTokens::kHide;
   DecodeFrom from = DecodeFrom::kStart;
@@ -124,6 +130,13 @@ class Tokenizer {
   Result<std::vector<TokenId>> EncodeMixed(std::string_view text,
                                            std::span<const TextRange> control_ranges,
                                            BoundaryTokens boundary, StopCheck stop = {}) const;
+
+  /// The tokens of two texts as models that read pairs were trained: "[CLS] first [SEP] second
+  /// [SEP]", in vocabularies like RoBERTa's (whose BOS is "<s>", or whose file says add_sep_token)
+  /// "<s> first </s></s> second </s>". Marks that the model does not put around one text are left
+  /// out. Errors as Encode.
+  Result<PairTokens> EncodePair(std::string_view first, std::string_view second,
+                                StopCheck stop = {}) const;
 
   /// Longest text Encode takes: positions are 32-bit numbers inside, and no context is this long.
   static constexpr int64_t kMaxTextBytes = int64_t{1} << 30;

@@ -220,5 +220,63 @@ TEST(WordPieceTest, TheEndOfATextIsSepOnlyWhereThereIsOne) {
   EXPECT_EQ(Refusal(owned).message(), "seperator_token_id: expected a token id below 13, found 99");
 }
 
+// --- Pairs -------------------------------------------------------------------------------------
+
+std::string Pair(const Tokenizer& tokenizer, std::string_view first, std::string_view second) {
+  const Result<PairTokens> pair = tokenizer.EncodePair(first, second);
+  EXPECT_TRUE(pair.ok()) << pair.status().message();
+  std::string tokens;
+  for (size_t i = 0; i < pair->tokens.size(); ++i) {
+    if (static_cast<int64_t>(i) == pair->second_text) tokens += "|";
+    tokens += "[" + tokenizer.EscapedToken(pair->tokens[i]) + "]";
+  }
+  return tokens;
+}
+
+TEST(PairTest, OneMarkStandsBehindEachTextOfBert) {
+  OwnedSpec owned = text::SmallWordPiece();
+  EXPECT_EQ(Pair(Create(owned), "un", "able !"), "[[CLS]][ un][[SEP]]|[ able][ !][[SEP]]");
+  EXPECT_EQ(Pair(Create(owned), "[SEP]", "un").find("[[SEP]]"),
+            Pair(Create(owned), "[SEP]", "un").rfind("[[SEP]]|"))
+      << "what a text spells is no mark";
+  owned.fields.add_sep = true;  // of one text
+  EXPECT_EQ(Pair(Create(owned), "un", "un"), "[[CLS]][ un][[SEP]]|[ un][[SEP]]");
+  owned.fields.add_sep = false;
+  EXPECT_EQ(Pair(Create(owned), "un", "un"), "[[CLS]][ un]|[ un]");
+}
+
+// As XLM-RoBERTa: BOS <s>, EOS and separator </s>.
+OwnedSpec LikeRoberta() {
+  OwnedSpec owned = text::SmallUnigram();
+  owned.fields.ids.bos = owned.Add("<s>", 3);
+  owned.fields.ids.eos = owned.fields.ids.sep = 1;
+  owned.fields.ids.unk = 2;
+  owned.fields.add_bos = owned.fields.add_eos = true;
+  return owned;
+}
+
+TEST(PairTest, TwoMarksStandBetweenTheTextsOfRoberta) {
+  OwnedSpec owned = LikeRoberta();
+  EXPECT_EQ(Pair(Create(owned), "a", "ab"), "[<s>][ a][</s>][</s>]|[ ab][</s>]");
+  EXPECT_EQ(Tokens(Create(owned), "a", {}), "[<s>][ a][</s>]");
+  owned.fields.add_sep = true;
+  EXPECT_EQ(Pair(Create(owned), "a", "ab"), "[<s>][ a][</s>][</s>]|[ ab][</s>]");
+  EXPECT_EQ(Tokens(Create(owned), "a", {}), "[<s>][ a][</s>]") << "one text has no separator";
+  owned.fields.add_sep = false;
+  EXPECT_EQ(Pair(Create(owned), "a", "ab"), "[<s>][ a][</s>]|[ ab][</s>]");
+  owned = LikeRoberta();
+  owned.fields.ids.sep = std::nullopt;
+  EXPECT_EQ(Pair(Create(owned), "a", "ab"), "[<s>][ a][</s>][</s>]|[ ab][</s>]");
+}
+
+// As ModernBERT: BOS [CLS], EOS [SEP], in another kind of vocabulary.
+TEST(PairTest, AnotherBeginningThanRobertasMeansOneMark) {
+  OwnedSpec owned = LikeRoberta();
+  owned.fields.ids.bos = owned.Add("[CLS]", 3);
+  EXPECT_EQ(Pair(Create(owned), "a", "ab"), "[[CLS]][ a][</s>]|[ ab][</s>]");
+  owned.fields.add_eos = false;
+  EXPECT_EQ(Pair(Create(owned), "a", "ab"), "[[CLS]][ a]|[ ab]");
+}
+
 }  // namespace
 }  // namespace skald

@@ -76,6 +76,7 @@ struct Tokenizer::Impl {
 
   Status ResolveIds(const TokenizerSpec& spec);
   Status ResolveBoundaries(const TokenizerSpec& spec);
+  void ResolveGap(const TokenizerSpec& spec);
   void FindEndOfGeneration();
   void AddEndOfGeneration(TokenId id);
 
@@ -92,7 +93,8 @@ struct Tokenizer::Impl {
   TokenId bos = kNoToken, eos = kNoToken, eot = kNoToken, eom = kNoToken;
   TokenId unk = kNoToken, pad = kNoToken, sep = kNoToken;
   bool add_bos = false, add_eos = false, add_sep = false, add_space_prefix = false;
-  std::vector<TokenId> end_of_generation;  // ascending
+  std::vector<TokenId> end_of_generation;   // ascending
+  std::vector<TokenId> pair_gap, pair_end;  // behind the first text of a pair, behind the second
 };
 
 Status Tokenizer::Impl::ResolveIds(const TokenizerSpec& spec) {
@@ -115,7 +117,8 @@ Status Tokenizer::Impl::ResolveIds(const TokenizerSpec& spec) {
 Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec) {
   add_bos = spec.add_bos.value_or(kind.default_add_bos && bos != kNoToken);
   add_eos = spec.add_eos.value_or(kind.default_add_eos && eos != kNoToken);
-  add_sep = spec.add_sep.value_or(kind.default_add_sep) && sep != kNoToken;
+  add_sep = spec.add_sep.value_or(true) && kind.default_add_sep && sep != kNoToken;
+  ResolveGap(spec);
   add_space_prefix = spec.add_space_prefix.value_or(true) && kind.default_space_prefix;
   if (add_bos && bos == kNoToken) {
     return Status(ErrorCode::kBadModel, "add_bos_token is true, but there is no bos_token_id");
@@ -124,6 +127,18 @@ Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec) {
     return Status(ErrorCode::kBadModel, "add_eos_token is true, but there is no eos_token_id");
   }
   return Ok();
+}
+
+// What stands between the texts of a pair, and behind the second. Whether there is one mark or two
+// between them a file may say; not for WordPiece, whose add_sep_token is of one text.
+void Tokenizer::Impl::ResolveGap(const TokenizerSpec& spec) {
+  const TokenId end = add_sep ? sep : add_eos ? eos : kNoToken;
+  if (end == kNoToken) return;
+  pair_end = {end};
+  pair_gap = {end};
+  const bool like_roberta = add_bos && bos != kNoToken && vocab.Bytes(bos) == "<s>";
+  const bool twice = !kind.default_add_sep && spec.add_sep.value_or(like_roberta);
+  if (twice) pair_gap.push_back(sep != kNoToken ? sep : end);
 }
 
 void Tokenizer::Impl::AddEndOfGeneration(TokenId id) {
@@ -184,6 +199,24 @@ Result<std::vector<TokenId>> Tokenizer::Impl::EncodeBetween(
   if (boundaries && add_eos) ids.push_back(eos);
   if (boundaries && add_sep) ids.push_back(sep);
   return ids;
+}
+
+Result<PairTokens> Tokenizer::EncodePair(std::string_view first, std::string_view second,
+                                         StopCheck stop) const {
+  PairTokens pair;
+  const auto append = [&](const std::vector<TokenId>& ids) {
+    pair.tokens.insert(pair.tokens.end(), ids.begin(), ids.end());
+  };
+  const EncodeOptions options = {.boundary = BoundaryTokens::kNone, .stop = stop};
+  if (impl_->add_bos) pair.tokens.push_back(impl_->bos);
+  ASSIGN_OR_RETURN(const std::vector<TokenId> before, Encode(first, options));
+  append(before);
+  append(impl_->pair_gap);
+  pair.second_text = static_cast<int64_t>(pair.tokens.size());
+  ASSIGN_OR_RETURN(const std::vector<TokenId> behind, Encode(second, options));
+  append(behind);
+  append(impl_->pair_end);
+  return pair;
 }
 
 Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
