@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "skald/chat_template.h"
@@ -19,6 +20,7 @@
 #include "skald/ids.h"
 #include "skald/rope_override.h"
 #include "skald/status.h"
+#include "skald/stop_check.h"
 #include "skald/tokenizer.h"
 
 namespace skald {
@@ -39,7 +41,7 @@ struct ModelInfo {
   int64_t context_length = 0;
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
-  /// False: it reads texts both ways, to embed them, and does not continue them.
+  /// False: it was made to embed texts or to rank them, and does not continue them.
   bool generates = true;
   int64_t state_bytes = 0;    ///< that recurrent layers carry for each running sequence; 0: none
   std::string chat_template;  ///< empty if the file has none
@@ -49,6 +51,8 @@ struct ModelInfo {
   /// Of the embeddings that it was trained for, as the file says; kNone: of a kind that skald does
   /// not compute.
   std::optional<Pooling> pooling = {};
+  /// Of a model that ranks pairs of texts: what Request::pooling must be for a score.
+  std::optional<Pooling> rank_pooling = {};
   /// What a user should know about a file that could be loaded all the same: weights that are no
   /// numbers. Whole sentences; filled by LoadModel only.
   std::vector<std::string> warnings;
@@ -84,6 +88,11 @@ class Model {
   /// has none and the vocabulary has its markers; else plain lines. An error, as of
   /// ChatTemplate::Create, if skald cannot read the file's: such a model only lacks chat.
   const Result<ChatTemplate>& chat_template() const;
+  /// The tokens of a pair of texts for a model that ranks: as its file says (a template with
+  /// "{query}" and "{document}", of which only its own bytes become control tokens), else by
+  /// Tokenizer::EncodePair. Errors: kInvalidArgument for an empty text; as Tokenizer::Encode.
+  Result<PairTokens> EncodePair(std::string_view query, std::string_view document,
+                                StopCheck stop = {}) const;
   /// The network itself, for the engine.
   const model::Transformer& transformer() const;
 

@@ -115,6 +115,13 @@ struct Request {
   /// what draws tokens do not matter then; n must be 1. A mean needs the hidden states of all
   /// tokens, and the cache has none: such a prompt is computed whole. So is that of kFirst.
   Pooling pooling = Pooling::kNone;
+  /// If set, the answer is the score of a pair of texts in place of a vector: kEmbedding with one
+  /// number, the logit of how relevant the second text is to the first. Of models that rank, with
+  /// their ModelInfo::rank_pooling.
+  bool score = false;
+  /// Where the second text of the pair begins in `prompt`; 0: there is one text. What
+  /// Model::EncodePair says.
+  int64_t second_text = 0;
   /// With beams the answer is the n best texts, the best as sequence 0. Penalties and biases act on
   /// log probabilities; temperature, filters and seed do not matter. Tokens come when the search is
   /// over, without log probabilities; what a listener ends then is cut, not searched anew.
@@ -245,7 +252,7 @@ struct Completion {
 
 /// What became of a request with Pooling.
 struct Embedding {
-  std::vector<float> values;  ///< of length 1 (L2), or all 0
+  std::vector<float> values;  ///< of length 1 (L2), or all 0; of Request::score the one number
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;  ///< of the prompt, found in the cache
 };

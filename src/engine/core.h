@@ -166,6 +166,7 @@ class Core {
   void CopyState(const kv::StateCopy& copy);
   void ApplyRows(const StepRows& rows, int64_t logit_index);
   void Pool(const StepRows& rows, int64_t hidden_index, int64_t count);
+  Result<std::vector<float>> ScoreOf(const Pooler& pooler);
   void Fork(Sequence* lead);
   bool FollowText(Sequence* sequence);
   void CutDraft(Sequence* sequence);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -147,7 +148,8 @@ void Core::BuildBatch() {
     sequence_rows_.push_back({.row_count = rows.count + drafts,
                               .first_position = sequence.computed,
                               .pages = sequence.table.pages(),
-                              .state = sequence.state.id()});
+                              .state = sequence.state.id(),
+                              .second_text = sequence.request->request.second_text});
     auto& output_rows = sequence.request->pooler ? hidden_rows_ : logit_rows_;
     const OutputRows outputs = OutputsOf(rows);
     for (int64_t i = 0; i < outputs.count; ++i) {
@@ -192,6 +194,13 @@ void Core::Publish(const StepRows& rows) {
   places.last = places.next;
 }
 
+// Of a request for a score: its one number.
+Result<std::vector<float>> Core::ScoreOf(const Pooler& pooler) {
+  const float score = network_.Score(pooler.Pooled());
+  if (std::isfinite(score)) return std::vector{score};
+  return Status(ErrorCode::kNumeric, "the score is not a number: the weights are broken");
+}
+
 // What ApplyRows is for a request for an embedding: takes the `count` hidden states.
 void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
   Sequence* sequence = rows.sequence;
@@ -201,7 +210,8 @@ void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
   if (!rows.samples) {
     return EmitNote(*sequence, EventKind::kChunk, sequence->computed, sequence->length());
   }
-  Result<std::vector<float>> embedding = state->pooler->Embedding();
+  Result<std::vector<float>> embedding =
+      state->request.score ? ScoreOf(*state->pooler) : state->pooler->Embedding();
   if (!embedding.ok()) {
     return FinishRequest(state, FinishReason::kError, std::move(embedding).status());
   }

@@ -40,11 +40,20 @@ EngineMemory ModelNetwork::memory() const {
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
   const model::Execution execution{kernels_, *pool_};
-  network_.Forward(batch, {.store = store_,
-                           .workspace = workspace_,
-                           .ropes = ropes_,
-                           .execution = execution,
-                           .states = &states_});
+  network_.Forward(batch, ContextOf(execution));
+}
+
+float ModelNetwork::Score(std::span<const float> state) {
+  const model::Execution execution{kernels_, *pool_};
+  return model::Score(network_.network().rank_head, state, ContextOf(execution));
+}
+
+model::Context ModelNetwork::ContextOf(const model::Execution& execution) {
+  return {.store = store_,
+          .workspace = workspace_,
+          .ropes = ropes_,
+          .execution = execution,
+          .states = &states_};
 }
 
 std::span<const float> ModelNetwork::Logits(int64_t index) const {

@@ -39,6 +39,7 @@ class ModelNetwork : public Network {
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;
+  float Score(std::span<const float> state) override;
 
   /// What it has taken; without the weights, which are not its own.
   EngineMemory memory() const;
@@ -50,6 +51,8 @@ class ModelNetwork : public Network {
   void PoisonState(kv::StateId state) { states_.Poison(state); }
 
  private:
+  model::Context ContextOf(const model::Execution& execution);
+
   const model::Transformer& network_;
   kernels::KernelTable kernels_;
   std::shared_ptr<ThreadPool> pool_;

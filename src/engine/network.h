@@ -33,6 +33,10 @@ class Network {
 
   /// Hidden state of batch.hidden_rows[index] of the last Forward; valid until the next.
   virtual std::span<const float> Hidden(int64_t index) const = 0;
+
+  /// The score of a pair of texts whose hidden states were pooled to `state`, by a network that
+  /// ranks. What Logits and Hidden give stays.
+  virtual float Score(std::span<const float> state) = 0;
 };
 
 }  // namespace skald::engine

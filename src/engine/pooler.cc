@@ -35,6 +35,16 @@ void Pooler::Take(std::span<const float> hidden) {
   ++taken_;
 }
 
+std::vector<float> Pooler::Pooled() const {
+  CHECK(taken_ > 0);
+  std::vector<float> pooled;
+  pooled.reserve(sum_.size());
+  for (const double value : sum_) {
+    pooled.push_back(static_cast<float>(value / static_cast<double>(taken_)));
+  }
+  return pooled;
+}
+
 Result<std::vector<float>> Pooler::Embedding() const {
   CHECK(taken_ > 0);
   double squares = 0;

@@ -29,6 +29,10 @@ class Pooler {
   /// Takes the hidden state of the next position wanted.
   void Take(std::span<const float> hidden);
 
+  /// What was taken: the one state, or the mean of all. Requires at least one Take. Broken weights
+  /// may give what is no number.
+  std::vector<float> Pooled() const;
+
   /// The vector of all that was taken, divided by its length (L2): for the mean it does not matter
   /// by what the sum is divided before. All 0 stays so. Requires at least one Take. Errors:
   /// kNumeric (broken weights).

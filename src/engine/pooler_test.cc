@@ -64,6 +64,16 @@ TEST(Pooler, WhatIsNoNumberIsAnError) {
   }
 }
 
+TEST(Pooler, WhatWasTakenKeepsItsLength) {
+  Pooler mean(Pooling::kMean);
+  mean.Take(std::vector<float>{6, 0});
+  mean.Take(std::vector<float>{0, 8});
+  EXPECT_EQ(mean.Pooled(), (std::vector<float>{3, 4}));
+  Pooler last(Pooling::kLast);
+  last.Take(std::vector<float>{3, -4});
+  EXPECT_EQ(last.Pooled(), (std::vector<float>{3, -4}));
+}
+
 TEST(Pooler, PoolingHasNames) {
   EXPECT_EQ(PoolingName(Pooling::kNone), "none");
   EXPECT_EQ(PoolingName(Pooling::kLast), "last");

@@ -65,6 +65,21 @@ Status CheckSequences(const Request& request, int64_t max_running) {
                  std::to_string(most));
 }
 
+Status CheckPair(const Request& request, const RequestLimits& limits) {
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  if (request.second_text < 0 || request.second_text > length) {
+    return Invalid("second_text is " + std::to_string(request.second_text) + ", expected 0 to " +
+                   std::to_string(length) + ", the tokens of the prompt");
+  }
+  if (!request.score) return Ok();
+  if (!limits.rank_pooling) {
+    return Status(ErrorCode::kUnsupported, "this model does not rank texts: it gives no scores");
+  }
+  if (request.pooling == *limits.rank_pooling) return Ok();
+  return Invalid("the pooling of a score is " + std::string(PoolingName(request.pooling)) +
+                 ", expected " + std::string(PoolingName(*limits.rank_pooling)));
+}
+
 Status CheckTenant(const Request& request) {
   if (request.tenant_share < 1 || request.tenant_share > kMaxTenantShare) {
     return Invalid("tenant_share is " + std::to_string(request.tenant_share) + ", expected 1 to " +
@@ -127,7 +142,9 @@ Status CheckPrompt(std::span<const TokenId> tokens, const RequestLimits& limits)
 
 Status CheckGenerates(const RequestLimits& limits) {
   if (limits.generates) return Ok();
-  return Status(ErrorCode::kUnsupported, "this model embeds texts; it does not generate");
+  return Status(ErrorCode::kUnsupported, limits.rank_pooling
+                                             ? "this model ranks texts; it does not generate"
+                                             : "this model embeds texts; it does not generate");
 }
 
 Status CheckRequest(const Request& request, const RequestLimits& limits) {
@@ -140,6 +157,7 @@ Status CheckRequest(const Request& request, const RequestLimits& limits) {
                   "this version has no beam search for models whose layers carry a state "
                   "(convolutions, linear attention): ask for samples (n) instead");
   }
+  RETURN_IF_ERROR(CheckPair(request, limits));
   RETURN_IF_ERROR(CheckTenant(request));
   RETURN_IF_ERROR(CheckStop(request.stop, limits.vocab));
   RETURN_IF_ERROR(CheckConstraint(request, limits.vocab));

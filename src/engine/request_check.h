@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "skald/request.h"
@@ -15,8 +16,9 @@ struct RequestLimits {
   int64_t vocab = 0;
   int64_t page_count = 0;
   int64_t max_running = 0;
-  bool has_states = false;  ///< layers of the network carry a state
-  bool generates = true;    ///< else it only embeds
+  bool has_states = false;                   ///< layers of the network carry a state
+  bool generates = true;                     ///< else it only embeds or ranks
+  std::optional<Pooling> rank_pooling = {};  ///< of a network that ranks
 };
 
 /// OK if `tokens` can be computed at all. Errors: kInvalidArgument (none, or one that is not in the

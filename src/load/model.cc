@@ -15,6 +15,7 @@
 #include "load/model_identity.h"
 #include "load/network_from_gguf.h"
 #include "load/open_model.h"
+#include "load/rank_prompt.h"
 #include "load/tokenizer_from_gguf.h"
 #include "model/rope_override.h"
 #include "model/transformer.h"
@@ -25,6 +26,7 @@ struct Model::State {
   ModelInfo info;
   Tokenizer tokenizer;
   Result<ChatTemplate> chat_template;
+  load::RankPrompt rank_prompt;
   model::Transformer transformer;
 };
 
@@ -32,6 +34,10 @@ Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 const ModelInfo& Model::info() const { return state_->info; }
 const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
 const Result<ChatTemplate>& Model::chat_template() const { return state_->chat_template; }
+Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view document,
+                                     StopCheck stop) const {
+  return state_->rank_prompt.Encode(state_->tokenizer, query, document, stop);
+}
 const model::Transformer& Model::transformer() const { return state_->transformer; }
 
 namespace {
@@ -79,7 +85,11 @@ void AddNetwork(const model::Network& network, const std::vector<load::Binding>&
   info->context_length = network.context;
   info->vocab_size = network.vocab;
   info->layer_count = static_cast<int64_t>(network.layers.size());
-  info->generates = !model::NeedsWholeTexts(network);
+  info->generates = !model::NeedsWholeTexts(network) && !network.rank_head.exists();
+  if (network.rank_head.exists()) {
+    info->rank_pooling = network.rank_head.pooling;
+    if (!info->pooling) info->pooling = Pooling::kNone;  // it was not trained to embed
+  }
   info->weight_bytes = load::PackedBytes(bindings);
   info->state_bytes = model::StateFloatsOf(network) * int64_t{sizeof(float)};
 }
@@ -116,8 +126,10 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
   if (!packed.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(packed.not_finite));
   model::Transformer transformer(std::move(network), std::move(packed.storage));
   Result<ChatTemplate> chat_template = load::ChatTemplateOf(info.chat_template, tokenizer);
-  return Model(std::make_shared<const Model::State>(Model::State{
-      std::move(info), std::move(tokenizer), std::move(chat_template), std::move(transformer)}));
+  ASSIGN_OR_RETURN(load::RankPrompt rank_prompt, load::RankPrompt::Read(file.metadata()));
+  return Model(std::make_shared<const Model::State>(
+      Model::State{std::move(info), std::move(tokenizer), std::move(chat_template),
+                   std::move(rank_prompt), std::move(transformer)}));
 }
 
 void AddTables(const ModelFile& file, ModelDescription* description) {

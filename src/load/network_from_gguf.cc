@@ -39,6 +39,12 @@ class GgufKeys final : public model::Keys {
   Result<std::string_view> Text(std::string_view name) const override {
     return metadata_.GetString(Spelled(name));
   }
+  Result<std::vector<std::string_view>> Texts(std::string_view name) const override {
+    ASSIGN_OR_RETURN(const formats::StringArray values, metadata_.GetStrings(Spelled(name)));
+    std::vector<std::string_view> texts;
+    for (const std::string_view text : values) texts.push_back(text);
+    return texts;
+  }
 
   Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const override {
     ASSIGN_OR_RETURN(const formats::IntArray values, metadata_.GetIntOrInts(Spelled(name)));

@@ -93,6 +93,7 @@ Status Validate(const Network& network) {
   RETURN_IF_ERROR(Validate(network.embedding_norm));
   RETURN_IF_ERROR(ValidateHead(network.head));
   RETURN_IF_ERROR(Validate(network.hidden_projection));
+  RETURN_IF_ERROR(Validate(network.rank_head));
   for (const Rope& rope : network.ropes) RETURN_IF_ERROR(Validate(rope));
   RETURN_IF_ERROR(Validate(network.layer_inputs));
   RETURN_IF_ERROR(Validate(network.streams));
@@ -155,6 +156,7 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
                  Presence::kOptional);
   tensors.Vector("output.bias", network.vocab, &network.head.bias, Presence::kOptional);
   Declare(network.hidden_projection, tensors);
+  Declare(network.rank_head, tensors);
   return tensors.Take();
 }
 

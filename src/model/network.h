@@ -31,6 +31,7 @@
 #include "model/hidden_projection.h"
 #include "model/layer_inputs.h"
 #include "model/norm.h"
+#include "model/rank_head.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -113,7 +114,8 @@ struct Network {
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]
   Positions positions = Positions::kNone;
   std::vector<float> position_embedding = {};  ///< [context][width], or empty
-  /// Kinds of tokens in a pair of texts (BERT); a text alone is of the first. 0: there are none.
+  /// Kinds of tokens in a pair of texts (BERT): the first, and that of the second text; a text by
+  /// itself is of the first. 0: there are none.
   int64_t token_types = 0;
   std::vector<float> token_type_embedding = {};     ///< [token_types][width], or empty
   Norm embedding_norm = {.kind = NormKind::kNone};  ///< of the sum of these: the residual stream
@@ -125,6 +127,7 @@ struct Network {
   int64_t prediction_layers = 0;
   Head head = {};
   HiddenProjection hidden_projection = {};
+  RankHead rank_head = {};       ///< of a model that ranks texts
   std::vector<Rope> ropes = {};  ///< those that the mixers name
 };
 

@@ -33,6 +33,9 @@ struct SequenceRows {
   /// and afterwards behind the last. No other sequence of the step has it. At position 0 the step
   /// begins anew, whatever stands there.
   kv::StateId state = kv::kNoState;
+  /// Position at which the second text of a pair begins, for networks with kinds of tokens; 0: it
+  /// is one text.
+  int64_t second_text = 0;
 };
 
 struct StepBatch {

@@ -20,10 +20,16 @@ void Scale(float factor, float* x, int64_t n) {
 }
 
 // What is added to the embedding of a token, and the norm of the sum.
-void AddToEmbedding(const Network& network, int64_t position, float* x,
+void AddToEmbedding(const Network& network, const StepRow& row, float* x,
                     const kernels::KernelTable& kernels) {
   const int64_t width = network.width;
-  if (network.token_types > 0) kernels.add(network.token_type_embedding.data(), x, width);
+  const int64_t position = row.position;
+  const int64_t second = row.sequence->second_text;
+  const bool is_of_second = second > 0 && position >= second && network.token_types > 1;
+  if (network.token_types > 0) {
+    const float* types = network.token_type_embedding.data();
+    kernels.add(types + (is_of_second ? width : 0), x, width);
+  }
   if (network.positions == Positions::kLearned) {
     kernels.add(network.position_embedding.data() + position * width, x, width);
   }
@@ -39,7 +45,7 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
     float* x = context.workspace.residual.row(row);
     kernels::UnpackRow(network.embedding, batch.tokens[static_cast<size_t>(row)], x);
     Scale(network.embedding_scale, x, network.width);
-    AddToEmbedding(network, FindRow(batch, row).position, x, context.execution.kernels);
+    AddToEmbedding(network, FindRow(batch, row), x, context.execution.kernels);
   });
 }
 

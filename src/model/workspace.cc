@@ -17,6 +17,7 @@ Needs NeedsOf(const Network& network, const StepLimits& limits) {
   needs.Include(Size(network.layer_inputs, limits));
   needs.Include(Size(network.streams, limits));
   needs.Include(Size(network.hidden_projection, limits));
+  needs.Include(Size(network.rank_head, limits));
   for (const Layer& layer : network.layers) {
     for (const Mixer* place : {&layer.mixer, &layer.beside}) {
       std::visit([&](const auto& mixer) { needs.Include(Size(mixer, limits)); }, *place);

@@ -221,7 +221,7 @@ def _deepseek2(name, seed=0):
     return n.bytes()
 
 
-def _bert(name, seed=0):
+def _bert(name, seed=0, ranks=False):
     """BERT: no mask, token types, learned positions, norms of the sums. The first token stands for the text."""
     n, (width, heads, hidden, context) = Network(name, "bert", seed), (64, 4, 96, 96)
     vocabulary = len(spm_vocabulary()[0])
@@ -250,7 +250,13 @@ def _bert(name, seed=0):
             n.bias(block + part + ".bias", rows)
         norm(block + "attn_output_norm")
         norm(block + "layer_output_norm")
+    if ranks:
+        for part, rows in (("cls", width), ("cls.output", 1)):
+            n.matrix(part + ".weight", rows, width)
+            n.bias(part + ".bias", rows)
     add_spm(n.file)
+    if ranks:
+        n.file.key("tokenizer.ggml.add_eos_token", BOOL, 1)
     return n.bytes()
 
 
@@ -283,6 +289,18 @@ def _qwen(name, seed, used=0, **shape):
         n.key("expert_feed_forward_length", UINT32, shape["experts"][1])
     _decoder(n, vocabulary=len(bpe_vocabulary()[0]), rope_base=1000000.0, tied=True, **shape)
     add_bpe(n.file, "qwen2")
+    return n.bytes()
+
+
+def _qwen_rank(name):
+    """A decoder that says yes or no of a pair of texts, which its template puts to it."""
+    n, width = Network(name, "qwen3"), 96
+    _decoder(n, vocabulary=len(bpe_vocabulary()[0]), embedding=width, tied=True, head_norm=True)
+    n.matrix("cls.output.weight", 2, width)
+    n.key("pooling_type", UINT32, 4)
+    n.list("classifier.output_labels", STRING, ["yes", "no"])
+    add_bpe(n.file, "qwen2")
+    n.file.key("tokenizer.chat_template.rerank", STRING, "<|end|>q: {query} d: {document}<|end|>")
     return n.bytes()
 
 
@@ -335,7 +353,9 @@ for _name, _kind_of in MIXES.items():
 # For the tests of schedules and of the server, which compare skald with itself. No other engine has recorded them.
 UNRECORDED = {
     "bert": lambda: _bert("bert"),
+    "bert-rank": lambda: _bert("bert-rank", ranks=True),
     "deepseek2": lambda: _deepseek2("deepseek2"),
     "lfm2": lambda: _lfm2("lfm2"),
+    "qwen3-rank": lambda: _qwen_rank("qwen3-rank"),
     "qwen35": lambda: _qwen35("qwen35"),
 }

@@ -165,6 +165,16 @@ void Runner::Forward(const model::StepBatch& batch) {
                            .states = &states_});
 }
 
+float Runner::Score(std::span<const float> state) {
+  const model::Execution execution{kernels_, pool_};
+  return model::Score(network_.network().rank_head, state,
+                      {.store = store_,
+                       .workspace = workspace_,
+                       .ropes = ropes_,
+                       .execution = execution,
+                       .states = &states_});
+}
+
 std::vector<float> Runner::HiddenRow(int64_t row) const {
   const float* start = workspace_.normed.row(row);
   return {start, start + model::HiddenWidth(network_.network())};

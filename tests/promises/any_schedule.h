@@ -31,6 +31,8 @@ class Runner {
   bool embeds() const { return model::NeedsWholeTexts(network_.network()); }
   std::vector<float> HiddenRow(int64_t row) const;
   std::vector<float> LogitRow(int64_t row) const;
+  /// Of a network that ranks.
+  float Score(std::span<const float> state);
 
  private:
   const model::Transformer& network_;

@@ -78,6 +78,7 @@ class PoisoningNetwork : public engine::Network {
   }
   std::span<const float> Logits(int64_t index) const override { return network_->Logits(index); }
   std::span<const float> Hidden(int64_t index) const override { return network_->Hidden(index); }
+  float Score(std::span<const float> state) override { return network_->Score(state); }
 
   std::vector<kv::PageId> freed;
   const kv::StatePool* states = nullptr;  // those that nobody holds are poisoned as well

@@ -59,6 +59,7 @@ class FakeNetwork : public engine::Network {
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;
+  float Score(std::span<const float> state) override { return state.front(); }
 
   /// Fills freed pages with what no hash gives.
   void PoisonFreed();

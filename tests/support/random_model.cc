@@ -50,6 +50,7 @@ class SpecKeys final : public model::Keys {
   }
   Result<bool> Flag(std::string_view) const override { UNREACHABLE(); }
   Result<std::string_view> Text(std::string_view) const override { UNREACHABLE(); }
+  Result<std::vector<std::string_view>> Texts(std::string_view) const override { UNREACHABLE(); }
   Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const override {
     return std::vector<int64_t>(static_cast<size_t>(layers), *Size(name));
   }

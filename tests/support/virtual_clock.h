@@ -39,6 +39,7 @@ class TimedNetwork : public engine::Network {
   }
   std::span<const float> Logits(int64_t index) const override { return network_.Logits(index); }
   std::span<const float> Hidden(int64_t index) const override { return network_.Hidden(index); }
+  float Score(std::span<const float> state) override { return network_.Score(state); }
 
  private:
   engine::Network& network_;

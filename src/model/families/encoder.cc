@@ -4,27 +4,16 @@
 
 #include "base/status_macros.h"
 #include "model/families/decoder.h"
+#include "model/families/ranking.h"
 
 namespace skald::model {
 namespace {
-
-// Rerankers: a head that makes a score of the first token's state.
-Status RefuseRanking(const Keys& keys) {
-  for (const char* name : {"cls.weight", "cls.output.weight"}) {
-    if (!keys.ContainsTensor(name)) continue;
-    return Status(ErrorCode::kUnsupported,
-                  "the model ranks texts (it has the tensor " + std::string(name) +
-                      "), which this version does not; it runs those that embed them");
-  }
-  return Ok();
-}
 
 bool IsFused(const Keys& keys) { return keys.ContainsTensor("blk.0.attn_qkv.weight"); }
 
 }  // namespace
 
 Status SeeBothWays(const Keys& keys, Network* network) {
-  RETURN_IF_ERROR(RefuseRanking(keys));
   ASSIGN_OR_RETURN(const bool causal, keys.FlagOr("attention.causal", false));
   if (causal) {
     return Status(ErrorCode::kUnsupported,
@@ -67,6 +56,7 @@ Result<Network> ReadBert(const Keys& keys) {
                    ReadDecoder(keys, kernels::RopePairing::kHalves, NormKind::kLayer));
   RETURN_IF_ERROR(SeeBothWays(keys, &network));
   RETURN_IF_ERROR(ReadTokenTypes(keys, &network));
+  RETURN_IF_ERROR(ReadRankHead(keys, kRankAsBert, &network));
   network.embedding_norm = network.head.norm;
   network.head.norm.kind = NormKind::kNone;
   for (Layer& layer : network.layers) {

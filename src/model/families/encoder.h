@@ -9,13 +9,12 @@
 
 namespace skald::model {
 
-/// BERT's network (Devlin et al. 2019): token types, a norm of the embedding, and LayerNorms of
-/// the sums. Its feed-forwards are still to read.
+/// BERT's network (Devlin et al. 2019): token types, a norm of the embedding, LayerNorms of the
+/// sums, and the head of one that ranks. Its feed-forwards are still to read.
 Result<Network> ReadBert(const Keys& keys);
 
 /// Takes the mask away from all attention. Where the file gives a window, half of it is on each
-/// side. Errors: kUnsupported if the file says that the attention is causal, or that the model
-/// ranks texts.
+/// side. Errors: kUnsupported if the file says that the attention is causal.
 Status SeeBothWays(const Keys& keys, Network* network);
 
 /// The vectors of token types, where the file has some.

@@ -28,6 +28,8 @@ class Keys {
   virtual Result<double> Number(std::string_view name) const = 0;
   virtual Result<bool> Flag(std::string_view name) const = 0;
   virtual Result<std::string_view> Text(std::string_view name) const = 0;
+  /// An array of texts, of any length.
+  virtual Result<std::vector<std::string_view>> Texts(std::string_view name) const = 0;
   /// A size for each of `layers` layers: one number for all of them, or an array.
   virtual Result<std::vector<int64_t>> LayerSizes(std::string_view name, int64_t layers) const = 0;
   /// A number for each of `layers` layers: an array.

@@ -5,6 +5,7 @@
 #include "model/families/decoder.h"
 #include "model/families/encoder.h"
 #include "model/families/families.h"
+#include "model/families/ranking.h"
 
 namespace skald::model {
 namespace {
@@ -23,6 +24,15 @@ Result<std::vector<bool>> ReadWindows(const Keys& keys, const Network& network) 
   return windows;
 }
 
+// GTE's reranker takes the mean of all tokens, and files do not say so; the key says otherwise.
+Result<RankForm> RankFormOf(const Keys& keys) {
+  constexpr int64_t kFirst = 2;
+  ASSIGN_OR_RETURN(const int64_t pooling, keys.SizeOr("pooling_type", 0));
+  const bool tanh = keys.conventions() == Conventions::kLlamaCpp;
+  return RankForm{.pooling = pooling == kFirst ? Pooling::kFirst : Pooling::kMean,
+                  .function = tanh ? RankFunction::kGelu : RankFunction::kGeluErf};
+}
+
 }  // namespace
 
 Result<Network> ModernBert(const Keys& keys) {
@@ -32,6 +42,8 @@ Result<Network> ModernBert(const Keys& keys) {
   RETURN_IF_ERROR(ReadGeluGated(keys, &network));
   RETURN_IF_ERROR(AddNearRope(keys, &network));
   network.embedding_norm = network.head.norm;
+  ASSIGN_OR_RETURN(const RankForm rank_form, RankFormOf(keys));
+  RETURN_IF_ERROR(ReadRankHead(keys, rank_form, &network));
   // The first layer reads the embedding, which is normed already.
   network.layers.front().mixer_norm.kind = NormKind::kNone;
   ASSIGN_OR_RETURN(const std::vector<bool> windows, ReadWindows(keys, network));
