@@ -242,15 +242,14 @@ constexpr std::array kFlags = {
     ForeignFlag{"-nocb --no-cont-batching --no-enable-prefix-caching --no-cache-prompt", kLlama,
                 kNone, kIgnored, "", "no batching or sharing",
                 "it is always on and changes no answer"},
-    ForeignFlag{"--cache-prompt --metrics --slots --props --embedding --embeddings", kLlama, kNone,
-                kIgnored, "", "a route or a cache", kAlwaysThere},
+    ForeignFlag{"--cache-prompt --metrics --slots --props --embedding --embeddings --rerank "
+                "--reranking",
+                kLlama, kNone, kIgnored, "", "a route or a cache", kAlwaysThere},
     ForeignFlag{"--no-webui --no-slots", kLlama, kNone, kIgnored, "", "leaves something out",
                 "skald has no pages"},
     ForeignFlag{"--cache-reuse --cache-ram -cram -sps --slot-prompt-similarity --threads-http",
                 kLlama, kOne, kIgnored, "", "about the server's cache or threads",
                 "skald shares all prefixes, to the token"},
-    ForeignFlag{"--rerank --reranking", kLlama, kNone, kRefused, "", "scores of documents",
-                "skald has no route for it"},
     ForeignFlag{"--path --media-path --slot-save-path --public-path", kLlama, kOne, kRefused, "",
                 "files for clients", "skald's server touches none"},
     ForeignFlag{"--ssl-key-file --ssl-cert-file --ssl-keyfile --ssl-certfile --api-prefix "

@@ -1,9 +1,7 @@
 #include "server/embedder.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include <bit>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -16,41 +14,7 @@ namespace {
 // Answers that may be longer are written on the pool: some ms.
 constexpr int64_t kInlineBytes = int64_t{64} << 10;
 
-std::string Base64(std::span<const float> values) {
-  static_assert(std::endian::native == std::endian::little, "the lowest byte comes first");
-  const auto bytes = std::as_bytes(values);
-  // 4 characters for 3 bytes or a part of them, and a zero.
-  std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);
-  const int length =
-      EVP_EncodeBlock(text.data(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                      static_cast<int>(bytes.size()));
-  return {text.begin(), text.begin() + length};
-}
-
 }  // namespace
-
-std::vector<std::string> EmbeddingsJson(std::vector<std::vector<float>> vectors, VectorForm form) {
-  std::vector<std::string> pieces;
-  JsonWriter json;
-  json.BeginArray();
-  for (size_t index = 0; index < vectors.size(); ++index) {
-    const std::vector<float> values = std::exchange(vectors[index], {});
-    json.BeginObject().Key("object").String("embedding").Key("index").Uint(index);
-    json.Key("embedding");
-    if (form == VectorForm::kBase64) {
-      json.String(Base64(values));
-    } else {
-      json.BeginArray();
-      for (const float value : values) json.Float(value);
-      json.EndArray();
-    }
-    json.EndObject();
-    if (json.size() >= Answer::kPieceBytes) pieces.push_back(json.TakePart());
-  }
-  json.EndArray();
-  pieces.push_back(json.Take());
-  return pieces;
-}
 
 Embedder::Embedder(GenerationContext context, AnswerChannel& channel, GenerationName name,
                    TenantAccounts::Claim claim)
@@ -87,7 +51,7 @@ void Embedder::OnShutdown() {
 }
 
 std::vector<HttpField> Embedder::Fields() const {
-  return AnswerFields(name_.id, {.ignored = prepared_.request.ignored});
+  return AnswerFields(name_.id, {.ignored = prepared_.ignored});
 }
 
 void Embedder::Fail(const ApiError& error) {
@@ -96,7 +60,7 @@ void Embedder::Fail(const ApiError& error) {
   std::exchange(channel_, nullptr)->Refuse(error, Fields());
 }
 
-void Embedder::Start(PreparedEmbedding prepared) {
+void Embedder::Start(PreparedVectors prepared) {
   if (channel_ == nullptr) return;
   prepared_ = std::move(prepared);
   vectors_.resize(prepared_.engine_requests.size());
@@ -105,9 +69,9 @@ void Embedder::Start(PreparedEmbedding prepared) {
   const auto at_once = static_cast<int64_t>(std::min(vectors_.size(), kInputsAtOnce));
   const Load load = {.sequences = at_once, .tokens = prompt_tokens_};
   if (const auto error = claim_.Take(load, context_.clock.Now())) return Fail(*error);
-  const int64_t numbers = static_cast<int64_t>(vectors_.size()) * context_.engine.embedding_width();
   if (!channel_->Reserve(prompt_tokens_ * static_cast<int64_t>(sizeof(TokenId)) +
-                         numbers * static_cast<int64_t>(sizeof(float)) + prepared_.answer_bytes))
+                         prepared_.numbers * static_cast<int64_t>(sizeof(float)) +
+                         prepared_.answer_bytes))
     return Fail(NoRoom());
   SubmitMore();
 }
@@ -170,21 +134,20 @@ void Embedder::ReadPart(Part& part) {
 void Embedder::FailWith(const Event& finished) {
   if (finished.reason == FinishReason::kStop) return;
   if (finished.reason == FinishReason::kCancelled) return OnShutdown();
-  Fail({.status = 500, .message = "the model could not compute an embedding"});
+  Fail({.status = 500, .message = "the model could not compute an answer"});
 }
 
 // Forty million characters of numbers are some seconds of work: that is not for the I/O thread.
 void Embedder::Finish() {
   wait_.End();
-  const VectorForm form = prepared_.request.form;
-  if (prepared_.answer_bytes <= kInlineBytes)
-    return Respond(EmbeddingsJson(std::move(vectors_), form));
+  const std::shared_ptr<const VectorWriter> writer = prepared_.writer;
+  if (prepared_.answer_bytes <= kInlineBytes) return Respond(writer->List(std::move(vectors_)));
   // What the pool needs is its own: this lives and ends on the I/O thread.
   const auto vectors = std::make_shared<std::vector<std::vector<float>>>(std::move(vectors_));
   const auto run = [weak = weak_from_this(), post = context_.post, vectors,
-                    form](const WorkLimit&) {
+                    writer](const WorkLimit&) {
     const auto pieces =
-        std::make_shared<std::vector<std::string>>(EmbeddingsJson(std::move(*vectors), form));
+        std::make_shared<std::vector<std::string>>(writer->List(std::move(*vectors)));
     post([weak, pieces] {
       if (const auto self = weak.lock()) self->Respond(std::move(*pieces));
     });
@@ -200,17 +163,18 @@ void Embedder::Respond(std::vector<std::string> vectors) {
   JsonWriter json;
   json.BeginObject().Key("model").String(context_.served.name);
   json.Key("system_fingerprint").String(context_.served.fingerprint);
-  json.Key("pooling").String(PoolingName(context_.served.pooling));
+  prepared_.writer->AddMembers({.id = name_.id, .unix_seconds = context_.clock.UnixSeconds()},
+                               json);
   json.Key("usage").BeginObject().Key("prompt_tokens").Int(prompt_tokens_);
   json.Key("total_tokens").Int(prompt_tokens_);
   json.Key("prompt_tokens_details").BeginObject();
   json.Key("cached_tokens").Int(cached_tokens_).EndObject().EndObject().EndObject();
-  // The members behind "data", which may be many megabytes.
+  // The members behind the list, which may be many megabytes.
   vectors.push_back(json.Take());
   vectors.back().front() = ',';
   std::exchange(channel_, nullptr)
-      ->Respond({.fields = AnswerFields(name_.id, {.ignored = prepared_.request.ignored}),
-                 .body = R"({"object":"list","data":)",
+      ->Respond({.fields = AnswerFields(name_.id, {.ignored = prepared_.ignored}),
+                 .body = std::string(prepared_.writer->opening()),
                  .more = std::move(vectors)});
 }
 

@@ -1,4 +1,5 @@
-/// Embedder: one /v1/embeddings request on its way from the engine to the client.
+/// Embedder: one request for vectors or scores (/v1/embeddings, /v1/rerank, /v1/score) on its way
+/// from the engine to the client.
 ///
 /// A request of the engine for each input, some of them at a time: a long list takes a part of the
 /// engine's queue, not all. When all vectors are there they become JSON, on the work pool if they
@@ -16,10 +17,6 @@
 
 namespace skald::server {
 
-/// [{"object": "embedding", "index", "embedding"}, ...] of vectors by index, in pieces of some 256
-/// KiB. Lets each vector go when it is written.
-std::vector<std::string> EmbeddingsJson(std::vector<std::vector<float>> vectors, VectorForm form);
-
 /// See above.
 class Embedder final : public Exchange, public std::enable_shared_from_this<Embedder> {
  public:
@@ -31,7 +28,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   /// What is still to be done before Start; taken back when the client goes.
   void Await(QueuedWork work) { work_ = std::move(work); }
   /// Submits. Answers at once if the engine refuses.
-  void Start(PreparedEmbedding prepared);
+  void Start(PreparedVectors prepared);
   /// Answers with an error, if nothing has been answered.
   std::vector<HttpField> Fields() const;
   void Fail(const ApiError& error);
@@ -66,7 +63,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   TenantAccounts::Claim claim_;
   EngineWait wait_;
   QueuedWork work_;
-  PreparedEmbedding prepared_;
+  PreparedVectors prepared_;
   size_t submitted_ = 0;                     // inputs that are or were parts
   std::vector<Part> parts_;                  // in the engine
   std::vector<std::vector<float>> vectors_;  // by input

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 
+#include "server/embedding_writer.h"
 #include "support/soon.h"
 
 namespace skald::server {
@@ -51,7 +52,9 @@ class EmbedderTest : public testing::Test {
                                 return QueuedWork();
                               }},
         channel_, GenerationName{.id = "embd-1", .label = "0/embd-1"}, std::move(claim));
-    PreparedEmbedding prepared;
+    PreparedVectors prepared;
+    prepared.writer = std::make_shared<EmbeddingWriter>(VectorForm::kNumbers, Pooling::kLast);
+    prepared.numbers = static_cast<int64_t>(inputs) * engine_.embedding_width();
     prepared.answer_bytes = 64 + static_cast<int64_t>(inputs) * engine_.embedding_width() * 12;
     for (size_t i = 0; i < inputs; ++i) {
       prepared.engine_requests.push_back(

@@ -4,7 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/embedder.h"
+#include "server/embedding_writer.h"
 
 namespace skald::server {
 namespace {

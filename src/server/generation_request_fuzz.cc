@@ -1,5 +1,5 @@
-// Fuzz target: a body to a GenerationRequest, by the reader of each API, and to an
-// EmbeddingRequest. Whatever is taken is in range.
+// Fuzz target: a body to a GenerationRequest, by the reader of each API, to an EmbeddingRequest and
+// to RankRequests. Whatever is taken is in range.
 #include <cstdint>
 #include <string_view>
 
@@ -8,6 +8,7 @@
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "server/json_reader.h"
+#include "server/rank_request.h"
 #include "server/responses/response_request.h"
 
 namespace skald::server {
@@ -38,6 +39,17 @@ void CheckRanges(const GenerationRequest& taken) {
   CHECK(!sampling.top_logprobs || IsIn(*sampling.top_logprobs, 0, 20));
 }
 
+void CheckPairs(const RankRequest& taken) {
+  CHECK(!taken.documents.empty() && taken.documents.size() <= kMaxPairs && taken.top >= 1);
+  CHECK(taken.queries.size() == 1 || taken.queries.size() == taken.documents.size());
+  size_t bytes = 0;
+  for (size_t i = 0; i < taken.documents.size(); ++i) {
+    CHECK(!taken.query(i).empty() && !taken.documents[i].empty());
+    bytes += taken.query(i).size() + taken.documents[i].size();
+  }
+  CHECK(bytes <= kMaxPairBytes);
+}
+
 }  // namespace
 }  // namespace skald::server
 
@@ -59,6 +71,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(!taken->dimensions || *taken->dimensions >= 1);
   } else {
     CHECK(std::get<ApiError>(embedding).status == 400);
+  }
+  for (const auto& read : {ReadRerankRequest(*json), ReadScoreRequest(*json)}) {
+    if (const auto* taken = std::get_if<RankRequest>(&read))
+      CheckPairs(*taken);
+    else
+      CHECK(std::get<ApiError>(read).status == 400);
   }
   return 0;
 }

@@ -14,6 +14,8 @@ enum class Route : uint8_t {
   kChatCompletions,
   kCompletions,
   kEmbeddings,
+  kRerank,
+  kScore,
   kMessages,
   kCountTokens,
   kResponses,

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "server/answer.h"
 #include "server/chat_messages.h"
+#include "server/embedding_writer.h"
 #include "server/fields.h"
 #include "skald/chat_template.h"
 
@@ -22,11 +23,6 @@ namespace json = boost::json;
 constexpr std::string_view kSmallerAnswer =
     ": ask for fewer prompts, choices (n), tokens or log probabilities, without echo, or for a "
     "stream";
-
-std::optional<ApiError> CheckModelName(const ServedModel& served, const std::string& asked) {
-  if (asked.empty() || served.IsCalled(asked)) return std::nullopt;
-  return NoSuchModel(served, asked);
-}
 
 // Why the template did not render: the conversation does not suit it, or is too much for it. The
 // words are the template's own, which belong to the model and are no secret (/props).
@@ -180,15 +176,13 @@ EchoedPrompt Echoed(const ServedModel& served, const std::vector<TokenId>& token
   return {.json = std::move(json), .characters = CharactersIn(text)};
 }
 
-// A float has up to 15 characters with its comma; in base64 it has 16 / 3.
-int64_t EmbeddingBytes(VectorForm form, int64_t numbers) {
-  return numbers * (form == VectorForm::kBase64 ? 6 : 15);
-}
-
 // What makes no embeddings, whatever the inputs.
 std::optional<ApiError> CheckEmbedding(const ServedModel& served, const EmbeddingRequest& request) {
-  if (served.pooling == Pooling::kNone)
-    return Unsupported({}, "this server gives no embeddings (--pooling none)");
+  if (served.pooling == Pooling::kNone) {
+    const bool ranks = served.model.info().rank_pooling.has_value();
+    return Unsupported({}, ranks ? "this model ranks texts, it does not embed them: ask /v1/rerank"
+                                 : "this server gives no embeddings (--pooling none)");
+  }
   const int64_t width = served.engine.embedding_width();
   if (request.dimensions && *request.dimensions != width) {
     return BadRequest("dimensions",
@@ -201,13 +195,6 @@ std::optional<ApiError> CheckEmbedding(const ServedModel& served, const Embeddin
   return BadRequest("input",
                     fmt::format("input has {} members, expected at most {} for a model of width {}",
                                 count, kMaxEmbeddingNumbers / width, width));
-}
-
-// What the key of a request's tenant makes of it.
-void ApplyRights(const Tenant& tenant, Request& request) {
-  request.tenant = tenant.id;
-  request.tenant_share = tenant.rights.share;
-  request.tenant_running = tenant.rights.running;
 }
 
 // As far as a request's size is known before its prompts are tokens: each has one at least.
@@ -246,6 +233,17 @@ ChatForm ChatFormOf(const Model& model) {
 std::string SystemFingerprint(const ModelInfo& info, std::string_view settings) {
   return fmt::format("fp_{:016x}_n{}{}{}", info.identity, kNumericsVersion,
                      settings.empty() ? "" : "_", settings);
+}
+
+std::optional<ApiError> CheckModelName(const ServedModel& served, std::string_view asked) {
+  if (asked.empty() || served.IsCalled(asked)) return std::nullopt;
+  return NoSuchModel(served, asked);
+}
+
+void ApplyRights(const Tenant& tenant, Request& request) {
+  request.tenant = tenant.id;
+  request.tenant_share = tenant.rights.share;
+  request.tenant_running = tenant.rights.running;
 }
 
 std::string WarningNames(std::span<const std::string_view> warnings) {
@@ -299,8 +297,12 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
-  if (!served.model.info().generates)
-    return Unsupported({}, "this model embeds texts; it does not generate: ask /v1/embeddings");
+  if (!served.model.info().generates) {
+    const bool ranks = served.model.info().rank_pooling.has_value();
+    return Unsupported({},
+                       ranks ? "this model ranks texts; it does not generate: ask /v1/rerank"
+                             : "this model embeds texts; it does not generate: ask /v1/embeddings");
+  }
   if (auto error = CheckRoom(context, request)) return *error;
   PreparedGeneration prepared;
   ApplyRights(*context.tenant, request.request);
@@ -329,8 +331,8 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
   return prepared;
 }
 
-OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest request,
-                                   const PrepareContext& context) {
+OrError<PreparedVectors> Prepare(const ServedModel& served, EmbeddingRequest request,
+                                 const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
   if (auto error = CheckEmbedding(served, request)) return *error;
   const auto inputs = static_cast<int64_t>(request.inputs.size());
@@ -343,15 +345,18 @@ OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest r
   for (const PromptInput& input : request.inputs) {
     if (auto error = prompts.Add(input)) return *error;
   }
-  PreparedEmbedding prepared;
+  PreparedVectors prepared = {
+      .writer = std::make_shared<EmbeddingWriter>(request.form, served.pooling),
+      .ignored = std::move(request.ignored),
+      .answer_bytes = bytes,
+      .numbers = inputs * served.engine.embedding_width(),
+      .engine_requests = {}};
   for (std::vector<TokenId>& tokens : prompts.Take()) {
     prepared.engine_requests.push_back({.prompt = std::move(tokens),
                                         .cache_namespace = context.cache_namespace,
                                         .pooling = served.pooling});
     ApplyRights(*context.tenant, prepared.engine_requests.back());
   }
-  prepared.request = std::move(request);
-  prepared.answer_bytes = bytes;
   return prepared;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +14,9 @@
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "server/grammar_cache.h"
+#include "server/rank_request.h"
 #include "server/tenant_accounts.h"
+#include "server/vector_writer.h"
 #include "server/work_pool.h"
 #include "skald/chat_answer.h"
 #include "skald/engine.h"
@@ -53,6 +56,11 @@ std::string SystemFingerprint(const ModelInfo& info, std::string_view settings);
 
 /// 404: there is no model of the name that was asked for, but another.
 ApiError NoSuchModel(const ServedModel& served, std::string_view asked);
+/// That, if the name is of another; an empty one is of none.
+std::optional<ApiError> CheckModelName(const ServedModel& served, std::string_view asked);
+
+/// Writes what the key of a request's tenant makes of it.
+void ApplyRights(const Tenant& tenant, Request& request);
 
 /// The most bytes of text that one token can stand for.
 int64_t LongestTokenBytes(const Tokenizer& tokenizer);
@@ -83,10 +91,12 @@ inline constexpr std::string_view kReasoningSkipped = "reasoning-skipped";
 /// All of them, with commas.
 std::string WarningNames(std::span<const std::string_view> warnings);
 
-/// The same for a request for embeddings.
-struct PreparedEmbedding {
-  EmbeddingRequest request;
+/// The same for a request whose answer is a list of what the engine gives for texts or pairs.
+struct PreparedVectors {
+  std::shared_ptr<const VectorWriter> writer;
+  std::vector<std::string> ignored;      ///< names of fields that nobody knows
   int64_t answer_bytes = 0;              ///< at most
+  int64_t numbers = 0;                   ///< of all vectors together
   std::vector<Request> engine_requests;  ///< one for each input
 };
 
@@ -113,8 +123,12 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
 
 /// As Prepare. Also 400: more numbers than kMaxEmbeddingNumbers together, other dimensions than the
 /// model has, no pooling.
-OrError<PreparedEmbedding> Prepare(const ServedModel& served, EmbeddingRequest request,
-                                   const PrepareContext& context);
+OrError<PreparedVectors> Prepare(const ServedModel& served, EmbeddingRequest request,
+                                 const PrepareContext& context);
+
+/// As Prepare. Also 400: the model does not rank.
+OrError<PreparedVectors> Prepare(const ServedModel& served, RankRequest request,
+                                 const PrepareContext& context);
 
 /// Of all embeddings of one request: some 48 MB as JSON.
 inline constexpr int64_t kMaxEmbeddingNumbers = int64_t{1} << 22;

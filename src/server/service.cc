@@ -85,15 +85,38 @@ void StartWithGrammar(Generation& generation, PreparedGeneration prepared,
   generation.Start(std::move(prepared));
 }
 
-OrError<PreparedEmbedding> PrepareEmbedding(const ServedModel& served, std::string_view body,
-                                            const Asker& asker) {
+// A body to vectors or scores, by the reader of its route.
+template <typename Request>
+OrError<PreparedVectors> PrepareVectors(const ServedModel& served,
+                                        OrError<Request> (*read)(const boost::json::value&),
+                                        std::string_view body, const Asker& asker) {
   const OrError<boost::json::value> value = ReadJson(body);
   if (const auto* error = std::get_if<ApiError>(&value)) return *error;
-  OrError<EmbeddingRequest> request = ReadEmbeddingRequest(std::get<boost::json::value>(value));
+  OrError<Request> request = read(std::get<boost::json::value>(value));
   if (const auto* error = std::get_if<ApiError>(&request)) return *error;
-  auto& good = std::get<EmbeddingRequest>(request);
+  auto& good = std::get<Request>(request);
   const PrepareContext context = asker.With(good.cache_salt);
   return Prepare(served, std::move(good), context);
+}
+
+OrError<PreparedVectors> PrepareVectors(const ServedModel& served, Route route,
+                                        std::string_view body, const Asker& asker) {
+  switch (route) {
+    case Route::kRerank: return PrepareVectors(served, ReadRerankRequest, body, asker);
+    case Route::kScore: return PrepareVectors(served, ReadScoreRequest, body, asker);
+    default: return PrepareVectors(served, ReadEmbeddingRequest, body, asker);
+  }
+}
+
+// What the ids of a route's answers begin with; nothing for routes whose answers are no list of
+// what the engine gives for texts.
+std::optional<const char*> VectorPrefixOf(Route route) {
+  switch (route) {
+    case Route::kEmbeddings: return "embd-";
+    case Route::kRerank: return "rerank-";
+    case Route::kScore: return "score-";
+    default: return std::nullopt;
+  }
 }
 
 // {"input_tokens"}: how many tokens the prompt of a message has.
@@ -252,7 +275,7 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, std::shared_ptr<c
     channel.Respond(Get(route, {std::move(request), std::move(tenant)}));
     return nullptr;
   }
-  if (route == Route::kEmbeddings) return Embed({std::move(request), std::move(tenant)}, channel);
+  if (VectorPrefixOf(route)) return Embed(route, {std::move(request), std::move(tenant)}, channel);
   if (const std::optional<GenerationRoute> form = GenerationOf(route))
     return Generate(*form, {std::move(request), std::move(tenant)}, channel);
   // Counts for the rate of requests, and is over.
@@ -315,7 +338,7 @@ void Service::StartWith(std::shared_ptr<Target> target, const Tenant& tenant, st
   target->Await(*std::move(work));
 }
 
-void Service::Begin(const std::shared_ptr<Embedder>& embedder, PreparedEmbedding prepared) {
+void Service::Begin(const std::shared_ptr<Embedder>& embedder, PreparedVectors prepared) {
   embedder->Start(std::move(prepared));
 }
 
@@ -357,14 +380,14 @@ std::shared_ptr<Exchange> Service::Generate(const GenerationRoute& form, Asked a
   return generation;
 }
 
-std::shared_ptr<Exchange> Service::Embed(Asked asked, AnswerChannel& channel) {
+std::shared_ptr<Exchange> Service::Embed(Route route, Asked asked, AnswerChannel& channel) {
   TenantAccounts::Claim claim = accounts_.Open(*asked.tenant, setup_.clock.Now());
   const Asker asker = AskerOf(asked.tenant, setup_, claim);
-  auto embedder = std::make_shared<Embedder>(Context(), channel, NextName("embd-", *asked.tenant),
-                                             std::move(claim));
+  auto embedder = std::make_shared<Embedder>(
+      Context(), channel, NextName(*VectorPrefixOf(route), *asked.tenant), std::move(claim));
   StartWith(embedder, *asked.tenant, std::move(asked.request.body),
-            [this, asker](std::string_view body, const WorkLimit& limit) {
-              return PrepareEmbedding(served_, body, asker.With(limit));
+            [this, route, asker](std::string_view body, const WorkLimit& limit) {
+              return PrepareVectors(served_, route, body, asker.With(limit));
             });
   return embedder;
 }

@@ -110,14 +110,14 @@ class Service {
                                          AnswerChannel& channel);
   std::shared_ptr<Exchange> Generate(const GenerationRoute& form, Asked asked,
                                      AnswerChannel& channel);
-  std::shared_ptr<Exchange> Embed(Asked asked, AnswerChannel& channel);
+  std::shared_ptr<Exchange> Embed(Route route, Asked asked, AnswerChannel& channel);
   /// Starts `target` with what `prepare` makes of the body, which is work for this tenant.
   template <typename Target, typename Prepare>
   void StartWith(std::shared_ptr<Target> target, const Tenant& tenant, std::string body,
                  Prepare prepare);
   /// Goes on with what was made of the body.
   void Begin(const std::shared_ptr<Generation>& generation, PreparedGeneration prepared);
-  void Begin(const std::shared_ptr<Embedder>& embedder, PreparedEmbedding prepared);
+  void Begin(const std::shared_ptr<Embedder>& embedder, PreparedVectors prepared);
   GenerationContext Context();
   GenerationName NextName(std::string_view prefix, const Tenant& tenant);
 

@@ -33,14 +33,16 @@ class Running {
  public:
   explicit Running(EngineOptions engine = {}, ServerOptions options = {})
       : Running(MakeEngine(engine), std::move(options)) {}
-  Running(Engine engine, ServerOptions options) {
+  Running(Engine engine, ServerOptions options)
+      : Running(Tales(), std::move(engine), std::move(options)) {}
+  Running(const Model& model, Engine engine, ServerOptions options) {
     options.port = 0;
     options.model_name = "tales";
     options.version = "1";
     options.fingerprint_settings = "test";
     options.secret = "0123456789abcdef";
     options.unix_seconds = [] { return int64_t{1'700'000'000}; };
-    server_.emplace(*Server::Create(Tales(), std::move(engine), std::move(options)));
+    server_.emplace(*Server::Create(model, std::move(engine), std::move(options)));
     thread_.emplace("connections", [this] { EXPECT_TRUE(server_->Run().ok()); });
   }
   ~Running() { Join(); }

@@ -369,7 +369,7 @@ def protocol_cases():
     case("H68", "two Authorization", head("GET", "/v1/models", *[f"Authorization: Bearer {KEY}"] * 2), 401, keyed=True)
     for path in ("/v1/models", "/v1/models/tales", "/metrics", "/version", "/props", "/slots", "/health"):
         case("H81", f"{path} without a key", head("GET", path), 401, keyed=True)
-    for path in (TEXT, CHAT, "/tokenize", "/detokenize", "/v1/embeddings"):
+    for path in (TEXT, CHAT, "/tokenize", "/detokenize", "/v1/embeddings", "/v1/rerank", "/score"):
         case("H81", f"{path} without a key", post(path, {}), 401, keyed=True)
     case("H81", "/nothing without a key", head("GET", "/nothing"), 401, 404, keyed=True)
     case("H86", "slots that save", post("/slots/0?action=save", {"filename": "../x"}), 404)
@@ -389,6 +389,8 @@ FIELDS = {
     "/tokenize": "content prompt messages add_special add_special_tokens with_pieces return_token_strs".split(),
     "/detokenize": ["tokens"],
     "/v1/embeddings": "model input encoding_format dimensions user cache_salt truncate_prompt_tokens".split(),
+    "/v1/rerank": "model query documents top_n return_documents raw_scores use_activation cache_salt user".split(),
+    "/v1/score": "model text_1 text_2 raw_scores cache_salt".split(),
 }
 VALUES = ["null", '""', "-1", "0", "2147483648", "9223372036854775808", "1e309", "true", "[]", "{}",
           '"' + "x" * (1 << 20) + '"', "NaN", "[[]]", '[""]', '{"":""}', "0.5", r'"\u0000"']
@@ -398,6 +400,8 @@ BASES = {
     "/tokenize": {"content": '"x"'},
     "/detokenize": {"tokens": "[5]"},
     "/v1/embeddings": {"input": '"x"'},
+    "/v1/rerank": {"query": '"x"', "documents": '["x"]'},
+    "/v1/score": {"text_1": '"x"', "text_2": '"x"'},
 }
 
 

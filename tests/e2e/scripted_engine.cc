@@ -33,6 +33,10 @@ Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 const ModelInfo& Model::info() const { return state_->info; }
 const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
 const Result<ChatTemplate>& Model::chat_template() const { return state_->chat_template; }
+Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view document,
+                                     StopCheck stop) const {
+  return state_->tokenizer.EncodePair(query, document, stop);
+}
 
 constexpr int64_t kContext = 100'000;
 

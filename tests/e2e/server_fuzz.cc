@@ -33,6 +33,10 @@ Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 const ModelInfo& Model::info() const { return state_->info; }
 const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
 const Result<ChatTemplate>& Model::chat_template() const { return state_->chat_template; }
+Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view document,
+                                     StopCheck stop) const {
+  return state_->tokenizer.EncodePair(query, document, stop);
+}
 
 namespace {
 
@@ -46,7 +50,8 @@ Result<Model> MakeModel() {
   CHECK(tokenizer.ok());
   Result<ChatTemplate> chat = load::ChatTemplateOf("", *tokenizer);
   return Model(std::make_shared<const Model::State>(
-      Model::State{ModelInfo{.name = "fake"}, *std::move(tokenizer), std::move(chat)}));
+      Model::State{ModelInfo{.name = "fake", .rank_pooling = Pooling::kLast}, *std::move(tokenizer),
+                   std::move(chat)}));
 }
 
 }  // namespace
@@ -66,7 +71,8 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions&) {
   state->limits = {.context = kContext,
                    .vocab = model.tokenizer().vocab_size(),
                    .page_count = 64,
-                   .max_running = 16};
+                   .max_running = 16,
+                   .rank_pooling = model.info().rank_pooling};
   return Engine(std::move(state));
 }
 
@@ -87,8 +93,10 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
   const int64_t wanted = request.stop.max_tokens < 0 ? kMostTokens : request.stop.max_tokens;
   for (int32_t sequence = 0; sequence < sequences; ++sequence) {
     Listening listening = Listening::kGoOn;
-    if (request.pooling != Pooling::kNone)
-      push({.kind = EventKind::kEmbedding, .embedding = std::vector<float>(kWidth, 0.5f)});
+    if (request.pooling != Pooling::kNone) {
+      const size_t numbers = request.score ? 1 : kWidth;
+      push({.kind = EventKind::kEmbedding, .embedding = std::vector<float>(numbers, 0.5f)});
+    }
     const int64_t tokens = request.pooling == Pooling::kNone ? std::min(wanted, kMostTokens) : 0;
     for (int64_t i = 0; i < tokens && listening == Listening::kGoOn; ++i) {
       Event event = {.kind = EventKind::kToken, .sequence = sequence};

@@ -28,7 +28,8 @@ another engine recorded for small models of it with random float weights: the lo
 prompt of 200, and 24 greedy tokens, which must be equal (`tests/golden`). The largest difference of a logit stands
 behind the name of each such model; of an embedding model, that of a number of an embedding of length 1. Where the
 publisher's code and that engine differ, skald follows the publisher ([conventions](conventions.md)); the comparison is
-made with that engine's form. Models that only embed are marked so; they do not generate.
+made with that engine's form. Models that only embed are marked so; they do not generate. The head of those that rank
+pairs of texts was not recorded: it is compared with its formulas in double precision (tests/promises).
 Its GELU goes through a table of half floats: that is the larger difference of Gemma 2 and 3 and of GPT-2.
 
 What holds for all: weights in any type that the [README](../README.md) lists, mixed as a file has them; text only, no
