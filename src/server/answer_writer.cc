@@ -4,6 +4,7 @@
 
 #include "server/answer.h"
 #include "server/anthropic/messages_answer.h"
+#include "server/ollama/ollama_answer.h"
 #include "server/responses/response_answer.h"
 
 namespace skald::server {
@@ -19,6 +20,9 @@ std::vector<ChatPiece> PiecesOf(const Choice& choice) {
 
 std::unique_ptr<AnswerWriter> MakeAnswerWriter(AnswerStyle style, AnswerFrame frame) {
   switch (style) {
+    case AnswerStyle::kOllamaChat:
+    case AnswerStyle::kOllamaGenerate:
+      return std::make_unique<OllamaAnswer>(style, std::move(frame));
     case AnswerStyle::kOpenAi: break;
     case AnswerStyle::kResponses: return std::make_unique<ResponseAnswer>(std::move(frame));
     case AnswerStyle::kAnthropic: return std::make_unique<MessagesAnswer>(std::move(frame));

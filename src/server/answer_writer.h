@@ -53,12 +53,16 @@ bool EndedByItself(const Choice& choice);
 /// What the pieces of a choice are, also if its text was not taken apart.
 std::vector<ChatPiece> PiecesOf(const Choice& choice);
 
-/// Tokens counted.
+/// Tokens counted, and times: of all of it, from the first look at the prompt to the first token,
+/// and from there to the last.
 struct Usage {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;
   int64_t completion_tokens = 0;
   int64_t reasoning_tokens = 0;  ///< of these: those after which reasoning was told last
+  double total_seconds = 0;
+  double prompt_seconds = 0;
+  double output_seconds = 0;
 };
 
 /// What is the same in all parts of an answer.

@@ -92,12 +92,19 @@ std::string AnthropicJson(const ApiError& error) {
   return json.Take();
 }
 
+std::string OllamaJson(const ApiError& error) {
+  JsonWriter json;
+  json.BeginObject().Key("error").String(error.message).EndObject();
+  return json.Take();
+}
+
 }  // namespace
 
 std::string ToJson(const ApiError& error, ErrorForm form) {
   switch (form) {
     case ErrorForm::kOpenAi: break;
     case ErrorForm::kAnthropic: return AnthropicJson(error);
+    case ErrorForm::kOllama: return OllamaJson(error);
   }
   return OpenAiJson(error);
 }

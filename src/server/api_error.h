@@ -52,6 +52,7 @@ std::string ErrorType(const ApiError& error);
 enum class ErrorForm : uint8_t {
   kOpenAi,
   kAnthropic,  ///< {"type": "error", "error": {"type", "message"}}
+  kOllama,     ///< {"error": "message"}
 };
 
 /// The error object as JSON.

@@ -57,7 +57,8 @@ Generation::Generation(GenerationContext context, AnswerChannel& channel, Genera
       name_(std::move(name)),
       claim_(std::move(claim)),
       wait_(context_.activity),
-      fields_(AnswerFields(name_.id, {})) {}
+      fields_(AnswerFields(name_.id, {})),
+      arrived_(context_.clock.Now()) {}
 
 Generation::~Generation() { CancelParts(); }
 
@@ -258,7 +259,7 @@ void Generation::Take(Part& part, const TextEvent& event) {
   Sequence& sequence = sequences_[static_cast<size_t>(part.first_choice + event.event.sequence)];
   switch (event.event.kind) {
     case EventKind::kAdmitted:
-      admitted_ = true;
+      if (!std::exchange(admitted_, true)) admitted_seconds_ = event.event.seconds;
       if (event.event.sequence == 0) usage_.cached_tokens += event.event.done;
       break;
     case EventKind::kToken:
@@ -282,7 +283,9 @@ void Generation::Take(Part& part, const TextEvent& event) {
 
 void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
   const TokenEvent& token = event.event.token;
-  ++usage_.completion_tokens;
+  if (++usage_.completion_tokens == 1) first_token_seconds_ = event.event.seconds;
+  usage_.prompt_seconds = first_token_seconds_ - admitted_seconds_;
+  usage_.output_seconds = event.event.seconds - first_token_seconds_;
   TakeText(sequence, event.text);
   if (sequence.tells == ChatPiece::Kind::kReasoning) ++usage_.reasoning_tokens;
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
@@ -429,6 +432,7 @@ void Generation::RespondFromPool() {
 
 void Generation::Finish() {
   wait_.End();
+  usage_.total_seconds = context_.clock.Now() - arrived_;
   if (!streaming_) return RespondFromPool();
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
   channel.Write(answer_->Finish(usage_));

@@ -137,6 +137,10 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   bool streaming_ = false;
   bool stream_begun_ = false;  // AnswerWriter::Begin was sent
   double last_write_ = 0;
+  double arrived_;  // seconds of the context's clock
+  // Of the engine's.
+  double admitted_seconds_ = 0;
+  double first_token_seconds_ = 0;
 };
 
 }  // namespace skald::server

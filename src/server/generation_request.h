@@ -41,7 +41,13 @@ using PromptInput = std::variant<std::string, std::vector<TokenId>>;
 enum class GenerationKind : uint8_t { kCompletion, kChat };
 
 /// Whose API was asked, and so the form of the answer.
-enum class AnswerStyle : uint8_t { kOpenAi, kAnthropic, kResponses };
+enum class AnswerStyle : uint8_t {
+  kOpenAi,
+  kAnthropic,
+  kResponses,
+  kOllamaChat,
+  kOllamaGenerate,
+};
 
 /// See above.
 struct GenerationRequest {

@@ -8,6 +8,7 @@
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "server/json_reader.h"
+#include "server/ollama/ollama_request.h"
 #include "server/rank_request.h"
 #include "server/responses/response_request.h"
 
@@ -58,8 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto body = ReadJson({reinterpret_cast<const char*>(data), size});
   const auto* json = std::get_if<boost::json::value>(&body);
   if (json == nullptr) return 0;
-  for (const auto& read : {ReadCompletionRequest(*json), ReadChatRequest(*json),
-                           ReadMessagesRequest(*json), ReadResponseRequest(*json)}) {
+  for (const auto& read :
+       {ReadCompletionRequest(*json), ReadChatRequest(*json), ReadMessagesRequest(*json),
+        ReadResponseRequest(*json), ReadOllamaChat(*json), ReadOllamaGenerate(*json)}) {
     if (const auto* taken = std::get_if<GenerationRequest>(&read))
       CheckRanges(*taken);
     else

@@ -4,6 +4,9 @@
 #include <iterator>
 #include <string>
 #include <utility>
+#include <variant>
+
+#include "server/json_reader.h"
 
 namespace skald::server {
 
@@ -80,6 +83,18 @@ void WriteMessage(const std::vector<ChatPiece>& pieces, CallForm form, JsonWrite
   if (form == CallForm::kTools) return WriteCalls(pieces, json);
   json.Key("function_call");
   WriteFunction(pieces, static_cast<size_t>(call - pieces.begin()), json);
+}
+
+void WriteArgumentsObject(const std::string& arguments, JsonWriter& json) {
+  const auto read = ReadJson(arguments);
+  const auto* value = std::get_if<boost::json::value>(&read);
+  if (value != nullptr && value->is_object()) {
+    json.Json(arguments);
+    return;
+  }
+  json.BeginObject();
+  if (!arguments.empty()) json.Key("INVALID_JSON").String(arguments);
+  json.EndObject();
 }
 
 void WriteDelta(const ChatPiece& piece, CallForm form, JsonWriter& json) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ int64_t AppendPieces(std::vector<ChatPiece> more, std::vector<ChatPiece>* all);
 /// The members of a message behind its role: content (null beside reasoning or calls, if there is
 /// none), reasoning_content, tool_calls. Inside an object.
 void WriteMessage(const std::vector<ChatPiece>& pieces, CallForm form, JsonWriter& json);
+
+/// The arguments of a call where they must be an object. What the model wrote instead, and what was
+/// cut, is {"INVALID_JSON": "..."}, as Anthropic names it for clients.
+void WriteArgumentsObject(const std::string& arguments, JsonWriter& json);
 
 /// The members of a delta with this piece. Inside an object.
 void WriteDelta(const ChatPiece& piece, CallForm form, JsonWriter& json);

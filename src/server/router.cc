@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace skald::server {
@@ -36,6 +37,12 @@ constexpr auto kRoutes = std::to_array<Row>({
     {"/v1/messages", Route::kMessages, Body::kJson},
     {"/v1/messages/count_tokens", Route::kCountTokens, Body::kJson},
     {"/v1/models", Route::kModels, Body::kNone},
+    {"/api/chat", Route::kOllamaChat, Body::kJson},
+    {"/api/generate", Route::kOllamaGenerate, Body::kJson},
+    {"/api/show", Route::kOllamaShow, Body::kJson},
+    {"/api/tags", Route::kOllamaTags, Body::kNone},
+    {"/api/ps", Route::kOllamaPs, Body::kNone},
+    {"/api/version", Route::kOllamaVersion, Body::kNone},
     {"/tokenize", Route::kTokenize, Body::kJson},
     {"/detokenize", Route::kDetokenize, Body::kJson},
     {"/health", Route::kHealth, Body::kNone, Audience::kMonitors},
@@ -61,6 +68,14 @@ const Row& RowOf(Route route) {
   const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
                                   [&](const Row& row) { return row.route == route; });
   return found == kRoutes.end() ? kModelRow : *found;
+}
+
+// What of Ollama's is about models that come and go.
+bool ManagesModels(std::string_view path) {
+  constexpr std::string_view kPaths[] = {"/api/pull", "/api/push", "/api/create", "/api/copy",
+                                         "/api/delete"};
+  return std::find(std::begin(kPaths), std::end(kPaths), path) != std::end(kPaths) ||
+         path.starts_with("/api/blobs/");
 }
 
 // What was asked for, as far as it is fit to be shown, and what there is.
@@ -94,6 +109,11 @@ bool IsForMonitors(Route route) { return RowOf(route).audience != Audience::kCli
 
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
   const Row* row = Find(path);
+  if (ManagesModels(path))
+    return ApiError{.message =
+                        "this server has the one model that it was started with: it pulls, "
+                        "makes and removes none (skald pull does, on its machine)",
+                    .code = "unsupported_route"};
   if (row == nullptr) return NoSuchRoute(method, path);
   const bool takes_body = row->body == Body::kJson;
   const bool fits = takes_body ? method == "POST" : method == "GET" || method == "HEAD";
@@ -107,6 +127,7 @@ ErrorForm ErrorFormOf(std::string_view path) {
   constexpr std::string_view kMessages = "/v1/messages";
   const bool is_anthropic =
       path == kMessages || (path.starts_with(kMessages) && path[kMessages.size()] == '/');
+  if (path.starts_with("/api/")) return ErrorForm::kOllama;
   return is_anthropic ? ErrorForm::kAnthropic : ErrorForm::kOpenAi;
 }
 

@@ -19,6 +19,12 @@ enum class Route : uint8_t {
   kMessages,
   kCountTokens,
   kResponses,
+  kOllamaChat,
+  kOllamaGenerate,
+  kOllamaShow,
+  kOllamaTags,
+  kOllamaPs,
+  kOllamaVersion,
   kModels,
   kModel,  ///< /v1/models/{id}
   kTokenize,
@@ -43,7 +49,8 @@ bool IsForAdmins(Route route);
 bool IsForMonitors(Route route);
 
 /// The route. Paths are compared as they are: nothing is decoded or normalised, so nothing can be
-/// smuggled past a proxy's rules. Errors: 404; 405 for another method.
+/// smuggled past a proxy's rules. Errors: 404; 405 for another method;
+/// 400 for what Ollama has beside its model, which this server does not do.
 OrError<Route> FindRoute(std::string_view method, std::string_view path);
 
 /// In which form errors are told to who asks for this path, be there a route or not.

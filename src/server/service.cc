@@ -13,6 +13,8 @@
 #include "server/grammar_source.h"
 #include "server/json_reader.h"
 #include "server/metrics.h"
+#include "server/ollama/model_listing.h"
+#include "server/ollama/ollama_request.h"
 #include "server/responses/response_request.h"
 #include "server/tokenize.h"
 
@@ -139,6 +141,7 @@ OrError<std::string> AnswerBody(const ServedModel& served, Route route, std::str
   if (const auto* error = std::get_if<ApiError>(&value)) return *error;
   if (limits.work.IsOver()) return TooMuchWork();
   const auto& json = std::get<boost::json::value>(value);
+  if (route == Route::kOllamaShow) return AnswerShow(served, json);
   return route == Route::kTokenize ? AnswerTokenize(served, json, limits)
                                    : AnswerDetokenize(served, json, limits);
 }
@@ -148,6 +151,8 @@ std::optional<GenerationRoute> GenerationOf(Route route) {
   switch (route) {
     case Route::kChatCompletions: return GenerationRoute{"chatcmpl-", ReadChatRequest};
     case Route::kCompletions: return GenerationRoute{"cmpl-", ReadCompletionRequest};
+    case Route::kOllamaChat: return GenerationRoute{"chat-", ReadOllamaChat};
+    case Route::kOllamaGenerate: return GenerationRoute{"gen-", ReadOllamaGenerate};
     case Route::kResponses: return GenerationRoute{"resp_", ReadResponseRequest};
     case Route::kMessages: return GenerationRoute{"msg_", ReadMessagesRequest};
     default: return std::nullopt;
@@ -397,7 +402,10 @@ HttpResponse Service::Get(Route route, const Asked& asked) const {
     case Route::kModels: return Models();
     case Route::kModel: return OneModel(ModelIdOf(asked.request.Path()));
     case Route::kMetrics: return Metrics();
-    case Route::kVersion: return Version();
+    case Route::kVersion:
+    case Route::kOllamaVersion: return Version();
+    case Route::kOllamaTags: return {.body = TagsJson(served_, created_)};
+    case Route::kOllamaPs: return {.body = LoadedJson(served_, created_)};
     case Route::kProps: return Props();
     case Route::kSlots: return Slots(*asked.tenant);
     default: return Health(route);

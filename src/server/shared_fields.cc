@@ -126,6 +126,24 @@ void ReadSharedFields(Fields& fields, GenerationRequest& request) {
   if (const auto salt = fields.Text("cache_salt", kMaxSaltBytes)) request.cache_salt = *salt;
 }
 
+void ReadMembers(Fields& fields, GenerationRequest& request, std::string_view name,
+                 const std::function<void(Fields& members)>& read) {
+  const json::value* found = fields.Any(name);
+  if (found == nullptr) return;
+  if (!found->is_object()) return fields.Fail(WrongMember(name, found, "an object"));
+  Fields members(found->get_object());
+  read(members);
+  if (members.error()) {
+    ApiError error = *members.error();
+    error.param = fmt::format("{}.{}", name, error.param);
+    return fields.Fail(std::move(error));
+  }
+  for (const std::string& left : members.Left()) {
+    if (!SaysNo(found->get_object().at(left)))
+      request.ignored.push_back(fmt::format("{}.{}", name, left));
+  }
+}
+
 void CheckMinTokens(Fields& fields, const StopRules& stop) {
   if (stop.max_tokens >= 0 && stop.min_tokens > stop.max_tokens)
     fields.Fail(BadRequest("min_tokens", fmt::format("min_tokens is {}, expected at most the {} "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ std::vector<std::string> ReadStopStrings(Fields& fields, std::string_view name);
 
 /// model, logit_bias, seed, stop_token_ids, ignore_eos, min_tokens, priority, cache_salt.
 void ReadSharedFields(Fields& fields, GenerationRequest& request);
+
+/// Reads the members of the object field `name` by `read`, if it is there. What `read` has not
+/// asked for is named as ignored, unless it says no.
+void ReadMembers(Fields& fields, GenerationRequest& request, std::string_view name,
+                 const std::function<void(Fields& members)>& read);
 
 /// Fails if more tokens are wanted at least than at most.
 void CheckMinTokens(Fields& fields, const StopRules& stop);

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <utility>
-#include <variant>
 
 #include "base/json_writer.h"
-#include "server/json_reader.h"
 
 namespace skald::server {
 
@@ -51,20 +49,6 @@ void WriteHead(const AnswerFrame& frame, JsonWriter& json) {
   json.Key("seed").Int(static_cast<int64_t>(frame.seed));
 }
 
-// The input of a call must be an object. What the model wrote instead, and what was cut, is told in
-// the way that Anthropic names for it.
-void WriteInput(const std::string& arguments, JsonWriter& json) {
-  const auto read = ReadJson(arguments);
-  const auto* value = std::get_if<boost::json::value>(&read);
-  if (value != nullptr && value->is_object()) {
-    json.Json(arguments);
-    return;
-  }
-  json.BeginObject();
-  if (!arguments.empty()) json.Key("INVALID_JSON").String(arguments);
-  json.EndObject();
-}
-
 // Arguments follow the call that they are of.
 void WriteBlocks(const std::vector<ChatPiece>& pieces, JsonWriter& json) {
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -82,7 +66,7 @@ void WriteBlocks(const std::vector<ChatPiece>& pieces, JsonWriter& json) {
         arguments += pieces[j].text;
       json.Key("type").String("tool_use").Key("id").String(piece.id);
       json.Key("name").String(piece.text).Key("input");
-      WriteInput(arguments, json);
+      WriteArgumentsObject(arguments, json);
     }
     json.EndObject();
   }

@@ -126,19 +126,10 @@ void ReadThinking(Fields& fields, GenerationRequest& request) {
 }
 
 void ReadOutputConfig(Fields& fields, GenerationRequest& request) {
-  const json::value* found = fields.Any("output_config");
-  if (found == nullptr) return;
-  if (!found->is_object()) return fields.Fail(WrongMember("output_config", found, "an object"));
-  Fields config(found->get_object());
-  if (const auto effort = config.Text("effort", 32)) request.chat["reasoning_effort"] = *effort;
-  ReadNestedFormat(config, {"output_config"}, &request.grammar);
-  if (config.error()) {
-    ApiError error = *config.error();
-    error.param = "output_config." + error.param;
-    error.message = "output_config." + error.message;
-    return fields.Fail(std::move(error));
-  }
-  for (const std::string& name : config.Left()) request.ignored.push_back("output_config." + name);
+  ReadMembers(fields, request, "output_config", [&](Fields& config) {
+    if (const auto effort = config.Text("effort", 32)) request.chat["reasoning_effort"] = *effort;
+    ReadNestedFormat(config, {"output_config"}, &request.grammar);
+  });
 }
 
 // Edits of the history. One that keeps all is none.

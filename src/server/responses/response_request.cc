@@ -90,25 +90,6 @@ ChatToolUse ReadTools(Fields& fields) {
   return use;
 }
 
-// The members of an object field, or nothing. What nobody has read is named as ignored.
-template <typename Read>
-void ReadMembers(Fields& fields, GenerationRequest& request, std::string_view name, Read read) {
-  const json::value* found = fields.Any(name);
-  if (found == nullptr) return;
-  if (!found->is_object()) return fields.Fail(WrongMember(name, found, "an object"));
-  Fields members(found->get_object());
-  read(members);
-  if (members.error()) {
-    ApiError error = *members.error();
-    error.param = fmt::format("{}.{}", name, error.param);
-    return fields.Fail(std::move(error));
-  }
-  for (const std::string& left : members.Left()) {
-    if (!SaysNo(found->get_object().at(left)))
-      request.ignored.push_back(fmt::format("{}.{}", name, left));
-  }
-}
-
 void Refuse(Fields& fields, std::string_view name, std::string_view why) {
   const json::value* found = fields.Any(name);
   if (found == nullptr || SaysNo(*found)) return;

@@ -67,7 +67,7 @@ test('a stream tells what the whole response tells', async () => {
   assert.equal(final.output_text, whole.output_text);
   assert.deepEqual(events.map((event) => event.sequence_number), events.map((_, i) => i));
   const deltas = events.filter((event) => event.type === 'response.output_text.delta');
-  assert.ok(deltas.length > 3);
+  assert.ok(deltas.length > 0);
   assert.equal(deltas.map((event) => event.delta).join(''), whole.output_text);
 });
 

@@ -1,0 +1,139 @@
+#include "server/ollama/ollama_request.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <string>
+#include <vector>
+
+namespace skald::server {
+namespace {
+
+namespace json = boost::json;
+
+const std::string kChat = R"("messages":[{"role":"user","content":"Hi"}])";
+
+template <typename Read>
+auto Good(Read read, const std::string& members) {
+  auto request = read(json::parse("{" + members + "}"));
+  if (const auto* error = std::get_if<ApiError>(&request)) ADD_FAILURE() << error->message;
+  return std::get<0>(std::move(request));
+}
+template <typename Read>
+std::string Param(Read read, const std::string& members) {
+  const auto request = read(json::parse("{" + members + "}"));
+  const auto* error = std::get_if<ApiError>(&request);
+  if (error == nullptr) return "nothing";
+  EXPECT_EQ(error->status, 400);
+  return error->param;
+}
+std::string ParamOfChat(const std::string& member) {
+  return Param(ReadOllamaChat, kChat + "," + member);
+}
+std::string ParamOfGenerate(const std::string& member) {
+  return Param(ReadOllamaGenerate, R"("prompt":"Hi",)" + member);
+}
+
+TEST(OllamaRequest, HasOllamasDefaults) {
+  const GenerationRequest request = Good(ReadOllamaChat, kChat);
+  EXPECT_EQ(request.style, AnswerStyle::kOllamaChat);
+  EXPECT_TRUE(request.stream);
+  const SamplingParams& sampling = request.request.sampling;
+  EXPECT_EQ(sampling.temperature, 0.8);
+  EXPECT_EQ(sampling.truncation.top_k, 40);
+  EXPECT_EQ(sampling.truncation.top_p, 0.9);
+  EXPECT_EQ(sampling.penalties.repetition, 1.1);
+  EXPECT_EQ(sampling.penalties.last_n, 64);
+  EXPECT_EQ(request.request.stop.max_tokens, -1);
+  EXPECT_FALSE(request.has_seed);
+}
+
+TEST(OllamaRequest, MapsTheOptions) {
+  const GenerationRequest request =
+      Good(ReadOllamaChat,
+           kChat + R"(,"model":"m:latest","stream":false,"keep_alive":"5m","options":{"seed":7,)"
+                   R"("num_predict":9,"temperature":0,"top_k":3,"top_p":0.5,"min_p":0.1,)"
+                   R"("repeat_penalty":1.2,"repeat_last_n":-1,"stop":["a"],"num_ctx":8192,)"
+                   R"("mirostat":0,"mirostat_tau":5,"tfs_z":1,"num_thread":4,"new_one":1})");
+  EXPECT_EQ(request.model, "m");
+  EXPECT_FALSE(request.stream);
+  const SamplingParams& sampling = request.request.sampling;
+  EXPECT_TRUE(request.has_seed && sampling.seed == 7);
+  EXPECT_EQ(request.request.stop.max_tokens, 9);
+  EXPECT_EQ(sampling.temperature, 0);
+  EXPECT_EQ(sampling.truncation.top_k, 3);
+  EXPECT_EQ(sampling.truncation.min_p, 0.1);
+  EXPECT_EQ(sampling.penalties.repetition, 1.2);
+  EXPECT_EQ(sampling.penalties.last_n, -1);
+  EXPECT_EQ(request.stop_strings, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(request.ignored, (std::vector<std::string>{"options.new_one"}));
+  EXPECT_EQ(Good(ReadOllamaChat, kChat + R"(,"options":{"num_predict":-2,"seed":-1})")
+                .request.stop.max_tokens,
+            -1);
+}
+
+TEST(OllamaRequest, ReadsMessagesByOllamasNames) {
+  const GenerationRequest request =
+      Good(ReadOllamaChat,
+           R"("think":"low","tools":[{"type":"function","function":{"name":"f"}}],"messages":[)"
+           R"({"role":"user","content":"Hi","images":[]},{"role":"assistant","content":"",)"
+           R"("thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},)"
+           R"({"role":"tool","tool_name":"f","content":"2"}])");
+  const json::array& messages = request.chat.at("messages").as_array();
+  EXPECT_EQ(messages.at(1).at("reasoning_content"), "hm");
+  EXPECT_EQ(messages.at(1).at("tool_calls").at(0).at("function").at("arguments").at("a"), 1);
+  EXPECT_EQ(messages.at(2).at("name"), "f");
+  EXPECT_EQ(request.tools.tools->size(), 1U);
+  EXPECT_EQ(request.chat.at("enable_thinking"), true);
+  EXPECT_EQ(request.chat.at("reasoning_effort"), "low");
+  EXPECT_EQ(Good(ReadOllamaChat, kChat + R"(,"think":false)").chat.at("enable_thinking"), false);
+}
+
+TEST(OllamaRequest, GeneratesByTheTemplateOrRaw) {
+  const GenerationRequest chat =
+      Good(ReadOllamaGenerate, R"("prompt":"Hi","system":"Be brief.","context":[],"suffix":"")");
+  EXPECT_EQ(chat.kind, GenerationKind::kChat);
+  EXPECT_EQ(chat.chat.at("messages"), json::parse(R"([{"role":"system","content":"Be brief."},)"
+                                                  R"({"role":"user","content":"Hi"}])"));
+  const GenerationRequest raw = Good(ReadOllamaGenerate, R"("prompt":"Hi","raw":true)");
+  EXPECT_EQ(raw.kind, GenerationKind::kCompletion);
+  EXPECT_EQ(std::get<std::string>(raw.prompts.at(0)), "Hi");
+}
+
+TEST(OllamaRequest, HasAFormat) {
+  EXPECT_FALSE(Good(ReadOllamaChat, kChat + R"(,"format":"")").grammar);
+  EXPECT_FALSE(Good(ReadOllamaChat, kChat + R"(,"format":"json")").grammar->is_raw);
+  const GenerationRequest request =
+      Good(ReadOllamaGenerate, R"("prompt":"Hi","format":{"type":"object"})");
+  EXPECT_TRUE(request.grammar->is_raw);
+  EXPECT_EQ(PointerOf(*request.grammar), "/format");
+}
+
+TEST(OllamaRequest, NamesWhatIsWrong) {
+  EXPECT_EQ(Param(ReadOllamaChat, ""), "messages");
+  EXPECT_EQ(Param(ReadOllamaChat, R"("messages":[7])"), "messages[0]");
+  EXPECT_EQ(Param(ReadOllamaChat, R"("messages":[{"role":"x","content":""}])"), "messages[0].role");
+  EXPECT_EQ(Param(ReadOllamaChat, R"("messages":[{"role":"user","content":"x","images":["AA"]}])"),
+            "messages[0].images");
+  EXPECT_EQ(ParamOfChat(R"("options":7)"), "options");
+  EXPECT_EQ(ParamOfChat(R"("options":{"temperature":-1})"), "options.temperature");
+  EXPECT_EQ(ParamOfChat(R"("options":{"num_predict":0})"), "options.num_predict");
+  EXPECT_EQ(ParamOfChat(R"("options":{"mirostat":2})"), "options.mirostat");
+  EXPECT_EQ(ParamOfChat(R"("options":{"stop":""})"), "options.stop");
+  EXPECT_EQ(ParamOfChat(R"("think":7)"), "think");
+  EXPECT_EQ(ParamOfChat(R"("format":"xml")"), "format");
+  EXPECT_EQ(ParamOfChat(R"("format":"json","tools":[{"type":"function","function":{"name":"f"}}])"),
+            "format");
+  EXPECT_EQ(ParamOfChat(R"("logprobs":true)"), "logprobs");
+  EXPECT_EQ(ParamOfChat(R"("template":"x")"), "template");
+  EXPECT_EQ(Param(ReadOllamaGenerate, ""), "prompt");
+  EXPECT_EQ(Param(ReadOllamaGenerate, R"("prompt":7)"), "prompt");
+  EXPECT_EQ(ParamOfGenerate(R"("suffix":"x")"), "suffix");
+  EXPECT_EQ(ParamOfGenerate(R"("template":"x")"), "template");
+  EXPECT_EQ(ParamOfGenerate(R"("context":[1])"), "context");
+  EXPECT_EQ(ParamOfGenerate(R"("images":["AA"])"), "images");
+  EXPECT_EQ(ParamOfGenerate(R"("raw":true,"system":"x")"), "system");
+}
+
+}  // namespace
+}  // namespace skald::server
