@@ -84,6 +84,7 @@ void ReadTool(Fields& fields, const std::string& name, const json::value& value,
   if (function == nullptr)
     return fields.Fail(
         BadRequest(name + ".function", fmt::format("{}.function is missing or no object", name)));
+  list.NoteStrict(*function);
   list.Add(name + ".function", *function, *tool);
 }
 
@@ -94,6 +95,7 @@ void ReadFunction(Fields& fields, const std::string& name, const json::value& va
   if (function == nullptr)
     return fields.Fail(
         BadRequest(name, fmt::format("{} is {}, expected an object", name, Shown(value))));
+  list.NoteStrict(*function);
   list.Add(name, *function, {{"type", "function"}, {"function", *function}});
 }
 
@@ -168,6 +170,11 @@ void ToolList::Add(const std::string& name, const json::object& function, json::
         fmt::format("{}.parameters is {}, expected an object", name, Shown(*parameters))));
   tools_.push_back({.name = tool, .parameters = ParametersOf(function)});
   use_.definitions.push_back(std::move(definition));
+}
+
+void ToolList::NoteStrict(const json::object& holder) {
+  const json::value* strict = holder.if_contains("strict");
+  if (strict != nullptr && *strict == true) use_.asks_strict = true;
 }
 
 ChatToolUse ToolList::Take() {

@@ -30,6 +30,7 @@ struct ChatToolUse {
   std::shared_ptr<const std::vector<ChatTool>> tools = {};
   bool one_call = false;     ///< parallel_tool_calls: false
   bool as_function = false;  ///< asked by `functions`, and answered so
+  bool asks_strict = false;  ///< a tool wants its calls kept to its schema, which nothing does yet
 };
 
 /// The tools of one body, for the readers of all APIs.
@@ -44,6 +45,9 @@ class ToolList {
   /// parameters that are no object.
   void Add(const std::string& name, const boost::json::object& function,
            boost::json::object definition);
+
+  /// Looks for `strict` in what holds it.
+  void NoteStrict(const boost::json::object& holder);
 
   /// What was added.
   ChatToolUse Take();

@@ -72,6 +72,18 @@ TEST(ReadChatTools, TakesDefinitionsAsTheyStand) {
   EXPECT_EQ(Chat("\"tool_choice\":\"none\",\"tools\":[" + tool + "]").tools.tools, nullptr);
 }
 
+// What binds nothing is said: clients set it for each tool, so it is no reason to refuse them all.
+TEST(ReadChatTools, NamesAStrictThatNothingKeeps) {
+  const auto ignored = [](std::string_view strict) {
+    return Chat(R"("tools":[{"type":"function","function":{"name":"f")" + std::string(strict) +
+                "}}]")
+        .ignored;
+  };
+  EXPECT_EQ(ignored(R"(,"strict":true)"), std::vector<std::string>{"tools.strict"});
+  for (const std::string_view no : {"", R"(,"strict":false)", R"(,"strict":null)"})
+    EXPECT_TRUE(ignored(no).empty()) << no;
+}
+
 TEST(ReadChatTools, KnowsHowArgumentsAreWritten) {
   const std::string parameters = R"({"properties":{
       "s":{"type":"string"},"e":{"enum":["a","b"]},"n":{"type":["string","null"]},

@@ -160,6 +160,7 @@ OrError<GenerationRequest> FinishReading(Fields& fields, GenerationRequest reque
   }
   if (fields.error()) return *fields.error();
   for (std::string& name : fields.Left()) request.ignored.push_back(std::move(name));
+  if (request.tools.asks_strict) request.ignored.emplace_back("tools.strict");
   return request;
 }
 

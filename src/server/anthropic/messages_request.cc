@@ -76,6 +76,7 @@ void ReadTool(Fields& fields, const std::string& name, const json::value& value,
     if (const json::value* found = tool->if_contains(member)) function[member] = *found;
   }
   function["parameters"] = *schema;
+  list.NoteStrict(*tool);
   list.Add(name, function, {{"type", "function"}, {"function", function}});
 }
 

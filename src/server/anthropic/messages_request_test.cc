@@ -57,6 +57,11 @@ TEST(MessagesRequest, TakesTheFieldsOfAnthropic) {
   EXPECT_TRUE(request.ignored.empty());
 }
 
+TEST(MessagesRequest, NamesAStrictThatNothingKeeps) {
+  EXPECT_EQ(Good(R"(,"tools":[{"name":"f","input_schema":{},"strict":true}])").ignored,
+            std::vector<std::string>{"tools.strict"});
+}
+
 TEST(MessagesRequest, PutsResultsBeforeTheTextBesideThem) {
   const auto read =
       Read(R"("messages":[{"role":"user","content":[{"type":"text","text":"t"},)"

@@ -69,6 +69,7 @@ void ReadTool(Fields& fields, const std::string& name, const json::value& value,
     const json::value* found = tool->if_contains(member);
     if (found != nullptr && !found->is_null()) function[member] = *found;
   }
+  list.NoteStrict(*tool);
   list.Add(name, function, {{"type", "function"}, {"function", function}});
 }
 
