@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
-  APICallError, Output, cosineSimilarity, embed, embedMany, generateText, jsonSchema, streamText,
-  tool,
+  APICallError, Output, cosineSimilarity, embed, embedMany, generateObject, generateText, jsonSchema,
+  streamObject, streamText, tool,
 } from 'ai';
 
 import { KEY, PROMPT, collect, countingFetch, startServer } from './server.mjs';
@@ -134,17 +134,39 @@ test('a bad value is an APICallError of 400 that names it', async () => {
   await assert.rejects(attempt, (error) => error.statusCode === 400 && /temperature/.test(error.message));
 });
 
-test('tools and schemas are refused, not ignored', async () => {
+test('tools are refused, not ignored, where the template takes none', async () => {
   const inputSchema = jsonSchema({ type: 'object', properties: { city: { type: 'string' } } });
   const weather = tool({ description: 'the weather', inputSchema });
   const withTools = generateText({ model: chat(), prompt: PROMPT, tools: { weather } });
   await assert.rejects(withTools, (error) => error.statusCode === 400 && /tools/.test(error.message));
-  const asObject = generateText({
-    model: chat(),
-    prompt: PROMPT,
-    experimental_output: Output.object({ schema: inputSchema }),
+});
+
+test('an object is one of its schema, whole or as it comes', async () => {
+  const schema = jsonSchema({
+    type: 'object',
+    properties: {
+      city: { type: 'string', maxLength: 12 },
+      days: { type: 'integer', minimum: 1, maximum: 9 },
+    },
+    required: ['city', 'days'],
+    additionalProperties: false,
   });
-  await assert.rejects(asObject, (error) => error.statusCode === 400);
+  const model = provider({ supportsStructuredOutputs: true }).chatModel('tales');
+  const request = { model, prompt: PROMPT, maxOutputTokens: 300, temperature: 0, maxRetries: 0 };
+  const { object, finishReason } = await generateObject({ ...request, schema });
+  assert.equal(finishReason, 'stop');
+  assert.deepEqual(Object.keys(object), ['city', 'days']);
+  assert.ok(typeof object.city === 'string' && object.city.length <= 12, object.city);
+  assert.ok(Number.isInteger(object.days) && object.days >= 1 && object.days <= 9, object.days);
+
+  const stream = streamObject({ ...request, schema });
+  const partial = await collect(stream.partialObjectStream);
+  assert.ok(partial.length > 1);
+  assert.deepEqual(partial.at(-1), object);
+  assert.deepEqual(await stream.object, object);
+
+  const output = await generateText({ ...request, experimental_output: Output.object({ schema }) });
+  assert.deepEqual(output.experimental_output, object);
 });
 
 test('values are embedded, one or many', async () => {

@@ -125,7 +125,6 @@ test('health answers under load (llama.cpp 20684)', async () => {
 test('what is not enforced is refused: no 200 for a schema (llama.cpp 19051)', async () => {
   const unsupported = [
     { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] },
-    { response_format: { type: 'structural_tag' } },
     { structured_outputs: { whitespace_pattern: ' ' } },
     { guided_whitespace_pattern: ' ' },
     { prompt_logprobs: 1 },
@@ -137,6 +136,10 @@ test('what is not enforced is refused: no 200 for a schema (llama.cpp 19051)', a
     assert.equal(error.code, 'unsupported_parameter');
     assert.equal(error.param, Object.keys(more)[0]);
   }
+  const tag = await server.post('/v1/chat/completions',
+    { ...CHAT, response_format: { type: 'structural_tag' } });
+  assert.equal(tag.status, 400);
+  assert.equal((await tag.json()).error.param, 'response_format');
   const text = await server.post('/v1/chat/completions',
     { ...CHAT, response_format: { type: 'text' }, tools: [] });
   assert.equal(text.status, 200);
