@@ -1,0 +1,109 @@
+// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl: what a schema costs to compile, and a mask to make.
+//
+// SCHEMAS has an object a line with the member "schema". Each that is taken is walked at random: at
+// each place the mask is made (with what the constraint has kept of masks before, as in an engine),
+// timed, and a token of it chosen. Prints microseconds: p50, p99, largest.
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "base/stopwatch.h"
+#include "grammar/constraint_state.h"
+#include "skald/constraint.h"
+#include "skald/model.h"
+
+namespace skald {
+namespace {
+
+constexpr int kWalks = 3;
+constexpr int kTokens = 200;  // of a walk, at most
+
+struct Times {
+  std::vector<double> compile;
+  std::vector<double> create;
+  std::vector<double> masks;
+};
+
+// A bit of the mask, each as likely.
+TokenId AnyOf(const std::vector<uint64_t>& words, const RandomKey& key) {
+  std::vector<TokenId> allowed;
+  for (size_t word = 0; word < words.size(); ++word)
+    for (uint64_t left = words[word]; left != 0; left &= left - 1)
+      allowed.push_back(static_cast<TokenId>(64 * word) + __builtin_ctzll(left));
+  if (allowed.empty()) return kNoToken;
+  const double draw = UniformDouble(key, 0);
+  return allowed[static_cast<size_t>(draw * static_cast<double>(allowed.size()))];
+}
+
+void Walk(const Constraint& constraint, uint64_t seed, std::vector<double>* times) {
+  grammar::ConstraintState state(constraint);
+  std::vector<uint64_t> words(static_cast<size_t>(constraint.vocabulary().size() + 63) / 64);
+  for (uint64_t position = 0; position < kTokens && !state.must_end(); ++position) {
+    const Stopwatch watch;
+    if (!state.FillMask(words).ok()) return;
+    times->push_back(watch.Seconds() * 1e6);
+    const TokenId token = AnyOf(words, {.seed = seed, .position = position});
+    if (token == kNoToken || !state.Advance(token).ok()) return;
+  }
+}
+
+void Measure(const std::string& schema, const Vocabulary& vocabulary, uint64_t seed, Times* times) {
+  Stopwatch watch;
+  const Result<Grammar> grammar = Grammar::FromJsonSchema(schema);
+  if (!grammar.ok()) return;
+  times->compile.push_back(watch.Seconds() * 1e6);
+  watch = Stopwatch();
+  const Result<Constraint> constraint = Constraint::Create(*grammar, vocabulary);
+  if (!constraint.ok()) return;
+  times->create.push_back(watch.Seconds() * 1e6);
+  for (uint64_t walk = 0; walk < kWalks; ++walk)
+    Walk(*constraint, seed * kWalks + walk, &times->masks);
+}
+
+void Print(const char* what, std::vector<double> times) {
+  CHECK(!times.empty());
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double share) {
+    return times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))];
+  };
+  std::printf("%-8s %7zu  p50 %9.1f  p99 %9.1f  max %9.1f us\n", what, times.size(), at(0.5),
+              at(0.99), times.back());
+}
+
+int Main(const std::string& model, const std::string& schemas) {
+  const Result<Tokenizer> tokenizer = LoadTokenizer(model);
+  if (!tokenizer.ok()) {
+    std::fprintf(stderr, "%s\n", tokenizer.status().message().c_str());
+    return 1;
+  }
+  const Vocabulary vocabulary = Vocabulary::FromTokenizer(*tokenizer);
+  std::printf("%lld tokens\n", static_cast<long long>(vocabulary.size()));
+  Times times;
+  std::ifstream file(schemas);
+  uint64_t number = 0;
+  for (std::string line; std::getline(file, line); ++number) {
+    const boost::json::value entry = boost::json::parse(line);
+    const std::string schema = boost::json::serialize(entry.at("schema"));
+    Measure(schema, vocabulary, number, &times);
+  }
+  Print("compile", std::move(times.compile));
+  Print("create", std::move(times.create));
+  Print("masks", std::move(times.masks));
+  return 0;
+}
+
+}  // namespace
+}  // namespace skald
+
+int main(int argc, char** argv) {
+  if (argc == 3) return skald::Main(argv[1], argv[2]);
+  std::fprintf(stderr, "usage: skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl\n");
+  return 2;
+}
