@@ -113,8 +113,9 @@ not_under_asan=(
   '^ForeignFlags\.EveryRowIsAnswered$' '^HeaderExamples$'  # the command, the compiler
   '^Bench$' '^KernelBench\.' 'TakesAThirdOfThePasses$' '^BeamsOnTales\.'  # they would measure the sanitizer
   '^ModelsMeasured$' '^LongContext\.' 'KvTypesSharedData\.' '^SchedulesSharedData\.' '^KvTypesOfTales\.'
-  '\.LargestIntegersDoNotSaturate/' '^CliSharedData$'  # numbers, not memory
+  '\.LargestIntegersDoNotSaturate/' '^CliSharedData$' '^CostOf' '^Faults/PlantedFault\.'  # numbers, not memory
   '^Isas/AttentionTest\..*/(scalar|avxvnni|amx) '  # the same functions as the specification, avx2, avx512
+  '^Matmul/EveryVariant\..*_avxvnni '               # the template of avx2
 )
 
 lane_asan() {

@@ -1,4 +1,4 @@
-// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl: what a schema costs to compile, and a mask to make.
+// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl: what a schema costs to compile, a mask to make.
 //
 // SCHEMAS has an object a line with the member "schema". Each that is taken is walked at random: at
 // each place the mask is made (with what the constraint has kept of masks before, as in an engine),
