@@ -281,6 +281,7 @@ void Core::PreemptOne(Sequence* sequence) {
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Park(sequence);
   sequence->text.reset();
+  sequence->DropDraft();  // guesses behind rows that are gone
   sequence->MoveTo(Phase::kPreempted);
   sequence->last_turn = turn_;
   waiting_.Insert(sequence);

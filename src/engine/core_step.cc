@@ -67,9 +67,7 @@ void Core::Propose() {
   const bool draws = chooser_.rule() == SpeculationRule::kRejection;
   for (const StepRows& rows : step_) {
     Sequence& sequence = *rows.sequence;
-    sequence.draft.clear();
-    sequence.draft_chances.Clear();
-    sequence.draft_accepted = 0;
+    sequence.DropDraft();
     // Who guesses looks at the text; what is wrong with it is said when the row is applied.
     if (rows.drafts == 0 || !chooser_.Follow(&sequence).ok()) continue;
     wishes_.push_back({.sequence = &sequence,

@@ -73,6 +73,12 @@ void Sequence::MoveTo(Phase next) {
   phase_ = next;
 }
 
+void Sequence::DropDraft() {
+  draft.clear();
+  draft_chances.Clear();
+  draft_accepted = 0;
+}
+
 std::span<const TokenId> Sequence::prompt() const {
   return std::span(tokens).first(static_cast<size_t>(request->prompt_tokens));
 }

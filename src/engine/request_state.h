@@ -91,6 +91,9 @@ struct Sequence {
   std::span<const TokenId> prompt() const;
   std::span<const TokenId> output() const;
 
+  /// Forgets the guesses, and what they were drawn from.
+  void DropDraft();
+
   Phase phase() const { return phase_; }
   bool running() const { return phase_ == Phase::kPrefill || phase_ == Phase::kDecode; }
   /// CHECKs that the transition is legal.
