@@ -37,9 +37,8 @@ struct LeafMask {
   size_t bytes() const;
 };
 
-/// Counts of a counted leaf are not looked at: there is room for any token, and it may end.
-/// A state where the leaf may end is
-/// no end of its own here: no token leaves before its first byte.
+/// Counts of a counted leaf are not looked at: there is room for any token, and it may end. A state
+/// where the leaf may end is no end of its own here: no token leaves before its first byte.
 LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place);
 
 /// Those of one constraint that were needed. For any number of threads. What it holds changes no

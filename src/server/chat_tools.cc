@@ -99,15 +99,6 @@ void ReadFunction(Fields& fields, const std::string& name, const json::value& va
   list.Add(name, *function, {{"type", "function"}, {"function", *function}});
 }
 
-// `field`: tools or functions.
-void ReadList(Fields& fields, std::string_view field, const json::value& value, ToolList& list) {
-  const json::array* all = list.Check(field, value);
-  if (all == nullptr) return;
-  const auto read = field == "tools" ? ReadTool : ReadFunction;
-  for (size_t i = 0; i < all->size() && !fields.error(); ++i)
-    read(fields, fmt::format("{}[{}]", field, i), (*all)[i], list);
-}
-
 // True if the tools count: "auto", and what says nothing.
 bool ReadChoice(Fields& fields, std::string_view field, bool has_tools) {
   const json::value* choice = fields.Any(field);
@@ -136,6 +127,14 @@ bool IsToolName(std::string_view name) {
          });
 }
 
+void ToolList::Read(std::string_view field, ReadOne read) {
+  const json::value* found = fields_.Any(field);
+  const json::array* all = found == nullptr ? nullptr : Check(field, *found);
+  for (size_t i = 0; all != nullptr && i < all->size() && !fields_.error(); ++i)
+    read(fields_, fmt::format("{}[{}]", field, i), (*all)[i], *this);
+}
+
+// Null after a failure.
 const json::array* ToolList::Check(std::string_view field, const json::value& list) {
   if (!list.is_array() || list.get_array().size() > kMaxTools) {
     fields_.Fail(
@@ -196,8 +195,8 @@ ChatToolUse ReadChatTools(Fields& fields) {
     fields.Fail(BadRequest("functions",
                            "functions are tools by an older name: expected one of "
                            "the two"));
-  if (tools != nullptr) ReadList(fields, "tools", *tools, list);
-  if (functions != nullptr) ReadList(fields, "functions", *functions, list);
+  list.Read("tools", ReadTool);
+  list.Read("functions", ReadFunction);
   ChatToolUse use = list.Take();
   const bool has_tools = use.tools != nullptr;
   const bool wanted = ReadChoice(fields, "tool_choice", has_tools);

@@ -38,8 +38,12 @@ class ToolList {
  public:
   explicit ToolList(Fields& fields) : fields_(fields) {}
 
-  /// The members of `list`, or nullptr after a failure: no array, too many, too much.
-  const boost::json::array* Check(std::string_view field, const boost::json::value& list);
+  /// How a member of the list adds itself; `name`: where it stands.
+  using ReadOne = void (*)(Fields& fields, const std::string& name,
+                           const boost::json::value& member, ToolList& list);
+  /// Reads the members of the list that `field` is, if it is there, until one fails. Fails for no
+  /// array, too many, too much.
+  void Read(std::string_view field, ReadOne read);
   /// Adds a tool with the members name and parameters of `function`. `name`: where it stands;
   /// `definition`: what the template gets. Fails for a name that is none or was there, and for
   /// parameters that are no object.
@@ -53,6 +57,8 @@ class ToolList {
   ChatToolUse Take();
 
  private:
+  const boost::json::array* Check(std::string_view field, const boost::json::value& list);
+
   Fields& fields_;
   ChatToolUse use_;
   std::vector<ChatTool> tools_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "e2e/bare_model.h"
 #include "e2e/scripted_server.h"
 #include "engine/request_check.h"
 #include "text/test_vocabs.h"
@@ -24,20 +25,6 @@ constexpr std::string_view kTemplate =
     "{%- if add_generation_prompt %}<|im_start|>assistant\n"
     "{% if enable_thinking %}<think>\n{% endif %}{% endif %}";
 
-struct Model::State {
-  ModelInfo info;
-  Tokenizer tokenizer;
-  Result<ChatTemplate> chat_template;
-};
-Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-const ModelInfo& Model::info() const { return state_->info; }
-const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
-const Result<ChatTemplate>& Model::chat_template() const { return state_->chat_template; }
-Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view document,
-                                     StopCheck stop) const {
-  return state_->tokenizer.EncodePair(query, document, stop);
-}
-
 constexpr int64_t kContext = 100'000;
 
 Model ScriptedModel() {
@@ -50,10 +37,7 @@ Model ScriptedModel() {
   ModelInfo info;
   info.name = "scripted";
   info.context_length = kContext;
-  return Model(std::make_shared<const Model::State>(
-      Model::State{.info = std::move(info),
-                   .tokenizer = *std::move(tokenizer),
-                   .chat_template = ChatTemplate::Create(kTemplate, {})}));
+  return BareModel(std::move(info), *std::move(tokenizer), ChatTemplate::Create(kTemplate, {}));
 }
 
 ServerOptions ScriptedOptions() {

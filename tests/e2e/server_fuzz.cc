@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/thread.h"
+#include "e2e/bare_model.h"
 #include "engine/request_check.h"
 #include "load/model_chat_template.h"
 #include "server/test_client.h"
@@ -23,20 +24,6 @@
 #include "text/test_vocabs.h"
 
 namespace skald {
-
-struct Model::State {
-  ModelInfo info;
-  Tokenizer tokenizer;
-  Result<ChatTemplate> chat_template;
-};
-Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-const ModelInfo& Model::info() const { return state_->info; }
-const Tokenizer& Model::tokenizer() const { return state_->tokenizer; }
-const Result<ChatTemplate>& Model::chat_template() const { return state_->chat_template; }
-Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view document,
-                                     StopCheck stop) const {
-  return state_->tokenizer.EncodePair(query, document, stop);
-}
 
 namespace {
 
@@ -49,9 +36,8 @@ Result<Model> MakeModel() {
   auto tokenizer = Tokenizer::Create(text::SmallByteLevel("gpt-2").spec());
   CHECK(tokenizer.ok());
   Result<ChatTemplate> chat = load::ChatTemplateOf("", *tokenizer);
-  return Model(std::make_shared<const Model::State>(
-      Model::State{ModelInfo{.name = "fake", .rank_pooling = Pooling::kLast}, *std::move(tokenizer),
-                   std::move(chat)}));
+  return BareModel({.name = "fake", .rank_pooling = Pooling::kLast}, *std::move(tokenizer),
+                   std::move(chat));
 }
 
 }  // namespace

@@ -59,6 +59,22 @@ TEST(Promise1, HoldsForGemma4sMixture) {
                {33, 64, 1});
 }
 
+// Each layer gets rows of its own of what is told of the token itself.
+void TellLayersOfTokens(model::Network* network) {
+  constexpr int64_t kInner = 32;
+  network->layer_inputs = {.vocab = network->vocab,
+                           .width = network->width,
+                           .inner = kInner,
+                           .layers = std::ssize(network->layers),
+                           .norm = network->head.norm};
+  int64_t first = 0;
+  for (model::Layer& layer : network->layers) {
+    layer.input = model::LayerInput{.width = network->width, .inner = kInner, .first = first};
+    layer.input_output_norm = network->head.norm;
+    first += kInner;
+  }
+}
+
 // Layers that are told of the token itself; layers that read the keys and values of others.
 TEST(Promise1, HoldsForGemma4sSmallOnes) {
   const auto change = [](model::Network& network) {
@@ -71,18 +87,8 @@ TEST(Promise1, HoldsForGemma4sSmallOnes) {
       network.layers[owner + 2].mixer = gqa;
       std::get<model::Gqa>(network.layers[owner + 2].mixer).shared_kv = static_cast<int64_t>(owner);
     }
-    network.layer_inputs = {.vocab = network.vocab,
-                            .width = network.width,
-                            .inner = 32,
-                            .layers = 4,
-                            .norm = network.head.norm};
-    int64_t first = 0;
-    for (model::Layer& layer : network.layers) {
-      layer.input = model::LayerInput{.width = network.width, .inner = 32, .first = first};
-      layer.input_output_norm = network.head.norm;
-      layer.scale = model::LayerScale::kLearned;
-      first += 32;
-    }
+    TellLayersOfTokens(&network);
+    for (model::Layer& layer : network.layers) layer.scale = model::LayerScale::kLearned;
   };
   CheckNetwork({.family = "gemma4", .dtype = tensor::DType::kQ8_0, .window = 9, .change = change},
                {100, 36, 1});
@@ -95,22 +101,13 @@ TEST(Promise1, HoldsForGemma3n) {
     network.layers.push_back(network.layers[0]);
     std::get<model::Gqa>(network.layers[2].mixer).shared_kv = 0;
     network.streams = {.width = network.width, .count = 3};
-    network.layer_inputs = {.vocab = network.vocab,
-                            .width = network.width,
-                            .inner = 32,
-                            .layers = 3,
-                            .norm = network.head.norm};
-    int64_t first = 0;
+    TellLayersOfTokens(&network);
     for (model::Layer& layer : network.layers) {
-      layer.input = model::LayerInput{.width = network.width, .inner = 32, .first = first};
-      layer.input_output_norm = network.head.norm;
       layer.alt_up =
           model::AltUp{.width = network.width, .streams = 3, .router_norm = network.head.norm};
       layer.laurel = model::Laurel{.width = network.width, .rank = 32, .norm = network.head.norm};
-      auto& gated = std::get<model::Gated>(layer.feed_forward);
-      if (first == 0) gated.sparsity = 0.5f;
-      first += 32;
     }
+    std::get<model::Gated>(network.layers[0].feed_forward).sparsity = 0.5f;
   };
   CheckNetwork({.family = "gemma3", .dtype = tensor::DType::kQ8_0, .window = 9, .change = change},
                {100, 36, 1});

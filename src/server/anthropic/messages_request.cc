@@ -103,10 +103,7 @@ Choice ReadChoice(Fields& fields, ChatToolUse& use) {
 
 ChatToolUse ReadTools(Fields& fields) {
   ToolList list(fields);
-  const json::value* found = fields.Any("tools");
-  const json::array* all = found == nullptr ? nullptr : list.Check("tools", *found);
-  for (size_t i = 0; all != nullptr && i < all->size() && !fields.error(); ++i)
-    ReadTool(fields, fmt::format("tools[{}]", i), (*all)[i], list);
+  list.Read("tools", ReadTool);
   ChatToolUse use = list.Take();
   if (ReadChoice(fields, use) == Choice::kNone) return {};
   return use;

@@ -75,10 +75,7 @@ void ReadTool(Fields& fields, const std::string& name, const json::value& value,
 
 ChatToolUse ReadTools(Fields& fields) {
   ToolList list(fields);
-  const json::value* found = fields.Any("tools");
-  const json::array* all = found == nullptr ? nullptr : list.Check("tools", *found);
-  for (size_t i = 0; all != nullptr && i < all->size() && !fields.error(); ++i)
-    ReadTool(fields, fmt::format("tools[{}]", i), (*all)[i], list);
+  list.Read("tools", ReadTool);
   ChatToolUse use = list.Take();
   use.one_call = !fields.Bool("parallel_tool_calls").value_or(true);
   const json::value* choice = fields.Any("tool_choice");

@@ -1,0 +1,15 @@
+/// BareModel: a Model of a tokenizer and a template, without weights.
+#pragma once
+
+#include "skald/chat_template.h"
+#include "skald/model.h"
+#include "skald/status.h"
+#include "skald/tokenizer.h"
+
+namespace skald {
+
+/// Defines the members of Model that a server asks; the linker then takes none of the load room's,
+/// so a program has either.
+Model BareModel(ModelInfo info, Tokenizer tokenizer, Result<ChatTemplate> chat_template);
+
+}  // namespace skald
