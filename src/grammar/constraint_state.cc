@@ -63,7 +63,7 @@ std::string ConstraintState::ForcedBytes(size_t limit) const {
   std::string forced;
   RowPointer row = row_;
   while (forced.size() < limit && !row->accepting && !row->too_complex) {
-    const std::bitset<256> next = NextBytes(form(), *row);
+    const std::bitset<256> next = NextBytes(form(), *row, 2);
     if (next.count() != 1) break;
     forced.push_back(static_cast<char>(next._Find_first()));
     row = ReadBytes(form(), row, std::string_view(forced).substr(forced.size() - 1)).row;

@@ -101,16 +101,21 @@ Reading ReadBytes(const Form& form, const RowPointer& row, std::string_view byte
   return reading;
 }
 
-std::bitset<256> NextBytes(const Form& form, const Row& row) {
+std::bitset<256> NextBytes(const Form& form, const Row& row, size_t enough) {
   std::bitset<256> bytes;
+  size_t found = 0;
+  const auto add = [&](int byte) {
+    found += size_t{!bytes[byte]};
+    bytes.set(byte);
+  };
   for (const Item& item : row.items) {
     if (const auto* automaton = std::get_if<Automaton>(&form.rules[item.rule])) {
       for (const ByteEdge& edge : automaton->states[item.state].bytes)
-        for (int byte = edge.low; byte <= edge.high; ++byte) bytes.set(byte);
+        for (int byte = edge.low; byte <= edge.high && found < enough; ++byte) add(byte);
       continue;
     }
-    for (int byte = 0; byte < 256; ++byte)
-      if (!bytes[byte] && Step(form, item, static_cast<uint8_t>(byte)).has_value()) bytes.set(byte);
+    for (int byte = 0; byte < 256 && found < enough; ++byte)
+      if (!bytes[byte] && Step(form, item, static_cast<uint8_t>(byte)).has_value()) add(byte);
   }
   return bytes;
 }

@@ -37,7 +37,7 @@ RowPointer RowOf(const Form& form, const Item& item);
 /// The row where the rule of `context` is finished, and nothing else is alive.
 RowPointer RowBehind(const Form& form, const Context* context);
 
-/// The bytes that may follow `row`.
-std::bitset<256> NextBytes(const Form& form, const Row& row);
+/// The bytes that may follow `row`; of more than `enough`, at least so many.
+std::bitset<256> NextBytes(const Form& form, const Row& row, size_t enough = 256);
 
 }  // namespace skald::grammar
