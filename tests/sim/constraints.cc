@@ -41,11 +41,20 @@ bool EndsText(const StopRules& stop, TokenId token) {
              stop.stop_tokens.end();
 }
 
-bool MayFollow(const Grammar& grammar, const std::string& text, TokenId token) {
-  const std::string_view spelling = kSpelling[static_cast<size_t>(token)];
-  const std::string longer = text + std::string(spelling);
-  return !spelling.empty() && CheckText(grammar, longer).good_bytes == longer.size();
-}
+// A text, and what a grammar says of it.
+struct Checked {
+  const Grammar& grammar;
+  std::string text;
+  GrammarCheck check = CheckText(grammar, text);
+
+  // The whole text is read anew only for tokens whose first letter does not decide.
+  bool MayFollow(TokenId token) const {
+    const std::string_view spelling = kSpelling[static_cast<size_t>(token)];
+    if (spelling.empty() || !check.next[static_cast<uint8_t>(spelling[0])]) return false;
+    const std::string longer = text + std::string(spelling);
+    return spelling.size() == 1 || CheckText(grammar, longer).good_bytes == longer.size();
+  }
+};
 
 }  // namespace
 
@@ -62,38 +71,39 @@ Constraint DrawConstraint(Seeded& draw) {
   return ConstraintOver(kGrammars[static_cast<size_t>(draw.Between(0, last))]);
 }
 
-Following FollowingOf(const Request& request, std::span<const TokenId> output) {
-  const Grammar& grammar = request.constraint->grammar();
-  const std::string text = TextOf(output);
-  const GrammarCheck check = CheckText(grammar, text);
-  CHECK(check.good_bytes == text.size());
-  Following following = {.must_end = check.may_end && check.next.none()};
+std::array<bool, kVocab> FollowingOf(const Request& request, std::span<const TokenId> output) {
+  const Checked so_far{.grammar = request.constraint->grammar(), .text = TextOf(output)};
+  const GrammarCheck& check = so_far.check;
+  CHECK(check.good_bytes == so_far.text.size());
+  std::array<bool, kVocab> following = {};
   const bool early = static_cast<int64_t>(output.size()) < request.stop.min_tokens;
   bool any = false;
   for (TokenId token = 0; token < kVocab; ++token) {
     const bool ends = EndsText(request.stop, token);
-    const bool allowed = ends ? check.may_end && !early : MayFollow(grammar, text, token);
-    following.allowed[static_cast<size_t>(token)] = allowed;
+    const bool allowed = ends ? check.may_end && !early : so_far.MayFollow(token);
+    following[static_cast<size_t>(token)] = allowed;
     any = any || allowed;
   }
   // Where all that goes on is a stop token, or banned, the constraint wins.
   for (TokenId token = 0; token < kVocab && !any; ++token) {
-    following.allowed[static_cast<size_t>(token)] =
-        MayFollow(grammar, text, token) || (check.may_end && EndsText(request.stop, token));
+    following[static_cast<size_t>(token)] =
+        so_far.MayFollow(token) || (check.may_end && EndsText(request.stop, token));
   }
   return following;
 }
 
 void Forbid(const Request& request, std::span<const TokenId> output, std::span<float> logits) {
   if (!request.constraint) return;
-  const Following following = FollowingOf(request, output);
+  const std::array<bool, kVocab> following = FollowingOf(request, output);
   for (size_t token = 0; token < logits.size(); ++token) {
-    if (!following.allowed[token]) logits[token] = -std::numeric_limits<float>::infinity();
+    if (!following[token]) logits[token] = -std::numeric_limits<float>::infinity();
   }
 }
 
 bool MustEnd(const Request& request, std::span<const TokenId> output) {
-  return request.constraint && FollowingOf(request, output).must_end;
+  if (!request.constraint) return false;
+  const GrammarCheck check = CheckText(request.constraint->grammar(), TextOf(output));
+  return check.may_end && check.next.none();
 }
 
 }  // namespace skald::sim

@@ -16,12 +16,8 @@ namespace skald::sim {
 Constraint ConstraintOver(std::string_view gbnf);
 Constraint DrawConstraint(Seeded& draw);
 
-/// What may follow an output of a request with a constraint.
-struct Following {
-  std::array<bool, kVocab> allowed = {};
-  bool must_end = false;
-};
-Following FollowingOf(const Request& request, std::span<const TokenId> output);
+/// The tokens that may follow an output of a request with a constraint.
+std::array<bool, kVocab> FollowingOf(const Request& request, std::span<const TokenId> output);
 
 /// Writes -infinity for what may not follow; nothing without a constraint.
 void Forbid(const Request& request, std::span<const TokenId> output, std::span<float> logits);

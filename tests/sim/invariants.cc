@@ -125,7 +125,7 @@ bool MayFollow(const Request& request, std::vector<TokenId> output,
                std::span<const TokenId> draft) {
   for (const TokenId token : draft) {
     if (MustEnd(request, output)) return false;
-    if (!FollowingOf(request, output).allowed[static_cast<size_t>(token)]) return false;
+    if (!FollowingOf(request, output)[static_cast<size_t>(token)]) return false;
     output.push_back(token);
   }
   return true;

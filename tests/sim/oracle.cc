@@ -90,12 +90,14 @@ std::vector<BeamText> ExtensionsOf(const Request& request, const std::vector<Bea
         {.logits = logits, .prompt = request.prompt, .output = output, .key = {}},
         ParamsAt(request, static_cast<int64_t>(output.size())), kVocab);
     CHECK(best.ok());
+    std::array<bool, kVocab> may_follow;
+    may_follow.fill(true);
+    if (request.constraint) may_follow = FollowingOf(request, output);
     std::vector<TokenLogprob> by_token(best->begin(), best->end());
     std::sort(by_token.begin(), by_token.end(),
               [](const auto& a, const auto& b) { return a.token < b.token; });
     for (const TokenLogprob& each : by_token) {
-      const auto token = static_cast<size_t>(each.token);
-      if (request.constraint && !FollowingOf(request, output).allowed[token]) continue;
+      if (!may_follow[static_cast<size_t>(each.token)]) continue;
       extensions.push_back(beam);
       extensions.back().answer.tokens.push_back(each.token);
       extensions.back().value += each.logprob;
