@@ -39,72 +39,62 @@ bool CanUseTiles() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
-}  // namespace
-#endif
+// Everything asked of the CPU. In a virtual machine each CPUID goes to the hypervisor, some 20 us,
+// and an engine would ask dozens of times: hence once.
+struct Features {
+  bool avx2 = false;
+  bool avx_vnni = false;
+  bool avx512 = false;
+  bool tiles = false;
+  bool bfloat16_dots = false;
+  bool fast_bfloat16_dots = false;
+  bool bfloat16_tiles = false;
+};
 
-bool CpuHasAvx2() {
-#if defined(__x86_64__)
+Features Ask() {
+  constexpr unsigned kAvxVnni = 1u << 4;     // CPUID 7.1 EAX; clang 14's builtin does not know it
+  constexpr unsigned kAvx512BF16 = 1u << 5;  // CPUID 7.1 EAX
+  constexpr unsigned kAmxBF16 = 1u << 22;    // CPUID 7.0 EDX
   // The builtins also ask the operating system (XGETBV) whether it saves the wide registers.
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && CpuHasF16c();
-#else
-  return false;
-#endif
+  Features has;
+  has.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && CpuHasF16c();
+  has.avx_vnni = (Leaf(7, 1).eax & kAvxVnni) != 0;
+  has.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512vnni");
+  has.tiles = CanUseTiles();
+  has.bfloat16_dots = has.avx2 && has.avx512 && (Leaf(7, 1).eax & kAvx512BF16) != 0;
+  has.fast_bfloat16_dots = has.bfloat16_dots && Leaf(0, 0).ebx != signature_INTEL_ebx;
+  has.bfloat16_tiles = has.avx2 && has.avx512 && has.tiles && (Leaf(7, 0).edx & kAmxBF16) != 0;
+  return has;
 }
 
-bool CpuHasAvxVnni() {
-#if defined(__x86_64__)
-  constexpr unsigned kAvxVnni = 1u << 4;  // CPUID 7.1 EAX; clang 14's builtin does not know it
-  return (Leaf(7, 1).eax & kAvxVnni) != 0;
-#else
-  return false;
-#endif
+const Features& Cpu() {
+  static const Features features = Ask();
+  return features;
 }
 
-bool CpuHasAvx512() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512vnni");
-#else
-  return false;
-#endif
-}
+}  // namespace
 
-bool CpuHasTiles() {
-#if defined(__x86_64__)
-  return CanUseTiles();
-#else
-  return false;
-#endif
-}
+bool CpuHasAvx2() { return Cpu().avx2; }
+bool CpuHasAvxVnni() { return Cpu().avx_vnni; }
+bool CpuHasAvx512() { return Cpu().avx512; }
+bool CpuHasTiles() { return Cpu().tiles; }
+bool CpuHasBFloat16Dots() { return Cpu().bfloat16_dots; }
+bool CpuHasFastBFloat16Dots() { return Cpu().fast_bfloat16_dots; }
+bool CpuHasBFloat16Tiles() { return Cpu().bfloat16_tiles; }
 
-bool CpuHasBFloat16Dots() {
-#if defined(__x86_64__)
-  constexpr unsigned kAvx512BF16 = 1u << 5;  // CPUID 7.1 EAX
-  return CpuHasAvx2() && CpuHasAvx512() && (Leaf(7, 1).eax & kAvx512BF16) != 0;
 #else
-  return false;
-#endif
-}
 
-bool CpuHasFastBFloat16Dots() {
-#if defined(__x86_64__)
-  const Leaf vendor(0, 0);
-  return CpuHasBFloat16Dots() && vendor.ebx != signature_INTEL_ebx;
-#else
-  return false;
-#endif
-}
+bool CpuHasAvx2() { return false; }
+bool CpuHasAvxVnni() { return false; }
+bool CpuHasAvx512() { return false; }
+bool CpuHasTiles() { return false; }
+bool CpuHasBFloat16Dots() { return false; }
+bool CpuHasFastBFloat16Dots() { return false; }
+bool CpuHasBFloat16Tiles() { return false; }
 
-bool CpuHasBFloat16Tiles() {
-#if defined(__x86_64__)
-  constexpr unsigned kAmxBF16 = 1u << 22;  // CPUID 7.0 EDX
-  return CpuHasAvx2() && CpuHasAvx512() && CpuHasTiles() && (Leaf(7, 0).edx & kAmxBF16) != 0;
-#else
-  return false;
 #endif
-}
 
 }  // namespace skald::kernels

@@ -18,7 +18,7 @@ struct Isa {
   std::string_view name;  ///< "avx512"; constant
   /// What it needs of the CPU in the words of Linux, separated by blanks; constant.
   std::string_view cpu_flags;
-  /// Whether CPU and operating system can run it. Asks both each time (about a microsecond).
+  /// Whether CPU and operating system can run it, which does not change while a process lives.
   bool (*supported)() = nullptr;
   /// Fills every function of a table: its own, and those of a lesser set where it has none. Any CPU
   /// can fill a table; calling the functions requires supported().

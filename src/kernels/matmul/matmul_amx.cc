@@ -583,16 +583,22 @@ struct AmxMatmul {
 }  // namespace skald::kernels::avx512
 
 namespace skald::kernels::amx {
+namespace {
+
+// Tried once: a process starts many engines, and its CPU stays.
+bool UsesBFloat16Tiles() {
+  static const bool uses = CpuHasBFloat16Tiles() && GivesTheSpecifiedBits(MatmulBFloat16);
+  return uses;
+}
+
+}  // namespace
 
 MatmulFn MatmulFor(PanelType type) {
   using namespace avx512;  // NOLINT
   switch (type) {
     case PanelType::kF32:
     case PanelType::kF16: return avx512::MatmulFor(type);
-    case PanelType::kBF16:
-      return CpuHasBFloat16Tiles() && GivesTheSpecifiedBits(MatmulBFloat16)
-                 ? MatmulBFloat16
-                 : avx512::MatmulFor(type);
+    case PanelType::kBF16: return UsesBFloat16Tiles() ? MatmulBFloat16 : avx512::MatmulFor(type);
     case PanelType::kQ8: return AmxMatmul<PanelType::kQ8, Block32Policy<UnitQ8>>::Run;
     case PanelType::kQ8M: return AmxMatmul<PanelType::kQ8M, Block32Policy<UnitQ8M>>::Run;
     case PanelType::kQ4: return AmxMatmul<PanelType::kQ4, Block32Policy<UnitQ4>>::Run;

@@ -591,16 +591,19 @@ using F32Kernel = FloatKernel<F32Element, MR>;
 template <int MR>
 using F16Kernel = FloatKernel<F16Element, MR>;
 
+// Tried once: a process starts many engines, and its CPU stays.
+bool UsesBFloat16Dots() {
+  static const bool uses = CpuHasFastBFloat16Dots() && GivesTheSpecifiedBits(MatmulBFloat16ByDots);
+  return uses;
+}
+
 }  // namespace
 
 MatmulFn MatmulFor(PanelType type) {
   switch (type) {
     case PanelType::kF32: return EveryTile<PanelType::kF32, ForTileSize<F32Kernel>>;
     case PanelType::kF16: return EveryTile<PanelType::kF16, ForTileSize<F16Kernel>>;
-    case PanelType::kBF16:
-      return CpuHasFastBFloat16Dots() && GivesTheSpecifiedBits(MatmulBFloat16ByDots)
-                 ? MatmulBFloat16ByDots
-                 : MatmulBFloat16ByFma;
+    case PanelType::kBF16: return UsesBFloat16Dots() ? MatmulBFloat16ByDots : MatmulBFloat16ByFma;
     case PanelType::kQ8: return EveryTile<PanelType::kQ8, ForTileSize<Q8Kernel>>;
     case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, ForTileSize<Q8MKernel>>;
     case PanelType::kQ4: return EveryTile<PanelType::kQ4, ForTileSize<Q4Kernel>>;
