@@ -138,13 +138,31 @@ std::vector<DType> AllDTypeValues() {
   return all;
 }
 
-class EveryVariant : public testing::TestWithParam<std::tuple<DType, Isa>> {
+// By type, all sets of the machine in one test: the scalar variant, which takes longer than all
+// others together, then computes what they are compared with once.
+class EveryVariant : public testing::TestWithParam<DType> {
  protected:
-  DType dtype() const { return std::get<0>(GetParam()); }
-  Isa isa() const { return std::get<1>(GetParam()); }
+  DType dtype() const { return GetParam(); }
   int64_t unit_cols() const { return InfoOf(PanelTypeFor(dtype())).unit_cols; }
   // Of types that need no whole units.
   bool any_cols() const { return unit_cols() == 1 || dtype() == DType::kBF16; }
+
+  // Calls check(isa) for each set of this machine, until one fails.
+  template <typename Check>
+  static void ForEachIsa(const Check& check) {
+    static const std::vector<Isa> isas = TestedIsas();
+    for (const Isa& isa : isas) {
+      SCOPED_TRACE(isa.name);
+      check(isa);
+      if (HasFailure()) return;
+    }
+  }
+
+  // Expects of each set the bits of the scalar one.
+  static void ExpectBitsOfTheScalarVariant(const Problem& problem, int64_t gap = 0) {
+    const std::vector<float> expected = problem.Run(ScalarIsa(), gap);
+    ForEachIsa([&](const Isa& isa) { ExpectSameBits(problem.Run(isa, gap), expected); });
+  }
 };
 
 TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariant) {
@@ -157,8 +175,8 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariant) {
         if (rows > 16 && c != cols.back() && tokens > 4) continue;
         SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " x " << c);
         const Problem problem = RandomProblem(dtype(), tokens, c, rows, ++seed);
-        ExpectSameBits(problem.Run(isa()), problem.Run(ScalarIsa()));
-        if (HasFatalFailure()) return;
+        ExpectBitsOfTheScalarVariant(problem);
+        if (HasFailure()) return;
       }
     }
   }
@@ -173,34 +191,38 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariantForManyTokens) {
       if (tokens == 530 && rows != 40) continue;
       SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " rows");
       const Problem problem = RandomProblem(dtype(), tokens, cols, rows, 77);
-      ExpectSameBits(problem.Run(isa(), 5), problem.Run(ScalarIsa(), 5));
-      if (HasFatalFailure()) return;
+      ExpectBitsOfTheScalarVariant(problem, 5);
+      if (HasFailure()) return;
     }
   }
 }
 
 TEST_P(EveryVariant, LeavesTheGapsBetweenOutputRowsAlone) {
   const Problem problem = RandomProblem(dtype(), 3, 2 * unit_cols(), 20, 5);
-  const std::vector<float> packed = problem.Run(isa());
-  const std::vector<float> gapped = problem.Run(isa(), 7);
   const int64_t width = problem.panels() * kPanelRows;
-  for (int m = 0; m < 3; ++m) {
-    for (int64_t i = 0; i < width; ++i)
-      EXPECT_EQ(gapped[m * (width + 7) + i], packed[m * width + i]);
-    for (int64_t i = width; i < width + 7; ++i) {
-      EXPECT_EQ(gapped[m * (width + 7) + i], Problem::kPoison);
+  ForEachIsa([&](const Isa& isa) {
+    const std::vector<float> packed = problem.Run(isa);
+    const std::vector<float> gapped = problem.Run(isa, 7);
+    for (int m = 0; m < 3; ++m) {
+      for (int64_t i = 0; i < width; ++i)
+        EXPECT_EQ(gapped[m * (width + 7) + i], packed[m * width + i]);
+      for (int64_t i = width; i < width + 7; ++i) {
+        EXPECT_EQ(gapped[m * (width + 7) + i], Problem::kPoison);
+      }
     }
-  }
+  });
 }
 
 TEST_P(EveryVariant, PaddingRowsGivePositiveZero) {
   const Problem problem = RandomProblem(dtype(), 2, 2 * unit_cols(), 1, 6);
-  const std::vector<float> out = problem.Run(isa());
-  for (int m = 0; m < 2; ++m) {
-    for (int row = 1; row < kPanelRows; ++row) {
-      EXPECT_EQ(std::bit_cast<uint32_t>(out[m * kPanelRows + row]), 0u) << m << ", " << row;
+  ForEachIsa([&](const Isa& isa) {
+    const std::vector<float> out = problem.Run(isa);
+    for (int m = 0; m < 2; ++m) {
+      for (int row = 1; row < kPanelRows; ++row) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(out[m * kPanelRows + row]), 0u) << m << ", " << row;
+      }
     }
-  }
+  });
 }
 
 // The largest integers of both sides: a saturating instruction would clip here.
@@ -220,12 +242,12 @@ TEST_P(EveryVariant, LargestIntegersDoNotSaturate) {
       for (int64_t i = cols; i < 2 * cols; i += 2) x[i] = -x[i];           // token 1: alternating
       for (int64_t i = 2 * cols; i < 3 * cols; i += 4) x[i] = 127.0f * 8;  // token 2: shifts
       const Problem problem(dtype(), source, x, 4);
-      ExpectSameBits(problem.Run(isa()), problem.Run(ScalarIsa()));
+      ExpectBitsOfTheScalarVariant(problem);
       // And against plain arithmetic, for the token whose activations are integers without loss.
       const std::vector<float> weights = problem.WeightRow(0);
       double expected = 0;
       for (const float w : weights) expected += static_cast<double>(w) * (sign * 127.0);
-      EXPECT_EQ(problem.Run(isa())[0], static_cast<float>(expected));
+      EXPECT_EQ(problem.Run(ScalarIsa())[0], static_cast<float>(expected));
     }
   }
 }
@@ -235,17 +257,27 @@ TEST_P(EveryVariant, ATokenDoesNotDependOnItsTile) {
   std::mt19937 random(9);
   const std::vector<std::byte> source = RandomBlocks(dtype(), 32 * cols, random);
   const std::vector<float> x = RandomActivations(kTileTokens * cols, random);
-  std::vector<float> alone;
+  std::vector<Problem> alone;
   for (int m = 0; m < kTileTokens; ++m) {
-    const Problem problem(dtype(), source, {x.begin() + m * cols, x.begin() + (m + 1) * cols}, 1);
-    const std::vector<float> y = problem.Run(isa());
-    alone.insert(alone.end(), y.begin(), y.end());
+    alone.emplace_back(dtype(), source,
+                       std::vector(x.begin() + m * cols, x.begin() + (m + 1) * cols), 1);
   }
+  std::vector<Problem> tiles;
   for (const int tokens : kTileSizes) {
-    SCOPED_TRACE(testing::Message() << tokens << " tokens");
-    const Problem problem(dtype(), source, {x.begin(), x.begin() + tokens * cols}, tokens);
-    ExpectSameBits(problem.Run(isa()), {alone.begin(), alone.begin() + tokens * 32});
+    tiles.emplace_back(dtype(), source, std::vector(x.begin(), x.begin() + tokens * cols), tokens);
   }
+  ForEachIsa([&](const Isa& isa) {
+    std::vector<float> expected;
+    for (const Problem& token : alone) {
+      const std::vector<float> y = token.Run(isa);
+      expected.insert(expected.end(), y.begin(), y.end());
+    }
+    for (size_t i = 0; i < tiles.size(); ++i) {
+      const int tokens = kTileSizes[i];
+      SCOPED_TRACE(testing::Message() << tokens << " tokens");
+      ExpectSameBits(tiles[i].Run(isa), {expected.begin(), expected.begin() + tokens * 32});
+    }
+  });
 }
 
 TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
@@ -253,27 +285,28 @@ TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
   std::mt19937 random(10);
   const std::vector<std::byte> source = RandomBlocks(dtype(), 16 * cols, random);
   std::vector<float> x = RandomActivations(4 * cols, random);
-  const std::vector<float> clean = Problem(dtype(), source, x, 4).Run(isa());
+  const Problem clean(dtype(), source, x, 4);
   x[2 * cols + 1] = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> poisoned = Problem(dtype(), source, x, 4).Run(isa());
-  for (int m = 0; m < 4; ++m) {
-    for (int row = 0; row < kPanelRows; ++row) {
-      const int i = m * kPanelRows + row;
-      if (m == 2) {
-        EXPECT_TRUE(std::isnan(poisoned[i])) << "row " << row;
-      } else {
-        EXPECT_EQ(std::bit_cast<uint32_t>(poisoned[i]), std::bit_cast<uint32_t>(clean[i]));
+  const Problem poisoned(dtype(), source, x, 4);
+  ForEachIsa([&](const Isa& isa) {
+    const std::vector<float> expected = clean.Run(isa);
+    const std::vector<float> actual = poisoned.Run(isa);
+    for (int m = 0; m < 4; ++m) {
+      for (int row = 0; row < kPanelRows; ++row) {
+        const int i = m * kPanelRows + row;
+        if (m == 2) {
+          EXPECT_TRUE(std::isnan(actual[i])) << "row " << row;
+        } else {
+          EXPECT_EQ(std::bit_cast<uint32_t>(actual[i]), std::bit_cast<uint32_t>(expected[i]));
+        }
       }
     }
-  }
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant,
-                         testing::Combine(testing::ValuesIn(AllDTypeValues()),
-                                          testing::ValuesIn(TestedIsas())),
-                         [](const testing::TestParamInfo<std::tuple<DType, Isa>>& param) {
-                           return std::string(tensor::InfoOf(std::get<0>(param.param)).name) + "_" +
-                                  std::string(std::get<1>(param.param).name);
+INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant, testing::ValuesIn(AllDTypeValues()),
+                         [](const testing::TestParamInfo<DType>& param) {
+                           return std::string(tensor::InfoOf(param.param).name);
                          });
 
 // Row r has the exponent r and a single weight, 1: every exponent is read exactly, also those of
@@ -315,8 +348,6 @@ TEST(Matmul, EverySetHasItsOwnFunctions) {
     EXPECT_EQ(functions.size(), tables.size()) << tensor::InfoOf(dtype).name;
   }
 }
-
-TEST(Matmul, EveryVariantOfThisMachineRan) { ExpectTestsOfEveryIsa("Matmul/EveryVariant"); }
 
 // Accuracy of the scalar variant (and so of all) against doubles on the dequantized weights.
 
