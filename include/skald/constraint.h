@@ -5,7 +5,8 @@
 ///     const Result<Constraint> constraint = Constraint::Create(*grammar, vocabulary);
 ///
 /// A token may stand where its bytes may: all of them, behind the bytes of the tokens before. What
-/// has no bytes of its own (control tokens, those that end a text) is never part of a text.
+/// has no bytes of its own (control tokens, those that end a text) may stand where the grammar
+/// names it, and nowhere else: the letters of its name are another thing.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +52,8 @@ class Vocabulary {
 /// A grammar over the tokens of one vocabulary. A handle, as Grammar is.
 class Constraint {
  public:
-  /// Error: kInvalidArgument if a byte that the grammar allows is no token: a text could then come
-  /// to a place where no token leads on.
+  /// Errors: kInvalidArgument if a byte that the grammar allows is no token: a text could then come
+  /// to a place where no token leads on; if a token that the grammar names has text, or is none.
   static Result<Constraint> Create(const Grammar& grammar, const Vocabulary& vocabulary);
 
   const Grammar& grammar() const;

@@ -36,6 +36,14 @@ struct SchemaOptions {
   /// Whether white space may stand between the tokens of the text: one space, or a newline and at
   /// most 32 spaces or 8 tabs.
   bool any_whitespace = true;
+  /// Only objects, whatever else the schema takes: arguments of a call.
+  bool only_objects = false;
+};
+
+/// What compiling may still cost, for grammars that are made of several: counted down by each. In
+/// steps: about 100 of them take a microsecond.
+struct CompileBudget {
+  int64_t steps = 5'000'000;
 };
 
 /// A compiled grammar. A handle: copies share what was compiled.
@@ -54,6 +62,12 @@ class Grammar {
   /// describes. Errors: as FromGbnf; kUnsupported for a keyword that is not enforced. Each names
   /// where in the schema: "#/properties/a/not: ...".
   static Result<Grammar> FromJsonSchema(std::string_view schema, const SchemaOptions& options = {});
+  /// The same within `budget`, which it counts down.
+  static Result<Grammar> FromJsonSchema(std::string_view schema, const SchemaOptions& options,
+                                        CompileBudget* budget);
+
+  /// A form that was compiled elsewhere, for the rooms of the library.
+  static Grammar FromForm(grammar::Form form);
 
   /// Of a relaxed schema: the pointers of what was left out.
   const std::vector<std::string>& left_out() const { return left_out_; }

@@ -102,7 +102,7 @@ void Closure::Process(const Item& item) {
 
 void Closure::Walk(const Item& item, const Automaton& automaton) {
   const AutomatonState& state = automaton.states[item.state];
-  if (!state.bytes.empty()) row_.items.push_back(item);
+  if (state.HasSymbols()) row_.items.push_back(item);
   for (const uint32_t target : state.empty) Add({item.rule, target, 0, item.context});
   for (const RuleEdge& edge : state.rules)
     Predict(edge.rule, {item.rule, edge.target, 0, item.context});

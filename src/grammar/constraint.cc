@@ -1,6 +1,5 @@
 #include "skald/constraint.h"
 
-#include <bitset>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,7 @@
 #include "grammar/plain_states.h"
 #include "grammar/recognizer.h"
 #include "grammar/token_table.h"
-#include "grammar/used_bytes.h"
+#include "grammar/used_symbols.h"
 #include "skald/tokenizer.h"
 
 namespace skald {
@@ -53,9 +52,15 @@ Constraint::Constraint(std::shared_ptr<const grammar::ConstraintData> data)
     : data_(std::move(data)) {}
 
 Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& vocabulary) {
-  const std::bitset<256> used = grammar::UsedBytes(grammar.form());
+  const grammar::UsedSymbols used = grammar::UsedSymbolsOf(grammar.form());
+  for (const TokenId token : used.tokens) {
+    if (token < vocabulary.size() && vocabulary.table().BytesOf(token).empty()) continue;
+    return Status(ErrorCode::kInvalidArgument,
+                  "the grammar names the token " + std::to_string(token) +
+                      ", expected one of the vocabulary that has no text: a control token");
+  }
   for (int byte = 0; byte < 256; ++byte) {
-    if (!used[byte] || vocabulary.table().HasByte(static_cast<uint8_t>(byte))) continue;
+    if (!used.bytes[byte] || vocabulary.table().HasByte(static_cast<uint8_t>(byte))) continue;
     return Status(ErrorCode::kInvalidArgument,
                   "the model's vocabulary has no token for the byte " + Hex(byte) +
                       " alone, which the grammar allows; it cannot spell such texts");

@@ -24,12 +24,15 @@ Status TooComplex() {
 ConstraintState::ConstraintState(const Constraint& constraint)
     : data_(constraint.data()), row_(data_->first) {}
 
-bool ConstraintState::Allows(TokenId token) const {
+RowPointer ConstraintState::Behind(TokenId token) const {
   const std::string_view bytes = data_->vocabulary.table().BytesOf(token);
-  if (bytes.empty()) return false;
-  const Reading reading = ReadBytes(form(), row_, bytes);
-  return reading.taken == bytes.size() || reading.row->too_complex;
+  if (bytes.empty()) return RowBehindToken(form(), *row_, token);
+  Reading reading = ReadBytes(form(), row_, bytes);
+  const bool fits = reading.taken == bytes.size() || reading.row->too_complex;
+  return fits ? std::move(reading.row) : nullptr;
 }
+
+bool ConstraintState::Allows(TokenId token) const { return Behind(token) != nullptr; }
 
 Status ConstraintState::FillMask(std::span<uint64_t> words) const {
   const TokenTable& tokens = data_->vocabulary.table();
@@ -49,13 +52,12 @@ Status ConstraintState::FillMask(std::span<uint64_t> words) const {
 }
 
 Status ConstraintState::Advance(TokenId token) {
-  const std::string_view bytes = data_->vocabulary.table().BytesOf(token);
-  Reading reading = ReadBytes(form(), row_, bytes);
-  if (reading.row->too_complex) return TooComplex();
-  if (bytes.empty() || reading.taken < bytes.size())
+  RowPointer next = Behind(token);
+  if (next == nullptr)
     return {ErrorCode::kInvalidArgument,
             "the grammar does not allow the token " + std::to_string(token) + " here"};
-  row_ = std::move(reading.row);
+  if (next->too_complex) return TooComplex();
+  row_ = std::move(next);
   return Ok();
 }
 
@@ -64,7 +66,7 @@ std::string ConstraintState::ForcedBytes(size_t limit) const {
   RowPointer row = row_;
   while (forced.size() < limit && !row->accepting && !row->too_complex) {
     const std::bitset<256> next = NextBytes(form(), *row, 2);
-    if (next.count() != 1) break;
+    if (next.count() != 1 || !NextTokens(form(), *row).empty()) break;
     forced.push_back(static_cast<char>(next._Find_first()));
     row = ReadBytes(form(), row, std::string_view(forced).substr(forced.size() - 1)).row;
   }

@@ -28,7 +28,7 @@ class ConstraintState {
   /// Before the first token.
   explicit ConstraintState(const Constraint& constraint);
 
-  /// Whether `token` may follow. Never one without text, or outside of the vocabulary.
+  /// Whether `token` may follow. One without text may where the grammar names it.
   bool Allows(TokenId token) const;
 
   /// Writes every word: bit `id & 63` of word `id >> 6` says whether the token may follow. At least
@@ -45,12 +45,14 @@ class ConstraintState {
   /// Whether it may, and nothing may follow.
   bool must_end() const { return row_->accepting && row_->items.empty() && !row_->too_complex; }
 
-  /// The bytes that are the only way on, at most `limit`: none where the text may end, or where
-  /// there is a choice.
+  /// The bytes that are the only way on, at most `limit`: none where the text may end, where there
+  /// is a choice, or where a control token may follow.
   std::string ForcedBytes(size_t limit) const;
 
  private:
   const Form& form() const { return data_->grammar.form(); }
+  // The row behind `token`, null if it may not follow. Whether it is too complex the row says.
+  RowPointer Behind(TokenId token) const;
 
   // A mask that was made, and the row it was made of, which keeps the addresses that are compared
   // its own.

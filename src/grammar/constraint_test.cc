@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "grammar/constraint_state.h"
+#include "grammar/free_text.h"
 #include "grammar/test_vocabulary.h"
 #include "grammar/test_walk.h"
 #include "grammar/token_table.h"
@@ -174,6 +177,96 @@ TEST(Constraint, ForcedBytesAreTheOnlyWayOn) {
   EXPECT_EQ(state.ForcedBytes(100), "");
   // Where it may end, going on is a choice.
   EXPECT_EQ(ConstraintState{Over(Regex("(ab)*"), vocabulary)}.ForcedBytes(100), "");
+}
+
+// In what follows @ and ~ stand for two of them. The oracle: the same grammar with a byte that
+// stands nowhere else for each token.
+TEST(Constraint, ControlTokensAreSymbolsOfTheirOwn) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  const auto first = static_cast<TokenId>(vocabulary.size()) - 3;  // without text, as the last one
+  const TokenId last = first + 2;
+  const auto with = [](std::string gbnf, const std::string& one, const std::string& other) {
+    for (size_t at = 0; (at = gbnf.find_first_of("@~", at)) != std::string::npos;)
+      gbnf.replace(at, 1, gbnf[at] == '@' ? one : other);
+    return gbnf;
+  };
+  const auto token = [](TokenId id) { return "<[" + std::to_string(id) + "]>"; };
+  for (const char* gbnf :
+       {"root ::= [a-z ]* (@ [a-z]+ ~ [a-z ]*)*", "root ::= @ | \"a\" @ @",
+        "root ::= (@ | \"name\" ~)* \"order\"?", "root ::= x @ x ~\nx ::= [a-c]+ | x \",\" x",
+        "root ::= item (\"\\n\" item)*\nitem ::= (@ | ~){300} | \"abc\" @ item ~"}) {
+    ConstraintState state(Over(Gbnf(with(gbnf, token(first), token(last))), vocabulary));
+    ConstraintState oracle(Over(Gbnf(with(gbnf, "\"\\x01\"", "\"\\x02\"")), vocabulary));
+    std::mt19937_64 random(7);
+    for (int step = 0; step < 60 && !state.must_end(); ++step) {
+      std::vector<TokenId> expected;
+      for (TokenId id : MaskOf(oracle, vocabulary.size())) {
+        if (id == 1 || id == 2) id = id == 1 ? first : last;
+        expected.push_back(id);
+      }
+      std::sort(expected.begin(), expected.end());
+      ASSERT_EQ(MaskOf(state, vocabulary.size()), expected) << gbnf;
+      for (TokenId id = 0; id < last + 2; ++id)
+        EXPECT_EQ(state.Allows(id), std::binary_search(expected.begin(), expected.end(), id));
+      EXPECT_EQ(state.may_end(), oracle.may_end());
+      const TokenId next = expected[random() % expected.size()];
+      ASSERT_TRUE(state.Advance(next).ok());
+      ASSERT_TRUE(oracle.Advance(next == first ? 1 : next == last ? 2 : next).ok());
+    }
+  }
+}
+
+TEST(Constraint, ControlTokensMustBeSome) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  for (const TokenId token : {TokenId{'a'}, static_cast<TokenId>(vocabulary.size())}) {
+    const Grammar grammar = Gbnf("root ::= \"x\" <[" + std::to_string(token) + "]>");
+    const Result<Constraint> constraint = Constraint::Create(grammar, vocabulary);
+    ASSERT_FALSE(constraint.ok());
+    EXPECT_NE(constraint.status().message().find("the token " + std::to_string(token)),
+              std::string::npos);
+  }
+}
+
+TEST(Constraint, NoBytesAreForcedWhereATokenMayFollow) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  const std::string token = "<[" + std::to_string(vocabulary.size() - 1) + "]>";
+  ConstraintState state(Over(Gbnf("root ::= \"ab\" (\"c\" | " + token + ") \"d\""), vocabulary));
+  EXPECT_EQ(state.ForcedBytes(100), "ab");
+  ASSERT_TRUE(state.Advance('a').ok());
+  ASSERT_TRUE(state.Advance('b').ok());
+  EXPECT_EQ(state.ForcedBytes(100), "");
+  ASSERT_TRUE(state.Advance(static_cast<TokenId>(vocabulary.size() - 1)).ok());
+  EXPECT_EQ(state.ForcedBytes(100), "d");
+}
+
+// Against a search for what is forbidden.
+TEST(FreeText, IsAnyTextButWhatIsForbidden) {
+  Fuel fuel;
+  const Forbidden forbidden = {
+      .anywhere = Choice({TextExpression(U"aab"), TextExpression(U"\u00e9c")}),
+      .at_begin = Sequence({Repeat(TextExpression(U" "), 0, kUnbounded), TextExpression(U"<a")})};
+  const Result<Form> form = FreeText(forbidden, &fuel);
+  ASSERT_TRUE(form.ok()) << form.status().message();
+  ASSERT_EQ(form->rules.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<Leaf>(form->rules[0]));
+  const Grammar grammar = Grammar::FromForm(*form);
+  std::mt19937_64 random(1);
+  int taken = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (uint64_t i = random() % 9; i > 0; --i)
+      text += std::vector<std::string>{"a", "b", "c", "<", " ", "\xC3\xA9"}[random() % 6];
+    const size_t begin = text.find_first_not_of(' ');
+    const bool good = text.find("aab") == std::string::npos &&
+                      text.find(
+                          "\xC3\xA9"
+                          "c") == std::string::npos &&
+                      (begin == std::string::npos || text.substr(begin, 2) != "<a");
+    EXPECT_EQ(CheckText(grammar, text).verdict == GrammarVerdict::kAccepted, good) << text;
+    taken += good;
+  }
+  EXPECT_GT(taken, 1000);
+  EXPECT_LT(taken, 2900);
 }
 
 // Each byte may be part of very many items: the text ends there with an error, and no token of the

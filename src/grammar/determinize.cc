@@ -65,16 +65,22 @@ class Subsets {
   bool Expand(uint32_t state) {
     std::vector<NfaEdge> byte_edges;
     std::map<uint32_t, StateSet> by_rule;
+    std::map<uint32_t, StateSet> by_token;
     for (const uint32_t member : *sets_[state]) {
       for (const NfaEdge& edge : nfa_.edges(member)) {
         if (edge.kind == NfaEdgeKind::kBytes) byte_edges.push_back(edge);
         if (edge.kind == NfaEdgeKind::kRule) by_rule[edge.rule].push_back(edge.target);
+        if (edge.kind == NfaEdgeKind::kToken) by_token[edge.rule].push_back(edge.target);
       }
       if (!fuel_.Spend(1 + static_cast<int64_t>(nfa_.edges(member).size()))) return false;
     }
     for (auto& [rule, targets] : by_rule) {
       const uint32_t target = NumberOf(Unique(std::move(targets)));
       automaton_.states[state].rules.push_back({rule, target});
+    }
+    for (auto& [token, targets] : by_token) {
+      const uint32_t target = NumberOf(Unique(std::move(targets)));
+      automaton_.states[state].tokens.push_back({static_cast<TokenId>(token), target});
     }
     return ExpandBytes(state, byte_edges);
   }
@@ -146,15 +152,18 @@ Automaton Copy(const Nfa& nfa) {
       const uint32_t target = moved(edge.target);
       if (edge.kind == NfaEdgeKind::kEmpty) copy.empty.push_back(target);
       if (edge.kind == NfaEdgeKind::kBytes) copy.bytes.push_back({edge.low, edge.high, target});
+      if (edge.kind == NfaEdgeKind::kToken)
+        copy.tokens.push_back({static_cast<TokenId>(edge.rule), target});
       if (edge.kind == NfaEdgeKind::kRule) copy.rules.push_back({edge.rule, target});
     }
   }
   return automaton;
 }
 
-bool HasRules(const Automaton& automaton) {
-  return std::any_of(automaton.states.begin(), automaton.states.end(),
-                     [](const AutomatonState& state) { return !state.rules.empty(); });
+bool HasBytesOnly(const Automaton& automaton) {
+  return std::all_of(
+      automaton.states.begin(), automaton.states.end(),
+      [](const AutomatonState& state) { return state.rules.empty() && state.tokens.empty(); });
 }
 
 }  // namespace
@@ -199,7 +208,7 @@ Result<Rule> MakeRule(const Nfa& nfa, Fuel* fuel) {
   std::optional<Automaton> automaton = Subsets(nfa, &attempt).Run();
   if (!fuel->TakeBack(8, attempt)) return Fuel::Error();
   if (!automaton.has_value()) return Rule(Copy(nfa));
-  if (HasRules(*automaton)) return Rule(std::move(*automaton));
+  if (!HasBytesOnly(*automaton)) return Rule(std::move(*automaton));
   return Rule(MakeLeaf(*automaton));
 }
 

@@ -92,6 +92,9 @@ void Ends::Begin(uint32_t rule, const Automaton& automaton) {
     for (const uint32_t target : state.empty) Wait(node, first + target, first + target);
     if (by_ == EndsBy::kAnyText)
       for (const ByteEdge& edge : state.bytes) Wait(node, first + edge.target, first + edge.target);
+    if (by_ == EndsBy::kAnyText)
+      for (const TokenEdge& edge : state.tokens)
+        Wait(node, first + edge.target, first + edge.target);
     for (const RuleEdge& edge : state.rules) Wait(node, edge.rule, first + edge.target);
   }
 }

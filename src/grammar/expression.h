@@ -20,6 +20,7 @@ enum class ExpressionKind : uint8_t {
   kBegin,     ///< nothing, and only where the text begins
   kEnd,       ///< nothing, and only where the text ends
   kRule,      ///< what another rule says
+  kToken,     ///< a control token
 };
 
 /// A tree, at most kNestingMax groups deep: functions over it may recurse.
@@ -30,7 +31,7 @@ struct Expression {
   std::vector<Expression> parts = {};
   uint32_t min = 0;
   uint32_t max = 0;
-  uint32_t rule = 0;
+  uint32_t rule = 0;  ///< kToken: the token
 };
 
 inline Expression TextExpression(std::u32string text) {
@@ -38,6 +39,12 @@ inline Expression TextExpression(std::u32string text) {
 }
 inline Expression SetExpression(CharSet set) {
   return {.kind = ExpressionKind::kSet, .set = std::move(set)};
+}
+inline Expression RuleExpression(uint32_t rule) {
+  return {.kind = ExpressionKind::kRule, .rule = rule};
+}
+inline Expression TokenExpression(TokenId token) {
+  return {.kind = ExpressionKind::kToken, .rule = static_cast<uint32_t>(token)};
 }
 inline Expression Sequence(std::vector<Expression> parts) {
   return {.kind = ExpressionKind::kSequence, .parts = std::move(parts)};

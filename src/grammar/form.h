@@ -1,7 +1,8 @@
 /// Form: a compiled grammar, whatever it was written in. Immutable once made.
 ///
 /// A grammar is a list of rules. A text is taken by a rule of one of these kinds:
-///   Automaton  states with edges of byte ranges and of rules, deterministic or not;
+///   Automaton  states with edges of byte ranges, of control tokens and of rules, deterministic or
+///              not;
 ///   Leaf       a deterministic automaton over bytes alone, as a table: a byte is one look-up;
 ///   Counted    another rule so and so many times. Its states are the counts, so a repetition costs
 ///              nothing but two numbers, however often;
@@ -16,6 +17,8 @@
 #include <variant>
 #include <vector>
 
+#include "skald/ids.h"
+
 namespace skald::grammar {
 
 struct ByteEdge {
@@ -29,14 +32,23 @@ struct RuleEdge {
   uint32_t target;
 };
 
+/// Of a token that has no text: a symbol of its own, whatever its name spells.
+struct TokenEdge {
+  TokenId token;
+  uint32_t target;
+};
+
 struct AutomatonState {
   std::vector<ByteEdge> bytes = {};
+  std::vector<TokenEdge> tokens = {};
   std::vector<RuleEdge> rules = {};
   std::vector<uint32_t> empty = {};  ///< states that are this one, too
   bool accepting = false;
 
   /// True if nothing can follow in this rule.
-  bool IsFinal() const { return accepting && bytes.empty() && rules.empty() && empty.empty(); }
+  bool IsFinal() const { return accepting && !HasSymbols() && rules.empty() && empty.empty(); }
+  /// True if a byte or a token may follow.
+  bool HasSymbols() const { return !bytes.empty() || !tokens.empty(); }
 };
 
 /// Begins in state 0.

@@ -21,6 +21,8 @@ class Fuel {
     return left_ >= 0;
   }
   bool IsSpent() const { return left_ < 0; }
+  /// Below 0 once it ran dry.
+  int64_t left() const { return left_; }
 
   /// A part of what is left, for work that may be given up: one `parts`-th.
   Fuel Share(int64_t parts) const { return Fuel(left_ / parts); }

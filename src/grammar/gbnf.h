@@ -1,8 +1,8 @@
 /// GBNF: the grammars of llama.cpp.
 ///
-/// Taken: rules NAME ::= ..., literals, classes, `.`, groups, `|`, * + ? {m} {m,} {m,n}, comments,
-/// and newlines inside of groups and behind `|`. Any recursion works, left recursion, too. The text
-/// begins with the rule `root`.
+/// Taken: rules NAME ::= ..., literals, classes, `.`, control tokens by number `<[7]>`, groups,
+/// `|`, * + ? {m} {m,} {m,n}, comments, and newlines inside of groups and behind `|`. Any recursion
+/// works, left recursion, too. The text begins with the rule `root`.
 /// Source: grammars/README.md of llama.cpp.
 #pragma once
 

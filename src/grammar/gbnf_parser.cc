@@ -132,13 +132,22 @@ class GbnfParser {
     if (text_.TakeIf("[")) return Class();
     if (text_.TakeIf(".")) return SetExpression(AllCharacters());
     if (text_.Peek() == '(') return Group(depth);
+    if (text_.TakeIf("<[")) return Token();
     if (text_.Peek() == '<' || text_.Peek() == '!')
       return Status(ErrorCode::kUnsupported,
-                    "a token <...> is not supported, at byte " + std::to_string(text_.at()));
+                    "a token <...> by its name is not supported; write <[ID]>, at byte " +
+                        std::to_string(text_.at()));
     if (!IsNameCharacter(text_.Peek()))
       return text_.Error("nothing that a rule can hold (literal, class, group or name)");
     ASSIGN_OR_RETURN(const uint32_t rule, TakeName());
-    return Expression{.kind = ExpressionKind::kRule, .rule = rule};
+    return RuleExpression(rule);
+  }
+
+  Result<Expression> Token() {
+    const std::optional<uint32_t> id = text_.TakeNumber(kTokenIdMax);
+    if (!id.has_value() || *id > kTokenIdMax || !text_.TakeIf("]>"))
+      return text_.Error("no number of a token and ]> behind <[");
+    return TokenExpression(static_cast<TokenId>(*id));
   }
 
   Result<Expression> Group(int depth) {

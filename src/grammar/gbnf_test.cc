@@ -118,7 +118,8 @@ TEST(Gbnf, RefusesWithThePlace) {
   EXPECT_EQ(Refusal("root ::= \"\\ud800\""), "an escape for what is no character at byte 16");
   EXPECT_EQ(Refusal("root = \"a\""), "no ::= behind the name of a rule at byte 5");
   EXPECT_EQ(Refusal("root ::= \"a\"\nroot ::= \"b\""), "a second rule of the same name at byte 13");
-  EXPECT_EQ(Refusal("root ::= <think>"), "a token <...> is not supported, at byte 9");
+  EXPECT_EQ(Refusal("root ::= <think>"),
+            "a token <...> by its name is not supported; write <[ID]>, at byte 9");
   EXPECT_EQ(Refusal("root ::= \"a\")"), "no end of the rule at byte 12");
 }
 

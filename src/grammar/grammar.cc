@@ -7,10 +7,13 @@
 #include "grammar/fuel.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
+#include "grammar/limits.h"
 #include "grammar/recognizer.h"
 #include "grammar/regex.h"
 
 namespace skald {
+
+static_assert(CompileBudget{}.steps == grammar::kCompileSteps);
 
 Grammar::Grammar(grammar::Form form)
     : form_(std::make_shared<const grammar::Form>(std::move(form))) {}
@@ -28,13 +31,22 @@ Result<Grammar> Grammar::FromGbnf(std::string_view gbnf) {
 }
 
 Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options) {
-  grammar::Fuel fuel;
-  ASSIGN_OR_RETURN(grammar::CompiledSchema compiled,
-                   grammar::CompileJsonSchema(schema, options, &fuel));
-  Grammar grammar(std::move(compiled.form));
-  grammar.left_out_ = std::move(compiled.left_out);
+  CompileBudget budget;
+  return FromJsonSchema(schema, options, &budget);
+}
+
+Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options,
+                                        CompileBudget* budget) {
+  grammar::Fuel fuel(budget->steps);
+  Result<grammar::CompiledSchema> compiled = grammar::CompileJsonSchema(schema, options, &fuel);
+  budget->steps = fuel.left();
+  RETURN_IF_ERROR(compiled.status());
+  Grammar grammar(std::move(compiled->form));
+  grammar.left_out_ = std::move(compiled->left_out);
   return grammar;
 }
+
+Grammar Grammar::FromForm(grammar::Form form) { return Grammar(std::move(form)); }
 
 GrammarCheck CheckText(const Grammar& grammar, std::string_view text) {
   const grammar::Form& form = grammar.form();

@@ -300,5 +300,31 @@ TEST(JsonSchema, Formats) {
   CheckCases(format("email"), {{"\"a.b@c.de\"", true}, {"\"a..b@c.de\"", false}});
 }
 
+TEST(JsonSchema, OnlyObjectsWhereNothingElseIsWanted) {
+  const auto check = [](std::string_view schema, std::string_view text) {
+    const Result<Grammar> grammar = Grammar::FromJsonSchema(schema, {.only_objects = true});
+    return grammar.ok() ? CheckText(*grammar, text).verdict : GrammarVerdict::kTooComplex;
+  };
+  for (const std::string_view schema :
+       {"true", "{}", R"({"type":["object","null"]})", R"({"anyOf":[{"type":"object"},{}]})",
+        R"({"$ref":"#/$defs/a","$defs":{"a":{"properties":{"a":{"$ref":"#"}}}}})"}) {
+    EXPECT_EQ(check(schema, "{}"), GrammarVerdict::kAccepted) << schema;
+    EXPECT_EQ(check(schema, "null"), GrammarVerdict::kDead) << schema;
+    EXPECT_EQ(check(schema, "[]"), GrammarVerdict::kDead) << schema;
+  }
+  // What is below may be anything.
+  EXPECT_EQ(check(R"({"properties":{"a":{"$ref":"#"}}})", "{\"a\": 1}"), GrammarVerdict::kAccepted);
+  EXPECT_FALSE(Grammar::FromJsonSchema(R"({"type":"string"})", {.only_objects = true}).ok());
+}
+
+TEST(JsonSchema, SeveralShareOneBudget) {
+  CompileBudget budget{.steps = 100'000};
+  int compiled = 0;
+  while (Grammar::FromJsonSchema(R"({"type":"string","maxLength":9})", {}, &budget).ok())
+    ++compiled;
+  EXPECT_GT(compiled, 1);
+  EXPECT_LT(budget.steps, 0);
+}
+
 }  // namespace
 }  // namespace skald::grammar

@@ -40,6 +40,9 @@ inline constexpr uint64_t kNestedCopiesMax = 200'000;
 /// The largest number in {m,n}.
 inline constexpr uint32_t kRepeatMax = 1'000'000'000;
 
+/// The largest number of a token in a grammar: no vocabulary has as many.
+inline constexpr uint32_t kTokenIdMax = 1'000'000'000;
+
 /// Containers of JSON inside of one another in a text: the grammar then allows no further one.
 inline constexpr uint32_t kTextDepthMax = 512;
 

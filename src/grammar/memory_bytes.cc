@@ -19,7 +19,7 @@ size_t Held(const Leaf& leaf) {
 size_t Held(const Automaton& automaton) {
   size_t bytes = Bytes(automaton.states);
   for (const AutomatonState& state : automaton.states)
-    bytes += Bytes(state.bytes) + Bytes(state.rules) + Bytes(state.empty);
+    bytes += Bytes(state.bytes) + Bytes(state.tokens) + Bytes(state.rules) + Bytes(state.empty);
   return bytes;
 }
 

@@ -1,4 +1,5 @@
-/// Nfa: a finite automaton under construction, over bytes and rules.
+/// Nfa: a finite automaton under construction, over bytes, control tokens and
+/// rules.
 ///
 /// Characters are spelled in UTF-8 when they are added, so that everything behind knows bytes only
 /// and no text that is not well-formed can be produced. In the content of a JSON string a character
@@ -17,6 +18,7 @@ namespace skald::grammar {
 enum class NfaEdgeKind : uint8_t {
   kEmpty,
   kBytes,  ///< one byte, `low` to `high`
+  kToken,  ///< the control token `rule`
   kRule,   ///< what the rule `rule` takes
   kBegin,  ///< nothing, where the text begins
   kEnd,    ///< nothing, where the text ends

@@ -74,6 +74,27 @@ RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
   return closure.Finish();
 }
 
+RowPointer RowBehindToken(const Form& form, const Row& row, TokenId token) {
+  Closure closure(form);
+  for (const Item& item : row.items) {
+    const auto* automaton = std::get_if<Automaton>(&form.rules[item.rule]);
+    if (automaton == nullptr) continue;
+    for (const TokenEdge& edge : automaton->states[item.state].tokens)
+      if (edge.token == token) closure.Add({item.rule, edge.target, 0, item.context});
+  }
+  return closure.Finish();
+}
+
+std::vector<TokenId> NextTokens(const Form& form, const Row& row) {
+  std::vector<TokenId> tokens;
+  for (const Item& item : row.items) {
+    const auto* automaton = std::get_if<Automaton>(&form.rules[item.rule]);
+    if (automaton == nullptr) continue;
+    for (const TokenEdge& edge : automaton->states[item.state].tokens) tokens.push_back(edge.token);
+  }
+  return tokens;
+}
+
 RowPointer RowOf(const Form& form, const Item& item) {
   Closure closure(form);
   closure.Add(item);

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "grammar/form.h"
 #include "grammar/row.h"
+#include "skald/ids.h"
 
 namespace skald::grammar {
 
@@ -30,6 +32,12 @@ Reading ReadBytes(const Form& form, const RowPointer& row, std::string_view byte
 
 /// The row behind one byte, or null if it may not follow.
 RowPointer NextRow(const Form& form, const Row& row, uint8_t byte);
+
+/// The row behind one control token, or null if it may not follow.
+RowPointer RowBehindToken(const Form& form, const Row& row, TokenId token);
+
+/// The control tokens that may follow `row`, in no order; one may be there twice.
+std::vector<TokenId> NextTokens(const Form& form, const Row& row);
 
 /// The row where `item` is all that bytes have led to.
 RowPointer RowOf(const Form& form, const Item& item);

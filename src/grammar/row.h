@@ -58,7 +58,7 @@ struct Frame : std::enable_shared_from_this<Frame> {
 };
 
 struct Row {
-  std::vector<Item> items = {};                           ///< those that a byte may follow
+  std::vector<Item> items = {};                           ///< those that a byte or token may follow
   std::vector<std::shared_ptr<const Frame>> frames = {};  ///< of the items' contexts
   bool accepting = false;                                 ///< whether the text may end here
   bool too_complex = false;  ///< more is alive than kRowItemsMax, or it took more than kRowSteps

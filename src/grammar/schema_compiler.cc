@@ -12,6 +12,7 @@
 #include "grammar/limits.h"
 #include "grammar/object_rule.h"
 #include "grammar/product.h"
+#include "grammar/rule_set.h"
 #include "grammar/schema_values.h"
 #include "grammar/string_rule.h"
 #include "grammar/trim.h"
@@ -19,13 +20,6 @@
 namespace skald::grammar {
 
 namespace {
-
-size_t StatesOf(const Rule& rule) {
-  if (const auto* leaf = std::get_if<Leaf>(&rule)) return leaf->size();
-  if (const auto* object = std::get_if<Object>(&rule)) return object->keys.size();
-  const auto* automaton = std::get_if<Automaton>(&rule);
-  return automaton == nullptr ? 1 : automaton->states.size();
-}
 
 // One of `rules`.
 Automaton AnyOf(const std::vector<uint32_t>& rules) {
@@ -59,12 +53,19 @@ uint32_t Bound(uint64_t bound) {
 SchemaCompiler::SchemaCompiler(const SchemaDocument& document, const SchemaOptions& options,
                                Fuel* fuel)
     : reader_(document, options.mode, fuel),
-      blanks_(options.any_whitespace ? Blanks::kShort : Blanks::kNone) {}
+      blanks_(options.any_whitespace ? Blanks::kShort : Blanks::kNone),
+      only_objects_(options.only_objects) {}
 
 Leaf SchemaCompiler::MakeTable(const Automaton& automaton) { return MakeLeaf(automaton); }
 
 Result<Form> SchemaCompiler::Compile() {
-  form_.root = RuleOf({reader_.document().root()});
+  if (only_objects_) {
+    // A rule of its own: what refers to the whole document is not held to it.
+    form_.rules.emplace_back();
+    pending_.push_back({form_.root, {reader_.document().root()}, kObjectType});
+  } else {
+    form_.root = RuleOf({reader_.document().root()});
+  }
   while (!pending_.empty()) {
     const Pending pending = std::move(pending_.back());
     pending_.pop_back();
@@ -108,7 +109,7 @@ Result<uint32_t> SchemaCompiler::Shared(std::string_view name, Result<Rule> (*ma
 }
 
 Status SchemaCompiler::Make(const Pending& pending) {
-  SchemaFacts facts;
+  SchemaFacts facts{.types = pending.types};
   for (const JsonValue schema : pending.schemas) RETURN_IF_ERROR(reader_.Merge(schema, &facts));
   Rules rules;
   Status status = AddAlternatives(std::move(facts), 0, &rules);

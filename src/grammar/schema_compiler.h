@@ -45,6 +45,7 @@ class SchemaCompiler {
   struct Pending {
     uint32_t rule;
     std::vector<JsonValue> schemas;
+    uint8_t types = kAllTypes;  // that all of them are held to
   };
   using Rules = std::vector<uint32_t>;
 
@@ -61,6 +62,7 @@ class SchemaCompiler {
 
   SchemaReader reader_;
   const Blanks blanks_;
+  const bool only_objects_;
   Form form_;
   size_t states_ = 0;
   std::map<std::vector<uint32_t>, uint32_t> numbers_;    // of rules, by their schemas

@@ -46,6 +46,9 @@ class Builder {
       case ExpressionKind::kRule:
         nfa_.AddEdge(from, {NfaEdgeKind::kRule, 0, 0, to, expression.rule});
         return Ok();
+      case ExpressionKind::kToken:
+        nfa_.AddEdge(from, {NfaEdgeKind::kToken, 0, 0, to, expression.rule});
+        return Ok();
     }
     return Ok();
   }

@@ -97,6 +97,8 @@ class Mask {
 }  // namespace
 
 bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words) {
+  for (const TokenId token : NextTokens(data.grammar.form(), *row))
+    words[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token & 63);
   return Mask(data, words).Allow(row);
 }
 

@@ -9,8 +9,8 @@
 
 namespace skald::grammar {
 
-/// Sets the bit of each token that may follow `row`, in words that are 0. The cost is bounded by
-/// kMaskSteps; false if that is not enough.
+/// Sets the bit of each token that may follow `row`, those without text too, in words that are 0.
+/// The cost is bounded by kMaskSteps; false if that is not enough.
 bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words);
 
 /// Whether AllowTokens says the same of both rows: they are in the same state of the same leaf,

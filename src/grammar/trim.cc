@@ -14,6 +14,7 @@ void Cut(const Ends& ends, uint32_t rule, Automaton* automaton) {
   const auto dead = [&](uint32_t target) { return !ends.State(rule, target); };
   for (AutomatonState& state : automaton->states) {
     std::erase_if(state.bytes, [&](const ByteEdge& edge) { return dead(edge.target); });
+    std::erase_if(state.tokens, [&](const TokenEdge& edge) { return dead(edge.target); });
     std::erase_if(state.empty, dead);
     std::erase_if(state.rules, [&](const RuleEdge& edge) {
       return dead(edge.target) || ends.DepthOfRule(edge.rule) == Form::kNever;

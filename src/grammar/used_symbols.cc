@@ -1,8 +1,9 @@
-#include "grammar/used_bytes.h"
+#include "grammar/used_symbols.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,14 +15,14 @@ class Collector {
  public:
   explicit Collector(const Form& form) : form_(form), met_(form.rules.size()) {}
 
-  std::bitset<256> Run() {
+  UsedSymbols Run() {
     Meet(form_.root);
     while (!open_.empty()) {
       const uint32_t rule = open_.back();
       open_.pop_back();
       std::visit([&](const auto& kind) { Visit(kind); }, form_.rules[rule]);
     }
-    return bytes_;
+    return std::move(used_);
   }
 
  private:
@@ -34,7 +35,8 @@ class Collector {
   void Visit(const Automaton& automaton) {
     for (const AutomatonState& state : automaton.states) {
       for (const ByteEdge& edge : state.bytes)
-        for (int byte = edge.low; byte <= edge.high; ++byte) bytes_.set(byte);
+        for (int byte = edge.low; byte <= edge.high; ++byte) used_.bytes.set(byte);
+      for (const TokenEdge& edge : state.tokens) used_.tokens.insert(edge.token);
       for (const RuleEdge& edge : state.rules) Meet(edge.rule);
     }
   }
@@ -43,7 +45,7 @@ class Collector {
     for (size_t i = 0; i < leaf.next.size(); ++i)
       if (leaf.next[i] != Leaf::kDead) used[i % leaf.class_count] = 1;
     for (int byte = 0; byte < 256; ++byte)
-      if (used[leaf.class_of[byte]]) bytes_.set(byte);
+      if (used[leaf.class_of[byte]]) used_.bytes.set(byte);
   }
   void Visit(const Counted& counted) { Meet(counted.rule); }
   void Visit(const Array& array) {
@@ -57,19 +59,19 @@ class Collector {
     for (const Member& member : object.members) Meet(member.rule);
   }
   void Add(std::string_view marks, Blanks blanks) {
-    for (const char mark : marks) bytes_.set(static_cast<uint8_t>(mark));
+    for (const char mark : marks) used_.bytes.set(static_cast<uint8_t>(mark));
     if (blanks == Blanks::kNone) return;
-    for (const char blank : {' ', '\n', '\t'}) bytes_.set(static_cast<uint8_t>(blank));
+    for (const char blank : {' ', '\n', '\t'}) used_.bytes.set(static_cast<uint8_t>(blank));
   }
 
   const Form& form_;
   std::vector<uint8_t> met_;    // [rule]
   std::vector<uint32_t> open_;  // rules to be visited
-  std::bitset<256> bytes_;
+  UsedSymbols used_;
 };
 
 }  // namespace
 
-std::bitset<256> UsedBytes(const Form& form) { return Collector(form).Run(); }
+UsedSymbols UsedSymbolsOf(const Form& form) { return Collector(form).Run(); }
 
 }  // namespace skald::grammar
