@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 # All rooms but the command, as an archive and as a shared library of the same objects. What the library shows stands in
 # libskald.map; until version 1 a program must be built anew for each 0.x, which SOVERSION cannot say and CMake's package does.
 set(library_objects)
-foreach(room base tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine plan server hub)
+foreach(room base trace tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine plan server hub)
   list(APPEND library_objects $<TARGET_OBJECTS:skald_${room}>)
 endforeach()
 add_library(skald_library STATIC ${library_objects})

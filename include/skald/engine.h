@@ -37,6 +37,7 @@
 #include "skald/request.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
+#include "skald/trace.h"
 
 namespace skald {
 
@@ -126,6 +127,8 @@ struct EngineOptions {
   /// without prompts takes.
   double target_tbt_seconds = 0;
   SpeculationOptions speculation = {};
+  /// Takes a record of what the engine does (skald/trace.h). No answer depends on it.
+  std::shared_ptr<TraceRing> trace = nullptr;
 };
 
 /// Runs requests on one model. Thread-safe, but for moving and destruction.

@@ -43,6 +43,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
       scheduler_(parts.scheduler),
       chooser_(parts.chooser),
       proposer_(parts.proposer),
+      tracer_(parts.tracer),
       token_budget_(limits.max_chunk, limits.target_seconds),
       draft_length_(limits.least_draft, limits.most_draft,
                     limits.max_running + limits.max_draft_rows) {
@@ -50,6 +51,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
   tokens_.reserve(static_cast<size_t>(limits.max_rows));
   logit_rows_.reserve(static_cast<size_t>(limits.max_running + limits.max_draft_rows));
   wishes_.reserve(static_cast<size_t>(limits.max_running));
+  if (tracer_ != nullptr) chooser_.TellOdds(tracer_->odds());
 }
 
 Core::~Core() = default;
@@ -66,6 +68,7 @@ void Core::Submit(Arrival arrival) {
   requests_.push_back(std::move(state));
   waiting_.Insert(lead);
   ++stats_.submitted;
+  if (tracer_ != nullptr) tracer_->Queued(*lead);
   EmitNote(*lead, EventKind::kQueued, 0, lead->length());
 }
 
@@ -105,9 +108,11 @@ void Core::BeginStep() {
   EndOverdue();
   Park();
   MakePlan();
+  if (tracer_ != nullptr) TracePlanned();
   Displace();
   Admit();
   ReservePages();
+  if (tracer_ != nullptr) TraceRowsOfStep();
 }
 
 bool Core::FinishStep() {
@@ -115,14 +120,17 @@ bool Core::FinishStep() {
   const bool computes = !step_.empty();
   if (computes) {
     BuildBatch();
+    if (tracer_ != nullptr) TraceForwardOfStep();
     network_.Forward({.tokens = tokens_,
                       .sequences = sequence_rows_,
                       .logit_rows = logit_rows_,
                       .hidden_rows = hidden_rows_});
+    if (tracer_ != nullptr) tracer_->Computed();
     if (cache_.has_states()) NoteConsumed();
     Apply();
     Measure(step_began_seconds_);
   }
+  if (tracer_ != nullptr) TraceStepped(computes ? std::ssize(tokens_) : 0);
   RemoveFinished();
   // Where the only row was of one that had to give up its own pages, the next step has them.
   return computes || !plan_.admitted.empty() || stats_.preemptions > preempted_before_;
@@ -169,7 +177,8 @@ void Core::Park() {
   for (size_t i = running_.size(); i > 0; --i) {
     if (i > running_.size()) continue;  // beams go together
     Sequence* sequence = running_[i - 1];
-    if (sequence->remaining() == 1 && sequence->request->paused()) Preempt(sequence);
+    if (sequence->remaining() == 1 && sequence->request->paused())
+      Preempt(sequence, PreemptReason::kReader);
   }
 }
 
@@ -185,7 +194,7 @@ void Core::Displace() {
       each->displaced = std::min(each->displaced + 1, kMaxDisplaced);
     });
     ++stats_.displacements;
-    Preempt(sequence);
+    Preempt(sequence, PreemptReason::kDisplaced);
   }
 }
 
@@ -214,6 +223,7 @@ void Core::Admit() {
       stats_.queue_seconds.Add(clock_.Seconds() - request.submitted_seconds);
       CountOvertaken(request);
     }
+    if (tracer_ != nullptr) resumes ? tracer_->Resumed(*sequence) : tracer_->Admitted(*sequence);
     EmitNote(*sequence, resumes ? EventKind::kResumed : EventKind::kAdmitted, sequence->computed,
              sequence->length());
   }
@@ -272,11 +282,12 @@ void Core::AdmitOtherBeams(const Sequence& lead) {
   }
 }
 
-void Core::Preempt(Sequence* sequence) {
-  ForAllBeams(sequence, [this](Sequence* each) { PreemptOne(each); });
+void Core::Preempt(Sequence* sequence, PreemptReason reason) {
+  ForAllBeams(sequence, [&](Sequence* each) { PreemptOne(each, reason); });
 }
 
-void Core::PreemptOne(Sequence* sequence) {
+void Core::PreemptOne(Sequence* sequence, PreemptReason reason) {
+  if (tracer_ != nullptr) tracer_->Preempted(*sequence, reason);
   EraseFrom(sequence, &running_);
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Park(sequence);
@@ -311,6 +322,7 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   for (; last < count; ++last) EmitEnd(state, last, reason, 0);
   ++stats_.finished[static_cast<size_t>(reason)];
   CountTimes(*state, reason);
+  if (tracer_ != nullptr) tracer_->Finished(*state, reason);
   Event event = {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)};
   event.answer = AnswerOf(*state);
   Emit(state, &event);
@@ -359,6 +371,7 @@ void Core::RemoveFinished() {
 }
 
 void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score) {
+  if (tracer_ != nullptr) tracer_->Ended(*state, sequence, reason);
   Event event = {
       .kind = EventKind::kSequenceFinished, .sequence = sequence, .reason = reason, .score = score};
   Emit(state, &event);

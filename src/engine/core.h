@@ -22,6 +22,7 @@
 #include "engine/tenants.h"
 #include "engine/token_budget.h"
 #include "engine/token_chooser.h"
+#include "engine/tracer.h"
 #include "engine/waiting_queue.h"
 #include "skald/engine_stats.h"
 
@@ -51,6 +52,7 @@ struct CoreParts {
   const Scheduler& scheduler;
   TokenChooser& chooser;
   Proposer* proposer = nullptr;  ///< none: no speculation
+  Tracer* tracer = nullptr;      ///< none: no record of what it does
 };
 
 /// One thread at a time.
@@ -105,6 +107,7 @@ class Core {
     int64_t count;  // without drafts
     bool samples;
     int64_t drafts;
+    RowReason reason;
   };
   // Those of which something is wanted: logits, or hidden states.
   struct OutputRows {
@@ -124,8 +127,8 @@ class Core {
   bool MayRunOneMore(const RequestState& request) const;
   void InsertRunning(Sequence* sequence);
   void AdmitOtherBeams(const Sequence& lead);
-  void Preempt(Sequence* sequence);
-  void PreemptOne(Sequence* sequence);
+  void Preempt(Sequence* sequence, PreemptReason reason);
+  void PreemptOne(Sequence* sequence, PreemptReason reason);
   void FinishSequence(Sequence* sequence, FinishReason reason);
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
   void CountTimes(const RequestState& ended, FinishReason reason);
@@ -174,6 +177,13 @@ class Core {
   void Verify(Sequence* sequence, int64_t logit_index);
   void Measure(double start_seconds);
 
+  // core_trace.cc: the record of the run. Only with a tracer.
+  void TracePlanned();
+  void TraceWaiting();
+  void TraceRowsOfStep();
+  void TraceForwardOfStep();
+  void TraceStepped(int64_t rows);
+
   // core_beams.cc: beam search.
   void ResumeBeams();
   static int64_t HeldRows(const Sequence& sequence);
@@ -195,6 +205,7 @@ class Core {
   const Scheduler& scheduler_;
   TokenChooser& chooser_;
   Proposer* const proposer_;
+  Tracer* const tracer_;
   TokenBudget token_budget_;
   DraftLength draft_length_;
 
@@ -209,6 +220,7 @@ class Core {
   std::vector<RequestId> finished_;  // for RemoveFinished
 
   double step_began_seconds_ = 0;
+  bool traced_plan_ = false;      // of the step: its end is to be told, too
   int64_t preempted_before_ = 0;  // the step
   int64_t turn_ = 0;              // steps that had rows for prompts
 

@@ -211,6 +211,7 @@ Listening Core::TellToken(RequestState* state, int32_t sequence, TokenId token) 
     stats_.ttft_seconds.Add(clock_.Seconds() - state->submitted_seconds);
   }
   ++stats_.output_tokens;
+  if (tracer_ != nullptr) tracer_->BeamToken(*state, sequence, token, index);
   ++stats_.passes;
   token_event_.sequence = sequence;
   token_event_.token.token = token;

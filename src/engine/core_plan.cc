@@ -46,7 +46,8 @@ void Core::MakePlan() {
     step_.push_back({.sequence = list[static_cast<size_t>(planned.index)],
                      .count = planned.count - planned.drafts,
                      .samples = planned.samples,
-                     .drafts = planned.drafts});
+                     .drafts = planned.drafts,
+                     .reason = planned.reason});
   }
   ChargeTenants();
 }

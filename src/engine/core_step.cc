@@ -30,7 +30,7 @@ void Core::Reserve(const StepRows& rows) {
     Sequence* victim = running_[static_cast<size_t>(scheduler_.Victim(victims_))];
     // Submit refuses what does not fit alone.
     CHECK(running_.size() > 1);
-    Preempt(victim);
+    Preempt(victim, PreemptReason::kPages);
     if (!sequence->running()) return;
   }
 }
@@ -48,7 +48,13 @@ void Core::ReserveDrafts(StepRows* rows) {
 }
 
 bool Core::PrepareWrite(Sequence* sequence, int64_t count) {
-  if (!cache_.PrepareWrite(sequence, count, &copies_)) return false;
+  const int64_t evicted_before = cache_.evicted_count();
+  const size_t pages_before = sequence->table.pages().size();
+  const bool has_pages = cache_.PrepareWrite(sequence, count, &copies_);
+  if (tracer_ != nullptr) {
+    tracer_->Wrote(*sequence, pages_before, copies_, cache_.evicted_count() - evicted_before);
+  }
+  if (!has_pages) return false;
   // At once: what is copied could be evicted by the next.
   for (const kv::PageCopy& copy : copies_) network_.CopyPage(copy);
   stats_.pages_copied += static_cast<int64_t>(copies_.size());
@@ -183,12 +189,16 @@ void Core::Apply() {
 void Core::Publish(const StepRows& rows) {
   Sequence* sequence = rows.sequence;
   cache_.Publish(sequence, rows.count);
+  if (tracer_ != nullptr && !rows.samples) tracer_->Chunk(*sequence);
   StatePlaces& places = sequence->places;
   if (places.next == 0 || places.next != sequence->computed) return;
   const bool asked = places.asked_at == places.next;
   const int64_t tokens =
       asked ? std::numeric_limits<int64_t>::max() : sequence->computed - places.last;
-  if (const auto copy = cache_.KeepState(*sequence, tokens)) CopyState(*copy);
+  if (const auto copy = cache_.KeepState(*sequence, tokens)) {
+    CopyState(*copy);
+    if (tracer_ != nullptr) tracer_->Snapshot(*sequence);
+  }
   places.last = places.next;
 }
 
@@ -263,6 +273,7 @@ void Core::Fork(Sequence* lead) {
     Sequence* fork = state->sequences.back().get();
     if (cache_.has_states()) CopyState({lead->state.id(), fork->state.id()});
     fork->MoveTo(Phase::kDecode);
+    if (tracer_ != nullptr) tracer_->Forked(*fork);
     running_.insert(std::find(running_.begin(), running_.end(), lead) + index, fork);
   }
 }
@@ -286,6 +297,9 @@ void Core::Verify(Sequence* sequence, int64_t logit_index) {
     cache_.Publish(sequence, 1);
   }
   ++stats_.passes;
+  if (tracer_ != nullptr && drafts > 0) {
+    tracer_->Guess(*sequence, drafts, sequence->draft_accepted);
+  }
   stats_.draft_tokens += drafts;
   stats_.draft_tokens_accepted += sequence->draft_accepted;
   DraftLength::Learn(tried, sequence->draft_accepted, &sequence->draft_record);
@@ -314,6 +328,7 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
   sequence->logprob_sum += chosen->logprob.value_or(0);
   sequence->last_token_seconds = now;
   ++stats_.output_tokens;
+  if (tracer_ != nullptr) tracer_->Token(*sequence, *chosen, index);
   token_event_.sequence = sequence->index;
   token_event_.token.token = chosen->token;
   token_event_.token.logprob = chosen->logprob;

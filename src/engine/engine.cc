@@ -40,6 +40,7 @@ struct Engine::State {
     std::unique_ptr<ModelNetwork> network;
     std::unique_ptr<engine::Proposer> proposer;
     sampling::Sampler sampler;
+    std::shared_ptr<TraceRing> trace;
   };
 
   State(const Model& model_of_engine, const engine::ResolvedOptions& resolved, Parts parts)
@@ -54,9 +55,12 @@ struct Engine::State {
                 .rank_pooling = model.info().rank_pooling}),
         network(std::move(parts.network)),
         proposer(std::move(parts.proposer)),
+        trace(std::move(parts.trace)),
         cache(resolved.page_count, resolved.state_slots, SharingOf(resolved)),
         chooser(std::move(parts.sampler), engine::EndTokens(model), resolved.context,
                 resolved.rule),
+        tracer(trace ? std::optional<engine::Tracer>(std::in_place, trace.get(), clock)
+                     : std::nullopt),
         core({.context = resolved.context,
               .max_rows = resolved.max_rows,
               .max_chunk = resolved.max_chunk,
@@ -71,7 +75,8 @@ struct Engine::State {
               .cache = cache,
               .scheduler = scheduler,
               .chooser = chooser,
-              .proposer = proposer.get()}),
+              .proposer = proposer.get(),
+              .tracer = tracer ? &*tracer : nullptr}),
         loop(&core, &clock, resolved.max_queued) {}
 
   Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
@@ -84,9 +89,11 @@ struct Engine::State {
   engine::RealClock clock;
   std::unique_ptr<ModelNetwork> network;
   std::unique_ptr<engine::Proposer> proposer;
+  std::shared_ptr<TraceRing> trace;
   engine::CacheManager cache;
   engine::Scheduler scheduler;
   engine::TokenChooser chooser;
+  std::optional<engine::Tracer> tracer;
   engine::Core core;
   engine::EngineLoop loop;
 };
@@ -122,7 +129,8 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(transformer.network().vocab, resolved.isa));
   return Engine(std::make_unique<State>(
-      model, resolved, State::Parts{std::move(network), std::move(proposer), std::move(sampler)}));
+      model, resolved,
+      State::Parts{std::move(network), std::move(proposer), std::move(sampler), options.trace}));
 }
 
 Result<EnginePlan> Engine::Plan(const Model& model, const EngineOptions& options) {

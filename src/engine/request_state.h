@@ -33,6 +33,7 @@
 #include "sampling/filters.h"
 #include "skald/engine_stats.h"
 #include "skald/request.h"
+#include "skald/trace.h"
 
 namespace skald::engine {
 
@@ -84,7 +85,8 @@ struct Sequence {
   /// Behind the output, once TokenChooser::Follow has been there; of a request with a constraint.
   /// Given up with the pages, and made again from the output.
   std::optional<ConstrainedText> text;
-  std::optional<FinishReason> end;  ///< set when its last token was sampled
+  std::optional<FinishReason> end;       ///< set when its last token was sampled
+  std::optional<WaitReason> told_waits;  ///< the last that the record of the run was told
 
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
   int64_t remaining() const { return length() - computed; }

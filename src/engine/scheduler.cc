@@ -55,7 +55,8 @@ class PlanBuilder {
                             .index = static_cast<int32_t>(i),
                             .first = running.computed,
                             .count = 1,
-                            .samples = true});
+                            .samples = true,
+                            .reason = RowReason::kDecode});
     }
   }
 
@@ -71,7 +72,10 @@ class PlanBuilder {
       kept_rows_ = 0;
       GiveToThePatient();
     }
-    for (const PromptTurn& prompt : prompts_) AddRows(prompt);
+    for (PromptTurn& prompt : prompts_) {
+      AddRows(prompt);
+      if (!prompt.has_pages) prompt.waits = WhyWaits(prompt);
+    }
     std::sort(plan_.admitted.begin(), plan_.admitted.end());
     std::sort(plan_.displaced.rbegin(), plan_.displaced.rend());
   }
@@ -150,6 +154,7 @@ class PlanBuilder {
   void AdmitDue() {
     for (PromptTurn& prompt : prompts_) {
       if (Runs(prompt) || !WaitingAt(prompt).due || prompt.over) continue;
+      prompt.reason = RowReason::kDue;
       if (Admit(&prompt) || !MayRunOneMore(WaitingAt(prompt))) continue;
       due_tenant_ = TenantOf(prompt);
       prompt.over = true;
@@ -179,6 +184,7 @@ class PlanBuilder {
     while (prefill_rows_ > 0 && rows_ > 0) {
       PromptTurn* patient = MostPatient();
       if (patient == nullptr) return;
+      if (patient->given == 0) patient->reason = RowReason::kPatience;
       if (!patient->has_pages) TakePlace(patient);
       Give(patient, prefill_rows_);
     }
@@ -189,6 +195,7 @@ class PlanBuilder {
     CHECK(state_.running.empty());
     for (PromptTurn* next = NextWhole(); next != nullptr; next = NextWhole()) {
       const bool has_room = next->left <= std::min(rows_, prefill_rows_);
+      if (WaitingAt(*next).due) next->reason = RowReason::kDue;
       if (has_room && Admit(next)) {
         Give(next, next->left);
       } else if (WaitingAt(*next).due) {
@@ -276,7 +283,22 @@ class PlanBuilder {
                           .index = prompt.index,
                           .first = prompt.first,
                           .count = prompt.given,
-                          .samples = prompt.given == prompt.left});
+                          .samples = prompt.given == prompt.left,
+                          .reason = prompt.reason});
+  }
+
+  // Behind all decisions, and none depends on it.
+  WaitReason WhyWaits(const PromptTurn& prompt) {
+    const WaitingView& waiting = WaitingAt(prompt);
+    const auto shares = [&](int32_t admitted) {
+      return ((waiting.shares_with >> admitted) & 1) != 0;
+    };
+    if (std::any_of(plan_.admitted.begin(), plan_.admitted.end(), shares))
+      return WaitReason::kPrefix;
+    if (!MayRunOneMore(waiting)) return WaitReason::kTenant;
+    if (!MayPassDue(waiting)) return WaitReason::kDue;
+    if (room_.places < waiting.sequences) return WaitReason::kPlaces;
+    return Fits(waiting) ? WaitReason::kRows : WaitReason::kPages;
   }
 
   bool MayRunOneMore(const WaitingView& waiting) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "skald/trace.h"
+
 namespace skald::engine {
 
 /// A row of a tenant of share 1, in TenantView::used. Divisible by most shares; 2^63 of it are more
@@ -107,6 +109,7 @@ struct PlannedRows {
   int64_t count = 0;
   bool samples = false;  ///< the row of the last token is among them: its logits are wanted
   int64_t drafts = 0;    ///< of `count`: at most so many rows of guessed tokens follow it
+  RowReason reason = RowReason::kDecode;  ///< for people who look at the plan
 
   friend bool operator==(const PlannedRows&, const PlannedRows&) = default;
 };
@@ -114,14 +117,16 @@ struct PlannedRows {
 /// A prompt that rows of a step can go to.
 struct PromptTurn {
   RowSource source = RowSource::kRunning;
-  int32_t index = 0;       ///< in that list of the SchedulerState
-  int64_t first = 0;       ///< position of its first row
-  int64_t left = 0;        ///< rows until it samples
-  int64_t allowed = 0;     ///< of these, rows that it may have now
-  int64_t given = 0;       ///< of these, rows that it has
-  bool has_pages = false;  ///< it runs, or is admitted by this plan
-  bool passed = false;     ///< it gets no more by rank
-  bool over = false;       ///< it gets no more
+  int32_t index = 0;                     ///< in that list of the SchedulerState
+  int64_t first = 0;                     ///< position of its first row
+  int64_t left = 0;                      ///< rows until it samples
+  int64_t allowed = 0;                   ///< of these, rows that it may have now
+  int64_t given = 0;                     ///< of these, rows that it has
+  bool has_pages = false;                ///< it runs, or is admitted by this plan
+  bool passed = false;                   ///< it gets no more by rank
+  bool over = false;                     ///< it gets no more
+  RowReason reason = RowReason::kRank;   ///< of its first row
+  WaitReason waits = WaitReason::kRows;  ///< of one without pages, when the plan is made
 };
 
 struct StepPlan {

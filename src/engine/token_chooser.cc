@@ -49,8 +49,14 @@ Result<ChosenToken> TokenChooser::ChooseWith(const Sequence& sequence,
     guess = {.token = sequence.draft[next], .chances = sequence.draft_chances.At(next)};
     input.guess = &guess;
   }
+  sampling::Odds odds;
+  if (odds_) {
+    input.odds = &odds;
+    input.odds_rule = *odds_;
+  }
   ASSIGN_OR_RETURN(const sampling::Sampled sampled, Sample(sequence, input));
-  return ChosenToken{.token = sampled.token, .logprob = sampled.logprob, .top = sampled.top};
+  return ChosenToken{
+      .token = sampled.token, .logprob = sampled.logprob, .top = sampled.top, .odds = odds};
 }
 
 Result<TokenId> TokenChooser::Guess(const Sequence& sequence, std::span<const float> logits,

@@ -21,6 +21,7 @@ struct ChosenToken {
   TokenId token = kNoToken;
   std::optional<double> logprob;
   std::span<const TokenLogprob> top;  ///< valid until the next choice
+  sampling::Odds odds = {};           ///< as far as TellOdds asks for them
 };
 
 /// When a mask is made. No token depends on it.
@@ -66,6 +67,9 @@ class TokenChooser {
   /// Why the text ends with the token sampled last, if it does. Requires an output token.
   virtual std::optional<FinishReason> EndOf(const Sequence& sequence) const;
 
+  /// From now on it is told how probable chosen tokens were. No token depends on it.
+  void TellOdds(sampling::OddsRule rule) { odds_ = rule; }
+
   std::span<const TokenId> end_tokens() const { return end_tokens_; }
   SpeculationRule rule() const { return rule_; }
   /// Masks made so far.
@@ -93,6 +97,7 @@ class TokenChooser {
   int64_t context_;
   SpeculationRule rule_;
   MaskRule masks_;
+  std::optional<sampling::OddsRule> odds_;
   int64_t mask_count_ = 0;
   std::vector<uint64_t> mask_;     // of the sequence being sampled
   std::vector<TokenId> decisive_;  // of the token being sampled

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/checked_math.h"
+#include "base/exact_math.h"
 #include "base/status_macros.h"
 #include "kernels/kernels.h"
 
@@ -101,8 +102,11 @@ TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
       Truncate(row, params.truncation, {.temperature = seen, .masses = mass_});
   survivors = KeepMinP(survivors, params.truncation.min_p, seen);
   const Weighing weighing = {.temperature = params.temperature, .masses = mass_};
-  if (input.guess != nullptr) return KeepOrRedraw(survivors, weighing, *input.guess, input.key);
-  const TokenId token = Draw(survivors, weighing, input.key);
+  const TokenId token = input.guess != nullptr
+                            ? KeepOrRedraw(survivors, weighing, *input.guess, input.key)
+                            : Draw(survivors, weighing, input.key);
+  if (input.odds != nullptr) AddOdds(survivors, input, token);
+  if (input.guess != nullptr) return token;
   if (input.chances != nullptr) {
     const auto added =
         input.chances->insert(input.chances->end(), survivors.begin(), survivors.end());
@@ -151,8 +155,40 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
   Sampled sampled;
   sampled.token = params.temperature == 0 ? FirstLikeliest(row) : Choose(row, params, input);
   if (input.decisive != nullptr) AddDecisive(row, params, input, sampled.token);
+  if (params.temperature == 0 && input.odds != nullptr) {
+    *input.odds = {.drawn = 1, .candidates = 1};
+  }
   if (params.top_logprobs.has_value()) AddLogprobs(input, row, *params.top_logprobs, &sampled);
+  if (input.odds != nullptr && (sampled.logprob || input.odds_rule == OddsRule::kOfModel)) {
+    const double logprob = sampled.logprob
+                               ? *sampled.logprob
+                               : Logprob(input.logits[sampled.token], ModelMass(input, row));
+    input.odds->model = ExactExp(logprob);
+  }
   return sampled;
+}
+
+// Of a guess that was refused the masses are those of what was left, and the numbers of others.
+void Sampler::AddOdds(std::span<const Candidate> survivors, const SampleInput& input,
+                      TokenId token) {
+  *input.odds = {.candidates = std::ssize(survivors)};
+  if (input.guess != nullptr && token != input.guess->token) return;
+  uint64_t total = 0;
+  uint64_t mass = 0;
+  for (const Candidate& each : survivors) {
+    total += each.mass;
+    if (each.token == token) mass = each.mass;
+  }
+  input.odds->drawn = static_cast<double>(mass) / static_cast<double>(total);
+  if (input.guess != nullptr) return;
+  input.odds->draw = UniformDouble(input.key, static_cast<uint32_t>(token));
+}
+
+RowMass Sampler::ModelMass(const SampleInput& input, const ScannedRow& row) {
+  float max = row.max;
+  const bool is_model = row.row.logits.data() == input.logits.data() && row.row.mask.empty();
+  if (!is_model) max = ScanLogits({input.logits}, block_max_).max;
+  return MassOfRow(input.logits, max, mass_);
 }
 
 void Sampler::AddDecisive(const ScannedRow& row, const SamplingParams& params,
@@ -172,10 +208,7 @@ void Sampler::AddDecisive(const ScannedRow& row, const SamplingParams& params,
 
 void Sampler::AddLogprobs(const SampleInput& input, const ScannedRow& row, int64_t n,
                           Sampled* sampled) {
-  float max = row.max;
-  const bool is_model = row.row.logits.data() == input.logits.data() && row.row.mask.empty();
-  if (!is_model) max = ScanLogits({input.logits}, block_max_).max;
-  const RowMass mass = MassOfRow(input.logits, max, mass_);
+  const RowMass mass = ModelMass(input, row);
   FillTop(input.logits, n, mass);
   sampled->logprob = Logprob(input.logits[sampled->token], mass);
   sampled->top = top_;

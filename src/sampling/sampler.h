@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,6 +20,20 @@
 #include "skald/status.h"
 
 namespace skald::sampling {
+
+/// What is told of how probable a token was.
+enum class OddsRule : uint8_t {
+  kOfDraw,   ///< among the candidates that the filters left
+  kOfModel,  ///< under the model's own distribution too: an exponential per token
+};
+
+/// How probable a sampled token was. NaN: not known.
+struct Odds {
+  double model = std::numeric_limits<double>::quiet_NaN();  ///< before bias, penalties and filters
+  double drawn = std::numeric_limits<double>::quiet_NaN();  ///< among those that it was drawn from
+  double draw = std::numeric_limits<double>::quiet_NaN();   ///< its random number
+  int64_t candidates = 0;                                   ///< that it was drawn from
+};
 
 /// What one token is sampled from. Spans are read during the call only.
 struct SampleInput {
@@ -39,6 +54,10 @@ struct SampleInput {
   /// the mask can tell. (Each token has a random number of its own, so what loses the race is not
   /// missed, as long as the largest logit stays, which masses and min-p hang on.)
   std::vector<TokenId>* decisive = nullptr;
+  /// If set, takes how probable the token was, as far as `odds_rule` wants to know, or log
+  /// probabilities are reported. No result depends on it.
+  Odds* odds = nullptr;
+  OddsRule odds_rule = OddsRule::kOfDraw;
 };
 
 /// True if no tokens are decisive: what looks at all tokens, as a sum of all masses does.
@@ -109,6 +128,11 @@ class Sampler {
   /// The candidates that top-k, typical and top-p leave.
   std::span<Candidate> Truncate(const ScannedRow& row, const Truncation& truncation,
                                 const Weighing& weighing);
+  /// Fills SampleInput::odds after a draw: of what `survivors` and `token` became.
+  static void AddOdds(std::span<const Candidate> survivors, const SampleInput& input,
+                      TokenId token);
+  /// The mass of the model's own distribution. `row` is what was sampled from.
+  RowMass ModelMass(const SampleInput& input, const ScannedRow& row);
   /// Fills in what `top_logprobs` asks for.
   void AddLogprobs(const SampleInput& input, const ScannedRow& row, int64_t n, Sampled* sampled);
   /// Fills top_ with the n most likely tokens of a row whose mass is known.

@@ -52,6 +52,69 @@ std::vector<float> LogsOf(const std::vector<double>& probabilities) {
 
 using Tokens = std::set<TokenId>;
 
+struct WithOdds {
+  TokenId token = kNoToken;
+  Odds odds;
+};
+WithOdds SampleWithOdds(const std::vector<float>& logits, const SamplingParams& params,
+                        const Guess* guess = nullptr) {
+  WithOdds result;
+  Sampler sampler = NewSampler(static_cast<int64_t>(logits.size()));
+  const SampleInput input = {.logits = logits,
+                             .prompt = {},
+                             .output = {},
+                             .key = {.seed = params.seed},
+                             .guess = guess,
+                             .odds = &result.odds,
+                             .odds_rule = OddsRule::kOfModel};
+  result.token = sampler.Sample(input, params)->token;
+  return result;
+}
+
+TEST(Odds, AreThoseBeforeAndBehindTheFilters) {
+  const std::vector<double> probabilities = {0.1, 0.5, 0.1, 0.3};
+  const std::vector<float> logits = LogsOf(probabilities);
+  SamplingParams params = {.temperature = 1, .truncation = kNone};
+  params.truncation.top_k = 2;
+  for (params.seed = 0; params.seed < 20; ++params.seed) {
+    const WithOdds with = SampleWithOdds(logits, params);
+    EXPECT_EQ(with.token, SampleOnce(logits, params)->token);
+    const double p = probabilities[static_cast<size_t>(with.token)];
+    EXPECT_NEAR(with.odds.model, p, 1e-7);
+    EXPECT_NEAR(with.odds.drawn, p / 0.8, 1e-7);
+    EXPECT_EQ(with.odds.candidates, 2);
+    // The race, by hand: the winner's time is the least of the two.
+    const TokenId other = with.token == 1 ? 3 : 1;
+    const RandomKey key = {.seed = params.seed};
+    EXPECT_EQ(with.odds.draw, UniformDouble(key, static_cast<uint32_t>(with.token)));
+    EXPECT_LT(-std::log(1 - with.odds.draw) / p,
+              -std::log(1 - UniformDouble(key, static_cast<uint32_t>(other))) /
+                  probabilities[static_cast<size_t>(other)]);
+  }
+}
+
+TEST(Odds, OfAGreedyChoiceAreCertain) {
+  const WithOdds with = SampleWithOdds(LogsOf({0.25, 0.75}), {.temperature = 0});
+  EXPECT_EQ(with.odds.drawn, 1);
+  EXPECT_NEAR(with.odds.model, 0.75, 1e-7);
+  EXPECT_TRUE(std::isnan(with.odds.draw));
+  EXPECT_EQ(with.odds.candidates, 1);
+}
+
+TEST(Odds, OfARefusedGuessAreNotKnown) {
+  SamplingParams params = {.temperature = 1, .truncation = kNone};
+  const Guess guess = {.token = 0};
+  bool kept = false;
+  bool refused = false;
+  for (params.seed = 0; params.seed < 40; ++params.seed) {
+    const WithOdds with = SampleWithOdds(LogsOf({0.5, 0.25, 0.25}), params, &guess);
+    (with.token == 0 ? kept : refused) = true;
+    EXPECT_EQ(std::isnan(with.odds.drawn), with.token != 0);
+    EXPECT_NEAR(with.odds.model, with.token == 0 ? 0.5 : 0.25, 1e-7);
+  }
+  EXPECT_TRUE(kept && refused);
+}
+
 TEST(Sampler, RefusesVocabulariesItCannotCount) {
   for (const int64_t size : {int64_t{-1}, int64_t{0}, Sampler::kMaxVocabSize + 1}) {
     EXPECT_EQ(Sampler::Create(size, kernels::DetectIsa()).status().code(), ErrorCode::kUnsupported)

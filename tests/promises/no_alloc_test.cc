@@ -319,6 +319,8 @@ struct SteadyState {
 };
 SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
   support::VirtualClock clock;
+  TraceRing ring({.capacity = 1 << 14, .model_probabilities = true});
+  engine::Tracer tracer(&ring, clock);
   support::TimedNetwork network(parts.forward.get(), &clock);
   const engine::Scheduler scheduler;
   engine::Core core({.context = kOptions.context,
@@ -333,7 +335,8 @@ SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
                      .cache = parts.cache,
                      .scheduler = scheduler,
                      .chooser = parts.chooser,
-                     .proposer = proposer});
+                     .proposer = proposer,
+                     .tracer = &tracer});
   for (uint64_t id = 1; id <= 2; ++id) {
     Request request{.prompt = std::vector<TokenId>(10 * id, static_cast<TokenId>(id))};
     request.n = static_cast<int32_t>(id);
@@ -353,10 +356,15 @@ SteadyState RunSteps(ModelParts& parts, engine::Proposer* proposer) {
   steady.stats = core.Stats();
   EXPECT_EQ(steady.stats.running, 3);
   EXPECT_GT(steady.stats.output_tokens, 180);
+  std::vector<TraceEvent> record;
+  ring.Take(&record);
+  EXPECT_GT(record.size(), 500u);
+  EXPECT_EQ(ring.lost_count(), 0);
   return steady;
 }
 
-// The engine around the forward pass: planning, pages, tree, guesses, sampling, events.
+// The engine around the forward pass: planning, pages, tree, guesses, sampling, events, and the
+// record of it all.
 TEST(NoAllocation, StepsOfTheEngineInSteadyState) {
   const model::Transformer network = support::MakeRandomModel({});
   ModelParts parts(network, SpeculationRule::kExact);

@@ -13,6 +13,7 @@
 #include "sim/invariants.h"
 #include "sim/recording_sink.h"
 #include "sim/scripted_proposer.h"
+#include "sim/trace_watch.h"
 #include "sim/waiting_watch.h"
 #include "support/virtual_clock.h"
 
@@ -91,12 +92,14 @@ class Simulation {
         chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),
         proposers_(MakeProposers(workload, fault, &sampler_, &clock_)),
+        tracer_(traces_.ring(), clock_),
         core_(workload.core, {.network = timed_network_,
                               .clock = clock_,
                               .cache = cache_,
                               .scheduler = scheduler_,
                               .chooser = chooser_,
-                              .proposer = proposers_.all.get()}),
+                              .proposer = proposers_.all.get(),
+                              .tracer = &tracer_}),
         watch_(workload.core) {
     cache_.pool().RecordFreed(&freed_);
     network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
@@ -151,6 +154,7 @@ class Simulation {
       if (wrong.empty() && proposers_.draft != nullptr) wrong = proposers_.draft->Check();
       if (wrong.empty() && computed) wrong = watch_.End(core_);
       if (wrong.empty()) wrong = cache_.wrong();
+      if (wrong.empty()) wrong = traces_.Check(core_);
       if (wrong.empty()) wrong = CheckStarvation(computed);
       if (!wrong.empty()) return "tick " + std::to_string(tick) + ": " + wrong;
     }
@@ -249,6 +253,8 @@ class Simulation {
   FaultyChooser chooser_;
   sampling::Sampler sampler_;  // of the oracle
   Proposers proposers_;
+  TraceWatch traces_;
+  engine::Tracer tracer_;
   engine::Core core_;
   WaitingWatch watch_;
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client

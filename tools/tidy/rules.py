@@ -5,12 +5,13 @@ from dataclasses import dataclass
 # --- rooms -----------------------------------------------------------------------------------
 
 # Rooms of src/, leftmost first. A room includes only rooms to its left ...
-ROOM_ORDER = ["base", "tensor", "formats", "text", "grammar", "huggingface", "chat", "kernels", "quantizer", "kv", "sampling",
+ROOM_ORDER = ["base", "trace", "tensor", "formats", "text", "grammar", "huggingface", "chat", "kernels", "quantizer", "kv", "sampling",
               "model", "load", "engine", "plan", "server", "hub", "cli"]
 
 # ... and of those only these. A test beside the source may include every room to the left.
 ROOM_MAY_INCLUDE = {
     "base": set(),
+    "trace": {"base"},
     "tensor": {"base"},
     "formats": {"base", "tensor"},
     "text": {"base"},
@@ -23,7 +24,7 @@ ROOM_MAY_INCLUDE = {
     "sampling": {"base", "tensor", "kernels"},
     "model": {"base", "tensor", "kernels", "kv"},
     "load": {"base", "tensor", "formats", "text", "huggingface", "chat", "kernels", "kv", "model"},
-    "engine": {"base", "grammar", "kernels", "kv", "sampling", "model"},
+    "engine": {"base", "trace", "grammar", "kernels", "kv", "sampling", "model"},
     "plan": {"base", "tensor", "formats", "huggingface", "kernels", "quantizer", "kv", "model", "load", "engine"},
     "server": {"base"},
     "hub": {"base"},
@@ -56,6 +57,7 @@ FACADE_ROOMS = {
     "skald/roofline.h": {"plan", "cli"},
     "skald/kernel_bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
+    "skald/trace.h": {"trace", "engine", "server", "cli"},
     "skald/hub.h": {"hub", "cli"},
     "skald/quantize.h": {"quantizer", "cli"},
 }
