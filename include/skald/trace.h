@@ -12,12 +12,12 @@
 ///
 /// A request's events, in their order:
 ///
-///     queued, prompt ... -> (waits ...) -> admitted -> rows, pages, chunk ... -> rows, token ...
-///       -> ended -> finished           and, where its pages went to others: preempted -> resumed
+///   queued, prompt ... -> (waits ...) -> admitted -> rows, pages, chunk ... -> rows, token ...
+///    -> ended -> finished           and, where its pages went to others: preempted -> resumed
 ///
 /// A step's events, of no request (their `request` is 0):
 ///
-///     plan -> (rows of each sequence) -> forward -> computed -> (tokens, chunks, ends) -> step
+///   plan -> (rows of each sequence) -> forward -> computed -> (tokens, chunks, ends) -> step
 ///
 /// docs/trace.md is the same as a file: each event is an object on a line, behind a first line that
 /// says whose record it is (TraceHeader).

@@ -33,6 +33,7 @@
 #include "cli/show_command.h"
 #include "cli/suggest.h"
 #include "cli/tokenize_command.h"
+#include "cli/trace_command.h"
 #include "skald/engine.h"
 
 namespace skald::cli {
@@ -179,6 +180,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddRmCommand(*app, chosen);
   AddDuCommand(*app, chosen);
   AddBenchCommand(*app, chosen);
+  AddTraceCommand(*app, chosen);
   AddCompletionCommand(*app, chosen);
   return app;
 }

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "cli/bench_measure.h"
 #include "cli/bench_peer.h"
@@ -56,11 +55,6 @@ constexpr std::array<Choice<OutputForm>, 2> kForms = {{
 
 bool GoOn() { return !InterruptScope::Requested(); }
 
-std::string CpuNameHere() {
-  std::ifstream file("/proc/cpuinfo");
-  return CpuName(std::string(std::istreambuf_iterator<char>(file), {}));
-}
-
 std::string DateNow() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now));
@@ -78,8 +72,9 @@ void AddList(CLI::App& app, const FlagText& text, std::vector<int64_t>& target,
 // One run of the command, after loading.
 class Benchmark {
  public:
-  Benchmark(const BenchOptions& options, const Model& model, Console& console)
-      : options_(options), model_(model), progress_(console) {}
+  // `trace` may be null.
+  Benchmark(const BenchOptions& options, const Model& model, TraceFile* trace, Console& console)
+      : options_(options), model_(model), trace_(trace), progress_(console) {}
 
   // Fills `report`; after an error it holds what was complete.
   Status Run(BenchReport& report) {
@@ -92,6 +87,7 @@ class Benchmark {
     ASSIGN_OR_RETURN(
         BenchSession session,
         BenchSession::Create(model_, ToEngineOptions(options_.engine), LimitsOf(cases)));
+    StartTrace(session, report.header);
     const BenchMeter meter = MeterOf(ceilings, session, report.header);
     for (size_t i = 0; i < cases.size(); ++i) {
       const std::string label = fmt::format("[{}/{}] {}", i + 1, cases.size(), CaseName(cases[i]));
@@ -134,6 +130,7 @@ class Benchmark {
       progress_.Say(fmt::format("{}, {} of {}", label, r, options_.repetitions));
       ASSIGN_OR_RETURN(Repetition run, MeasureBeside(meter, pieces));
       result.runs.push_back(run);
+      TraceRun(bench_case, run.seconds);
       if (!has_peer) continue;
       progress_.Say(fmt::format("{}, {} of {}, peer", label, r, options_.repetitions));
       ASSIGN_OR_RETURN(run, MeasureBeside(PeerMeter(meter, run.ceilings.threads), {bench_case}));
@@ -160,6 +157,48 @@ class Benchmark {
     return static_cast<double>(TokensOf(wanted)) / *rate;
   }
 
+  void StartTrace(const BenchSession& session, const BenchHeader& header) {
+    if (trace_ == nullptr) return;
+    const ModelInfo& info = model_.info();
+    trace_->Start({.program = "skald " + header.version,
+                   .command = "bench",
+                   .numerics = kNumericsVersion,
+                   .model = info.name,
+                   .architecture = info.architecture,
+                   .weights = info.weights_type,
+                   .parameters = info.parameter_count,
+                   .isa = std::string(session.isa_name()),
+                   .threads = session.threads(),
+                   .kv_type = header.kv_type,
+                   .speculation = SpeculationName(Speculation::kOff)},
+                  model_);
+  }
+
+  void TraceRun(const BenchCase& bench_case, double seconds) {
+    if (trace_ == nullptr) return;
+    trace_->ring()->Append({.seconds = watch_.Seconds(),
+                            .body = TraceRepetition{.prompt_tokens = bench_case.prompt_tokens,
+                                                    .decode_tokens = bench_case.decode_tokens,
+                                                    .batch = bench_case.batch,
+                                                    .depth = bench_case.depth,
+                                                    .seconds = seconds}});
+  }
+
+  // One step of the medians, operation behind operation, in the place of the first of those that
+  // were measured: all of them took longer.
+  void TraceProfile(const std::vector<ProfileRow>& rows, double seconds) {
+    if (trace_ == nullptr) return;
+    for (const ProfileRow& row : rows) {
+      seconds += row.seconds;
+      const double macs = row.work.int8_macs + row.work.bfloat16_macs + row.work.float_macs;
+      trace_->ring()->Append({.seconds = seconds,
+                              .body = TraceOperation{.operation = TraceName(row.operation),
+                                                     .seconds = row.seconds,
+                                                     .macs = macs,
+                                                     .bytes = row.work.bytes}});
+    }
+  }
+
   // One step of each kind of case: the whole prompt, or one token of each sequence.
   Status ProfileSteps(BenchSession& session, const BenchMeter& meter,
                       const std::vector<BenchCase>& cases, BenchReport& report) {
@@ -168,7 +207,9 @@ class Benchmark {
       progress_.Say(fmt::format("profile of {}", CaseName(step)));
       const auto repetitions = static_cast<int>(options_.repetitions);
       ASSIGN_OR_RETURN(const Ceilings before, meter.ceilings());
+      const double began = watch_.Seconds();
       ASSIGN_OR_RETURN(std::vector<ProfileRow> rows, session.Profile(step, repetitions, GoOn));
+      TraceProfile(rows, began);
       ASSIGN_OR_RETURN(const Ceilings after, meter.ceilings());
       report.profiles.push_back(
           {.bench_case = step, .ceilings = MeanOf(before, after), .rows = std::move(rows)});
@@ -178,6 +219,8 @@ class Benchmark {
 
   const BenchOptions& options_;
   const Model& model_;
+  TraceFile* const trace_;
+  const Stopwatch watch_;  // of the record
   StatusLine progress_;
 };
 
@@ -188,10 +231,10 @@ Status CheckTogether(const BenchOptions& options) {
   if (speculates && !options.traffic.wanted)
     return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
   if (options.detail == BenchDetail::kKernels &&
-      (options.model.model || options.traffic.wanted || options.against))
+      (options.model.model || options.traffic.wanted || options.against || options.trace.path))
     return Status(ErrorCode::kInvalidArgument,
-                  "--kernels measures without a model and a peer: leave out -m, --traffic and "
-                  "--against");
+                  "--kernels measures without a model, a peer and a record: leave out -m, "
+                  "--traffic, --against and --trace");
   return Ok();
 }
 
@@ -234,6 +277,7 @@ void AddBenchCommand(CLI::App& root, Action& chosen) {
   AddTrafficArgs(verb, options->traffic);
   AddSpeculationArgs(verb, options->speculation);
   AddComputeArgs(verb, options->engine);
+  AddTraceArgs(verb, options->trace);
   AddOutputArgs(verb, options->output);
   AddChoice(verb, {"-o,--output", "form of the results, as llama-bench (default md)"},
             options->output.form, kForms);
@@ -248,17 +292,19 @@ Status Bench(const BenchOptions& options, const Environment& environment, Consol
   if (options.detail == BenchDetail::kKernels)
     return BenchKernels(options.engine, options.output.form, report.header, console);
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
+  ASSIGN_OR_RETURN(const auto trace, TraceFile::Create(options.trace, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   report.header.model = model.info();
   if (options.traffic.wanted) {
     TrafficOptions traffic = options.traffic;
+    traffic.trace = trace.get();
     ASSIGN_OR_RETURN(traffic.speculation,
                      LoadSpeculation(options.speculation, environment, options.engine, console));
     return BenchTraffic(traffic, options.engine, options.output.form, model, report.header,
                         console);
   }
   const InterruptScope interrupt;
-  const Status status = Benchmark(options, model, console).Run(report);
+  const Status status = Benchmark(options, model, trace.get(), console).Run(report);
   if (status.ok() || !report.results.empty()) {
     RETURN_IF_ERROR(console.Write(options.output.form == OutputForm::kJson ? BenchJson(report)
                                                                            : BenchText(report)));

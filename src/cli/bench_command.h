@@ -10,6 +10,7 @@
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
+#include "cli/trace_file.h"
 #include "cli/traffic_command.h"
 #include "skald/status.h"
 
@@ -32,6 +33,7 @@ struct BenchOptions {
   TrafficOptions traffic;
   SpeculationArgs speculation;  ///< of traffic
   EngineArgs engine;
+  TraceArgs trace;
   OutputArgs output;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -362,6 +364,11 @@ std::string CpuName(std::string_view cpuinfo) {
   const size_t first = name.find_first_not_of(" \t");
   if (first == std::string_view::npos) return "unknown CPU";
   return TerminalLine(name.substr(first, name.find_last_not_of(" \t\r") - first + 1));
+}
+
+std::string CpuNameHere() {
+  std::ifstream file("/proc/cpuinfo");
+  return CpuName(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 }  // namespace skald::cli

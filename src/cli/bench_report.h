@@ -75,5 +75,7 @@ std::string MarkdownTable(const std::vector<std::vector<std::string>>& rows,
 
 /// The value of "model name" in the text of /proc/cpuinfo, "unknown CPU" if there is none.
 std::string CpuName(std::string_view cpuinfo);
+/// That of this machine.
+std::string CpuNameHere();
 
 }  // namespace skald::cli

@@ -57,6 +57,7 @@ void AddChatCommand(CLI::App& root, Action& chosen) {
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
   AddConstraintArgs(verb, options->constraint);
+  AddTraceArgs(verb, options->trace);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Chat, &chosen);
 }
@@ -75,6 +76,7 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
   RETURN_IF_ERROR(Validate(options.settings.sampling.params, std::numeric_limits<TokenId>::max()));
   ASSIGN_OR_RETURN(const std::optional<Grammar> grammar, ReadGrammar(options.constraint));
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
+  ASSIGN_OR_RETURN(const auto trace, TraceFile::Create(options.trace, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const Result<ChatTemplate>& chat = model.chat_template();
   if (!chat.ok()) return Status(chat.status().code(), path + ": " + chat.status().message());
@@ -82,7 +84,9 @@ Status Chat(const ChatOptions& options, const Environment& environment, Console&
   EngineOptions engine_options = ToEngineOptions(options.engine);
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
+  if (trace) engine_options.trace = trace->ring();
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  if (trace) trace->Start(TraceHeaderOf("chat", model, engine, engine_options), model);
   WarnOfContext(model.info(), engine.context(), console);
   WarnOfSpeculation(model.info(), engine_options.speculation, console);
   const bool interactive = console.terminals().input && console.terminals().output;

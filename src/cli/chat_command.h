@@ -9,6 +9,7 @@
 #include "cli/constraint_args.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
+#include "cli/trace_file.h"
 #include "skald/status.h"
 
 namespace skald::cli {
@@ -34,7 +35,8 @@ struct ChatOptions {
   EngineArgs engine;
   SpeculationArgs speculation;
   ConstraintArgs constraint;  ///< of each answer
-  OutputArgs output;          ///< --json: one object a turn
+  TraceArgs trace;
+  OutputArgs output;  ///< --json: one object a turn
   Wrap wrap = Wrap::kWords;
 };
 

@@ -354,6 +354,7 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
   AddSpeculationArgs(verb, options->speculation);
   AddBeamArgs(verb, options->beams);
   AddConstraintArgs(verb, options->constraint);
+  AddTraceArgs(verb, options->trace);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Run, &chosen);
 }
@@ -367,6 +368,7 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   Prompt prompt;
   ASSIGN_OR_RETURN(prompt.text, PromptText(options, console.terminals()));
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
+  ASSIGN_OR_RETURN(const auto trace, TraceFile::Create(options.trace, console));
 
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
@@ -383,7 +385,9 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
                     .max_tokens = options.stop.max_tokens,
                     .context = plan.context},
                    &engine_options);
+  if (trace) engine_options.trace = trace->ring();
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  if (trace) trace->Start(TraceHeaderOf("run", model, engine, engine_options), model);
   WarnOfContext(model.info(), engine.context(), console);
   WarnOfSpeculation(model.info(), engine_options.speculation, console);
   console.Detail(fmt::format("engine: {}, {} threads, context {}, {} of KV cache and states",

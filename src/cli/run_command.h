@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/run_words.h"
 #include "cli/speculation_args.h"
+#include "cli/trace_file.h"
 #include "skald/status.h"
 
 namespace skald::cli {
@@ -28,6 +29,7 @@ struct RunOptions {
   SpeculationArgs speculation;
   BeamArgs beams;
   ConstraintArgs constraint;
+  TraceArgs trace;
   OutputArgs output;
   Echo echo = Echo::kPrompt;
 };

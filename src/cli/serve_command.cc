@@ -216,6 +216,7 @@ void AddServeCommand(CLI::App& root, Action& chosen) {
   AddServerArgs(verb, *options);
   AddEngineArgs(verb, options->engine);
   AddSpeculationArgs(verb, options->speculation);
+  AddTraceArgs(verb, options->trace);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Serve, &chosen);
 }
@@ -255,6 +256,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
 
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
+  ASSIGN_OR_RETURN(const auto trace, TraceFile::Create(options.trace, console));
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   ASSIGN_OR_RETURN(EngineOptions engine_options, MakeEngineOptions(options, model));
   ASSIGN_OR_RETURN(engine_options.speculation,
@@ -263,7 +265,9 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   if (options.sandbox) {
     NoteSandbox(LimitFiles(ReadableFiles(options)), "any file of this user can be read", console);
   }
+  if (trace) engine_options.trace = trace->ring();
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  if (trace) trace->Start(TraceHeaderOf("serve", model, engine, engine_options), model);
   WarnOfContext(model.info(), engine.context(), console);
   WarnOfSpeculation(model.info(), engine_options.speculation, console);
   server_options.model_name = NameOf(options, path);

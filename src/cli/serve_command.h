@@ -10,6 +10,7 @@
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
+#include "cli/trace_file.h"
 #include "skald/server.h"
 #include "skald/status.h"
 
@@ -20,6 +21,7 @@ struct ServeOptions {
   ModelArgs model;
   EngineArgs engine;
   SpeculationArgs speculation;
+  TraceArgs trace;
   OutputArgs output;  ///< --json: the access log as JSON lines
   std::string host = "127.0.0.1";
   uint16_t port = 8080;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -31,6 +32,12 @@ Status Contradiction(std::string message) {
 }
 
 }  // namespace
+
+std::string SpeculationName(Speculation kind) {
+  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
+                                  [kind](const auto& choice) { return choice.value == kind; });
+  return std::string(found->name);
+}
 
 void AddSpeculationArgs(CLI::App& app, SpeculationArgs& args) {
   AddChoice(app,

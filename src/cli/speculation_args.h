@@ -29,6 +29,9 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
                                            const Environment& environment, const EngineArgs& engine,
                                            Console& console);
 
+/// "off", "ngram", "draft", "chain": what --spec calls it.
+std::string SpeculationName(Speculation kind);
+
 /// "12 of 34 guessed tokens were right; 56 passes": for the end of a run.
 std::string SpeculationLine(const EngineStats& stats);
 

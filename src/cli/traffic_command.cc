@@ -89,7 +89,11 @@ Result<Engine> MakeEngine(const TrafficOptions& options, const EngineArgs& args,
                options.cache_tokens > 0
                    ? options.cache_tokens
                    : std::min(sizes.together, sizes.longest * 2 * engine_options.max_running));
-  return Engine::Create(model, engine_options);
+  if (options.trace == nullptr) return Engine::Create(model, engine_options);
+  engine_options.trace = options.trace->ring();
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  options.trace->Start(TraceHeaderOf("bench", model, engine, engine_options), model);
+  return engine;
 }
 
 Status RunRequests(const TrafficOptions& options, const EngineArgs& args, const Model& model,

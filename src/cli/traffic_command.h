@@ -7,6 +7,7 @@
 #include "cli/bench_report.h"
 #include "cli/cli11_forward.h"
 #include "cli/options.h"
+#include "cli/trace_file.h"
 #include "cli/traffic_workload.h"
 #include "skald/engine.h"
 #include "skald/model.h"
@@ -20,6 +21,7 @@ struct TrafficOptions {
   TrafficShape shape;
   int64_t cache_tokens = 0;  ///< positions of running requests and cache; 0 = enough for all
   SpeculationOptions speculation = {};
+  TraceFile* trace = nullptr;  ///< takes the record of the engine
 };
 
 /// Adds the group to the verb `bench`.

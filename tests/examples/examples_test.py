@@ -22,7 +22,7 @@ from fake_hub import FakeHub
 
 TIMEOUT_S = 300
 DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/apis.md",
-             "docs/performance.md", "docs/plan.md")
+             "docs/performance.md", "docs/plan.md", "docs/trace.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
             "SKALD_MODELS=")
 
@@ -53,6 +53,7 @@ TEXT = (
     r"skald rm (MODEL\.\.\.|\[--dry-run\] MODEL)",
     r"skald quantize IN OUT TYPE ",
     r"skald grammar check \[TEXT\] ",
+    r"skald trace summary FILE, ",
     r"skald pull (MODEL|hf://owner/name\[|https://host/path)",
     r"(# KEY  |sk-0123456789abcdef  |sk-of-the-dashboard  |a-key-without-settings$)",  # a file of keys
 )

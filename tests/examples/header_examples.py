@@ -39,6 +39,7 @@ BEFORE = {
   EndSoon();""",
     "text_sink": """Engine engine = *Engine::Create(model, {});
   Request request{.prompt = *model.tokenizer().Encode("Once"), .stop = {.max_tokens = 8}};""",
+    "trace": "std::ostream& file = std::cout;",
 }
 AFTER = {
     "bench": "seconds.ok() && share > 0",
@@ -58,6 +59,7 @@ AFTER = {
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",
+    "trace": "engine.ok() && events.empty()",
 }
 # Pictures.
 NO_CODE = {"request"}

@@ -58,6 +58,7 @@ FACADE_ROOMS = {
     "skald/kernel_bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
     "skald/trace.h": {"trace", "engine", "server", "cli"},
+    "skald/trace_view.h": {"trace", "cli"},
     "skald/hub.h": {"hub", "cli"},
     "skald/quantize.h": {"quantizer", "cli"},
 }

@@ -1,0 +1,97 @@
+/// Views of a record (skald/trace.h): a drawing for Perfetto, and a line for each request.
+///
+/// Both read a record once, event by event, so that its size does not matter; what they keep is
+/// bounded by the requests that are open at the same time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skald/status.h"
+#include "skald/trace.h"
+
+namespace skald {
+
+/// Requests that may be open in a record, and sequences: more are a mistake, or an attack.
+inline constexpr int64_t kMostOpenInTrace = int64_t{1} << 16;
+
+/// Makes of a record a document in Chrome's trace event format, which Perfetto and speedscope open:
+/// a track for steps and their phases, one for each sequence, counters for pages and sequences, one
+/// for benchmarks. Slices are pairs of begin and end, times never go back, and what is open at the
+/// end is ended.
+class PerfettoTrace {
+ public:
+  explicit PerfettoTrace(const TraceHeader& header);
+  ~PerfettoTrace();
+
+  /// Takes the next event. Errors: kInvalidArgument: more are open than kMostOpenInTrace.
+  Status Add(const TraceRecord& record);
+  /// What stands in the document since the last call.
+  std::string TakePart();
+  /// Its end.
+  std::string Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// How a request went, as its record tells.
+struct RequestSummary {
+  uint64_t request = 0;
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;    ///< of these, found in the cache
+  int64_t computed_tokens = 0;  ///< rows of prompts: of what was preempted, those again
+  int64_t output_tokens = 0;
+  int64_t preemptions = 0;
+  double queue_seconds = kTraceUnknown;     ///< until it was admitted
+  double ttft_seconds = kTraceUnknown;      ///< until its first token
+  double mean_tbt_seconds = kTraceUnknown;  ///< between two tokens of a sequence
+  double max_tbt_seconds = kTraceUnknown;
+  double seconds = kTraceUnknown;    ///< until its end
+  std::optional<TraceEnd> end = {};  ///< none: it goes on behind the record
+};
+
+/// How all of them went.
+struct RunSummary {
+  std::vector<RequestSummary> requests = {};  ///< the first kMostSummaries, by number
+  int64_t request_count = 0;
+  int64_t output_tokens = 0;
+  int64_t steps = 0;
+  int64_t rows = 0;
+  int64_t prompt_rows = 0;
+  int64_t preemptions = 0;
+  int64_t guesses = 0;
+  int64_t kept_guesses = 0;
+  int64_t lost_events = 0;
+  double step_seconds = 0;  ///< of all steps together
+  double seconds = 0;       ///< time of the last event
+};
+
+/// Requests that a summary lists.
+inline constexpr size_t kMostSummaries = 10'000;
+
+/// Sums a record up.
+class TraceSummary {
+ public:
+  TraceSummary();
+  ~TraceSummary();
+
+  /// Takes the next event. Errors: as PerfettoTrace::Add.
+  Status Add(const TraceRecord& record);
+  /// Of all events so far.
+  RunSummary Summary() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// "stop", "length", "context", "cancelled", "deadline", "error".
+std::string_view TraceEndName(TraceEnd end);
+
+}  // namespace skald
