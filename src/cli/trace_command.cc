@@ -41,6 +41,7 @@ class Lines {
 
   // The next line without its newline; none at the end. Valid until the next call.
   Result<std::optional<std::string_view>> Next() {
+    ++number_;
     text_.erase(0, next_);
     size_t end = text_.find('\n');
     while (end == std::string::npos && offset_ < file_.size()) {
@@ -51,7 +52,6 @@ class Lines {
       RETURN_IF_ERROR(ReadBlock());
       end = text_.find('\n', before);
     }
-    ++number_;
     is_whole_ = end != std::string::npos;
     next_ = is_whole_ ? end + 1 : text_.size();
     if (!is_whole_ && text_.empty()) return std::optional<std::string_view>();
