@@ -9,6 +9,7 @@ server's deadlines (10 s for a head, 30 s for a body, idle or stalled) waits tog
 
 import argparse
 import itertools
+import json
 import os
 import re
 import resource
@@ -17,6 +18,7 @@ import sys
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from abuse_test import REFUSAL_S
 from metrics_format import problems_of
@@ -281,6 +283,27 @@ class Connections(unittest.TestCase):
                 said = (done.stdout + done.stderr).decode().splitlines()
                 self.assertEqual([line for line in said if not line.startswith("vllm:")], [])
                 self.assertTrue(all("should not contain ':'" in line for line in said), said)
+
+
+    def test_the_dashboard_shows_metrics_that_there_are(self):
+        """deploy/grafana.json: every query names series of /metrics, and every panel has a place of its own."""
+        with Server() as server:
+            server.exchange(completion(max_tokens=2))
+            text = server.get("/metrics").body.decode()
+        series = set(re.findall(r"^(skald_\w+)", text, re.M))
+        board = json.loads((Path(__file__).parents[2] / "deploy/grafana.json").read_text())
+        taken = set()
+        for panel in board["panels"]:
+            self.assertTrue(panel["title"] and panel["targets"], panel)
+            for target in panel["targets"]:
+                named = set(re.findall(r"skald_\w+", target["expr"]))
+                self.assertTrue(named and named <= series, (panel["title"], named - series))
+                self.assertEqual(target["expr"].count("("), target["expr"].count(")"))
+            at = panel["gridPos"]
+            cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+            self.assertFalse(cells & taken, panel["title"])
+            self.assertLessEqual(at["x"] + at["w"], 24)
+            taken |= cells
 
 
 class StalledReader:
