@@ -43,13 +43,52 @@ struct Truncation {
   /// Keeps the fewest tokens with probabilities summing to at least this, those first whose
   /// information is closest to the entropy (locally typical sampling, Meister et al. 2022). 1 off.
   double typical_p = 1.0;
+  /// Keeps the tokens whose logit is at most so many standard deviations of all logits below the
+  /// largest (top-n-sigma, Tang et al. 2024): no temperature moves that border. 0 is off, to 100.
+  double top_n_sigma = 0;
+  /// XTC ("exclude top choices", p-e-w 2024): with this probability all tokens that are at least
+  /// `xtc_threshold` likely go, but for the least likely of them. 0 is off, 0 to 1.
+  double xtc_probability = 0;
+  double xtc_threshold = 0.1;  ///< 0 to 1; above 0.5 no two tokens are so likely
+};
+
+/// DRY ("don't repeat yourself", p-e-w 2024): a token that would go on with what was said before is
+/// the less likely the longer the repetition already is. Where the last n tokens stood before
+/// and t followed, multiplier * base^(n - allowed_length) is subtracted from the logit of t, if n
+/// is at least `allowed_length`.
+struct Dry {
+  double multiplier = 0;       ///< 0 is off, to 100
+  double base = 1.75;          ///< 1 to 100
+  int32_t allowed_length = 2;  ///< 1 or more
+  /// Size of the window (as of Penalties; prompt and output count alike). -1 is everything, 0 off.
+  int32_t last_n = -1;
+  /// Tokens over which no repetition reaches, ascending. Of texts: TokensContaining (tokenizer.h).
+  std::vector<TokenId> breakers = {};
+};
+
+/// Dynamic temperature (kalomaze 2023): in place of `temperature` one from temperature - range to
+/// temperature + range, the lower the surer the model is (by the entropy of its distribution).
+struct DynamicTemperature {
+  double range = 0;     ///< 0 is off, to 100
+  double exponent = 1;  ///< of the entropy's share of the largest possible; 0 to 100
+};
+
+/// Mirostat 2 (Basu et al. 2021): keeps tokens that are less surprising than a border, which moves
+/// after each token so that the text's surprise comes near `tau`. In place of all of Truncation.
+struct Mirostat {
+  int32_t version = 0;  ///< 0 is off, 2 on; 1 is not implemented
+  double tau = 5;       ///< in bits, 0 to 100
+  double eta = 0.1;     ///< how far the border moves, 0 to 10
 };
 
 /// The order in which the stages run. The filters see probabilities after temperature in the first
 /// order, before it in the second, so the same numbers can keep different tokens.
 enum class SamplingOrder : uint8_t {
-  kStandard,  ///< penalties, bias, temperature, top-k, typical, top-p, min-p: transformers, vLLM
-  kLlamaCpp,  ///< bias, penalties, top-k, typical, top-p, min-p, temperature: llama.cpp
+  /// penalties, DRY, bias, temperature, top-n-sigma, top-k, typical, top-p, min-p, XTC:
+  /// transformers, vLLM
+  kStandard,
+  /// bias, penalties, DRY, top-n-sigma, top-k, typical, top-p, min-p, XTC, temperature: llama.cpp
+  kLlamaCpp,
 };
 
 /// Added to the logit of one token. Finite, or -infinity: the token is never chosen.
@@ -65,6 +104,9 @@ struct SamplingParams {
   double temperature = 0.8;
   Truncation truncation = {};
   Penalties penalties = {};
+  Dry dry = {};
+  DynamicTemperature dynamic_temperature = {};
+  Mirostat mirostat = {};
   /// Same seed, same text. There is no "random seed" value: a caller who wants one draws it and
   /// tells the user which it was.
   uint64_t seed = 0;

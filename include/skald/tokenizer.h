@@ -167,6 +167,11 @@ class Tokenizer {
   /// the same bytes, the normal one.
   TokenId FindToken(std::string_view bytes) const;
 
+  /// The tokens whose TokenBytes contain one of `texts`, ascending: what Dry::breakers wants. Cost:
+  /// one look at each byte of the vocabulary. Errors: kInvalidArgument names a text that is empty or
+  /// stands in no token.
+  Result<std::vector<TokenId>> TokensContaining(std::span<const std::string> texts) const;
+
   /// Ids of the tokens with a fixed meaning; kNoToken if the model has none.
   TokenId bos_id() const;
   TokenId eos_id() const;

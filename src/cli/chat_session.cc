@@ -248,7 +248,8 @@ Result<ChatPrompt> ChatSession::MakePrompt() {
 }
 
 Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
-  Request request{.prompt = prompt.tokens, .sampling = settings_.sampling.params, .stop = {}};
+  ASSIGN_OR_RETURN(SamplingParams sampling, SamplingFor(settings_.sampling, model_.tokenizer()));
+  Request request{.prompt = prompt.tokens, .sampling = std::move(sampling), .stop = {}};
   Answer answer;
   answer.seed = settings_.sampling.seed.has_value() ? *settings_.sampling.seed : DrawSeed();
   answer.prompt_tokens = static_cast<int64_t>(prompt.tokens.size());

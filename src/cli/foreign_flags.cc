@@ -27,7 +27,7 @@ constexpr std::string_view kVllm = "vLLM";
 
 constexpr std::string_view kCpu = "skald computes on the CPU";
 constexpr std::string_view kNoSuchSampling =
-    "skald has temperature, top-k, top-p, min-p, typical and penalties";
+    "skald has none of that name (skald run --help has those there are)";
 constexpr std::string_view kNoConstraint =
     "type: --json-schema SCHEMA, --grammar GBNF or --regex REGEX";
 constexpr std::string_view kAsInFile = "skald does as the model file says";
@@ -61,6 +61,9 @@ constexpr std::array kFlags = {
                 kOurs, "--chunk", "tokens of a step"},
     ForeignFlag{"-np --max-num-seqs", kLlama, kOne, kOurs, "--parallel", "sequences at once"},
     ForeignFlag{"--typical-p", kLlama, kOne, kOurs, "--typical", "typical sampling"},
+    ForeignFlag{"--top-nsigma", kLlama, kOne, kOurs, "--top-n-sigma", "top-n-sigma"},
+    ForeignFlag{"--mirostat-ent", kLlama, kOne, kOurs, "--mirostat-tau", "Mirostat's tau"},
+    ForeignFlag{"--mirostat-lr", kLlama, kOne, kOurs, "--mirostat-eta", "Mirostat's eta"},
     ForeignFlag{"--repetition-penalty", kVllm, kOne, kOurs, "--repeat-penalty", "the penalty"},
     ForeignFlag{"-r --reverse-prompt", kLlama, kOne, kOurs, "--stop", "a text that ends"},
     ForeignFlag{"-sys --system-prompt", kLlama, kOne, kOurs, "--system", "the system text"},
@@ -156,23 +159,8 @@ constexpr std::array kFlags = {
                 "skald chat takes them between \"\"\" and \"\"\", and pasted"},
 
     // What would change the text.
-    ForeignFlag{"--mirostat", kLlama, kOne, kRefused, "0", "a sampler", kNoSuchSampling},
-    ForeignFlag{"--mirostat-lr --mirostat-ent --mirostat-eta --mirostat-tau", kLlama, kOne,
-                kRefused, "", "a setting of mirostat", kNoSuchSampling},
-    ForeignFlag{"--dry-multiplier", kLlama, kOne, kRefused, "0", "the DRY sampler",
-                kNoSuchSampling},
-    ForeignFlag{"--dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker",
-                kLlama, kOne, kRefused, "", "a setting of the DRY sampler", kNoSuchSampling},
-    ForeignFlag{"--xtc-probability", kLlama, kOne, kRefused, "0", "the XTC sampler",
-                kNoSuchSampling},
-    ForeignFlag{"--xtc-threshold", kLlama, kOne, kRefused, "", "a setting of the XTC sampler",
-                kNoSuchSampling},
-    ForeignFlag{"--top-nsigma --top-n-sigma", kLlama, kOne, kRefused, "-1", "a sampler",
-                kNoSuchSampling},
-    ForeignFlag{"--dynatemp-range", kLlama, kOne, kRefused, "0", "a temperature that moves",
-                kNoSuchSampling},
-    ForeignFlag{"--dynatemp-exp --adaptive-target --adaptive-decay --tfs", kLlama, kOne, kRefused,
-                "", "a setting of a sampler", kNoSuchSampling},
+    ForeignFlag{"--adaptive-target --adaptive-decay --tfs", kLlama, kOne, kRefused, "",
+                "a setting of a sampler", kNoSuchSampling},
     ForeignFlag{"--samplers --sampling-seq --sampler-seq", kLlama, kOne, kRefused, "",
                 "the order of the samplers", "type: --sampling-order standard or llama.cpp"},
     ForeignFlag{"-l", kLlama, kOne, kRefused, "", "a bias, ID+BIAS", "type: --logit-bias ID=BIAS"},

@@ -37,7 +37,7 @@ struct ForeignFlag {
   std::string_view from;   ///< the program people know it from
   ForeignValue value;
   ForeignAnswer answer;
-  /// kOurs: our flag. Else a value with which it asks for nothing, or empty: "0" of --mirostat.
+  /// kOurs: our flag. Else a value with which it asks for nothing, or empty: "1" of --grp-attn-n.
   std::string_view ours;
   /// What it does there, and what skald does instead; of kOurs the first only.
   std::string_view there;

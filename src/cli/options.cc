@@ -214,6 +214,70 @@ EngineOptions ToEngineOptions(const EngineArgs& args) {
   return options;
 }
 
+namespace {
+
+void AddDryArgs(CLI::App& app, SamplingArgs& args) {
+  Dry& dry = args.params.dry;
+  AddDouble(app, {"--dry-multiplier", "DRY: discourage repetitions by X; 0 = off (default 0)"},
+            dry.multiplier)
+      .Group(kSamplingGroup);
+  AddDouble(app, {"--dry-base", "DRY: times X for each token more (default 1.75)"}, dry.base)
+      .Group(kSamplingGroup);
+  AddInt<int32_t>(app, {"--dry-allowed-length", "DRY: tokens that may repeat (default 2)"},
+                  dry.allowed_length, {.min = 1})
+      .Group(kSamplingGroup);
+  AddInt<int32_t>(app, {"--dry-penalty-last-n", "DRY: tokens looked back; -1 = all (default -1)"},
+                  dry.last_n, {.min = -1})
+      .Group(kSamplingGroup);
+  AddValues(
+      app,
+      {"--dry-sequence-breaker",
+       "DRY: no repetition reaches over a token with TEXT; repeatable; none = over all"},
+      "TEXT", [](const std::string&) { return Ok(); },
+      [&args](const std::vector<std::string>& values) {
+        const bool is_none = values.size() == 1 && values.front() == "none";
+        args.dry_breakers = is_none ? std::vector<std::string>() : values;
+      })
+      .Group(kSamplingGroup);
+}
+
+// Those beside the filters that everybody has.
+void AddSamplers(CLI::App& app, SamplingArgs& args) {
+  SamplingParams& p = args.params;
+  const auto number = [&app](FlagText text, double& target) {
+    AddDouble(app, text, target).Group(kSamplingGroup);
+  };
+  number({"--top-n-sigma", "keep logits X deviations below the largest; 0 = all (default 0)"},
+         p.truncation.top_n_sigma);
+  number({"--xtc-probability", "how often XTC removes the likeliest tokens (default 0)"},
+         p.truncation.xtc_probability);
+  number({"--xtc-threshold", "XTC: those as likely as this, but for the last (default 0.1)"},
+         p.truncation.xtc_threshold);
+  AddDryArgs(app, args);
+  number({"--dynatemp-range", "move the temperature by up to X, by the entropy (default 0)"},
+         p.dynamic_temperature.range);
+  number({"--dynatemp-exp", "exponent of the entropy's share (default 1)"},
+         p.dynamic_temperature.exponent);
+  AddInt<int32_t>(app, {"--mirostat", "2 = Mirostat 2 in place of the filters (default 0)"},
+                  p.mirostat.version, {0, 2})
+      .Group(kSamplingGroup);
+  number({"--mirostat-tau", "Mirostat: surprise of the text in bits (default 5)"}, p.mirostat.tau);
+  number({"--mirostat-eta", "Mirostat: how fast it is reached (default 0.1)"}, p.mirostat.eta);
+}
+
+}  // namespace
+
+Result<SamplingParams> SamplingFor(const SamplingArgs& args, const Tokenizer& tokenizer) {
+  SamplingParams params = args.params;
+  if (params.dry.multiplier == 0) return params;
+  Result<std::vector<TokenId>> breakers = tokenizer.TokensContaining(args.dry_breakers);
+  if (!breakers.ok())
+    return Status(breakers.status().code(),
+                  "--dry-sequence-breaker: " + breakers.status().message());
+  params.dry.breakers = *std::move(breakers);
+  return params;
+}
+
 void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
   SamplingParams& p = args.params;
   const auto number = [&app](FlagText text, double& target) {
@@ -239,6 +303,7 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs& args) {
   AddInt<int32_t>(app, {"--repeat-last-n", "tokens the penalties look back; -1 = all (default 64)"},
                   p.penalties.last_n, {.min = -1})
       .Group(kSamplingGroup);
+  AddSamplers(app, args);
   AddLogitBias(app, p.logit_bias);
   AddChoice(app, {"--sampling-order", "when temperature is applied (default standard)"}, p.order,
             kSamplingOrders)

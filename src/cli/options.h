@@ -64,9 +64,13 @@ EngineOptions ToEngineOptions(const EngineArgs& args);
 
 /// --temp and all that decides how a token is chosen.
 struct SamplingArgs {
-  SamplingParams params;         ///< its seed is not used
+  SamplingParams params;         ///< its seed and DRY's breakers are not used
   std::optional<uint64_t> seed;  ///< unset: draw one
+  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};  ///< as llama.cpp has them
 };
+/// The parameters, with DRY's breakers as tokens, for this vocabulary. Errors: kInvalidArgument if
+/// one of them stands in no token.
+Result<SamplingParams> SamplingFor(const SamplingArgs& args, const Tokenizer& tokenizer);
 void AddSamplingArgs(CLI::App& app, SamplingArgs& args);
 
 /// --pooling: what an embedding is made of.

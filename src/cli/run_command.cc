@@ -217,7 +217,8 @@ class RunReader {
 
 Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
                          const Tokenizer& tokenizer, Engine& engine, Console& console) {
-  Request request{.prompt = prompt.ids, .sampling = options.sampling.params, .stop = {}};
+  ASSIGN_OR_RETURN(SamplingParams sampling, SamplingFor(options.sampling, tokenizer));
+  Request request{.prompt = prompt.ids, .sampling = std::move(sampling), .stop = {}};
   request.sampling.seed = options.sampling.seed.has_value() ? *options.sampling.seed : DrawSeed();
   request.stop.max_tokens = options.stop.max_tokens;
   request.stop.ignore_eos = options.stop.ignore_eos;

@@ -320,6 +320,7 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
     state->first_token_seconds = now;
   }
   sequence->tokens.push_back(chosen->token);
+  sequence->mu = chosen->mu;
   // Before anybody hears of the token: one behind which nothing can be said is none.
   if (Status followed = chooser_.Follow(sequence); !followed.ok()) {
     return FinishRequest(state, FinishReason::kError, std::move(followed));

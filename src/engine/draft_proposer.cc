@@ -80,6 +80,7 @@ void DraftProposer::CopyTokens(Slot* slot) {
   const bool is_new = copy.tokens.empty();
   copy.tokens.assign(truth.begin(), truth.end());
   copy.text = slot->target->text;
+  copy.mu = slot->target->mu;
   slot->seen = truth.size();
   if (!is_new && copy.computed <= usable) return;
   parts_.cache.Release(&copy);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sampling/adaptive.h"
 
 namespace skald::engine {
 namespace {
@@ -198,6 +199,7 @@ std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId
   }
   if (request.stop.min_tokens > 0) state->early_sampling = EarlySampling(request, end_tokens);
   auto lead = std::make_unique<Sequence>(state.get(), 0, kv::PageTable(pool, context));
+  lead->mu = sampling::FirstMu(request.sampling.mirostat);
   lead->tokens = std::exchange(request.prompt, {});
   ReserveTokens(request, state->prompt_tokens, context, &lead->tokens);
   state->sequences.reserve(static_cast<size_t>(request.width()));
@@ -213,6 +215,7 @@ std::unique_ptr<Sequence> ForkSequence(Sequence* lead, int32_t index, int64_t co
   fork->consumed = lead->consumed;
   fork->pin = lead->pin.Fork();
   fork->text = lead->text;
+  fork->mu = lead->mu;
   fork->MoveTo(Phase::kPrefill);
   return fork;
 }

@@ -74,6 +74,7 @@ struct Sequence {
   StatePlaces places;  ///< where it leaves snapshots for others
   /// Of the snapshot that it left when it gave up its place.
   kv::PrefixTree::Ticket ticket = kv::PrefixTree::kNoTicket;
+  double mu = 0;           ///< Mirostat's, of the next token; stays when the pages go, as tokens do
   double logprob_sum = 0;  ///< of the output, if log probabilities are computed
   double last_token_seconds = 0;
   int32_t displaced = 0;       ///< how often it gave way to a higher priority

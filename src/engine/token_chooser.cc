@@ -41,8 +41,11 @@ Result<ChosenToken> TokenChooser::Choose(const Sequence& sequence, std::span<con
 
 Result<ChosenToken> TokenChooser::ChooseWith(const Sequence& sequence,
                                              std::span<const float> logits, const RandomKey& key) {
-  sampling::SampleInput input = {
-      .logits = logits, .prompt = sequence.prompt(), .output = sequence.output(), .key = key};
+  sampling::SampleInput input = {.logits = logits,
+                                 .prompt = sequence.prompt(),
+                                 .output = sequence.output(),
+                                 .key = key,
+                                 .mu = sequence.mu};
   const auto next = static_cast<size_t>(sequence.draft_accepted);
   sampling::Guess guess;
   if (rule_ == SpeculationRule::kRejection && next < sequence.draft.size()) {
@@ -55,8 +58,11 @@ Result<ChosenToken> TokenChooser::ChooseWith(const Sequence& sequence,
     input.odds_rule = *odds_;
   }
   ASSIGN_OR_RETURN(const sampling::Sampled sampled, Sample(sequence, input));
-  return ChosenToken{
-      .token = sampled.token, .logprob = sampled.logprob, .top = sampled.top, .odds = odds};
+  return ChosenToken{.token = sampled.token,
+                     .mu = sampled.mu,
+                     .logprob = sampled.logprob,
+                     .top = sampled.top,
+                     .odds = odds};
 }
 
 Result<TokenId> TokenChooser::Guess(const Sequence& sequence, std::span<const float> logits,
@@ -65,6 +71,7 @@ Result<TokenId> TokenChooser::Guess(const Sequence& sequence, std::span<const fl
                                        .prompt = sequence.prompt(),
                                        .output = sequence.output(),
                                        .key = KeyOf(sequence),
+                                       .mu = sequence.mu,
                                        .chances = chances ? &chances->candidates : nullptr};
   ASSIGN_OR_RETURN(const sampling::Sampled sampled, Sample(sequence, input));
   if (chances != nullptr) chances->ends.push_back(chances->candidates.size());

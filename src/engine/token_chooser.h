@@ -19,6 +19,7 @@ namespace skald::engine {
 
 struct ChosenToken {
   TokenId token = kNoToken;
+  double mu = 0;  ///< Sequence::mu behind it
   std::optional<double> logprob;
   std::span<const TokenLogprob> top;  ///< valid until the next choice
   sampling::Odds odds = {};           ///< as far as TellOdds asks for them

@@ -25,20 +25,6 @@ double Exponent(float logit, float max, double inverse_temperature) {
   return kernels::MassExponent(logit, max, inverse_temperature);
 }
 
-float MaxLogit(std::span<const Candidate> candidates) {
-  float max = -kInfinity;
-  for (const Candidate& candidate : candidates) max = std::max(max, candidate.logit);
-  return max;
-}
-
-/// The least mass that is at least the fraction `p` of `total`: 1 to total.
-uint64_t MassOfFraction(double p, uint64_t total) {
-  const double exact = p * static_cast<double>(total);
-  uint64_t mass = static_cast<uint64_t>(exact);
-  if (static_cast<double>(mass) < exact) ++mass;
-  return std::clamp<uint64_t>(mass, 1, total);
-}
-
 /// Appends to `out` the tokens of the row with at least `threshold`, above -infinity, and returns
 /// how many. `scratch` has room for all.
 size_t CollectFrom(float threshold, const LogitRow& row, std::span<const float> block_max,
@@ -196,6 +182,33 @@ float Penalized(float logit, const Penalties& penalties, int32_t occurrences) {
 
 }  // namespace
 
+float MaxLogit(std::span<const Candidate> candidates) {
+  float max = -kInfinity;
+  for (const Candidate& candidate : candidates) max = std::max(max, candidate.logit);
+  return max;
+}
+
+uint64_t MassOfFraction(double p, uint64_t total) {
+  const double exact = p * static_cast<double>(total);
+  uint64_t mass = static_cast<uint64_t>(exact);
+  if (static_cast<double>(mass) < exact) ++mass;
+  return std::clamp<uint64_t>(mass, 1, total);
+}
+
+double MeanExponent(std::span<const Candidate> candidates, uint64_t total, double temperature) {
+  const float max = MaxLogit(candidates);
+  const double inverse_temperature = 1.0 / temperature;
+  // As integers: |x e^x| <= 1/e, each term fits 2^41 and the sum 2^61.
+  int64_t weighted_sum = 0;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.mass == 0) continue;  // also avoids 0 * infinity
+    const double term =
+        static_cast<double>(candidate.mass) * Exponent(candidate.logit, max, inverse_temperature);
+    weighted_sum += static_cast<int64_t>(term);
+  }
+  return static_cast<double>(weighted_sum) / static_cast<double>(total);
+}
+
 bool AreOff(const Penalties& penalties) {
   return penalties.last_n == 0 ||
          (penalties.repetition == 1 && penalties.presence == 0 && penalties.frequency == 0);
@@ -304,16 +317,7 @@ std::span<Candidate> KeepTypical(std::span<Candidate> candidates, double p,
   const uint64_t total = Weigh(candidates, weighing);
   const float max = MaxLogit(candidates);
   const double inverse_temperature = 1.0 / weighing.temperature;
-  // The sum of mass * x as integers, so that it too is the same in any order: |x e^x| <= 1/e, each
-  // term fits 2^41 and the sum 2^61.
-  int64_t weighted_sum = 0;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.mass == 0) continue;  // also avoids 0 * infinity
-    const double term =
-        static_cast<double>(candidate.mass) * Exponent(candidate.logit, max, inverse_temperature);
-    weighted_sum += static_cast<int64_t>(term);
-  }
-  const double mean = static_cast<double>(weighted_sum) / static_cast<double>(total);
+  const double mean = MeanExponent(candidates, total, weighing.temperature);
   return KeepNearestWithMass(candidates, MassOfFraction(p, total), [=](const Candidate& candidate) {
     const double x = Exponent(candidate.logit, max, inverse_temperature);
     return x > mean ? x - mean : mean - x;

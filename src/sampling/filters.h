@@ -1,7 +1,9 @@
 /// The stages of sampling, each a small function: adjust logits, collect candidates, filter, draw.
 ///
-/// Order (SamplingOrder::kStandard): penalties, logit bias, temperature, top-k, typical, top-p,
-/// min-p, draw. A filter takes a span of candidates and returns the front part that survives.
+/// Order (SamplingOrder::kStandard): penalties, DRY (dry.h), logit bias, temperature
+/// (dynamic_temperature.h), top-n-sigma, top-k, typical, top-p, min-p, XTC, draw; under Mirostat
+/// its border (mirostat.h) in place of all filters. A filter takes a span of candidates and returns
+/// the front part that survives.
 ///
 /// Two definitions make every result independent of how it is computed.
 ///
@@ -94,6 +96,16 @@ std::span<Candidate> CollectTopP(const ScannedRow& scanned, double p, const Weig
 /// kMaxCandidates candidates.
 uint64_t Weigh(std::span<Candidate> candidates, const Weighing& weighing);
 
+/// The largest logit among candidates; -infinity of none.
+float MaxLogit(std::span<const Candidate> candidates);
+
+/// The least mass that is at least the fraction `p` of `total`: 1 to total.
+uint64_t MassOfFraction(double p, uint64_t total);
+
+/// The mean of (logit - largest) / temperature over a distribution: of candidates that were weighed
+/// so, with `total` mass. A sum of integers, the same in any order.
+double MeanExponent(std::span<const Candidate> candidates, uint64_t total, double temperature);
+
 /// The softmax normalizer of a row: probabilities are exp(logit - max) * kFullMass / mass.
 struct RowMass {
   float max = 0;      ///< the largest logit, above -infinity
@@ -125,6 +137,20 @@ std::span<Candidate> KeepTopP(std::span<Candidate> candidates, double p, const W
 /// Min-p: the candidates at least `p` times as likely as the most likely one, decided on logits:
 /// (logit - largest) / temperature >= log p. `p` <= 0 keeps all.
 std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double temperature);
+
+/// Top-n-sigma: the candidates whose logit is at least largest - n * sigma, with sigma the standard
+/// deviation of all finite logits of the row that may be chosen (numerics 3.9). `n` <= 0 keeps all.
+/// Cost: two passes over the row.
+std::span<Candidate> KeepTopNSigma(std::span<Candidate> candidates, double n,
+                                   const ScannedRow& scanned);
+
+/// Added to RandomKey::sequence for the number that decides whether XTC takes place.
+inline constexpr uint32_t kXtcStream = uint32_t{1} << 29;
+
+/// XTC: if the number of `key` is below truncation.xtc_probability, the candidates at least
+/// truncation.xtc_threshold likely go, but for the last of them in the total order.
+std::span<Candidate> KeepXtc(std::span<Candidate> candidates, const Truncation& truncation,
+                             const Weighing& weighing, RandomKey key);
 
 /// Draws one candidate with probability proportional to its mass.
 ///

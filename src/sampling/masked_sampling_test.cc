@@ -69,6 +69,19 @@ Case RandomCase(uint32_t seed) {
   return test;
 }
 
+// One of those that came later, or two.
+void AddNewer(std::mt19937& random, SamplingParams& params) {
+  Truncation& truncation = params.truncation;
+  if (random() % 4 == 0) truncation.top_n_sigma = 1.5;
+  if (random() % 4 == 0) {
+    truncation.xtc_probability = 0.7;
+    truncation.xtc_threshold = 0.05;
+  }
+  if (random() % 4 == 0) params.dynamic_temperature.range = 0.8;
+  if (random() % 4 == 0) params.dry = {.multiplier = 0.8, .base = 2, .allowed_length = 1};
+  if (random() % 4 == 0) params.mirostat = {.version = 2, .tau = 2};
+}
+
 // Every parameter that changes how candidates are found.
 SamplingParams RandomParams(uint32_t seed) {
   std::mt19937 random(seed * 7 + 3);
@@ -88,13 +101,14 @@ SamplingParams RandomParams(uint32_t seed) {
   if (random() % 2 == 0) params.order = SamplingOrder::kLlamaCpp;
   if (random() % 4 == 0) params.top_logprobs = 5;
   params.seed = seed;
+  if (seed % 3 == 0) AddNewer(random, params);
   return params;
 }
 
 // What a call gave, in words that can be compared.
 std::string Told(const Result<Sampled>& sampled, const std::vector<Candidate>& chances) {
   if (!sampled.ok()) return "error " + std::to_string(static_cast<int>(sampled.status().code()));
-  std::string text = std::to_string(sampled->token);
+  std::string text = std::to_string(sampled->token) + " " + std::to_string(sampled->mu);
   for (const Candidate& each : chances) {
     text += " " + std::to_string(each.token) + ":" + std::to_string(each.mass);
   }
@@ -112,7 +126,8 @@ class Rows {
             .mask = mask,
             .prompt = test_.prompt,
             .output = test_.output,
-            .key = {.seed = seed, .position = 17}};
+            .key = {.seed = seed, .position = 17},
+            .mu = 3};
   }
   Sampler& sampler() { return sampler_; }
 

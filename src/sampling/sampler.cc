@@ -9,6 +9,8 @@
 #include "base/exact_math.h"
 #include "base/status_macros.h"
 #include "kernels/kernels.h"
+#include "sampling/adaptive.h"
+#include "sampling/dry.h"
 
 namespace skald::sampling {
 namespace {
@@ -28,6 +30,16 @@ Status BrokenLogits(std::span<const float> logits, const LogitScan& scan) {
                     " is NaN; expected a number (broken weights or activations)");
 }
 
+bool Adjusts(const SamplingParams& params) {
+  return !AreOff(params.penalties) || !IsOff(params.dry) || !params.logit_bias.empty();
+}
+
+// Before any filter it is the entropy of the whole row that moves the temperature.
+bool LooksAtAll(const SamplingParams& params) {
+  return params.mirostat.version != 0 || params.truncation.top_n_sigma > 0 ||
+         (params.dynamic_temperature.range > 0 && params.order == SamplingOrder::kStandard);
+}
+
 }  // namespace
 
 bool NeedsMask(const SampleInput& input, const SamplingParams& params) {
@@ -35,10 +47,11 @@ bool NeedsMask(const SampleInput& input, const SamplingParams& params) {
   constexpr int32_t kMostDecisive = 256;
   const Truncation& truncation = params.truncation;
   if (params.temperature == 0) return false;
+  if (LooksAtAll(params)) return true;
   if (truncation.top_k > 0) return truncation.top_k > kMostDecisive;
   // Sums of masses, and what a guess is compared with, are those of all tokens.
-  return truncation.typical_p < 1 || truncation.top_p < 1 || input.guess != nullptr ||
-         input.chances != nullptr;
+  return truncation.typical_p < 1 || truncation.top_p < 1 || truncation.xtc_probability > 0 ||
+         params.dynamic_temperature.range > 0 || input.guess != nullptr || input.chances != nullptr;
 }
 
 Result<Sampler> Sampler::Create(int64_t vocab_size, kernels::Isa isa) {
@@ -68,9 +81,10 @@ Result<LogitScan> Sampler::ScanModelLogits(std::span<const float> logits) {
 
 void Sampler::Adjust(const SampleInput& input, const SamplingParams& params) {
   const auto penalize = [&] {
-    if (AreOff(params.penalties)) return;
-    ApplyPenalties(params.penalties,
-                   {.prompt = input.prompt, .output = input.output, .counts = counts_}, adjusted_);
+    const PenaltyHistory history = {
+        .prompt = input.prompt, .output = input.output, .counts = counts_};
+    if (!AreOff(params.penalties)) ApplyPenalties(params.penalties, history, adjusted_);
+    if (!IsOff(params.dry)) ApplyDry(params.dry, history, adjusted_);
   };
   switch (params.order) {
     case SamplingOrder::kStandard:
@@ -86,22 +100,49 @@ void Sampler::Adjust(const SampleInput& input, const SamplingParams& params) {
 
 std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& truncation,
                                        const Weighing& weighing) {
-  if (truncation.top_k <= 0 && truncation.typical_p >= 1 && truncation.top_p < 1) {
+  if (truncation.top_n_sigma > 0) {
+    collected_ = KeepTopNSigma(CollectAll(row), truncation.top_n_sigma, row);
+    if (truncation.top_k > 0) collected_ = KeepTopK(collected_, truncation.top_k);
+  } else if (truncation.top_k <= 0 && truncation.typical_p >= 1 && truncation.top_p < 1) {
     return CollectTopP(row, truncation.top_p, weighing, candidates_);
+  } else {
+    collected_ = CollectTopK(row.row, truncation.top_k, row.block_max, candidates_);
   }
-  collected_ = CollectTopK(row.row, truncation.top_k, row.block_max, candidates_);
   const auto survivors = KeepTypical(collected_, truncation.typical_p, weighing);
   return KeepTopP(survivors, truncation.top_p, weighing);
 }
 
-TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
-                        const SampleInput& input) {
+std::span<Candidate> Sampler::CollectAll(const ScannedRow& row) {
+  return CollectTopK(row.row, 0, row.block_max, candidates_);
+}
+
+Sampler::Choices Sampler::Filter(const ScannedRow& row, const SamplingParams& params,
+                                 const SampleInput& input) {
+  const bool has_mirostat = params.mirostat.version != 0;
+  const bool moves = params.dynamic_temperature.range > 0;
   // llama.cpp applies temperature after the filters, so they see probabilities at temperature 1.
-  const double seen = params.order == SamplingOrder::kLlamaCpp ? 1.0 : params.temperature;
-  std::span<Candidate> survivors =
-      Truncate(row, params.truncation, {.temperature = seen, .masses = mass_});
-  survivors = KeepMinP(survivors, params.truncation.min_p, seen);
-  const Weighing weighing = {.temperature = params.temperature, .masses = mass_};
+  const bool is_late = params.order == SamplingOrder::kLlamaCpp && !has_mirostat;
+  Choices choices = {
+      .survivors = {},
+      .weighing = {.temperature = is_late ? 1.0 : params.temperature, .masses = mass_}};
+  double& temperature = choices.weighing.temperature;
+  if (moves && !is_late) temperature = TemperatureFor(CollectAll(row), params, mass_);
+  if (has_mirostat) {
+    choices.survivors = KeepUnsurprising(CollectAll(row), input.mu, choices.weighing);
+    return choices;
+  }
+  const Truncation& truncation = params.truncation;
+  choices.survivors = Truncate(row, truncation, choices.weighing);
+  choices.survivors = KeepMinP(choices.survivors, truncation.min_p, temperature);
+  choices.survivors = KeepXtc(choices.survivors, truncation, choices.weighing, input.key);
+  if (is_late) {
+    temperature = moves ? TemperatureFor(choices.survivors, params, mass_) : params.temperature;
+  }
+  return choices;
+}
+
+TokenId Sampler::Take(const Choices& choices, const SampleInput& input) {
+  const auto [survivors, weighing] = choices;
   const TokenId token = input.guess != nullptr
                             ? KeepOrRedraw(survivors, weighing, *input.guess, input.key)
                             : Draw(survivors, weighing, input.key);
@@ -114,6 +155,18 @@ TokenId Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
               [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
   }
   return token;
+}
+
+Sampled Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
+                        const SampleInput& input) {
+  const Choices choices = Filter(row, params, input);
+  if (params.mirostat.version == 0) {
+    return {.token = Take(choices, input), .mu = input.mu, .logprob = {}, .top = {}};
+  }
+  const Surprise surprise(choices.survivors, choices.weighing);
+  const TokenId token = Take(choices, input);
+  const double bits = surprise.Of(row.row.logits[static_cast<size_t>(token)]);
+  return {.token = token, .mu = NextMu(params.mirostat, input.mu, bits), .logprob = {}, .top = {}};
 }
 
 Status Sampler::NothingLeft(const SampleInput& input) {
@@ -134,7 +187,7 @@ Status Sampler::NothingLeft(const SampleInput& input) {
 Result<ScannedRow> Sampler::Prepare(const SampleInput& input, const SamplingParams& params) {
   CHECK(input.logits.size() == counts_.size());
   CHECK(input.mask.empty() || input.mask.size() == MaskWords(counts_.size()));
-  const bool adjusts = !AreOff(params.penalties) || !params.logit_bias.empty();
+  const bool adjusts = Adjusts(params);
   // NaN is looked for before a bias of -infinity can hide it.
   LogitRow row = {.logits = input.logits, .mask = adjusts ? TokenMask() : input.mask};
   LogitScan scan = ScanLogits(row, block_max_);
@@ -152,8 +205,12 @@ Result<ScannedRow> Sampler::Prepare(const SampleInput& input, const SamplingPara
 
 Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
   ASSIGN_OR_RETURN(const ScannedRow row, Prepare(input, params));
-  Sampled sampled;
-  sampled.token = params.temperature == 0 ? FirstLikeliest(row) : Choose(row, params, input);
+  Sampled sampled = {.token = kNoToken, .mu = input.mu, .logprob = {}, .top = {}};
+  if (params.temperature == 0) {
+    sampled.token = FirstLikeliest(row);
+  } else {
+    sampled = Choose(row, params, input);
+  }
   if (input.decisive != nullptr) AddDecisive(row, params, input, sampled.token);
   if (params.temperature == 0 && input.odds != nullptr) {
     *input.odds = {.drawn = 1, .candidates = 1};

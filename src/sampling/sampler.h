@@ -44,6 +44,9 @@ struct SampleInput {
   std::span<const TokenId> prompt;  ///< the request's prompt tokens, each < vocab_size
   std::span<const TokenId> output;  ///< tokens generated since, oldest first, each < vocab_size
   RandomKey key;                    ///< seed (of the parameters), sequence, position of the token
+  /// Mirostat's: FirstMu, then what the token before left (Sampled::mu). So it is a function of the
+  /// parameters, the rows and the tokens before, whoever computes them again.
+  double mu = 0;
   /// If set, the token is what becomes of this guess by the rule of rejection.h.
   const Guess* guess = nullptr;
   /// If set, takes at its end what the token was drawn from: candidates with masses, by token.
@@ -66,6 +69,7 @@ bool NeedsMask(const SampleInput& input, const SamplingParams& params);
 /// What was sampled.
 struct Sampled {
   TokenId token = kNoToken;
+  double mu = 0;  ///< for the next token; that of the input unless Mirostat moved it
   /// Set if and only if params.top_logprobs is: of the unmodified logits; -infinity is possible.
   std::optional<double> logprob;
   /// The params.top_logprobs most likely tokens, likeliest first, ties by token id. Lies in the
@@ -123,9 +127,19 @@ class Sampler {
   Status NothingLeft(const SampleInput& input);
   /// Applies bias and penalties to adjusted_ in the order of `params`.
   void Adjust(const SampleInput& input, const SamplingParams& params);
-  /// Filters and draws from a row whose scan is in block_max_; temperature is not 0.
-  TokenId Choose(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
-  /// The candidates that top-k, typical and top-p leave.
+  /// What may be drawn, and how it is weighed.
+  struct Choices {
+    std::span<Candidate> survivors;
+    Weighing weighing;
+  };
+  /// Filters and draws from a row whose scan is in block_max_; temperature is not 0. The token and
+  /// its mu.
+  Sampled Choose(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
+  TokenId Take(const Choices& choices, const SampleInput& input);
+  Choices Filter(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
+  /// All tokens of a row above -infinity.
+  std::span<Candidate> CollectAll(const ScannedRow& row);
+  /// The candidates that top-n-sigma, top-k, typical and top-p leave.
   std::span<Candidate> Truncate(const ScannedRow& row, const Truncation& truncation,
                                 const Weighing& weighing);
   /// Fills SampleInput::odds after a draw: of what `survivors` and `token` became.

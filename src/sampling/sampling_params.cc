@@ -43,6 +43,9 @@ Status CheckField(std::string_view field, double value, Bounds bounds, std::stri
                 Text(bounds.least) + " to " + Text(bounds.most) + std::string(meaning));
 }
 
+constexpr double kHundred = 100;
+constexpr Bounds kUpToHundred = {0, kHundred};
+
 Status ValidateTruncation(const Truncation& truncation) {
   if (truncation.top_k < 0) {
     return Refuse("top_k", std::to_string(truncation.top_k), "a positive number, or 0 for off");
@@ -50,7 +53,50 @@ Status ValidateTruncation(const Truncation& truncation) {
   constexpr Bounds kFraction = {0, 1};
   RETURN_IF_ERROR(CheckField("top_p", truncation.top_p, kFraction, " (1 is off)"));
   RETURN_IF_ERROR(CheckField("min_p", truncation.min_p, kFraction, " (0 is off)"));
-  return CheckField("typical_p", truncation.typical_p, kFraction, " (1 is off)");
+  RETURN_IF_ERROR(CheckField("typical_p", truncation.typical_p, kFraction, " (1 is off)"));
+  RETURN_IF_ERROR(CheckField("top_n_sigma", truncation.top_n_sigma, kUpToHundred, " (0 is off)"));
+  RETURN_IF_ERROR(
+      CheckField("xtc_probability", truncation.xtc_probability, kFraction, " (0 is off)"));
+  return CheckField("xtc_threshold", truncation.xtc_threshold, kFraction, "");
+}
+
+Status ValidateBreakers(const std::vector<TokenId>& breakers, int64_t vocab_size) {
+  TokenId before = -1;
+  for (const TokenId token : breakers) {
+    if (token <= before || token >= vocab_size) {
+      return Refuse("DRY's breakers", "token " + std::to_string(token),
+                    "tokens of this model, ascending");
+    }
+    before = token;
+  }
+  return Ok();
+}
+
+Status ValidateDry(const Dry& dry, int64_t vocab_size) {
+  constexpr Bounds kBase = {1, kHundred};
+  RETURN_IF_ERROR(CheckField("dry_multiplier", dry.multiplier, kUpToHundred, " (0 is off)"));
+  RETURN_IF_ERROR(CheckField("dry_base", dry.base, kBase, ""));
+  if (dry.allowed_length < 1) {
+    return Refuse("dry_allowed_length", std::to_string(dry.allowed_length), "1 or more");
+  }
+  if (dry.last_n < -1) {
+    return Refuse("dry_penalty_last_n", std::to_string(dry.last_n),
+                  "a number of tokens, 0 for off or -1 for everything");
+  }
+  return ValidateBreakers(dry.breakers, vocab_size);
+}
+
+Status ValidateMoving(const SamplingParams& params) {
+  const DynamicTemperature& dynamic = params.dynamic_temperature;
+  RETURN_IF_ERROR(CheckField("dynatemp_range", dynamic.range, kUpToHundred, " (0 is off)"));
+  RETURN_IF_ERROR(CheckField("dynatemp_exponent", dynamic.exponent, kUpToHundred, ""));
+  const Mirostat& mirostat = params.mirostat;
+  if (mirostat.version != 0 && mirostat.version != 2) {
+    return Refuse("mirostat", std::to_string(mirostat.version), "0 (off) or 2");
+  }
+  constexpr Bounds kRate = {0, 10};
+  RETURN_IF_ERROR(CheckField("mirostat_tau", mirostat.tau, kUpToHundred, ""));
+  return CheckField("mirostat_eta", mirostat.eta, kRate, "");
 }
 
 Status ValidatePenalties(const Penalties& penalties) {
@@ -91,6 +137,8 @@ Status Validate(const SamplingParams& params, int64_t vocab_size) {
   }
   RETURN_IF_ERROR(ValidateTruncation(params.truncation));
   RETURN_IF_ERROR(ValidatePenalties(params.penalties));
+  RETURN_IF_ERROR(ValidateDry(params.dry, vocab_size));
+  RETURN_IF_ERROR(ValidateMoving(params));
   for (const LogitBias& entry : params.logit_bias) {
     RETURN_IF_ERROR(ValidateBias(entry, vocab_size));
   }

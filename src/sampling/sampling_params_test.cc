@@ -94,6 +94,36 @@ TEST(ValidateSamplingParams, SaysWhichFieldIsWrongWhatWasFoundAndWhatIsExpected)
                 "top_logprobs: found 21; expected 0 to 20");
 }
 
+TEST(ValidateSamplingParams, ChecksDryXtcSigmaMirostatAndTheMovingTemperature) {
+  ExpectRefused([](auto& p) { p.truncation.top_n_sigma = -1; },
+                "top_n_sigma: found -1; expected 0 to 100 (0 is off)");
+  ExpectRefused([](auto& p) { p.truncation.xtc_probability = kNan; },
+                "xtc_probability: found nan; expected 0 to 1 (0 is off)");
+  ExpectRefused([](auto& p) { p.truncation.xtc_threshold = 1.5; },
+                "xtc_threshold: found 1.5; expected 0 to 1");
+  ExpectRefused([](auto& p) { p.dry.multiplier = 101; },
+                "dry_multiplier: found 101; expected 0 to 100 (0 is off)");
+  ExpectRefused([](auto& p) { p.dry.base = 0.5; }, "dry_base: found 0.5; expected 1 to 100");
+  ExpectRefused([](auto& p) { p.dry.allowed_length = 0; },
+                "dry_allowed_length: found 0; expected 1 or more");
+  ExpectRefused(
+      [](auto& p) { p.dry.last_n = -2; },
+      "dry_penalty_last_n: found -2; expected a number of tokens, 0 for off or -1 for everything");
+  for (const std::vector<TokenId>& wrong :
+       {std::vector<TokenId>{-1}, {3, 3}, {4, 2}, {kVocabSize}}) {
+    EXPECT_FALSE(ValidateWith([&](auto& p) { p.dry.breakers = wrong; }).ok());
+  }
+  EXPECT_TRUE(ValidateWith([](auto& p) { p.dry.breakers = {0, 5, kVocabSize - 1}; }).ok());
+  ExpectRefused([](auto& p) { p.dynamic_temperature.range = kInf; },
+                "dynatemp_range: found inf; expected 0 to 100 (0 is off)");
+  ExpectRefused([](auto& p) { p.dynamic_temperature.exponent = -1; },
+                "dynatemp_exponent: found -1; expected 0 to 100");
+  ExpectRefused([](auto& p) { p.mirostat.version = 1; },
+                "mirostat: found 1; expected 0 (off) or 2");
+  ExpectRefused([](auto& p) { p.mirostat.tau = -1; }, "mirostat_tau: found -1; expected 0 to 100");
+  ExpectRefused([](auto& p) { p.mirostat.eta = 11; }, "mirostat_eta: found 11; expected 0 to 10");
+}
+
 TEST(ValidateSamplingParams, ChecksEveryLogitBias) {
   ExpectRefused(
       [](auto& p) {

@@ -54,6 +54,7 @@ void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadStream(fields, request);
   ReadSequences(fields, request);
   ReadSampling(fields, request.request.sampling);
+  ReadSamplers(fields, request);
   request.stop_strings = ReadStopStrings(fields, "stop");
   ReadSharedFields(fields, request);
   if (const auto max_tokens = fields.Int("max_tokens", {1, kInt32Max}))

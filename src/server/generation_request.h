@@ -31,6 +31,8 @@ inline constexpr size_t kMaxStopStrings = 16;
 inline constexpr size_t kMaxStopStringBytes = 256;
 inline constexpr size_t kMaxLogitBiases = 1024;
 inline constexpr size_t kMaxStopTokens = 64;
+inline constexpr size_t kMaxDryBreakers = 16;
+inline constexpr size_t kMaxDryBreakerBytes = 64;
 inline constexpr size_t kMaxSaltBytes = 1024;       ///< as vLLM
 inline constexpr int64_t kMaxPriority = 1'000'000;  ///< either way
 
@@ -65,6 +67,7 @@ struct GenerationRequest {
   bool has_seed = false;
   std::optional<GrammarSource> grammar = {};  ///< what the answer must be
   std::vector<std::string> stop_strings;
+  std::vector<std::string> dry_breakers = {};  ///< texts; tokens once the model is known
   std::string cache_salt;
   bool stream = false;
   bool include_usage = false;  ///< of a stream: a last chunk with the usage

@@ -189,12 +189,8 @@ TEST(ReadCompletionRequest, RefusesWhatItDoesNotHaveUnlessItIsDeclined) {
 
 // The answer would be another one than the client believes.
 TEST(ReadCompletionRequest, RefusesByNameWhatWouldChangeTheAnswer) {
-  for (const std::string_view member : {R"("mirostat":2)",
-                                        R"("mirostat_tau":5.0)",
-                                        R"("dry_multiplier":0.8)",
-                                        R"("dry_base":1.75)",
-                                        R"("xtc_probability":0.5)",
-                                        R"("xtc_threshold":0.1)",
+  for (const std::string_view member : {R"("mirostat":1)",
+                                        R"("dry_unheard_of":1)",
                                         R"("samplers":["top_k"])",
                                         R"("n_predict":8)",
                                         R"("num_predict":8)",
@@ -205,9 +201,8 @@ TEST(ReadCompletionRequest, RefusesByNameWhatWouldChangeTheAnswer) {
                                         R"("n_probs":3)",
                                         R"("continue_final_message":true)",
                                         R"("chat_template_kwargs":{"a":1})",
-                                        R"("top_n_sigma":1)",
                                         R"("repeat_last_n":64)",
-                                        R"("dynatemp_range":0.5)",
+                                        R"("smoothing_factor":0.5)",
                                         R"("skip_special_tokens":false)",
                                         R"("add_special_tokens":false)",
                                         R"("num_beams":4)",
@@ -238,6 +233,41 @@ TEST(ReadCompletionRequest, TakesWhatIsSwitchedOff) {
         R"("reasoning_format":"none")", R"("cache_prompt":false)", R"("store":true)"}) {
     EXPECT_EQ(Fault(member), "") << member;
     EXPECT_TRUE(Completion(member).ignored.empty()) << member;
+  }
+}
+
+TEST(ReadCompletionRequest, HasTheSamplersOfLlamaCpp) {
+  const GenerationRequest all = Completion(
+      R"("dry_multiplier":0.8,"dry_base":2,"dry_allowed_length":3,"dry_penalty_last_n":64,)"
+      R"("dry_sequence_breakers":["x"],"xtc_probability":0.5,"xtc_threshold":0.2,"top_n_sigma":1.5,)"
+      R"("dynatemp_range":0.5,"dynatemp_exponent":2,"mirostat":2,"mirostat_tau":4,)"
+      R"("mirostat_eta":0.2)");
+  const SamplingParams& params = all.request.sampling;
+  EXPECT_TRUE(params.dry.multiplier == 0.8 && params.dry.base == 2);
+  EXPECT_TRUE(params.dry.allowed_length == 3 && params.dry.last_n == 64);
+  EXPECT_EQ(all.dry_breakers, (std::vector<std::string>{"x"}));
+  EXPECT_EQ(params.truncation.xtc_probability, 0.5);
+  EXPECT_EQ(params.truncation.xtc_threshold, 0.2);
+  EXPECT_EQ(params.truncation.top_n_sigma, 1.5);
+  EXPECT_EQ(params.dynamic_temperature.range, 0.5);
+  EXPECT_EQ(params.dynamic_temperature.exponent, 2);
+  EXPECT_EQ(params.mirostat.version, 2);
+  EXPECT_TRUE(params.mirostat.tau == 4 && params.mirostat.eta == 0.2);
+  EXPECT_TRUE(all.ignored.empty());
+  EXPECT_EQ(Completion(R"("dry_multiplier":1)").dry_breakers.size(), 4u);
+  EXPECT_TRUE(Completion(R"("dry_multiplier":1,"dry_sequence_breakers":[])").dry_breakers.empty());
+  EXPECT_EQ(Chat(R"("xtc_probability":1)").request.sampling.truncation.xtc_probability, 1);
+  for (const std::string_view wrong :
+       {R"("top_n_sigma":101)", R"("xtc_probability":1.1)", R"("dynatemp_range":-1)",
+        R"("mirostat":3)", R"("dry_multiplier":-1)"}) {
+    EXPECT_EQ(Fault(wrong), wrong.substr(1, wrong.find('"', 1) - 1));
+  }
+  for (const std::string_view wrong :
+       {R"("x")", R"([7])", R"([""])",
+        R"(["a","a","a","a","a","a","a","a","a","a","a","a","a","a",)"
+        R"("a","a","a"])"}) {
+    EXPECT_EQ(Fault(R"("dry_multiplier":1,"dry_sequence_breakers":)" + std::string(wrong)),
+              "dry_sequence_breakers");
   }
 }
 

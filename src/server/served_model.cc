@@ -220,6 +220,16 @@ bool LowerPriority(const Tenant& tenant, Request& request) {
   return true;
 }
 
+std::optional<ApiError> SetDryBreakers(const ServedModel& served, GenerationRequest& request) {
+  if (request.dry_breakers.empty()) return std::nullopt;
+  auto tokens = served.model.tokenizer().TokensContaining(request.dry_breakers);
+  if (!tokens.ok())
+    return BadRequest("dry_sequence_breakers",
+                      "dry_sequence_breakers: " + tokens.status().message());
+  request.request.sampling.dry.breakers = *std::move(tokens);
+  return std::nullopt;
+}
+
 }  // namespace
 
 ChatForm ChatFormOf(const Model& model) {
@@ -310,6 +320,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
     prepared.warnings.push_back(kPriorityLowered);
   auto all = AllTokens(served, request, context, prepared);
   if (const auto* error = std::get_if<ApiError>(&all)) return *error;
+  if (auto error = SetDryBreakers(served, request)) return *error;
   request.request.cache_namespace = context.cache_namespace;
   int64_t longest = 0;
   for (std::vector<TokenId>& tokens : std::get<std::vector<std::vector<TokenId>>>(all)) {

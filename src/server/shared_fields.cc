@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <charconv>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -55,7 +56,80 @@ void ReadStopTokens(Fields& fields, StopRules& stop) {
                                        Shown(*found), kMaxStopTokens)));
 }
 
+void IgnoreAll(Fields& fields, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) fields.Ignore(name);
+}
+
+// Texts; those of llama.cpp where the request names none.
+std::vector<std::string> ReadDryBreakers(Fields& fields) {
+  constexpr std::string_view kName = "dry_sequence_breakers";
+  const json::value* found = fields.Any(kName);
+  if (found == nullptr) return {"\n", ":", "\"", "*"};
+  std::vector<std::string> breakers;
+  const auto take = [&](const json::value& value) {
+    const json::string* text = value.if_string();
+    const bool fits = text != nullptr && !text->empty() && text->size() <= kMaxDryBreakerBytes;
+    if (fits) breakers.emplace_back(*text);
+    return fits;
+  };
+  const json::array* list = found->if_array();
+  if (list == nullptr || list->size() > kMaxDryBreakers ||
+      !std::all_of(list->begin(), list->end(), take))
+    fields.Fail(
+        BadRequest(std::string(kName),
+                   fmt::format("{} is {}, expected an array of at most {} strings of 1 to "
+                               "{} bytes",
+                               kName, Shown(*found), kMaxDryBreakers, kMaxDryBreakerBytes)));
+  return breakers;
+}
+
+void ReadDry(Fields& fields, GenerationRequest& request) {
+  Dry& dry = request.request.sampling.dry;
+  dry.multiplier = fields.Number("dry_multiplier", {0, 100}).value_or(0);
+  if (dry.multiplier == 0)
+    return IgnoreAll(
+        fields, {"dry_base", "dry_allowed_length", "dry_penalty_last_n", "dry_sequence_breakers"});
+  dry.base = fields.Number("dry_base", {1, 100}).value_or(dry.base);
+  if (const auto length = fields.Int("dry_allowed_length", {1, kInt32Max}))
+    dry.allowed_length = static_cast<int32_t>(*length);
+  if (const auto last_n = fields.Int("dry_penalty_last_n", {-1, kInt32Max}))
+    dry.last_n = static_cast<int32_t>(*last_n);
+  request.dry_breakers = ReadDryBreakers(fields);
+}
+
+void ReadMirostat(Fields& fields, Mirostat& mirostat) {
+  mirostat.version = static_cast<int32_t>(fields.Int("mirostat", {0, 2}).value_or(0));
+  if (mirostat.version == 0) return IgnoreAll(fields, {"mirostat_tau", "mirostat_eta"});
+  if (mirostat.version == 1)
+    fields.Fail(Unsupported("mirostat",
+                            "mirostat is 1, which is not supported by this server: "
+                            "expected 2, or 0 for off"));
+  mirostat.tau = fields.Number("mirostat_tau", {0, 100}).value_or(mirostat.tau);
+  mirostat.eta = fields.Number("mirostat_eta", {0, 10}).value_or(mirostat.eta);
+}
+
 }  // namespace
+
+void ReadSamplers(Fields& fields, GenerationRequest& request) {
+  SamplingParams& params = request.request.sampling;
+  Truncation& truncation = params.truncation;
+  // llama.cpp: what is below 0 is off.
+  truncation.top_n_sigma = std::max(fields.Number("top_n_sigma", {-1, 100}).value_or(0), 0.0);
+  truncation.xtc_probability = fields.Number("xtc_probability", {0, 1}).value_or(0);
+  if (truncation.xtc_probability == 0)
+    fields.Ignore("xtc_threshold");
+  else
+    truncation.xtc_threshold =
+        fields.Number("xtc_threshold", {0, 1}).value_or(truncation.xtc_threshold);
+  DynamicTemperature& dynamic = params.dynamic_temperature;
+  dynamic.range = fields.Number("dynatemp_range", {0, 100}).value_or(0);
+  if (dynamic.range == 0)
+    fields.Ignore("dynatemp_exponent");
+  else
+    dynamic.exponent = fields.Number("dynatemp_exponent", {0, 100}).value_or(dynamic.exponent);
+  ReadMirostat(fields, params.mirostat);
+  ReadDry(fields, request);
+}
 
 bool ReadTokenIds(const json::array& list, std::vector<TokenId>& tokens) {
   tokens.reserve(list.size());

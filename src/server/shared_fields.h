@@ -24,6 +24,10 @@ struct SamplingDefaults {
 /// temperature, filters and penalties.
 void ReadSampling(Fields& fields, SamplingParams& params, const SamplingDefaults& defaults = {});
 
+/// The samplers beside these: DRY, XTC, top-n-sigma, dynamic temperature, Mirostat. Settings of one
+/// that is off are known and not looked at: clients send their whole window of them.
+void ReadSamplers(Fields& fields, GenerationRequest& request);
+
 /// A string or an array of strings, at most kMaxStopStrings.
 std::vector<std::string> ReadStopStrings(Fields& fields, std::string_view name);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <optional>
 #include <utility>
 
@@ -298,6 +299,31 @@ int64_t Tokenizer::vocab_size() const { return impl_->vocab.size(); }
 
 std::string_view Tokenizer::TokenBytes(TokenId id) const {
   return Contains(id) ? impl_->vocab.Bytes(id) : std::string_view();
+}
+
+Result<std::vector<TokenId>> Tokenizer::TokensContaining(std::span<const std::string> texts) const {
+  std::vector<bool> is_found(texts.size());
+  std::bitset<256> begins;  // most bytes of a vocabulary begin none of the texts
+  for (const std::string& text : texts) {
+    if (!text.empty()) begins.set(static_cast<uint8_t>(text[0]));
+  }
+  std::vector<TokenId> tokens;
+  for (TokenId id = 0; id < vocab_size(); ++id) {
+    bool contains = false;
+    for (std::string_view rest = TokenBytes(id); !rest.empty(); rest.remove_prefix(1)) {
+      if (!begins[static_cast<uint8_t>(rest[0])]) continue;
+      for (size_t i = 0; i < texts.size(); ++i) {
+        if (texts[i].empty() || !rest.starts_with(texts[i])) continue;
+        is_found[i] = contains = true;
+      }
+    }
+    if (contains) tokens.push_back(id);
+  }
+  const auto missing = std::find(is_found.begin(), is_found.end(), false);
+  if (missing == is_found.end()) return tokens;
+  return Status(ErrorCode::kInvalidArgument,
+                "'" + texts[static_cast<size_t>(missing - is_found.begin())] +
+                    "' stands in no token of this model; expected a text within a token");
 }
 
 std::string Tokenizer::EscapedToken(TokenId id) const {

@@ -579,6 +579,29 @@ TEST(DecodeTest, IdsOutsideTheVocabularyAddNothing) {
   EXPECT_FALSE(tokenizer.Contains(-1));
 }
 
+TEST(TokenizerTest, FindsTheTokensThatContainATextAndNamesOneThatIsInNone) {
+  const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
+  const std::vector<std::string> texts = {"a", "\n"};
+  std::vector<TokenId> expected;
+  for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (tokenizer.TokenBytes(id).find_first_of("a\n") != std::string_view::npos) {
+      expected.push_back(id);
+    }
+  }
+  EXPECT_GT(expected.size(), 3u);
+  EXPECT_EQ(*tokenizer.TokensContaining(texts), expected);
+  EXPECT_EQ(*tokenizer.TokensContaining(std::vector<std::string>{"\n\n"}),
+            (std::vector<TokenId>{tokenizer.FindToken("\n\n")}));
+  EXPECT_TRUE(tokenizer.TokensContaining({})->empty());
+  for (const std::string wrong : {"unheard of", ""}) {
+    const auto found = tokenizer.TokensContaining(std::vector<std::string>{"a", wrong});
+    EXPECT_EQ(found.status().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(found.status().message(), "'" + wrong +
+                                            "' stands in no token of this model; expected a text "
+                                            "within a token");
+  }
+}
+
 TEST(DecodeTest, EscapedTokensAreOneLine) {
   const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
   const auto escaped = [&](std::string_view bytes) {

@@ -153,7 +153,7 @@ class CliUsage(CommandTest):
 
     def test_flags_from_elsewhere_change_nothing_and_are_said(self):
         flags = ("run", "-m", str(bundled_model()), "-n", "5", *GREEDY, "One day")
-        done = run(*flags, "-ngl", "99", "-fa", "on", "--mlock", "-ctk", "f16", "--mirostat", "0")
+        done = run(*flags, "-ngl", "99", "-fa", "on", "--mlock", "-ctk", "f16", "-gan", "1")
         self.assert_ok(done)
         self.assertEqual(done.stdout, run(*flags).stdout)
         notes = done.stderr.decode().splitlines()[:-1]

@@ -268,7 +268,7 @@ TEST(NoAllocation, SamplingOfEveryKind) {
     logits.push_back(static_cast<float>(9 * UniformDouble({}, i)));
   }
   const std::vector<TokenId> history = {1, 2, 3};
-  std::vector<SamplingParams> settings(4);
+  std::vector<SamplingParams> settings(6);
   settings[0].temperature = 0;
   settings[1].top_logprobs = kMaxTopLogprobs;
   settings[2].truncation = {.top_k = 0, .top_p = 0.9, .min_p = 0.1, .typical_p = 0.9};
@@ -276,6 +276,11 @@ TEST(NoAllocation, SamplingOfEveryKind) {
   settings[2].logit_bias = {{7, 1}, {8, -1}};
   settings[3].truncation = {.top_k = 4000, .top_p = 1, .min_p = 0};
   settings[3].order = SamplingOrder::kLlamaCpp;
+  settings[4].truncation.top_n_sigma = 1;
+  settings[4].truncation.xtc_probability = 1;
+  settings[4].dynamic_temperature.range = 0.5;
+  settings[4].dry = {.multiplier = 1, .breakers = {5}};
+  settings[5].mirostat = {.version = 2};
   bool all_ok = true;
   EXPECT_EQ(AllocationsOf([&] {
               for (const SamplingParams& params : settings) {

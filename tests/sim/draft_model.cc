@@ -58,6 +58,7 @@ void DraftModel::CheckRows(std::span<const engine::DraftWish> wishes, int64_t ca
 void DraftModel::CheckGuess(const engine::DraftWish& wish) {
   const engine::Sequence& target = *wish.sequence;
   engine::Sequence alone(target.request, target.index, kv::PageTable(&cache_.pool(), 0));
+  alone.mu = target.mu;  // a guess moves it not: only what is said does
   uint64_t number = kStart;
   uint64_t hash = kStart;
   const auto append = [&](TokenId token) {

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/exact_math.h"
+#include "sampling/adaptive.h"
 #include "sim/constraints.h"
 #include "sim/fake_network.h"
 
@@ -192,6 +193,7 @@ Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::
     ++position;
   };
   for (const TokenId token : request.prompt) append(token);
+  double mu = sampling::FirstMu(request.sampling.mirostat);
   for (;;) {
     std::array<float, kVocab> logits;
     FillLogits(hash, logits);
@@ -202,9 +204,11 @@ Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::
                                           .output = answer.tokens,
                                           .key = {.seed = request.sampling.seed,
                                                   .sequence = static_cast<uint32_t>(index),
-                                                  .position = static_cast<uint64_t>(position)}},
+                                                  .position = static_cast<uint64_t>(position)},
+                                          .mu = mu},
                                          ParamsAt(request, output));
     CHECK(sampled.ok());
+    mu = sampled->mu;
     const TokenId token = sampled->token;
     answer.tokens.push_back(token);
     answer.reason = FinishReason::kStop;

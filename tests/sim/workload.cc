@@ -180,6 +180,21 @@ void DrawConstraints(uint64_t seed, Workload* workload) {
   }
 }
 
+// One request in three that samples has one or two of the samplers beside the filters. Numbers of
+// their own again.
+void DrawSamplers(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 4);
+  for (Client& client : workload->clients) {
+    SamplingParams& sampling = client.request.sampling;
+    if (!draw.OneIn(3)) continue;
+    if (draw.OneIn(2)) sampling.mirostat = {.version = 2, .tau = draw.Uniform() * 3, .eta = 0.3};
+    if (draw.OneIn(3)) sampling.dry = {.multiplier = 0.8, .allowed_length = 1, .breakers = {2}};
+    if (draw.OneIn(3)) sampling.truncation.xtc_probability = 0.5;
+    if (draw.OneIn(3)) sampling.truncation.top_n_sigma = 1;
+    if (draw.OneIn(3)) sampling.dynamic_temperature.range = 0.8;
+  }
+}
+
 }  // namespace
 
 engine::RequestLimits Workload::request_limits() const {
@@ -235,6 +250,7 @@ Workload DrawWorkload(uint64_t seed) {
   DrawTenantsAndReaders(seed, &workload);
   DrawSnapshots(seed, &workload);
   DrawConstraints(seed, &workload);
+  DrawSamplers(seed, &workload);
   return workload;
 }
 

@@ -40,6 +40,7 @@ constexpr std::string_view kOptionsWithoutConsequence[] = {
 void ReadSettings(Fields& options, GenerationRequest& request) {
   SamplingParams& sampling = request.request.sampling;
   ReadSampling(options, sampling, kDefaults);
+  ReadSamplers(options, request);
   sampling.penalties.last_n =
       static_cast<int32_t>(options.Int("repeat_last_n", {-1, kInt32Max}).value_or(kPenaltyWindow));
   const auto seed = options.Int("seed", {kInt64Min, kInt64Max});

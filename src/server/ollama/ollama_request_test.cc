@@ -54,7 +54,7 @@ TEST(OllamaRequest, MapsTheOptions) {
            kChat + R"(,"model":"m:latest","stream":false,"keep_alive":"5m","options":{"seed":7,)"
                    R"("num_predict":9,"temperature":0,"top_k":3,"top_p":0.5,"min_p":0.1,)"
                    R"("repeat_penalty":1.2,"repeat_last_n":-1,"stop":["a"],"num_ctx":8192,)"
-                   R"("mirostat":0,"mirostat_tau":5,"tfs_z":1,"num_thread":4,"new_one":1})");
+                   R"("mirostat":2,"mirostat_tau":3,"tfs_z":1,"num_thread":4,"new_one":1})");
   EXPECT_EQ(request.model, "m");
   EXPECT_FALSE(request.stream);
   const SamplingParams& sampling = request.request.sampling;
@@ -65,6 +65,7 @@ TEST(OllamaRequest, MapsTheOptions) {
   EXPECT_EQ(sampling.truncation.min_p, 0.1);
   EXPECT_EQ(sampling.penalties.repetition, 1.2);
   EXPECT_EQ(sampling.penalties.last_n, -1);
+  EXPECT_TRUE(sampling.mirostat.version == 2 && sampling.mirostat.tau == 3);
   EXPECT_EQ(request.stop_strings, (std::vector<std::string>{"a"}));
   EXPECT_EQ(request.ignored, (std::vector<std::string>{"options.new_one"}));
   EXPECT_EQ(Good(ReadOllamaChat, kChat + R"(,"options":{"num_predict":-2,"seed":-1})")
@@ -118,7 +119,7 @@ TEST(OllamaRequest, NamesWhatIsWrong) {
   EXPECT_EQ(ParamOfChat(R"("options":7)"), "options");
   EXPECT_EQ(ParamOfChat(R"("options":{"temperature":-1})"), "options.temperature");
   EXPECT_EQ(ParamOfChat(R"("options":{"num_predict":0})"), "options.num_predict");
-  EXPECT_EQ(ParamOfChat(R"("options":{"mirostat":2})"), "options.mirostat");
+  EXPECT_EQ(ParamOfChat(R"("options":{"mirostat":1})"), "options.mirostat");
   EXPECT_EQ(ParamOfChat(R"("options":{"stop":""})"), "options.stop");
   EXPECT_EQ(ParamOfChat(R"("think":7)"), "think");
   EXPECT_EQ(ParamOfChat(R"("format":"xml")"), "format");
