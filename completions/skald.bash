@@ -22,6 +22,19 @@ _skald() {
     'run --presence-penalty') return ;;
     'run --frequency-penalty') return ;;
     'run --repeat-last-n') return ;;
+    'run --top-n-sigma') return ;;
+    'run --xtc-probability') return ;;
+    'run --xtc-threshold') return ;;
+    'run --dry-multiplier') return ;;
+    'run --dry-base') return ;;
+    'run --dry-allowed-length') return ;;
+    'run --dry-penalty-last-n') return ;;
+    'run --dry-sequence-breaker') return ;;
+    'run --dynatemp-range') return ;;
+    'run --dynatemp-exp') return ;;
+    'run --mirostat') return ;;
+    'run --mirostat-tau') return ;;
+    'run --mirostat-eta') return ;;
     'run --logit-bias') return ;;
     'run --sampling-order') mapfile -t COMPREPLY < <(compgen -W 'standard llama.cpp' -- "$cur"); return ;;
     'run --seed') return ;;
@@ -69,6 +82,19 @@ _skald() {
     'chat --presence-penalty') return ;;
     'chat --frequency-penalty') return ;;
     'chat --repeat-last-n') return ;;
+    'chat --top-n-sigma') return ;;
+    'chat --xtc-probability') return ;;
+    'chat --xtc-threshold') return ;;
+    'chat --dry-multiplier') return ;;
+    'chat --dry-base') return ;;
+    'chat --dry-allowed-length') return ;;
+    'chat --dry-penalty-last-n') return ;;
+    'chat --dry-sequence-breaker') return ;;
+    'chat --dynatemp-range') return ;;
+    'chat --dynatemp-exp') return ;;
+    'chat --mirostat') return ;;
+    'chat --mirostat-tau') return ;;
+    'chat --mirostat-eta') return ;;
     'chat --logit-bias') return ;;
     'chat --sampling-order') mapfile -t COMPREPLY < <(compgen -W 'standard llama.cpp' -- "$cur"); return ;;
     'chat --seed') return ;;
@@ -105,6 +131,7 @@ _skald() {
     'serve --api-key-file') return ;;
     'serve -a'|'serve --alias'|'serve --served-model-name') return ;;
     'serve --allowed-host') return ;;
+    'serve --allowed-origin') return ;;
     'serve --pooling') mapfile -t COMPREPLY < <(compgen -W 'first last mean none' -- "$cur"); return ;;
     'serve --parallel'|'serve --max-running') return ;;
     'serve --max-queued') return ;;
@@ -251,9 +278,9 @@ _skald() {
   esac
   case $verb in
     '') words='run chat serve tokenize embed logits show plan quantize grammar pull ls rm du bench trace completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
-    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
     embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;

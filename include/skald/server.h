@@ -68,6 +68,9 @@ struct ServerOptions {
   /// Names that Host may give beside those of this machine. With an address that is not loopback,
   /// none at all means any.
   std::vector<std::string> allowed_hosts = {};
+  /// Origins of web pages that may ask, and read the answers (CORS): "https://app.example:8443",
+  /// byte by byte, or "*": all pages, also those that a browser on this machine happens to show.
+  std::vector<std::string> allowed_origins = {};
   /// Random bytes, at least 16, that nobody else knows: seeds, ids and the namespaces of the cache
   /// come from them.
   std::string secret = {};

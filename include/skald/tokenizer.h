@@ -168,8 +168,8 @@ class Tokenizer {
   TokenId FindToken(std::string_view bytes) const;
 
   /// The tokens whose TokenBytes contain one of `texts`, ascending: what Dry::breakers wants. Cost:
-  /// one look at each byte of the vocabulary. Errors: kInvalidArgument names a text that is empty or
-  /// stands in no token.
+  /// one look at each byte of the vocabulary. Errors: kInvalidArgument names a text that is empty
+  /// or stands in no token.
   Result<std::vector<TokenId>> TokensContaining(std::span<const std::string> texts) const;
 
   /// Ids of the tokens with a fixed meaning; kNoToken if the model has none.

@@ -143,6 +143,10 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                   options.model_names, ModelNames::kAny));
   group(AddTexts(app, {"--allowed-host", "name that requests may give as Host; repeatable"},
                  kTextType, options.allowed_hosts));
+  group(AddTexts(
+      app,
+      {"--allowed-origin", "web pages that may ask, https://host or *; repeatable (default none)"},
+      kTextType, options.allowed_origins));
   group(AddPooling(app, options.pooling));
   group(AddInt<int64_t>(app,
                         {"--parallel,--max-running", "sequences computed together (default 16)"},
@@ -232,6 +236,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
       .version = SKALD_VERSION,
       .fingerprint_settings = FingerprintSettings(options),
       .allowed_hosts = options.allowed_hosts,
+      .allowed_origins = options.allowed_origins,
       .secret = DrawSecret(),
       .unix_seconds = UnixSeconds,
       .max_connections = connections,

@@ -30,6 +30,7 @@ struct ServeOptions {
   std::optional<std::string> alias;  ///< what clients call the model
   ModelNames model_names = ModelNames::kOwn;
   std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
   std::optional<Pooling> pooling = {};  ///< what an embedding is made of; none: PoolingFor
   int64_t max_running = 16;
   int64_t max_queued = 256;

@@ -1,5 +1,5 @@
-// The whole chain from logits to a token (docs/numerics.md, 3.9), written down once more: candidates
-// in a sorted list, every probability over again, nothing clever.
+// The whole chain from logits to a token (docs/numerics.md, 3.9), written down once more:
+// candidates in a sorted list, every probability over again, nothing clever.
 #include <gtest/gtest.h>
 
 #include <algorithm>

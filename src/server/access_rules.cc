@@ -34,6 +34,27 @@ std::string_view OriginAuthority(std::string_view origin) {
   return slashes == std::string_view::npos ? std::string_view() : origin.substr(slashes + 3);
 }
 
+std::optional<ApiError> CheckHost(const AccessRules& rules, const HttpRequest& request) {
+  if (rules.hosts.empty() || IsOneOf(rules.hosts, request.Field("host").value_or("")))
+    return std::nullopt;
+  return ApiError{.status = 421, .message = "this server is not what the Host field names"};
+}
+
+// Byte by byte: browsers write an origin in one way only.
+bool IsAllowedOrigin(const AccessRules& rules, std::string_view origin) {
+  return std::any_of(rules.origins.begin(), rules.origins.end(), [&](const std::string& allowed) {
+    return allowed == "*" || allowed == origin;
+  });
+}
+
+// Names of fields with commas, fit to be repeated.
+bool IsFieldNames(std::string_view names) {
+  return std::all_of(names.begin(), names.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == ',' || c == ' ';
+  });
+}
+
 bool IsKeyField(const HttpField& field) {
   return field.name == "authorization" || field.name == "x-api-key";
 }
@@ -58,15 +79,19 @@ bool BringsKey(const HttpRequest& request) {
   return std::any_of(request.fields.begin(), request.fields.end(), IsKeyField);
 }
 
+OrError<std::shared_ptr<const Tenant>> CheckPreflight(const AccessRules& rules,
+                                                      const HttpRequest& request) {
+  if (auto error = CheckHost(rules, request)) return *error;
+  return std::make_shared<const Tenant>();
+}
+
 OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
                                                    const HttpRequest& request) {
-  const std::string_view host = request.Field("host").value_or("");
-  if (!rules.hosts.empty() && !IsOneOf(rules.hosts, host)) {
-    return ApiError{.status = 421, .message = "this server is not what the Host field names"};
-  }
+  if (auto error = CheckHost(rules, request)) return *error;
   if (const auto origin = request.Field("origin")) {
     // A page that this server (or a server beside it) delivered names it as Host does.
-    if (rules.hosts.empty() || !IsOneOf(rules.hosts, OriginAuthority(*origin)))
+    const bool is_own = !rules.hosts.empty() && IsOneOf(rules.hosts, OriginAuthority(*origin));
+    if (!is_own && !IsAllowedOrigin(rules, *origin))
       return ApiError{.status = 403, .message = "web pages of other sites are not served"};
   }
   if (IsPublic(request)) return std::make_shared<const Tenant>();
@@ -75,6 +100,54 @@ OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
       .status = 401,
       .message = "this server needs an API key: Authorization: Bearer KEY, or x-api-key: KEY",
       .code = "invalid_api_key"};
+}
+
+Status CheckOrigin(std::string_view origin) {
+  if (origin == "*") return Ok();
+  const size_t scheme = origin.find("://");
+  const std::string_view rest =
+      scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
+  const bool is_origin = scheme > 0 && !rest.empty() && origin == LowerCase(origin) &&
+                         rest.find_first_of("/?#@*, ") == std::string_view::npos;
+  if (is_origin) return Ok();
+  return Status(ErrorCode::kInvalidArgument,
+                "allowed origin '" + std::string(origin) +
+                    "': expected https://host or http://host:port in lower case and without a "
+                    "path, or *");
+}
+
+bool IsPreflight(const AccessRules& rules, const HttpRequest& request) {
+  const auto origin = request.Field("origin");
+  // Nobody has shown a key yet: no body is read.
+  return request.method == "OPTIONS" && origin && IsAllowedOrigin(rules, *origin) &&
+         request.Field("access-control-request-method") &&
+         request.Field("content-length").value_or("0") == "0" &&
+         !request.Field("transfer-encoding");
+}
+
+std::vector<HttpField> CorsFields(const AccessRules& rules, const HttpRequest& request) {
+  if (rules.origins.empty()) return {};
+  // Who may read depends on who asks: caches must not mix them up, also without an origin.
+  std::vector<HttpField> fields = {{"vary", "origin"}};
+  const auto origin = request.Field("origin");
+  if (!origin || !IsAllowedOrigin(rules, *origin)) return fields;
+  const bool is_any =
+      std::find(rules.origins.begin(), rules.origins.end(), "*") != rules.origins.end();
+  fields.push_back({"access-control-allow-origin", is_any ? "*" : std::string(*origin)});
+  fields.push_back({"access-control-expose-headers",
+                    "x-request-id, x-skald-ignored-params, x-skald-warnings, retry-after"});
+  return fields;
+}
+
+HttpResponse AnswerPreflight(const HttpRequest& request) {
+  HttpResponse response = {.content_type = "text/plain"};
+  response.fields = {{"access-control-allow-methods", "GET, HEAD, POST"},
+                     {"access-control-max-age", "600"}};
+  // Client libraries send fields of their own; what they say is not looked at.
+  const auto asked = request.Field("access-control-request-headers");
+  if (asked && IsFieldNames(*asked))
+    response.fields.push_back({"access-control-allow-headers", std::string(*asked)});
+  return response;
 }
 
 std::optional<ApiError> CheckContentType(const HttpRequest& request) {

@@ -67,6 +67,95 @@ TEST(CheckAccess, RefusesPagesOfOtherSites) {
             403);
 }
 
+HttpRequest Preflight(std::string origin, std::vector<HttpField> more = {}) {
+  HttpRequest request = Get("/v1/models", {{"host", "localhost:8080"}, {"origin", origin}});
+  request.method = "OPTIONS";
+  request.fields.push_back({"access-control-request-method", "POST"});
+  request.fields.insert(request.fields.end(), more.begin(), more.end());
+  return request;
+}
+
+// "name: value" lines.
+std::string Text(const std::vector<HttpField>& fields) {
+  std::string text;
+  for (const HttpField& field : fields) text += field.name + ": " + field.value + "\n";
+  return text;
+}
+
+AccessRules WithOrigins(std::vector<std::string> origins) {
+  AccessRules rules = WithKeys();
+  rules.origins = std::move(origins);
+  return rules;
+}
+
+TEST(Cors, LetsInWhoWasNamedAndTellsBrowsersSo) {
+  const AccessRules rules = WithOrigins({"https://app.example", "http://app.example:8443"});
+  for (const std::string origin : {"https://app.example", "http://app.example:8443"}) {
+    const HttpRequest request =
+        Get("/props", {{"host", "localhost"}, {"origin", origin}, {"x-api-key", "first-key"}});
+    EXPECT_EQ(Refused(rules, request), 0);
+    EXPECT_TRUE(IsPreflight(rules, Preflight(origin)));
+    EXPECT_EQ(CheckPreflight(rules, Preflight(origin)).index(), 0u);
+    EXPECT_TRUE(Text(CorsFields(rules, request))
+                    .starts_with("vary: origin\naccess-control-allow-origin: " + origin + "\n"));
+  }
+  const AccessRules any = WithOrigins({"*"});
+  EXPECT_TRUE(IsPreflight(any, Preflight("null")));
+  EXPECT_NE(Text(CorsFields(any, Preflight("null"))).find("allow-origin: *\n"), std::string::npos);
+}
+
+TEST(Cors, ASiteThatWasNotNamedLearnsNothing) {
+  const AccessRules rules = WithOrigins({"https://app.example"});
+  for (const std::string origin :
+       {"https://evil.example", "http://app.example", "https://app.example:8443", "null", "",
+        "https://app.example.evil.example", "https://APP.example", "https://app.example/"}) {
+    EXPECT_EQ(Refused(rules,
+                      Get("/props",
+                          {{"host", "localhost"}, {"origin", origin}, {"x-api-key", "first-key"}})),
+              403)
+        << origin;
+    EXPECT_FALSE(IsPreflight(rules, Preflight(origin))) << origin;
+    EXPECT_EQ(Text(CorsFields(rules, Preflight(origin))), "vary: origin\n");
+  }
+  EXPECT_FALSE(IsPreflight(Loopback(), Preflight("https://app.example")));
+  EXPECT_TRUE(CorsFields(Loopback(), Preflight("https://app.example")).empty());
+}
+
+// Its name protects it from pages whose name is made to lead here (DNS rebinding), allowed or not.
+TEST(Cors, AKeyAndTheHostAreWantedAllTheSame) {
+  const AccessRules rules = WithOrigins({"*"});
+  EXPECT_EQ(Refused(rules, Get("/props", {{"host", "localhost"}, {"origin", "https://a"}})), 401);
+  HttpRequest elsewhere = Preflight("https://a");
+  elsewhere.fields[0].value = "evil.example";
+  EXPECT_EQ(std::get<ApiError>(CheckPreflight(rules, elsewhere)).status, 421);
+}
+
+TEST(Cors, APreflightHasNoBodyAndHearsItsOwnFieldNames) {
+  const AccessRules rules = WithOrigins({"*"});
+  EXPECT_FALSE(IsPreflight(rules, Preflight("https://a", {{"content-length", "7"}})));
+  EXPECT_FALSE(IsPreflight(rules, Preflight("https://a", {{"transfer-encoding", "chunked"}})));
+  const auto answer = [](const char* names) {
+    return Text(AnswerPreflight(Preflight("https://a", {{"access-control-request-headers", names}}))
+                    .fields);
+  };
+  const std::string common =
+      "access-control-allow-methods: GET, HEAD, POST\naccess-control-max-age: 600\n";
+  EXPECT_EQ(answer("authorization, x-stainless-os"),
+            common + "access-control-allow-headers: authorization, x-stainless-os\n");
+  EXPECT_EQ(answer("a: b"), common);
+  EXPECT_EQ(common.find("credentials"), std::string::npos);
+}
+
+TEST(Cors, AnOriginHasASchemeAndAHost) {
+  for (const char* good : {"*", "https://a.example", "http://localhost:3000", "app://x"}) {
+    EXPECT_TRUE(CheckOrigin(good).ok()) << good;
+  }
+  for (const char* bad : {"", "null", "a.example", "https://", "://a", "https://a/", "https://A",
+                          "https://*.a", "https://a,https://b", "https://u@a"}) {
+    EXPECT_FALSE(CheckOrigin(bad).ok()) << bad;
+  }
+}
+
 TEST(CheckAccess, WantsAKeyOnEveryRouteButTwo) {
   const AccessRules rules = WithKeys();
   const HttpField host = {"host", "localhost"};

@@ -194,6 +194,7 @@ bool Connection::CheckHead() {
   method_ = request.method;
   path_ = request.Path();
   tenant_ = nullptr;
+  cors_fields_ = context_.service.CorsFieldsFor(request, context_.door);
   auto access = context_.service.CheckHead(request, context_.door);
   if (const auto* error = std::get_if<ApiError>(&access)) {
     // Who brings no key guesses none.
@@ -262,6 +263,7 @@ void Connection::RefuseAndClose(const ApiError& error) {
   if (!head_checked_) {  // those are of the request before
     method_ = path_ = {};
     tenant_ = nullptr;
+    cors_fields_.clear();
   }
   body_rate_.Stop();
   reader_.Drop();
@@ -278,10 +280,12 @@ void Connection::RefuseAndClose(const ApiError& error) {
 }
 
 std::vector<HttpField> Connection::CommonFields() const {
-  return {{"date", HttpDate(context_.clock.UnixSeconds())},
-          {"cache-control", "no-store"},
-          {"x-content-type-options", "nosniff"},
-          {"connection", keep_alive_ ? "keep-alive" : "close"}};
+  std::vector<HttpField> fields = {{"date", HttpDate(context_.clock.UnixSeconds())},
+                                   {"cache-control", "no-store"},
+                                   {"x-content-type-options", "nosniff"},
+                                   {"connection", keep_alive_ ? "keep-alive" : "close"}};
+  fields.insert(fields.end(), cors_fields_.begin(), cors_fields_.end());
+  return fields;
 }
 
 void Connection::Respond(HttpResponse response) {

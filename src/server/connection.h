@@ -156,6 +156,7 @@ class Connection final : public AnswerChannel, public std::enable_shared_from_th
   // Of the request at hand, for the log.
   std::string method_;
   std::string path_;
+  std::vector<HttpField> cors_fields_;  // of its answer
   bool is_http_1_0_ = false;
   int status_ = 0;
   int64_t bytes_ = 0;

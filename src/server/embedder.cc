@@ -22,7 +22,8 @@ Embedder::Embedder(GenerationContext context, AnswerChannel& channel, Generation
       channel_(&channel),
       name_(std::move(name)),
       claim_(std::move(claim)),
-      wait_(context_.activity) {}
+      wait_(context_.activity),
+      arrived_(context_.clock.Now()) {}
 
 Embedder::~Embedder() { CancelParts(); }
 
@@ -161,14 +162,16 @@ void Embedder::Finish() {
 void Embedder::Respond(std::vector<std::string> vectors) {
   if (channel_ == nullptr) return;
   JsonWriter json;
-  json.BeginObject().Key("model").String(context_.served.name);
-  json.Key("system_fingerprint").String(context_.served.fingerprint);
-  prepared_.writer->AddMembers({.id = name_.id, .unix_seconds = context_.clock.UnixSeconds()},
+  json.BeginObject();
+  prepared_.writer->AddMembers({.id = name_.id,
+                                .unix_seconds = context_.clock.UnixSeconds(),
+                                .model = context_.served.name,
+                                .fingerprint = context_.served.fingerprint,
+                                .prompt_tokens = prompt_tokens_,
+                                .cached_tokens = cached_tokens_,
+                                .seconds = context_.clock.Now() - arrived_},
                                json);
-  json.Key("usage").BeginObject().Key("prompt_tokens").Int(prompt_tokens_);
-  json.Key("total_tokens").Int(prompt_tokens_);
-  json.Key("prompt_tokens_details").BeginObject();
-  json.Key("cached_tokens").Int(cached_tokens_).EndObject().EndObject().EndObject();
+  json.EndObject();
   // The members behind the list, which may be many megabytes.
   vectors.push_back(json.Take());
   vectors.back().front() = ',';

@@ -18,16 +18,6 @@ bool IsEmpty(const PromptInput& input) {
   return std::visit([](const auto& list) { return list.empty(); }, input);
 }
 
-void ReadInputs(Fields& fields, EmbeddingRequest& request) {
-  const json::value* found = fields.Any("input");
-  if (found == nullptr) return fields.Fail(BadRequest("input", "input is missing"));
-  auto inputs = ReadPrompts("input", *found, kMaxEmbeddingInputs);
-  if (const auto* error = std::get_if<ApiError>(&inputs)) return fields.Fail(*error);
-  request.inputs = std::get<std::vector<PromptInput>>(std::move(inputs));
-  if (std::any_of(request.inputs.begin(), request.inputs.end(), IsEmpty))
-    fields.Fail(BadRequest("input", "input holds an empty string, which has no embedding"));
-}
-
 void ReadForm(Fields& fields, EmbeddingRequest& request) {
   const json::value* found = fields.Any("encoding_format");
   if (found == nullptr) return;
@@ -42,13 +32,25 @@ void ReadForm(Fields& fields, EmbeddingRequest& request) {
 
 }  // namespace
 
+void ReadEmbeddingInputs(Fields& fields, std::string_view name, EmbeddingRequest& request) {
+  const json::value* found = fields.Any(name);
+  if (found == nullptr)
+    return fields.Fail(BadRequest(std::string(name), fmt::format("{} is missing", name)));
+  auto inputs = ReadPrompts(name, *found, kMaxEmbeddingInputs);
+  if (const auto* error = std::get_if<ApiError>(&inputs)) return fields.Fail(*error);
+  request.inputs = std::get<std::vector<PromptInput>>(std::move(inputs));
+  if (std::any_of(request.inputs.begin(), request.inputs.end(), IsEmpty))
+    fields.Fail(BadRequest(std::string(name),
+                           fmt::format("{} holds an empty string, which has no embedding", name)));
+}
+
 OrError<EmbeddingRequest> ReadEmbeddingRequest(const json::value& body) {
   const auto object = AsObject(body);
   if (const auto* error = std::get_if<ApiError>(&object)) return *error;
   Fields fields(*std::get<const json::object*>(object));
   EmbeddingRequest request;
   request.model = fields.Text("model", 256).value_or("");
-  ReadInputs(fields, request);
+  ReadEmbeddingInputs(fields, "input", request);
   ReadForm(fields, request);
   request.dimensions = fields.Int("dimensions", {1, std::numeric_limits<int32_t>::max()});
   if (const auto salt = fields.Text("cache_salt", kMaxSaltBytes)) request.cache_salt = *salt;

@@ -24,6 +24,16 @@ std::string Base64(std::span<const float> values) {
   return {text.begin(), text.begin() + length};
 }
 
+void WriteVector(std::span<const float> values, VectorForm form, JsonWriter& json) {
+  if (form == VectorForm::kBase64) {
+    json.String(Base64(values));
+    return;
+  }
+  json.BeginArray();
+  for (const float value : values) json.Float(value);
+  json.EndArray();
+}
+
 }  // namespace
 
 int64_t EmbeddingBytes(VectorForm form, int64_t numbers) {
@@ -37,16 +47,14 @@ std::vector<std::string> EmbeddingsJson(std::vector<std::vector<float>> vectors,
   json.BeginArray();
   for (size_t index = 0; index < vectors.size(); ++index) {
     const std::vector<float> values = std::exchange(vectors[index], {});
-    json.BeginObject().Key("object").String("embedding").Key("index").Uint(index);
-    json.Key("embedding");
-    if (form == VectorForm::kBase64) {
-      json.String(Base64(values));
+    if (form == VectorForm::kBare) {
+      WriteVector(values, form, json);
     } else {
-      json.BeginArray();
-      for (const float value : values) json.Float(value);
-      json.EndArray();
+      json.BeginObject().Key("object").String("embedding").Key("index").Uint(index);
+      json.Key("embedding");
+      WriteVector(values, form, json);
+      json.EndObject();
     }
-    json.EndObject();
     if (json.size() >= Answer::kPieceBytes) pieces.push_back(json.TakePart());
   }
   json.EndArray();
@@ -60,8 +68,10 @@ std::vector<std::string> EmbeddingWriter::List(std::vector<std::vector<float>> v
   return EmbeddingsJson(std::move(vectors), form_);
 }
 
-void EmbeddingWriter::AddMembers(const VectorFrame&, JsonWriter& json) const {
+void EmbeddingWriter::AddMembers(const VectorFrame& frame, JsonWriter& json) const {
+  AddModel(frame, json);
   json.Key("pooling").String(PoolingName(pooling_));
+  AddUsage(frame, json);
 }
 
 }  // namespace skald::server

@@ -168,9 +168,11 @@ void Generation::Start(PreparedGeneration prepared) {
   }
   wait_.Begin();
   streaming_ = request_.stream;
-  if (!streaming_) return;
-  last_write_ = context_.clock.Now();
-  channel_->BeginStream(answer_->stream_form(), fields_);
+  if (streaming_) {
+    last_write_ = context_.clock.Now();
+    channel_->BeginStream(answer_->stream_form(), fields_);
+  }
+  if (request_.only_loads) Finish();
 }
 
 bool Generation::reads_answers() const {

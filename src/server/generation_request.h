@@ -65,6 +65,7 @@ struct GenerationRequest {
   /// not set.
   Request request;
   bool has_seed = false;
+  bool only_loads = false;  ///< nothing to answer: Ollama's way to ask for a model to be loaded
   std::optional<GrammarSource> grammar = {};  ///< what the answer must be
   std::vector<std::string> stop_strings;
   std::vector<std::string> dry_breakers = {};  ///< texts; tokens once the model is known

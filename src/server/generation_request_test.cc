@@ -239,7 +239,8 @@ TEST(ReadCompletionRequest, TakesWhatIsSwitchedOff) {
 TEST(ReadCompletionRequest, HasTheSamplersOfLlamaCpp) {
   const GenerationRequest all = Completion(
       R"("dry_multiplier":0.8,"dry_base":2,"dry_allowed_length":3,"dry_penalty_last_n":64,)"
-      R"("dry_sequence_breakers":["x"],"xtc_probability":0.5,"xtc_threshold":0.2,"top_n_sigma":1.5,)"
+      R"("dry_sequence_breakers":["x"],"xtc_probability":0.5,"xtc_threshold":0.2,)"
+      R"("top_n_sigma":1.5,)"
       R"("dynatemp_range":0.5,"dynatemp_exponent":2,"mirostat":2,"mirostat_tau":4,)"
       R"("mirostat_eta":0.2)");
   const SamplingParams& params = all.request.sampling;

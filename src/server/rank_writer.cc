@@ -72,7 +72,9 @@ std::vector<std::string> RankWriter::List(std::vector<std::vector<float>> vector
 }
 
 void RankWriter::AddMembers(const VectorFrame& frame, JsonWriter& json) const {
+  AddModel(frame, json);
   json.Key("id").String(frame.id).Key("created").Int(frame.unix_seconds);
+  AddUsage(frame, json);
 }
 
 }  // namespace skald::server

@@ -35,11 +35,13 @@ OrError<Request> PairRequest(const ServedModel& served, const PrepareContext& co
   if (!pair.ok()) return BadRequest("documents", pair.status().message());
   const auto count = static_cast<int64_t>(pair->tokens.size());
   if (count > most) return TooLong("", count, most);
-  Request request = {.prompt = std::move(pair->tokens),
-                     .cache_namespace = context.cache_namespace,
-                     .pooling = *served.model.info().rank_pooling,
-                     .score = true,
-                     .second_text = pair->second_text};
+  // Member by member: of a list gcc 12 believes that other members are not set.
+  Request request;
+  request.prompt = std::move(pair->tokens);
+  request.cache_namespace = context.cache_namespace;
+  request.pooling = *served.model.info().rank_pooling;
+  request.score = true;
+  request.second_text = pair->second_text;
   ApplyRights(*context.tenant, request);
   return request;
 }

@@ -1,73 +1,36 @@
 #include "server/router.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
+
+#include "base/check.h"
+#include "server/route_table.h"
 
 namespace skald::server {
 
 namespace {
 
-enum class Body : uint8_t { kNone, kJson };
-// Who may ask, beside those with a key.
-enum class Audience : uint8_t {
-  kClients,
-  kMonitors,  // and at the door for administrators
-  kAdmins,    // there, and with the right admin only
-};
-
-struct Row {
-  std::string_view path;
-  Route route;
-  Body body;
-  Audience audience = Audience::kClients;
-};
-
-constexpr auto kRoutes = std::to_array<Row>({
-    {"/v1/chat/completions", Route::kChatCompletions, Body::kJson},
-    {"/v1/completions", Route::kCompletions, Body::kJson},
-    {"/v1/embeddings", Route::kEmbeddings, Body::kJson},
-    {"/v1/rerank", Route::kRerank, Body::kJson},
-    {"/v2/rerank", Route::kRerank, Body::kJson},
-    {"/rerank", Route::kRerank, Body::kJson},
-    {"/v1/score", Route::kScore, Body::kJson},
-    {"/score", Route::kScore, Body::kJson},
-    {"/v1/responses", Route::kResponses, Body::kJson},
-    {"/v1/messages", Route::kMessages, Body::kJson},
-    {"/v1/messages/count_tokens", Route::kCountTokens, Body::kJson},
-    {"/v1/models", Route::kModels, Body::kNone},
-    {"/api/chat", Route::kOllamaChat, Body::kJson},
-    {"/api/generate", Route::kOllamaGenerate, Body::kJson},
-    {"/api/show", Route::kOllamaShow, Body::kJson},
-    {"/api/tags", Route::kOllamaTags, Body::kNone},
-    {"/api/ps", Route::kOllamaPs, Body::kNone},
-    {"/api/version", Route::kOllamaVersion, Body::kNone},
-    {"/tokenize", Route::kTokenize, Body::kJson},
-    {"/detokenize", Route::kDetokenize, Body::kJson},
-    {"/health", Route::kHealth, Body::kNone, Audience::kMonitors},
-    {"/livez", Route::kLive, Body::kNone, Audience::kMonitors},
-    {"/readyz", Route::kReady, Body::kNone, Audience::kMonitors},
-    {"/metrics", Route::kMetrics, Body::kNone, Audience::kAdmins},
-    {"/version", Route::kVersion, Body::kNone, Audience::kMonitors},
-    {"/props", Route::kProps, Body::kNone},
-    {"/slots", Route::kSlots, Body::kNone, Audience::kMonitors},
-});
-constexpr Row kModelRow = {"/v1/models/{id}", Route::kModel, Body::kNone};
-
 constexpr std::string_view kModelPrefix = "/v1/models/";
 
-const Row* Find(std::string_view path) {
-  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
-                                  [&](const Row& row) { return row.path == path; });
-  if (found != kRoutes.end()) return &*found;
-  return path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size() ? &kModelRow : nullptr;
+bool IsAt(const RouteRow& row, std::string_view path) {
+  if (row.route != Route::kModel) return row.path == path;
+  return path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size();
 }
 
-const Row& RowOf(Route route) {
-  const auto found = std::find_if(kRoutes.begin(), kRoutes.end(),
-                                  [&](const Row& row) { return row.route == route; });
-  return found == kRoutes.end() ? kModelRow : *found;
+const RouteRow* Find(std::string_view path) {
+  const auto table = RouteTable();
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const RouteRow& row) { return IsAt(row, path); });
+  return found == table.end() ? nullptr : &*found;
+}
+
+const RouteRow& RowOf(Route route) {
+  const auto table = RouteTable();
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const RouteRow& row) { return row.route == route; });
+  CHECK(found != table.end());
+  return *found;
 }
 
 // What of Ollama's is about models that come and go.
@@ -87,8 +50,8 @@ ApiError NoSuchRoute(std::string_view method, std::string_view path) {
   message += "; there are POST";
   const auto add_all = [&](bool with_body) {
     const char* before = " ";
-    for (const Row& row : kRoutes) {
-      if ((row.body == Body::kJson) != with_body) continue;
+    for (const RouteRow& row : RouteTable()) {
+      if ((row.body == RouteBody::kJson) != with_body) continue;
       message += std::exchange(before, ", ");
       message += row.path;
     }
@@ -101,21 +64,21 @@ ApiError NoSuchRoute(std::string_view method, std::string_view path) {
 
 }  // namespace
 
-bool TakesBody(Route route) { return RowOf(route).body == Body::kJson; }
+bool TakesBody(Route route) { return RowOf(route).body == RouteBody::kJson; }
 
 bool IsForAdmins(Route route) { return RowOf(route).audience == Audience::kAdmins; }
 
 bool IsForMonitors(Route route) { return RowOf(route).audience != Audience::kClients; }
 
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
-  const Row* row = Find(path);
+  const RouteRow* row = Find(path);
   if (ManagesModels(path))
     return ApiError{.message =
                         "this server has the one model that it was started with: it pulls, "
                         "makes and removes none (skald pull does, on its machine)",
                     .code = "unsupported_route"};
   if (row == nullptr) return NoSuchRoute(method, path);
-  const bool takes_body = row->body == Body::kJson;
+  const bool takes_body = row->body == RouteBody::kJson;
   const bool fits = takes_body ? method == "POST" : method == "GET" || method == "HEAD";
   if (fits) return row->route;
   return ApiError{

@@ -21,6 +21,8 @@ enum class Route : uint8_t {
   kResponses,
   kOllamaChat,
   kOllamaGenerate,
+  kOllamaEmbed,
+  kOllamaEmbeddings,
   kOllamaShow,
   kOllamaTags,
   kOllamaPs,
@@ -36,6 +38,7 @@ enum class Route : uint8_t {
   kVersion,
   kProps,
   kSlots,
+  kOpenApi,
 };
 
 /// True if the route takes a body: POST. All others take GET and HEAD.

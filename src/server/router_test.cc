@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
+#include <set>
+#include <string>
+
 #include "server/activity.h"
 #include "server/metrics.h"
+#include "server/openapi.h"
+#include "server/route_table.h"
 
 namespace skald::server {
 namespace {
@@ -43,7 +49,44 @@ TEST(FindRoute, SaysWhatWasAskedForAndWhatThereIs) {
   for (const char* path : {"/v1/chat/completions", "/v1/models", "/livez", "/slots"})
     EXPECT_NE(message.find(path), std::string::npos) << path;
   const auto long_one = FindRoute("GET", "/" + std::string(10'000, 'a'));
-  EXPECT_LT(std::get<ApiError>(long_one).message.size(), 600u);
+  EXPECT_LT(std::get<ApiError>(long_one).message.size(), 700u);
+}
+
+// What it says of routes is what the router finds: the one reads what the other is.
+TEST(OpenApi, HasTheRoutesThatTheRouterFinds) {
+  const boost::json::value document = boost::json::parse(OpenApiText("1.2.3"));
+  EXPECT_EQ(document.at("info").at("version"), "1.2.3");
+  const boost::json::object& paths = document.at("paths").as_object();
+  EXPECT_EQ(paths.size(), RouteTable().size());
+  for (const auto& path : paths) {
+    const bool takes_body = path.value().as_object().contains("post");
+    const auto route = FindRoute(takes_body ? "POST" : "GET", path.key());
+    ASSERT_EQ(route.index(), 0u) << path.key();
+    EXPECT_EQ(TakesBody(std::get<Route>(route)), takes_body) << path.key();
+  }
+}
+
+// Every member "$ref" below.
+void CollectReferences(const boost::json::value& value, std::set<std::string>* found) {
+  if (const auto* list = value.if_array()) {
+    for (const boost::json::value& each : *list) CollectReferences(each, found);
+  }
+  if (!value.is_object()) return;
+  for (const auto& member : value.get_object()) {
+    if (member.key() == "$ref") found->insert(std::string(member.value().as_string()));
+    CollectReferences(member.value(), found);
+  }
+}
+
+TEST(OpenApi, NamesTheSchemasThatThereAre) {
+  const boost::json::value document = boost::json::parse(OpenApiText("1"));
+  std::set<std::string> named;
+  CollectReferences(document, &named);
+  std::set<std::string> there;
+  for (const auto& schema : document.at("components").at("schemas").as_object())
+    there.insert("#/components/schemas/" + std::string(schema.key()));
+  EXPECT_EQ(named, there);
+  EXPECT_EQ(there.size(), OpenApiSchemas().size());
 }
 
 TEST(MetricsText, WritesEachFamilyOnceWithItsLines) {

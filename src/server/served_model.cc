@@ -12,6 +12,7 @@
 #include "server/chat_messages.h"
 #include "server/embedding_writer.h"
 #include "server/fields.h"
+#include "server/ollama/ollama_embedding.h"
 #include "skald/chat_template.h"
 
 namespace skald::server {
@@ -220,6 +221,13 @@ bool LowerPriority(const Tenant& tenant, Request& request) {
   return true;
 }
 
+std::shared_ptr<const VectorWriter> WriterOf(const ServedModel& served,
+                                             const EmbeddingRequest& request) {
+  if (request.style == EmbeddingStyle::kOpenAi)
+    return std::make_shared<EmbeddingWriter>(request.form, served.pooling);
+  return std::make_shared<OllamaEmbeddingWriter>(request.style);
+}
+
 std::optional<ApiError> SetDryBreakers(const ServedModel& served, GenerationRequest& request) {
   if (request.dry_breakers.empty()) return std::nullopt;
   auto tokens = served.model.tokenizer().TokensContaining(request.dry_breakers);
@@ -313,8 +321,13 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
                        ranks ? "this model ranks texts; it does not generate: ask /v1/rerank"
                              : "this model embeds texts; it does not generate: ask /v1/embeddings");
   }
-  if (auto error = CheckRoom(context, request)) return *error;
   PreparedGeneration prepared;
+  if (request.only_loads) {
+    request.grammar.reset();
+    prepared.request = std::move(request);
+    return prepared;
+  }
+  if (auto error = CheckRoom(context, request)) return *error;
   ApplyRights(*context.tenant, request.request);
   if (LowerPriority(*context.tenant, request.request))
     prepared.warnings.push_back(kPriorityLowered);
@@ -356,12 +369,11 @@ OrError<PreparedVectors> Prepare(const ServedModel& served, EmbeddingRequest req
   for (const PromptInput& input : request.inputs) {
     if (auto error = prompts.Add(input)) return *error;
   }
-  PreparedVectors prepared = {
-      .writer = std::make_shared<EmbeddingWriter>(request.form, served.pooling),
-      .ignored = std::move(request.ignored),
-      .answer_bytes = bytes,
-      .numbers = inputs * served.engine.embedding_width(),
-      .engine_requests = {}};
+  PreparedVectors prepared = {.writer = WriterOf(served, request),
+                              .ignored = std::move(request.ignored),
+                              .answer_bytes = bytes,
+                              .numbers = inputs * served.engine.embedding_width(),
+                              .engine_requests = {}};
   for (std::vector<TokenId>& tokens : prompts.Take()) {
     prepared.engine_requests.push_back({.prompt = std::move(tokens),
                                         .cache_namespace = context.cache_namespace,

@@ -55,7 +55,9 @@ Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::addr
     ASSIGN_OR_RETURN(keys, ApiKeys::Parse(options.api_keys, options.secret));
   }
   AccessRules rules = {.keys = std::make_shared<const ApiKeys>(std::move(keys)),
-                       .hosts = options.allowed_hosts};
+                       .hosts = options.allowed_hosts,
+                       .origins = options.allowed_origins};
+  for (const std::string& origin : rules.origins) RETURN_IF_ERROR(server::CheckOrigin(origin));
   if (!address.is_loopback() && rules.keys->empty()) {
     return Status(ErrorCode::kInvalidArgument,
                   options.host +

@@ -14,7 +14,9 @@
 #include "server/json_reader.h"
 #include "server/metrics.h"
 #include "server/ollama/model_listing.h"
+#include "server/ollama/ollama_embedding.h"
 #include "server/ollama/ollama_request.h"
+#include "server/openapi.h"
 #include "server/responses/response_request.h"
 #include "server/tokenize.h"
 
@@ -106,6 +108,8 @@ OrError<PreparedVectors> PrepareVectors(const ServedModel& served, Route route,
   switch (route) {
     case Route::kRerank: return PrepareVectors(served, ReadRerankRequest, body, asker);
     case Route::kScore: return PrepareVectors(served, ReadScoreRequest, body, asker);
+    case Route::kOllamaEmbed: return PrepareVectors(served, ReadOllamaEmbed, body, asker);
+    case Route::kOllamaEmbeddings: return PrepareVectors(served, ReadOllamaEmbeddings, body, asker);
     default: return PrepareVectors(served, ReadEmbeddingRequest, body, asker);
   }
 }
@@ -114,7 +118,9 @@ OrError<PreparedVectors> PrepareVectors(const ServedModel& served, Route route,
 // what the engine gives for texts.
 std::optional<const char*> VectorPrefixOf(Route route) {
   switch (route) {
-    case Route::kEmbeddings: return "embd-";
+    case Route::kEmbeddings:
+    case Route::kOllamaEmbed:
+    case Route::kOllamaEmbeddings: return "embd-";
     case Route::kRerank: return "rerank-";
     case Route::kScore: return "score-";
     default: return std::nullopt;
@@ -243,10 +249,20 @@ GenerationName Service::NextName(std::string_view prefix, const Tenant& tenant) 
           .drawn_seed = draw(setup_.seed_key)[0]};
 }
 
+const AccessRules& Service::RulesOf(Door door) const {
+  return door == Door::kAdmin ? setup_.admin_rules : setup_.rules;
+}
+
+std::vector<HttpField> Service::CorsFieldsFor(const HttpRequest& request, Door door) const {
+  return CorsFields(RulesOf(door), request);
+}
+
 OrError<std::shared_ptr<const Tenant>> Service::CheckHead(const HttpRequest& request,
                                                           Door door) const {
-  const auto access =
-      CheckAccess(door == Door::kAdmin ? setup_.admin_rules : setup_.rules, request);
+  const AccessRules& rules = RulesOf(door);
+  // Browsers send no key along. It learns what every page may ask, and nothing else.
+  if (IsPreflight(rules, request)) return CheckPreflight(rules, request);
+  const auto access = CheckAccess(rules, request);
   if (const auto* error = std::get_if<ApiError>(&access)) return *error;
   const auto& tenant = std::get<std::shared_ptr<const Tenant>>(access);
   const OrError<Route> found = FindRoute(request.method, request.Path());
@@ -273,6 +289,10 @@ OrError<std::shared_ptr<const Tenant>> Service::CheckHead(const HttpRequest& req
 
 std::shared_ptr<Exchange> Service::Handle(HttpRequest request, std::shared_ptr<const Tenant> tenant,
                                           AnswerChannel& channel) {
+  if (request.method == "OPTIONS") {  // CheckHead lets preflights pass only
+    channel.Respond(AnswerPreflight(request));
+    return nullptr;
+  }
   const OrError<Route> found = FindRoute(request.method, request.Path());
   const Route route = std::get<Route>(found);
   if (!TakesBody(route)) {
@@ -407,6 +427,7 @@ HttpResponse Service::Get(Route route, const Asked& asked) const {
     case Route::kOllamaTags: return {.body = TagsJson(served_, created_)};
     case Route::kOllamaPs: return {.body = LoadedJson(served_, created_)};
     case Route::kProps: return Props();
+    case Route::kOpenApi: return {.body = OpenApiText(setup_.version)};
     case Route::kSlots: return Slots(*asked.tenant);
     default: return Health(route);
   }

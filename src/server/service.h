@@ -61,6 +61,9 @@ class Service {
   /// error is the answer, and nothing more is read.
   OrError<std::shared_ptr<const Tenant>> CheckHead(const HttpRequest& request, Door door) const;
 
+  /// What the answer to a request of this head tells browsers, whatever it is.
+  std::vector<HttpField> CorsFieldsFor(const HttpRequest& request, Door door) const;
+
   /// Answers `tenant`: either at once, or the exchange that will. Requires that CheckHead let it
   /// pass, and said who asks.
   std::shared_ptr<Exchange> Handle(HttpRequest request, std::shared_ptr<const Tenant> tenant,
@@ -96,6 +99,7 @@ class Service {
     HttpRequest request;
     std::shared_ptr<const Tenant> tenant;
   };
+  const AccessRules& RulesOf(Door door) const;
   HttpResponse Get(Route route, const Asked& asked) const;
   HttpResponse Models() const;
   HttpResponse OneModel(std::string_view id) const;

@@ -17,7 +17,16 @@ namespace skald::server {
 struct VectorFrame {
   std::string_view id;
   int64_t unix_seconds = 0;
+  std::string_view model;
+  std::string_view fingerprint;  ///< system_fingerprint
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;
+  double seconds = 0;  ///< since the request came
 };
+
+/// The members "model" and "system_fingerprint", and "usage" as OpenAI names it.
+void AddModel(const VectorFrame& frame, JsonWriter& json);
+void AddUsage(const VectorFrame& frame, JsonWriter& json);
 
 /// Of one request.
 class VectorWriter {
@@ -28,7 +37,7 @@ class VectorWriter {
   /// The list, of vectors by index, in pieces of some 256 KiB. Lets each vector go when it is
   /// written. Any thread, once.
   virtual std::vector<std::string> List(std::vector<std::vector<float>> vectors) const = 0;
-  /// Further members, behind the list.
+  /// All other members, behind the list.
   virtual void AddMembers(const VectorFrame& frame, JsonWriter& json) const = 0;
 };
 

@@ -591,7 +591,7 @@ TEST(TokenizerTest, FindsTheTokensThatContainATextAndNamesOneThatIsInNone) {
   EXPECT_GT(expected.size(), 3u);
   EXPECT_EQ(*tokenizer.TokensContaining(texts), expected);
   EXPECT_EQ(*tokenizer.TokensContaining(std::vector<std::string>{"\n\n"}),
-            (std::vector<TokenId>{tokenizer.FindToken("\n\n")}));
+            (std::vector<TokenId>{tokenizer.FindToken("\n\n"), tokenizer.FindToken("\n\n\n\n")}));
   EXPECT_TRUE(tokenizer.TokensContaining({})->empty());
   for (const std::string wrong : {"unheard of", ""}) {
     const auto found = tokenizer.TokensContaining(std::vector<std::string>{"a", wrong});

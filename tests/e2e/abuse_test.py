@@ -302,7 +302,8 @@ def ollama_cases():
 
     def ollama(route, what, body, *statuses):
         case("H91", f"ollama: {route} {what}", post(f"/api/{route}", body), *statuses)
-    for messages in (7, {}, [], [7], [{}], [[]] * 10_000, said * 5_000, [{"role": "user", "content": "x", "images": ["A" * 1_000_000]}],
+    ollama("chat", "no messages", {"messages": []}, 200)
+    for messages in (7, {}, [7], [{}], [[]] * 10_000, said * 5_000, [{"role": "user", "content": "x", "images": ["A" * 1_000_000]}],
                      [{"role": "assistant", "content": "", "tool_calls": [{"function": 7}]}],
                      [{"role": "user", "content": "x", "thinking": [7], "images": 7}]):
         ollama("chat", f"messages {json.dumps(messages)[:30]}", {"messages": messages})
@@ -314,9 +315,16 @@ def ollama_cases():
     for name, value in (("options", 7), ("options", [[]]), ("format", "xml"), ("format", {"not": {}}), ("think", 7),
                         ("stream", "x"), ("tools", 7), ("template", "{{ x }}"), ("model", "x" * 1_000_000)):
         ollama("chat", f"{name} {json.dumps(value)[:20]}", {"messages": said, name: value})
-    for more in ({}, {"prompt": 7}, {"prompt": ""}, {"prompt": "x", "images": ["AA"]}, {"prompt": "x", "context": [1] * 100_000},
+    for more in ({}, {"prompt": ""}, {"format": {"not": {}}}):
+        ollama("generate", json.dumps(more)[:30], more, 200)
+    for more in ({"prompt": 7}, {"prompt": "x", "images": ["AA"]}, {"prompt": "x", "context": [1] * 100_000},
                  {"prompt": "x", "suffix": "y"}, {"prompt": "x", "raw": 7}, {"prompt": "x", "raw": True, "system": "y"}):
         ollama("generate", json.dumps(more)[:30], more)
+    for more in ({}, {"input": 7}, {"input": ""}, {"input": [[]]}, {"input": ["x"] * 5_000}, {"input": "x", "dimensions": 1},
+                 {"input": "x", "model": 7}, {"input": "x" * 1_000_000}):
+        ollama("embed", json.dumps(more)[:30], more)
+    for more in ({}, {"prompt": ["x", "y"]}, {"prompt": ""}, {"prompt": {"a": 1}}):
+        ollama("embeddings", json.dumps(more)[:30], more)
     ollama("show", "a path", {"model": "../../x"}, 404)
     ollama("show", "a number", {"model": 7})
     for route in ("pull", "push", "create", "copy", "delete", "blobs/sha256:0"):

@@ -15,6 +15,9 @@ namespace {
 
 using Kind = ChatPiece::Kind;
 
+// What was asked is whether the model is there, and nothing else.
+constexpr std::string_view kLoaded = "load";
+
 int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 void WriteCall(const ChatPiece& call, const std::string& arguments, JsonWriter& json) {
@@ -46,7 +49,7 @@ std::string IsoTime(int64_t unix_seconds) {
 }
 
 OllamaAnswer::OllamaAnswer(AnswerStyle style, AnswerFrame frame)
-    : style_(style), frame_(std::move(frame)) {}
+    : style_(style), frame_(std::move(frame)), done_reason_(kLoaded) {}
 
 StreamForm OllamaAnswer::stream_form() const {
   return {.content_type = "application/x-ndjson", .heartbeat = " "};
@@ -100,12 +103,11 @@ std::string OllamaAnswer::Line(const Said& said) const {
 
 std::vector<std::string> OllamaAnswer::WholeInPieces(const std::vector<Choice>& choices,
                                                      const Usage& usage) const {
-  const Choice& choice = choices.at(0);
   JsonWriter json;
   json.BeginObject();
   WriteHead(json);
-  WriteSaid(SaidBy(PiecesOf(choice)), json);
-  WriteDone(OpenAiFinishReason(*choice.reason), usage, json);
+  WriteSaid(choices.empty() ? Said() : SaidBy(PiecesOf(choices.front())), json);
+  WriteDone(choices.empty() ? kLoaded : OpenAiFinishReason(*choices.front().reason), usage, json);
   json.Key("system_fingerprint").String(frame_.system_fingerprint);
   json.Key("seed").Int(static_cast<int64_t>(frame_.seed)).EndObject();
   return {json.Take()};

@@ -48,7 +48,7 @@ class OllamaAnswer final : public AnswerWriter {
   AnswerStyle style_;
   AnswerFrame frame_;
   std::vector<ChatPiece> call_;  // that has begun: it, and its arguments as one piece
-  std::string done_reason_;
+  std::string done_reason_;      // of the choice, once it has ended
 };
 
 }  // namespace skald::server

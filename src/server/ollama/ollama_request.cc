@@ -137,11 +137,15 @@ json::value Renamed(Fields& fields, const json::value& message, size_t index) {
   return renamed;
 }
 
-void ReadConversation(Fields& fields, json::object& chat) {
+// None at all: the model is to be loaded, and is.
+void ReadConversation(Fields& fields, GenerationRequest& request) {
   const json::value* found = fields.Any("messages");
+  request.only_loads = found == nullptr || (found->is_array() && found->get_array().empty());
+  if (request.only_loads) return;
+  json::object& chat = request.chat;
   json::object renamed;
-  if (found != nullptr) renamed["messages"] = *found;
-  if (found != nullptr && found->is_array() && found->get_array().size() <= kMaxMessages) {
+  renamed["messages"] = *found;
+  if (found->is_array() && found->get_array().size() <= kMaxMessages) {
     json::array& messages = renamed.at("messages").get_array();
     for (size_t i = 0; i < messages.size(); ++i) messages[i] = Renamed(fields, messages[i], i);
   }
@@ -164,7 +168,7 @@ OrError<GenerationRequest> ReadOllamaChat(const json::value& body) {
   Fields fields(*std::get<const json::object*>(object));
   GenerationRequest request = ReadCommon(fields, AnswerStyle::kOllamaChat);
   request.kind = GenerationKind::kChat;
-  ReadConversation(fields, request.chat);
+  ReadConversation(fields, request);
   request.tools = ReadChatTools(fields);
   request.chat["add_generation_prompt"] = true;
   ReadThink(fields, request.chat);
@@ -177,8 +181,7 @@ OrError<GenerationRequest> ReadOllamaGenerate(const json::value& body) {
   Fields fields(*std::get<const json::object*>(object));
   GenerationRequest request = ReadCommon(fields, AnswerStyle::kOllamaGenerate);
   const std::string prompt = fields.Text("prompt", kMaxTextBytes).value_or("");
-  if (prompt.empty())
-    fields.Fail(BadRequest("prompt", "prompt is missing or empty: the model is loaded always"));
+  request.only_loads = prompt.empty();
   RefuseImages(fields, "images", fields.Any("images"));
   for (const std::string_view name : {"suffix", "template", "context"}) fields.Refuse(name);
   const std::string system = fields.Text("system", kMaxTextBytes).value_or("");

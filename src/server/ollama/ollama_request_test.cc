@@ -4,7 +4,10 @@
 
 #include <boost/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "server/ollama/ollama_embedding.h"
 
 namespace skald::server {
 namespace {
@@ -101,6 +104,53 @@ TEST(OllamaRequest, GeneratesByTheTemplateOrRaw) {
   EXPECT_EQ(std::get<std::string>(raw.prompts.at(0)), "Hi");
 }
 
+TEST(OllamaRequest, WithoutATextAsksForTheModelToBeLoaded) {
+  EXPECT_TRUE(Good(ReadOllamaGenerate, "").only_loads);
+  EXPECT_TRUE(Good(ReadOllamaGenerate, R"("prompt":"","keep_alive":-1)").only_loads);
+  EXPECT_TRUE(Good(ReadOllamaChat, "").only_loads);
+  EXPECT_TRUE(Good(ReadOllamaChat, R"("messages":[])").only_loads);
+  EXPECT_FALSE(Good(ReadOllamaChat, kChat).only_loads);
+  EXPECT_FALSE(Good(ReadOllamaGenerate, R"("prompt":"x","raw":true)").only_loads);
+}
+
+TEST(OllamaEmbedding, ReadsTextsByBothNames) {
+  const auto read = [](auto* reader, std::string_view body) {
+    const auto request = reader(json::parse(body));
+    const auto* error = std::get_if<ApiError>(&request);
+    return error != nullptr ? error->param
+                            : std::to_string(std::get<EmbeddingRequest>(request).inputs.size());
+  };
+  EXPECT_EQ(read(ReadOllamaEmbed, R"({"model":"m:latest","input":"a","truncate":true})"), "1");
+  EXPECT_EQ(read(ReadOllamaEmbed, R"({"input":["a","b"],"options":{},"keep_alive":"5m"})"), "2");
+  EXPECT_EQ(read(ReadOllamaEmbed, R"({"prompt":"a"})"), "input");
+  EXPECT_EQ(read(ReadOllamaEmbed, R"({"input":""})"), "input");
+  EXPECT_EQ(read(ReadOllamaEmbed, R"({"input":"a","dimensions":0})"), "dimensions");
+  EXPECT_EQ(read(ReadOllamaEmbeddings, R"({"prompt":"a"})"), "1");
+  EXPECT_EQ(read(ReadOllamaEmbeddings, R"({"prompt":["a","b"]})"), "prompt");
+  EXPECT_EQ(read(ReadOllamaEmbeddings, R"({"input":"a"})"), "prompt");
+}
+
+TEST(OllamaEmbedding, WritesBareVectors) {
+  const std::vector<std::vector<float>> vectors = {{0.5f, -1}, {2, 0.25f}};
+  const auto text = [](const VectorWriter& writer, std::vector<std::vector<float>> list) {
+    std::string all(writer.opening());
+    for (const std::string& piece : writer.List(std::move(list))) all += piece;
+    JsonWriter members;
+    members.BeginObject();
+    writer.AddMembers(
+        {.id = {}, .model = "m", .fingerprint = "f", .prompt_tokens = 3, .seconds = 2}, members);
+    members.EndObject();
+    return all + "," + members.Take().substr(1);
+  };
+  const std::string rest =
+      R"("model":"m","system_fingerprint":"f","total_duration":2000000000,"load_duration":0,)"
+      R"("prompt_eval_count":3})";
+  EXPECT_EQ(text(OllamaEmbeddingWriter(EmbeddingStyle::kOllama), vectors),
+            R"({"embeddings":[[0.5,-1],[2,0.25]],)" + rest);
+  EXPECT_EQ(text(OllamaEmbeddingWriter(EmbeddingStyle::kOllamaOne), {vectors[1]}),
+            R"({"embedding":[2,0.25],)" + rest);
+}
+
 TEST(OllamaRequest, HasAFormat) {
   EXPECT_FALSE(Good(ReadOllamaChat, kChat + R"(,"format":"")").grammar);
   EXPECT_FALSE(Good(ReadOllamaChat, kChat + R"(,"format":"json")").grammar->is_raw);
@@ -111,7 +161,7 @@ TEST(OllamaRequest, HasAFormat) {
 }
 
 TEST(OllamaRequest, NamesWhatIsWrong) {
-  EXPECT_EQ(Param(ReadOllamaChat, ""), "messages");
+  EXPECT_EQ(Param(ReadOllamaChat, R"("messages":7)"), "messages");
   EXPECT_EQ(Param(ReadOllamaChat, R"("messages":[7])"), "messages[0]");
   EXPECT_EQ(Param(ReadOllamaChat, R"("messages":[{"role":"x","content":""}])"), "messages[0].role");
   EXPECT_EQ(Param(ReadOllamaChat, R"("messages":[{"role":"user","content":"x","images":["AA"]}])"),
@@ -127,7 +177,6 @@ TEST(OllamaRequest, NamesWhatIsWrong) {
             "format");
   EXPECT_EQ(ParamOfChat(R"("logprobs":true)"), "logprobs");
   EXPECT_EQ(ParamOfChat(R"("template":"x")"), "template");
-  EXPECT_EQ(Param(ReadOllamaGenerate, ""), "prompt");
   EXPECT_EQ(Param(ReadOllamaGenerate, R"("prompt":7)"), "prompt");
   EXPECT_EQ(ParamOfGenerate(R"("suffix":"x")"), "suffix");
   EXPECT_EQ(ParamOfGenerate(R"("template":"x")"), "template");

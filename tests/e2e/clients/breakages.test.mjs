@@ -186,6 +186,31 @@ test('no web page may read an answer or ask for one (no CORS)', async () => {
   assert.equal(own.headers.get('access-control-allow-origin'), null);
 });
 
+test('a page of an allowed origin may ask, after its preflight', async () => {
+  const open = await startServer('--allowed-origin', 'https://app.example');
+  try {
+    const page = { origin: 'https://app.example' };
+    const asks = { ...page, 'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization, content-type' };
+    // Without a key, as browsers send it.
+    const preflight = await fetch(`${open.baseURL}/completions`, { method: 'OPTIONS', headers: asks });
+    assert.equal(preflight.status, 200);
+    assert.equal(preflight.headers.get('access-control-allow-origin'), page.origin);
+    assert.equal(preflight.headers.get('access-control-allow-headers'), 'authorization, content-type');
+    assert.equal(preflight.headers.get('access-control-allow-credentials'), null);
+    for (const [path, status] of [['/v1/models', 200], ['/v1/nothing', 404]]) {
+      const response = await open.fetch(path, { headers: page });
+      assert.equal(response.status, status);
+      assert.equal(response.headers.get('access-control-allow-origin'), page.origin);
+    }
+    const evil = await open.fetch('/v1/models', { headers: { origin: 'https://evil.example' } });
+    assert.equal(evil.status, 403);
+    assert.equal(evil.headers.get('access-control-allow-origin'), null);
+  } finally {
+    await open.stop();
+  }
+});
+
 test('fields that nobody knows are ignored and named in a header', async () => {
   const response = await server.post('/v1/completions',
     { prompt: PROMPT, max_tokens: 2, frobnicate: 1, user: 'me' });

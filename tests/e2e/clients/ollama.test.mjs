@@ -74,6 +74,26 @@ test('a prompt is generated from, by the template and raw', async () => {
   assert.ok(parts.map((part) => part.response).join('').length > 20);
 });
 
+test('an empty prompt loads the model, which is there', async () => {
+  const loaded = await client.generate({ model: 'tales', prompt: '' });
+  assert.deepEqual([loaded.response, loaded.done, loaded.done_reason], ['', true, 'load']);
+  const parts = await collect(await client.chat({ model: 'tales', messages: [], stream: true }));
+  assert.equal(parts.length, 1);
+  assert.deepEqual([parts[0].message.content, parts[0].done_reason], ['', 'load']);
+  await assert.rejects(client.generate({ model: 'another', prompt: '' }), /no model/);
+});
+
+test('texts have the vectors of /v1/embeddings', async () => {
+  const input = ['a fox', 'a tale of a hen'];
+  const { embeddings, prompt_eval_count: count } = await client.embed({ model: 'tales', input });
+  const ours = await (await server.post('/v1/embeddings', { input })).json();
+  assert.deepEqual(embeddings, ours.data.map((each) => each.embedding));
+  assert.equal(count, ours.usage.prompt_tokens);
+  const { embedding } = await client.embeddings({ model: 'tales', prompt: input[0] });
+  assert.deepEqual(embedding, embeddings[0]);
+  await assert.rejects(client.embed({ model: 'tales', input: '' }), /no embedding/);
+});
+
 test('an answer keeps to a schema', async () => {
   const format = {
     type: 'object',
