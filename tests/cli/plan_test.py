@@ -16,6 +16,18 @@ from command import Setup, bundled_model, golden_model, run, run_json
 H100 = ("--machine", "h100", "-t", "2")
 
 
+# The models of docs/first-hour.md as their publishers' config.json has them: kind, width, hidden width of a feed-forward,
+# layers, heads, heads of K and V, width of a head, vocabulary, whether the head is the embedding.
+FIRST_HOUR = {
+    "Qwen/Qwen3-0.6B-GGUF": ("qwen3", 1024, 3072, 28, 16, 8, 128, 151936, True),
+    "bartowski/Llama-3.2-1B-Instruct-GGUF": ("llama", 2048, 8192, 16, 32, 8, 64, 128256, True),
+    "Qwen/Qwen3-4B-GGUF": ("qwen3", 2560, 9728, 36, 32, 8, 128, 151936, True),
+    "Qwen/Qwen3-8B-GGUF": ("qwen3", 4096, 12288, 36, 32, 8, 128, 151936, False),
+    "bartowski/Mistral-7B-Instruct-v0.3-GGUF": ("mistral", 4096, 14336, 32, 32, 8, 128, 32768, False),
+    "Qwen/Qwen3-30B-A3B-GGUF": ("qwen3_moe", 2048, 768, 48, 32, 4, 128, 151936, False),
+}
+
+
 class Plan(unittest.TestCase):
     """`skald plan`: the same sizes as of the engine, from a header, a config.json or a name."""
 
@@ -50,6 +62,24 @@ class Plan(unittest.TestCase):
                 self.assertEqual(plan["model"]["parameters"], 596_049_920)  # as published of Qwen3-0.6B
             config.write_text(config.read_text().replace("1024", "-1"))
             self.assert_fails(run("plan", folder, *H100), 5, "config.json")
+
+    def test_the_first_hour_says_what_its_models_take(self):
+        page = (Setup.source / "docs/first-hour.md").read_text()
+        rows = re.findall(r"\| `hf://(\S+):(\S+)` \| ([\d.]+) GB \| ([\d.]+) GB", page)
+        self.assertEqual([name for name, *_ in rows], list(FIRST_HOUR))
+        for name, weights, file_gb, memory_gb in rows:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                kind, width, hidden, layers, heads, kv_heads, head, vocab, tied = FIRST_HOUR[name]
+                experts = {} if kind != "qwen3_moe" else {
+                    "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": hidden}
+                (Path(folder) / "config.json").write_text(json.dumps({
+                    "model_type": kind, "hidden_size": width, "intermediate_size": hidden, "num_hidden_layers": layers,
+                    "num_attention_heads": heads, "num_key_value_heads": kv_heads, "head_dim": head, "vocab_size": vocab,
+                    "max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "tie_word_embeddings": tied,
+                    "torch_dtype": "bfloat16", **experts}))
+                memory = run_json("plan", folder, "--weights", weights, "-c", "4096", *H100)["engine"]["memory"]
+                self.assertEqual(f"{memory['weights'] / 1e9:.1f}", file_gb)
+                self.assertEqual(f"{(memory['weights'] + memory['kv']) / 1e9:.1f}", memory_gb)
 
     def test_errors_say_what_there_is(self):
         self.assert_fails(run("plan", "nope", *H100), 3, "published shapes: gpt-oss-120b, ")

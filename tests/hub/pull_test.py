@@ -3,15 +3,19 @@
 Run by ctest (test Pull), and by hand: python3 tests/hub/pull_test.py build/release/skald .
 """
 
+import contextlib
 import hashlib
 import json
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
@@ -20,6 +24,44 @@ from fake_hub import CERTIFICATE, COMMIT, FakeHub
 
 # Segments are 16 MiB: three of them, the last one short.
 LARGE = random.Random(1).randbytes((33 << 20) + 12345)
+
+
+class Proxy:
+    """What https_proxy names: CONNECT, then bytes both ways. Use as a context; `asked` are the hosts."""
+
+    def __enter__(self):
+        asked = self.asked = set()
+
+        def pump(source: socket.socket, target: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while data := source.recv(1 << 16):
+                    target.sendall(data)
+                target.shutdown(socket.SHUT_WR)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_CONNECT(self):
+                asked.add(self.path)
+                host, port = self.path.split(":")
+                with socket.create_connection((host, int(port))) as other:
+                    self.send_response(200)
+                    self.end_headers()
+                    back = threading.Thread(target=pump, args=(other, self.connection), daemon=True)
+                    back.start()
+                    pump(self.connection, other)
+                    back.join()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class PullCase(unittest.TestCase):
@@ -140,6 +182,15 @@ class Encrypted(PullCase):
         self.assert_fails(self.skald(hub, "pull", "hf://owner/name"), 10, "certificate")
         self.assertEqual(hub.asked, [])
         self.assert_fails(self.skald(hub, "pull", "hf://owner/name", SSL_CERT_FILE="/no/such/file"), 10, "/no/such/file")
+
+    def test_all_goes_through_a_proxy(self):
+        hub = self.hub({"m-Q4_K_M.gguf": LARGE}, secure=(True, True))
+        with Proxy() as proxy:
+            path = self.pull(hub, https_proxy=proxy.address, no_proxy="", NO_PROXY="", SSL_CERT_FILE=str(CERTIFICATE))
+        self.assertEqual(path.read_bytes(), LARGE)
+        self.assertEqual(proxy.asked, {hub.endpoint.removeprefix("https://"), hub.store_url.removeprefix("https://")})
+        gone = self.skald(hub, "pull", "hf://owner/name:Q8_0", https_proxy=proxy.address, no_proxy="", NO_PROXY="")
+        self.assert_fails(gone, 10, "127.0.0.1")
 
     def test_nothing_leads_from_https_to_http(self):
         hub = self.hub({"m-Q4_K_M.gguf": LARGE}, secure=(True, False))
