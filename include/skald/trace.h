@@ -211,7 +211,13 @@ struct TraceToken {
   /// The number drawn for it, in [0, 1): the candidate with the least -log(1 - draw) / p_drawn wins
   /// (filters.h). Unknown where nothing is drawn.
   double draw = kTraceUnknown;
-  int64_t candidates = 0;  ///< that the filters left; 1 if the choice is greedy; 0: unknown
+  int64_t candidates = 0;  ///< that all filters left; 1 if the choice is greedy; 0: unknown
+  // That each filter left, in their order; 0 where it is off.
+  int64_t left_top_n_sigma = 0;
+  int64_t left_top_k = 0;
+  int64_t left_typical = 0;
+  int64_t left_top_p = 0;
+  int64_t left_min_p = 0;
 };
 
 /// A sequence has lost its place and its pages.

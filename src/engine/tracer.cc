@@ -114,7 +114,12 @@ void Tracer::Token(const Sequence& sequence, const ChosenToken& chosen, int64_t 
                                 .p_model = chosen.odds.model,
                                 .p_drawn = chosen.odds.drawn,
                                 .draw = chosen.odds.draw,
-                                .candidates = chosen.odds.candidates});
+                                .candidates = chosen.odds.candidates,
+                                .left_top_n_sigma = chosen.odds.left_top_n_sigma,
+                                .left_top_k = chosen.odds.left_top_k,
+                                .left_typical = chosen.odds.left_typical,
+                                .left_top_p = chosen.odds.left_top_p,
+                                .left_min_p = chosen.odds.left_min_p});
 }
 
 void Tracer::BeamToken(const RequestState& request, int32_t sequence, TokenId token,

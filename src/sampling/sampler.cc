@@ -99,17 +99,29 @@ void Sampler::Adjust(const SampleInput& input, const SamplingParams& params) {
 }
 
 std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& truncation,
-                                       const Weighing& weighing) {
+                                       const Weighing& weighing, Odds* odds) {
+  std::span<Candidate> survivors;
+  const auto count = [&](bool is_on, int64_t Odds::*left) {
+    if (odds != nullptr && is_on) odds->*left = std::ssize(survivors);
+  };
   if (truncation.top_n_sigma > 0) {
-    collected_ = KeepTopNSigma(CollectAll(row), truncation.top_n_sigma, row);
-    if (truncation.top_k > 0) collected_ = KeepTopK(collected_, truncation.top_k);
+    survivors = KeepTopNSigma(CollectAll(row), truncation.top_n_sigma, row);
+    count(true, &Odds::left_top_n_sigma);
+    if (truncation.top_k > 0) survivors = KeepTopK(survivors, truncation.top_k);
   } else if (truncation.top_k <= 0 && truncation.typical_p >= 1 && truncation.top_p < 1) {
-    return CollectTopP(row, truncation.top_p, weighing, candidates_);
+    survivors = CollectTopP(row, truncation.top_p, weighing, candidates_);
+    count(true, &Odds::left_top_p);
+    return survivors;
   } else {
-    collected_ = CollectTopK(row.row, truncation.top_k, row.block_max, candidates_);
+    survivors = CollectTopK(row.row, truncation.top_k, row.block_max, candidates_);
   }
-  const auto survivors = KeepTypical(collected_, truncation.typical_p, weighing);
-  return KeepTopP(survivors, truncation.top_p, weighing);
+  collected_ = survivors;
+  count(truncation.top_k > 0, &Odds::left_top_k);
+  survivors = KeepTypical(survivors, truncation.typical_p, weighing);
+  count(truncation.typical_p < 1, &Odds::left_typical);
+  survivors = KeepTopP(survivors, truncation.top_p, weighing);
+  count(truncation.top_p < 1, &Odds::left_top_p);
+  return survivors;
 }
 
 std::span<Candidate> Sampler::CollectAll(const ScannedRow& row) {
@@ -120,6 +132,7 @@ Sampler::Choices Sampler::Filter(const ScannedRow& row, const SamplingParams& pa
                                  const SampleInput& input) {
   const bool has_mirostat = params.mirostat.version != 0;
   const bool moves = params.dynamic_temperature.range > 0;
+  if (input.odds != nullptr) *input.odds = {};
   // llama.cpp applies temperature after the filters, so they see probabilities at temperature 1.
   const bool is_late = params.order == SamplingOrder::kLlamaCpp && !has_mirostat;
   Choices choices = {
@@ -132,8 +145,11 @@ Sampler::Choices Sampler::Filter(const ScannedRow& row, const SamplingParams& pa
     return choices;
   }
   const Truncation& truncation = params.truncation;
-  choices.survivors = Truncate(row, truncation, choices.weighing);
+  choices.survivors = Truncate(row, truncation, choices.weighing, input.odds);
   choices.survivors = KeepMinP(choices.survivors, truncation.min_p, temperature);
+  if (input.odds != nullptr && truncation.min_p > 0) {
+    input.odds->left_min_p = std::ssize(choices.survivors);
+  }
   choices.survivors = KeepXtc(choices.survivors, truncation, choices.weighing, input.key);
   if (is_late) {
     temperature = moves ? TemperatureFor(choices.survivors, params, mass_) : params.temperature;
@@ -228,7 +244,7 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
 // Of a guess that was refused the masses are those of what was left, and the numbers of others.
 void Sampler::AddOdds(std::span<const Candidate> survivors, const SampleInput& input,
                       TokenId token) {
-  *input.odds = {.candidates = std::ssize(survivors)};
+  input.odds->candidates = std::ssize(survivors);
   if (input.guess != nullptr && token != input.guess->token) return;
   uint64_t total = 0;
   uint64_t mass = 0;

@@ -33,6 +33,12 @@ struct Odds {
   double drawn = std::numeric_limits<double>::quiet_NaN();  ///< among those that it was drawn from
   double draw = std::numeric_limits<double>::quiet_NaN();   ///< its random number
   int64_t candidates = 0;                                   ///< that it was drawn from
+  // That each filter left, in their order; 0 where it is off.
+  int64_t left_top_n_sigma = 0;
+  int64_t left_top_k = 0;
+  int64_t left_typical = 0;
+  int64_t left_top_p = 0;
+  int64_t left_min_p = 0;
 };
 
 /// What one token is sampled from. Spans are read during the call only.
@@ -139,9 +145,10 @@ class Sampler {
   Choices Filter(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
   /// All tokens of a row above -infinity.
   std::span<Candidate> CollectAll(const ScannedRow& row);
-  /// The candidates that top-n-sigma, top-k, typical and top-p leave.
+  /// The candidates that top-n-sigma, top-k, typical and top-p leave; how many each, unless `odds`
+  /// is null.
   std::span<Candidate> Truncate(const ScannedRow& row, const Truncation& truncation,
-                                const Weighing& weighing);
+                                const Weighing& weighing, Odds* odds);
   /// Fills SampleInput::odds after a draw: of what `survivors` and `token` became.
   static void AddOdds(std::span<const Candidate> survivors, const SampleInput& input,
                       TokenId token);

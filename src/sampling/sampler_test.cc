@@ -93,6 +93,27 @@ TEST(Odds, AreThoseBeforeAndBehindTheFilters) {
   }
 }
 
+TEST(Odds, CountWhatEachFilterLeaves) {
+  const std::vector<float> logits = LogsOf({0.4, 0.3, 0.15, 0.1, 0.05});
+  SamplingParams params = {.temperature = 1,
+                           .truncation = {.top_k = 4, .top_p = 0.85, .min_p = 0.5, .typical_p = 1}};
+  WithOdds with = SampleWithOdds(logits, params);
+  EXPECT_EQ(with.odds.left_top_k, 4);
+  EXPECT_EQ(with.odds.left_typical, 0);
+  EXPECT_EQ(with.odds.left_top_p, 3);
+  EXPECT_EQ(with.odds.left_min_p, 2);
+  EXPECT_EQ(with.odds.candidates, 2);
+  params.truncation = {.top_k = 0, .top_p = 0.85, .min_p = 0, .typical_p = 1};
+  with = SampleWithOdds(logits, params);
+  EXPECT_EQ(with.odds.left_top_k, 0);
+  EXPECT_EQ(with.odds.left_top_p, 3);
+  EXPECT_EQ(with.odds.candidates, 3);
+  params.truncation = {.top_k = 0, .top_p = 1, .min_p = 0, .typical_p = 0.5};
+  with = SampleWithOdds(logits, params);
+  EXPECT_GT(with.odds.left_typical, 0);
+  EXPECT_EQ(with.odds.left_typical, with.odds.candidates);
+}
+
 TEST(Odds, OfAGreedyChoiceAreCertain) {
   const WithOdds with = SampleWithOdds(LogsOf({0.25, 0.75}), {.temperature = 0});
   EXPECT_EQ(with.odds.drawn, 1);

@@ -36,6 +36,7 @@ TEST(TraceLine, IsAnObjectWithTheFieldsOfItsEvent) {
                       texts),
             R"({"event":"token","time":1.5,"request":7,"sequence":2,"token":42,"index":3,)"
             R"("guessed":true,"p_model":null,"p_drawn":0.25,"draw":0.5,"candidates":9,)"
+            R"("left_top_n_sigma":0,"left_top_k":0,"left_typical":0,"left_top_p":0,"left_min_p":0,)"
             R"("texts":[" fox\n"]})");
   EXPECT_EQ(TraceLine({.seconds = 2, .body = TraceComputed{}}, {}),
             R"({"event":"computed","time":2})");

@@ -139,11 +139,15 @@ struct Shape<TraceGuess> {
 template <>
 struct Shape<TraceToken> {
   static constexpr std::string_view kName = "token";
-  static constexpr auto kFields =
-      std::tuple(Field{"token", &TraceToken::token}, Field{"index", &TraceToken::index},
-                 Field{"guessed", &TraceToken::guessed}, Field{"p_model", &TraceToken::p_model},
-                 Field{"p_drawn", &TraceToken::p_drawn}, Field{"draw", &TraceToken::draw},
-                 Field{"candidates", &TraceToken::candidates});
+  static constexpr auto kFields = std::tuple(
+      Field{"token", &TraceToken::token}, Field{"index", &TraceToken::index},
+      Field{"guessed", &TraceToken::guessed}, Field{"p_model", &TraceToken::p_model},
+      Field{"p_drawn", &TraceToken::p_drawn}, Field{"draw", &TraceToken::draw},
+      Field{"candidates", &TraceToken::candidates},
+      Field{"left_top_n_sigma", &TraceToken::left_top_n_sigma},
+      Field{"left_top_k", &TraceToken::left_top_k},
+      Field{"left_typical", &TraceToken::left_typical},
+      Field{"left_top_p", &TraceToken::left_top_p}, Field{"left_min_p", &TraceToken::left_min_p});
 };
 
 template <>

@@ -91,7 +91,8 @@ class Trace(unittest.TestCase):
         self.assertIn("".join(token["texts"][0] for token in tokens).strip(), told["text"])
         for token in tokens:
             self.assertTrue(0 < token["p_model"] <= 1 and 0 < token["p_drawn"] <= 1 and 0 <= token["draw"] < 1, token)
-            self.assertTrue(1 <= token["candidates"] <= 40, token)
+            self.assertTrue(1 <= token["candidates"] == token["left_min_p"] <= token["left_top_p"] <= token["left_top_k"] == 40, token)
+            self.assertEqual(token["left_typical"], 0)
         [queued] = of_kind(events, "queued")
         self.assertEqual((queued["seed"], queued["prompt_tokens"]), (7, told["usage"]["prompt_tokens"]))
         prompt = "".join("".join(part["texts"]) for part in of_kind(events, "prompt"))

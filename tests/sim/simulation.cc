@@ -92,6 +92,7 @@ class Simulation {
         chooser_(MakeSampler(), {kEnd}, workload, fault),
         sampler_(MakeSampler()),
         proposers_(MakeProposers(workload, fault, &sampler_, &clock_)),
+        traces_(workload),
         tracer_(traces_.ring(), clock_),
         core_(workload.core, {.network = timed_network_,
                               .clock = clock_,

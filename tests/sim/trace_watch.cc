@@ -16,7 +16,21 @@ std::string Differ(const char* what, int64_t found, int64_t expected) {
          ", the engine " + std::to_string(expected);
 }
 
+// What a step can tell beside the prompts of requests that have come.
+constexpr int64_t kEventsOfAStep = 1 << 12;
+
+int64_t EventsOf(const Workload& workload) {
+  int64_t events = kEventsOfAStep;
+  for (const Client& client : workload.clients) {
+    events +=
+        std::ssize(client.request.prompt) / int64_t{decltype(TracePrompt::tokens)::room()} + 2;
+  }
+  return events;
+}
+
 }  // namespace
+
+TraceWatch::TraceWatch(const Workload& workload) : ring_({.capacity = EventsOf(workload)}) {}
 
 std::string TraceWatch::Check(const engine::Core& core) {
   events_.clear();
@@ -48,7 +62,11 @@ void TraceWatch::Take(const TraceEvent& event) {
                  stats_.prompt_tokens_cached += body.cached;
                },
                [&](const TraceResumed&) { begin(); },
-               [&](const TracePages& body) { TakePages(body); },
+               [&](const TracePages& body) {
+                 // A fork runs from when it has pages on.
+                 if (body.act == PageAct::kShared) seen.runs = true;
+                 TakePages(body);
+               },
                [&](const TracePlan&) {
                  expect(!planned_, "a step begins before the last has ended");
                  planned_ = true;
@@ -62,6 +80,8 @@ void TraceWatch::Take(const TraceEvent& event) {
                  expect(body.index == seen.tokens, "a token is missing, or comes again");
                  const bool drawn = body.candidates == 0 || (body.p_drawn > 0 && body.p_drawn <= 1);
                  expect(drawn, "a token that could not be drawn");
+                 expect(seen.runs || body.candidates == 0,
+                        "a token of a sequence that does not run");
                  ++seen.tokens;
                  ++stats_.output_tokens;
                },

@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "engine/core.h"
+#include "sim/workload.h"
 #include "skald/trace.h"
 
 namespace skald::sim {
 
 class TraceWatch {
  public:
-  TraceWatch() : ring_({.capacity = 1 << 12}) {}
+  /// All requests of the workload may come at once, and their prompts are told at once.
+  explicit TraceWatch(const Workload& workload);
 
   TraceRing* ring() { return &ring_; }
 
