@@ -76,6 +76,8 @@ class Mask {
 
  private:
   bool AllowBySlices(const RowPointer& row) {
+    // As where a call may begin with a control token, and nothing else goes on.
+    if (NextBytes(data_.grammar.form(), *row, 1).none()) return true;
     for (const TokenSlice& slice : data_.vocabulary.table().slices()) {
       if (TakesWhole(data_, *row, slice))
         Add(slice.mask);

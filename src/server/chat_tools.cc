@@ -10,16 +10,14 @@
 #include <utility>
 
 #include "server/json_size.h"
+#include "server/raw_member.h"
+#include "server/tool_choice.h"
 
 namespace skald::server {
 
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::string_view kNoConstraint =
-    " needs an answer that is kept to calls, which this server cannot do yet: expected auto or "
-    "none";
 
 const json::object* ObjectIn(const json::object& object, std::string_view name) {
   const json::value* found = object.if_contains(name);
@@ -99,24 +97,6 @@ void ReadFunction(Fields& fields, const std::string& name, const json::value& va
   list.Add(name, *function, {{"type", "function"}, {"function", *function}});
 }
 
-// True if the tools count: "auto", and what says nothing.
-bool ReadChoice(Fields& fields, std::string_view field, bool has_tools) {
-  const json::value* choice = fields.Any(field);
-  if (choice == nullptr || *choice == "auto") return true;
-  if (*choice == "none") return false;
-  if (*choice == "required" || choice->is_object()) {
-    const std::string name(field);
-    if (!has_tools)
-      fields.Fail(BadRequest(name, fmt::format("{} is {}, without tools", name, Shown(*choice))));
-    else
-      fields.Fail(NeedsConstraint(field, *choice));
-    return true;
-  }
-  fields.Fail(BadRequest(std::string(field),
-                         fmt::format("{} is {}, expected auto or none", field, Shown(*choice))));
-  return true;
-}
-
 }  // namespace
 
 bool IsToolName(std::string_view name) {
@@ -127,9 +107,12 @@ bool IsToolName(std::string_view name) {
          });
 }
 
-void ToolList::Read(std::string_view field, ReadOne read) {
+void ToolList::Read(std::string_view field, ReadOne read, std::vector<std::string> inside) {
   const json::value* found = fields_.Any(field);
-  const json::array* all = found == nullptr ? nullptr : Check(field, *found);
+  if (found == nullptr) return;
+  inside_ = std::move(inside);
+  use_.field = field;
+  const json::array* all = Check(field, *found);
   for (size_t i = 0; all != nullptr && i < all->size() && !fields_.error(); ++i)
     read(fields_, fmt::format("{}[{}]", field, i), (*all)[i], *this);
 }
@@ -168,12 +151,13 @@ void ToolList::Add(const std::string& name, const json::object& function, json::
         name + ".parameters",
         fmt::format("{}.parameters is {}, expected an object", name, Shown(*parameters))));
   tools_.push_back({.name = tool, .parameters = ParametersOf(function)});
+  use_.schemas.push_back({.inside = inside_, .is_strict = std::exchange(next_is_strict_, false)});
   use_.definitions.push_back(std::move(definition));
 }
 
 void ToolList::NoteStrict(const json::object& holder) {
   const json::value* strict = holder.if_contains("strict");
-  if (strict != nullptr && *strict == true) use_.asks_strict = true;
+  next_is_strict_ = strict != nullptr && *strict == true;
 }
 
 ChatToolUse ToolList::Take() {
@@ -182,9 +166,23 @@ ChatToolUse ToolList::Take() {
   return std::move(use_);
 }
 
-ApiError NeedsConstraint(std::string_view field, const json::value& choice) {
-  return Unsupported(std::string(field),
-                     fmt::format("{} is {}: it{}", field, Shown(choice), kNoConstraint));
+void TakeRawSchemas(std::string_view body, ChatToolUse* use) {
+  if (use->schemas.empty()) return;
+  const std::vector<std::string_view> tools = RawElements(RawMember(body, use->field));
+  for (size_t i = 0; i < std::min(tools.size(), use->schemas.size()); ++i) {
+    std::string_view text = tools[i];
+    for (const std::string& name : use->schemas[i].inside) text = RawMember(text, name);
+    if (text != "null") use->schemas[i].text = text;
+  }
+}
+
+std::string PointerOf(const ChatToolUse& use, size_t index) {
+  return fmt::format("/{}/{}/{}", use.field, index, fmt::join(use.schemas[index].inside, "/"));
+}
+
+bool ChatToolUse::asks_strict() const {
+  return std::any_of(schemas.begin(), schemas.end(),
+                     [](const ToolSchema& schema) { return schema.is_strict; });
 }
 
 ChatToolUse ReadChatTools(Fields& fields) {
@@ -195,16 +193,13 @@ ChatToolUse ReadChatTools(Fields& fields) {
     fields.Fail(BadRequest("functions",
                            "functions are tools by an older name: expected one of "
                            "the two"));
-  list.Read("tools", ReadTool);
-  list.Read("functions", ReadFunction);
+  list.Read("tools", ReadTool, {"function", "parameters"});
+  list.Read("functions", ReadFunction, {"parameters"});
   ChatToolUse use = list.Take();
-  const bool has_tools = use.tools != nullptr;
-  const bool wanted = ReadChoice(fields, "tool_choice", has_tools);
-  const bool wanted_function = ReadChoice(fields, "function_call", has_tools);
   use.as_function = functions != nullptr;
   use.one_call = use.as_function || !fields.Bool("parallel_tool_calls").value_or(true);
-  if (wanted && wanted_function) return use;
-  return {};
+  use = ChooseTools(fields, "tool_choice", std::move(use));
+  return ChooseTools(fields, "function_call", std::move(use));
 }
 
 }  // namespace skald::server

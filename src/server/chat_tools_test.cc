@@ -72,16 +72,22 @@ TEST(ReadChatTools, TakesDefinitionsAsTheyStand) {
   EXPECT_EQ(Chat("\"tool_choice\":\"none\",\"tools\":[" + tool + "]").tools.tools, nullptr);
 }
 
-// What binds nothing is said: clients set it for each tool, so it is no reason to refuse them all.
-TEST(ReadChatTools, NamesAStrictThatNothingKeeps) {
-  const auto ignored = [](std::string_view strict) {
-    return Chat(R"("tools":[{"type":"function","function":{"name":"f")" + std::string(strict) +
-                "}}]")
-        .ignored;
-  };
-  EXPECT_EQ(ignored(R"(,"strict":true)"), std::vector<std::string>{"tools.strict"});
-  for (const std::string_view no : {"", R"(,"strict":false)", R"(,"strict":null)"})
-    EXPECT_TRUE(ignored(no).empty()) << no;
+TEST(ReadChatTools, TakesSchemasAsTheyStand) {
+  const std::string members =
+      R"("tools":[{"type":"function","function":{"name":"f","strict":true,"parameters": )"
+      R"({"maximum": 1.00, "enum":[9007199254740993.0]} }} , {"type":"function","function":)"
+      R"({"name":"g","parameters":null}},)"
+      R"({"function":{"name":"h","strict":null},"type":"function"}])";
+  ChatToolUse use = Chat(members).tools;
+  TakeRawSchemas("{" + members + "}", &use);
+  ASSERT_EQ(use.schemas.size(), 3u);
+  EXPECT_EQ(use.schemas[0].text, R"({"maximum": 1.00, "enum":[9007199254740993.0]})");
+  EXPECT_EQ(use.schemas[1].text, "");
+  EXPECT_EQ(use.schemas[2].text, "");
+  EXPECT_TRUE(use.schemas[0].is_strict);
+  EXPECT_FALSE(use.schemas[1].is_strict || use.schemas[2].is_strict);
+  EXPECT_TRUE(use.asks_strict());
+  EXPECT_EQ(PointerOf(use, 2), "/tools/2/function/parameters");
 }
 
 TEST(ReadChatTools, KnowsHowArgumentsAreWritten) {
@@ -105,7 +111,7 @@ TEST(ReadChatTools, TakesFunctionsByTheirOlderName) {
   EXPECT_TRUE(use.as_function && use.one_call);
   EXPECT_EQ(use.definitions.at(0), json::parse(Tool("f")));
   EXPECT_EQ(Chat(R"("functions":[{"name":"f"}],"function_call":"none")").tools.tools, nullptr);
-  EXPECT_EQ(Fault(R"("functions":[{"name":"f"}],"function_call":{"name":"f"})"), "function_call");
+  EXPECT_EQ(Fault(R"("functions":[{"name":"f"}],"function_call":{"name":"g"})"), "function_call");
   EXPECT_EQ(Fault(R"("functions":[{"name":"f"}],"tools":[)" + Tool("f") + "]"), "functions");
   EXPECT_EQ(Fault(R"("functions":[7])"), "functions[0]");
 }
@@ -139,14 +145,45 @@ TEST(ReadChatTools, BoundsTheirNumberAndSize) {
   EXPECT_EQ(Fault(large(kMaxToolBytes)), "tools");
 }
 
-TEST(ReadChatTools, RefusesChoicesThatNeedAConstraint) {
+TEST(ReadChatTools, TakesChoices) {
+  const std::string tools = "\"tools\":[" + Tool("f") + "," + Tool("g") + "],";
+  const auto choice = [&](std::string_view value) {
+    return Chat(tools + "\"tool_choice\":" + std::string(value)).tools;
+  };
+  const ChatToolUse must = choice("\"required\"");
+  EXPECT_TRUE(must.must_call && !must.is_limited && !must.one_call && must.needs_hold());
+  for (const std::string_view named :
+       {R"({"type":"function","function":{"name":"g"}})", R"({"type":"function","name":"g"})"}) {
+    const ChatToolUse one = choice(named);
+    EXPECT_TRUE(one.must_call && one.is_limited && one.one_call);
+    EXPECT_FALSE(one.schemas[0].is_callable);
+    EXPECT_TRUE(one.schemas[1].is_callable);
+    EXPECT_EQ(one.definitions.size(), 2u);
+  }
+  const ChatToolUse some = choice(
+      R"({"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function",)"
+      R"("function":{"name":"f"}}]}})");
+  EXPECT_TRUE(!some.must_call && some.is_limited && some.schemas[0].is_callable);
+  EXPECT_FALSE(some.schemas[1].is_callable);
+  EXPECT_TRUE(
+      choice(R"({"type":"allowed_tools","mode":"required","tools":[{"name":"f"}]})").must_call);
+  const ChatToolUse function =
+      Chat(R"("functions":[{"name":"f"}],"function_call":{"name":"f"})").tools;
+  EXPECT_TRUE(function.must_call && function.choice_field == "function_call");
+}
+
+TEST(ReadChatTools, RefusesChoicesThatAreNone) {
   const std::string tools = "\"tools\":[" + Tool("f") + "],";
-  EXPECT_EQ(Fault(tools + R"("tool_choice":"required")"), "tool_choice");
-  EXPECT_EQ(Fault(tools + R"("tool_choice":{"type":"function","function":{"name":"f"}})"),
-            "tool_choice");
+  for (const std::string_view choice :
+       {R"("any")", "7", "{}", R"({"type":"function"})", R"({"type":"function","name":"g"})",
+        R"({"type":"web_search","name":"f"})", R"({"type":"allowed_tools"})",
+        R"({"type":"allowed_tools","mode":"any","tools":[{"name":"f"}]})",
+        R"({"type":"allowed_tools","mode":"auto","tools":[]})",
+        R"({"type":"allowed_tools","mode":"auto","tools":[{"name":"g"}]})",
+        R"({"type":"allowed_tools","mode":"auto","tools":[7]})"})
+    EXPECT_EQ(Fault(tools + "\"tool_choice\":" + std::string(choice)), "tool_choice") << choice;
   EXPECT_EQ(Fault(R"("tool_choice":"required")"), "tool_choice");
-  EXPECT_EQ(Fault(tools + R"("tool_choice":"any")"), "tool_choice");
-  EXPECT_EQ(Fault(tools + R"("tool_choice":7)"), "tool_choice");
+  EXPECT_EQ(Fault(R"("tool_choice":{"type":"function","name":"f"})"), "tool_choice");
   EXPECT_EQ(Fault(tools + R"("parallel_tool_calls":7)"), "parallel_tool_calls");
 }
 

@@ -177,9 +177,11 @@ void Generation::Start(PreparedGeneration prepared) {
 
 bool Generation::reads_answers() const {
   const ChatAnswerFormat& format = context_.served.chat.answers;
-  // What a grammar allows is content, whatever it looks like.
-  return request_.kind == GenerationKind::kChat && !request_.grammar &&
-         (format.has_calls() || format.has_reasoning());
+  if (request_.kind != GenerationKind::kChat) return false;
+  // What a grammar allows is content, whatever it looks like, but for reasoning that is told apart.
+  if (request_.grammar && request_.tools.tools == nullptr)
+    return format.has_reasoning() && request_.split_reasoning;
+  return format.has_calls() || format.has_reasoning();
 }
 
 // A reader for each sequence. Ids of calls are a function of the seed, the prompt and the sequence:

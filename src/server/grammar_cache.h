@@ -4,17 +4,17 @@
 /// is shared among tenants. Refusals are kept as successes are.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "server/answer_source.h"
 #include "server/api_error.h"
-#include "server/grammar_source.h"
 #include "server/tenant.h"
 #include "skald/constraint.h"
 #include "skald/tokenizer.h"
@@ -22,19 +22,15 @@
 namespace skald::server {
 
 struct CompiledGrammar {
-  Constraint constraint;
-  std::vector<std::string> left_out = {};  ///< of a relaxed schema: Grammar::left_out
+  /// None: a lenient source that cannot be kept.
+  std::optional<Constraint> constraint = {};
+  /// What is not kept: of a relaxed schema Grammar::left_out, of tools JSON pointers.
+  std::vector<std::string> left_out = {};
 };
 
-/// Shared: one that was thrown out lives on in the requests that use it.
-using GrammarOutcome = std::shared_ptr<const Result<CompiledGrammar>>;
-
-/// SHA-256 of all that the outcome depends on.
-using GrammarKey = std::array<uint8_t, 32>;
-GrammarKey KeyOf(const GrammarSource& source);
-
-/// What a refusal is for the client: 400, with the place in the body as a JSON pointer.
-ApiError GrammarRefusal(const GrammarSource& source, const Status& status);
+/// A refusal is 400 with the place in the body as a JSON pointer. Shared: one that was thrown out
+/// lives on in the requests that use it.
+using GrammarOutcome = std::shared_ptr<const OrError<CompiledGrammar>>;
 
 /// See above. Thread-safe.
 class GrammarCache {
@@ -47,7 +43,7 @@ class GrammarCache {
   /// Null if it was not compiled for this tenant, or is no longer there.
   GrammarOutcome Find(TenantId tenant, const GrammarKey& key);
   /// Compiles, whatever is there. Bounded in steps: mostly some ms, at worst some 100.
-  GrammarOutcome Compile(TenantId tenant, const GrammarSource& source);
+  GrammarOutcome Compile(TenantId tenant, const AnswerSource& source);
 
  private:
   struct Kept {

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "skald/chat_template.h"
 #include "skald/model.h"
 
 namespace skald::server {
@@ -15,61 +19,85 @@ const Tokenizer& TalesTokenizer() {
   return model.tokenizer();
 }
 
-GrammarSource Schema(std::string text) {
-  return {.text = std::move(text), .path = {"response_format", "json_schema", "schema"}};
+AnswerSource Schema(std::string text) {
+  return {.text = GrammarSource{.text = std::move(text),
+                                .path = {"response_format", "json_schema", "schema"}}};
 }
+
+bool IsCompiled(const GrammarOutcome& outcome) {
+  return std::holds_alternative<CompiledGrammar>(*outcome);
+}
+const ApiError& ErrorOf(const GrammarOutcome& outcome) { return std::get<ApiError>(*outcome); }
 
 TEST(GrammarCache, KeepsWhatATenantAskedForAndTellsNobodyElse) {
   GrammarCache cache(TalesTokenizer());
-  const GrammarSource source = Schema("{\"type\":\"object\"}");
+  const AnswerSource source = Schema("{\"type\":\"object\"}");
   EXPECT_EQ(cache.Find(1, KeyOf(source)), nullptr);
   const GrammarOutcome made = cache.Compile(1, source);
-  ASSERT_TRUE(made->ok()) << made->status().message();
+  ASSERT_TRUE(IsCompiled(made));
   EXPECT_EQ(cache.Find(1, KeyOf(source)), made);
   EXPECT_EQ(cache.Find(2, KeyOf(source)), nullptr);
 }
 
 TEST(GrammarCache, TellsApartAllThatTheOutcomeDependsOn) {
-  const GrammarSource source = Schema("{}");
-  GrammarSource other = source;
+  const AnswerSource source = Schema("{}");
+  AnswerSource other = source;
   EXPECT_EQ(KeyOf(source), KeyOf(other));
-  other.kind = GrammarKind::kRegex;
+  other.text->kind = GrammarKind::kRegex;
   EXPECT_NE(KeyOf(source), KeyOf(other));
   other = source;
-  other.options.mode = SchemaMode::kRelaxed;
+  other.text->options.mode = SchemaMode::kRelaxed;
   EXPECT_NE(KeyOf(source), KeyOf(other));
   other = source;
-  other.options.any_whitespace = false;
+  other.text->options.any_whitespace = false;
   EXPECT_NE(KeyOf(source), KeyOf(other));
   other = source;
-  other.text = "{ }";
+  other.text->text = "{ }";
   EXPECT_NE(KeyOf(source), KeyOf(other));
+  for (bool AnswerSource::*member :
+       {&AnswerSource::must_call, &AnswerSource::is_limited, &AnswerSource::one_call,
+        &AnswerSource::in_reasoning, &AnswerSource::split_reasoning}) {
+    other = source;
+    other.*member = !(other.*member);
+    EXPECT_NE(KeyOf(source), KeyOf(other));
+  }
+  other = source;
+  other.tools = {{.name = "f", .schema = "{}", .pointer = "/tools/0"}};
+  AnswerSource more = other;
+  EXPECT_NE(KeyOf(source), KeyOf(other));
+  more.tools[0].is_strict = true;
+  EXPECT_NE(KeyOf(more), KeyOf(other));
+  more.tools = {{.name = "f{", .schema = "}", .pointer = "/tools/0"}};
+  EXPECT_NE(KeyOf(more), KeyOf(other));
 }
 
 TEST(GrammarCache, KeepsRefusalsAndSaysWhereInTheBody) {
   GrammarCache cache(TalesTokenizer());
-  const GrammarSource source = Schema("{\"properties\":{\"a\":{\"not\":{}}}}");
+  const AnswerSource source = Schema("{\"properties\":{\"a\":{\"not\":{}}}}");
   const GrammarOutcome refused = cache.Compile(1, source);
-  ASSERT_FALSE(refused->ok());
+  ASSERT_FALSE(IsCompiled(refused));
   EXPECT_EQ(cache.Find(1, KeyOf(source)), refused);
-  const ApiError error = GrammarRefusal(source, refused->status());
+  const ApiError& error = ErrorOf(refused);
   EXPECT_EQ(error.status, 400);
   EXPECT_EQ(error.code, "invalid_json_schema");
   EXPECT_EQ(error.param, "/response_format/json_schema/schema/properties/a/not");
-  GrammarSource regex{.kind = GrammarKind::kRegex, .text = "(?=a)", .path = {"guided_regex"}};
-  const ApiError other = GrammarRefusal(regex, cache.Compile(1, regex)->status());
+  const AnswerSource regex{
+      .text =
+          GrammarSource{.kind = GrammarKind::kRegex, .text = "(?=a)", .path = {"guided_regex"}}};
+  const GrammarOutcome made = cache.Compile(1, regex);
+  const ApiError& other = ErrorOf(made);
   EXPECT_EQ(other.code, "invalid_grammar");
   EXPECT_EQ(other.param, "/guided_regex");
 }
 
 TEST(GrammarCache, NamesWhatARelaxedSchemaLeavesOut) {
   GrammarCache cache(TalesTokenizer());
-  GrammarSource source = Schema("{\"type\":\"array\",\"uniqueItems\":true}");
-  EXPECT_FALSE(cache.Compile(1, source)->ok());
-  source.options.mode = SchemaMode::kRelaxed;
+  AnswerSource source = Schema("{\"type\":\"array\",\"uniqueItems\":true}");
+  EXPECT_FALSE(IsCompiled(cache.Compile(1, source)));
+  source.text->options.mode = SchemaMode::kRelaxed;
   const GrammarOutcome made = cache.Compile(1, source);
-  ASSERT_TRUE(made->ok()) << made->status().message();
-  EXPECT_EQ((*made)->left_out, std::vector<std::string>{"#/uniqueItems"});
+  ASSERT_TRUE(IsCompiled(made));
+  EXPECT_EQ(std::get<CompiledGrammar>(*made).left_out, std::vector<std::string>{"#/uniqueItems"});
 }
 
 // A schema of some hundred kilobytes when it is compiled, so that the bound is met soon.
@@ -77,11 +105,61 @@ std::string LargeSchema(int number) {
   return "{\"type\":\"string\",\"pattern\":\"^[a-z]{1,9000}x" + std::to_string(number) + "$\"}";
 }
 
+ToolSource Tool(std::string schema, bool is_strict) {
+  return {
+      .name = "f", .schema = std::move(schema), .pointer = "/tools/0/x", .is_strict = is_strict};
+}
+
+// Hermes' calls, as text.
+ChatAnswerFormat Hermes() {
+  const Result<ChatTemplate> chat =
+      ChatTemplate::Create("<tool_call>\"arguments\"</tool_call>", {});
+  return ChatAnswerFormat::Of(*chat, TalesTokenizer());
+}
+
+TEST(GrammarCache, HoldsAToolAsFarAsItAsks) {
+  GrammarCache cache(TalesTokenizer());
+  AnswerSource source{.format = Hermes()};
+  const auto left_out = [&](std::string schema, bool is_strict) {
+    source.tools = {Tool(std::move(schema), is_strict)};
+    const GrammarOutcome made = cache.Compile(1, source);
+    if (!IsCompiled(made)) return std::vector<std::string>{"refused " + ErrorOf(made).param};
+    EXPECT_TRUE(std::get<CompiledGrammar>(*made).constraint.has_value());
+    return std::get<CompiledGrammar>(*made).left_out;
+  };
+  using Names = std::vector<std::string>;
+  const std::string unique = "{\"properties\":{\"a\":{\"type\":\"array\",\"uniqueItems\":true}}}";
+  for (const bool is_strict : {true, false}) {
+    EXPECT_EQ(left_out("", is_strict), Names());
+    EXPECT_EQ(left_out("{\"type\":\"object\"}", is_strict), Names());
+  }
+  EXPECT_EQ(left_out(unique, false), Names{"/tools/0/x/properties/a/uniqueItems"});
+  EXPECT_EQ(left_out(unique, true), Names{"refused /tools/0/x/properties/a/uniqueItems"});
+  EXPECT_EQ(left_out("{\"type\":7}", false), Names{"/tools/0/x"});
+  EXPECT_EQ(left_out("{\"type\":7}", true), Names{"refused /tools/0/x/type"});
+}
+
+// Each of 128 schemas is small enough, all together take too long: nobody waits for that.
+TEST(GrammarCache, ManyToolsShareTheBoundsOfOne) {
+  GrammarCache cache(TalesTokenizer());
+  AnswerSource source{.format = Hermes()};
+  for (int i = 0; i < 128; ++i) {
+    source.tools.push_back(Tool("{\"properties\":{\"a\":" + LargeSchema(i) + "}}", false));
+    source.tools.back().name += std::to_string(i);
+  }
+  const GrammarOutcome lenient = cache.Compile(1, source);
+  ASSERT_TRUE(IsCompiled(lenient));
+  EXPECT_FALSE(std::get<CompiledGrammar>(*lenient).constraint.has_value());
+  EXPECT_EQ(std::get<CompiledGrammar>(*lenient).left_out, std::vector<std::string>{"/tools"});
+  source.must_call = true;
+  EXPECT_EQ(ErrorOf(cache.Compile(1, source)).param, "/tools");
+}
+
 TEST(GrammarCache, ThrowsOutWhatWasNotUsedForLongest) {
   GrammarCache cache(TalesTokenizer());
   const GrammarOutcome first = cache.Compile(1, Schema(LargeSchema(0)));
-  ASSERT_TRUE(first->ok()) << first->status().message();
-  const int64_t bytes = (*first)->constraint.memory_bytes();
+  ASSERT_TRUE(IsCompiled(first));
+  const int64_t bytes = std::get<CompiledGrammar>(*first).constraint->memory_bytes();
   ASSERT_GT(bytes, int64_t{100} << 10);
   const auto fitting = static_cast<int>(GrammarCache::kTenantBytes / bytes);
   cache.Compile(1, Schema("{}"));
@@ -92,7 +170,7 @@ TEST(GrammarCache, ThrowsOutWhatWasNotUsedForLongest) {
   EXPECT_EQ(cache.Find(1, KeyOf(Schema(LargeSchema(0)))), nullptr);
   EXPECT_NE(cache.Find(1, KeyOf(Schema(LargeSchema(fitting)))), nullptr);
   // What was thrown out lives as long as somebody uses it.
-  EXPECT_GT((*first)->constraint.memory_bytes(), 0);
+  EXPECT_GT(std::get<CompiledGrammar>(*first).constraint->memory_bytes(), 0);
 }
 
 }  // namespace

@@ -64,4 +64,17 @@ std::string_view RawMember(std::string_view object, std::string_view name) {
   return {};
 }
 
+std::vector<std::string_view> RawElements(std::string_view array) {
+  std::vector<std::string_view> elements;
+  if (!array.starts_with('[')) return elements;
+  size_t at = 1;
+  while ((at = array.find_first_not_of(" \t\r\n,", at)) != std::string_view::npos &&
+         array[at] != ']') {
+    const size_t end = BehindValue(array, at);
+    elements.push_back(array.substr(at, end - at));
+    at = end;
+  }
+  return elements;
+}
+
 }  // namespace skald::server

@@ -46,8 +46,19 @@ bool IsDropped(const json::value& message, std::string_view rendered) {
   return memmem(rendered.data(), rendered.size(), text.data(), text.size()) == nullptr;
 }
 
+// What cannot be asked of a model whose calls no grammar holds.
+std::optional<ApiError> CheckUnheld(const ServedModel& served, const ChatToolUse& use) {
+  if (!use.needs_hold()) return std::nullopt;
+  return Unsupported(
+      use.choice_field,
+      fmt::format("{}: calls in the format of this model ({}) cannot be held to their schemas by "
+                  "this server yet, so that none can be asked for; expected auto or none",
+                  use.choice_field, served.chat.answers.name()));
+}
+
 // Tools that would be left out without a word, or whose calls nobody would find in the answer.
-std::optional<ApiError> CheckTools(const ServedModel& served, const ChatToolUse& use) {
+std::optional<ApiError> CheckTools(const ServedModel& served, const GenerationRequest& request) {
+  const ChatToolUse& use = request.tools;
   if (use.tools == nullptr) return std::nullopt;
   const std::string field = use.as_function ? "functions" : "tools";
   if (!served.chat.reads_tools)
@@ -56,7 +67,14 @@ std::optional<ApiError> CheckTools(const ServedModel& served, const ChatToolUse&
     return Unsupported(field, fmt::format("{}: how this model writes calls is not known to this "
                                           "server (docs/chat.md has the formats)",
                                           field));
-  return std::nullopt;
+  if (served.chat.answers.holds_calls()) return std::nullopt;
+  if (!request.grammar) return CheckUnheld(served, use);
+  const std::string& format = request.grammar->path.front();
+  return Unsupported(
+      format, fmt::format("{} beside tools: calls in the format of this model ({}) cannot be "
+                          "held by this server yet, and a text of the grammar could be no "
+                          "call",
+                          format, served.chat.answers.name()));
 }
 
 OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationRequest& request,
@@ -65,7 +83,7 @@ OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationReques
   if (!chat_template.ok()) {
     return BadRequest({}, "the chat template of the model cannot be read: ask for completions");
   }
-  if (auto error = CheckTools(served, request.tools)) return *error;
+  if (auto error = CheckTools(served, request)) return *error;
   json::object chat = request.chat;
   if (request.tools.tools != nullptr) chat["tools"] = request.tools.definitions;
   if (served.chat.arguments == ToolArguments::kText) WriteArgumentsAsText(chat);
@@ -158,8 +176,9 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
     const std::string_view text = prompt.text;
     prepared.in_reasoning =
         served.chat.answers.OpensReasoning(text.substr(text.size() - prompt.template_tail));
-    // A grammar speaks of all that is written.
-    if (request.grammar && std::exchange(prepared.in_reasoning, false))
+    // What is not told apart is content, of which the grammar speaks.
+    const bool is_content = !request.split_reasoning && request.tools.tools == nullptr;
+    if (request.grammar && is_content && std::exchange(prepared.in_reasoning, false))
       prepared.warnings.push_back(kReasoningSkipped);
     prepared.prompt_hash = HashOf(text);
     if (auto error = prompts.AddTokens(std::move(prompt.tokens))) return *error;
@@ -312,6 +331,36 @@ int64_t LongestTokenBytes(const Tokenizer& tokenizer) {
   return static_cast<int64_t>(longest);
 }
 
+namespace {
+
+// What the answer to `request` is held to; nothing: it may be any.
+std::optional<AnswerSource> HeldAnswer(const ServedModel& served, const GenerationRequest& request,
+                                       bool in_reasoning) {
+  const ChatAnswerFormat& format = served.chat.answers;
+  const ChatToolUse& use = request.tools;
+  AnswerSource source{.text = request.grammar,
+                      .must_call = use.must_call,
+                      .is_limited = use.is_limited,
+                      .one_call = use.one_call,
+                      .in_reasoning = in_reasoning,
+                      .split_reasoning = request.split_reasoning};
+  for (size_t i = 0; format.holds_calls() && i < use.schemas.size(); ++i) {
+    const ToolSchema& schema = use.schemas[i];
+    if (!schema.is_callable) continue;
+    source.tools.push_back({.name = (*use.tools)[i].name,
+                            .schema = schema.text,
+                            .pointer = PointerOf(use, i),
+                            .is_strict = schema.is_strict || use.must_call});
+  }
+  if (!source.text && source.tools.empty()) return std::nullopt;
+  const bool may_reason =
+      request.kind == GenerationKind::kChat && format.has_reasoning() && request.split_reasoning;
+  if (!source.tools.empty() || may_reason) source.format = format;
+  return source;
+}
+
+}  // namespace
+
 OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest request,
                                     const PrepareContext& context) {
   if (auto error = CheckModelName(served, request.model)) return *error;
@@ -347,7 +396,10 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
   if (longest + std::max<int64_t>(0, request.request.stop.max_tokens) >
       served.model.info().context_length)
     prepared.warnings.push_back(kContextBeyondModel);
-  if (request.grammar) prepared.grammar_key = KeyOf(*request.grammar);
+  prepared.held = HeldAnswer(served, request, prepared.in_reasoning);
+  if (prepared.held) prepared.grammar_key = KeyOf(*prepared.held);
+  if (request.tools.asks_strict() && !served.chat.answers.holds_calls())
+    request.ignored.emplace_back("tools.strict");
   prepared.request = std::move(request);
   const int64_t bytes = AnswerBytes(prepared, served.engine.context());
   if (!prepared.request.stream && bytes > context.max_answer_bytes)

@@ -78,7 +78,8 @@ struct PreparedGeneration {
   std::vector<EchoedPrompt> echoed;             ///< the same, as text; filled for echo only
   std::vector<std::string_view> warnings = {};  ///< what the client should know, see below
   bool in_reasoning = false;                    ///< of a chat: the prompt opens the reasoning
-  GrammarKey grammar_key = {};                  ///< of request.grammar
+  std::optional<AnswerSource> held = {};        ///< what the answer must be
+  GrammarKey grammar_key = {};                  ///< of that
   std::vector<std::string> left_out = {};       ///< of its schema
   uint64_t prompt_hash = 0;  ///< of a chat: what ids of calls are drawn from, beside the seed
 };

@@ -9,6 +9,7 @@
 
 #include "base/json_writer.h"
 #include "base/rng.h"
+#include "server/answer_source.h"
 #include "server/anthropic/messages_request.h"
 #include "server/grammar_source.h"
 #include "server/json_reader.h"
@@ -75,6 +76,7 @@ OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, ReadGen
   if (const auto* error = std::get_if<ApiError>(&request)) return *error;
   auto& good = std::get<GenerationRequest>(request);
   if (good.grammar) TakeRawText(body, &*good.grammar);
+  TakeRawSchemas(body, &good.tools);
   const PrepareContext context = asker.With(good.cache_salt);
   return Prepare(served, std::move(good), context);
 }
@@ -82,10 +84,10 @@ OrError<PreparedGeneration> PrepareGeneration(const ServedModel& served, ReadGen
 // Starts a generation whose grammar was compiled.
 void StartWithGrammar(Generation& generation, PreparedGeneration prepared,
                       const GrammarOutcome& outcome) {
-  if (!outcome->ok())
-    return generation.Fail(GrammarRefusal(*prepared.request.grammar, outcome->status()));
-  for (Request& request : prepared.engine_requests) request.constraint = (*outcome)->constraint;
-  prepared.left_out = (*outcome)->left_out;
+  if (const auto* error = std::get_if<ApiError>(outcome.get())) return generation.Fail(*error);
+  const auto& compiled = std::get<CompiledGrammar>(*outcome);
+  for (Request& request : prepared.engine_requests) request.constraint = compiled.constraint;
+  prepared.left_out = compiled.left_out;
   generation.Start(std::move(prepared));
 }
 
@@ -370,18 +372,17 @@ void Service::Begin(const std::shared_ptr<Embedder>& embedder, PreparedVectors p
 // Grammars are compiled by threads of their own: some take as long as megabytes of text to read,
 // and no body should wait behind one to be read.
 void Service::Begin(const std::shared_ptr<Generation>& generation, PreparedGeneration prepared) {
-  if (!prepared.request.grammar) return generation->Start(std::move(prepared));
+  if (!prepared.held) return generation->Start(std::move(prepared));
   const Request& request = prepared.request.request;
   const TenantId tenant = request.tenant;
   const int32_t share = request.tenant_share;
   if (const GrammarOutcome kept = grammars_.Find(tenant, prepared.grammar_key))
     return StartWithGrammar(*generation, std::move(prepared), kept);
   // As a long piece, whose thread gives way to the engine.
-  const int64_t cost =
-      WorkQueue::kShortBytes + CostOf(std::string_view(prepared.request.grammar->text));
+  const int64_t cost = WorkQueue::kShortBytes + kLeastCostBytes + BytesOf(*prepared.held);
   const auto shared = std::make_shared<PreparedGeneration>(std::move(prepared));
   const auto run = [this, shared, tenant, weak = std::weak_ptr(generation)](const WorkLimit&) {
-    const GrammarOutcome outcome = grammars_.Compile(tenant, *shared->request.grammar);
+    const GrammarOutcome outcome = grammars_.Compile(tenant, *shared->held);
     setup_.post([shared, outcome, weak] {
       if (const auto alive = weak.lock()) StartWithGrammar(*alive, std::move(*shared), outcome);
     });

@@ -226,15 +226,8 @@ void CheckMinTokens(Fields& fields, const StopRules& stop) {
 }
 
 OrError<GenerationRequest> FinishReading(Fields& fields, GenerationRequest request) {
-  if (request.grammar && request.tools.tools != nullptr) {
-    const std::string& field = request.grammar->path.front();
-    fields.Fail(Unsupported(field, fmt::format("{} beside tools is not supported by this server: "
-                                               "a text of the grammar could be no call",
-                                               field)));
-  }
   if (fields.error()) return *fields.error();
   for (std::string& name : fields.Left()) request.ignored.push_back(std::move(name));
-  if (request.tools.asks_strict) request.ignored.emplace_back("tools.strict");
   return request;
 }
 

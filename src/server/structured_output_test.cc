@@ -149,16 +149,5 @@ TEST(StructuredOutput, NamesWhatARelaxedSchemaLeavesOut) {
   EXPECT_NE(answer.find("x-skald-relaxed: #/uniqueItems\r\n"), std::string::npos) << answer;
 }
 
-TEST(StructuredOutput, RefusesAGrammarBesideTools) {
-  const Running server;
-  const std::string answer =
-      Ask(server.port(),
-          Post("/v1/chat/completions",
-               R"({"messages":[{"role":"user","content":"Hi"}],"response_format":{"type":)"
-               R"("json_object"},"tools":[{"type":"function","function":{"name":"f"}}]})"));
-  EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << answer;
-  EXPECT_EQ(Texts(answer, "param"), "response_format");
-}
-
 }  // namespace
 }  // namespace skald::server

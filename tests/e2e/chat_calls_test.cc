@@ -87,7 +87,7 @@ TEST_F(ChatCalls, StreamsWhatItAnswersWhole) {
   for (const std::string& script :
        {std::string(kCall), "a \n" + Twice(kCall) + " b",
         std::string("<think>\nx y\n</think>\n\nHi"), "<think>x</think>" + std::string(kCall),
-        std::string("<tool_call>{\"name\": \"rm\"}"), std::string("  S\xC3\xA3o ")}) {
+        std::string("  S\xC3\xA3o ")}) {
     const json::value whole = Ask(script);
     const Streamed streamed =
         ReadStream(server::BodyOf(Post(script, std::string(kTools) + ",\"stream\":true")));
@@ -206,14 +206,128 @@ TEST_F(ChatCalls, NothingThatAClientWritesBecomesAControlToken) {
   EXPECT_EQ(tokens("<tool_call>"), tokens("(tool_call)"));
 }
 
-TEST_F(ChatCalls, RefusesByNameWhatNeedsAConstraint) {
+// The scripted model cannot write what it must not: the answer says so.
+bool IsForbidden(const json::value& answer) {
+  const json::object* error =
+      answer.as_object().contains("error") ? answer.at("error").if_object() : nullptr;
+  return error != nullptr &&
+         (error->at("message").as_string().starts_with("the grammar does not allow the token") ||
+          error->at("message") == "the text may not end here");
+}
+
+std::string Tool(std::string_view name, std::string_view parameters, bool strict) {
+  return R"({"type":"function","function":{"name":")" + std::string(name) + R"(","strict":)" +
+         (strict ? "true" : "false") + R"(,"parameters":)" + std::string(parameters) + "}}";
+}
+
+constexpr std::string_view kOneInteger =
+    R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],)"
+    R"("additionalProperties":false})";
+
+std::string TwoTools(std::string_view more) {
+  return R"(,"tools":[)" + Tool("add", kOneInteger, false) + "," + Tool("now", "{}", false) + "]" +
+         std::string(more);
+}
+
+constexpr std::string_view kNow = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
+constexpr std::string_view kBadCall =
+    R"(<tool_call>{"name": "add", "arguments": {"a": "1"}}</tool_call>)";
+
+TEST_F(ChatCalls, ACallThatHasBegunFitsItsTool) {
+  const std::string tools = TwoTools("");
+  EXPECT_FALSE(IsForbidden(Ask("Hello.", tools)));
+  EXPECT_FALSE(
+      IsForbidden(Ask("Look: " + std::string(kCall) + " and " + std::string(kNow), tools)));
+  EXPECT_TRUE(IsForbidden(Ask(kBadCall, tools)));
+  EXPECT_TRUE(
+      IsForbidden(Ask("<tool_call>{\"name\": \"rm\", \"arguments\": {}}</tool_call>", tools)));
+  EXPECT_TRUE(IsForbidden(Ask("<tool_call> is a marker", tools)));
+}
+
+TEST_F(ChatCalls, MustCallWhereACallIsRequired) {
+  const std::string must = TwoTools(R"(,"tool_choice":"required")");
+  const json::value answer = Ask(Twice(kCall), must);
+  EXPECT_EQ(answer.at("choices").at(0).at("finish_reason"), "tool_calls");
+  EXPECT_TRUE(answer.at("choices").at(0).at("message").at("content").is_null());
+  EXPECT_EQ(answer.at("choices").at(0).at("message").at("tool_calls").as_array().size(), 2u);
+  EXPECT_TRUE(IsForbidden(Ask("Hello.", must)));
+  EXPECT_TRUE(IsForbidden(Ask("", must)));
+  EXPECT_TRUE(IsForbidden(Ask(kBadCall, must)));
+  const json::value thought = Message("<think>so</think>\n\n" + std::string(kCall), must);
+  EXPECT_EQ(thought.at("reasoning_content"), "so");
+  EXPECT_EQ(thought.at("tool_calls").as_array().size(), 1u);
+  EXPECT_EQ(Message("so</think>" + std::string(kCall), must + R"(,"enable_thinking":true)")
+                .at("tool_calls")
+                .as_array()
+                .size(),
+            1u);
+  const Streamed streamed = ReadStream(server::BodyOf(Post(kCall, must + R"(,"stream":true)")));
+  EXPECT_EQ(streamed.reasons, std::vector<std::string>{"tool_calls"});
+}
+
+TEST_F(ChatCalls, CallsOnlyWhatTheChoiceLeaves) {
   for (const std::string_view choice :
-       {R"("required")", R"({"type":"function","function":{"name":"add"}})"}) {
-    const json::value answer =
-        Ask(kCall, std::string(kTools) + ",\"tool_choice\":" + std::string(choice));
-    EXPECT_EQ(answer.at("error").at("param"), "tool_choice");
-    EXPECT_EQ(answer.at("error").at("code"), "unsupported_parameter");
+       {R"(,"tool_choice":{"type":"function","function":{"name":"now"}})",
+        R"(,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":)"
+        R"([{"type":"function","function":{"name":"now"}}]}})"}) {
+    EXPECT_EQ(Message(kNow, TwoTools(choice)).at("tool_calls").as_array().size(), 1u) << choice;
+    EXPECT_TRUE(IsForbidden(Ask(kCall, TwoTools(choice)))) << choice;
+    EXPECT_TRUE(IsForbidden(Ask("Hello.", TwoTools(choice)))) << choice;
   }
+  const std::string may =
+      TwoTools(R"(,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":)"
+               R"([{"type":"function","function":{"name":"now"}}]}})");
+  EXPECT_EQ(Message("Hello.", may).at("content"), "Hello.");
+  EXPECT_TRUE(IsForbidden(Ask(kCall, may)));
+  // Who names one wants one.
+  EXPECT_EQ(Message(Twice(kNow), TwoTools(R"(,"tool_choice":{"type":"function","function":)"
+                                          R"({"name":"now"}})"))
+                .at("tool_calls")
+                .as_array()
+                .size(),
+            1u);
+}
+
+TEST_F(ChatCalls, AnswersWithACallOrATextOfTheSchema) {
+  const std::string either =
+      TwoTools(R"(,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":)"
+               R"({"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}}})");
+  EXPECT_EQ(Message("{\"ok\":true}", either).at("content"), "{\"ok\":true}");
+  EXPECT_EQ(Message(kCall, either).at("tool_calls").as_array().size(), 1u);
+  EXPECT_TRUE(IsForbidden(Ask("Hello.", either)));
+  EXPECT_TRUE(IsForbidden(Ask("{\"ok\":1}", either)));
+  // Without tools, too, what is held begins behind the reasoning.
+  const std::string text = R"(,"response_format":{"type":"json_object"})";
+  const json::value thought = Message("<think>a</think>\n{}", text);
+  EXPECT_EQ(thought.at("reasoning_content"), "a");
+  EXPECT_EQ(thought.at("content"), "{}");
+  EXPECT_EQ(Message("a</think>{}", text + R"(,"enable_thinking":true)").at("content"), "{}");
+  EXPECT_TRUE(IsForbidden(Ask("<think>a</think>\nwell", text)));
+}
+
+TEST_F(ChatCalls, RefusesByNameWhatCannotBeKept) {
+  constexpr std::string_view kUnique =
+      R"({"type":"object","properties":{"l":{"type":"array","uniqueItems":true}}})";
+  const auto ask = [&](bool strict, std::string_view more) {
+    return Post("Hello.", ",\"tools\":[" + Tool("add", "{}", true) + "," +
+                              Tool("f", kUnique, strict) + "]" + std::string(more));
+  };
+  for (const std::string& refused : {ask(true, ""), ask(false, R"(,"tool_choice":"required")")}) {
+    const json::value body = json::parse(server::BodyOf(refused));
+    EXPECT_EQ(body.at("error").at("param"),
+              "/tools/1/function/parameters/properties/l/uniqueItems");
+    EXPECT_EQ(body.at("error").at("code"), "invalid_json_schema");
+  }
+  const std::string relaxed = ask(false, "");
+  EXPECT_NE(
+      relaxed.find("x-skald-relaxed: /tools/1/function/parameters/properties/l/uniqueItems\r\n"),
+      std::string::npos)
+      << relaxed;
+  // What is not called binds nobody.
+  EXPECT_TRUE(Post(R"(<tool_call>{"name": "add", "arguments": {}}</tool_call>)",
+                   ",\"tools\":[" + Tool("add", "{}", true) + "," + Tool("f", kUnique, true) +
+                       R"(],"tool_choice":{"type":"function","function":{"name":"add"}})")
+                  .starts_with("HTTP/1.1 200 "));
 }
 
 }  // namespace

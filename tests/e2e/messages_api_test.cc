@@ -204,8 +204,6 @@ TEST_F(MessagesApi, RefusesInAnthropicsForm) {
     EXPECT_EQ(answer.at("error").at("type"), "invalid_request_error");
     return std::string(answer.at("error").at("message").as_string());
   };
-  EXPECT_TRUE(refusal(std::string(kAdd) + R"(,"tool_choice":{"type":"any"})")
-                  .starts_with("tool_choice is 'any': it needs an answer that is kept to calls"));
   EXPECT_NE(refusal(R"(,"max_tokens":0)").find("the name 'max_tokens' stands twice"),
             std::string::npos);
   EXPECT_NE(refusal(R"(,"mcp_servers":[{"url":"x"}])").find("mcp_servers"), std::string::npos);
@@ -213,6 +211,27 @@ TEST_F(MessagesApi, RefusesInAnthropicsForm) {
   EXPECT_EQ(none.at("error").at("type"), "not_found_error");
   EXPECT_EQ(Json(kPath, "{}").at("error").at("message"),
             "messages is missing, expected an array of 1 to 4096 messages");
+}
+
+TEST_F(MessagesApi, MustCallWhereACallIsWanted) {
+  const auto asked = [&](std::string_view script, std::string_view choice) {
+    return Whole(script, std::string(kAdd) + R"(,"tool_choice":)" + std::string(choice));
+  };
+  for (const std::string_view choice : {R"({"type":"any"})", R"({"type":"tool","name":"add"})",
+                                        R"({"type":"any","disable_parallel_tool_use":true})"}) {
+    const json::value answer = asked(kCall, choice);
+    EXPECT_EQ(answer.at("stop_reason"), "tool_use") << choice;
+    EXPECT_EQ(answer.at("content").at(0).at("input"), json::value({{"a", 1}}));
+    EXPECT_EQ(asked("Hello.", choice).at("type"), "error") << choice;
+  }
+  const std::string twice = std::string(kCall) + std::string(kCall);
+  EXPECT_EQ(asked(twice, R"({"type":"any"})").at("content").as_array().size(), 2U);
+  EXPECT_EQ(asked(twice, R"({"type":"any","disable_parallel_tool_use":true})")
+                .at("content")
+                .as_array()
+                .size(),
+            1U);
+  EXPECT_EQ(asked(kCall, R"({"type":"tool","name":"rm"})").at("type"), "error");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "e2e/bare_model.h"
 #include "e2e/scripted_server.h"
 #include "engine/request_check.h"
+#include "grammar/constraint_state.h"
 #include "text/test_vocabs.h"
 
 namespace skald {
@@ -83,6 +85,25 @@ std::vector<TokenId> Script(const Tokenizer& tokenizer, const std::vector<TokenI
   return *std::move(tokens);
 }
 
+// What a sequence is held to: what it may not write ends its request with an error.
+class Held {
+ public:
+  Held(const Request& request, const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+    if (request.constraint) state_.emplace(*request.constraint);
+  }
+  bool must_end() const { return state_ && state_->must_end(); }
+  Status Write(TokenId token) {
+    if (!state_) return Ok();
+    if (!tokenizer_.IsEndOfGeneration(token)) return state_->Advance(token);
+    if (state_->may_end()) return Ok();
+    return {ErrorCode::kInvalidArgument, "the text may not end here"};
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::optional<grammar::ConstraintState> state_;
+};
+
 }  // namespace
 
 Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sink) {
@@ -99,8 +120,14 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
       request.stop.max_tokens < 0 ? script.size() : static_cast<size_t>(request.stop.max_tokens);
   for (int32_t sequence = 0; sequence < request.sequence_count(); ++sequence) {
     Listening listening = Listening::kGoOn;
+    Held held(request, state_->tokenizer);
     size_t i = 0;
     for (; i < std::min(most, script.size()) && listening == Listening::kGoOn; ++i) {
+      if (held.must_end()) break;
+      if (Status written = held.Write(script[i]); !written.ok()) {
+        push({.kind = EventKind::kFinished, .reason = FinishReason::kError, .status = written});
+        return id;
+      }
       Event event = {.kind = EventKind::kToken, .sequence = sequence};
       event.token.token = script[i];
       event.token.index = static_cast<int64_t>(i);
@@ -108,7 +135,8 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
       CHECK(sink->HasRoom(4));  // scripts are short
       listening = push(std::move(event));
     }
-    const bool stopped = i == script.size() || listening == Listening::kEndSequence;
+    const bool stopped =
+        i == script.size() || held.must_end() || listening == Listening::kEndSequence;
     push({.kind = EventKind::kSequenceFinished,
           .sequence = sequence,
           .reason = stopped ? FinishReason::kStop : FinishReason::kLength});

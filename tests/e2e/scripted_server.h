@@ -2,7 +2,8 @@
 ///
 /// What stands between "@@" and "@@" in a prompt is the answer to it, token by token, "<tool_call>"
 /// and "<think>" as control tokens. So each test says what the model writes, and no model is
-/// needed: Engine and Model are defined in scripted_engine.cc, in the place of the real ones.
+/// needed: Engine and Model are defined in scripted_engine.cc, in the place of the real ones. What
+/// a request's constraint does not allow it to write ends that request with an error.
 #pragma once
 
 #include <gtest/gtest.h>

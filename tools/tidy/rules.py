@@ -17,7 +17,7 @@ ROOM_MAY_INCLUDE = {
     "text": {"base"},
     "grammar": {"base", "text"},
     "huggingface": {"base", "tensor", "formats", "text"},
-    "chat": {"base", "text"},
+    "chat": {"base", "text", "grammar"},
     "kernels": {"base", "tensor"},
     "quantizer": {"base", "tensor", "formats", "kernels"},
     "kv": {"base", "tensor", "kernels"},
@@ -40,9 +40,10 @@ VOCABULARY = {"skald/conventions.h", "skald/status.h", "skald/ids.h", "skald/rop
               "skald/stop_check.h"}
 FACADE_ROOMS = {
     "skald/tokenizer.h": {"text", "grammar", "chat", "load", "server", "cli"},
-    "skald/grammar.h": {"grammar", "engine", "server", "cli"},
-    "skald/constraint.h": {"grammar", "engine", "server", "cli"},
+    "skald/grammar.h": {"grammar", "chat", "engine", "server", "cli"},
+    "skald/constraint.h": {"grammar", "chat", "engine", "server", "cli"},
     "skald/chat_answer.h": {"chat", "server", "cli"},
+    "skald/chat_grammar.h": {"chat", "server", "cli"},
     "skald/chat_template.h": {"chat", "load", "server", "cli"},
     "skald/model.h": {"load", "engine", "plan", "server", "cli"},
     "skald/engine.h": {"engine", "plan", "server", "cli"},

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "chat/answer/forms.h"
 #include "skald/chat_answer.h"
+#include "skald/constraint.h"
 #include "text/test_vocabs.h"
 
 namespace skald::chat {
@@ -61,6 +62,7 @@ enum class Spelling : uint8_t { kText, kControl };
 /// A format, with what it takes to write answers in it.
 struct TestFormat {
   ChatAnswerFormat format;
+  Vocabulary vocabulary;
   std::vector<std::pair<std::string, std::string>> marks;  // names and bytes
 
   /// `output` as a decoder gives it: control tokens as marks.
@@ -99,7 +101,9 @@ inline TestFormat MakeFormat(std::string_view name, std::string_view reasoning, 
   CHECK(tokenizer.ok());
   const Result<ChatTemplate> chat = ChatTemplate::Create(source, {});
   CHECK(chat.ok());
-  TestFormat made = {.format = ChatAnswerFormat::Of(*chat, *tokenizer), .marks = {}};
+  TestFormat made = {.format = ChatAnswerFormat::Of(*chat, *tokenizer),
+                     .vocabulary = Vocabulary::FromTokenizer(*tokenizer),
+                     .marks = {}};
   CHECK(made.format.name() == name);
   for (const TokenMark& mark : made.format.marks())
     made.marks.emplace_back(tokenizer->TokenBytes(mark.token), mark.bytes);

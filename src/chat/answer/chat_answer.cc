@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "chat/answer/answer_sections.h"
+#include "chat/answer/format_state.h"
 
 namespace skald {
 
@@ -11,11 +12,6 @@ using chat::AnswerForm;
 using chat::CallSyntax;
 using chat::ReasoningForm;
 using chat::Symbol;
-
-struct ChatAnswerFormat::State {
-  chat::SpelledForm form;
-  std::vector<TokenMark> marks;
-};
 
 namespace {
 
@@ -99,6 +95,8 @@ ChatAnswerFormat ChatAnswerFormat::Of(const ChatTemplate& chat, const Tokenizer&
 std::string_view ChatAnswerFormat::name() const { return state_->form.form().name; }
 
 bool ChatAnswerFormat::has_calls() const { return state_->form.form().syntax != CallSyntax::kNone; }
+
+bool ChatAnswerFormat::holds_calls() const { return !state_->form.form().written.call.empty(); }
 
 bool ChatAnswerFormat::has_reasoning() const {
   return !state_->form.reasoning().open.empty() ||

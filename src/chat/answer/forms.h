@@ -25,6 +25,19 @@ struct ReasoningForm {
   std::string_view close = {};
 };
 
+/// How a model is taught to write its calls, for the grammar that holds it to them; a row without
+/// `call` cannot be held. In patterns "$n" is the name of the tool, "$a" its arguments as JSON,
+/// "$d" a number, "$i" an id of nine letters or digits, and "~" white space as JSON has it.
+struct WrittenCalls {
+  std::string_view call = {};
+  std::string_view other_call = {};  ///< another way to write one
+  std::string_view bare_call = {};   ///< with bare_object: where the text begins
+  std::string_view open = {};        ///< before the first call
+  std::string_view between = {};     ///< two calls
+  std::string_view close = {};       ///< behind the last call
+  bool is_single = false;            ///< an answer has one call at most
+};
+
 /// One row: all texts as the model writes them; white space between them does not count. What a
 /// syntax does with its texts stands in its header.
 struct AnswerForm {
@@ -52,6 +65,7 @@ struct AnswerForm {
   bool starts_in_head = false;     ///< kHeaded: the prompt ends with call_open
   bool trims_newlines = false;     ///< kFields
   bool short_ids = false;
+  WrittenCalls written = {};
 };
 
 /// Of these the first whose needles are all there counts.

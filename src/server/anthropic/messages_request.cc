@@ -18,6 +18,7 @@
 #include "server/known_fields.h"
 #include "server/shared_fields.h"
 #include "server/template_variables.h"
+#include "server/tool_choice.h"
 
 namespace skald::server {
 
@@ -91,19 +92,21 @@ Choice ReadChoice(Fields& fields, ChatToolUse& use) {
       type != nullptr && (*type == "auto" || *type == "none" || *type == "any" || *type == "tool");
   if (!is_known) {
     fields.Fail(WrongMember("tool_choice", type == nullptr ? found : type,
-                            "an object with the type auto or none"));
+                            "an object with the type auto, any, tool or none"));
     return Choice::kAuto;
   }
-  if (*type == "any" || *type == "tool") fields.Fail(NeedsConstraint("tool_choice", *type));
   Fields members(*object);
   use.one_call = members.Bool("disable_parallel_tool_use").value_or(false);
+  if (*type == "any") MustCall(fields, "tool_choice", *type, &use);
+  if (*type == "tool")
+    MustCallTool(fields, "tool_choice", members.Text("name", kMaxToolNameBytes).value_or(""), &use);
   if (members.error()) fields.Fail(*members.error());
   return *type == "none" ? Choice::kNone : Choice::kAuto;
 }
 
 ChatToolUse ReadTools(Fields& fields) {
   ToolList list(fields);
-  list.Read("tools", ReadTool);
+  list.Read("tools", ReadTool, {"input_schema"});
   ChatToolUse use = list.Take();
   if (ReadChoice(fields, use) == Choice::kNone) return {};
   return use;

@@ -57,9 +57,17 @@ TEST(MessagesRequest, TakesTheFieldsOfAnthropic) {
   EXPECT_TRUE(request.ignored.empty());
 }
 
-TEST(MessagesRequest, NamesAStrictThatNothingKeeps) {
-  EXPECT_EQ(Good(R"(,"tools":[{"name":"f","input_schema":{},"strict":true}])").ignored,
-            std::vector<std::string>{"tools.strict"});
+TEST(MessagesRequest, TakesChoicesAndSchemas) {
+  const std::string tools = R"(,"tools":[{"name":"f","input_schema":{ "a":1.0 },"strict":true},)"
+                            R"({"name":"g","input_schema":{}}])";
+  ChatToolUse use = Good(tools + R"(,"tool_choice":{"type":"any"})").tools;
+  TakeRawSchemas("{" + tools.substr(1) + "}", &use);
+  EXPECT_TRUE(use.must_call && !use.one_call && use.asks_strict());
+  EXPECT_EQ(use.schemas[0].text, R"({ "a":1.0 })");
+  EXPECT_EQ(PointerOf(use, 1), "/tools/1/input_schema");
+  use = Good(tools + R"(,"tool_choice":{"type":"tool","name":"g"})").tools;
+  EXPECT_TRUE(use.must_call && use.one_call && use.schemas[1].is_callable);
+  EXPECT_FALSE(use.schemas[0].is_callable);
 }
 
 TEST(MessagesRequest, PutsResultsBeforeTheTextBesideThem) {

@@ -173,8 +173,6 @@ TEST(OllamaRequest, NamesWhatIsWrong) {
   EXPECT_EQ(ParamOfChat(R"("options":{"stop":""})"), "options.stop");
   EXPECT_EQ(ParamOfChat(R"("think":7)"), "think");
   EXPECT_EQ(ParamOfChat(R"("format":"xml")"), "format");
-  EXPECT_EQ(ParamOfChat(R"("format":"json","tools":[{"type":"function","function":{"name":"f"}}])"),
-            "format");
   EXPECT_EQ(ParamOfChat(R"("logprobs":true)"), "logprobs");
   EXPECT_EQ(ParamOfChat(R"("template":"x")"), "template");
   EXPECT_EQ(Param(ReadOllamaGenerate, R"("prompt":7)"), "prompt");

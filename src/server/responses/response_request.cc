@@ -16,6 +16,7 @@
 #include "server/responses/input_items.h"
 #include "server/shared_fields.h"
 #include "server/template_variables.h"
+#include "server/tool_choice.h"
 
 namespace skald::server {
 
@@ -75,17 +76,10 @@ void ReadTool(Fields& fields, const std::string& name, const json::value& value,
 
 ChatToolUse ReadTools(Fields& fields) {
   ToolList list(fields);
-  list.Read("tools", ReadTool);
+  list.Read("tools", ReadTool, {"parameters"});
   ChatToolUse use = list.Take();
   use.one_call = !fields.Bool("parallel_tool_calls").value_or(true);
-  const json::value* choice = fields.Any("tool_choice");
-  if (choice == nullptr || *choice == "auto") return use;
-  if (*choice == "none") return {};
-  if (*choice == "required" || choice->is_object())
-    fields.Fail(NeedsConstraint("tool_choice", *choice));
-  else
-    fields.Fail(WrongMember("tool_choice", choice, "auto or none"));
-  return use;
+  return ChooseTools(fields, "tool_choice", std::move(use));
 }
 
 void Refuse(Fields& fields, std::string_view name, std::string_view why) {

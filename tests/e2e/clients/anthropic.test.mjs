@@ -120,6 +120,17 @@ test('thinking goes back into the history, signature and all', async () => {
   assert.equal((await call(messages)).content[0].text, 'Bye');
 });
 
+test('a call that is wanted comes, and nothing else can', async () => {
+  for (const tool_choice of [{ type: 'any' }, { type: 'tool', name: 'add' }]) {
+    const answer = await call([{ role: 'user', content: say(CALL) }], { tool_choice });
+    assert.equal(answer.stop_reason, 'tool_use');
+    assert.deepEqual(answer.content[0].input, { a: 1, b: 2 });
+    await assert.rejects(
+      call([{ role: 'user', content: say('I will not.') }], { tool_choice }),
+      Anthropic.BadRequestError);
+  }
+});
+
 test('refusals are errors of their own kinds', async () => {
   const image = {
     type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' },
@@ -131,7 +142,8 @@ test('refusals are errors of their own kinds', async () => {
     return true;
   });
   await assert.rejects(ask({ model: 'claude-x' }), Anthropic.NotFoundError);
-  await assert.rejects(call(MESSAGES, { tool_choice: { type: 'any' } }), Anthropic.BadRequestError);
+  await assert.rejects(
+    call(MESSAGES, { tool_choice: { type: 'tool', name: 'rm' } }), Anthropic.BadRequestError);
   const stranger = new Anthropic(
     { baseURL: server.origin, apiKey: 'sk-a-wrong-key', authToken: null, maxRetries: 0 });
   await assert.rejects(

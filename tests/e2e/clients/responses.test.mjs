@@ -97,7 +97,31 @@ test('a stream of reasoning, text and two calls is accumulated by the client', a
   assert.equal(final.status, 'completed');
 });
 
-test('what needs a store or a constraint is refused by name', async () => {
+test('a loop whose first turn must call a tool', async () => {
+  const input = [{ role: 'user', content: say(CALL) }];
+  const first = await caller.responses.create(
+    { model: 'scripted', tools: [ADD], input, tool_choice: 'required' });
+  assert.deepEqual(first.output.map((item) => item.type), ['function_call']);
+  const { call_id } = first.output[0];
+  input.push(...first.output, { type: 'function_call_output', call_id, output: '3' },
+    { role: 'user', content: say('It is 3.') });
+  const second = await caller.responses.create({ model: 'scripted', tools: [ADD], input });
+  assert.equal(second.output_text, 'It is 3.');
+  const refuses = { model: 'scripted', tools: [ADD], input, tool_choice: 'required' };
+  await assert.rejects(caller.responses.create(refuses), OpenAI.BadRequestError);
+});
+
+test('a parsed text or a call: both by their schemas', async () => {
+  const text = { format: { type: 'json_schema', name: 'sum', schema: {
+    type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] } } };
+  for (const [script, type] of [['{"sum": 3}', 'message'], [CALL, 'function_call']]) {
+    const answer = await caller.responses.create(
+      { model: 'scripted', tools: [ADD], text, input: say(script) });
+    assert.deepEqual(answer.output.map((item) => item.type), [type]);
+  }
+});
+
+test('what needs a store or tools is refused by name', async () => {
   for (const [name, value] of [
     ['previous_response_id', 'resp_1'], ['background', true], ['conversation', 'conv_1'],
     ['tool_choice', 'required']]) {

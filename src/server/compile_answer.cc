@@ -1,0 +1,119 @@
+#include "server/compile_answer.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "skald/chat_grammar.h"
+#include "skald/grammar.h"
+
+namespace skald::server {
+
+namespace {
+
+constexpr std::string_view kAnyObject = R"({"type":"object"})";
+constexpr std::string_view kNoArguments =
+    R"({"type":"object","properties":{},"additionalProperties":false})";
+
+// 400 for what stands at `pointer`, or below it if the message says where:
+// "#/properties/a/not: is not ...".
+ApiError Refusal(std::string pointer, const Status& status, bool is_schema) {
+  const std::string& message = status.message();
+  const size_t colon = message.find(": ");
+  if (is_schema && message.starts_with('#') && colon != std::string::npos)
+    pointer += message.substr(1, colon - 1);
+  return {.status = 400,
+          .message = message,
+          .param = std::move(pointer),
+          .code = is_schema ? "invalid_json_schema" : "invalid_grammar"};
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const AnswerSource& source) : source_(source) {}
+
+  OrError<CompiledGrammar> Compile(const Vocabulary& vocabulary) {
+    ChatGrammarOptions options{.must_call = source_.must_call,
+                               .one_call = source_.one_call,
+                               .in_reasoning = source_.in_reasoning,
+                               .split_reasoning = source_.split_reasoning};
+    if (source_.text) {
+      Result<Grammar> text = CompileText(*source_.text);
+      if (!text.ok()) return TextRefusal(text.status());
+      compiled_.left_out = text->left_out();
+      options.text = *std::move(text);
+    }
+    for (const ToolSource& tool : source_.tools) {
+      OrError<Grammar> arguments = CompileTool(tool);
+      if (auto* error = std::get_if<ApiError>(&arguments)) return std::move(*error);
+      options.tools.push_back({tool.name, std::get<Grammar>(std::move(arguments))});
+    }
+    const Status status = Join(options, vocabulary);
+    if (status.ok()) return std::move(compiled_);
+    if (source_.is_lenient()) return CompiledGrammar{.left_out = {"/tools"}};
+    return source_.text ? TextRefusal(status) : Refusal("/tools", status, true);
+  }
+
+ private:
+  Result<Grammar> CompileText(const GrammarSource& source) {
+    switch (source.kind) {
+      case GrammarKind::kJsonSchema:
+        return Grammar::FromJsonSchema(source.text, source.options, &budget_);
+      case GrammarKind::kRegex: return Grammar::FromRegex(source.text);
+      case GrammarKind::kGbnf: break;
+    }
+    return Grammar::FromGbnf(source.text);
+  }
+
+  OrError<Grammar> CompileTool(const ToolSource& tool) {
+    const std::string_view none = tool.is_strict ? kNoArguments : kAnyObject;
+    const std::string_view schema = tool.schema.empty() ? none : tool.schema;
+    const SchemaMode mode = tool.is_strict ? SchemaMode::kStrict : SchemaMode::kRelaxed;
+    Result<Grammar> grammar =
+        Grammar::FromJsonSchema(schema, {.mode = mode, .only_objects = true}, &budget_);
+    if (grammar.ok()) {
+      for (const std::string& left_out : grammar->left_out())
+        compiled_.left_out.push_back(tool.pointer + left_out.substr(1));
+      return *std::move(grammar);
+    }
+    if (tool.is_strict) {
+      ApiError error = Refusal(tool.pointer, grammar.status(), true);
+      error.message = fmt::format("calls of the tool '{}' cannot be held to its schema: {}",
+                                  tool.name, error.message);
+      return error;
+    }
+    compiled_.left_out.push_back(tool.pointer);
+    return *Grammar::FromJsonSchema(kAnyObject);
+  }
+
+  Status Join(const ChatGrammarOptions& options, const Vocabulary& vocabulary) {
+    Result<Grammar> whole = source_.format ? MakeChatGrammar(*source_.format, options, &budget_)
+                                           : Result<Grammar>(*options.text);
+    if (!whole.ok()) return whole.status();
+    Result<Constraint> constraint = Constraint::Create(*whole, vocabulary);
+    if (!constraint.ok()) return constraint.status();
+    compiled_.constraint = *std::move(constraint);
+    return Ok();
+  }
+
+  ApiError TextRefusal(const Status& status) const {
+    return Refusal(PointerOf(*source_.text), status,
+                   source_.text->kind == GrammarKind::kJsonSchema);
+  }
+
+  const AnswerSource& source_;
+  CompileBudget budget_;
+  CompiledGrammar compiled_;
+};
+
+}  // namespace
+
+OrError<CompiledGrammar> CompileAnswer(const AnswerSource& source, const Vocabulary& vocabulary) {
+  return Compiler(source).Compile(vocabulary);
+}
+
+}  // namespace skald::server
