@@ -125,7 +125,9 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
     for (; i < std::min(most, script.size()) && listening == Listening::kGoOn; ++i) {
       if (held.must_end()) break;
       if (Status written = held.Write(script[i]); !written.ok()) {
-        push({.kind = EventKind::kFinished, .reason = FinishReason::kError, .status = written});
+        Event failed = {.kind = EventKind::kFinished, .reason = FinishReason::kError};
+        failed.status = std::move(written);
+        push(std::move(failed));
         return id;
       }
       Event event = {.kind = EventKind::kToken, .sequence = sequence};
