@@ -30,12 +30,15 @@ struct EngineMemory {
 
 /// As EngineOptions, resolved.
 struct EnginePlan {
-  int64_t context = 0;         ///< positions of the longest request
-  int64_t max_chunk = 0;       ///< most prompt tokens of a step
-  int64_t max_rows = 0;        ///< rows of the largest step: prompts, running sequences, guesses
-  int64_t max_running = 0;     ///< sequences that compute at the same time
-  int64_t max_queued = 0;      ///< requests that wait
-  int64_t page_count = 0;      ///< pages of K and V
+  int64_t context = 0;      ///< positions of the longest request
+  int64_t max_chunk = 0;    ///< most prompt tokens of a step
+  int64_t max_rows = 0;     ///< rows of the largest step: prompts, running sequences, guesses
+  int64_t max_running = 0;  ///< sequences that compute at the same time
+  int64_t max_queued = 0;   ///< requests that wait
+  int64_t page_count = 0;   ///< pages of K and V
+  /// Pages of those layers whose rows see a window: page_count, or fewer, where what rows to come
+  /// can see takes fewer.
+  int64_t window_page_count = 0;
   int64_t page_positions = 0;  ///< positions of a page
   int64_t state_slots = 0;     ///< for sequences and snapshots; 0 without recurrent layers
   int threads = 0;

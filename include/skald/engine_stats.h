@@ -54,6 +54,8 @@ struct EngineStats {
   int64_t displacements = 0;  ///< of these, for a request of higher priority
   int64_t pages_copied = 0;   ///< partly filled pages, because they were shared
   int64_t pages_evicted = 0;  ///< from the prefix tree
+  /// Window pages that went to others while the prefix tree still had the rest of their pages.
+  int64_t window_pages_dropped = 0;
   // Of a model with recurrent layers.
   int64_t states_copied = 0;   ///< for a snapshot, from one, or for a fork
   int64_t states_evicted = 0;  ///< snapshots that gave their slots to others
@@ -63,13 +65,18 @@ struct EngineStats {
   int64_t requests_running = 0;  ///< requests of which a sequence has pages, now
   int64_t requests_waiting = 0;  ///< all others that have not ended, now: at most max_queued come
   int64_t pages_total = 0;
-  int64_t pages_free = 0;     ///< now
-  int64_t pages_held = 0;     ///< by running sequences, now
-  int64_t pages_cached = 0;   ///< by the prefix tree alone, now
-  int64_t states_total = 0;   ///< slots for what recurrent layers carry
-  int64_t states_free = 0;    ///< now
-  int64_t states_held = 0;    ///< by running sequences, now
-  int64_t states_cached = 0;  ///< snapshots in the prefix tree, now
+  int64_t pages_free = 0;    ///< now
+  int64_t pages_held = 0;    ///< by running sequences, now
+  int64_t pages_cached = 0;  ///< by the prefix tree alone, now
+  /// Window pages: of layers whose rows see a window, where these have fewer pages than others.
+  int64_t window_pages_total = 0;
+  int64_t window_pages_free = 0;    ///< now
+  int64_t window_pages_held = 0;    ///< by running sequences, now
+  int64_t window_pages_cached = 0;  ///< by the prefix tree alone, now
+  int64_t states_total = 0;         ///< slots for what recurrent layers carry
+  int64_t states_free = 0;          ///< now
+  int64_t states_held = 0;          ///< by running sequences, now
+  int64_t states_cached = 0;        ///< snapshots in the prefix tree, now
 
   Histogram queue_seconds;  ///< from Submit to the first admission
   Histogram ttft_seconds;   ///< from Submit to a request's first token

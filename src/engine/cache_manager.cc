@@ -101,10 +101,13 @@ int64_t CacheManager::PagesToWrite(const Sequence& sequence, int64_t count) cons
 void CacheManager::Deduplicate(Sequence* sequence) {
   if (has_states() && !sequence->state.holds()) return;
   const int64_t computed = sequence->computed;
-  ReleasePages(sequence);
+  const kv::Namespace space = NamespaceOf(*sequence->request);
   const auto tokens =
       std::span<const TokenId>(sequence->tokens).first(static_cast<size_t>(computed));
-  sequence->pin = tree_.Acquire(NamespaceOf(*sequence->request), tokens, &sequence->table);
+  // The pages of the tree may have lost their window pages: its own have not.
+  if (pool_.windows().exists() && tree_.Match(space, tokens) < computed) return;
+  ReleasePages(sequence);
+  sequence->pin = tree_.Acquire(space, tokens, &sequence->table);
   sequence->computed = sequence->pin.tokens();
   CHECK(sequence->computed == computed);
 }
@@ -114,8 +117,9 @@ void CacheManager::Publish(Sequence* sequence, int64_t count) {
       std::span<const TokenId>(sequence->tokens)
           .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
   sequence->computed += count;
-  if (sharing_ == Sharing::kNone) return;
-  tree_.Insert(&sequence->pin, tokens, &sequence->table);
+  if (sharing_ == Sharing::kPrefixes) tree_.Insert(&sequence->pin, tokens, &sequence->table);
+  // Behind Insert: what the tree has not, nobody else can need.
+  sequence->table.ForgetBehind(sequence->computed);
 }
 
 void CacheManager::Release(Sequence* sequence) {

@@ -10,6 +10,10 @@
 /// stand in the tree already: the rows are computed again for their state's sake, into pages of the
 /// sequence's own, so that nobody writes what others see; Deduplicate gives those back.
 ///
+/// Layers with windows keep what rows to come can see (kv/window_pool.h): behind a step, what has
+/// fallen out of the window of a sequence is there for others only. A match ends where all that its
+/// next row sees is there; what is computed again goes into pages of the sequence's own, as above.
+///
 /// Slots never run out: each is of a sequence that runs, of a snapshot, or free; a snapshot that
 /// nobody is about to go on from can be evicted; and there are as many slots as sequences can run.
 #pragma once
@@ -40,8 +44,11 @@ class CacheManager {
   /// `state_slots`: at least as many as sequences can hold at a time, or 0 for a network without
   /// states. What they do not hold is for snapshots.
   explicit CacheManager(int64_t page_count, int64_t state_slots = 0,
-                        Sharing sharing = Sharing::kPrefixes)
-      : pool_(page_count), states_(state_slots), tree_(&pool_, state_slots), sharing_(sharing) {}
+                        Sharing sharing = Sharing::kPrefixes, const kv::WindowLimits& windows = {})
+      : pool_(page_count, windows),
+        states_(state_slots),
+        tree_(&pool_, state_slots),
+        sharing_(sharing) {}
   virtual ~CacheManager() = default;
   CacheManager(const CacheManager&) = delete;
   CacheManager& operator=(const CacheManager&) = delete;
@@ -74,7 +81,8 @@ class CacheManager {
   int64_t PagesToWrite(const Sequence& sequence, int64_t count) const;
 
   /// Two sequences that compute the same tokens side by side have pages of their own: this gives
-  /// back those whose tokens stand in another's, and what PrepareWrite prepared. O(tokens).
+  /// back those whose tokens stand in another's, and what PrepareWrite prepared, if a sequence can
+  /// go on from there. O(tokens).
   void Deduplicate(Sequence* sequence);
 
   /// The next `count` tokens are computed: others can match them from now on.

@@ -419,6 +419,7 @@ void Core::ProgressOfStep(std::vector<RequestProgress>* progress) const {
 EngineStats Core::Stats() const {
   EngineStats stats = stats_;
   stats.pages_evicted = cache_.evicted_count();
+  stats.window_pages_dropped = cache_.pool().windows().evicted_count();
   stats.states_evicted = cache_.states_evicted();
   stats.masks = chooser_.mask_count();
   LookAtState(&stats);
@@ -439,6 +440,11 @@ void Core::LookAtState(EngineStats* stats) const {
   stats->pages_free = pool.free_count();
   stats->pages_held = pool.held_count();
   stats->pages_cached = pool.cached_count();
+  const kv::WindowPool& windows = pool.windows();
+  stats->window_pages_total = windows.total_count();
+  stats->window_pages_free = windows.free_count();
+  stats->window_pages_held = windows.used_count();
+  stats->window_pages_cached = windows.idle_count();
   const kv::StatePool& states = cache_.states();
   stats->states_total = states.total_count();
   stats->states_free = states.free_count();

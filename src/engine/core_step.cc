@@ -151,7 +151,7 @@ void Core::BuildBatch() {
     const auto drafts = static_cast<int64_t>(sequence.draft.size());
     sequence_rows_.push_back({.row_count = rows.count + drafts,
                               .first_position = sequence.computed,
-                              .pages = sequence.table.pages(),
+                              .pages = sequence.table.lists(),
                               .state = sequence.state.id(),
                               .second_text = sequence.request->request.second_text});
     auto& output_rows = sequence.request->pooler ? hidden_rows_ : logit_rows_;

@@ -56,7 +56,7 @@ struct Engine::State {
         network(std::move(parts.network)),
         proposer(std::move(parts.proposer)),
         trace(std::move(parts.trace)),
-        cache(resolved.page_count, resolved.state_slots, SharingOf(resolved)),
+        cache(resolved.page_count, resolved.state_slots, SharingOf(resolved), resolved.windows),
         chooser(std::move(parts.sampler), engine::EndTokens(model), resolved.context,
                 resolved.rule),
         tracer(trace ? std::optional<engine::Tracer>(std::in_place, trace.get(), clock)
@@ -207,7 +207,7 @@ Status Engine::State::ComputeLogits(
   const auto total = static_cast<int64_t>(tokens.size());
   kv::PageTable table(&cache.pool(), options.context);
   cache.Evict(table.PagesToWrite(0, total) - cache.pool().free_count());
-  if (!table.Reserve(total)) {
+  if (table.PagesToWrite(0, total) > cache.pool().free_count()) {
     return Status(ErrorCode::kResourceExhausted,
                   "running requests hold the pages: " + std::to_string(cache.pool().free_count()) +
                       " of " + std::to_string(options.page_count) + " are free");
@@ -216,14 +216,16 @@ Status Engine::State::ComputeLogits(
   CHECK(state.holds() || !cache.has_states());
   std::vector<int32_t> logit_rows(static_cast<size_t>(options.max_logit_rows));
   std::iota(logit_rows.begin(), logit_rows.end(), 0);
+  std::vector<kv::PageCopy> copies;  // none: all pages are its own
   size_t next_chunk = 0;
   for (int64_t position = 0; position < total;) {
     const int64_t wanted = chunks.empty() ? total : chunks[next_chunk];
     if (next_chunk + 1 < chunks.size()) ++next_chunk;
     ASSIGN_OR_RETURN(const int64_t count, ChunkAt(wanted, total - position));
+    CHECK(table.PrepareWrite(position, position + count, &copies));
     const model::SequenceRows rows = {.row_count = count,
                                       .first_position = position,
-                                      .pages = table.pages(),
+                                      .pages = table.lists(),
                                       .state = state.id()};
     network->Forward(
         {.tokens = tokens.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
@@ -235,6 +237,7 @@ Status Engine::State::ComputeLogits(
       RETURN_IF_ERROR(on_row(logits));
     }
     position += count;
+    table.ForgetBehind(position);
   }
   return Ok();
 }

@@ -11,7 +11,7 @@ Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transfor
                                                            const ResolvedOptions& options,
                                                            std::shared_ptr<ThreadPool> threads) {
   const Sizes sizes = SizesOf(network.network(), options);
-  ASSIGN_OR_RETURN(kv::KvStore store, kv::KvStore::Create(sizes.layout, sizes.page_count));
+  ASSIGN_OR_RETURN(kv::KvStore store, kv::KvStore::Create(sizes.layout, sizes.pages));
   ASSIGN_OR_RETURN(kv::StateStore states, kv::StateStore::Create(sizes.states));
   ASSIGN_OR_RETURN(model::Workspace workspace,
                    model::Workspace::Create(network.network(), sizes.step));

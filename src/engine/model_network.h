@@ -46,7 +46,7 @@ class ModelNetwork : public Network {
   /// Changes while something is computed (ThreadPool::progress). Any thread.
   uint64_t progress() const { return pool_->progress(); }
   /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.
-  void Poison(kv::PageId page) { store_.Poison(page); }
+  void Poison(kv::PageGroup group, kv::PageId page) { store_.Poison(group, page); }
   /// The same with a state slot.
   void PoisonState(kv::StateId state) { states_.Poison(state); }
 

@@ -73,9 +73,13 @@ Status ResolveSpeculation(const SpeculationOptions& options, ResolvedOptions* re
 }
 
 // What K and V take, or more than there is: KvStore says so.
-uint64_t KvBytes(int64_t page_bytes, int64_t page_count) {
-  return CheckedU64(static_cast<uint64_t>(page_bytes))
-      .Mul(static_cast<uint64_t>(page_count))
+uint64_t KvBytes(const kv::KvLayout& layout, const ResolvedOptions& resolved) {
+  const auto bytes_of = [&](kv::PageGroup group, int64_t pages) {
+    return CheckedU64(static_cast<uint64_t>(layout.page_bytes(group)))
+        .Mul(static_cast<uint64_t>(pages));
+  };
+  return bytes_of(kv::PageGroup::kFull, resolved.page_count)
+      .Add(bytes_of(kv::PageGroup::kWindow, resolved.window_page_count()))
       .value()
       .value_or(std::numeric_limits<uint64_t>::max());
 }
@@ -87,6 +91,25 @@ int64_t Snapshots(int64_t wanted_bytes, int64_t state_bytes, uint64_t kv_bytes) 
   if (wanted_bytes >= 0) return std::min(wanted_bytes / state_bytes, kMaxSnapshots);
   const uint64_t snapshots = std::max(kFew, kv_bytes / 2 / static_cast<uint64_t>(state_bytes));
   return static_cast<int64_t>(std::min<uint64_t>(snapshots, kMaxSnapshots));
+}
+
+// Pages that hold `positions` consecutive positions at most.
+int64_t PagesAcross(int64_t positions) {
+  return (positions + kernels::kPageTokens - 2) / kernels::kPageTokens + 1;
+}
+
+// So many that sequences that run, and one for ComputeLogits, never lack any: each has its window,
+// the rows of its guesses behind it, and pages that it takes before it gives others back; and the
+// rows of a step lie anywhere. What they do not use is for places where others go on, at least one
+// page in sixteen. None where that is no fewer than there are pages: then all keep all.
+kv::WindowLimits WindowsOf(const ResolvedOptions& resolved, int64_t window) {
+  if (window == 0) return {};
+  const int64_t each = PagesAcross(window + resolved.most_draft) + 2;
+  const int64_t of_step = resolved.max_rows / kernels::kPageTokens + 1;
+  const int64_t spare = resolved.page_count / 16;
+  const int64_t pages = (resolved.max_running + 1) * each + of_step + spare;
+  if (pages >= resolved.page_count) return {};
+  return {.pages = pages, .positions = window};
 }
 
 }  // namespace
@@ -156,11 +179,11 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   resolved.isa = hardware.isa;
   resolved.kv_types = KvTypesOf(options.kv_types);
   RETURN_IF_ERROR(CheckKvTypes(network, resolved.kv_types));
+  const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_types);
+  resolved.windows = WindowsOf(resolved, layout.window);
   if (state_bytes > 0) {
-    const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_types);
     resolved.state_slots = resolved.max_running + 1 +
-                           Snapshots(options.state_memory, state_bytes,
-                                     KvBytes(layout.page_bytes(), resolved.page_count));
+                           Snapshots(options.state_memory, state_bytes, KvBytes(layout, resolved));
   }
   return resolved;
 }

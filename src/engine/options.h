@@ -6,6 +6,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/isa/isa.h"
+#include "kv/window_pool.h"
 #include "model/network.h"
 #include "skald/engine.h"
 #include "skald/status.h"
@@ -35,6 +36,9 @@ struct ResolvedOptions {
   int64_t max_running = 0;
   int64_t max_queued = 0;
   int64_t page_count = 0;
+  /// Of layers with windows, where these need fewer pages than there are.
+  kv::WindowLimits windows = {};
+  int64_t window_page_count() const { return windows.pages > 0 ? windows.pages : page_count; }
   /// Of a network with recurrent layers: one for each running sequence, one for ComputeLogits, and
   /// those for snapshots.
   int64_t state_slots = 0;

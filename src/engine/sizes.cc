@@ -12,8 +12,8 @@
 namespace skald::engine {
 namespace {
 
-// A quarter of what a signed number of bytes can be: the sum of all parts is one, too.
-constexpr uint64_t kMostBytes = uint64_t{1} << 61;
+// An eighth of what a signed number of bytes can be: the sum of all parts is one, too.
+constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 
 Result<int64_t> Product(std::string_view what, int64_t bytes, int64_t count) {
   const auto product =
@@ -28,7 +28,7 @@ Result<int64_t> Product(std::string_view what, int64_t bytes, int64_t count) {
 Sizes SizesOf(const model::Network& network, const ResolvedOptions& options) {
   const int64_t sampled_rows = options.max_running + options.max_draft_rows;
   return {.layout = model::KvLayoutOf(network, options.kv_types),
-          .page_count = options.page_count,
+          .pages = {.full = options.page_count, .window = options.window_page_count()},
           .states = {.floats = model::StateFloatsOf(network), .slots = options.state_slots},
           .step = {.rows = options.max_rows,
                    .logit_rows = std::max(options.max_logit_rows, sampled_rows),
@@ -38,7 +38,11 @@ Sizes SizesOf(const model::Network& network, const ResolvedOptions& options) {
 
 Result<EngineMemory> MemoryOf(const model::Network& network, const Sizes& sizes) {
   EngineMemory memory;
-  ASSIGN_OR_RETURN(memory.kv, Product("the KV cache", sizes.layout.page_bytes(), sizes.page_count));
+  for (const kv::PageGroup group : {kv::PageGroup::kFull, kv::PageGroup::kWindow}) {
+    ASSIGN_OR_RETURN(const int64_t bytes, Product("the KV cache", sizes.layout.page_bytes(group),
+                                                  sizes.pages.of(group)));
+    memory.kv += bytes;
+  }
   ASSIGN_OR_RETURN(memory.states,
                    Product("recurrent states", sizes.states.floats * int64_t{sizeof(float)},
                            sizes.states.slots));
@@ -59,6 +63,7 @@ Result<EnginePlan> PlanOf(const model::Network& network, const ResolvedOptions& 
                     .max_running = options.max_running,
                     .max_queued = options.max_queued,
                     .page_count = options.page_count,
+                    .window_page_count = options.window_page_count(),
                     .page_positions = kernels::kPageTokens,
                     .state_slots = options.state_slots,
                     .threads = options.threads,

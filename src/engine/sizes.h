@@ -6,6 +6,7 @@
 
 #include "engine/options.h"
 #include "kv/kv_layout.h"
+#include "kv/kv_store.h"
 #include "kv/state_store.h"
 #include "model/network.h"
 #include "model/workspace.h"
@@ -16,7 +17,7 @@ namespace skald::engine {
 
 struct Sizes {
   kv::KvLayout layout = {};
-  int64_t page_count = 0;
+  kv::PageCounts pages = {};
   kv::StateShape states = {};
   model::StepLimits step = {};
   int64_t positions = 0;  ///< of the rope tables

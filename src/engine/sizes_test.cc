@@ -22,6 +22,7 @@ std::vector<EngineOptions> Several() {
           {.context = 100, .max_chunk = 17, .threads = 2},
           {.context = 256, .max_logit_rows = 64, .threads = 1, .kv_types = KvCacheType::kF32},
           {.threads = 1, .kv_positions = 5000, .max_running = 40},
+          {.max_chunk = 64, .threads = 1, .kv_positions = 40000, .max_running = 2},
           {.threads = 1, .state_memory = 0, .speculation = {.kind = Speculation::kNgram}}};
 }
 
@@ -86,11 +87,36 @@ TEST(EnginePlan, MoreThanAnAddressSpaceIsAnError) {
       .layout = {.types = {kernels::KvType::kF32, kernels::KvType::kF32},
                  .layers = std::vector<kv::KvShape>(
                      512, {.kv_heads = 1024, .key_dim = 1024, .value_dim = 1024})},
-      .page_count = int64_t{1} << 40};
+      .pages = {.full = int64_t{1} << 40}};
   const Result<EngineMemory> memory = engine::MemoryOf(network, sizes);
   ASSERT_FALSE(memory.ok());
   EXPECT_EQ(memory.status().code(), ErrorCode::kResourceExhausted);
   EXPECT_EQ(memory.status().message(), "the KV cache would be larger than the address space");
+}
+
+// Five layers of six with a window of 1,024, as Gemma 3 has them, and a context of 131,072: what
+// one window takes for each sequence, the rows of a step, and one page in sixteen for places.
+TEST(EnginePlan, LayersWithWindowsTakeFewPages) {
+  model::Network network = {.vocab = 16, .width = 16, .context = 131072};
+  network.layers.resize(12);
+  for (size_t i = 0; i < network.layers.size(); ++i) {
+    network.layers[i].mixer = model::Gqa{.heads = 1, .kv_heads = 1, .key_dim = 16, .value_dim = 16};
+    if (i % 6 != 5) std::get<model::Gqa>(network.layers[i].mixer).window = 1024;
+  }
+  const auto resolved =
+      engine::Resolve({.context = 131072, .threads = 1, .max_running = 1}, network);
+  ASSERT_TRUE(resolved.ok()) << resolved.status().message();
+  const engine::Sizes sizes = engine::SizesOf(network, *resolved);
+  EXPECT_EQ(sizes.pages.full, 4097);
+  EXPECT_EQ(sizes.pages.window, 2 * (33 + 2) + 17 + 256);
+  const int64_t everything = sizes.layout.page_bytes() * sizes.pages.full;
+  const Result<EngineMemory> memory = engine::MemoryOf(network, sizes);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_LT(memory->kv, everything / 4);
+  // Where all windows together are no less than everything, all keep everything.
+  const auto crowd =
+      engine::Resolve({.context = 131072, .threads = 1, .max_running = 120}, network);
+  EXPECT_EQ(engine::SizesOf(network, *crowd).pages.window, 4097);
 }
 
 }  // namespace

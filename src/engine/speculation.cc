@@ -81,8 +81,11 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
   }
   RETURN_IF_ERROR(
       CheckKvTypes(draft.transformer().network(), resolved.kv_types).WithContext("draft model"));
+  // Its windows are its own. It keeps all pages: what it forgets it would compute again.
+  ResolvedOptions sized = resolved;
+  sized.windows = {};
   ASSIGN_OR_RETURN(auto network,
-                   ModelNetwork::Create(draft.transformer(), resolved, std::move(threads)));
+                   ModelNetwork::Create(draft.transformer(), sized, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(draft.transformer().network().vocab, resolved.isa));
   return std::unique_ptr<Proposer>(std::make_unique<OwningDraftProposer>(

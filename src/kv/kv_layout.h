@@ -4,7 +4,8 @@
 ///     kernels/attention/attention.h
 ///
 /// Layers are outermost, because a layer reads all pages of its sequences and nothing of the other
-/// layers. They may differ in their shapes.
+/// layers. They may differ in their shapes, and in how many pages they have: layers with windows
+/// need fewer (PageGroup).
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,20 @@
 
 namespace skald::kv {
 
+/// Which of the pages of a sequence a layer keeps.
+enum class PageGroup : uint8_t {
+  kFull,    ///< all of them
+  kWindow,  ///< those that rows to come can see (KvLayout::window)
+};
+
 /// What a layer keeps of every position.
 struct KvShape {
   int64_t kv_heads = 0;
   int key_dim = 0;
   int value_dim = 0;
   kernels::ValuePlace values = kernels::ValuePlace::kOwn;
+  /// Set by the layout: it depends on all layers that read this one's K and V.
+  PageGroup group = PageGroup::kFull;
 
   bool operator==(const KvShape&) const = default;
   /// True of a layer that carries a state instead, or reads what another keeps.
@@ -55,12 +64,20 @@ struct KvShape {
 struct KvLayout {
   kernels::KvTypes types = {};
   std::vector<KvShape> layers = {};
+  /// Positions that a row sees of layers of PageGroup::kWindow at most, its own included; 0: there
+  /// are no such layers.
+  int64_t window = 0;
 
-  /// Bytes of one page in all layers: what a page costs.
-  int64_t page_bytes() const {
+  /// Bytes of one page in the layers of a group, and in all.
+  int64_t page_bytes(PageGroup group) const {
     int64_t bytes = 0;
-    for (const KvShape& layer : layers) bytes += layer.page_bytes(types);
+    for (const KvShape& layer : layers) {
+      if (layer.group == group) bytes += layer.page_bytes(types);
+    }
     return bytes;
+  }
+  int64_t page_bytes() const {
+    return page_bytes(PageGroup::kFull) + page_bytes(PageGroup::kWindow);
   }
   bool IsAllowed() const {
     for (const KvShape& layer : layers) {

@@ -8,29 +8,31 @@
 
 namespace skald::kv {
 
-KvStore::KvStore(const KvLayout& layout, int64_t page_count, AlignedBuffer arena)
-    : layout_(layout), page_count_(page_count), arena_(std::move(arena)) {
+KvStore::KvStore(const KvLayout& layout, const PageCounts& counts, AlignedBuffer arena)
+    : layout_(layout), counts_(counts), arena_(std::move(arena)) {
   int64_t start = 0;
   for (const KvShape& layer : layout_.layers) {
     layer_starts_.push_back(start);
-    start += page_count_ * layer.page_bytes(layout_.types);
+    start += counts_.of(layer.group) * layer.page_bytes(layout_.types);
   }
 }
 
-Result<KvStore> KvStore::Create(const KvLayout& layout, int64_t page_count) {
+Result<KvStore> KvStore::Create(const KvLayout& layout, const PageCounts& counts) {
   CHECK(layout.IsAllowed());
-  const auto bytes = CheckedU64(static_cast<uint64_t>(layout.page_bytes()))
-                         .Mul(static_cast<uint64_t>(page_count))
-                         .value();
+  const auto bytes_of = [&](PageGroup group) {
+    return CheckedU64(static_cast<uint64_t>(layout.page_bytes(group)))
+        .Mul(static_cast<uint64_t>(counts.of(group)));
+  };
+  const auto bytes = bytes_of(PageGroup::kFull).Add(bytes_of(PageGroup::kWindow)).value();
   if (!bytes) {
     return Status(ErrorCode::kResourceExhausted, "the KV cache is larger than the address space");
   }
   auto arena = AlignedBuffer::Create(*bytes);
   if (!arena.ok()) return std::move(arena).status().WithContext("KV cache");
-  return KvStore(layout, page_count, *std::move(arena));
+  return KvStore(layout, counts, *std::move(arena));
 }
 
-kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const PageId> pages) {
+kernels::PagedKv KvStore::View(int64_t layer, int64_t head, const PageLists& pages) {
   DCHECK(layer >= 0 && layer < static_cast<int64_t>(layout_.layers.size()));
   const KvShape& shape = layout_.layers[static_cast<size_t>(layer)];
   DCHECK(head >= 0 && head < shape.kv_heads);
@@ -42,7 +44,7 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const Page
   view.value_offset = shape.values == kernels::ValuePlace::kOwn
                           ? shape.value_offset(layout_.types, head)
                           : view.key_offset;
-  view.pages = pages.data();
+  view.pages = (shape.group == PageGroup::kFull ? pages.full : pages.window).data();
   view.key_dim = shape.key_dim;
   view.value_dim = shape.value_dim;
   view.values = shape.values;
@@ -50,22 +52,25 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, std::span<const Page
 }
 
 std::span<std::byte> KvStore::LayerPage(size_t layer, PageId page) {
+  CHECK(page >= 0 && page < counts_.of(layout_.layers[layer].group));
   const int64_t bytes = layout_.layers[layer].page_bytes(layout_.types);
   return {arena_.data() + layer_starts_[layer] + page * bytes, static_cast<size_t>(bytes)};
 }
 
 void KvStore::CopyPage(const PageCopy& copy) {
-  CHECK(copy.from >= 0 && copy.from < page_count_ && copy.to >= 0 && copy.to < page_count_);
-  CHECK(copy.from != copy.to);
+  const bool own_windows = copy.window_from != kNoPage;
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
-    const std::span<std::byte> from = LayerPage(layer, copy.from);
-    std::memcpy(LayerPage(layer, copy.to).data(), from.data(), from.size());
+    const bool windowed = own_windows && layout_.layers[layer].group == PageGroup::kWindow;
+    const std::span<std::byte> from = LayerPage(layer, windowed ? copy.window_from : copy.from);
+    const std::span<std::byte> to = LayerPage(layer, windowed ? copy.window_to : copy.to);
+    CHECK(from.data() != to.data() || from.empty());
+    std::memcpy(to.data(), from.data(), from.size());
   }
 }
 
-void KvStore::Poison(PageId page) {
-  CHECK(page >= 0 && page < page_count_);
+void KvStore::Poison(PageGroup group, PageId page) {
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
+    if (layout_.layers[layer].group != group) continue;
     const std::span<std::byte> part = LayerPage(layer, page);
     // All bits set is a NaN in half, bfloat16 (scales) and float.
     std::memset(part.data(), 0xff, part.size());

@@ -11,36 +11,52 @@
 
 namespace skald::kv {
 
+/// How many pages there are. Page numbers of the two groups have nothing to do with each other.
+struct PageCounts {
+  int64_t full = 0;
+  int64_t window = 0;
+
+  int64_t of(PageGroup group) const { return group == PageGroup::kFull ? full : window; }
+};
+
 class KvStore {
  public:
-  /// Reserves `page_count` pages, zero. Requires layout.IsAllowed(). Errors: kResourceExhausted
-  /// with the number of bytes.
-  static Result<KvStore> Create(const KvLayout& layout, int64_t page_count);
+  /// Reserves pages, zero. Requires layout.IsAllowed(). Errors: kResourceExhausted with the number
+  /// of bytes.
+  static Result<KvStore> Create(const KvLayout& layout, const PageCounts& counts);
+  /// As many pages for all layers.
+  static Result<KvStore> Create(const KvLayout& layout, int64_t page_count) {
+    return Create(layout, PageCounts{.full = page_count, .window = page_count});
+  }
 
   const KvLayout& layout() const { return layout_; }
-  int64_t page_count() const { return page_count_; }
   int64_t bytes() const { return static_cast<int64_t>(arena_.size()); }
 
   /// One KV head of one layer, seen through a page table. `pages` must stay valid while the view is
   /// used.
-  kernels::PagedKv View(int64_t layer, int64_t head, std::span<const PageId> pages);
+  kernels::PagedKv View(int64_t layer, int64_t head, const PageLists& pages);
 
   /// Carries out a copy that PageTable::PrepareWrite asked for, in all layers. Moves whole pages:
   /// the positions of a page are interleaved (K is transposed), and one block copy a layer costs
   /// less than picking some out. Must not run while a step does.
   void CopyPage(const PageCopy& copy);
 
-  /// Fills a page, in all layers, with NaN. For tests: a read of a stale page shows at once.
-  void Poison(PageId page);
+  /// Fills a page of a group, or those of both, with NaN. For tests: a read of a stale page shows
+  /// at once.
+  void Poison(PageGroup group, PageId page);
+  void Poison(PageId page) {
+    Poison(PageGroup::kFull, page);
+    Poison(PageGroup::kWindow, page);
+  }
 
  private:
-  KvStore(const KvLayout& layout, int64_t page_count, AlignedBuffer arena);
+  KvStore(const KvLayout& layout, const PageCounts& counts, AlignedBuffer arena);
 
   /// The part of a page that is a layer's.
   std::span<std::byte> LayerPage(size_t layer, PageId page);
 
   KvLayout layout_;
-  int64_t page_count_;
+  PageCounts counts_;
   std::vector<int64_t> layer_starts_;  // bytes of the arena before each layer
   AlignedBuffer arena_;
 };

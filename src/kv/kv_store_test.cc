@@ -112,5 +112,38 @@ TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
   }
 }
 
+// Layers with windows have fewer pages, of numbers of their own.
+TEST(KvStore, TheGroupsHavePagesOfTheirOwn) {
+  const KvShape shape = {.kv_heads = 2, .key_dim = 16, .value_dim = 16};
+  KvShape windowed = shape;
+  windowed.group = PageGroup::kWindow;
+  const KvLayout layout = {
+      .types = kernels::KvType::kF16, .layers = {shape, windowed, shape}, .window = 40};
+  Result<KvStore> store = KvStore::Create(layout, {.full = 5, .window = 2});
+  ASSERT_TRUE(store.ok());
+  const int64_t page = shape.page_bytes(layout.types);
+  EXPECT_EQ(layout.page_bytes(PageGroup::kFull), 2 * page);
+  EXPECT_EQ(layout.page_bytes(), 3 * page);
+  EXPECT_EQ(store->bytes(), (5 + 2 + 5) * page);
+  const std::vector<PageId> full = {4, 3};
+  const std::vector<PageId> window = {kNoPage, 1};
+  const PageLists pages(full, window);
+  EXPECT_EQ(store->View(0, 0, pages).pages, full.data());
+  EXPECT_EQ(store->View(1, 0, pages).pages, window.data());
+  EXPECT_EQ(store->View(2, 0, pages).arena - store->View(1, 0, pages).arena, 2 * page);
+  const auto first_byte = [&](int64_t layer, PageId id) -> std::byte& {
+    return store->View(layer, 0, pages).arena[id * page];
+  };
+  first_byte(0, 4) = std::byte{7};
+  first_byte(1, 1) = std::byte{9};
+  store->CopyPage({.from = 4, .to = 2, .positions = 3, .window_from = 1, .window_to = 0});
+  EXPECT_EQ(first_byte(0, 2), std::byte{7});
+  EXPECT_EQ(first_byte(1, 0), std::byte{9});
+  store->Poison(PageGroup::kWindow, 1);
+  EXPECT_EQ(first_byte(1, 1), std::byte{0xff});
+  EXPECT_EQ(first_byte(0, 1), std::byte{0});
+  EXPECT_EQ(first_byte(0, 4), std::byte{7});
+}
+
 }  // namespace
 }  // namespace skald::kv

@@ -6,7 +6,8 @@
 
 namespace skald::kv {
 
-PagePool::PagePool(int64_t page_count) {
+PagePool::PagePool(int64_t page_count, const WindowLimits& windows)
+    : windows_(page_count, windows) {
   CHECK(page_count >= 0 && page_count <= std::numeric_limits<PageId>::max());
   holders_.resize(static_cast<size_t>(page_count));
   free_.reserve(static_cast<size_t>(page_count));
@@ -17,10 +18,11 @@ PagePool::PagePool(int64_t page_count) {
 }
 
 std::optional<PageId> PagePool::Allocate() {
-  if (free_.empty()) return std::nullopt;
+  if (allocatable_count() == 0) return std::nullopt;
   const PageId page = free_.back();
   free_.pop_back();
   holders_[static_cast<size_t>(page)].sequences = 1;
+  if (windows_.exists()) windows_.Attach(page);
   return page;
 }
 
@@ -30,6 +32,11 @@ void PagePool::AddCacheReference(PageId page) { Change(page, {.cache = 1}); }
 void PagePool::ReleaseCacheReference(PageId page) { Change(page, {.cache = -1}); }
 void PagePool::LockCached(PageId page) { Change(page, {.locked = 1}); }
 void PagePool::UnlockCached(PageId page) { Change(page, {.locked = -1}); }
+
+void PagePool::LeaveWindow(PageId page) {
+  windows_.Leave(page);
+  if (At(page).cache == 0) windows_.DropIdle(page);
+}
 
 int32_t PagePool::reference_count(PageId page) const { return At(page).references(); }
 
@@ -48,7 +55,9 @@ void PagePool::Change(PageId page, const Holders& difference) {
   holders_[static_cast<size_t>(page)] = after;
   cached_ += int64_t{after.cached()} - int64_t{before.cached()};
   evictable_ += int64_t{after.evictable()} - int64_t{before.evictable()};
+  if (after.cache == 0 && windows_.exists()) windows_.DropIdle(page);
   if (after.references() > 0) return;
+  CHECK(!windows_.exists() || !windows_.Has(page));
   free_.push_back(page);
   if (freed_ != nullptr) freed_->push_back(page);
 }
@@ -71,7 +80,22 @@ std::string PagePool::CheckIntegrity() const {
   if (unused != free_count()) return "page pool: the free list does not match the counts";
   if (cached != cached_) return "page pool: the number of cached pages is wrong";
   if (evictable != evictable_) return "page pool: the number of evictable pages is wrong";
-  return {};
+  return windows_.exists() ? CheckWindows() : std::string();
+}
+
+// A window page is of a page that somebody has, and idle only where the tree has it.
+std::string PagePool::CheckWindows() const {
+  for (PageId page = 0; page < static_cast<PageId>(total_count()); ++page) {
+    if (!windows_.Has(page)) continue;
+    if (reference_count(page) == 0) return "page pool: a free page has a window page";
+    if (windows_.users(page) > At(page).sequences) {
+      return "page pool: a page is in more windows than sequences have it";
+    }
+    if (windows_.users(page) == 0 && At(page).cache == 0) {
+      return "page pool: a window page is kept for nobody";
+    }
+  }
+  return windows_.CheckIntegrity();
 }
 
 }  // namespace skald::kv

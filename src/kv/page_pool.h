@@ -5,16 +5,21 @@
 ///
 ///     free (nobody) + held (some sequence) + cached (the cache only) = total
 ///
+/// Where layers with windows keep fewer pages, a page may have a window page beside (windows()): it
+/// gets one when it is taken, and loses it at the latest when it is freed.
+///
 /// A page with one reference belongs to its holder alone. Who may write a page that has more is
 /// the rule of kv/page_table.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kv/page_id.h"
+#include "kv/window_pool.h"
 
 namespace skald::kv {
 
@@ -23,10 +28,15 @@ namespace skald::kv {
 class PagePool {
  public:
   /// A pool of `page_count` >= 0 free pages.
-  explicit PagePool(int64_t page_count);
+  explicit PagePool(int64_t page_count, const WindowLimits& windows = {});
 
-  /// Takes a free page with one reference of a sequence, or nothing if none is left.
+  /// Takes a free page with one reference of a sequence, and a window page used once; or nothing if
+  /// none is left.
   std::optional<PageId> Allocate();
+  /// How many pages Allocate can give.
+  int64_t allocatable_count() const {
+    return windows_.exists() ? std::min(free_count(), windows_.available_count()) : free_count();
+  }
 
   /// Adds a sequence's reference to a page that is not free.
   void AddReference(PageId page);
@@ -42,6 +52,12 @@ class PagePool {
   /// there are such references.
   void LockCached(PageId page);
   void UnlockCached(PageId page);
+
+  /// A sequence of those that have the page in their window has it there no more. If the tree does
+  /// not have it, nobody else can come to need its window page.
+  void LeaveWindow(PageId page);
+  WindowPool& windows() { return windows_; }
+  const WindowPool& windows() const { return windows_; }
 
   /// True if the page has exactly one holder, of whichever kind.
   bool IsWritable(PageId page) const { return reference_count(page) == 1; }
@@ -78,6 +94,7 @@ class PagePool {
     bool evictable() const { return cached() && locked == 0; }
   };
 
+  std::string CheckWindows() const;
   const Holders& At(PageId page) const;
   // Adds to the counts of a page that is not free, keeps the totals, frees it at zero.
   void Change(PageId page, const Holders& difference);
@@ -87,6 +104,7 @@ class PagePool {
   int64_t cached_ = 0;
   int64_t evictable_ = 0;
   std::vector<PageId>* freed_ = nullptr;
+  WindowPool windows_;
 };
 
 }  // namespace skald::kv

@@ -19,6 +19,7 @@ int64_t PagesFor(int64_t positions) { return DivCeil<int64_t>(positions, kPage);
 PageTable::PageTable(PagePool* pool, int64_t max_positions) : pool_(pool) {
   CHECK(max_positions >= 0);
   pages_.reserve(static_cast<size_t>(PagesFor(max_positions)));
+  if (pool_->windows().exists()) window_pages_.reserve(pages_.capacity());
 }
 
 PageTable::~PageTable() { Truncate(0); }
@@ -26,12 +27,16 @@ PageTable::~PageTable() { Truncate(0); }
 PageTable::PageTable(PageTable&& other) noexcept
     : pool_(other.pool_),
       pages_(std::exchange(other.pages_, {})),
+      window_pages_(std::exchange(other.window_pages_, {})),
+      first_in_window_(std::exchange(other.first_in_window_, 0)),
       shared_(std::exchange(other.shared_, 0)),
       first_owned_(std::exchange(other.first_owned_, 0)) {}
 
 PageTable& PageTable::operator=(PageTable&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(pages_, other.pages_);
+  std::swap(window_pages_, other.window_pages_);
+  std::swap(first_in_window_, other.first_in_window_);
   std::swap(shared_, other.shared_);
   std::swap(first_owned_, other.first_owned_);
   return *this;
@@ -40,10 +45,8 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
 void PageTable::Adopt(std::span<const PageId> pages, int64_t positions) {
   CHECK(pages_.empty() && static_cast<int64_t>(pages.size()) == PagesFor(positions));
   CHECK(pages.size() <= pages_.capacity());
-  for (const PageId page : pages) {
-    pool_->AddReference(page);
-    pages_.push_back(page);
-  }
+  if (pool_->windows().exists()) first_in_window_ = pool_->windows().FirstSeen(positions);
+  for (const PageId page : pages) PushShared(page);
   shared_ = positions;
   first_owned_ = static_cast<int64_t>(pages.size());
 }
@@ -59,21 +62,41 @@ bool PageTable::PrepareWrite(int64_t from, int64_t to, std::vector<PageCopy>* co
   CHECK(from <= to && PagesFor(to) <= static_cast<int64_t>(pages_.capacity()));
   CHECK(PagesFor(from) <= static_cast<int64_t>(pages_.size()));
   if (PagesToWrite(from, to) > pool_->free_count()) return false;
+  if (!HasWindowPagesTo(from, to)) return false;
   Truncate(from);
   const int64_t last = PagesFor(from) - 1;
   const auto kept = static_cast<int>(from % kPage);
   if (kept > 0 && to > from && !OwnsPage(last)) {
-    const PageId front = pages_.back();
-    if (!pool_->IsWritable(front)) {
-      const PageId copy = *pool_->Allocate();
-      copies->push_back({.from = front, .to = copy, .positions = kept});
-      pages_.back() = copy;
-      pool_->Release(front);
-    }
+    if (!pool_->IsWritable(pages_.back())) copies->push_back(CopyLast(kept));
     first_owned_ = last;
   }
-  while (static_cast<int64_t>(pages_.size()) < PagesFor(to)) pages_.push_back(*pool_->Allocate());
+  while (static_cast<int64_t>(pages_.size()) < PagesFor(to)) PushNew();
   return true;
+}
+
+// The last page is replaced; its new window page is not the one of the page that is copied, which
+// may go to the next that takes one.
+PageCopy PageTable::CopyLast(int positions) {
+  const PageId front = pages_.back();
+  PageCopy copy = {.from = front, .to = *pool_->Allocate(), .positions = positions};
+  if (pool_->windows().exists()) {
+    copy.window_from = window_pages_.back();
+    copy.window_to = pool_->windows().Of(copy.to);
+    window_pages_.back() = copy.window_to;
+    pool_->LeaveWindow(front);
+  }
+  pages_.back() = copy.to;
+  pool_->Release(front);
+  return copy;
+}
+
+// Pages behind what is computed are nobody else's: they are given back with their window pages. One
+// more is taken for a copy, before the page that is copied is let go.
+bool PageTable::HasWindowPagesTo(int64_t from, int64_t to) const {
+  if (!pool_->windows().exists()) return true;
+  const int64_t given_back = static_cast<int64_t>(pages_.size()) - PagesFor(from);
+  const int64_t taken = PagesFor(to) - PagesFor(from) + 1;
+  return taken - given_back <= pool_->windows().available_count();
 }
 
 int64_t PageTable::PagesToWrite(int64_t from, int64_t to) const {
@@ -92,16 +115,14 @@ bool PageTable::Reserve(int64_t positions) {
   const auto wanted = static_cast<size_t>(PagesFor(positions));
   CHECK(wanted <= pages_.capacity());
   if (wanted <= pages_.size()) return true;
-  if (static_cast<int64_t>(wanted - pages_.size()) > pool_->free_count()) return false;
-  while (pages_.size() < wanted) pages_.push_back(*pool_->Allocate());
+  if (static_cast<int64_t>(wanted - pages_.size()) > pool_->allocatable_count()) return false;
+  while (pages_.size() < wanted) PushNew();
   return true;
 }
 
 void PageTable::Truncate(int64_t positions) {
-  while (static_cast<int64_t>(pages_.size()) > PagesFor(positions)) {
-    pool_->Release(pages_.back());
-    pages_.pop_back();
-  }
+  while (static_cast<int64_t>(pages_.size()) > PagesFor(positions)) Pop();
+  first_in_window_ = std::min(first_in_window_, static_cast<int64_t>(pages_.size()));
   if (positions < shared_) {
     // The rest of the last page is seen by others: it is not ours to write any more.
     shared_ = positions;
@@ -112,6 +133,53 @@ void PageTable::Truncate(int64_t positions) {
 void PageTable::MarkShared(int64_t positions) {
   CHECK(PagesFor(positions) <= static_cast<int64_t>(pages_.size()));
   shared_ = std::max(shared_, positions);
+}
+
+void PageTable::ForgetBehind(int64_t position) {
+  if (!pool_->windows().exists()) return;
+  const int64_t first =
+      std::min(pool_->windows().FirstSeen(position), static_cast<int64_t>(pages_.size()));
+  for (; first_in_window_ < first; ++first_in_window_) {
+    const auto index = static_cast<size_t>(first_in_window_);
+    pool_->LeaveWindow(pages_[index]);
+    window_pages_[index] = kNoPage;
+  }
+}
+
+void PageTable::MarkPlace() {
+  if (!pool_->windows().exists()) return;
+  for (auto i = static_cast<size_t>(first_in_window_); i < pages_.size(); ++i) {
+    pool_->windows().MarkPlace(pages_[i]);
+  }
+}
+
+void PageTable::PushNew() {
+  pages_.push_back(*pool_->Allocate());
+  if (pool_->windows().exists()) window_pages_.push_back(pool_->windows().Of(pages_.back()));
+}
+
+void PageTable::PushShared(PageId page) {
+  pool_->AddReference(page);
+  if (pool_->windows().exists()) {
+    const bool seen = static_cast<int64_t>(pages_.size()) >= first_in_window_;
+    if (seen) pool_->windows().Use(page);
+    window_pages_.push_back(seen ? pool_->windows().Of(page) : kNoPage);
+  }
+  pages_.push_back(page);
+}
+
+// Whoever lets go here, or another one, may come back: that is where it goes on.
+void PageTable::Pop() {
+  const PageId page = pages_.back();
+  if (pool_->windows().exists()) {
+    if (static_cast<int64_t>(pages_.size()) > first_in_window_) {
+      pool_->windows().MarkPlace(page);
+      pool_->LeaveWindow(page);
+    }
+    window_pages_.pop_back();
+  }
+  pool_->Release(page);
+  pages_.pop_back();
 }
 
 bool PageTable::OwnsPage(int64_t index) const { return index >= first_owned_; }

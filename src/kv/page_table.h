@@ -23,6 +23,9 @@
 /// So a running sequence never copies because others join it; a request that waits for a prefix
 /// which another one is still computing can join at any token of it, and copies one page at most.
 /// Readers and the owner touch different bytes of the page: no order between them matters.
+///
+/// Where there are window pages (kv/window_pool.h), a table has those of its pages in use that its
+/// next row sees, and all behind; ForgetBehind moves on.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +51,8 @@ class PageTable {
   PageTable& operator=(const PageTable&) = delete;
 
   /// Fills an empty table with the pages of the first `positions` positions of somebody else, with
-  /// a reference of its own for each: ceil(positions / 32) pages. O(pages), allocates nothing.
+  /// a reference of its own for each: ceil(positions / 32) pages. Those that the row at `positions`
+  /// sees must have their window pages. O(pages), allocates nothing.
   void Adopt(std::span<const PageId> pages, int64_t positions);
 
   /// A second table that shares the first `positions` positions of this one, which must stand in
@@ -74,21 +78,44 @@ class PageTable {
   /// positions have room. Returns false, with the table as it was, if the pool has too few.
   [[nodiscard]] bool Reserve(int64_t positions);
 
-  /// Gives back every page that holds no position below `positions`.
+  /// Gives back every page that holds no position below `positions`, which is 0 or behind what
+  /// ForgetBehind was told.
   void Truncate(int64_t positions);
+
+  /// Says of the pages that the next row sees that somebody begins there, so that their window
+  /// pages stay longer than others. Nothing where there are none.
+  void MarkPlace();
+
+  /// Says that no row before `position` will be asked for again: window pages that the row there
+  /// does not see go out of use. Nothing where there are none. Amortized O(1) a page.
+  void ForgetBehind(int64_t position);
 
   /// Says that others can see the first `positions` positions from now on. For PrefixTree::Insert.
   void MarkShared(int64_t positions);
 
   std::span<const PageId> pages() const { return pages_; }
+  /// The pages, and the window pages, for a step.
+  PageLists lists() const {
+    return pool_->windows().exists() ? PageLists(pages_, window_pages_) : PageLists(pages_);
+  }
+  /// The first page whose window page is in use; 0 where there are none.
+  int64_t first_in_window() const { return first_in_window_; }
   /// How many leading positions others may see: these are immutable.
   int64_t shared_positions() const { return shared_; }
   /// True if this table may write later positions of its page `index` in place.
   bool OwnsPage(int64_t index) const;
 
  private:
+  void PushNew();
+  void PushShared(PageId page);
+  void Pop();
+  PageCopy CopyLast(int positions);
+  bool HasWindowPagesTo(int64_t from, int64_t to) const;
+
   PagePool* pool_;
   std::vector<PageId> pages_;
+  std::vector<PageId> window_pages_;  // as many, where there are any
+  int64_t first_in_window_ = 0;
   int64_t shared_ = 0;       // leading positions that others may see
   int64_t first_owned_ = 0;  // pages_[i] is owned from this index on: ownership is a suffix
 };

@@ -54,22 +54,51 @@ PrefixTree::~PrefixTree() {
   CHECK(node_count() == 0);
 }
 
-int64_t PrefixTree::Match(Namespace space, std::span<const TokenId> tokens) const {
+// Calls `visit` with each node on the way of the tokens, and where they part from it or end.
+template <typename Visit>
+void PrefixTree::Follow(Namespace space, std::span<const TokenId> tokens,
+                        const Visit& visit) const {
   NodeId node = index_.Find({.parent = kNoNode, .label = static_cast<uint64_t>(space)});
-  if (node == kNoNode) return 0;
   size_t matched = 0;
-  while (matched < tokens.size()) {
+  while (node != kNoNode && matched < tokens.size()) {
     const Step step = NextStep(node, tokens.subspan(matched));
+    if (step.child == kNoNode) return;
     matched += static_cast<size_t>(step.common);
-    if (step.child == kNoNode || At(step.child).end != static_cast<int64_t>(matched)) break;
+    const auto end = static_cast<int64_t>(matched);
+    visit(step.child, end);
+    if (At(step.child).end != end) return;
     node = step.child;
   }
-  return static_cast<int64_t>(matched);
+}
+
+int64_t PrefixTree::Match(Namespace space, std::span<const TokenId> tokens) const {
+  int64_t found = 0;
+  const bool has_all = !pool_->windows().exists();
+  WindowsOnTheWay windows(pool_->windows());
+  Follow(space, tokens, [&](NodeId node, int64_t end) {
+    if (has_all || windows.AllowGoingOn(At(node).page, At(node).begin, end)) found = end;
+  });
+  return found;
+}
+
+// As Match, up to a snapshot, which stands at the end of a node only.
+int64_t PrefixTree::MatchState(Namespace space, std::span<const TokenId> tokens) const {
+  int64_t found = 0;
+  const bool has_all = !pool_->windows().exists();
+  WindowsOnTheWay windows(pool_->windows());
+  Follow(space, tokens, [&](NodeId node, int64_t end) {
+    const bool goes_on = has_all || windows.AllowGoingOn(At(node).page, At(node).begin, end);
+    if (goes_on && At(node).end == end && At(node).snapshot != kNoSnapshot) found = end;
+  });
+  return found;
 }
 
 PrefixTree::Pin PrefixTree::Acquire(Namespace space, std::span<const TokenId> tokens,
                                     PageTable* table) {
   Pin pin = PinAt(RootOf(space));
+  if (pool_->windows().exists()) {
+    tokens = tokens.first(static_cast<size_t>(Match(space, tokens)));
+  }
   Descend(&pin, tokens);
   // Upwards, so that the deepest node of each 32 positions comes first.
   path_.resize(static_cast<size_t>(DivCeil<int64_t>(pin.tokens(), kPage)));
@@ -79,13 +108,14 @@ PrefixTree::Pin PrefixTree::Acquire(Namespace space, std::span<const TokenId> to
     path_[--missing] = At(node).page;
   }
   table->Adopt(path_, pin.tokens());
+  table->MarkPlace();
   return pin;
 }
 
 void PrefixTree::Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table) {
   CHECK(pin->tree_ == this && !pin->holds_state_);
   table->MarkShared(pin->tokens() + static_cast<int64_t>(tokens.size()));
-  tokens = tokens.subspan(static_cast<size_t>(Descend(pin, tokens)));
+  tokens = tokens.subspan(static_cast<size_t>(Descend(pin, tokens, table)));
   while (!tokens.empty()) {
     const PageId page = table->pages()[static_cast<size_t>(pin->tokens() / kPage)];
     tokens = tokens.subspan(static_cast<size_t>(Append(pin, tokens, page)));
@@ -113,14 +143,15 @@ PrefixTree::Step PrefixTree::NextStep(NodeId node, std::span<const TokenId> toke
 }
 
 // Moves the pin along tokens that the tree has, splitting where they end inside a node. Returns how
-// many.
-int64_t PrefixTree::Descend(Pin* pin, std::span<const TokenId> tokens) {
+// many. Pages of `table`, which has computed them as well, replace those without window pages.
+int64_t PrefixTree::Descend(Pin* pin, std::span<const TokenId> tokens, const PageTable* table) {
   const size_t wanted = tokens.size();
   while (!tokens.empty()) {
     const Step step = NextStep(pin->node_, tokens);
     if (step.child == kNoNode) break;
     const bool whole = step.common == At(step.child).end - At(step.child).begin;
     StepDown(pin, whole ? step.child : Split(step.child, step.common));
+    if (table != nullptr && pool_->windows().exists()) RenewPage(pin->node_, *table);
     tokens = tokens.subspan(static_cast<size_t>(step.common));
   }
   return static_cast<int64_t>(wanted - tokens.size());

@@ -31,6 +31,11 @@
 /// also evicted by themselves, least worth first (EvictState). The path below one that is gone
 /// stays: it says where texts part, and which pages need not be kept twice.
 ///
+/// Where there are window pages (kv/window_pool.h), a page of the tree may have lost its own. A
+/// match then ends at the last token behind which a sequence can go on: where all pages that the
+/// next row sees have theirs. Who computes the rest again brings pages that have, and the tree
+/// takes these instead of its own.
+///
 /// A Pin protects a node and its ancestors from eviction. Everything else is in a list ordered by
 /// last use, children always before their parents, so that the oldest is a leaf: eviction takes it
 /// from the tail of a path, page by page.
@@ -102,8 +107,9 @@ class PrefixTree {
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  /// How many leading tokens are computed and cached. Only looks: for planning. The answer holds
-  /// until the next Insert or Evict. O(tokens).
+  /// How many leading tokens are computed and cached, and can be gone on from. Only looks: for
+  /// planning. The answer holds until the next Insert or Evict, or until a window page is taken.
+  /// O(tokens).
   int64_t Match(Namespace space, std::span<const TokenId> tokens) const;
 
   /// Matches, pins the end of the match, and fills `*table`, which must be empty, with the pages
@@ -116,8 +122,9 @@ class PrefixTree {
   /// [pin->tokens(), pin->tokens() + tokens.size()); moves the pin to their end. Call it after each
   /// step, with the tokens of the step that will stay. From then on others match them, up to the
   /// last one, and `table` may not write them again (it does go on writing behind them in place).
-  /// Where the tree has some of the tokens already, it keeps its own pages, and `table` keeps
-  /// its own as well. May free a page that has become a duplicate. O(tokens.size()).
+  /// Where the tree has some of the tokens already, it keeps its own pages, if they have window
+  /// pages or need none, and `table` keeps its own as well. May free a page that has become a
+  /// duplicate. O(tokens.size()).
   void Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table);
 
   /// Removes unpinned nodes, least recently used first, leaves only, until `wanted` pages have
@@ -219,7 +226,9 @@ class PrefixTree {
 
   // prefix_tree.cc: what callers ask for.
   Step NextStep(NodeId node, std::span<const TokenId> tokens) const;
-  int64_t Descend(Pin* pin, std::span<const TokenId> tokens);
+  template <typename Visit>
+  void Follow(Namespace space, std::span<const TokenId> tokens, const Visit& visit) const;
+  int64_t Descend(Pin* pin, std::span<const TokenId> tokens, const PageTable* table = nullptr);
   int64_t Append(Pin* pin, std::span<const TokenId> tokens, PageId page);
   void StepDown(Pin* pin, NodeId child);
   Pin PinAt(NodeId node);
@@ -239,6 +248,7 @@ class PrefixTree {
   void TakePage(NodeId node, PageId page);
   void DropPage(NodeId node);
   void ChangePage(NodeId node, PageId page);
+  void RenewPage(NodeId node, const PageTable& table);
   void LinkChild(NodeId parent, NodeId child);
   void UnlinkChild(NodeId child);
   void TakePlaceOf(NodeId node, NodeId replaced);

@@ -182,6 +182,19 @@ void PrefixTree::ChangePage(NodeId node, PageId page) {
   }
 }
 
+// A node whose page has lost its window page gets that of a sequence that has computed the same
+// positions again. One that ends inside its page names that of a child, which knows more than the
+// sequence has computed: it waits until one has come to the end of the page.
+void PrefixTree::RenewPage(NodeId node, const PageTable& table) {
+  const bool is_whole = At(node).end % kPage == 0 || At(node).first_child == kNoNode;
+  if (!is_whole || pool_->windows().Has(At(node).page)) return;
+  const int64_t index = At(node).begin / kPage;
+  const PageId page = table.pages()[static_cast<size_t>(index)];
+  if (!pool_->windows().Has(page)) return;
+  std::copy_n(TokensOf(At(node).page), At(node).end - index * kPage, TokensOf(page));
+  ChangePage(node, page);
+}
+
 void PrefixTree::LinkChild(NodeId parent, NodeId child) {
   const NodeId sibling = At(parent).first_child;
   At(child).parent = parent;

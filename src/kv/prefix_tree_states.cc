@@ -15,21 +15,6 @@ void PrefixTree::Pin::ReleaseState() {
   if (std::exchange(holds_state_, false)) --tree_->SnapshotAt(node_).holds;
 }
 
-int64_t PrefixTree::MatchState(Namespace space, std::span<const TokenId> tokens) const {
-  NodeId node = index_.Find({.parent = kNoNode, .label = static_cast<uint64_t>(space)});
-  size_t matched = 0;
-  int64_t found = 0;
-  while (node != kNoNode && matched < tokens.size()) {
-    const Step step = NextStep(node, tokens.subspan(matched));
-    matched += static_cast<size_t>(step.common);
-    // A snapshot stands at the end of a node only.
-    if (step.child == kNoNode || At(step.child).end != static_cast<int64_t>(matched)) break;
-    node = step.child;
-    if (At(node).snapshot != kNoSnapshot) found = At(node).end;
-  }
-  return found;
-}
-
 PrefixTree::Pin PrefixTree::AcquireState(Namespace space, std::span<const TokenId> tokens,
                                          PageTable* table) {
   const int64_t found = MatchState(space, tokens);

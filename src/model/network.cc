@@ -1,6 +1,7 @@
 #include "model/network.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/check.h"
@@ -47,6 +48,17 @@ Status ValidateHead(const Head& head) {
 
 kv::KvShape CacheOf(const Mixer& place) {
   return std::visit([](const auto& mixer) { return Cache(mixer); }, place);
+}
+
+// Positions that a row reads of the K and V of a mixer, its own included.
+constexpr int64_t kAllPositions = std::numeric_limits<int64_t>::max();
+int64_t ReachOf(const Mixer& mixer) {
+  const auto* gqa = std::get_if<Gqa>(&mixer);
+  if (gqa == nullptr || gqa->mask != Mask::kCausal) return kAllPositions;
+  int64_t reach = kAllPositions;
+  if (gqa->window > 0) reach = std::min(reach, gqa->window);
+  if (gqa->chunk > 0) reach = std::min(reach, gqa->chunk);
+  return reach;
 }
 
 // Those that read the K and V of another find there what they expect.
@@ -162,11 +174,24 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
 
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvTypes types) {
   kv::KvLayout layout = {.types = types};
+  std::vector<int64_t> reaches;  // of the layers of the layout
   for (const Layer& layer : network.layers) {
     for (const Mixer* mixer : {&layer.mixer, &layer.beside}) {
+      const auto* gqa = std::get_if<Gqa>(mixer);
+      if (gqa != nullptr && gqa->shared_kv) {
+        int64_t& reach = reaches[static_cast<size_t>(*gqa->shared_kv)];
+        reach = std::max(reach, ReachOf(*mixer));
+      }
       const kv::KvShape shape = CacheOf(*mixer);
-      if (!shape.IsNone()) layout.layers.push_back(shape);
+      if (shape.IsNone()) continue;
+      layout.layers.push_back(shape);
+      reaches.push_back(ReachOf(*mixer));
     }
+  }
+  for (size_t i = 0; i < reaches.size(); ++i) {
+    if (reaches[i] == kAllPositions) continue;
+    layout.layers[i].group = kv::PageGroup::kWindow;
+    layout.window = std::max(layout.window, reaches[i]);
   }
   return layout;
 }

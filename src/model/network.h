@@ -138,7 +138,8 @@ Status Validate(const Network& network);
 /// Every tensor of a valid network, with its place in it.
 std::vector<TensorSlot> TensorsOf(Network& network);
 
-/// The KV layout a valid network needs: of its layers, those that have K and V.
+/// The KV layout a valid network needs: of its layers, those that have K and V. Layers whose rows
+/// see a window, or a chunk, are a group of their own.
 kv::KvLayout KvLayoutOf(const Network& network, kernels::KvTypes types);
 
 /// Floats of a state slot of a valid network: what its recurrent layers carry, one behind the

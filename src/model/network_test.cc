@@ -171,6 +171,30 @@ TEST(ValidateNetwork, LayersMayDifferInWhatTheyKeepToo) {
             "layer 1: value length is 24, expected that of keys, 16, which serve as values");
 }
 
+// A layer keeps what the furthest of those that read its keys and values sees.
+TEST(KvLayoutOf, LayersWithWindowsAreAGroup) {
+  constexpr kernels::KvType kType = kernels::KvType::kF16;
+  Network network = SmallNetwork();
+  EXPECT_EQ(KvLayoutOf(network, kType).window, 0);
+  GqaOf(network, 1).window = 7;
+  EXPECT_EQ(KvLayoutOf(network, kType).layers[0].group, kv::PageGroup::kFull);
+  EXPECT_EQ(KvLayoutOf(network, kType).layers[1].group, kv::PageGroup::kWindow);
+  EXPECT_EQ(KvLayoutOf(network, kType).window, 7);
+  GqaOf(network, 1).chunk = 5;
+  EXPECT_EQ(KvLayoutOf(network, kType).window, 5);
+  GqaOf(network, 0).chunk = 9;
+  EXPECT_EQ(KvLayoutOf(network, kType).window, 9);
+  GqaOf(network, 0) = GqaOf(network, 1);
+  GqaOf(network, 1).shared_kv = 0;
+  GqaOf(network, 1).chunk = 0;
+  EXPECT_EQ(KvLayoutOf(network, kType).window, 7);
+  GqaOf(network, 1).window = 0;
+  EXPECT_EQ(KvLayoutOf(network, kType).layers[0].group, kv::PageGroup::kFull);
+  GqaOf(network, 1).window = 7;
+  GqaOf(network, 0).mask = Mask::kNone;
+  EXPECT_EQ(KvLayoutOf(network, kType).layers[0].group, kv::PageGroup::kFull);
+}
+
 TEST(TensorsOf, ALayerMayHaveAFactorAndTakeItsKeysForValues) {
   Network network = SmallNetwork();
   network.layers[1].scale = LayerScale::kLearned;

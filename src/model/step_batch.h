@@ -28,7 +28,7 @@ struct SequenceRows {
   int64_t row_count = 0;  ///< > 0
   /// Position of its first row; K and V of all earlier positions are in the pages.
   int64_t first_position = 0;
-  std::span<const kv::PageId> pages;  ///< page of position p is pages[p / 32]; covers all its rows
+  kv::PageLists pages;  ///< they cover all its rows
   /// Where a network with recurrent layers keeps what they carry: behind the row before the first,
   /// and afterwards behind the last. No other sequence of the step has it. At position 0 the step
   /// begins anew, whatever stands there.

@@ -49,6 +49,14 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
   });
 }
 
+// The window page of the first position that its rows see is there, and so are those behind it.
+bool HasItsWindow(const SequenceRows& sequence, int64_t window) {
+  if (window == 0) return true;
+  const int64_t first = std::max<int64_t>(0, sequence.first_position - window + 1);
+  return sequence.pages.window.size() == sequence.pages.full.size() &&
+         sequence.pages.window[static_cast<size_t>(first / kernels::kPageTokens)] != kv::kNoPage;
+}
+
 void CheckBatch(const Network& network, const StepBatch& batch, const Context& context) {
   const int64_t state_floats = StateFloatsOf(network);
   const bool carries = state_floats > 0;
@@ -68,7 +76,8 @@ void CheckBatch(const Network& network, const StepBatch& batch, const Context& c
     CHECK(!carries || sequence.state != kv::kNoState);
     for (const RopeTable& rope : context.ropes) CHECK(end <= rope.positions());
     CHECK(network.positions == Positions::kNone || end <= network.context);
-    CHECK(end <= static_cast<int64_t>(sequence.pages.size()) * kernels::kPageTokens);
+    CHECK(end <= static_cast<int64_t>(sequence.pages.full.size()) * kernels::kPageTokens);
+    CHECK(HasItsWindow(sequence, context.store.layout().window));
     rows += sequence.row_count;
   }
   CHECK(rows == batch.row_count());

@@ -68,6 +68,8 @@ class PoisoningNetwork : public engine::Network {
       : network_(*engine::ModelNetwork::Create(network, options)) {}
 
   void CopyPage(const kv::PageCopy& copy) override {
+    // Who replaces a page lets go of its window page: it is copied before others write there.
+    std::erase(freed_windows, copy.window_from);
     PoisonFreed();
     network_->CopyPage(copy);
   }
@@ -81,12 +83,15 @@ class PoisoningNetwork : public engine::Network {
   float Score(std::span<const float> state) override { return network_->Score(state); }
 
   std::vector<kv::PageId> freed;
+  std::vector<kv::PageId> freed_windows;
   const kv::StatePool* states = nullptr;  // those that nobody holds are poisoned as well
 
  private:
   void PoisonFreed() {
-    for (const kv::PageId page : freed) network_->Poison(page);
+    for (const kv::PageId page : freed) network_->Poison(kv::PageGroup::kFull, page);
+    for (const kv::PageId page : freed_windows) network_->Poison(kv::PageGroup::kWindow, page);
     freed.clear();
+    freed_windows.clear();
     for (kv::StateId state = 0; states != nullptr && state < states->total_count(); ++state) {
       if (!states->is_held(state)) network_->PoisonState(state);
     }
@@ -159,10 +164,15 @@ struct Outcome {
 
 Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const Crowd& crowd) {
   PoisoningNetwork network(model.transformer(), options);
-  engine::CacheManager cache(options.page_count, options.state_slots);
+  engine::CacheManager cache(options.page_count, options.state_slots, engine::Sharing::kPrefixes,
+                             options.windows);
   cache.pool().RecordFreed(&network.freed);
+  cache.pool().windows().RecordFreed(&network.freed_windows);
   network.states = &cache.states();
   for (kv::PageId page = 0; page < options.page_count; ++page) network.freed.push_back(page);
+  for (kv::PageId page = 0; page < options.window_page_count(); ++page) {
+    network.freed_windows.push_back(page);
+  }
   support::VirtualClock clock;
   // Of some machine: where a row costs little beside a step, prompts come in large chunks.
   support::TimedNetwork timed(&network, &clock,
@@ -291,6 +301,9 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
     crowded.max_logit_rows = crowded.max_running + kMaxDraftRows;
     crowded.page_count = Draw(seed, 902, 6, 7);
     if (has_states) crowded.state_slots = crowded.max_running + Draw(seed, 907, 0, 3);
+    // As few as a sequence alone can do with: its window, and the rows of a step.
+    const int64_t window = model::KvLayoutOf(model->transformer().network(), types).window;
+    if (window > 0) crowded.windows = {.pages = 5, .positions = window};
     crowded.threads = static_cast<int>(Draw(seed, 903, 1, 3));
     crowded.isa = kernels::DetectIsa();
     Record expected;
@@ -303,6 +316,8 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
     if (testing::Test::HasFatalFailure()) FAIL() << "schedule " << seed;
     EXPECT_GT(found.stats.preemptions, 0) << "schedule " << seed << " is too easy";
     cached_tokens += found.stats.prompt_tokens_cached;
+    sum.window_pages_dropped += found.stats.window_pages_dropped;
+    EXPECT_TRUE(window == 0 || sum.window_pages_dropped > 0) << "nothing falls out of a window";
     sum.constrained_tokens += found.stats.constrained_tokens;
     sum.draft_tokens += found.stats.draft_tokens;
     sum.draft_tokens_accepted += found.stats.draft_tokens_accepted;
@@ -367,6 +382,15 @@ TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnHybrids) {
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnLatentAttention) {
   CheckModel(support::SharedData("golden/families/deepseek3.gguf"), 2);
+}
+
+// Layers with windows have fewer pages than others, lose them, and share, copy, prepare guesses and
+// compute again as others do. A page of a window that is lost is NaN.
+TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneWithWindows) {
+  for (const char* model : {"gemma3", "families/gemma4-e", "families/gpt-oss", "families/mimo2"}) {
+    SCOPED_TRACE(model);
+    CheckModel(support::SharedData("golden/" + std::string(model) + ".gguf"), 2);
+  }
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQuantizedLlama) {

@@ -56,6 +56,17 @@ void FakeNetwork::PoisonFreed() {
     written_as_[static_cast<size_t>(page)] = page;
   }
   freed_->clear();
+  if (window_ == 0) return;
+  for (const kv::PageId page : *freed_windows_) {
+    std::fill_n(window_slots_.begin() + page * kPage, kPage, kPoison);
+  }
+  freed_windows_->clear();
+}
+
+void FakeNetwork::SetWindows(const kv::WindowLimits& windows, std::vector<kv::PageId>* freed) {
+  window_ = windows.positions;
+  window_slots_.assign(static_cast<size_t>(windows.pages * kPage), kPoison);
+  freed_windows_ = freed;
 }
 
 void FakeNetwork::PoisonStates(const kv::StatePool& pool) {
@@ -76,6 +87,8 @@ std::string FakeNetwork::CheckSnapshots(
 }
 
 void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
+  // Who replaces a page lets go of its window page: it is copied before others write there.
+  if (window_ > 0) std::erase(*freed_windows_, copy.window_from);
   PoisonFreed();
   if (fault_ == Fault::kCopyForgotten) return;
   if (fault_ == Fault::kSharedPageWritten) written_as_[static_cast<size_t>(copy.to)] = copy.from;
@@ -85,6 +98,9 @@ void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
   int positions = copy.positions - int{fault_ == Fault::kCopyOneShort};
   if (fault_ == Fault::kStaleDraftPage) positions = kPage;
   std::copy_n(slots_.begin() + from * kPage, positions, slots_.begin() + copy.to * kPage);
+  if (window_ == 0) return;
+  std::copy_n(window_slots_.begin() + copy.window_from * kPage, copy.positions,
+              window_slots_.begin() + copy.window_to * kPage);
 }
 
 void FakeNetwork::CopyState(const kv::StateCopy& copy) {
@@ -103,7 +119,7 @@ void FakeNetwork::TakeRow(const model::SequenceRows& rows, int64_t position) {
   if (states_.empty()) return;
   uint64_t& state = StateOf(rows);
   if (position == 0 && fault_ != Fault::kStateNotReset) state = kStart;
-  const uint64_t number = Slot(rows.pages, position);
+  const uint64_t number = Slot(rows.pages.full, position);
   state = Take(state, number);
   const bool is_last = position + 1 == rows.first_position + rows.row_count;
   if (fault_ == Fault::kRowAppliedTwice && is_last && rows.row_count > 1) {
@@ -121,6 +137,21 @@ uint64_t& FakeNetwork::Slot(std::span<const kv::PageId> pages, int64_t position)
                                     position % kPage)];
 }
 
+uint64_t& FakeNetwork::WindowSlot(const kv::PageLists& pages, int64_t position) {
+  const kv::PageId page = pages.window[static_cast<size_t>(position / kPage)];
+  if (page == kv::kNoPage) return lost_ = kPoison;
+  return window_slots_[static_cast<size_t>(page * kPage + position % kPage)];
+}
+
+uint64_t FakeNetwork::WithWindow(const kv::PageLists& pages, int64_t position, uint64_t hash) {
+  if (window_ == 0) return hash;
+  for (int64_t p = std::max<int64_t>(0, position - window_ + 1); p <= position; ++p) {
+    const uint64_t number = WindowSlot(pages, p);
+    if (number != Slot(pages.full, p)) hash = Take(hash, number);
+  }
+  return hash;
+}
+
 uint64_t FakeNetwork::ReadAll(std::span<const kv::PageId> pages, int64_t position) {
   uint64_t hash = kStart;
   const int64_t first = fault_ == Fault::kReadOneTooFew ? 1 : 0;
@@ -132,15 +163,16 @@ uint64_t FakeNetwork::ReadAll(std::span<const kv::PageId> pages, int64_t positio
 }
 
 void FakeNetwork::WriteRow(const model::SequenceRows& rows, int64_t position, TokenId token) {
-  const uint64_t before = position == 0 ? kStart : Slot(rows.pages, position - 1);
-  const uint64_t number = Chain(before, token, position, namespace_of_(rows.pages.data()));
+  const uint64_t before = position == 0 ? kStart : Slot(rows.pages.full, position - 1);
+  const uint64_t number = Chain(before, token, position, namespace_of_(rows.pages.full.data()));
   const bool shifted = fault_ == Fault::kWriteShifted && (position + 1) % kPage != 0;
-  std::array<kv::PageId, 1> page = {rows.pages[static_cast<size_t>(position / kPage)]};
+  std::array<kv::PageId, 1> page = {rows.pages.full[static_cast<size_t>(position / kPage)]};
   if (fault_ == Fault::kSharedPageWritten) page[0] = written_as_[static_cast<size_t>(page[0])];
   uint64_t& slot = Slot(page, position % kPage + int64_t{shifted});
   const bool keeps = fault_ == Fault::kStaleAfterRejection || fault_ == Fault::kStaleDraftPage;
   if (keeps && slot != kPoison) return;
   slot = number;
+  if (window_ > 0) WindowSlot(rows.pages, position) = number;
 }
 
 // What is wanted of a row, if anything is.
@@ -165,8 +197,8 @@ void FakeNetwork::Forward(const model::StepBatch& batch) {
   int64_t next_output = 0;
   for (model::SequenceRows rows : batch.sequences) {
     std::vector<kv::PageId> swapped;
-    if (fault_ == Fault::kPagesSwapped && rows.pages.size() > 2 && rows.row_count == 1) {
-      swapped.assign(rows.pages.begin(), rows.pages.end());
+    if (fault_ == Fault::kPagesSwapped && rows.pages.full.size() > 2 && rows.row_count == 1) {
+      swapped.assign(rows.pages.full.begin(), rows.pages.full.end());
       std::swap(swapped[0], swapped[1]);
     }
     for (int64_t i = 0; i < rows.row_count; ++i, ++row) {
@@ -175,8 +207,8 @@ void FakeNetwork::Forward(const model::StepBatch& batch) {
       TakeRow(rows, position);
       if (next_output == batch.output_count() || batch.output_row(next_output) != row) continue;
       ++next_output;
-      const uint64_t hash = ReadAll(swapped.empty() ? rows.pages : swapped, position);
-      FillOutputs(batch, row, WithState(rows, hash));
+      const uint64_t hash = ReadAll(swapped.empty() ? rows.pages.full : swapped, position);
+      FillOutputs(batch, row, WithState(rows, WithWindow(rows.pages, position, hash)));
     }
   }
 }

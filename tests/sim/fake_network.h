@@ -8,6 +8,9 @@
 ///
 /// A network with states also keeps, in the state slot of each sequence, the hash of the rows so
 /// far, taken one after the other. Where it is not that of the pages, tokens change.
+///
+/// One with windows keeps the numbers in window pages as well. A row reads those that it sees there
+/// too, and where one is not that of the page, tokens change.
 #pragma once
 
 #include <array>
@@ -52,6 +55,8 @@ class FakeNetwork : public engine::Network {
   /// anything is written.
   FakeNetwork(int64_t page_count, std::vector<kv::PageId>* freed, Fault fault,
               int64_t state_slots = 0);
+  /// Gives it layers with windows. `freed` is as above, of window pages.
+  void SetWindows(const kv::WindowLimits& windows, std::vector<kv::PageId>* freed);
   void SetNamespaceOf(NamespaceOf namespace_of) { namespace_of_ = std::move(namespace_of); }
 
   void CopyPage(const kv::PageCopy& copy) override;
@@ -73,6 +78,8 @@ class FakeNetwork : public engine::Network {
  private:
   void FillOutputs(const model::StepBatch& batch, int32_t row, uint64_t hash);
   uint64_t& Slot(std::span<const kv::PageId> pages, int64_t position);
+  uint64_t& WindowSlot(const kv::PageLists& pages, int64_t position);
+  uint64_t WithWindow(const kv::PageLists& pages, int64_t position, uint64_t hash);
   uint64_t ReadAll(std::span<const kv::PageId> pages, int64_t position);
   void WriteRow(const model::SequenceRows& rows, int64_t position, TokenId token);
   uint64_t& StateOf(const model::SequenceRows& rows);
@@ -84,6 +91,10 @@ class FakeNetwork : public engine::Network {
   std::vector<kv::PageId>* freed_;
   std::vector<uint64_t> slots_;         // 32 a page
   std::vector<uint64_t> states_;        // by state slot
+  int64_t window_ = 0;                  // positions that a row sees of window pages
+  std::vector<uint64_t> window_slots_;  // 32 a window page
+  std::vector<kv::PageId>* freed_windows_ = nullptr;
+  uint64_t lost_ = 0;                   // what is found where there is no window page
   std::vector<kv::PageId> written_as_;  // where writes to a page go: itself, but for a fault
   std::vector<float> logits_;           // of all logit rows
   std::vector<float> hidden_;           // of all hidden rows, as many numbers each

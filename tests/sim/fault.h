@@ -74,6 +74,10 @@ enum class Fault : uint8_t {
   kSnapshotOneTooFar,
   kSnapshotUnguarded,
   kSnapshotOfAdvanced,
+  kWindowTooShort,
+  kMatchWithoutWindow,
+  kWindowKept,
+  kWindowPageTaken,
 };
 
 struct FaultName {
@@ -148,6 +152,10 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kSnapshotUnguarded,
               "a snapshot is evicted while somebody is to go on from it"},
     FaultName{Fault::kSnapshotOfAdvanced, "a snapshot is of a slot that a pass has taken on"},
+    FaultName{Fault::kWindowTooShort, "a window page is given back one token too early"},
+    FaultName{Fault::kMatchWithoutWindow, "a prefix is matched without its window pages"},
+    FaultName{Fault::kWindowKept, "what has fallen out of a window is kept"},
+    FaultName{Fault::kWindowPageTaken, "a window page in use is free for others"},
 };
 
 }  // namespace skald::sim

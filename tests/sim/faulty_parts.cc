@@ -27,6 +27,10 @@ void FaultyCache::AcquireIn(kv::Namespace space, Sequence* sequence) {
 
 void FaultyCache::Acquire(Sequence* sequence) {
   const kv::Namespace own = engine::NamespaceOf(*sequence->request);
+  if (fault_ == Fault::kMatchWithoutWindow) {
+    CacheManager::Acquire(sequence);
+    return sequence->table.ForgetBehind(sequence->computed + kernels::kPageTokens);
+  }
   if (has_states()) {
     if (fault_ == Fault::kMatchWithoutState) return AcquireIn(own, sequence);
     CacheManager::Acquire(sequence);
@@ -58,7 +62,18 @@ void FaultyCache::Publish(Sequence* sequence, int64_t count) {
     tree_.Insert(&sequence->pin, wrong, &sequence->table);
     return;
   }
+  if (fault_ == Fault::kWindowKept) {
+    const auto tokens =
+        std::span<const TokenId>(sequence->tokens)
+            .subspan(static_cast<size_t>(sequence->computed), static_cast<size_t>(count));
+    sequence->computed += count;
+    return tree_.Insert(&sequence->pin, tokens, &sequence->table);
+  }
   CacheManager::Publish(sequence, count);
+  if (fault_ == Fault::kWindowPageTaken && pool_.windows().exists()) {
+    const kv::PageId last = sequence->table.pages().back();
+    if (pool_.windows().users(last) == 1) pool_.LeaveWindow(last);
+  }
   if (fault_ == Fault::kPublishedTooEarly && HasRoomForOne(*sequence)) {
     const auto next = std::span<const TokenId>(sequence->tokens)
                           .subspan(static_cast<size_t>(sequence->computed), 1);

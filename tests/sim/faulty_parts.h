@@ -17,7 +17,8 @@ namespace skald::sim {
 class FaultyCache : public engine::CacheManager {
  public:
   FaultyCache(const Workload& workload, Fault fault)
-      : CacheManager(workload.page_count, workload.state_slots, SharingOf(workload)),
+      : CacheManager(workload.page_count, workload.state_slots, SharingOf(workload),
+                     WindowsOf(workload, fault)),
         fault_(fault) {}
 
   void Acquire(engine::Sequence* sequence) override;
@@ -40,6 +41,11 @@ class FaultyCache : public engine::CacheManager {
   static engine::Sharing SharingOf(const Workload& workload) {
     const bool whole = workload.core.prompts == engine::PromptRule::kWhole;
     return whole ? engine::Sharing::kNone : engine::Sharing::kPrefixes;
+  }
+  static kv::WindowLimits WindowsOf(const Workload& workload, Fault fault) {
+    kv::WindowLimits windows = workload.windows;
+    if (fault == Fault::kWindowTooShort && windows.positions > 1) --windows.positions;
+    return windows;
   }
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);
 

@@ -47,6 +47,30 @@ std::string CheckPages(const Core& core, const engine::CacheManager& cache) {
   return {};
 }
 
+// Each sequence that runs has the window pages that its next row sees in use, and no others.
+std::string CheckWindows(const Core& core, const engine::CacheManager& cache) {
+  const kv::WindowPool& windows = cache.pool().windows();
+  if (!windows.exists()) return {};
+  std::vector<int32_t> users(static_cast<size_t>(cache.pool().total_count()));
+  for (const Sequence* sequence : core.running()) {
+    const kv::PageLists pages = sequence->table.lists();
+    const int64_t first = windows.FirstSeen(sequence->computed);
+    for (size_t i = 0; i < pages.full.size(); ++i) {
+      const bool seen = static_cast<int64_t>(i) >= first;
+      if (pages.window[i] != (seen ? windows.Of(pages.full[i]) : kv::kNoPage)) {
+        return "a sequence has a window page that is not its own";
+      }
+      users[static_cast<size_t>(pages.full[i])] += int32_t{seen};
+    }
+  }
+  for (kv::PageId page = 0; page < cache.pool().total_count(); ++page) {
+    if (windows.users(page) != users[static_cast<size_t>(page)]) {
+      return "the window page of page " + std::to_string(page) + " is in other windows";
+    }
+  }
+  return {};
+}
+
 // Whoever has the ticket waits, or has not begun to compute yet.
 bool IsWaitedFor(const Core& core, kv::PrefixTree::Ticket ticket) {
   const auto has = [&](const Sequence* sequence) { return sequence->ticket == ticket; };
@@ -219,6 +243,7 @@ std::string CheckStep(const Core& core, const engine::CacheManager& cache,
   if (std::string wrong = cache.pool().CheckIntegrity(); !wrong.empty()) return wrong;
   if (std::string wrong = cache.tree().CheckIntegrity(); !wrong.empty()) return wrong;
   if (std::string wrong = CheckPages(core, cache); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckWindows(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckStates(core, cache); !wrong.empty()) return wrong;
   if (std::string wrong = CheckSequences(core, limits); !wrong.empty()) return wrong;
   if (std::string wrong = CheckDrafts(core); !wrong.empty()) return wrong;

@@ -55,6 +55,7 @@ TEST(Simulation, MeetsWhatItIsFor) {
     all.preemptions += outcome.preemptions;
     all.pages_copied += outcome.pages_copied;
     all.pages_evicted += outcome.pages_evicted;
+    all.window_pages_dropped += outcome.window_pages_dropped;
     all.prompt_tokens_cached += outcome.prompt_tokens_cached;
     all.constrained_tokens += outcome.constrained_tokens;
     all.masks += outcome.masks;
@@ -66,6 +67,7 @@ TEST(Simulation, MeetsWhatItIsFor) {
   EXPECT_GT(all.preemptions, 100);
   EXPECT_GT(all.pages_copied, 100);
   EXPECT_GT(all.pages_evicted, 100);
+  EXPECT_GT(all.window_pages_dropped, 50);
   EXPECT_GT(all.prompt_tokens_cached, 1000);
   EXPECT_GT(all.draft_tokens_accepted, 500);
   EXPECT_GT(all.draft_tokens - all.draft_tokens_accepted, 500);

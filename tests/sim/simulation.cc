@@ -103,6 +103,8 @@ class Simulation {
                               .tracer = &tracer_}),
         watch_(workload.core) {
     cache_.pool().RecordFreed(&freed_);
+    cache_.pool().windows().RecordFreed(&freed_windows_);
+    network_.SetWindows(workload.windows, &freed_windows_);
     network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
   }
 
@@ -118,6 +120,7 @@ class Simulation {
     outcome.pages_copied = stats.pages_copied;
     outcome.states_copied = stats.states_copied;
     outcome.pages_evicted = stats.pages_evicted;
+    outcome.window_pages_dropped = stats.window_pages_dropped;
     outcome.prompt_tokens = stats.prompt_tokens;
     outcome.prompt_tokens_cached = stats.prompt_tokens_cached;
     outcome.draft_tokens = stats.draft_tokens;
@@ -229,6 +232,8 @@ class Simulation {
     cache_.Evict(workload_.page_count);
     if (cache_.pool().free_count() != workload_.page_count) return "pages are left behind";
     if (cache_.tree().node_count() != 0) return "nodes are left behind";
+    const kv::WindowPool& windows = cache_.pool().windows();
+    if (windows.free_count() != windows.total_count()) return "window pages are left behind";
     if (cache_.states().held_count() != 0) return "state slots are left behind";
     return proposers_.draft == nullptr ? "" : proposers_.draft->CheckEnd();
   }
@@ -247,6 +252,7 @@ class Simulation {
   const Fault fault_;
   support::VirtualClock clock_;
   std::vector<kv::PageId> freed_;
+  std::vector<kv::PageId> freed_windows_;
   FakeNetwork network_;
   support::TimedNetwork timed_network_;
   FaultyCache cache_;

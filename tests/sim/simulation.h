@@ -22,6 +22,7 @@ struct Outcome {
   int64_t pages_copied = 0;
   int64_t states_copied = 0;
   int64_t pages_evicted = 0;
+  int64_t window_pages_dropped = 0;
   int64_t prompt_tokens = 0;
   int64_t prompt_tokens_cached = 0;
   int64_t constrained_tokens = 0;

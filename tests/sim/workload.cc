@@ -195,6 +195,24 @@ void DrawSamplers(uint64_t seed, Workload* workload) {
   }
 }
 
+// Layers with windows, beside a state or not: no seed that once failed is among them. The window
+// pages are as few as the widest request needs, or more.
+void DrawWindows(uint64_t seed, Workload* workload) {
+  const uint64_t kind = seed % 16;
+  if (kind != 1 && kind != 3 && kind != 14 && kind % 8 != 4) return;
+  Seeded draw(~seed ^ 5);
+  const int64_t positions = draw.OneIn(2) ? draw.Between(1, 8) : draw.Between(1, 80);
+  int64_t widest = 1;
+  for (const Client& client : workload->clients) {
+    widest = std::max<int64_t>(widest, client.request.beam_search.beams);
+  }
+  const int64_t each = (positions + workload->core.most_draft) / kernels::kPageTokens + 4;
+  const int64_t least = widest * each + workload->core.max_rows / kernels::kPageTokens + 1;
+  const int64_t pages = std::min(least, workload->page_count);
+  workload->windows = {.pages = draw.OneIn(2) ? pages : draw.Between(pages, workload->page_count),
+                       .positions = positions};
+}
+
 }  // namespace
 
 engine::RequestLimits Workload::request_limits() const {
@@ -251,6 +269,7 @@ Workload DrawWorkload(uint64_t seed) {
   DrawSnapshots(seed, &workload);
   DrawConstraints(seed, &workload);
   DrawSamplers(seed, &workload);
+  DrawWindows(seed, &workload);
   return workload;
 }
 

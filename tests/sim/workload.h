@@ -48,6 +48,7 @@ struct Workload {
   engine::CoreLimits core;
   int64_t page_count = 0;
   int64_t state_slots = 0;  ///< of running sequences and snapshots; 0: a network without states
+  kv::WindowLimits windows = {};  ///< of a network with layers with windows
   Guessing guessing = Guessing::kNone;
   int64_t draft_page_count = 0;  ///< pages of the draft model
   int64_t draft_rows = 0;        ///< rows of its passes

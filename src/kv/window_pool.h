@@ -1,0 +1,122 @@
+/// WindowPool: which pages have a window page, and which of these go first. Integers only.
+///
+/// Layers whose rows see a window need the K and V of few positions: those that rows to come can
+/// see. So a page (kv/page_pool.h) has K and V of all other layers as long as it lives, and those
+/// of the layers with windows in a window page, which it may lose before. Once lost it does not
+/// come back: who needs these positions computes them again, into a page of its own.
+///
+/// A window page is in use as long as a sequence has it in its window. Afterwards it is idle:
+/// somebody else may go on from there. Accounting is conserved, always:
+///
+///     free (nobody) + used (in some window) + idle (of a page in the prefix tree) = total
+///
+/// Idle ones are given to others when none is free, the oldest first: before all others those that
+/// a sequence has passed on its way, then those at places, where a sequence has ended or begun to
+/// go on. A long text passes more of them in a minute than there are, and nobody asks for most.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kv/page_id.h"
+
+namespace skald::kv {
+
+/// How many window pages there are, and how far a window reaches.
+struct WindowLimits {
+  int64_t pages = 0;      ///< 0: each page has one of its own number, always
+  int64_t positions = 0;  ///< that a row sees, its own included
+};
+
+/// Not thread-safe: the engine thread owns it. All memory is taken at construction. Every function
+/// but CheckIntegrity is O(1).
+class WindowPool {
+ public:
+  WindowPool(int64_t page_count, const WindowLimits& limits);
+
+  /// False: every page has its window page always, and nothing below is called.
+  bool exists() const { return limits_.pages > 0; }
+  /// The first page of a sequence with a position that the row at `position`, or a later one, sees.
+  int64_t FirstSeen(int64_t position) const;
+
+  /// Gives a page that has none a window page, used once. Requires available_count() > 0.
+  void Attach(PageId page);
+  /// The window page of a page; kNoPage if it has none.
+  PageId Of(PageId page) const { return At(page).window; }
+  bool Has(PageId page) const { return Of(page) != kNoPage; }
+
+  /// One sequence more, or less, has the page in its window. Requires Has(page).
+  void Use(PageId page);
+  void Leave(PageId page);
+  /// Says of a page in use that a sequence begins or ends there.
+  void MarkPlace(PageId page) { At(page).is_place = true; }
+  /// Takes the window page from a page, if it has one that is not in use.
+  void DropIdle(PageId page);
+
+  int64_t free_count() const { return static_cast<int64_t>(free_.size()); }
+  int64_t idle_count() const { return idle_; }
+  int64_t used_count() const { return total_count() - free_count() - idle_; }
+  int64_t total_count() const { return limits_.pages; }
+  /// What Attach can give.
+  int64_t available_count() const { return free_count() + idle_; }
+  /// Idle ones that went to others.
+  int64_t evicted_count() const { return evicted_; }
+  /// In how many windows the window page of a page is.
+  int32_t users(PageId page) const { return At(page).users; }
+
+  /// As PagePool::RecordFreed, of window pages.
+  void RecordFreed(std::vector<PageId>* freed) { freed_ = freed; }
+
+  /// Recounts everything. Empty if all is well, else one line that says what is wrong. O(total).
+  std::string CheckIntegrity() const;
+
+ private:
+  // What belongs to a page.
+  struct Part {
+    PageId window = kNoPage;
+    int32_t users = 0;
+    bool is_place = false;
+    PageId older = kNoPage;  // neighbours among the idle ones of its kind
+    PageId newer = kNoPage;
+  };
+  struct Idle {
+    PageId oldest = kNoPage;
+    PageId newest = kNoPage;
+  };
+
+  Part& At(PageId page) { return parts_[static_cast<size_t>(page)]; }
+  const Part& At(PageId page) const { return parts_[static_cast<size_t>(page)]; }
+  Idle& ListOf(const Part& part) { return lists_[size_t{part.is_place}]; }
+  void ListInsert(PageId page);
+  void ListRemove(PageId page);
+  void Detach(PageId page);
+
+  WindowLimits limits_;
+  std::vector<PageId> free_;
+  std::vector<Part> parts_;         // by page
+  std::array<Idle, 2> lists_ = {};  // passed; places
+  int64_t idle_ = 0;
+  int64_t evicted_ = 0;
+  std::vector<PageId>* freed_ = nullptr;
+};
+
+/// On the way along the pages of a text, from its first one on: where can a sequence go on?
+class WindowsOnTheWay {
+ public:
+  explicit WindowsOnTheWay(const WindowPool& windows) : windows_(windows) {}
+
+  /// The next positions stand in `page`, from `begin` on; a page that holds those before it too may
+  /// come again, or another one that does. True if all pages that the row at `end`, behind them,
+  /// sees have their window pages.
+  bool AllowGoingOn(PageId page, int64_t begin, int64_t end);
+
+ private:
+  const WindowPool& windows_;
+  int64_t index_ = 0;     // of the page where the way is
+  bool has_ = true;       // its window page
+  int64_t missing_ = -1;  // the last index before it of one that has none
+};
+
+}  // namespace skald::kv
