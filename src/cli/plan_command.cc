@@ -97,16 +97,17 @@ EngineOptions OptionsOf(const PlanOptions& options) {
 
 Status AddCapacity(const ModelShape& shape, EngineOptions engine, PlanReport* report) {
   for (const int64_t context : ContextsToShow(shape.info().context)) {
-    const int64_t pages =
-        (context + report->engine.page_positions - 1) / report->engine.page_positions;
-    const int64_t kept = PositionBytes(report->groups) * report->engine.page_positions;
-    report->contexts.push_back({context, pages * kept});
     engine.context = context;
     const Result<int64_t> requests = RequestsThatFit(shape, engine, report->machine.memory_bytes);
     // A context that an engine cannot have at all.
     if (!requests.ok() && requests.status().code() == ErrorCode::kInvalidArgument) continue;
     RETURN_IF_ERROR(requests.status());
     report->capacity.push_back({context, *requests});
+    EngineOptions alone = engine;
+    alone.max_running = 1;
+    alone.kv_positions = 0;
+    ASSIGN_OR_RETURN(const EnginePlan one, PlanEngine(shape, alone));
+    report->contexts.push_back({context, one.memory.kv});
   }
   return Ok();
 }

@@ -165,6 +165,7 @@ void WriteEngine(const EnginePlan& plan, JsonWriter& json) {
   json.Key("engine").BeginObject();
   json.Key("context").Int(plan.context).Key("max_running").Int(plan.max_running);
   json.Key("max_chunk").Int(plan.max_chunk).Key("pages").Int(plan.page_count);
+  json.Key("window_pages").Int(plan.window_page_count);
   json.Key("page_positions").Int(plan.page_positions).Key("state_slots").Int(plan.state_slots);
   json.Key("memory").BeginObject();
   for (const Part& part : PartsOf(plan.memory)) json.Key(part.name).Int(part.bytes);

@@ -17,7 +17,7 @@ struct Capacity {
   int64_t requests = 0;
 };
 
-/// What a context takes.
+/// What K and V of an engine for one request of a context take.
 struct ContextBytes {
   int64_t context = 0;
   int64_t kv = 0;

@@ -121,6 +121,8 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   out.Counter("skald_pages_copied_total", "Shared pages copied to be written.", stats.pages_copied);
   out.Counter("skald_pages_evicted_total", "Pages evicted from the prefix tree.",
               stats.pages_evicted);
+  out.Counter("skald_window_pages_dropped_total",
+              "Window pages taken from pages of the prefix tree.", stats.window_pages_dropped);
   out.Counter("skald_states_copied_total", "States of recurrent layers copied.",
               stats.states_copied);
   out.Counter("skald_states_evicted_total", "Snapshots of states evicted from the prefix tree.",
@@ -131,6 +133,13 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   gauge("skald_pages_free", "Pages that nothing uses.", stats.pages_free);
   gauge("skald_pages_held", "Pages of running sequences.", stats.pages_held);
   gauge("skald_pages_cached", "Pages of the prefix tree alone.", stats.pages_cached);
+  gauge("skald_window_pages", "Pages of layers with windows, where these are fewer, in all.",
+        stats.window_pages_total);
+  gauge("skald_window_pages_free", "Window pages that nothing uses.", stats.window_pages_free);
+  gauge("skald_window_pages_held", "Window pages that running sequences see.",
+        stats.window_pages_held);
+  gauge("skald_window_pages_cached", "Window pages of the prefix tree alone.",
+        stats.window_pages_cached);
   gauge("skald_states", "Slots for states of recurrent layers in all.", stats.states_total);
   gauge("skald_states_free", "Slots that nothing uses.", stats.states_free);
   gauge("skald_states_held", "Slots of running sequences.", stats.states_held);

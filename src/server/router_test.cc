@@ -168,6 +168,11 @@ TEST(MetricsText, TellsEachGaugeAndCounterUnderItsOwnName) {
   stats.pages_free = 60;
   stats.pages_held = 25;
   stats.pages_cached = 15;
+  stats.window_pages_total = 40;
+  stats.window_pages_free = 22;
+  stats.window_pages_held = 8;
+  stats.window_pages_cached = 10;
+  stats.window_pages_dropped = 33;
   stats.states_total = 21;
   stats.states_free = 12;
   stats.states_held = 4;
@@ -177,21 +182,30 @@ TEST(MetricsText, TellsEachGaugeAndCounterUnderItsOwnName) {
   stats.preemptions = 7;
   const std::string text = MetricsText(
       {.stats = stats, .model_name = "m", .connections = 11, .answers = {{200, 8}, {401, 2}}});
-  for (const char* line :
-       {"skald_sequences_running{model_name=\"m\"} 3\n",
-        "skald_sequences_waiting{model_name=\"m\"} 5\n", "skald_pages{model_name=\"m\"} 100\n",
-        "skald_pages_free{model_name=\"m\"} 60\n", "skald_pages_held{model_name=\"m\"} 25\n",
-        "skald_pages_cached{model_name=\"m\"} 15\n", "skald_states{model_name=\"m\"} 21\n",
-        "skald_states_free{model_name=\"m\"} 12\n", "skald_states_held{model_name=\"m\"} 4\n",
-        "skald_states_cached{model_name=\"m\"} 6\n",
-        "skald_states_copied_total{model_name=\"m\"} 17\n",
-        "skald_states_evicted_total{model_name=\"m\"} 9\n",
-        "skald_preemptions_total{model_name=\"m\"} 7\n", "skald_connections{model_name=\"m\"} 11\n",
-        "skald_http_requests_total{model_name=\"m\"} 10\n",
-        "skald_http_answers_total{model_name=\"m\",status=\"200\"} 8\n",
-        "skald_http_answers_total{model_name=\"m\",status=\"401\"} 2\n",
-        "vllm:num_requests_running{model_name=\"m\",engine=\"0\"} 3\n",
-        "vllm:num_requests_waiting{model_name=\"m\",engine=\"0\"} 5\n"})
+  for (const char* line : {"skald_sequences_running{model_name=\"m\"} 3\n",
+                           "skald_sequences_waiting{model_name=\"m\"} 5\n",
+                           "skald_pages{model_name=\"m\"} 100\n",
+                           "skald_pages_free{model_name=\"m\"} 60\n",
+                           "skald_pages_held{model_name=\"m\"} 25\n",
+                           "skald_window_pages{model_name=\"m\"} 40\n",
+                           "skald_window_pages_free{model_name=\"m\"} 22\n",
+                           "skald_window_pages_held{model_name=\"m\"} 8\n",
+                           "skald_window_pages_cached{model_name=\"m\"} 10\n",
+                           "skald_window_pages_dropped_total{model_name=\"m\"} 33\n",
+                           "skald_pages_cached{model_name=\"m\"} 15\n",
+                           "skald_states{model_name=\"m\"} 21\n",
+                           "skald_states_free{model_name=\"m\"} 12\n",
+                           "skald_states_held{model_name=\"m\"} 4\n",
+                           "skald_states_cached{model_name=\"m\"} 6\n",
+                           "skald_states_copied_total{model_name=\"m\"} 17\n",
+                           "skald_states_evicted_total{model_name=\"m\"} 9\n",
+                           "skald_preemptions_total{model_name=\"m\"} 7\n",
+                           "skald_connections{model_name=\"m\"} 11\n",
+                           "skald_http_requests_total{model_name=\"m\"} 10\n",
+                           "skald_http_answers_total{model_name=\"m\",status=\"200\"} 8\n",
+                           "skald_http_answers_total{model_name=\"m\",status=\"401\"} 2\n",
+                           "vllm:num_requests_running{model_name=\"m\",engine=\"0\"} 3\n",
+                           "vllm:num_requests_waiting{model_name=\"m\",engine=\"0\"} 5\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 

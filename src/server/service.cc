@@ -547,6 +547,9 @@ HttpResponse Service::Slots(const Tenant& tenant) const {
     json.Key("pages").BeginObject().Key("total").Int(stats.pages_total);
     json.Key("free").Int(stats.pages_free).Key("held").Int(stats.pages_held);
     json.Key("cached").Int(stats.pages_cached).EndObject();
+    json.Key("window_pages").BeginObject().Key("total").Int(stats.window_pages_total);
+    json.Key("free").Int(stats.window_pages_free).Key("held").Int(stats.window_pages_held);
+    json.Key("cached").Int(stats.window_pages_cached).EndObject();
     json.Key("states").BeginObject().Key("total").Int(stats.states_total);
     json.Key("free").Int(stats.states_free).Key("held").Int(stats.states_held);
     json.Key("cached").Int(stats.states_cached).EndObject();
