@@ -40,6 +40,20 @@ void CheckRanges(const GenerationRequest& taken) {
   CHECK(!sampling.top_logprobs || IsIn(*sampling.top_logprobs, 0, 20));
 }
 
+// What calls are held to: a schema for each tool, as it stands in the body.
+void CheckTools(ChatToolUse use, std::string_view body) {
+  CHECK(use.schemas.size() == (use.tools == nullptr ? 0 : use.tools->size()));
+  TakeRawSchemas(body, &use);
+  bool any = use.schemas.empty();
+  for (size_t i = 0; i < use.schemas.size(); ++i) {
+    const std::string& text = use.schemas[i].text;
+    CHECK(text.empty() || (text.starts_with('{') && text.ends_with('}')));
+    CHECK(PointerOf(use, i).starts_with('/'));
+    any = any || use.schemas[i].is_callable;
+  }
+  CHECK(any && (!use.needs_hold() || !use.choice_field.empty()));
+}
+
 void CheckPairs(const RankRequest& taken) {
   CHECK(!taken.documents.empty() && taken.documents.size() <= kMaxPairs && taken.top >= 1);
   CHECK(taken.queries.size() == 1 || taken.queries.size() == taken.documents.size());
@@ -62,10 +76,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto& read :
        {ReadCompletionRequest(*json), ReadChatRequest(*json), ReadMessagesRequest(*json),
         ReadResponseRequest(*json), ReadOllamaChat(*json), ReadOllamaGenerate(*json)}) {
-    if (const auto* taken = std::get_if<GenerationRequest>(&read))
+    if (const auto* taken = std::get_if<GenerationRequest>(&read)) {
       CheckRanges(*taken);
-    else
+      CheckTools(taken->tools, {reinterpret_cast<const char*>(data), size});
+    } else {
       CHECK(std::get<ApiError>(read).status == 400);
+    }
   }
   const auto embedding = ReadEmbeddingRequest(*json);
   if (const auto* taken = std::get_if<EmbeddingRequest>(&embedding)) {

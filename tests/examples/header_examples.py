@@ -16,6 +16,11 @@ BEFORE = {
   const std::string text = R"(Hm. <tool_call>{"name":"add","arguments":{}}</tool_call>)";
   const auto tools =
       std::make_shared<const std::vector<ChatTool>>(std::vector<ChatTool>{{.name = "add"}});""",
+    "chat_grammar": """const std::string source = "<tool_call></tool_call> \\"arguments\\"";
+  const ChatTemplate chat = *ChatTemplate::Create(source, {});
+  const ChatAnswerFormat format = ChatAnswerFormat::Of(chat, model.tokenizer());
+  const std::vector<CallableTool> tools = {
+      {.name = "add", .arguments = *Grammar::FromJsonSchema("{}", {.only_objects = true})}};""",
     "chat_template": """const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
   const std::chrono::local_seconds now{};""",
     "constraint": "const std::string schema = \"true\";",
@@ -44,6 +49,7 @@ BEFORE = {
 AFTER = {
     "bench": "seconds.ok() && share > 0",
     "chat_answer": 'pieces.size() == 3 && pieces[1].text == "add" && rest.empty()',
+    "chat_grammar": "grammar.ok() && budget.steps > 0",
     "chat_template": 'prompt.ok() && prompt->text == "Hello"',
     "constraint": "constraint.ok()",
     "engine": "id.ok()",
