@@ -4,21 +4,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# All rooms but the command, as an archive and as a shared library of the same objects. What the library shows stands in
-# libskald.map; until version 1 a program must be built anew for each 0.x, which SOVERSION cannot say and CMake's package does.
-set(library_objects)
-foreach(room base trace tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine plan server hub)
-  list(APPEND library_objects $<TARGET_OBJECTS:skald_${room}>)
-endforeach()
-add_library(skald_library STATIC ${library_objects})
-set_target_properties(skald_library PROPERTIES OUTPUT_NAME skald LINKER_LANGUAGE CXX)
+# The objects of the archive (library.cmake) as a shared library. What it shows stands in libskald.map; until version 1 a
+# program must be built anew for each 0.x, which SOVERSION cannot say and CMake's package does.
 add_library(skald_shared SHARED ${library_objects})
 set_target_properties(skald_shared PROPERTIES OUTPUT_NAME skald LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libskald.map)
 target_link_options(skald_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libskald.map -Wl,--no-undefined)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
-target_link_libraries(skald_shared PRIVATE skald_flags fmt::fmt PkgConfig::PCRE2 PkgConfig::UTF8PROC OpenSSL::Crypto
-  ${CMAKE_DL_LIBS})
+target_link_libraries(skald_shared PRIVATE skald_flags ${library_needs})
 
 # The manual comes from the one table of options, as the completions do.
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/skald.1

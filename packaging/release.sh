@@ -19,8 +19,8 @@ if [ $# -lt 1 ] || [ $# -gt 2 ]; then fail "usage: packaging/release.sh OUT [SKA
 out=$1
 [ ! -e "$out" ] || fail "$out is there already: a release begins in an empty folder"
 
-version=$(sed -n 's/^project(skald VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
-[ -n "$version" ] || fail "no version in CMakeLists.txt"
+version=$(sed -nE 's/^#define SKALD_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)$/\2/p' "$root/include/skald/version.h" | paste -sd .)
+[ -n "$version" ] || fail "no version in include/skald/version.h"
 commit=$(git -C "$root" rev-parse HEAD)
 seconds=$(git -C "$root" log -1 --format=%ct)
 

@@ -25,6 +25,7 @@
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -27,6 +27,7 @@
 
 #include "skald/chat_template.h"
 #include "skald/tokenizer.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -16,6 +16,7 @@
 #include "skald/chat_answer.h"
 #include "skald/grammar.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -26,6 +26,7 @@
 #include "skald/status.h"
 #include "skald/stop_check.h"
 #include "skald/tokenizer.h"
+#include "skald/version.h"
 
 // By name only: who gives variables as text needs none of Boost's headers.
 namespace boost::json {

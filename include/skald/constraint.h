@@ -16,6 +16,7 @@
 
 #include "skald/grammar.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -38,6 +38,7 @@
 #include "skald/sampling_params.h"
 #include "skald/status.h"
 #include "skald/trace.h"
+#include "skald/version.h"
 
 namespace skald {
 

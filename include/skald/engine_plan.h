@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "skald/version.h"
+
 namespace skald {
 
 /// Bytes by what they hold. Pages and states are reserved whole and committed as they are first

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "skald/request.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -17,6 +17,7 @@
 
 #include "skald/bench.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -14,6 +14,7 @@
 
 #include "skald/bench.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

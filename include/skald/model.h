@@ -22,6 +22,7 @@
 #include "skald/status.h"
 #include "skald/stop_check.h"
 #include "skald/tokenizer.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -17,6 +17,7 @@
 #include "skald/machine.h"
 #include "skald/model_shape.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -17,6 +17,7 @@
 
 #include "skald/status.h"
 #include "skald/stop_check.h"
+#include "skald/version.h"
 
 namespace skald {
 

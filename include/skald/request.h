@@ -20,6 +20,7 @@
 #include "skald/ids.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -20,6 +20,7 @@
 #include "skald/machine.h"
 #include "skald/model_shape.h"
 #include "skald/plan.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "skald/version.h"
+
 namespace skald {
 
 /// How a longer context is pressed into the angles that a model has seen.

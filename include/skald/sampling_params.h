@@ -11,6 +11,7 @@
 
 #include "skald/ids.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -28,6 +28,7 @@
 #include "skald/request.h"
 #include "skald/status.h"
 #include "skald/tokenizer.h"
+#include "skald/version.h"
 
 namespace skald {
 

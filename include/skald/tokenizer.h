@@ -21,6 +21,7 @@
 #include "skald/ids.h"
 #include "skald/status.h"
 #include "skald/stop_check.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -36,6 +36,7 @@
 
 #include "skald/ids.h"
 #include "skald/status.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -13,6 +13,7 @@
 
 #include "skald/status.h"
 #include "skald/trace.h"
+#include "skald/version.h"
 
 namespace skald {
 

@@ -35,6 +35,7 @@
 #include "cli/tokenize_command.h"
 #include "cli/trace_command.h"
 #include "skald/engine.h"
+#include "skald/version.h"
 
 namespace skald::cli {
 
@@ -220,7 +221,7 @@ Result<Action> ParseCommandLine(CLI::App& app, Action& chosen, std::vector<std::
 }
 
 std::string VersionText() {
-  return fmt::format("skald {}\nnumerics {}\ncompiler {}\n", SKALD_VERSION, kNumericsVersion,
+  return fmt::format("skald {}\nnumerics {}\ncompiler {}\n", kVersion, kNumericsVersion,
                      CompilerName());
 }
 

@@ -23,6 +23,7 @@
 #include "cli/status_line.h"
 #include "skald/bench.h"
 #include "skald/model.h"
+#include "skald/version.h"
 
 namespace skald::cli {
 
@@ -245,7 +246,7 @@ BenchHeader HeaderOf(const BenchOptions& options) {
           .cores = AvailableCores(),
           .kv_type = KvTypesName(options.engine.kv_types),
           .date = DateNow(),
-          .version = SKALD_VERSION,
+          .version = std::string(kVersion),
           .repetitions = options.repetitions,
           .peer = options.against.value_or(""),
           .ceilings = {}};

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/version.h"
+
 namespace skald::cli {
 
 namespace {
@@ -70,7 +72,7 @@ std::string ManPage(const CLI::App& root) {
   std::string page = fmt::format(
       ".TH SKALD 1 \"\" \"skald {}\" \"User Commands\"\n.SH NAME\nskald \\- {}\n.SH SYNOPSIS\n"
       ".B skald\n\\fIVERB\\fR [\\fIOPTIONS\\fR] [\\fIWORDS\\fR]\n.SH VERBS\n",
-      SKALD_VERSION, "runs language models on the CPU");
+      kVersion, "runs language models on the CPU");
   for (const CLI::App* verb : root.get_subcommands(std::function<bool(const CLI::App*)>()))
     page += VerbSection(*verb);
   page += ".SH EXAMPLES AND EXIT STATUS\n" + Footer(root);

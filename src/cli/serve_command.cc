@@ -23,6 +23,7 @@
 #include "cli/rope_args.h"
 #include "cli/sandbox.h"
 #include "cli/utf8.h"
+#include "skald/version.h"
 
 namespace skald::cli {
 
@@ -233,7 +234,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
       .port = options.port,
       .admin_listen = options.admin_listen.value_or(""),
       .model_names = options.model_names,
-      .version = SKALD_VERSION,
+      .version = std::string(kVersion),
       .fingerprint_settings = FingerprintSettings(options),
       .allowed_hosts = options.allowed_hosts,
       .allowed_origins = options.allowed_origins,

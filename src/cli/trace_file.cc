@@ -16,6 +16,7 @@
 #include "cli/flags.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
+#include "skald/version.h"
 
 namespace skald::cli {
 
@@ -169,7 +170,7 @@ std::vector<std::string> TraceFile::TextsOf(const TraceEvent& event) const {
 TraceHeader TraceHeaderOf(const std::string& command, const Model& model, const Engine& engine,
                           const EngineOptions& options) {
   const ModelInfo& info = model.info();
-  return {.program = fmt::format("skald {}", SKALD_VERSION),
+  return {.program = fmt::format("skald {}", kVersion),
           .command = command,
           .numerics = kNumericsVersion,
           .started = UnixSeconds(),

@@ -129,6 +129,51 @@ class Install(unittest.TestCase):
                         *("-l:libskald.a" if static and flag == "-lskald" else flag for flag in flags), "-o", program)
             self.check_program(program)
 
+    def test_a_project_with_skald_in_its_tree_gets_the_library_only(self):
+        project = Path(self.folder.name) / "in_tree"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES CXX)\n"
+            f"add_subdirectory({Setup.source} skald)\n"
+            f"add_executable(one_shot {Setup.source}/examples/one_shot.cc)\n"
+            "target_link_libraries(one_shot PRIVATE skald::skald)\n")
+        build = project / "build"
+        self.run_in(project, "cmake", "-S", project, "-B", build, "-G", "Ninja")
+        targets = self.run_in(build, "ninja", "-t", "targets", "all")
+        self.assertEqual(re.findall(r"^(\S+): CXX_EXECUTABLE", targets, re.MULTILINE), ["one_shot"])
+        self.assertEqual(re.findall(r"^\S*(?:_test|_cli|install|manual|fuzzers)\b.*", targets, re.MULTILINE), [])
+        self.assertIn("Total Tests: 0", self.run_in(build, "ctest", "-N"))
+        # What follows from the target's name alone: how to compile, and how to link. The archive is there already.
+        [compiled] = re.findall(r"^(\S+/one_shot\.cc\.o): ", targets, re.MULTILINE)
+        self.run_in(build, "ninja", compiled)
+        link = self.run_in(build, "ninja", "-t", "commands", "one_shot").splitlines()[-1]
+        [archive] = self.prefix.rglob("libskald.a")
+        self.run_in(build, "sh", "-c", link.replace("skald/libskald.a", str(archive)))
+        self.check_program(build / "one_shot")
+
+    def test_an_older_language_hears_which_one_it_takes(self):
+        include = self.prefix / "include"
+
+        def first_error(*arguments) -> str:
+            done = subprocess.run(["c++", "-std=c++17", f"-I{include}", *map(str, arguments)], capture_output=True,
+                                  cwd=self.folder.name, timeout=TIMEOUT_S, check=False)
+            return next((line for line in done.stderr.decode().splitlines() if "error" in line), "")
+
+        sentence = "skald needs C++20: compile with -std=c++20"
+        self.assertIn(sentence, first_error("-fsyntax-only", Setup.source / "examples/one_shot.cc"))
+        headers = {path.name for path in (include / "skald").iterdir()}
+        silent = {name for name in headers if sentence not in first_error("-E", "-o", "out", include / "skald" / name)}
+        # Plain values, which C++17 takes as they are.
+        self.assertEqual(silent, {"conventions.h", "ids.h", "status.h", "stop_check.h"})
+
+    def test_all_say_the_same_version(self):
+        header = (self.prefix / "include/skald/version.h").read_text()
+        version = ".".join(re.findall(r"#define SKALD_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+        [pkgconfig] = [path.parent for path in self.prefix.rglob("skald.pc")]
+        self.assertEqual(self.run_in(self.folder.name, "pkg-config", "--modversion", "skald",
+                                     PKG_CONFIG_PATH=str(pkgconfig)).strip(), version)
+        self.assertTrue(self.skald("--version").startswith(f"skald {version}\n"))
+
     def model(self) -> str:
         return str(self.prefix / "share/skald/models/tales.gguf")
 

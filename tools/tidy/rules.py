@@ -37,7 +37,7 @@ TEST_SUPPORT = {"support/cost.h", "support/shared_data.h", "support/soon.h"}
 # Plain values that every room may use, and the facades with the rooms that implement or return
 # them. cli sees all of include/skald, which is how the public API is proved complete.
 VOCABULARY = {"skald/conventions.h", "skald/status.h", "skald/ids.h", "skald/rope_override.h", "skald/sampling_params.h",
-              "skald/stop_check.h"}
+              "skald/stop_check.h", "skald/version.h"}
 FACADE_ROOMS = {
     "skald/tokenizer.h": {"text", "grammar", "chat", "load", "server", "cli"},
     "skald/grammar.h": {"grammar", "chat", "engine", "server", "cli"},
@@ -147,7 +147,7 @@ MACHINE_PATHS = [
 
 # The only files that may define macros: a macro is needed there for the source line, to leave the
 # function, or to open a target region.
-MACRO_FILES = ("src/base/check.h", "src/base/status_macros.h", "src/kernels/isa/target_*.h")
+MACRO_FILES = ("include/skald/version.h", "src/base/check.h", "src/base/status_macros.h", "src/kernels/isa/target_*.h")
 
 # Macros that a library wants its users to define.
 LIBRARY_MACROS = ("PCRE2_CODE_UNIT_WIDTH",)
