@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|chat|serve|tokenize|embed|logits|show|plan|quantize|grammar|pull|ls|rm|du|bench|trace|completion) verb=$word; break ;;
+    run|chat|serve|tokenize|embed|logits|show|plan|proof|quantize|grammar|pull|ls|rm|du|bench|trace|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -225,6 +225,49 @@ _skald() {
     'plan --chunk') return ;;
     'plan --state-memory') return ;;
     'plan --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'proof -p'|'proof --prompt') return ;;
+    'proof -f'|'proof --file') return ;;
+    'proof -m'|'proof --model') return ;;
+    'proof -n'|'proof --n-predict') return ;;
+    'proof --without') return ;;
+    'proof --temp'|'proof --temperature') return ;;
+    'proof --top-k') return ;;
+    'proof --top-p') return ;;
+    'proof --min-p') return ;;
+    'proof --typical') return ;;
+    'proof --repeat-penalty') return ;;
+    'proof --presence-penalty') return ;;
+    'proof --frequency-penalty') return ;;
+    'proof --repeat-last-n') return ;;
+    'proof --top-n-sigma') return ;;
+    'proof --xtc-probability') return ;;
+    'proof --xtc-threshold') return ;;
+    'proof --dry-multiplier') return ;;
+    'proof --dry-base') return ;;
+    'proof --dry-allowed-length') return ;;
+    'proof --dry-penalty-last-n') return ;;
+    'proof --dry-sequence-breaker') return ;;
+    'proof --dynatemp-range') return ;;
+    'proof --dynatemp-exp') return ;;
+    'proof --mirostat') return ;;
+    'proof --mirostat-tau') return ;;
+    'proof --mirostat-eta') return ;;
+    'proof --logit-bias') return ;;
+    'proof --sampling-order') mapfile -t COMPREPLY < <(compgen -W 'standard llama.cpp' -- "$cur"); return ;;
+    'proof --seed') return ;;
+    'proof -t'|'proof --threads') return ;;
+    'proof --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
+    'proof --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'proof --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
+    'proof --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
+    'proof --rope-scale') return ;;
+    'proof --rope-freq-base') return ;;
+    'proof --yarn-orig-ctx') return ;;
+    'proof --yarn-ext-factor') return ;;
+    'proof --yarn-attn-factor') return ;;
+    'proof --yarn-beta-fast') return ;;
+    'proof --yarn-beta-slow') return ;;
+    'proof --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'quantize -t'|'quantize --threads') return ;;
     'quantize --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'grammar --json-schema') return ;;
@@ -277,7 +320,7 @@ _skald() {
     'trace --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run chat serve tokenize embed logits show plan quantize grammar pull ls rm du bench trace completion -h --help --version' ;;
+    '') words='run chat serve tokenize embed logits show plan proof quantize grammar pull ls rm du bench trace completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
     chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
     serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
@@ -286,6 +329,7 @@ _skald() {
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
+    proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color' ;;
     quantize) words='-h --help --allow-requantize -t --threads -q --quiet --verbose --color' ;;
     grammar) words='-h --help --json-schema --relaxed --no-whitespace --gbnf --regex --text-file --lines -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;

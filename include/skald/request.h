@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,11 @@ struct BeamParams {
   BeamStop stop = BeamStop::kEstimate;
 };
 
+/// Sees the logits [vocab_size] that the token number `index` of a sequence is about to be drawn
+/// from, as the model gave them; valid during the call, which comes from the engine thread.
+using LogitTap =
+    std::function<void(int32_t sequence, int64_t index, std::span<const float> logits)>;
+
 /// What to compute.
 struct Request {
   std::vector<TokenId> prompt;  ///< not empty; BOS included if the model wants one
@@ -129,6 +136,9 @@ struct Request {
   BeamParams beam_search = {};
   /// For people who look at what runs (RequestProgress); nothing depends on it.
   std::string label = {};
+  /// If set, sees the row of each token that is drawn. What it does delays all requests, and no
+  /// token depends on it: for tools. A beam search shows it nothing.
+  LogitTap logit_tap = nullptr;
 
   /// Sequences of the answer, before the best of them are chosen.
   int32_t sequence_count() const { return best_of > n ? best_of : n; }

@@ -25,6 +25,7 @@
 #include "cli/ls_command.h"
 #include "cli/model_lookup.h"
 #include "cli/plan_command.h"
+#include "cli/proof_command.h"
 #include "cli/pull_command.h"
 #include "cli/quantize_command.h"
 #include "cli/rm_command.h"
@@ -48,9 +49,9 @@ constexpr const char* kFooter = R"(Examples:
   skald ls                                     models that -m finds by name
   skald run --help                             all flags of a verb
 
-Results go to stdout, everything else to stderr. Exit codes: 0 ok, 2 usage, 3 not found, 4 input or
-output, 5 bad model, 6 unsupported, 7 does not fit, 8 cancelled, 9 numeric, 130 Ctrl-C, 141 closed
-pipe.
+Results go to stdout, everything else to stderr. Exit codes: 0 ok, 1 differs, 2 usage, 3 not found,
+4 input or output, 5 bad model, 6 unsupported, 7 does not fit, 8 cancelled, 9 numeric, 130 Ctrl-C,
+141 closed pipe.
 )";
 
 // Width of the column of flag names in the help: the longest is "  --frequency-penalty X".
@@ -147,7 +148,7 @@ std::string CompilerName() {
 
 // What went wrong, on stderr, unless the user caused it knowingly.
 ExitCode Report(const Status& status, Console& console) {
-  if (status.ok()) return ExitCode::kOk;
+  if (status.ok()) return console.has_mismatch() ? ExitCode::kMismatch : ExitCode::kOk;
   // Two things cancel: Ctrl-C, and a reader of the output that has gone (WriteAll).
   if (status.code() == ErrorCode::kCancelled)
     return InterruptScope::Requested() ? ExitCode::kInterrupted : ExitCode::kPipeClosed;
@@ -174,6 +175,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddLogitsCommand(*app, chosen);
   AddShowCommand(*app, chosen);
   AddPlanCommand(*app, chosen);
+  AddProofCommand(*app, chosen);
   AddQuantizeCommand(*app, chosen);
   AddGrammarCommand(*app, chosen);
   AddPullCommand(*app, chosen);

@@ -81,6 +81,11 @@ void Console::Detail(std::string_view line) {
   if (options_.verbosity == Verbosity::kVerbose) Line(line);
 }
 
+void Console::Mismatch(std::string_view line) {
+  Error(line);
+  has_mismatch_ = true;
+}
+
 void Console::Error(std::string_view line) {
   std::string text = "skald: ";
   if (ColorOn(options_.color, wish_, terminals_.error))

@@ -60,11 +60,14 @@ class Console {
   void Detail(std::string_view line);
   /// An error message on stderr, also when quiet.
   void Error(std::string_view line);
+  /// The same, of what was compared and differs: the exit code becomes ExitCode::kMismatch.
+  void Mismatch(std::string_view line);
   /// Bytes as they are on stderr, if it is a terminal and not quiet: the progress bar.
   void Decorate(std::string_view bytes);
 
   const Terminals& terminals() const { return terminals_; }
   Verbosity verbosity() const { return options_.verbosity; }
+  bool has_mismatch() const { return has_mismatch_; }
 
  private:
   void Line(std::string_view line);
@@ -73,6 +76,7 @@ class Console {
   ColorWish wish_;
   ConsoleOptions options_;
   std::vector<std::string> pending_;
+  bool has_mismatch_ = false;
 };
 
 }  // namespace skald::cli

@@ -307,12 +307,13 @@ void Core::Verify(Sequence* sequence, int64_t logit_index) {
 
 void Core::Sample(Sequence* sequence, std::span<const float> logits) {
   RequestState* state = sequence->request;
+  const auto index = static_cast<int64_t>(sequence->output().size());
+  if (state->request.logit_tap) state->request.logit_tap(sequence->index, index, logits);
   Result<ChosenToken> chosen = chooser_.Choose(*sequence, logits);
   if (!chosen.ok()) {
     return FinishRequest(state, FinishReason::kError, std::move(chosen).status());
   }
   const double now = clock_.Seconds();
-  const auto index = static_cast<int64_t>(sequence->output().size());
   if (index > 0) {
     stats_.tbt_seconds.Add(now - sequence->last_token_seconds);
   } else if (sequence->index == 0) {

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "base/checked_math.h"
+#include "base/sha256.h"
 #include "base/status_macros.h"
-#include "hub/sha256.h"
 
 namespace skald::hub {
 namespace {

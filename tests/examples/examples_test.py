@@ -37,6 +37,7 @@ NOT_RUN = {
     'skald grammar check --json-schema person.json \'{"name": "Ann"}\'': "the same as the next",
     'skald grammar check --gbnf chess.gbnf "1. e4 e5"': "there is no such file; GrammarCommand has one",
     'skald grammar check --regex pattern.txt --text-file answers.txt --lines': "the same",
+    'skald proof --fault': "ends with exit code 1; Proof has one",
     'skald rm hf://owner/name-GGUF:Q6_K': "Pull has one",
     'skald rm my-model other-model': "there are no such models; Pull has one",
     'skald rm --dry-run hf://owner/name-GGUF': "Pull has one",
@@ -48,7 +49,7 @@ NOT_RUN = {
 # Blocks that show what skald prints, or how a command line is built.
 TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
-    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|completion SHELL|--version, )",
+    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
     r"skald rm (MODEL\.\.\.|\[--dry-run\] MODEL)",
     r"skald quantize IN OUT TYPE ",

@@ -36,6 +36,7 @@ BEFORE = {
     "model": "",
     "model_shape": "",
     "plan": "",
+    "proof": "",
     "roofline": "",
     "quantize": "",
     "server": """Engine engine = *Engine::Create(model, {});
@@ -62,6 +63,7 @@ AFTER = {
     "model_shape": "shape.ok() && shape->info().parameters > 1'000'000",
     "roofline": 'svg.ends_with("</svg>\\n")',
     "plan": "decode.ok() && decode->tokens_per_second > 1000",
+    "proof": "first.ok() && other.ok() && same_bits",
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",

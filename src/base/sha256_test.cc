@@ -1,8 +1,8 @@
-#include "hub/sha256.h"
+#include "base/sha256.h"
 
 #include <gtest/gtest.h>
 
-namespace skald::hub {
+namespace skald {
 namespace {
 
 // FIPS 180-4's examples.
@@ -15,4 +15,4 @@ TEST(Sha256, GivesThePublishedDigests) {
 }
 
 }  // namespace
-}  // namespace skald::hub
+}  // namespace skald

@@ -1,11 +1,11 @@
-/// Sha256: the hash by which a hub names large files (FIPS 180-4), by OpenSSL.
+/// Sha256: FIPS 180-4, by OpenSSL. Names files as a hub does, models, and what was computed.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
 
-namespace skald::hub {
+namespace skald {
 
 class Sha256 {
  public:
@@ -18,4 +18,4 @@ class Sha256 {
   std::shared_ptr<void> context_;  // EVP_MD_CTX
 };
 
-}  // namespace skald::hub
+}  // namespace skald

@@ -1,4 +1,4 @@
-#include "hub/sha256.h"
+#include "base/sha256.h"
 
 #include <openssl/evp.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace skald::hub {
+namespace skald {
 namespace {
 
 EVP_MD_CTX* Get(const std::shared_ptr<void>& context) {
@@ -38,4 +38,4 @@ std::string Sha256::Take() {
   return text;
 }
 
-}  // namespace skald::hub
+}  // namespace skald
