@@ -2,7 +2,8 @@
 /// engine can take, and the bits of each way are compared with those of the first.
 ///
 ///     ProofQuestion question{.prompt = *model.tokenizer().Encode("Once upon a time"),
-///                            .max_tokens = 16};
+///                            .max_tokens = 16,
+///                            .load = {.path = model.info().path}};
 ///     Result<Prover> prover = Prover::Create(model, question);
 ///     const std::vector<ProofCase> ways = ProofCases(model, question);
 ///     Result<ProofRow> first = prover->Run(ways.front());
