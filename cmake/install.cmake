@@ -28,6 +28,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libskald-dev)
 install(TARGETS skald_library ARCHIVE)
 install(TARGETS skald_shared LIBRARY COMPONENT libskald0 NAMELINK_COMPONENT libskald-dev)
 install(DIRECTORY include/skald DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libskald-dev)
 install(FILES ${CMAKE_BINARY_DIR}/skald.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/skaldConfig.cmake ${CMAKE_BINARY_DIR}/skaldConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/skald)

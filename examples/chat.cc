@@ -12,6 +12,7 @@
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/text_sink.h"
+#include "skald/transcript.h"
 
 namespace {
 
@@ -38,19 +39,21 @@ int Fail(const skald::Status& status) {
   return 1;
 }
 
-// Prints the answer as it comes, and adds it to `answer`.
+// Prints the answer as it comes; all of it is `*answer` then.
 skald::Status Answer(skald::Engine& engine, const skald::Tokenizer& tokenizer,
                      skald::Request request, std::string* answer) {
   auto sink = skald::TextSink::Create(tokenizer, request, {});
   if (!sink.ok()) return sink.status();
+  skald::Transcript transcript(request);
   const auto id = engine.Submit(std::move(request), *sink);
   if (!id.ok()) return id.status();
-  for (;;) {
+  while (!transcript.end) {
     const skald::TextEvent next = (*sink)->Next();
-    if (next.event.kind == skald::EventKind::kFinished) return next.event.status;
+    transcript.Add(next);
     std::cout << next.text << std::flush;
-    *answer += next.text;
   }
+  *answer = transcript.best().text;
+  return transcript.end->status;
 }
 
 }  // namespace

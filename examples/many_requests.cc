@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   // All are computed meanwhile; a queue that nobody has read yet holds 256 events.
   for (size_t i = 0; i < answers.size(); ++i) {
     std::cout << i + 1 << ":";
-    for (skald::TextEvent next = answers[i]->Next(); next.event.kind != skald::EventKind::kFinished;
+    for (skald::TextEvent next = answers[i]->Next(); !next.event.Is<skald::FinishedEvent>();
          next = answers[i]->Next())
       std::cout << next.text;
     std::cout << std::endl;

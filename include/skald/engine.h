@@ -5,9 +5,8 @@
 ///                     .sampling = {.seed = 7}};
 ///     auto events = std::make_shared<EventQueue>();
 ///     Result<RequestId> id = engine->Submit(std::move(request), events);
-///     for (Event event = events->Next(); event.kind != EventKind::kFinished;
-///          event = events->Next()) {
-///       if (event.kind == EventKind::kToken) std::cout << event.token.token << '\n';
+///     for (Event event = events->Next(); !event.Is<FinishedEvent>(); event = events->Next()) {
+///       if (const auto* token = event.As<TokenEvent>()) std::cout << token->token << '\n';
 ///     }
 ///
 /// The answer to a request is a pure function of (model file, numerics version, prompt, sampling
@@ -157,7 +156,7 @@ class Engine {
   Result<RequestId> Submit(Request request, std::shared_ptr<EventSink> sink);
 
   /// Ends a request in whatever state it is, before the next step, and frees what it held. Its sink
-  /// hears kFinished with kCancelled, unless it has ended before. Returns at once.
+  /// hears FinishedEvent with kCancelled, unless it has ended before. Returns at once.
   void Cancel(RequestId id);
 
   /// As of the last step; who runs and waits, as of the one being computed.

@@ -4,9 +4,10 @@
 ///                            ^                       |            (or one embedding, no token)
 ///                            +------ resumed <-- preempted
 ///
-/// Each sequence of an accepted request ends with exactly one kSequenceFinished, the request with
-/// exactly one kFinished, which is its last event. Stop strings are not here: the engine knows no
-/// text. TextSink (skald/text_sink.h) turns tokens into text and ends a sequence at a stop string.
+/// Each sequence of an accepted request ends with exactly one SequenceFinishedEvent, the request
+/// with exactly one FinishedEvent, its last. A Transcript (skald/transcript.h) is what all of them
+/// amount to. Stop strings are not here: the engine knows no text. TextSink (skald/text_sink.h)
+/// turns tokens into text and ends a sequence at a stop string.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "skald/constraint.h"
@@ -37,7 +39,7 @@ enum class FinishReason : uint8_t {
   kContext,    ///< the context is full
   kCancelled,  ///< Cancel, a listener that has gone, or the end of the engine
   kDeadline,   ///< the request's time is up
-  kError,      ///< see Event::status
+  kError,      ///< see FinishedEvent::status
 };
 inline constexpr int kFinishReasonCount = 6;
 
@@ -119,13 +121,13 @@ struct Request {
   /// Sequences computed, at least n (0 = n): the n with the highest mean log probability are the
   /// answer. Log probabilities are then computed whether or not `sampling` asks for them.
   int32_t best_of = 0;
-  /// If not kNone, the answer is an embedding of the prompt, kEmbedding, and no token. `stop` and
-  /// what draws tokens do not matter then; n must be 1. A mean needs the hidden states of all
+  /// If not kNone, the answer is an embedding of the prompt, EmbeddingEvent, and no token. `stop`
+  /// and what draws tokens do not matter then; n must be 1. A mean needs the hidden states of all
   /// tokens, and the cache has none: such a prompt is computed whole. So is that of kFirst.
   Pooling pooling = Pooling::kNone;
-  /// If set, the answer is the score of a pair of texts in place of a vector: kEmbedding with one
-  /// number, the logit of how relevant the second text is to the first. Of models that rank, with
-  /// their ModelInfo::rank_pooling.
+  /// If set, the answer is the score of a pair of texts in place of a vector: EmbeddingEvent with
+  /// one number, the logit of how relevant the second text is to the first. Of models that rank,
+  /// with their ModelInfo::rank_pooling.
   bool score = false;
   /// Where the second text of the pair begins in `prompt`; 0: there is one text. What
   /// Model::EncodePair says.
@@ -152,6 +154,23 @@ inline constexpr int32_t kMaxSequences = 128;
 /// Bound of Request::tenant_share: what is owed to the largest beside the smallest is bounded.
 inline constexpr int32_t kMaxTenantShare = 100;
 
+/// Accepted; `total` tokens are to be computed.
+struct QueuedEvent {
+  int64_t total = 0;
+};
+
+/// A sequence has pages: `done` of its `total` tokens were found in the cache.
+struct AdmittedEvent {
+  int64_t done = 0;
+  int64_t total = 0;
+};
+
+/// `done` of `total` tokens are computed, the last not among them.
+struct ChunkEvent {
+  int64_t done = 0;
+  int64_t total = 0;
+};
+
 /// One generated token, as soon as it is known.
 struct TokenEvent {
   TokenId token = kNoToken;
@@ -163,39 +182,61 @@ struct TokenEvent {
   std::vector<TokenLogprob> top = {};
 };
 
-enum class EventKind : uint8_t {
-  kQueued,            ///< accepted
-  kAdmitted,          ///< has pages: `done` of `total` tokens were found in the cache
-  kChunk,             ///< `done` of `total` tokens are computed, the last not among them
-  kToken,             ///< `token`; the first token of a sequence has index 0
-  kEmbedding,         ///< `embedding`, of a request with Pooling; its end follows
-  kPreempted,         ///< its pages went to others; its `total` tokens stay
-  kResumed,           ///< has pages again: `done` of `total` tokens were still in the cache
-  kSequenceFinished,  ///< one sequence has ended, by itself or with its request: `reason`
-  kFinished,          ///< the request has ended, in its own way or cut off: `reason`, `status`
+/// The vector of a request with Pooling, of length 1 (L2), or all 0; the one number of
+/// Request::score. Its end follows.
+struct EmbeddingEvent {
+  std::vector<float> values = {};
+};
+
+/// The pages of a sequence went to others; its `total` tokens stay.
+struct PreemptedEvent {
+  int64_t total = 0;
+};
+
+/// It has pages again: `done` of `total` tokens were still in the cache.
+struct ResumedEvent {
+  int64_t done = 0;
+  int64_t total = 0;
+};
+
+/// One sequence has ended, by itself or with its request.
+struct SequenceFinishedEvent {
+  FinishReason reason = FinishReason::kStop;
+  double score = 0;  ///< of the text, if beams were searched
+};
+
+/// The request has ended, in its own way or cut off.
+struct FinishedEvent {
+  FinishReason reason = FinishReason::kStop;
+  Status status = {};  ///< with kError: what was wrong
+  /// The n sequences of the answer. With best_of the best first, equal ones in their order, else
+  /// all in their order.
+  std::vector<int32_t> answer = {};
+};
+
+/// Something that happened to a request.
+struct Event {
+  RequestId request = {};
+  int32_t sequence = 0;  ///< which of the request's sequences
+  double seconds = 0;    ///< time of the engine's clock
+  std::variant<QueuedEvent, AdmittedEvent, ChunkEvent, TokenEvent, EmbeddingEvent, PreemptedEvent,
+               ResumedEvent, SequenceFinishedEvent, FinishedEvent>
+      what = {};
+
+  template <typename T>
+  bool Is() const {
+    return std::holds_alternative<T>(what);
+  }
+  /// What happened, if it is a T, else nullptr.
+  template <typename T>
+  const T* As() const {
+    return std::get_if<T>(&what);
+  }
 };
 
 /// "queued", "admitted", "chunk", "token", "embedding", "preempted", "resumed", "sequence
 /// finished", "finished".
-std::string_view EventKindName(EventKind kind);
-
-/// Something that happened to a request. Fields that `kind` does not name are meaningless.
-struct Event {
-  EventKind kind = EventKind::kQueued;
-  RequestId request = {};
-  int32_t sequence = 0;  ///< which of the request's sequences
-  double seconds = 0;    ///< time of the engine's clock
-  int64_t done = 0;
-  int64_t total = 0;
-  TokenEvent token = {};
-  std::vector<float> embedding = {};  ///< of length 1 (L2), or all 0
-  FinishReason reason = FinishReason::kStop;
-  double score = 0;    ///< with the end of a sequence: that of the text, if beams were searched
-  Status status = {};  ///< set with kError: what was wrong
-  /// With kFinished: the n sequences of the answer. With best_of the best first, equal ones in
-  /// their order, else all in their order.
-  std::vector<int32_t> answer = {};
-};
+std::string_view EventName(const Event& event);
 
 /// What a listener answers.
 enum class Listening : uint8_t {
@@ -230,7 +271,7 @@ class EventQueue : public EventSink {
   Listening Push(const Event& event) override;
   bool HasRoom(int64_t events) const override;
 
-  /// The oldest event; waits for one. Not to be called again after kFinished.
+  /// The oldest event; waits for one. Not to be called again after FinishedEvent.
   Event Next();
   /// The oldest event, if there is one.
   std::optional<Event> TryNext();

@@ -4,7 +4,7 @@
 ///     Result<std::shared_ptr<TextSink>> sink =
 ///         TextSink::Create(model.tokenizer(), request, {.stop_strings = {"\n\n"}});
 ///     Result<RequestId> id = engine.Submit(std::move(request), *sink);
-///     for (TextEvent next = (*sink)->Next(); next.event.kind != EventKind::kFinished;
+///     for (TextEvent next = (*sink)->Next(); !next.event.Is<FinishedEvent>();
 ///          next = (*sink)->Next()) {
 ///       std::cout << next.text;
 ///     }
@@ -49,10 +49,10 @@ struct TextOptions {
 /// An event of the engine, with the text it brings.
 struct TextEvent {
   Event event;
-  /// Of event.sequence. With kToken: what this token makes certain, perhaps nothing, perhaps text
-  /// of earlier tokens. With kSequenceFinished: what was held back. Else empty.
+  /// Of event.sequence. With a token: what it makes certain, perhaps nothing, perhaps text of
+  /// earlier tokens. With the end of the sequence: what was held back. Else empty.
   std::string text;
-  /// With kSequenceFinished: the index of the stop string that ended the text, or -1.
+  /// With the end of a sequence: the index of the stop string that ended the text, or -1.
   int32_t stop_index = -1;
 };
 
@@ -72,7 +72,7 @@ class TextSink : public EventSink {
   Listening Push(const Event& event) override;
   bool HasRoom(int64_t events) const override;
 
-  /// The oldest event; waits for one. Not to be called again after kFinished.
+  /// The oldest event; waits for one. Not to be called again after FinishedEvent.
   TextEvent Next();
   /// The oldest event, if there is one.
   std::optional<TextEvent> TryNext();

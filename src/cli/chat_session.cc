@@ -23,6 +23,7 @@
 #include "cli/suggest.h"
 #include "cli/utf8.h"
 #include "skald/text_sink.h"
+#include "skald/transcript.h"
 
 namespace skald::cli {
 
@@ -72,19 +73,15 @@ std::pair<std::string, std::string> FirstWord(std::string_view text) {
 
 // One answer of the model.
 struct ChatSession::Answer {
-  std::string text;
-  FinishReason reason = FinishReason::kStop;
-  int64_t prompt_tokens = 0;
-  int64_t cached_tokens = 0;
-  int64_t tokens = 0;
-  double first_seconds = 0;  // to the first token
-  double seconds = 0;        // to the end
+  Transcript transcript;
   uint64_t seed = 0;
 
+  const std::string& text() const { return transcript.best().text; }
+  FinishReason reason() const { return transcript.end->reason; }
+  int64_t tokens() const { return transcript.output_tokens; }
   double TokensPerSecond() const {
-    return tokens > 1 && seconds > first_seconds
-               ? static_cast<double>(tokens - 1) / (seconds - first_seconds)
-               : 0;
+    const double seconds = transcript.decode_seconds();
+    return tokens() > 1 && seconds > 0 ? static_cast<double>(tokens() - 1) / seconds : 0;
   }
 };
 
@@ -194,13 +191,13 @@ Status ChatSession::Ask(const std::string& message) {
     conversation_.messages.pop_back();
     return std::move(answer).status();
   }
-  if (answer->reason == FinishReason::kCancelled && answer->tokens == 0) {
+  if (answer->reason() == FinishReason::kCancelled && answer->tokens() == 0) {
     conversation_.messages.pop_back();
     console_.Note("stopped before the first word; the message is taken back");
     return Ok();
   }
   // Also an answer that was stopped: the model must know what it said.
-  conversation_.messages.push_back({Speaker::kAssistant, answer->text});
+  conversation_.messages.push_back({Speaker::kAssistant, answer->text()});
   return Report(*answer);
 }
 
@@ -250,10 +247,8 @@ Result<ChatPrompt> ChatSession::MakePrompt() {
 Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
   ASSIGN_OR_RETURN(SamplingParams sampling, SamplingFor(settings_.sampling, model_.tokenizer()));
   Request request{.prompt = prompt.tokens, .sampling = std::move(sampling), .stop = {}};
-  Answer answer;
-  answer.seed = settings_.sampling.seed.has_value() ? *settings_.sampling.seed : DrawSeed();
-  answer.prompt_tokens = static_cast<int64_t>(prompt.tokens.size());
-  request.sampling.seed = answer.seed;
+  request.sampling.seed =
+      settings_.sampling.seed.has_value() ? *settings_.sampling.seed : DrawSeed();
   request.stop.max_tokens = settings_.stop.max_tokens;
   request.stop.ignore_eos = settings_.stop.ignore_eos;
   request.constraint = constraint_;
@@ -263,26 +258,19 @@ Result<ChatSession::Answer> ChatSession::Generate(const ChatPrompt& prompt) {
       TextSink::Create(model_.tokenizer(), request,
                        {.stop_strings = settings_.stop.stop, .on_ready = events.on_ready()}));
   RETURN_IF_ERROR(events.Submit(request, sink));
+  Answer answer = {.transcript = Transcript(request, {.tokens = false, .logprobs = false}),
+                   .seed = request.sampling.seed};
   WordWrap wrap;
   Status written;
-  double queued = 0;
-  TextEvent next;
-  do {
-    next = events.Next();
-    const double seconds = next.event.seconds - queued;
-    if (next.event.kind == EventKind::kQueued) queued = next.event.seconds;
-    if (next.event.kind == EventKind::kAdmitted) answer.cached_tokens = next.event.done;
-    if (next.event.kind == EventKind::kToken && answer.tokens++ == 0)
-      answer.first_seconds = seconds;
-    answer.text += next.text;
+  while (!answer.transcript.end) {
+    const TextEvent next = events.Next();
+    answer.transcript.Add(next);
     if (written.ok() && form_ == OutputForm::kText && !next.text.empty())
       written = Show(next.text, &wrap);
     if (!written.ok()) events.Cancel();
-    answer.seconds = seconds;
-  } while (next.event.kind != EventKind::kFinished);
+  }
   RETURN_IF_ERROR(std::move(written));
-  RETURN_IF_ERROR(std::move(next.event.status));
-  answer.reason = next.event.reason;
+  RETURN_IF_ERROR(answer.transcript.end->status);
   return answer;
 }
 
@@ -294,18 +282,18 @@ Status ChatSession::Show(const std::string& text, WordWrap* wrap) {
 Status ChatSession::Report(const Answer& answer) {
   if (form_ == OutputForm::kJson) {
     JsonWriter json;
-    json.BeginObject().Key("role").String("assistant").Key("content").String(answer.text);
-    json.Key("finish_reason").String(FinishReasonName(answer.reason));
+    json.BeginObject().Key("role").String("assistant").Key("content").String(answer.text());
+    json.Key("finish_reason").String(FinishReasonName(answer.reason()));
     json.Key("seed").Uint(answer.seed);
     json.Key("usage").BeginObject();
     json.Key("prompt_tokens")
-        .Int(answer.prompt_tokens)
+        .Int(answer.transcript.prompt_tokens)
         .Key("cached_tokens")
-        .Int(answer.cached_tokens);
-    json.Key("completion_tokens").Int(answer.tokens);
+        .Int(answer.transcript.cached_tokens);
+    json.Key("completion_tokens").Int(answer.tokens());
     json.EndObject();
     json.Key("timings").BeginObject();
-    json.Key("prefill_seconds").Double(answer.first_seconds);
+    json.Key("prefill_seconds").Double(answer.transcript.prefill_seconds());
     json.Key("decode_tokens_per_second").Double(answer.TokensPerSecond());
     json.EndObject();
     json.EndObject();
@@ -313,12 +301,13 @@ Status ChatSession::Report(const Answer& answer) {
   } else {
     RETURN_IF_ERROR(console_.Write("\n"));
   }
-  console_.Note(fmt::format("prompt {} tokens, {} from cache; answer {} tokens, {:.1f} tokens/s{}",
-                            answer.prompt_tokens, answer.cached_tokens, answer.tokens,
-                            answer.TokensPerSecond(),
-                            answer.reason == FinishReason::kStop
-                                ? ""
-                                : fmt::format("; ended by: {}", FinishReasonName(answer.reason))));
+  console_.Note(
+      fmt::format("prompt {} tokens, {} from cache; answer {} tokens, {:.1f} tokens/s{}",
+                  answer.transcript.prompt_tokens, answer.transcript.cached_tokens, answer.tokens(),
+                  answer.TokensPerSecond(),
+                  answer.reason() == FinishReason::kStop
+                      ? ""
+                      : fmt::format("; ended by: {}", FinishReasonName(answer.reason()))));
   return Ok();
 }
 

@@ -105,24 +105,19 @@ void EventReader::Wait() {
 }
 
 void EventReader::Notice(const Event& event) {
-  switch (event.kind) {
-    case EventKind::kAdmitted:
-    case EventKind::kResumed:
-    case EventKind::kChunk:
-      done_ = event.done;
-      total_ = event.total;
-      if (drawn_) Draw();
-      return;
-    case EventKind::kToken:
-    case EventKind::kEmbedding:
-    case EventKind::kSequenceFinished:
-    case EventKind::kFinished:
-      reading_ = false;
-      Erase();
-      return;
-    case EventKind::kQueued:
-    case EventKind::kPreempted: return;
-  }
+  if (const auto* admitted = event.As<AdmittedEvent>()) return Advance(*admitted);
+  if (const auto* chunk = event.As<ChunkEvent>()) return Advance(*chunk);
+  if (const auto* resumed = event.As<ResumedEvent>()) return Advance(*resumed);
+  if (event.Is<QueuedEvent>() || event.Is<PreemptedEvent>()) return;
+  reading_ = false;
+  Erase();
+}
+
+template <typename Part>
+void EventReader::Advance(const Part& part) {
+  done_ = part.done;
+  total_ = part.total;
+  if (drawn_) Draw();
 }
 
 void EventReader::Draw() {

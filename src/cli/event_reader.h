@@ -46,6 +46,8 @@ class EventReader {
 
   void Wait();
   void Notice(const Event& event);
+  template <typename Part>
+  void Advance(const Part& part);
   void Draw();
   void Erase();
 

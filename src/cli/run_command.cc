@@ -22,6 +22,7 @@
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/text_sink.h"
+#include "skald/transcript.h"
 
 namespace skald::cli {
 
@@ -46,26 +47,15 @@ struct Prompt {
   std::optional<Constraint> constraint = {};
 };
 
-// What the model made of the prompt.
-struct Continuation {
-  std::vector<TokenId> tokens;  // a final end token included
-  std::string text;             // of them
-  FinishReason reason = FinishReason::kStop;
-  double score = 0;  // with beams
-  const std::string* stop_string = nullptr;
-};
-
-// A finished run. Times are those of the engine's clock.
+// A finished run.
 struct Outcome {
-  std::vector<Continuation> continuations;  // the best first
-  bool searched = false;                    // with beams
-  int64_t prompt_tokens = 0;
-  double prefill_seconds = 0;  // until the first token was known
-  double decode_seconds = 0;   // from then on
+  Transcript answer;  // its sequences the best first
+  const std::vector<std::string>& stop_strings;
+  bool searched = false;  // with beams
   uint64_t seed = 0;
   double load_seconds = 0;
 
-  const Continuation& best() const { return continuations.front(); }
+  const TranscriptSequence& best() const { return answer.sequences.front(); }
 };
 
 // 32 bits: as good as 64 for choosing a tale, and a person can type it again.
@@ -150,70 +140,28 @@ class Display {
   char last_ = '\n';
 };
 
-// Reads a request to its end. Ctrl-C and a text that cannot be written cancel it.
-class RunReader {
- public:
-  RunReader(EventReader& events, Display& display, const Prompt& prompt)
-      : events_(events), display_(display), prompt_(prompt) {}
+// From here on nothing is said of how much of the prompt is read.
+bool EndsReading(const Event& event) {
+  return event.Is<TokenEvent>() || event.Is<SequenceFinishedEvent>() || event.Is<FinishedEvent>();
+}
 
-  // `count` continuations come one after the other.
-  Result<Outcome> ReadAll(int32_t count, const std::vector<std::string>& stop_strings) {
-    outcome_.continuations.resize(static_cast<size_t>(count));
-    TextEvent next;
-    do {
-      next = events_.Next();
-      Take(next.event);
-      // Unless it stood there before: the line of the terminal is free now.
-      if (write_status_.ok() && EndsReading(next.event.kind))
-        write_status_ = display_.Begin(prompt_.text);
-      const auto index = static_cast<size_t>(next.event.sequence);
-      Continuation& continuation = outcome_.continuations[index];
-      continuation.text += next.text;
-      if (next.stop_index >= 0) {
-        continuation.stop_string = &stop_strings[static_cast<size_t>(next.stop_index)];
-      }
-      for (; write_status_.ok() && shown_ < index; ++shown_) write_status_ = display_.BeginNext();
-      if (write_status_.ok()) write_status_ = display_.Add(next.text);
-      if (!write_status_.ok()) events_.Cancel();
-    } while (next.event.kind != EventKind::kFinished);
-    RETURN_IF_ERROR(std::move(write_status_));
-    RETURN_IF_ERROR(std::move(next.event.status));
-    return std::move(outcome_);
+// Reads a request to its end; its sequences come one after the other. Ctrl-C and a text that cannot
+// be written cancel it.
+Status ReadAll(EventReader& events, const Prompt& prompt, Display& display, Transcript* answer) {
+  Status written;
+  int32_t shown = 0;  // sequence
+  while (!answer->end) {
+    const TextEvent next = events.Next();
+    answer->Add(next);
+    // Unless it stood there before: the line of the terminal is free now.
+    if (written.ok() && EndsReading(next.event)) written = display.Begin(prompt.text);
+    for (; written.ok() && shown < next.event.sequence; ++shown) written = display.BeginNext();
+    if (written.ok()) written = display.Add(next.text);
+    if (!written.ok()) events.Cancel();
   }
-
- private:
-  static bool EndsReading(EventKind kind) {
-    return kind == EventKind::kToken || kind == EventKind::kSequenceFinished ||
-           kind == EventKind::kFinished;
-  }
-
-  void Take(const Event& event) {
-    if (event.kind == EventKind::kQueued) queued_seconds_ = event.seconds;
-    Continuation& continuation = outcome_.continuations[static_cast<size_t>(event.sequence)];
-    if (event.kind == EventKind::kToken) {
-      if (outcome_.best().tokens.empty())
-        outcome_.prefill_seconds = event.seconds - queued_seconds_;
-      continuation.tokens.push_back(event.token.token);
-    }
-    if (event.kind == EventKind::kSequenceFinished) {
-      continuation.reason = event.reason;
-      continuation.score = event.score;
-    }
-    if (event.kind == EventKind::kFinished) {
-      const double seconds = event.seconds - queued_seconds_;
-      if (outcome_.best().tokens.empty()) outcome_.prefill_seconds = seconds;
-      outcome_.decode_seconds = seconds - outcome_.prefill_seconds;
-    }
-  }
-
-  EventReader& events_;
-  Display& display_;
-  const Prompt& prompt_;
-  Status write_status_;
-  size_t shown_ = 0;  // continuation
-  double queued_seconds_ = 0;
-  Outcome outcome_;
-};
+  RETURN_IF_ERROR(std::move(written));
+  return answer->end->status;
+}
 
 Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
                          const Tokenizer& tokenizer, Engine& engine, Console& console) {
@@ -236,13 +184,13 @@ Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
   // The prompt comes at once, unless a terminal's line is needed to say how much of it is read.
   if (!EventReader::ShowsProgress(console)) RETURN_IF_ERROR(display.Begin(prompt.text));
   RETURN_IF_ERROR(events.Submit(request, sink));
-  RunReader reader(events, display, prompt);
-  ASSIGN_OR_RETURN(Outcome outcome, reader.ReadAll(request.n, options.stop.stop));
+  Transcript answer(request, {.logprobs = false});
+  RETURN_IF_ERROR(ReadAll(events, prompt, display, &answer));
   RETURN_IF_ERROR(display.End());
-  outcome.searched = request.beam_search.beams > 0;
-  outcome.seed = request.sampling.seed;
-  outcome.prompt_tokens = static_cast<int64_t>(prompt.ids.size());
-  return outcome;
+  return Outcome{.answer = std::move(answer),
+                 .stop_strings = options.stop.stop,
+                 .searched = request.beam_search.beams > 0,
+                 .seed = request.sampling.seed};
 }
 
 void WriteTimings(const Outcome& outcome, JsonWriter& json) {
@@ -254,32 +202,37 @@ void WriteTimings(const Outcome& outcome, JsonWriter& json) {
   const auto generated = static_cast<int64_t>(outcome.best().tokens.size());
   json.Key("timings").BeginObject();
   json.Key("load_seconds").Double(outcome.load_seconds);
-  json.Key("prefill_seconds").Double(outcome.prefill_seconds);
-  json.Key("decode_seconds").Double(outcome.decode_seconds);
+  json.Key("prefill_seconds").Double(outcome.answer.prefill_seconds());
+  json.Key("decode_seconds").Double(outcome.answer.decode_seconds());
   json.Key("prefill_tokens_per_second")
-      .Double(rate(outcome.prompt_tokens, outcome.prefill_seconds));
-  json.Key("decode_tokens_per_second").Double(rate(generated - 1, outcome.decode_seconds));
+      .Double(rate(outcome.answer.prompt_tokens, outcome.answer.prefill_seconds()));
+  json.Key("decode_tokens_per_second").Double(rate(generated - 1, outcome.answer.decode_seconds()));
   json.EndObject();
 }
 
-void WriteContinuation(const Continuation& continuation, JsonWriter& json) {
-  json.Key("text").String(continuation.text);
+void WriteSequence(const Outcome& outcome, const TranscriptSequence& sequence, JsonWriter& json) {
+  json.Key("text").String(sequence.text);
   json.Key("tokens").BeginArray();
-  for (const TokenId token : continuation.tokens) json.Int(token);
+  for (const TokenId token : sequence.tokens) json.Int(token);
   json.EndArray();
-  json.Key("finish_reason").String(FinishReasonName(continuation.reason));
+  json.Key("finish_reason").String(FinishReasonName(*sequence.reason));
   json.Key("stop_string");
-  continuation.stop_string != nullptr ? json.String(*continuation.stop_string) : json.Null();
+  if (sequence.stop_index < 0) {
+    json.Null();
+  } else {
+    json.String(outcome.stop_strings[static_cast<size_t>(sequence.stop_index)]);
+  }
 }
 
 // Score and the texts behind the best one, for those who asked for beams.
 void WriteBeams(const Outcome& outcome, JsonWriter& json) {
   json.Key("score").Double(outcome.best().score);
   json.Key("others").BeginArray();
-  for (size_t i = 1; i < outcome.continuations.size(); ++i) {
+  for (size_t i = 1; i < outcome.answer.sequences.size(); ++i) {
+    const TranscriptSequence& other = outcome.answer.sequences[i];
     json.BeginObject();
-    WriteContinuation(outcome.continuations[i], json);
-    json.Key("score").Double(outcome.continuations[i].score).EndObject();
+    WriteSequence(outcome, other, json);
+    json.Key("score").Double(other.score).EndObject();
   }
   json.EndArray();
 }
@@ -290,13 +243,13 @@ std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo
   JsonWriter json;
   json.BeginObject();
   json.Key("prompt").String(prompt.text);
-  WriteContinuation(outcome.best(), json);
+  WriteSequence(outcome, outcome.best(), json);
   if (outcome.searched) WriteBeams(outcome, json);
   json.Key("seed").Uint(outcome.seed);
   json.Key("usage").BeginObject();
-  json.Key("prompt_tokens").Int(outcome.prompt_tokens);
+  json.Key("prompt_tokens").Int(outcome.answer.prompt_tokens);
   json.Key("completion_tokens").Int(generated);
-  json.Key("total_tokens").Int(outcome.prompt_tokens + generated);
+  json.Key("total_tokens").Int(outcome.answer.prompt_tokens + generated);
   json.EndObject();
   WriteTimings(outcome, json);
   json.Key("model").BeginObject();
@@ -315,19 +268,19 @@ std::string ToJson(const Outcome& outcome, const Prompt& prompt, const ModelInfo
 }
 
 RunStats StatsOf(const Outcome& outcome) {
-  return {.prompt_tokens = outcome.prompt_tokens,
+  return {.prompt_tokens = outcome.answer.prompt_tokens,
           .completion_tokens = static_cast<int64_t>(outcome.best().tokens.size()),
-          .prefill_seconds = outcome.prefill_seconds,
-          .decode_seconds = outcome.decode_seconds,
-          .finish_reason = std::string(FinishReasonName(outcome.best().reason)),
+          .prefill_seconds = outcome.answer.prefill_seconds(),
+          .decode_seconds = outcome.answer.decode_seconds(),
+          .finish_reason = std::string(FinishReasonName(*outcome.best().reason)),
           .seed = outcome.seed};
 }
 
 std::string BeamLine(const Outcome& outcome, int32_t beams) {
   return fmt::format("prompt {} tokens | {} beams, {} tokens in {:.2f} s | score {:.4f} | stop: {}",
-                     outcome.prompt_tokens, beams, outcome.best().tokens.size(),
-                     outcome.prefill_seconds + outcome.decode_seconds, outcome.best().score,
-                     FinishReasonName(outcome.best().reason));
+                     outcome.answer.prompt_tokens, beams, outcome.best().tokens.size(),
+                     outcome.answer.prefill_seconds() + outcome.answer.decode_seconds(),
+                     outcome.best().score, FinishReasonName(*outcome.best().reason));
 }
 
 // Everything the flags alone can get wrong, before a model is loaded for minutes.

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
+#include "skald/transcript.h"
 
 namespace skald::cli {
 
@@ -34,54 +35,47 @@ class Bell {
 // Keeps the times of one request. Written by the engine thread, read by the runner.
 class Recorder : public EventSink {
  public:
-  Recorder(const TrafficRequest& request, Bell* bell) : bell_(bell) {
-    record_.prompt_tokens = static_cast<int64_t>(request.prompt.size());
-    record_.token_seconds.reserve(static_cast<size_t>(request.output_tokens));
-    record_.tokens.reserve(static_cast<size_t>(request.output_tokens));
+  Recorder(const Request& request, Bell* bell)
+      : bell_(bell), answer_(request, {.text = false, .logprobs = false, .seconds = true}) {
+    const auto tokens = static_cast<size_t>(request.stop.max_tokens);
+    answer_.sequences[0].tokens.reserve(tokens);
+    answer_.sequences[0].seconds.reserve(tokens);
   }
 
   Listening Push(const Event& event) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const double seconds = event.seconds - submitted_;
-    if (event.kind == EventKind::kQueued) submitted_ = event.seconds;
-    if (event.kind == EventKind::kAdmitted) record_.cached_tokens = event.done;
-    if (event.kind == EventKind::kToken) TakeToken(event, seconds);
-    if (event.kind != EventKind::kFinished) return Listening::kGoOn;
-    record_.finished_seconds = seconds;
-    record_.reason = event.reason;
-    status_ = event.status;
-    over_ = true;
-    bell_->Ring();
+    answer_.Add(event);
+    if (answer_.end) bell_->Ring();
     return Listening::kGoOn;
   }
   bool HasRoom(int64_t /*events*/) const override { return true; }
 
   bool over() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return over_;
+    return answer_.end.has_value();
   }
   int64_t token_count() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return static_cast<int64_t>(record_.token_seconds.size());
+    return answer_.output_tokens;
   }
-  double submitted() const { return submitted_; }                        // once over
-  const std::vector<TokenId>& tokens() const { return record_.tokens; }  // once over
-  const Status& status() const { return status_; }                       // once over
-  TrafficRecord TakeRecord() { return std::move(record_); }              // once over
+  const Transcript& answer() const { return answer_; }  // once over
 
  private:
-  void TakeToken(const Event& event, double seconds) {
-    record_.token_seconds.push_back(seconds);
-    record_.tokens.push_back(event.token.token);
-  }
-
   Bell* bell_;
   mutable std::mutex mutex_;
-  TrafficRecord record_;
-  double submitted_ = 0;
-  Status status_;
-  bool over_ = false;
+  Transcript answer_;
 };
+
+TrafficRecord RecordOf(const Transcript& answer) {
+  TrafficRecord record = {.prompt_tokens = answer.prompt_tokens,
+                          .cached_tokens = answer.cached_tokens,
+                          .token_seconds = answer.best().seconds,
+                          .tokens = answer.best().tokens,
+                          .finished_seconds = answer.latest_seconds - answer.submitted_seconds,
+                          .reason = answer.end->reason};
+  for (double& seconds : record.token_seconds) seconds -= answer.submitted_seconds;
+  return record;
+}
 
 // The requests under way, and what became of the others.
 class Run {
@@ -104,12 +98,11 @@ class Run {
 
   // A refusal is counted, not an error: a trace may have requests longer than the context.
   void Submit(const TrafficRequest& request) {
-    auto recorder = std::make_shared<Recorder>(request, &bell_);
-    Result<RequestId> id =
-        engine_.Submit({.prompt = request.prompt,
-                        .sampling = {.temperature = 0},
-                        .stop = {.max_tokens = request.output_tokens, .ignore_eos = true}},
-                       recorder);
+    Request asked = {.prompt = request.prompt,
+                     .sampling = {.temperature = 0},
+                     .stop = {.max_tokens = request.output_tokens, .ignore_eos = true}};
+    auto recorder = std::make_shared<Recorder>(asked, &bell_);
+    Result<RequestId> id = engine_.Submit(std::move(asked), recorder);
     if (!id.ok()) {
       ++outcome_.refused;
       return;
@@ -135,8 +128,8 @@ class Run {
     while (EngineWorks()) bell_.WaitTick();
     outcome_.stats = engine_.Stats();
     for (const auto& recorder : recorders_) {
-      RETURN_IF_ERROR(recorder->status());
-      outcome_.records.push_back(recorder->TakeRecord());
+      RETURN_IF_ERROR(recorder->answer().end->status);
+      outcome_.records.push_back(RecordOf(recorder->answer()));
     }
     return std::move(outcome_);
   }
@@ -219,7 +212,7 @@ Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
     if (run.accepted() < rows.size())
       return Status(ErrorCode::kInvalidArgument, "the conversation is longer than the context");
     while (run.UnderWay() > 0) RETURN_IF_ERROR(run.WaitTick());
-    conversation.TakeAnswer(run.recorder(first).tokens());
+    conversation.TakeAnswer(run.recorder(first).answer().best().tokens);
     ++turn;
   }
   AgentOutcome outcome = {.traffic = {}, .rows = std::move(rows)};

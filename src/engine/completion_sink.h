@@ -3,10 +3,9 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <vector>
 
 #include "skald/engine.h"
-#include "skald/request.h"
+#include "skald/transcript.h"
 
 namespace skald::engine {
 
@@ -24,20 +23,12 @@ class CompletionSink : public EventSink {
   Result<Completion> Wait();
 
  private:
-  Listening TakeToken(const Event& event);
-  Completion Answer();
-
   const Engine::OnToken& on_token_;
-  std::vector<Alternative> texts_;  // by sequence
-  std::vector<int32_t> answer_;     // Event::answer
-  Completion done_;
-  double submitted_seconds_ = 0;
-  bool has_token_ = false;
+  Transcript transcript_;  // of the engine thread until it has ended
 
   std::mutex mutex_;
   std::condition_variable finished_;
   bool is_finished_ = false;
-  Status status_;
 };
 
 }  // namespace skald::engine

@@ -69,7 +69,7 @@ void Core::Submit(Arrival arrival) {
   waiting_.Insert(lead);
   ++stats_.submitted;
   if (tracer_ != nullptr) tracer_->Queued(*lead);
-  EmitNote(*lead, EventKind::kQueued, 0, lead->length());
+  EmitNote(*lead, QueuedEvent{.total = lead->length()});
 }
 
 // Ids are given in the order of Submit.
@@ -224,8 +224,11 @@ void Core::Admit() {
       CountOvertaken(request);
     }
     if (tracer_ != nullptr) resumes ? tracer_->Resumed(*sequence) : tracer_->Admitted(*sequence);
-    EmitNote(*sequence, resumes ? EventKind::kResumed : EventKind::kAdmitted, sequence->computed,
-             sequence->length());
+    if (resumes) {
+      EmitNote(*sequence, ResumedEvent{.done = sequence->computed, .total = sequence->length()});
+    } else {
+      EmitNote(*sequence, AdmittedEvent{.done = sequence->computed, .total = sequence->length()});
+    }
   }
 }
 
@@ -297,7 +300,7 @@ void Core::PreemptOne(Sequence* sequence, PreemptReason reason) {
   sequence->last_turn = turn_;
   waiting_.Insert(sequence);
   ++stats_.preemptions;
-  EmitNote(*sequence, EventKind::kPreempted, 0, sequence->length());
+  EmitNote(*sequence, PreemptedEvent{.total = sequence->length()});
 }
 
 void Core::FinishSequence(Sequence* sequence, FinishReason reason) {
@@ -323,8 +326,8 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   ++stats_.finished[static_cast<size_t>(reason)];
   CountTimes(*state, reason);
   if (tracer_ != nullptr) tracer_->Finished(*state, reason);
-  Event event = {.kind = EventKind::kFinished, .reason = reason, .status = std::move(status)};
-  event.answer = AnswerOf(*state);
+  Event event = {.what = FinishedEvent{
+                     .reason = reason, .status = std::move(status), .answer = AnswerOf(*state)}};
   Emit(state, &event);
 }
 
@@ -372,8 +375,8 @@ void Core::RemoveFinished() {
 
 void Core::EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score) {
   if (tracer_ != nullptr) tracer_->Ended(*state, sequence, reason);
-  Event event = {
-      .kind = EventKind::kSequenceFinished, .sequence = sequence, .reason = reason, .score = score};
+  Event event = {.sequence = sequence,
+                 .what = SequenceFinishedEvent{.reason = reason, .score = score}};
   Emit(state, &event);
 }
 
@@ -389,13 +392,13 @@ Listening Core::Emit(RequestState* state, Event* event) {
 }
 
 // Events that nobody must have: left out where a slow reader has room only for tokens and ends.
-void Core::EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total) {
+void Core::EmitNote(const Sequence& sequence, decltype(Event::what) note) {
   RequestState* state = sequence.request;
   // Of beams one speaks for all, and as the first: which ones there are nobody can see.
   if (state->beams && &sequence != state->lead()) return;
   if (!state->sink->HasRoom(state->events_per_step() + 1)) return;
   const int32_t index = state->beams ? 0 : sequence.index;
-  Event event = {.kind = kind, .sequence = index, .done = done, .total = total};
+  Event event = {.sequence = index, .what = std::move(note)};
   Emit(state, &event);
 }
 

@@ -136,7 +136,7 @@ class Core {
   void RemoveFinished();
   void EmitEnd(RequestState* state, int32_t sequence, FinishReason reason, double score);
   Listening Emit(RequestState* state, Event* event);
-  void EmitNote(const Sequence& sequence, EventKind kind, int64_t done, int64_t total);
+  void EmitNote(const Sequence& sequence, decltype(Event::what) note);
 
   // core_plan.cc: what the scheduler sees.
   void MakePlan();
@@ -245,7 +245,7 @@ class Core {
   std::vector<model::SequenceRows> sequence_rows_;
   std::vector<int32_t> logit_rows_;
   std::vector<int32_t> hidden_rows_;
-  Event token_event_ = {.kind = EventKind::kToken};
+  Event token_event_ = {.what = TokenEvent{}};
   EngineStats stats_;
 };
 

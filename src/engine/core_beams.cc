@@ -214,10 +214,11 @@ Listening Core::TellToken(RequestState* state, int32_t sequence, TokenId token) 
   if (tracer_ != nullptr) tracer_->BeamToken(*state, sequence, token, index);
   ++stats_.passes;
   token_event_.sequence = sequence;
-  token_event_.token.token = token;
-  token_event_.token.logprob = std::nullopt;
-  token_event_.token.index = index;
-  token_event_.token.top.clear();
+  auto& event = std::get<TokenEvent>(token_event_.what);
+  event.token = token;
+  event.logprob = std::nullopt;
+  event.index = index;
+  event.top.clear();
   return Emit(state, &token_event_);
 }
 

@@ -216,14 +216,14 @@ void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
   Publish(rows);
   for (int64_t i = 0; i < count; ++i) state->pooler->Take(network_.Hidden(hidden_index + i));
   if (!rows.samples) {
-    return EmitNote(*sequence, EventKind::kChunk, sequence->computed, sequence->length());
+    return EmitNote(*sequence, ChunkEvent{.done = sequence->computed, .total = sequence->length()});
   }
   Result<std::vector<float>> embedding =
       state->request.score ? ScoreOf(*state->pooler) : state->pooler->Embedding();
   if (!embedding.ok()) {
     return FinishRequest(state, FinishReason::kError, std::move(embedding).status());
   }
-  Event event = {.kind = EventKind::kEmbedding, .embedding = *std::move(embedding)};
+  Event event = {.what = EmbeddingEvent{.values = *std::move(embedding)}};
   Emit(state, &event);
   FinishSequence(sequence, FinishReason::kStop);
 }
@@ -233,7 +233,7 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
   RequestState* state = sequence->request;
   Publish(rows);
   if (!rows.samples) {
-    return EmitNote(*sequence, EventKind::kChunk, sequence->computed, sequence->length());
+    return EmitNote(*sequence, ChunkEvent{.done = sequence->computed, .total = sequence->length()});
   }
   if (state->request.stop.max_tokens == 0) {
     return FinishRequest(state, FinishReason::kLength, Ok());
@@ -332,10 +332,11 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
   ++stats_.output_tokens;
   if (tracer_ != nullptr) tracer_->Token(*sequence, *chosen, index);
   token_event_.sequence = sequence->index;
-  token_event_.token.token = chosen->token;
-  token_event_.token.logprob = chosen->logprob;
-  token_event_.token.index = index;
-  token_event_.token.top.assign(chosen->top.begin(), chosen->top.end());
+  auto& event = std::get<TokenEvent>(token_event_.what);
+  event.token = chosen->token;
+  event.logprob = chosen->logprob;
+  event.index = index;
+  event.top.assign(chosen->top.begin(), chosen->top.end());
   const Listening answer = Emit(state, &token_event_);
   std::optional<FinishReason> end = chooser_.EndOf(*sequence);
   if (answer == Listening::kEndSequence) end = FinishReason::kStop;

@@ -17,6 +17,7 @@
 #include "engine/request_check.h"
 #include "engine/sizes.h"
 #include "engine/speculation.h"
+#include "skald/transcript.h"
 
 namespace skald {
 using engine::ModelNetwork;
@@ -169,20 +170,17 @@ Result<Embedding> Engine::Embed(Request request) {
   if (request.pooling == Pooling::kNone) {
     return Status(ErrorCode::kInvalidArgument, "pooling is none, expected first, last or mean");
   }
-  Embedding embedding;
-  embedding.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+  Transcript answer(request);
   const auto events = std::make_shared<EventQueue>();
   RETURN_IF_ERROR(Submit(std::move(request), events).status());
-  Event event;
-  while (event.kind != EventKind::kFinished) {
-    event = events->Next();
-    if (event.kind == EventKind::kAdmitted) embedding.cached_tokens = event.done;
-    if (event.kind == EventKind::kEmbedding) embedding.values = std::move(event.embedding);
-  }
-  RETURN_IF_ERROR(event.status);
-  if (event.reason == FinishReason::kStop) return embedding;
+  while (!answer.end) answer.Add(events->Next());
+  RETURN_IF_ERROR(answer.end->status);
+  if (answer.end->reason == FinishReason::kStop)
+    return Embedding{.values = std::move(answer.embedding),
+                     .prompt_tokens = answer.prompt_tokens,
+                     .cached_tokens = answer.cached_tokens};
   return Status(ErrorCode::kCancelled, "the request has ended before its embedding was computed: " +
-                                           std::string(FinishReasonName(event.reason)));
+                                           std::string(FinishReasonName(answer.end->reason)));
 }
 
 Status Engine::ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -13,6 +13,7 @@
 
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/transcript.h"
 
 namespace skald {
 namespace {
@@ -54,22 +55,18 @@ std::vector<Event> ReadAll(EventQueue& queue) {
   std::vector<Event> events;
   do {
     events.push_back(queue.Next());
-  } while (events.back().kind != EventKind::kFinished);
+  } while (!events.back().Is<FinishedEvent>());
   return events;
 }
 
-std::vector<TokenId> TokensOf(const std::vector<Event>& events, int32_t sequence = 0) {
-  std::vector<TokenId> tokens;
-  for (const Event& event : events) {
-    if (event.kind == EventKind::kToken && event.sequence == sequence) {
-      tokens.push_back(event.token.token);
-    }
-  }
-  return tokens;
+Transcript ReadTranscript(EventQueue& queue, const Request& request = {}) {
+  Transcript answer(request);
+  while (!answer.end) answer.Add(queue.Next());
+  return answer;
 }
 
-std::string_view EndOf(const std::vector<Event>& events) {
-  return FinishReasonName(events.back().reason);
+std::string_view EndOf(EventQueue& queue) {
+  return FinishReasonName(ReadAll(queue).back().As<FinishedEvent>()->reason);
 }
 
 // Statistics are those of the last step: waits for the step in which the last of `requests` ended.
@@ -94,7 +91,7 @@ TEST_F(EngineTrafficTest, ClientsOnManyThreadsGetTheAnswersOfRequestsAlone) {
       const auto queue = std::make_shared<EventQueue>();
       const auto id = busy.Submit(Ask("Once upon a time there was a fox", 40, i), queue);
       ASSERT_TRUE(id.ok()) << id.status().message();
-      found[i] = TokensOf(ReadAll(*queue));
+      found[i] = ReadTranscript(*queue).best().tokens;
     });
   }
   for (std::thread& client : clients) client.join();
@@ -116,12 +113,12 @@ TEST_F(EngineTrafficTest, EventsTellTheStoryOfARequest) {
   for (const Event& event : ReadAll(*queue)) {
     EXPECT_GE(event.seconds, last_seconds);
     last_seconds = event.seconds;
-    if (event.kind == EventKind::kChunk) {
-      EXPECT_LT(event.done, length);
-      EXPECT_EQ(event.total, length);
+    if (const auto* chunk = event.As<ChunkEvent>()) {
+      EXPECT_LT(chunk->done, length);
+      EXPECT_EQ(chunk->total, length);
       continue;
     }
-    story += std::string(EventKindName(event.kind)) + "; ";
+    story += std::string(EventName(event)) + "; ";
   }
   EXPECT_EQ(story, "queued; admitted; token; token; token; sequence finished; finished; ");
 }
@@ -201,7 +198,7 @@ TEST_F(EngineTrafficTest, AnEmbeddingIsAnEventAndNoToken) {
   ASSERT_TRUE(engine.Submit(Pooled(Ask("Once upon", 3), Pooling::kMean), queue).ok());
   std::string story;
   for (const Event& event : ReadAll(*queue)) {
-    if (event.kind != EventKind::kChunk) story += std::string(EventKindName(event.kind)) + "; ";
+    if (!event.Is<ChunkEvent>()) story += std::string(EventName(event)) + "; ";
   }
   EXPECT_EQ(story, "queued; admitted; embedding; sequence finished; finished; ");
   EXPECT_EQ(engine.Embed(Ask("Once upon", 3)).status().code(), ErrorCode::kInvalidArgument);
@@ -212,10 +209,10 @@ TEST_F(EngineTrafficTest, CancelEndsARequestAndFreesItsPages) {
   const auto queue = std::make_shared<EventQueue>(100000);
   const auto id = engine.Submit(Ask("Once upon a time", 3000), queue);
   ASSERT_TRUE(id.ok());
-  while (queue->Next().kind != EventKind::kToken) {
+  while (!queue->Next().Is<TokenEvent>()) {
   }
   engine.Cancel(*id);
-  EXPECT_EQ(EndOf(ReadAll(*queue)), "cancelled");
+  EXPECT_EQ(EndOf(*queue), "cancelled");
   engine.Cancel(*id);             // ended already
   engine.Cancel(RequestId{999});  // never was
   EXPECT_EQ(StatsAfter(engine, 1).pages_held, 0);
@@ -233,7 +230,7 @@ TEST_F(EngineTrafficTest, ACancelStormLeavesNoPageAndTheNextRequestRuns) {
     if (i % 4 != 0) engine.Cancel(*id);
   }
   for (size_t i = 0; i < queues.size(); ++i) {
-    EXPECT_EQ(EndOf(ReadAll(*queues[i])), i % 4 != 0 ? "cancelled" : "length");
+    EXPECT_EQ(EndOf(*queues[i]), i % 4 != 0 ? "cancelled" : "length");
   }
   Generate(engine, Ask("Once", 1));
   const EngineStats stats = StatsAfter(engine, 301);
@@ -263,7 +260,7 @@ TEST_F(EngineTrafficTest, ASlowReaderLosesNothing) {
   const Request request = Ask("Once upon a time", 30);
   ASSERT_TRUE(engine.Submit(request, small).ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const std::vector<TokenId> tokens = TokensOf(ReadAll(*small));
+  const std::vector<TokenId> tokens = ReadTranscript(*small).best().tokens;
   EXPECT_EQ(tokens, Generate(engine, request).tokens);
   EXPECT_EQ(engine.Submit(request, std::make_shared<EventQueue>(3)).status().code(),
             ErrorCode::kInvalidArgument);
@@ -302,15 +299,17 @@ TEST_F(EngineTrafficTest, BestOfChoosesTheLikeliest) {
   request.best_of = 5;
   const auto queue = std::make_shared<EventQueue>(1000);
   ASSERT_TRUE(engine.Submit(request, queue).ok());
-  const std::vector<Event> events = ReadAll(*queue);
-  std::map<int32_t, double> sums;
-  for (const Event& event : events) {
-    if (event.kind == EventKind::kToken) sums[event.sequence] += event.token.logprob.value_or(1e9);
-  }
-  ASSERT_EQ(sums.size(), 5u);
-  int32_t best = 0;
-  for (const auto& [sequence, sum] : sums) best = sum > sums[best] ? sequence : best;
-  EXPECT_EQ(Generate(engine, request).tokens, TokensOf(events, best));
+  const Transcript answer = ReadTranscript(*queue, request);
+  ASSERT_EQ(answer.sequences.size(), 5u);
+  const auto sum = [](const TranscriptSequence& sequence) {
+    EXPECT_EQ(sequence.logprobs.size(), 12u);
+    return std::accumulate(sequence.logprobs.begin(), sequence.logprobs.end(), 0.0);
+  };
+  const auto best = std::max_element(
+      answer.sequences.begin(), answer.sequences.end(),
+      [&](const TranscriptSequence& a, const TranscriptSequence& b) { return sum(a) < sum(b); });
+  EXPECT_EQ(answer.best().tokens, best->tokens);
+  EXPECT_EQ(Generate(engine, request).tokens, best->tokens);
 }
 
 TEST_F(EngineTrafficTest, NothingEndsATextBeforeMinTokens) {
@@ -338,7 +337,7 @@ TEST_F(EngineTrafficTest, TheEndOfAnEngineEndsItsRequests) {
     Engine engine = Make({.context = 4096});
     ASSERT_TRUE(engine.Submit(Ask("Once upon a time", 4000), queue).ok());
   }
-  EXPECT_EQ(EndOf(ReadAll(*queue)), "cancelled");
+  EXPECT_EQ(EndOf(*queue), "cancelled");
 }
 
 }  // namespace

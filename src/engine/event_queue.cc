@@ -1,3 +1,6 @@
+#include <array>
+#include <variant>
+
 #include "engine/bounded_queue.h"
 #include "skald/request.h"
 
@@ -15,19 +18,12 @@ std::string_view FinishReasonName(FinishReason reason) {
   return "unknown";
 }
 
-std::string_view EventKindName(EventKind kind) {
-  switch (kind) {
-    case EventKind::kQueued: return "queued";
-    case EventKind::kAdmitted: return "admitted";
-    case EventKind::kChunk: return "chunk";
-    case EventKind::kToken: return "token";
-    case EventKind::kPreempted: return "preempted";
-    case EventKind::kEmbedding: return "embedding";
-    case EventKind::kResumed: return "resumed";
-    case EventKind::kSequenceFinished: return "sequence finished";
-    case EventKind::kFinished: return "finished";
-  }
-  return "unknown";
+std::string_view EventName(const Event& event) {
+  // In the order of the variant.
+  constexpr std::array<std::string_view, std::variant_size_v<decltype(Event::what)>> kNames = {
+      "queued",  "admitted",          "chunk",   "token", "embedding", "preempted",
+      "resumed", "sequence finished", "finished"};
+  return kNames[event.what.index()];
 }
 
 struct EventQueue::State {

@@ -12,6 +12,7 @@
 #include "model/transformer.h"
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/transcript.h"
 
 namespace skald {
 namespace {
@@ -73,12 +74,9 @@ TEST_P(Rank, ScoresAreTheSameAloneAndTogether) {
       ASSERT_TRUE(engine.Submit(pair, queues.back()).ok());
     }
     for (size_t i = 0; i < queues.size(); ++i) {
-      std::vector<float> values;
-      for (Event event; event.kind != EventKind::kFinished;) {
-        event = queues[i]->Next();
-        if (event.kind == EventKind::kEmbedding) values = event.embedding;
-      }
-      EXPECT_EQ(values, alone[i]) << i;
+      Transcript answer(pairs[i]);
+      while (!answer.end) answer.Add(queues[i]->Next());
+      EXPECT_EQ(answer.embedding, alone[i]) << i;
     }
   }
 }
@@ -98,9 +96,9 @@ TEST_P(Rank, StandsBesideEmbeddings) {
     ASSERT_TRUE(engine.Submit(i % 2 == 0 ? pair : text, queues.back()).ok());
   }
   for (size_t i = 0; i < queues.size(); ++i) {
-    Event event;
-    while (event.kind != EventKind::kEmbedding) event = queues[i]->Next();
-    EXPECT_EQ(event.embedding, i % 2 == 0 ? score : vector) << i;
+    Transcript answer(pair);
+    while (!answer.end) answer.Add(queues[i]->Next());
+    EXPECT_EQ(answer.embedding, i % 2 == 0 ? score : vector) << i;
   }
 }
 

@@ -166,7 +166,8 @@ bool GoesBefore(const Sequence& a, const Sequence& b);
 /// How far it is.
 RequestProgress ProgressOf(const RequestState& request);
 
-/// Event::answer: with best_of the n sequences whose tokens have the highest mean log probability.
+/// FinishedEvent::answer: with best_of the n sequences whose tokens have the highest mean log
+/// probability.
 std::vector<int32_t> AnswerOf(const RequestState& request);
 
 /// A request that CheckRequest (request_check.h) has accepted, as it enters the engine. `pool` is

@@ -50,13 +50,9 @@ struct TextSink::State {
   // The text that comes with an event.
   std::string TextOf(const Event& event) {
     TextOfSequence& text = texts[static_cast<size_t>(event.sequence)];
-    switch (event.kind) {
-      case EventKind::kToken:
-        return event.token.index < min_tokens ? text.PushUnsearched(event.token.token)
-                                              : text.Push(event.token.token);
-      case EventKind::kSequenceFinished: return text.Finish();
-      default: return {};
-    }
+    if (const auto* next = event.As<TokenEvent>())
+      return next->index < min_tokens ? text.PushUnsearched(next->token) : text.Push(next->token);
+    return event.Is<SequenceFinishedEvent>() ? text.Finish() : std::string();
   }
 
   const int64_t min_tokens;
@@ -86,7 +82,7 @@ Listening TextSink::Push(const Event& event) {
   const auto pushed = state_->queue.Push([&](TextEvent* slot) {
     slot->event = event;
     slot->text = text;
-    slot->stop_index = event.kind == EventKind::kSequenceFinished ? stop_index : -1;
+    slot->stop_index = event.Is<SequenceFinishedEvent>() ? stop_index : -1;
   });
   if (pushed == engine::Pushed::kClosed) return Listening::kGone;
   if (pushed == engine::Pushed::kFirst && state_->on_ready) state_->on_ready();

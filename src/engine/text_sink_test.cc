@@ -7,6 +7,7 @@
 
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/transcript.h"
 
 namespace skald {
 namespace {
@@ -39,12 +40,10 @@ class TextSinkTest : public testing::Test {
 std::unique_ptr<Model> TextSinkTest::model_;
 
 Event Token(TokenId token, int64_t index, int32_t sequence = 0) {
-  Event event = {.kind = EventKind::kToken, .sequence = sequence};
-  event.token = {.token = token, .index = index};
-  return event;
+  return {.sequence = sequence, .what = TokenEvent{.token = token, .index = index}};
 }
 Event End(FinishReason reason = FinishReason::kLength, int32_t sequence = 0) {
-  return {.kind = EventKind::kSequenceFinished, .sequence = sequence, .reason = reason};
+  return {.sequence = sequence, .what = SequenceFinishedEvent{.reason = reason}};
 }
 
 // All that can be read now of one sequence.
@@ -170,31 +169,24 @@ TEST_F(TextSinkTest, TheEngineEndsSequencesAtStopStrings) {
   request.n = 4;
   const auto sink = Make({.stop_strings = {"."}}, request);
   ASSERT_TRUE(engine->Submit(request, sink).ok());
-  std::vector<std::vector<TokenId>> tokens(4);
-  std::vector<std::string> texts(4);
-  std::vector<FinishReason> reasons(4);
-  TextEvent next;
-  do {
-    next = sink->Next();
-    const auto sequence = static_cast<size_t>(next.event.sequence);
-    texts[sequence] += next.text;
-    if (next.event.kind == EventKind::kToken) {
-      tokens[sequence].push_back(next.event.token.token);
-      ASSERT_EQ(next.event.token.top.size(), 3u);
-      EXPECT_GE(next.event.token.top[0].logprob, next.event.token.top[1].logprob);
-      EXPECT_GE(next.event.token.top[0].logprob, *next.event.token.logprob);
-    }
-    if (next.event.kind == EventKind::kSequenceFinished) reasons[sequence] = next.event.reason;
-  } while (next.event.kind != EventKind::kFinished);
-  for (size_t i = 0; i < 4; ++i) {
-    const std::string whole = Decode(tokens[i]);
+  Transcript answer(request);
+  while (!answer.end) answer.Add(sink->Next());
+  for (TranscriptSequence& sequence : answer.sequences) {
+    const std::string whole = Decode(sequence.tokens);
     const size_t dot = whole.find('.');
-    EXPECT_EQ(texts[i], whole.substr(0, dot));
+    EXPECT_EQ(sequence.text, whole.substr(0, dot));
     const bool stopped = dot != std::string::npos;
-    EXPECT_EQ(FinishReasonName(reasons[i]), stopped ? "stop" : "length");
+    EXPECT_EQ(FinishReasonName(*sequence.reason), stopped ? "stop" : "length");
+    EXPECT_EQ(sequence.stop_index, stopped ? 0 : -1);
+    ASSERT_EQ(sequence.logprobs.size(), sequence.tokens.size());
+    for (size_t i = 0; i < sequence.top.size(); ++i) {
+      ASSERT_EQ(sequence.top[i].size(), 3u);
+      EXPECT_GE(sequence.top[i][0].logprob, sequence.top[i][1].logprob);
+      EXPECT_GE(sequence.top[i][0].logprob, sequence.logprobs[i]);
+    }
     // The token before the last did not complete it yet.
-    tokens[i].pop_back();
-    EXPECT_EQ(Decode(tokens[i]).find('.'), std::string::npos);
+    sequence.tokens.pop_back();
+    EXPECT_EQ(Decode(sequence.tokens).find('.'), std::string::npos);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/transcript.h"
 #include "support/soon.h"
 
 namespace skald {
@@ -71,13 +72,13 @@ TEST_F(WholeTexts, VectorsAreTheSameAloneAndTogether) {
     ASSERT_TRUE(engine.Submit(Text(length(i), i), queues.back()).ok());
   }
   for (size_t i = 0; i < queues.size(); ++i) {
-    std::vector<float> values;
-    for (Event event; event.kind != EventKind::kFinished;) {
-      event = queues[i]->Next();
-      if (event.kind == EventKind::kEmbedding) values = event.embedding;
-      EXPECT_NE(event.kind, EventKind::kChunk) << "a text was cut";
+    Transcript answer({});
+    while (!answer.end) {
+      const Event event = queues[i]->Next();
+      answer.Add(event);
+      EXPECT_FALSE(event.Is<ChunkEvent>()) << "a text was cut";
     }
-    EXPECT_EQ(values, alone[i]) << i;
+    EXPECT_EQ(answer.embedding, alone[i]) << i;
   }
 }
 
@@ -106,12 +107,9 @@ TEST_F(WholeTexts, WaitForPages) {
     ASSERT_TRUE(narrow.Submit(Text(70 + i, i), queues.back()).ok());
   }
   for (int64_t i = 0; i < 8; ++i) {
-    Event event;
-    while (event.kind != EventKind::kEmbedding) {
-      event = queues[static_cast<size_t>(i)]->Next();
-      ASSERT_NE(event.kind, EventKind::kFinished);
-    }
-    EXPECT_EQ(event.embedding, Embed(roomy, Text(70 + i, i)));
+    Transcript answer({});
+    while (!answer.end) answer.Add(queues[static_cast<size_t>(i)]->Next());
+    EXPECT_EQ(answer.embedding, Embed(roomy, Text(70 + i, i)));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/stopwatch.h"
 #include "proof/row_recorder.h"
 #include "skald/proof.h"
+#include "skald/transcript.h"
 
 namespace skald {
 namespace {
@@ -17,24 +18,11 @@ using proof::RowRecorder;
 // its pages up if another request waits for them.
 constexpr int64_t kFewEvents = 8;
 
-// A request's events, read to its end.
-struct Answer {
-  std::vector<TokenId> tokens;
-  int64_t cached_tokens = 0;
-};
-
 // Reads on, up to the end or until there are so many tokens.
-Result<Answer> ReadAnswer(EventQueue& events, Answer answer = {},
-                          size_t tokens = std::numeric_limits<size_t>::max()) {
-  while (answer.tokens.size() < tokens) {
-    const Event event = events.Next();
-    if (event.kind == EventKind::kAdmitted) answer.cached_tokens = event.done;
-    if (event.kind == EventKind::kToken) answer.tokens.push_back(event.token.token);
-    if (event.kind != EventKind::kFinished) continue;
-    RETURN_IF_ERROR(event.status);
-    break;
-  }
-  return answer;
+Status Read(EventQueue& events, Transcript* answer,
+            int64_t tokens = std::numeric_limits<int64_t>::max()) {
+  while (!answer->end && answer->output_tokens < tokens) answer->Add(events.Next());
+  return answer->end ? answer->end->status : Ok();
 }
 
 Request RequestOf(const ProofQuestion& question) {
@@ -73,7 +61,12 @@ class Crowd {
     return Ok();
   }
 
-  Status WaitForFirst() { return ReadAnswer(*events_.front()).status(); }
+  Status WaitForFirst() {
+    for (;;) {
+      const Event event = events_.front()->Next();
+      if (const auto* end = event.As<FinishedEvent>()) return end->status;
+    }
+  }
 
  private:
   Engine& engine_;
@@ -109,7 +102,7 @@ std::string Of(int64_t part, int64_t all, std::string_view what) {
   return std::to_string(part) + " of " + std::to_string(all) + " " + std::string(what);
 }
 
-std::string NoteOf(ProofSetting setting, const ProofQuestion& question, const Answer& answer,
+std::string NoteOf(ProofSetting setting, const ProofQuestion& question, const Transcript& answer,
                    const Engine& engine) {
   const EngineStats stats = engine.Stats();
   switch (setting) {
@@ -135,7 +128,8 @@ struct Prover::State {
   ProofQuestion question;
   std::optional<AnswerBits> first = std::nullopt;
 
-  Result<Answer> Ask(ProofSetting setting, Engine& engine, std::shared_ptr<RowRecorder> recorder);
+  Result<Transcript> Ask(ProofSetting setting, Engine& engine,
+                         std::shared_ptr<RowRecorder> recorder);
   Result<ProofRow> Compare(const ProofCase& way, Engine& engine);
 };
 
@@ -160,8 +154,8 @@ Result<Prover> Prover::Create(const Model& model, ProofQuestion question) {
   return Prover(std::make_unique<State>(State{model, std::move(question)}));
 }
 
-Result<Answer> Prover::State::Ask(ProofSetting setting, Engine& engine,
-                                  std::shared_ptr<RowRecorder> recorder) {
+Result<Transcript> Prover::State::Ask(ProofSetting setting, Engine& engine,
+                                      std::shared_ptr<RowRecorder> recorder) {
   Crowd crowd(engine);
   RETURN_IF_ERROR(Prepare(setting, question, engine, &crowd));
   Request request = RequestOf(question);
@@ -172,26 +166,29 @@ Result<Answer> Prover::State::Ask(ProofSetting setting, Engine& engine,
   const bool gives_way = setting == ProofSetting::kPreempted;
   const auto events =
       std::make_shared<EventQueue>(gives_way ? kFewEvents : 4 * question.max_tokens + kFewEvents);
+  Transcript answer(request, {.text = false, .logprobs = false});
   RETURN_IF_ERROR(engine.Submit(std::move(request), events).status());
-  if (!gives_way) return ReadAnswer(*events);
-  // Not before it has pages to give.
-  ASSIGN_OR_RETURN(Answer answer, ReadAnswer(*events, {}, 1));
-  RETURN_IF_ERROR(TakePages(question, engine, &crowd));
-  return ReadAnswer(*events, std::move(answer));
+  if (gives_way) {
+    RETURN_IF_ERROR(Read(*events, &answer, 1));  // not before it has pages to give
+    RETURN_IF_ERROR(TakePages(question, engine, &crowd));
+  }
+  RETURN_IF_ERROR(Read(*events, &answer));
+  return answer;
 }
 
 Result<ProofRow> Prover::State::Compare(const ProofCase& way, Engine& engine) {
   const auto recorder = std::make_shared<RowRecorder>(first.has_value() ? &*first : nullptr);
   const Stopwatch watch;
-  ASSIGN_OR_RETURN(Answer answer, Ask(way.setting, engine, recorder));
+  ASSIGN_OR_RETURN(Transcript answer, Ask(way.setting, engine, recorder));
+  std::vector<TokenId>& tokens = answer.sequences.front().tokens;
   ProofRow row = {.name = way.name,
                   .note = NoteOf(way.setting, question, answer, engine),
                   .ran = true,
-                  .tokens_sha256 = proof::HashOfTokens(answer.tokens),
+                  .tokens_sha256 = proof::HashOfTokens(tokens),
                   .logits_sha256 = recorder->TakeHash(),
                   .seconds = watch.Seconds(),
-                  .difference = recorder->Difference(answer.tokens)};
-  if (!first.has_value()) first = recorder->TakeBits(std::move(answer.tokens));
+                  .difference = recorder->Difference(tokens)};
+  if (!first.has_value()) first = recorder->TakeBits(std::move(tokens));
   return row;
 }
 

@@ -33,7 +33,7 @@ ExchangeSummary Embedder::Summary() const {
 
 void Embedder::CancelParts() {
   for (const Part& part : parts_) {
-    if (part.finished) continue;
+    if (part.answer.end) continue;
     part.sink->Close();
     context_.engine.Cancel(part.id);
   }
@@ -100,10 +100,11 @@ Status Embedder::Submit(size_t input) {
     });
   }};
   auto sink = TextSink::Create(context_.served.model.tokenizer(), request, std::move(options));
+  Transcript answer(request);
   if (!sink.ok()) return sink.status();
   const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
   if (!id.ok()) return id.status();
-  parts_.push_back({.sink = *sink, .id = *id, .input = input});
+  parts_.push_back({.sink = *sink, .id = *id, .input = input, .answer = std::move(answer)});
   prepared_.engine_requests[input].prompt.clear();
   return Ok();
 }
@@ -114,27 +115,24 @@ void Embedder::ReadEvents() {
   // By number: a failure empties the list.
   for (size_t i = 0; i < parts_.size(); ++i) ReadPart(parts_[i]);
   if (channel_ == nullptr) return;
-  const auto finished = [](const Part& part) { return part.finished; };
+  const auto finished = [](const Part& part) { return part.answer.end.has_value(); };
   if (std::erase_if(parts_, finished) == 0) return;
   SubmitMore();
   if (channel_ != nullptr && parts_.empty()) Finish();
 }
 
 void Embedder::ReadPart(Part& part) {
-  while (const std::optional<TextEvent> next = part.sink->TryNext()) {
-    const Event& event = next->event;
-    if (event.kind == EventKind::kAdmitted) cached_tokens_ += event.done;
-    if (event.kind == EventKind::kEmbedding) vectors_[part.input] = event.embedding;
-    if (event.kind != EventKind::kFinished) continue;
-    part.finished = true;
-    return FailWith(event);
-  }
+  while (const std::optional<TextEvent> next = part.sink->TryNext()) part.answer.Add(next->event);
+  if (!part.answer.end) return;
+  cached_tokens_ += part.answer.cached_tokens;
+  vectors_[part.input] = std::move(part.answer.embedding);
+  FailWith(FinishedEvent(*part.answer.end));  // a copy: it may empty the list
 }
 
 // What remains to be said if a request of the engine was cut off.
-void Embedder::FailWith(const Event& finished) {
-  if (finished.reason == FinishReason::kStop) return;
-  if (finished.reason == FinishReason::kCancelled) return OnShutdown();
+void Embedder::FailWith(const FinishedEvent& end) {
+  if (end.reason == FinishReason::kStop) return;
+  if (end.reason == FinishReason::kCancelled) return OnShutdown();
   Fail({.status = 500, .message = "the model could not compute an answer"});
 }
 

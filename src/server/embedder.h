@@ -45,14 +45,14 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
     std::shared_ptr<TextSink> sink;
     RequestId id = {};
     size_t input = 0;
-    bool finished = false;
+    Transcript answer;
   };
 
   void SubmitMore();
   Status Submit(size_t input);
   void ReadEvents();
   void ReadPart(Part& part);
-  void FailWith(const Event& finished);
+  void FailWith(const FinishedEvent& end);
   void CancelParts();
   void Finish();
   void Respond(std::vector<std::string> vectors);

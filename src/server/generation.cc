@@ -32,6 +32,10 @@ int64_t BytesOf(const PreparedGeneration& prepared) {
   return static_cast<int64_t>(bytes);
 }
 
+std::optional<double> Earlier(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
 bool IsEnd(FinishReason reason) {
   return reason == FinishReason::kStop || reason == FinishReason::kLength ||
          reason == FinishReason::kContext;
@@ -63,10 +67,11 @@ Generation::Generation(GenerationContext context, AnswerChannel& channel, Genera
 Generation::~Generation() { CancelParts(); }
 
 ExchangeSummary Generation::Summary() const {
+  const Usage usage = UsageNow();
   return {.id = name_.id,
-          .prompt_tokens = usage_.prompt_tokens,
-          .cached_tokens = usage_.cached_tokens,
-          .output_tokens = usage_.completion_tokens,
+          .prompt_tokens = usage.prompt_tokens,
+          .cached_tokens = usage.cached_tokens,
+          .output_tokens = usage.completion_tokens,
           .warnings = warnings_};
 }
 
@@ -163,7 +168,7 @@ void Generation::Start(PreparedGeneration prepared) {
     Request& request = prepared.engine_requests[i];
     request.sampling.seed = SeedOfPrompt(seed, i);
     request.label = name_.label;
-    usage_.prompt_tokens += static_cast<int64_t>(request.prompt.size());
+    prompt_tokens_ += static_cast<int64_t>(request.prompt.size());
     if (!Submit(i, std::move(request))) return;
   }
   wait_.Begin();
@@ -220,14 +225,17 @@ bool Generation::Submit(size_t index, Request request) {
     return false;
   }
   const Load load = LoadOf(request, context_.engine.context());
-  const int64_t spare = load.tokens - static_cast<int64_t>(request.prompt.size());
+  Transcript transcript(request, {.text = false, .tokens = false, .logprobs = false});
   const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
   if (!id.ok()) {
     Fail(FromEngine(id.status()));
     return false;
   }
-  parts_.push_back(
-      {.sink = *sink, .id = *id, .first_choice = first, .load = load, .spare_tokens = spare});
+  parts_.push_back({.sink = *sink,
+                    .id = *id,
+                    .first_choice = first,
+                    .load = load,
+                    .transcript = std::move(transcript)});
   return true;
 }
 
@@ -240,8 +248,10 @@ void Generation::ReadEvents() {
     if (streaming_ && channel_->backlog() > kBacklogMax) return wait_.End();
     ReadPart(part);
     if (channel_ == nullptr) return;
-    if (streaming_ && admitted_ && !std::exchange(stream_begun_, true))
-      WriteOut(answer_->Begin(usage_));
+    if (streaming_ && !stream_begun_ && admitted()) {
+      stream_begun_ = true;
+      WriteOut(answer_->Begin(UsageNow()));
+    }
     if (streaming_) SendPieces(part);
   }
   if ((!streaming_ || answer_->KeepsText()) && !ReserveHeld()) return;
@@ -259,39 +269,23 @@ void Generation::ReadPart(Part& part) {
   }
 }
 
-void Generation::Take(Part& part, const TextEvent& event) {
-  Sequence& sequence = sequences_[static_cast<size_t>(part.first_choice + event.event.sequence)];
-  switch (event.event.kind) {
-    case EventKind::kAdmitted:
-      if (!std::exchange(admitted_, true)) admitted_seconds_ = event.event.seconds;
-      if (event.event.sequence == 0) usage_.cached_tokens += event.event.done;
-      break;
-    case EventKind::kToken:
-      --part.spare_tokens;
-      TakeToken(sequence, event);
-      break;
-    case EventKind::kSequenceFinished: TakeEnd(sequence, event); break;
-    case EventKind::kFinished:
-      part.finished = true;
-      part.answer = event.event.answer;
-      claim_.GiveBack(part.load, part.spare_tokens, context_.clock.Now());
-      FailWith(event.event);
-      break;
-    case EventKind::kQueued:
-    case EventKind::kEmbedding:
-    case EventKind::kChunk:
-    case EventKind::kPreempted:
-    case EventKind::kResumed: break;
-  }
+void Generation::Take(Part& part, const TextEvent& next) {
+  Sequence& sequence = sequences_[static_cast<size_t>(part.first_choice + next.event.sequence)];
+  part.transcript.Add(next);
+  if (!next.text.empty()) TakeText(sequence, next.text);
+  if (const auto* token = next.event.As<TokenEvent>()) return TakeToken(sequence, *token);
+  if (const auto* ended = next.event.As<SequenceFinishedEvent>())
+    return TakeEnd(sequence, ended->reason, next.stop_index);
+  if (!part.transcript.end) return;
+  part.finished = true;
+  const int64_t spare =
+      part.load.tokens - part.transcript.prompt_tokens - part.transcript.output_tokens;
+  claim_.GiveBack(part.load, spare, context_.clock.Now());
+  FailWith(*part.transcript.end);
 }
 
-void Generation::TakeToken(Sequence& sequence, const TextEvent& event) {
-  const TokenEvent& token = event.event.token;
-  if (++usage_.completion_tokens == 1) first_token_seconds_ = event.event.seconds;
-  usage_.prompt_seconds = first_token_seconds_ - admitted_seconds_;
-  usage_.output_seconds = event.event.seconds - first_token_seconds_;
-  TakeText(sequence, event.text);
-  if (sequence.tells == ChatPiece::Kind::kReasoning) ++usage_.reasoning_tokens;
+void Generation::TakeToken(Sequence& sequence, const TokenEvent& token) {
+  if (sequence.tells == ChatPiece::Kind::kReasoning) ++reasoning_tokens_;
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
   if (!request_.request.sampling.top_logprobs || tokenizer.IsEndOfGeneration(token.token)) return;
   if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
@@ -310,13 +304,11 @@ ScoredToken Generation::Scored(const TokenEvent& token) const {
   return scored;
 }
 
-void Generation::TakeEnd(Sequence& sequence, const TextEvent& event) {
-  TakeText(sequence, event.text);
-  if (!IsEnd(event.event.reason)) return;
+void Generation::TakeEnd(Sequence& sequence, FinishReason reason, int32_t stop_index) {
+  if (!IsEnd(reason)) return;
   Choice& choice = sequence.choice;
-  choice.reason = event.event.reason;
-  if (event.stop_index >= 0)
-    choice.stop_string = request_.stop_strings[static_cast<size_t>(event.stop_index)];
+  choice.reason = reason;
+  if (stop_index >= 0) choice.stop_string = request_.stop_strings[static_cast<size_t>(stop_index)];
   if (!sequence.reader) return;
   const AnswerEnd end = EndedByItself(choice) ? AnswerEnd::kStop : AnswerEnd::kLength;
   held_bytes_ += AppendPieces(sequence.reader->Finish(end), &choice.pieces);
@@ -335,8 +327,8 @@ void Generation::TakeText(Sequence& sequence, const std::string& text) {
 }
 
 // What remains to be said if a request was cut off.
-void Generation::FailWith(const Event& finished) {
-  switch (finished.reason) {
+void Generation::FailWith(const FinishedEvent& end) {
+  switch (end.reason) {
     case FinishReason::kStop:
     case FinishReason::kLength:
     case FinishReason::kContext: return;
@@ -345,10 +337,35 @@ void Generation::FailWith(const Event& finished) {
       return Fail({.status = 503, .message = "the time of the request is up", .code = "deadline"});
     case FinishReason::kError:
       // What was asked for cannot be: a text too ambiguous for its grammar, biases that leave none.
-      if (finished.status.code() == ErrorCode::kInvalidArgument)
-        return Fail(FromEngine(finished.status));
+      if (end.status.code() == ErrorCode::kInvalidArgument) return Fail(FromEngine(end.status));
       return Fail({.status = 500, .message = "the model could not compute an answer"});
   }
+}
+
+// The engine has begun with a prompt.
+bool Generation::admitted() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const Part& part) { return part.transcript.admitted_seconds.has_value(); });
+}
+
+// Of all prompts; the time of an answer is that of its first token to that of its last.
+Usage Generation::UsageNow() const {
+  Usage usage = {.prompt_tokens = prompt_tokens_, .reasoning_tokens = reasoning_tokens_};
+  std::optional<double> admitted;
+  std::optional<double> first;
+  double last = 0;
+  for (const Part& part : parts_) {
+    const Transcript& each = part.transcript;
+    usage.cached_tokens += each.cached_tokens;
+    usage.completion_tokens += each.output_tokens;
+    admitted = Earlier(admitted, each.admitted_seconds);
+    first = Earlier(first, each.first_token_seconds);
+    last = std::max(last, each.last_token_seconds);
+  }
+  if (!first) return usage;
+  usage.prompt_seconds = *first - admitted.value_or(0);
+  usage.output_seconds = last - *first;
+  return usage;
 }
 
 void Generation::SendPieces(const Part& part) {
@@ -394,7 +411,7 @@ void Generation::SendSequence(int64_t index, Sequence& sequence) {
 std::vector<Choice> Generation::TakeChoices() {
   std::vector<Choice> choices;
   for (const Part& part : parts_) {
-    for (const int32_t sequence : part.answer) {
+    for (const int32_t sequence : part.transcript.end->answer) {
       choices.push_back(
           std::move(sequences_[static_cast<size_t>(part.first_choice + sequence)].choice));
     }
@@ -403,7 +420,7 @@ std::vector<Choice> Generation::TakeChoices() {
 }
 
 // A long answer is written on the pool: the I/O thread has other clients.
-void Generation::RespondFromPool() {
+void Generation::RespondFromPool(const Usage& usage) {
   int64_t bytes = kChoiceBytes * static_cast<int64_t>(sequences_.size()) + 4 * held_bytes_;
   for (const Sequence& sequence : sequences_) {
     if (sequence.choice.prompt_json)
@@ -412,15 +429,15 @@ void Generation::RespondFromPool() {
   if (bytes <= kInlineBytes) {
     AnswerChannel& channel = *std::exchange(channel_, nullptr);
     return channel.Respond(
-        {.fields = fields_, .more = answer_->WholeInPieces(TakeChoices(), usage_)});
+        {.fields = fields_, .more = answer_->WholeInPieces(TakeChoices(), usage)});
   }
   if (!channel_->Reserve(prepared_bytes_ + held_bytes_ + bytes)) return Fail(NoRoom());
   on_pool_ = true;
   // What the pool needs is its own: this lives and ends on the I/O thread.
   const auto choices = std::make_shared<const std::vector<Choice>>(TakeChoices());
-  parts_.clear();
+  for (Part& part : parts_) part.sink.reset();
   const auto run = [weak = weak_from_this(), post = context_.post, choices, answer = answer_,
-                    usage = usage_](const WorkLimit&) {
+                    usage](const WorkLimit&) {
     const auto pieces =
         std::make_shared<std::vector<std::string>>(answer->WholeInPieces(*choices, usage));
     post([weak, pieces] {
@@ -436,10 +453,11 @@ void Generation::RespondFromPool() {
 
 void Generation::Finish() {
   wait_.End();
-  usage_.total_seconds = context_.clock.Now() - arrived_;
-  if (!streaming_) return RespondFromPool();
+  Usage usage = UsageNow();
+  usage.total_seconds = context_.clock.Now() - arrived_;
+  if (!streaming_) return RespondFromPool(usage);
   AnswerChannel& channel = *std::exchange(channel_, nullptr);
-  channel.Write(answer_->Finish(usage_));
+  channel.Write(answer_->Finish(usage));
   channel.EndStream();
 }
 

@@ -22,6 +22,7 @@
 #include "server/work_pool.h"
 #include "skald/chat_answer.h"
 #include "skald/text_sink.h"
+#include "skald/transcript.h"
 
 namespace skald::server {
 
@@ -78,10 +79,9 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   struct Part {
     std::shared_ptr<TextSink> sink;
     RequestId id = {};
-    int64_t first_choice = 0;          // index of its first sequence in choices_
-    Load load = {};                    // given back at its end
-    int64_t spare_tokens = 0;          // of the load, not computed yet
-    std::vector<int32_t> answer = {};  // Event::answer
+    int64_t first_choice = 0;  // index of its first sequence in choices_
+    Load load = {};            // given back at its end
+    Transcript transcript;     // keeps no texts: they are in the choices, until they are sent
     bool finished = false;
   };
   /// One sequence.
@@ -99,9 +99,9 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   bool Submit(size_t index, Request request);
   void ReadEvents();
   void ReadPart(Part& part);
-  void Take(Part& part, const TextEvent& event);
-  void TakeToken(Sequence& sequence, const TextEvent& event);
-  void TakeEnd(Sequence& sequence, const TextEvent& event);
+  void Take(Part& part, const TextEvent& next);
+  void TakeToken(Sequence& sequence, const TokenEvent& token);
+  void TakeEnd(Sequence& sequence, FinishReason reason, int32_t stop_index);
   void TakeText(Sequence& sequence, const std::string& text);
   void BeginReading(const PreparedGeneration& prepared, uint64_t seed);
   bool reads_answers() const;
@@ -111,9 +111,11 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   void SendChunk(int64_t index, Sequence& sequence, const Choice& choice);
   void Finish();
   bool ReserveHeld();
-  void RespondFromPool();
+  void RespondFromPool(const Usage& usage);
   std::vector<Choice> TakeChoices();
-  void FailWith(const Event& finished);
+  void FailWith(const FinishedEvent& end);
+  bool admitted() const;
+  Usage UsageNow() const;
   void CancelParts();
   void WriteOut(std::string_view bytes);
 
@@ -132,15 +134,12 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   int64_t held_bytes_ = 0;      // what has come of the answer and is not sent
   std::vector<Part> parts_;
   std::vector<Sequence> sequences_;
-  Usage usage_;
-  bool admitted_ = false;  // the engine has begun with a prompt
+  int64_t prompt_tokens_ = 0;
+  int64_t reasoning_tokens_ = 0;
   bool streaming_ = false;
   bool stream_begun_ = false;  // AnswerWriter::Begin was sent
   double last_write_ = 0;
   double arrived_;  // seconds of the context's clock
-  // Of the engine's.
-  double admitted_seconds_ = 0;
-  double first_token_seconds_ = 0;
 };
 
 }  // namespace skald::server

@@ -397,7 +397,7 @@ TEST(Server, AnswersPipelinedRequestsInOrder) {
 class Wedge : public EventSink {
  public:
   Listening Push(const Event& event) override {
-    if (event.kind != EventKind::kToken) return Listening::kGoOn;
+    if (!event.Is<TokenEvent>()) return Listening::kGoOn;
     free_.wait(false);
     return Listening::kGone;
   }

@@ -115,7 +115,7 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
     event.request = id;
     return sink->Push(event);
   };
-  push({.kind = EventKind::kAdmitted, .total = static_cast<int64_t>(request.prompt.size())});
+  push({.what = AdmittedEvent{.total = static_cast<int64_t>(request.prompt.size())}});
   const auto most =
       request.stop.max_tokens < 0 ? script.size() : static_cast<size_t>(request.stop.max_tokens);
   for (int32_t sequence = 0; sequence < request.sequence_count(); ++sequence) {
@@ -125,27 +125,22 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
     for (; i < std::min(most, script.size()) && listening == Listening::kGoOn; ++i) {
       if (held.must_end()) break;
       if (Status written = held.Write(script[i]); !written.ok()) {
-        Event failed = {.kind = EventKind::kFinished, .reason = FinishReason::kError};
-        failed.status = std::move(written);
-        push(std::move(failed));
+        push({.what = FinishedEvent{.reason = FinishReason::kError, .status = std::move(written)}});
         return id;
       }
-      Event event = {.kind = EventKind::kToken, .sequence = sequence};
-      event.token.token = script[i];
-      event.token.index = static_cast<int64_t>(i);
-      if (request.sampling.top_logprobs) event.token.logprob = -0.5;
+      TokenEvent token = {.token = script[i], .index = static_cast<int64_t>(i)};
+      if (request.sampling.top_logprobs) token.logprob = -0.5;
       CHECK(sink->HasRoom(4));  // scripts are short
-      listening = push(std::move(event));
+      listening = push({.sequence = sequence, .what = std::move(token)});
     }
     const bool stopped =
         i == script.size() || held.must_end() || listening == Listening::kEndSequence;
-    push({.kind = EventKind::kSequenceFinished,
-          .sequence = sequence,
-          .reason = stopped ? FinishReason::kStop : FinishReason::kLength});
+    const FinishReason reason = stopped ? FinishReason::kStop : FinishReason::kLength;
+    push({.sequence = sequence, .what = SequenceFinishedEvent{.reason = reason}});
   }
   std::vector<int32_t> answer(static_cast<size_t>(request.n));
   std::iota(answer.begin(), answer.end(), 0);
-  push({.kind = EventKind::kFinished, .reason = FinishReason::kStop, .answer = std::move(answer)});
+  push({.what = FinishedEvent{.answer = std::move(answer)}});
   return id;
 }
 

@@ -73,36 +73,33 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
     event.request = RequestId{number};
     return sink->Push(event);
   };
-  push({.kind = EventKind::kQueued});
-  push({.kind = EventKind::kAdmitted, .total = static_cast<int64_t>(request.prompt.size())});
+  push({.what = QueuedEvent{}});
+  push({.what = AdmittedEvent{.total = static_cast<int64_t>(request.prompt.size())}});
   const bool fails = number % 7 == 0;
   const int64_t wanted = request.stop.max_tokens < 0 ? kMostTokens : request.stop.max_tokens;
   for (int32_t sequence = 0; sequence < sequences; ++sequence) {
     Listening listening = Listening::kGoOn;
     if (request.pooling != Pooling::kNone) {
       const size_t numbers = request.score ? 1 : kWidth;
-      push({.kind = EventKind::kEmbedding, .embedding = std::vector<float>(numbers, 0.5f)});
+      push({.what = EmbeddingEvent{.values = std::vector<float>(numbers, 0.5f)}});
     }
     const int64_t tokens = request.pooling == Pooling::kNone ? std::min(wanted, kMostTokens) : 0;
     for (int64_t i = 0; i < tokens && listening == Listening::kGoOn; ++i) {
-      Event event = {.kind = EventKind::kToken, .sequence = sequence};
       const uint64_t drawn = number * 31 + static_cast<uint64_t>(sequence * 7 + i);
-      event.token.token = static_cast<TokenId>(drawn % static_cast<uint64_t>(state_->limits.vocab));
-      event.token.index = i;
-      if (request.sampling.top_logprobs) event.token.logprob = -0.5;
-      listening = push(std::move(event));
+      TokenEvent token = {.index = i};
+      token.token = static_cast<TokenId>(drawn % static_cast<uint64_t>(state_->limits.vocab));
+      if (request.sampling.top_logprobs) token.logprob = -0.5;
+      listening = push({.sequence = sequence, .what = std::move(token)});
     }
-    push({.kind = EventKind::kSequenceFinished,
-          .sequence = sequence,
-          .reason = fails ? FinishReason::kError : FinishReason::kLength});
+    const FinishReason reason = fails ? FinishReason::kError : FinishReason::kLength;
+    push({.sequence = sequence, .what = SequenceFinishedEvent{.reason = reason}});
   }
   std::vector<int32_t> answer(static_cast<size_t>(request.n));
   std::iota(answer.begin(), answer.end(), sequences - request.n);
-  push({.kind = EventKind::kFinished,
-        .reason = fails ? FinishReason::kError
-                        : (request.pooling == Pooling::kNone ? FinishReason::kLength
-                                                             : FinishReason::kStop),
-        .answer = std::move(answer)});
+  const FinishReason reason = fails                               ? FinishReason::kError
+                              : request.pooling == Pooling::kNone ? FinishReason::kLength
+                                                                  : FinishReason::kStop;
+  push({.what = FinishedEvent{.reason = reason, .answer = std::move(answer)}});
   return RequestId{number};
 }
 

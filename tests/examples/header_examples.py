@@ -46,6 +46,9 @@ BEFORE = {
     "text_sink": """Engine engine = *Engine::Create(model, {});
   Request request{.prompt = *model.tokenizer().Encode("Once"), .stop = {.max_tokens = 8}};""",
     "trace": "std::ostream& file = std::cout;",
+    "transcript": """Engine engine = *Engine::Create(model, {});
+  Request request{.prompt = *model.tokenizer().Encode("Once"), .stop = {.max_tokens = 8}};
+  Result<std::shared_ptr<TextSink>> sink = TextSink::Create(model.tokenizer(), request, {});""",
 }
 AFTER = {
     "bench": "seconds.ok() && share > 0",
@@ -68,6 +71,7 @@ AFTER = {
     "server": "server.ok() && status.ok()",
     "text_sink": "id.ok()",
     "trace": "engine.ok() && events.empty()",
+    "transcript": "id.ok() && answer.best().tokens.size() == 8 && !answer.best().text.empty()",
 }
 # Pictures.
 NO_CODE = {"request"}

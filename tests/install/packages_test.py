@@ -1,12 +1,13 @@
-"""The Debian packages as a stranger meets them: built, looked at by lintian, installed in a bare Debian 12, used,
-upgraded, removed.
+"""The Debian packages as a stranger meets them: built, looked at by lintian, installed in a bare Debian 12, used as the
+README says, upgraded, removed.
 
     packages_test.py BUILD SOURCE
 
-Run by ./test.sh --packages: needs root (chroot), a Debian mirror, and some two minutes. BUILD has been built.
+Run by ./test.sh --packages: needs root (chroot), a Debian mirror, and some three minutes. BUILD has been built.
 """
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -15,10 +16,13 @@ import sys
 import tempfile
 import time
 import unittest
-import urllib.request
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hub"))
+from fake_hub import FakeHub
+
 TIMEOUT_S = 900
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 # What lintian says and is left: tag, and why.
 LEFT = {
@@ -51,6 +55,13 @@ def pack(folder: Path, *arguments: str) -> dict[str, Path]:
     return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
 
 
+def commands_of_readme() -> list[str]:
+    """Those of its section "From the packages", without remarks."""
+    section = re.search(r"^## From the packages\n(.*?)^## ", (Setup.source / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    lines = re.findall(r"^    (\S.*)$", re.sub(r"\\\n +", "", section[1]), re.MULTILINE)
+    return [re.split(r" {2,}# ", line)[0] for line in lines]
+
+
 class Chroot:
     """A bare Debian 12, with what it needs of the machine: packages from its mirror, /proc."""
 
@@ -67,9 +78,8 @@ class Chroot:
     def command(self, *words) -> list[str]:
         return ["chroot", str(self.root), *(str(word) for word in words)]
 
-    def do(self, *words) -> str:
-        return run(*self.command(*words), env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
-                                               "DEBIAN_FRONTEND": "noninteractive"})
+    def do(self, *words, **env: str) -> str:
+        return run(*self.command(*words), env={"PATH": PATH, "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive", **env})
 
     def install(self, *packages) -> None:
         names = []
@@ -112,48 +122,61 @@ class Packages(unittest.TestCase):
             tags = set(re.findall(r"^[EW]: \S+: (\S+)", said.stdout.decode(), re.MULTILINE))
             self.assertEqual(tags - set(LEFT), set(), said.stdout.decode())
 
-    def test_2_the_command_is_there_and_tells_a_tale(self):
-        self.chroot.install(self.packages["skald"])
-        tale = self.chroot.do("skald", "run", "-q", "-n", "8", "--seed", "7", "One day")
-        self.assertTrue(tale.startswith("One day"), tale)
-        self.assertEqual(tale, run(Setup.build / "skald", "run", "-q", "-n", "8", "--seed", "7", "One day"))
-        for path in ("usr/share/man/man1/skald.1.gz", "usr/share/doc/skald/copyright",
-                     "usr/share/bash-completion/completions/skald"):
-            self.assertTrue((self.chroot.root / path).is_file(), path)
-
-    def test_3_it_serves_under_the_units_command_line(self):
+    def start_service(self) -> str:
+        """What systemd would start; its address."""
         unit = (self.chroot.root / "usr/lib/systemd/system/skald.service").read_text()
         [words] = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
         server = subprocess.Popen(
             self.chroot.command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
                                 *words.split(), "--port", "0"),
-            stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/nonexistent"})
-        try:
-            line = ""
-            deadline = time.monotonic() + 60
-            while "http://" not in line and time.monotonic() < deadline:
-                line = server.stderr.readline()
-            address = re.search(r"http://[\d.:]+", line)[0]
-            request = urllib.request.Request(
-                f"{address}/v1/completions", data=b'{"prompt":"Once","max_tokens":3,"seed":1}',
-                headers={"Content-Type": "application/json"})
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                self.assertIn(b'"text":', answer.read())
-            server.terminate()
-            self.assertEqual(server.wait(60), 0)
-        finally:
-            server.kill()
-            server.stderr.close()
+            stderr=subprocess.PIPE, text=True, env={"PATH": PATH, "HOME": "/nonexistent"})
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.kill)
+        line, deadline = "", time.monotonic() + 60
+        while "http://" not in line and time.monotonic() < deadline:
+            line = server.stderr.readline()
+        self.server = server
+        return re.search(r"http://([\d.:]+)", line)[1]
 
-    def test_4_a_program_is_built_with_the_library(self):
-        self.chroot.install(self.packages["libskald0"], self.packages["libskald-dev"], "g++", "cmake", "make", "pkg-config")
-        shutil.copytree(Setup.source / "examples", self.chroot.root / "tmp/examples")
-        self.chroot.do("sh", "-ec", "cmake -S /tmp/examples -B /tmp/by_cmake && cmake --build /tmp/by_cmake && "
-                       "c++ -std=c++20 /tmp/examples/one_shot.cc $(pkg-config --cflags --libs skald) -o /tmp/by_pkg_config")
-        expected = self.chroot.do("skald", "run", "-q", "-n", "20", "--seed", "7", "--no-echo", "One day")
-        for program in ("/tmp/by_cmake/one_shot", "/tmp/by_pkg_config"):
-            said = self.chroot.do(program, "/usr/share/skald/models/tales.gguf", "One day")
-            self.assertEqual(said.strip(), expected.strip(), program)
+    def test_2_the_readme_is_all_it_takes(self):
+        """Each command as it stands there. Not of it: which hub is asked, a yes to apt-get, the number of the port, and
+        systemd, in whose place the unit's own command line is started."""
+        (self.chroot.root / "etc/apt/apt.conf.d/90yes").write_text('APT::Get::Assume-Yes "true";\n')
+        for package in self.packages.values():
+            shutil.copy(package, self.chroot.root / "root")
+        tales = (Setup.source / "models/tales/tales.gguf").read_bytes()
+        said, times, address = {}, [], ""
+        with FakeHub({"Qwen3-0.6B-Q8_0.gguf": tales}, repository="Qwen/Qwen3-0.6B-GGUF") as hub:
+            for command in commands_of_readme():
+                began = time.monotonic()
+                if command == "systemctl start skald":
+                    address = self.start_service()
+                else:
+                    typed = command.replace("127.0.0.1:8080", address)
+                    said[command] = self.chroot.do("sh", "-ec", f"cd; {typed}", HF_ENDPOINT=hub.endpoint).strip()
+                times.append(f"{time.monotonic() - began:7.1f} s  {command}")
+            self.assertGreaterEqual(hub.sent, len(tales))
+        print("", *times, sep="\n", flush=True)
+        self.server.terminate()
+        self.assertEqual(self.server.wait(60), 0)
+
+        def told(*words: str) -> list[str]:
+            return [text for command, text in said.items() if all(word in command for word in words)]
+
+        self.assertTrue(all(text.startswith("Once upon a time") for text in told("skald run")))
+        [pulled] = told("skald pull")
+        self.assertEqual((self.chroot.root / pulled[1:]).read_bytes(), tales)
+        [chat] = told("skald chat")
+        self.assertGreater(len(chat), 20)
+        [answer] = told("curl http")
+        self.assertGreater(len(json.loads(answer)["choices"][0]["message"]["content"]), 20)
+        expected = self.chroot.do("skald", "run", "-q", "-n", "20", "--seed", "7", "--no-echo", "One day").strip()
+        self.assertEqual(told("one_shot /usr/share"), [expected, expected])
+        # What a Debian package has, and the same bits as where it was built.
+        self.assertEqual(expected, run(Setup.build / "skald", "run", "-q", "-n", "20", "--seed", "7", "--no-echo", "One day").strip())
+        for path in ("usr/share/man/man1/skald.1.gz", "usr/share/doc/skald/copyright",
+                     "usr/share/bash-completion/completions/skald"):
+            self.assertTrue((self.chroot.root / path).is_file(), path)
 
     def test_5_it_is_upgraded_and_removed_without_a_trace(self):
         newer = pack(self.top / "newer", "-D", "CPACK_PACKAGE_VERSION=0.9.9")

@@ -19,6 +19,7 @@
 #include "sim/fake_network.h"
 #include "skald/engine.h"
 #include "skald/model.h"
+#include "skald/transcript.h"
 #include "support/virtual_clock.h"
 
 namespace skald::sim {
@@ -34,20 +35,13 @@ struct Text {
 // Takes what a request answers.
 class Answers : public EventSink {
  public:
+  explicit Answers(const Request& request) : answer(request) {}
   Listening Push(const Event& event) override {
-    if (event.kind == EventKind::kToken) At(event).tokens.push_back(event.token.token);
-    if (event.kind == EventKind::kSequenceFinished) At(event).score = event.score;
+    answer.Add(event);
     return Listening::kGoOn;
   }
   bool HasRoom(int64_t) const override { return true; }
-  std::vector<Text> texts;
-
- private:
-  Text& At(const Event& event) {
-    const auto index = static_cast<size_t>(event.sequence);
-    if (texts.size() <= index) texts.resize(index + 1);
-    return texts[index];
-  }
+  Transcript answer;
 };
 
 engine::TokenChooser MakeChooser(int64_t vocab, std::vector<TokenId> ends, int64_t context) {
@@ -61,7 +55,8 @@ constexpr int kWords = 4;
 constexpr size_t kLongest = 3;
 const std::vector<TokenId> kPrompt = {3, 1, 4, 1, 1};
 
-std::vector<Text> SearchFakeModel(const BeamParams& params, int32_t n, uint64_t space) {
+std::vector<TranscriptSequence> SearchFakeModel(const BeamParams& params, int32_t n,
+                                                uint64_t space) {
   constexpr int64_t kPages = 600;
   std::vector<kv::PageId> freed;
   FakeNetwork network(kPages, &freed, Fault::kNone);
@@ -86,10 +81,10 @@ std::vector<Text> SearchFakeModel(const BeamParams& params, int32_t n, uint64_t 
   request.n = n;
   request.beam_search = params;
   request.cache_namespace = space;
-  const auto sink = std::make_shared<Answers>();
+  const auto sink = std::make_shared<Answers>(request);
   core.Submit({.id = RequestId{1}, .request = request, .sink = sink});
   while (!core.idle()) core.Step();
-  return sink->texts;
+  return sink->answer.sequences;
 }
 
 // Every text there is, with its score from the definition.
@@ -140,7 +135,7 @@ TEST(BeamSearch, WithManyBeamsFindsTheBestOfAllTexts) {
   constexpr int32_t kBest = 12;
   for (const double penalty : {0.0, 1.0, 2.0, -0.5}) {
     for (uint64_t space = 0; space < 20; ++space) {
-      const std::vector<Text> found =
+      const std::vector<TranscriptSequence> found =
           SearchFakeModel({.beams = 128, .length_penalty = penalty}, kBest, space);
       const std::vector<Text> all = Exhaustive(penalty, space).texts();
       ASSERT_EQ(all.size(), 1u + 4 + 16 * 5);
@@ -214,7 +209,7 @@ int64_t PagesAtTheEnd(const Model& model, const Request& request) {
                      .cache = cache,
                      .scheduler = scheduler,
                      .chooser = chooser});
-  core.Submit({.id = RequestId{1}, .request = request, .sink = std::make_shared<Answers>()});
+  core.Submit({.id = RequestId{1}, .request = request, .sink = std::make_shared<Answers>(request)});
   int64_t pages = 0;
   while (core.Step(), !core.idle()) {
     pages = core.Stats().pages_held;

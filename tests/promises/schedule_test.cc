@@ -104,8 +104,8 @@ class RecordingSink : public EventSink {
  public:
   explicit RecordingSink(Record* record) : record_(*record) {}
   Listening Push(const Event& event) override {
-    if (event.kind == EventKind::kEmbedding) {
-      record_[{static_cast<uint64_t>(event.request), 0, 0}] = {.logits = event.embedding};
+    if (const auto* vector = event.As<EmbeddingEvent>()) {
+      record_[{static_cast<uint64_t>(event.request), 0, 0}] = {.logits = vector->values};
     }
     return Listening::kGoOn;
   }

@@ -55,7 +55,7 @@ class ScriptedProposer : public engine::Proposer {
 class Recorder : public EventSink {
  public:
   Listening Push(const Event& event) override {
-    if (event.kind == EventKind::kToken) tokens.push_back(event.token.token);
+    if (const auto* next = event.As<TokenEvent>()) tokens.push_back(next->token);
     return Listening::kGoOn;
   }
   bool HasRoom(int64_t) const override { return true; }

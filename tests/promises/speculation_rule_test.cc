@@ -46,7 +46,7 @@ class Texts : public EventSink {
  public:
   explicit Texts(std::vector<TokenId>* text) : text_(*text) {}
   Listening Push(const Event& event) override {
-    if (event.kind == EventKind::kToken) text_.push_back(event.token.token);
+    if (const auto* next = event.As<TokenEvent>()) text_.push_back(next->token);
     return Listening::kGoOn;
   }
   bool HasRoom(int64_t) const override { return true; }

@@ -32,6 +32,10 @@ Client Ask(const std::string& gbnf, uint64_t seed) {
   return client;
 }
 
+const FinishedEvent& EndOf(const Outcome& outcome, size_t client) {
+  return *outcome.events[client].back().As<FinishedEvent>();
+}
+
 // Each beam must be asked for more continuations than end tokens alone would make necessary.
 TEST(Constraints, BeamsGoOnBesideTextsThatAnyTokenEnds) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -54,7 +58,7 @@ TEST(Constraints, AnEmptyTextEndsBeforeItsFirstToken) {
     const Outcome outcome = RunWorkload(workload, Fault::kNone);
     EXPECT_EQ(outcome.wrong, "");
     EXPECT_EQ(outcome.tokens, 0);
-    EXPECT_EQ(outcome.events[0].back().reason, FinishReason::kStop);
+    EXPECT_EQ(EndOf(outcome, 0).reason, FinishReason::kStop);
   }
 }
 
@@ -84,12 +88,12 @@ TEST(Constraints, ATextThatIsTooAmbiguousEndsAloneWithAnError) {
         workload.clients[1].request.beam_search.beams = beams;
         workload.masks = masks;
         const Outcome outcome = RunWorkload(workload, Fault::kNone);
-        const Event& end = outcome.events[1].back();
+        const FinishedEvent& end = EndOf(outcome, 1);
         EXPECT_EQ(end.reason, FinishReason::kError);
         EXPECT_TRUE(end.status.message().starts_with("grammar_too_complex"))
             << end.status.message();
-        EXPECT_NE(outcome.events[0].back().reason, FinishReason::kError);
-        EXPECT_NE(outcome.events[2].back().reason, FinishReason::kError);
+        EXPECT_NE(EndOf(outcome, 0).reason, FinishReason::kError);
+        EXPECT_NE(EndOf(outcome, 2).reason, FinishReason::kError);
       }
     }
   }

@@ -197,7 +197,7 @@ TEST(Core, ATenantIsChargedForGuessesThatWereMade) {
 class HeldSink : public EventSink {
  public:
   Listening Push(const Event& event) override {
-    tokens += int{event.kind == EventKind::kToken};
+    tokens += int{event.Is<TokenEvent>()};
     return Listening::kGoOn;
   }
   bool HasRoom(int64_t) const override { return has_room; }

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <numeric>
 
 #include "base/checked_math.h"
 #include "kernels/attention/attention.h"
 #include "sim/constraints.h"
 #include "sim/plan_invariants.h"
+#include "skald/transcript.h"
 
 namespace skald::sim {
 namespace {
@@ -173,61 +174,45 @@ std::string CheckDrafts(const Core& core) {
   return {};
 }
 
-// What the events tell of one sequence.
-struct Told {
-  std::vector<TokenId> tokens;
-  std::vector<float> embedding;
-  std::optional<FinishReason> reason;
-  double score = 0;
-};
-
-std::string Collect(const RecordingSink& sink, std::map<int32_t, Told>* told) {
+std::string Collect(const RecordingSink& sink, Transcript* told) {
   for (const Event& event : sink.events()) {
-    Told& sequence = (*told)[event.sequence];
-    if (event.kind == EventKind::kToken) {
+    if (told->end) return "an event after the end";
+    if (event.sequence < 0 || static_cast<size_t>(event.sequence) >= told->sequences.size())
+      return "an event of no sequence";
+    const TranscriptSequence& sequence = told->sequences[static_cast<size_t>(event.sequence)];
+    if (const auto* token = event.As<TokenEvent>()) {
       if (sequence.reason) return "a token after the end of its sequence";
-      if (event.token.index != static_cast<int64_t>(sequence.tokens.size())) {
+      if (token->index != static_cast<int64_t>(sequence.tokens.size())) {
         return "a token is missing or out of order";
       }
-      sequence.tokens.push_back(event.token.token);
     }
-    if (event.kind == EventKind::kEmbedding) {
-      if (sequence.reason || !sequence.embedding.empty()) return "a second embedding";
-      sequence.embedding = event.embedding;
-    }
-    if (event.kind == EventKind::kSequenceFinished) {
-      if (sequence.reason) return "a sequence ends twice";
-      sequence.reason = event.reason;
-      sequence.score = event.score;
-    }
-    if (event.kind == EventKind::kFinished && &event != &sink.events().back()) {
-      return "an event after the end";
-    }
-    const bool matched = event.kind == EventKind::kAdmitted || event.kind == EventKind::kResumed;
-    if (matched && event.done >= event.total) return "everything was matched";
+    if (event.Is<EmbeddingEvent>() && (sequence.reason || !told->embedding.empty()))
+      return "a second embedding";
+    if (event.Is<SequenceFinishedEvent>() && sequence.reason) return "a sequence ends twice";
+    const auto matched_all = [](const auto* part) { return part && part->done >= part->total; };
+    if (matched_all(event.As<AdmittedEvent>()) || matched_all(event.As<ResumedEvent>()))
+      return "everything was matched";
+    told->Add(event);
   }
   return {};
 }
 
 // The n sequences of the answer: with best_of those whose tokens have the highest mean log
 // probability.
-std::string CheckChosen(const Request& request, const RecordingSink& sink) {
-  std::map<int32_t, double> sums;
-  std::map<int32_t, double> counts;
-  for (const Event& event : sink.events()) {
-    if (event.kind != EventKind::kToken) continue;
-    sums[event.sequence] += event.token.logprob.value_or(0);
-    counts[event.sequence] += 1;
-  }
+std::string CheckChosen(const Request& request, const Transcript& told) {
   std::vector<int32_t> order;
   for (int32_t i = 0; i < request.sequence_count(); ++i) order.push_back(i);
-  const auto mean = [&](int32_t i) { return sums[i] / std::max(counts[i], 1.0); };
+  const auto mean = [&](int32_t i) {
+    const std::vector<double>& all = told.sequences[static_cast<size_t>(i)].logprobs;
+    return std::accumulate(all.begin(), all.end(), 0.0) /
+           std::max(static_cast<double>(all.size()), 1.0);
+  };
   if (request.best_of > request.n) {
     std::stable_sort(order.begin(), order.end(),
                      [&](int32_t a, int32_t b) { return mean(a) > mean(b); });
   }
   order.resize(static_cast<size_t>(request.n));
-  return sink.events().back().answer == order ? "" : "the answer is not made of the best";
+  return told.end->answer == order ? "" : "the answer is not made of the best";
 }
 
 // True if a text that is all there has a token that could not be chosen.
@@ -258,20 +243,20 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
                         sampling::Sampler* sampler) {
   if (sink.overrun()) return "a sink got more events than it had room for";
   if (!sink.finished()) return "a request never ended";
-  std::map<int32_t, Told> told;
+  Transcript told(client.request);
   if (std::string wrong = Collect(sink, &told); !wrong.empty()) return wrong;
-  if (std::string wrong = CheckChosen(client.request, sink); !wrong.empty()) return wrong;
-  const FinishReason end = sink.events().back().reason;
+  if (std::string wrong = CheckChosen(client.request, told); !wrong.empty()) return wrong;
+  const FinishReason end = told.end->reason;
   const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline ||
                    end == FinishReason::kError;
   const bool someone_cancels =
       client.reader.gone_at_event >= 0 || std::isfinite(client.cancelled_seconds);
   const bool searched = client.request.beam_search.beams > 0 && !cut;
-  if (searched && told[0].reason != end) return "a request does not end as its best text";
+  if (searched && told.sequences[0].reason != end) return "a request does not end as its best text";
   if (end == FinishReason::kCancelled && !someone_cancels) return "nobody cancelled the request";
   if (end == FinishReason::kError && client.fails_at_token < 0) return "a request failed";
   for (int32_t index = 0; index < client.request.sequence_count(); ++index) {
-    const Told& sequence = told[index];
+    const TranscriptSequence& sequence = told.sequences[static_cast<size_t>(index)];
     const Answer alone = RunAlone(client, index, context, sampler);
     const bool is_prefix =
         sequence.tokens.size() <= alone.tokens.size() &&
@@ -281,7 +266,7 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
     if (cut && *sequence.reason == end) continue;
     if (sequence.tokens.size() < alone.tokens.size()) return "a text ends early";
     if (!alone.tokens.empty() && FailsBeforeEnd(client, alone)) return "a failure is passed over";
-    if (sequence.embedding != alone.embedding) return "an embedding is not its prompt's";
+    if (told.embedding != alone.embedding) return "an embedding is not its prompt's";
     if (*sequence.reason != alone.reason) return "a text ends for a wrong reason";
     if (sequence.score != alone.score) return "a score is not that of its text";
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <variant>
 #include <vector>
 
 #include "sim/fault.h"
@@ -17,15 +18,15 @@ class RecordingSink : public EventSink {
 
   Listening Push(const Event& event) override {
     events_.push_back(event);
-    if (event.kind == EventKind::kSequenceFinished) {
-      if (event.sequence == 0) best_score_ = event.score;
-      if (fault_ == Fault::kScoreOfOtherBeam) events_.back().score = best_score_;
+    if (auto* ended = std::get_if<SequenceFinishedEvent>(&events_.back().what)) {
+      if (event.sequence == 0) best_score_ = ended->score;
+      if (fault_ == Fault::kScoreOfOtherBeam) ended->score = best_score_;
     }
     ++unread_;
     overrun_ = overrun_ || unread_ > reader_.capacity;
     const auto count = static_cast<int64_t>(events_.size());
     if (reader_.gone_at_event >= 0 && count > reader_.gone_at_event) return Listening::kGone;
-    if (event.kind != EventKind::kToken || !Stops(event)) return Listening::kGoOn;
+    if (!event.Is<TokenEvent>() || !Stops(event)) return Listening::kGoOn;
     return fault_ == Fault::kStopEndsSiblings ? Listening::kGone : Listening::kEndSequence;
   }
   bool HasRoom(int64_t events) const override { return reader_.capacity - unread_ >= events; }
@@ -37,7 +38,7 @@ class RecordingSink : public EventSink {
     }
   }
   const std::vector<Event>& events() const { return events_; }
-  bool finished() const { return !events_.empty() && events_.back().kind == EventKind::kFinished; }
+  bool finished() const { return !events_.empty() && events_.back().Is<FinishedEvent>(); }
   /// True if it was ever given more than it had room for.
   bool overrun() const { return overrun_; }
 
@@ -46,7 +47,7 @@ class RecordingSink : public EventSink {
   bool Stops(const Event& event) {
     std::vector<TokenId>& tokens = tokens_[event.sequence];
     const bool stopped_before = EndsWithStop(tokens);
-    tokens.push_back(event.token.token);
+    tokens.push_back(event.As<TokenEvent>()->token);
     return fault_ == Fault::kStopStringLate ? stopped_before : EndsWithStop(tokens);
   }
 

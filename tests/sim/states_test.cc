@@ -58,7 +58,7 @@ Client Ask(Tokens prompt, int64_t max_tokens, double arrives_seconds = 0) {
 // Tokens of a request's prompt that were cached when it was admitted.
 int64_t CachedOf(const Outcome& outcome, size_t client) {
   for (const Event& event : outcome.events[client]) {
-    if (event.kind == EventKind::kAdmitted) return event.done;
+    if (const auto* admitted = event.As<AdmittedEvent>()) return admitted->done;
   }
   return -1;
 }

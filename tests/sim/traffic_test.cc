@@ -59,13 +59,17 @@ Client Ask(std::vector<TokenId> prompt, int64_t max_tokens, double arrives_secon
 std::vector<double> TokenTimes(const Outcome& outcome, size_t client) {
   std::vector<double> times;
   for (const Event& event : outcome.events[client]) {
-    if (event.kind == EventKind::kToken && event.sequence == 0) times.push_back(event.seconds);
+    if (event.Is<TokenEvent>() && event.sequence == 0) times.push_back(event.seconds);
   }
   return times;
 }
 
 double EndOf(const Outcome& outcome, size_t client) {
   return outcome.events[client].back().seconds;
+}
+
+FinishReason ReasonOf(const Outcome& outcome, size_t client) {
+  return outcome.events[client].back().As<FinishedEvent>()->reason;
 }
 
 // Requests that arrive together compute their common trunk once: 3,000 + 4 x 50 tokens.
@@ -375,9 +379,8 @@ TEST(Traffic, ADisplacedSequenceComesBackWhileItsTwinRuns) {
   EXPECT_EQ(outcome.wrong, "");
   EXPECT_EQ(outcome.preemptions, 1);
   const auto& events = outcome.events[0];
-  const auto resumed = std::find_if(events.begin(), events.end(), [](const Event& event) {
-    return event.kind == EventKind::kResumed;
-  });
+  const auto resumed = std::find_if(events.begin(), events.end(),
+                                    [](const Event& event) { return event.Is<ResumedEvent>(); });
   ASSERT_NE(resumed, events.end());
   EXPECT_EQ(resumed->sequence, 1);
   EXPECT_NEAR(resumed->seconds, EndOf(outcome, 1), 0.05);
@@ -439,7 +442,7 @@ TEST(Traffic, DeadlinesEndRequestsThatRunAndThatWait) {
   const Outcome outcome = RunWorkload(workload, Fault::kNone);
   EXPECT_EQ(outcome.wrong, "");
   for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(FinishReasonName(outcome.events[i].back().reason), "deadline");
+    EXPECT_EQ(FinishReasonName(ReasonOf(outcome, i)), "deadline");
     EXPECT_NEAR(EndOf(outcome, i), 0.5, 0.1);
   }
 }
@@ -455,7 +458,7 @@ TEST(Traffic, AReaderThatSleepsStopsNobodyElse) {
   const Outcome outcome = RunWorkload(workload, Fault::kNone);
   EXPECT_EQ(outcome.wrong, "");
   EXPECT_LT(EndOf(outcome, 1), 10);
-  EXPECT_EQ(FinishReasonName(outcome.events[0].back().reason), "deadline");
+  EXPECT_EQ(FinishReasonName(ReasonOf(outcome, 0)), "deadline");
 }
 
 // Every request ends, and Outcome::wrong says if a page or a node of the tree is left behind.
