@@ -52,7 +52,7 @@ FACADE_ROOMS = {
     "skald/engine_stats.h": {"engine", "proof", "server", "cli"},
     "skald/request.h": {"engine", "proof", "server", "cli"},
     "skald/text_sink.h": {"engine", "server", "cli"},
-    "skald/transcript.h": {"engine", "server", "cli"},
+    "skald/transcript.h": {"engine", "proof", "server", "cli"},
     "skald/bench.h": {"engine", "plan", "cli"},
     "skald/model_shape.h": {"plan", "cli"},
     "skald/machine.h": {"plan", "cli"},
