@@ -1,9 +1,10 @@
 /// Proof: promise 1 made visible on one model. The same question is answered in every way that the
 /// engine can take, and the bits of each way are compared with those of the first.
 ///
-///     ProofQuestion question{.prompt = *model.tokenizer().Encode("Once upon a time"),
-///                            .max_tokens = 16,
-///                            .load = {.path = model.info().path}};
+///     ProofQuestion question;
+///     question.prompt = *model.tokenizer().Encode("Once upon a time");
+///     question.max_tokens = 16;
+///     question.load.path = model.info().path;
 ///     Result<Prover> prover = Prover::Create(model, question);
 ///     const std::vector<ProofCase> ways = ProofCases(model, question);
 ///     Result<ProofRow> first = prover->Run(ways.front());
