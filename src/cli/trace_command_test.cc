@@ -1,6 +1,7 @@
 #include "cli/trace_command.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -14,7 +15,8 @@ struct Read {
   int64_t records = 0;
 };
 Read ReadText(const std::string& text) {
-  const std::string path = testing::TempDir() + "/record.jsonl";
+  // Tests run at the same time, each in a process of its own.
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + ".record.jsonl";
   std::ofstream(path, std::ios::binary) << text;
   Read read;
   read.status = ReadTrace(

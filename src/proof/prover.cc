@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -102,9 +103,19 @@ std::string Of(int64_t part, int64_t all, std::string_view what) {
   return std::to_string(part) + " of " + std::to_string(all) + " " + std::string(what);
 }
 
+// An answer ends inside of a step, whose counts are there when it is over: once nobody is left.
+EngineStats StatsOf(const Engine& engine) {
+  EngineStats stats = engine.Stats();
+  while (stats.requests_running + stats.requests_waiting > 0) {
+    std::this_thread::yield();
+    stats = engine.Stats();
+  }
+  return stats;
+}
+
 std::string NoteOf(ProofSetting setting, const ProofQuestion& question, const Transcript& answer,
                    const Engine& engine) {
-  const EngineStats stats = engine.Stats();
+  const EngineStats stats = StatsOf(engine);
   switch (setting) {
     case ProofSetting::kAlone: return "";
     case ProofSetting::kCrowded:

@@ -92,7 +92,8 @@ void TraceSummary::State::TakeOfRequest(const TraceEvent& event, Open* request) 
                         summary.queue_seconds = event.seconds - request->queued_seconds;
                       },
                       [&](const TraceRows& body) {
-                        if (body.reason != RowReason::kDecode)
+                        // A prompt's last row may come as a stream's does: alone.
+                        if (body.reason != RowReason::kDecode || body.first < summary.prompt_tokens)
                           summary.computed_tokens += body.count;
                       },
                       [&](const TraceToken&) {

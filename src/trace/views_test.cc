@@ -65,7 +65,9 @@ class Checked {
     const Result<JsonTree> tree = JsonTree::Parse(text);
     EXPECT_TRUE(tree.ok()) << tree.status().message();
     if (!tree.ok()) return;
-    for (const JsonValue event : *tree->root().Find("traceEvents")) Take(event);
+    const std::optional<JsonValue> events = tree->root().Find("traceEvents");
+    ASSERT_TRUE(events.has_value());
+    for (const JsonValue event : *events) Take(event);
     for (const auto& [track, open] : open_) EXPECT_TRUE(open.empty()) << track.second;
     for (const auto& [track, names] : slices) EXPECT_TRUE(tracks.contains(track)) << track.second;
   }
@@ -101,7 +103,9 @@ class Checked {
       instants[track].push_back(Text(event, "name"));
     } else if (phase == "C") {
       ++counters;
-      for (const JsonValue value : *event.Find("args")) EXPECT_TRUE(value.AsNumber());
+      const std::optional<JsonValue> values = event.Find("args");
+      ASSERT_TRUE(values.has_value());
+      for (const JsonValue value : *values) EXPECT_TRUE(value.AsNumber());
     } else {
       EXPECT_EQ(phase, "M");
     }
