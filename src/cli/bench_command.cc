@@ -160,19 +160,12 @@ class Benchmark {
 
   void StartTrace(const BenchSession& session, const BenchHeader& header) {
     if (trace_ == nullptr) return;
-    const ModelInfo& info = model_.info();
-    trace_->Start({.program = "skald " + header.version,
-                   .command = "bench",
-                   .numerics = kNumericsVersion,
-                   .model = info.name,
-                   .architecture = info.architecture,
-                   .weights = info.weights_type,
-                   .parameters = info.parameter_count,
-                   .isa = std::string(session.isa_name()),
-                   .threads = session.threads(),
-                   .kv_type = header.kv_type,
-                   .speculation = SpeculationName(Speculation::kOff)},
-                  model_);
+    TraceHeader first = TraceHeaderOf("bench", model_);
+    first.isa = session.isa_name();
+    first.threads = session.threads();
+    first.kv_type = header.kv_type;
+    first.speculation = SpeculationName(Speculation::kOff);
+    trace_->Start(std::move(first), model_);
   }
 
   void TraceRun(const BenchCase& bench_case, double seconds) {

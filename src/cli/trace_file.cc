@@ -167,8 +167,7 @@ std::vector<std::string> TraceFile::TextsOf(const TraceEvent& event) const {
   return texts;
 }
 
-TraceHeader TraceHeaderOf(const std::string& command, const Model& model, const Engine& engine,
-                          const EngineOptions& options) {
+TraceHeader TraceHeaderOf(const std::string& command, const Model& model) {
   const ModelInfo& info = model.info();
   return {.program = fmt::format("skald {}", kVersion),
           .command = command,
@@ -177,13 +176,19 @@ TraceHeader TraceHeaderOf(const std::string& command, const Model& model, const 
           .model = info.name,
           .architecture = info.architecture,
           .weights = info.weights_type,
-          .parameters = info.parameter_count,
-          .isa = std::string(engine.isa_name()),
-          .threads = engine.threads(),
-          .context = engine.context(),
-          .max_running = engine.max_running(),
-          .kv_type = KvTypesName(options.kv_types),
-          .speculation = SpeculationName(options.speculation.kind)};
+          .parameters = info.parameter_count};
+}
+
+TraceHeader TraceHeaderOf(const std::string& command, const Model& model, const Engine& engine,
+                          const EngineOptions& options) {
+  TraceHeader header = TraceHeaderOf(command, model);
+  header.isa = engine.isa_name();
+  header.threads = engine.threads();
+  header.context = engine.context();
+  header.max_running = engine.max_running();
+  header.kv_type = KvTypesName(options.kv_types);
+  header.speculation = SpeculationName(options.speculation.kind);
+  return header;
 }
 
 }  // namespace skald::cli

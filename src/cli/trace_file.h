@@ -71,7 +71,11 @@ class TraceFile {
   std::optional<Thread> thread_;  // last: starts when all else is there
 };
 
-/// The first line of a record of `engine`, but for the CPU. `command`: "run".
+/// The first line of a record, but for the CPU: what does not depend on what runs the model.
+/// `command`: "run".
+TraceHeader TraceHeaderOf(const std::string& command, const Model& model);
+
+/// The same, with what `engine` says of itself.
 TraceHeader TraceHeaderOf(const std::string& command, const Model& model, const Engine& engine,
                           const EngineOptions& options);
 
