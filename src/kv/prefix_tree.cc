@@ -73,10 +73,9 @@ void PrefixTree::Follow(Namespace space, std::span<const TokenId> tokens,
 
 int64_t PrefixTree::Match(Namespace space, std::span<const TokenId> tokens) const {
   int64_t found = 0;
-  const bool has_all = !pool_->windows().exists();
   WindowsOnTheWay windows(pool_->windows());
   Follow(space, tokens, [&](NodeId node, int64_t end) {
-    if (has_all || windows.AllowGoingOn(At(node).page, At(node).begin, end)) found = end;
+    if (windows.AllowGoingOn(At(node).page, At(node).begin, end)) found = end;
   });
   return found;
 }
@@ -84,10 +83,9 @@ int64_t PrefixTree::Match(Namespace space, std::span<const TokenId> tokens) cons
 // As Match, up to a snapshot, which stands at the end of a node only.
 int64_t PrefixTree::MatchState(Namespace space, std::span<const TokenId> tokens) const {
   int64_t found = 0;
-  const bool has_all = !pool_->windows().exists();
   WindowsOnTheWay windows(pool_->windows());
   Follow(space, tokens, [&](NodeId node, int64_t end) {
-    const bool goes_on = has_all || windows.AllowGoingOn(At(node).page, At(node).begin, end);
+    const bool goes_on = windows.AllowGoingOn(At(node).page, At(node).begin, end);
     if (goes_on && At(node).end == end && At(node).snapshot != kNoSnapshot) found = end;
   });
   return found;
