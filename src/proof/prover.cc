@@ -115,18 +115,19 @@ EngineStats StatsOf(const Engine& engine) {
 
 std::string NoteOf(ProofSetting setting, const ProofQuestion& question, const Transcript& answer,
                    const Engine& engine) {
-  const EngineStats stats = StatsOf(engine);
   switch (setting) {
     case ProofSetting::kAlone: return "";
     case ProofSetting::kCrowded:
       return std::to_string(engine.max_running() - 1) + " others in the same steps";
     case ProofSetting::kPreempted:
-      return "gave its pages away, times: " + std::to_string(stats.preemptions);
+      return "gave its pages away, times: " + std::to_string(StatsOf(engine).preemptions);
     case ProofSetting::kCached:
       return Of(answer.cached_tokens, static_cast<int64_t>(question.prompt.size()),
                 "prompt tokens from the cache");
-    case ProofSetting::kSpeculative:
+    case ProofSetting::kSpeculative: {
+      const EngineStats stats = StatsOf(engine);
       return Of(stats.draft_tokens_accepted, stats.draft_tokens, "guesses kept");
+    }
     case ProofSetting::kRestarted: return "the model loaded again";
   }
   return "";
