@@ -24,6 +24,7 @@ int64_t WindowPool::FirstSeen(int64_t position) const {
 void WindowPool::Attach(PageId page) {
   CHECK(!Has(page));
   if (free_.empty()) {
+    // Of pages passed on the way first; places only where there are no others.
     const Idle& list = lists_[size_t{lists_[0].oldest == kNoPage}];
     CHECK(list.oldest != kNoPage);
     DropIdle(list.oldest);

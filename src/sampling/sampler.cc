@@ -224,13 +224,11 @@ Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& 
   Sampled sampled = {.token = kNoToken, .mu = input.mu, .logprob = {}, .top = {}};
   if (params.temperature == 0) {
     sampled.token = FirstLikeliest(row);
+    if (input.odds != nullptr) *input.odds = {.drawn = 1, .candidates = 1};
   } else {
     sampled = Choose(row, params, input);
   }
   if (input.decisive != nullptr) AddDecisive(row, params, input, sampled.token);
-  if (params.temperature == 0 && input.odds != nullptr) {
-    *input.odds = {.drawn = 1, .candidates = 1};
-  }
   if (params.top_logprobs.has_value()) AddLogprobs(input, row, *params.top_logprobs, &sampled);
   if (input.odds != nullptr && (sampled.logprob || input.odds_rule == OddsRule::kOfModel)) {
     const double logprob = sampled.logprob

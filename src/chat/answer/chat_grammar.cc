@@ -43,6 +43,7 @@ class Maker {
     set_.rules.resize(kRuleCount, Sequence({}));
   }
 
+  // Tools first: Calls names them by their numbers among the parts.
   Result<Form> Make() {
     for (const CallableTool& tool : options_.tools) AddPart(tool.arguments.form());
     set_.rules[kBlanks] = chat::Blanks();
@@ -177,7 +178,7 @@ class Maker {
   const ChatGrammarOptions& options_;
   grammar::Fuel& fuel_;
   grammar::RuleSet set_;
-  // What set_ refers to.
+  // set_ has pointers to these: they stay where they are until it is compiled.
   Form first_text_;
   Form text_;
   Form thought_;
