@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -183,13 +184,22 @@ TEST_P(StateCacheTest, ThoseThatComeTogetherShare) {
 // chat comes between.
 TEST_P(StateCacheTest, PreemptedAndResumed) {
   Engine engine = Make({.max_chunk = 16, .threads = 1, .kv_positions = 256, .max_running = 4});
-  const Engine::OnToken go_on = [](const TokenEvent&) { return true; };
+  // The engine stands at the first token until all have come: on a busy machine each would else be
+  // over before the next one was submitted, and none would be preempted.
+  std::latch all_submitted(1);
+  const Engine::OnToken go_on = [&](const TokenEvent&) {
+    all_submitted.wait();
+    return true;
+  };
+  int taken = 0;
   std::vector<std::shared_ptr<engine::CompletionSink>> sinks;
   for (int64_t i = 0; i < 5; ++i) {
     const Request request = MakeRequest(Text(40 + i) + Text(10, i), 60);
     sinks.push_back(std::make_shared<engine::CompletionSink>(request, go_on));
-    ASSERT_TRUE(engine.Submit(request, sinks.back()).ok());
+    taken += engine.Submit(request, sinks.back()).ok() ? 1 : 0;
   }
+  all_submitted.count_down();
+  ASSERT_EQ(taken, 5);
   for (int64_t i = 0; i < 5; ++i) {
     const auto done = sinks[static_cast<size_t>(i)]->Wait();
     ASSERT_TRUE(done.ok()) << done.status().message();
