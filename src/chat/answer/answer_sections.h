@@ -54,7 +54,8 @@ struct SectionsContext {
 
 std::unique_ptr<AnswerSections> ReadMarkedAnswer(const SectionsContext& context);
 std::unique_ptr<AnswerSections> ReadHarmonyAnswer(const SectionsContext& context);
-bool IsHarmonyMarker(std::string_view name);
+/// Of all of its control tokens.
+std::span<const std::string_view> HarmonyMarkerNames();
 
 /// What opened a call; the reader of what follows.
 enum class CallOpener : uint8_t { kSection, kCall, kBareObject };

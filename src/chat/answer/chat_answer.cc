@@ -38,6 +38,11 @@ const ReasoningForm& ReasoningOf(std::string_view source) {
   return kNoReasoning;
 }
 
+bool IsHarmonyMarker(std::string_view name) {
+  const auto names = chat::HarmonyMarkerNames();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // Whether a token of this name is a marker of the formats, or a part of one.
 bool IsMarker(const AnswerForm& form, const ReasoningForm& reasoning, std::string_view name) {
   const auto any = [&](auto... texts) { return (Has(texts, name) || ...); };
@@ -46,7 +51,7 @@ bool IsMarker(const AnswerForm& form, const ReasoningForm& reasoning, std::strin
              form.value_close, form.closers[0], form.closers[1], form.closers[2],
              form.section_close, form.skips[0], form.skips[1], form.skips[2], form.skips[3],
              reasoning.open, reasoning.close) ||
-         (form.syntax == CallSyntax::kHarmony && chat::IsHarmonyMarker(name));
+         (form.syntax == CallSyntax::kHarmony && IsHarmonyMarker(name));
 }
 
 std::vector<TokenMark> MarksOf(const AnswerForm& form, const ReasoningForm& reasoning,

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "chat/answer/format_state.h"
+#include "chat/answer/harmony_grammar.h"
 #include "chat/answer/written_calls.h"
 #include "grammar/free_text.h"
 #include "grammar/rule_set.h"
@@ -25,7 +26,17 @@ using grammar::RuleExpression;
 using grammar::Sequence;
 using grammar::TextExpression;
 
-enum Rule : uint32_t { kRoot, kBody, kCall, kBareCall, kBlanks, kText, kFirstText, kRuleCount };
+enum Rule : uint32_t {
+  kRoot,
+  kBody,
+  kCall,
+  kBareCall,
+  kBlanks,
+  kText,
+  kFirstText,
+  kAnswer,
+  kRuleCount
+};
 
 Expression Optional(Expression part) { return Repeat(std::move(part), 0, 1); }
 Expression AnyNumber(Expression part) { return Repeat(std::move(part), 0, grammar::kUnbounded); }
@@ -50,13 +61,15 @@ class Maker {
     set_.rules[kCall] = Calls({written().call, written().other_call});
     set_.rules[kBareCall] = Calls({written().bare_call, {}});
     RETURN_IF_ERROR(MakeTexts());
-    set_.rules[kBody] = Body();
+    if (options_.text) set_.rules[kAnswer] = AddPart(options_.text->form());
+    set_.rules[kBody] = is_harmony() ? HarmonyAnswer() : Body();
     ASSIGN_OR_RETURN(set_.rules[kRoot], Root());
     return grammar::CompileRules(set_, &fuel_);
   }
 
  private:
   const WrittenCalls& written() const { return form_.written; }
+  bool is_harmony() const { return form_.syntax == chat::CallSyntax::kHarmony; }
   bool any_text() const { return !options_.must_call && !options_.text; }
   bool one_call() const { return options_.one_call || written().is_single; }
 
@@ -77,8 +90,13 @@ class Maker {
     return Choice(std::move(calls));
   }
 
+  Expression HarmonyAnswer() const {
+    return chat::HarmonyBody(format_, options_, {.text = kText, .call = kCall, .answer = kAnswer});
+  }
+
   // What begins a call, as far as letters do.
   Expression Openers() const {
+    if (is_harmony()) return chat::HarmonyMarkers(format_);
     std::vector<Expression> openers;
     for (const std::string_view text : {form_.section_open, form_.call_open})
       if (!text.empty() && !chat::HasMark(format_, text)) openers.push_back(Spelled(format_, text));
@@ -107,7 +125,8 @@ class Maker {
 
   // Free texts, with the markers in them that readers pass over.
   Status MakeTexts() {
-    if (!any_text()) return Ok();
+    // Reasoning of Harmony is a text like others.
+    if (!any_text() && !is_harmony()) return Ok();
     ASSIGN_OR_RETURN(first_text_, grammar::FreeText(
                                       {.anywhere = Openers(), .at_begin = FirstOpeners()}, &fuel_));
     ASSIGN_OR_RETURN(text_, grammar::FreeText({.anywhere = Openers()}, &fuel_));
@@ -132,7 +151,19 @@ class Maker {
     return Sequence(std::move(parts));
   }
 
+  // Where the prompt has written the first head's marker: a text, or a call, and so on.
+  Expression HeadedBody() const {
+    const Expression text = Sequence({Spelled(format_, form_.text_head), RuleExpression(kText)});
+    const std::string head = std::string(form_.call_open) + std::string(form_.text_head);
+    const Expression more_text = Sequence({Spelled(format_, head), RuleExpression(kText)});
+    if (one_call())
+      return Choice({RuleExpression(kBareCall), Sequence({text, Optional(RuleExpression(kCall))})});
+    return Sequence({Choice({RuleExpression(kBareCall), text}),
+                     AnyNumber(Choice({RuleExpression(kCall), more_text}))});
+  }
+
   Expression AnyTextBody() const {
+    if (form_.starts_in_head) return HeadedBody();
     // Between calls without a section is text, white space or not.
     const Expression section = written().open.empty() ? RuleExpression(kCall) : Section();
     const Expression calls =
@@ -141,12 +172,19 @@ class Maker {
     return form_.bare_object ? Choice({body, RuleExpression(kBareCall)}) : body;
   }
 
+  Expression BareCalls() const {
+    if (one_call()) return RuleExpression(kBareCall);
+    return Sequence({RuleExpression(kBareCall), AnyNumber(RuleExpression(kCall))});
+  }
+
   Expression Body() {
-    if (options_.tools.empty() && any_text()) return RuleExpression(kFirstText);
+    if (options_.tools.empty() && any_text() && !form_.starts_in_head)
+      return RuleExpression(kFirstText);
     if (any_text()) return AnyTextBody();
     std::vector<Expression> ways;
-    if (!options_.must_call) ways.push_back(AddPart(options_.text->form()));
-    if (!options_.tools.empty()) ways.push_back(Section());
+    if (!options_.must_call)
+      ways.push_back(Sequence({Spelled(format_, form_.text_head), RuleExpression(kAnswer)}));
+    if (!options_.tools.empty()) ways.push_back(form_.starts_in_head ? BareCalls() : Section());
     if (!options_.tools.empty() && form_.bare_object) ways.push_back(RuleExpression(kBareCall));
     return Choice(std::move(ways));
   }

@@ -130,7 +130,7 @@ TEST(ChatGrammarSharedData, TakesWhatItShouldAndNothingElse) {
             << test.at("id") << " " << output.at("text");
     }
   }
-  EXPECT_EQ(held, 12);
+  EXPECT_EQ(held, 13);
 }
 
 // Every whole answer of the transcripts in whose calls nothing is wrong can be written.
@@ -302,6 +302,60 @@ TEST(ChatGrammar, OneCallIsOneCall) {
     EXPECT_FALSE(Takes(made, *constraint, "<TOOLCALL>[" + one + ", " + one + "]</TOOLCALL>"));
     EXPECT_FALSE(Takes(made, *constraint, "<TOOLCALL>[" + one + "]</TOOLCALL> x"));
   }
+}
+
+TEST(ChatGrammar, HarmonyAnswersAreMessages) {
+  const std::string thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+  const std::string call = " to=functions.say<|channel|>commentary json<|message|>{\"w\": \"a\"}";
+  for (const Spelling spelling : {Spelling::kText, Spelling::kControl}) {
+    const TestFormat made = MakeFormat("harmony", "", spelling);
+    const auto takes = [&](const ChatGrammarOptions& options, const std::string& output) {
+      const Result<Constraint> constraint = Held(made, options);
+      return constraint.ok() && Takes(made, *constraint, output);
+    };
+    const ChatGrammarOptions may = {.tools = TwoTools()};
+    const std::string told = "<|channel|>commentary<|message|>I go.<|end|><|start|>assistant";
+    EXPECT_TRUE(takes(may, thought + told + call));
+    EXPECT_TRUE(takes(may, thought + "<|channel|>final<|message|>{} to=functions.x<|return|>"));
+    EXPECT_FALSE(takes(may, thought + call + "<|start|>assistant" + call));
+    EXPECT_FALSE(takes(may, "<|channel|>other<|message|>"));
+    const ChatGrammarOptions must = {.tools = TwoTools(), .must_call = true};
+    EXPECT_TRUE(takes(must, call + "<|call|>"));
+    EXPECT_FALSE(takes(must, told + call));
+    ChatGrammarOptions text = {.tools = TwoTools(),
+                               .text = Schema("{\"type\":\"integer\"}", false)};
+    EXPECT_TRUE(takes(text, thought + "<|channel|>final<|message|>7"));
+    EXPECT_TRUE(takes(text, thought + call));
+    EXPECT_FALSE(takes(text, "<|channel|>final<|message|>seven"));
+    EXPECT_FALSE(takes(text, "<|channel|>commentary<|message|>7"));
+    // Where reasoning is text it would be none of the grammar.
+    text.split_reasoning = false;
+    EXPECT_FALSE(takes(text, thought + "<|channel|>final<|message|>7"));
+  }
+}
+
+TEST(ChatGrammar, HeadsNameATextOrATool) {
+  const TestFormat made = MakeFormat("functionary-3.2", "", Spelling::kText);
+  const auto takes = [&](const ChatGrammarOptions& options, const std::string& output) {
+    const Result<Constraint> constraint = Held(made, options);
+    return constraint.ok() && Takes(made, *constraint, output);
+  };
+  const std::string call = "say\n{\"w\": \"a\"}";
+  ChatGrammarOptions options = {.tools = TwoTools()};
+  EXPECT_TRUE(takes(options, "all\nI >> go.>>>" + call + ">>>all\nDone."));
+  EXPECT_TRUE(takes(options, call + ">>>" + call));
+  EXPECT_FALSE(takes(options, "all\nI >>> go."));
+  EXPECT_FALSE(takes(options, "I go."));
+  options.one_call = true;
+  EXPECT_TRUE(takes(options, "all\nI go.>>>" + call));
+  EXPECT_FALSE(takes(options, call + ">>>" + call));
+  options.must_call = true;
+  EXPECT_TRUE(takes(options, call));
+  EXPECT_FALSE(takes(options, "all\nI go.>>>" + call));
+  options = {.tools = TwoTools(), .text = Schema("{\"type\":\"integer\"}", false)};
+  EXPECT_TRUE(takes(options, "all\n7"));
+  EXPECT_TRUE(takes(options, call));
+  EXPECT_FALSE(takes(options, "7"));
 }
 
 TEST(ChatGrammar, CountsDownItsBudget) {

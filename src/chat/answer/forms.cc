@@ -9,7 +9,11 @@ namespace {
 constexpr AnswerForm kForms[] = {
     {.name = "harmony",
      .needles = {"<|channel|>", "<|message|>", "<|start|>assistant"},
-     .syntax = CallSyntax::kHarmony},
+     .syntax = CallSyntax::kHarmony,
+     .written = {.call = " to=functions.$n<|channel|>commentary json<|message|>$a",
+                 .other_call =
+                     "<|channel|>commentary to=functions.$n <|constrain|>json<|message|>$a",
+                 .is_single = true}},
     {.name = "gemma4",
      .needles = {"<|tool_call>call:", "<tool_call|>"},
      .syntax = CallSyntax::kGemma,
@@ -171,7 +175,8 @@ constexpr AnswerForm kForms[] = {
      .call_open = ">>>",
      .name_end = "\n",
      .text_head = "all\n",
-     .starts_in_head = true},
+     .starts_in_head = true,
+     .written = {.call = ">>>$n\n$a", .bare_call = "$n\n$a"}},
     {.name = "nemotron",
      .needles = {"<TOOLCALL>"},
      .syntax = CallSyntax::kJson,

@@ -31,7 +31,7 @@ struct ReasoningForm {
 struct WrittenCalls {
   std::string_view call = {};
   std::string_view other_call = {};  ///< another way to write one
-  std::string_view bare_call = {};   ///< with bare_object: where the text begins
+  std::string_view bare_call = {};   ///< with bare_object and starts_in_head: where a text begins
   std::string_view open = {};        ///< before the first call
   std::string_view between = {};     ///< two calls
   std::string_view close = {};       ///< behind the last call

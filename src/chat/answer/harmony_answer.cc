@@ -1,6 +1,5 @@
 // OpenAI's Harmony: an answer is a row of messages, each with a header that says for whom it is.
 // Source: the format's description in the repository openai/harmony.
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -169,9 +168,7 @@ void HarmonyAnswer::Finish(AnswerEnd end) {
 
 }  // namespace
 
-bool IsHarmonyMarker(std::string_view name) {
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
+std::span<const std::string_view> HarmonyMarkerNames() { return kNames; }
 
 std::unique_ptr<AnswerSections> ReadHarmonyAnswer(const SectionsContext& context) {
   return std::make_unique<HarmonyAnswer>(context);
