@@ -14,14 +14,24 @@
 
 namespace skald::huggingface {
 
-/// What happens to the values of a tensor on their way.
+/// Where the rows of a tensor go on their way.
 enum class Change : uint8_t {
   kNone,
-  kAddOne,      ///< norms that are stored as their distance from 1; they come out in F32
   kPairRows,    ///< the rows of each query head go from halves to neighbours, as they are rotated
   kPairKvRows,  ///< the same for the heads of keys
   kEvenRows,    ///< the gates of a tensor in which gates and ups alternate
   kOddRows,     ///< the ups of it
+  /// The value heads of a delta net, which are the last rows, go from neighbours that share a key
+  /// head to one of each key head in turn.
+  kTurnValueHeads,
+  kTurnValueColumns,  ///< the same for the columns of what is multiplied with them
+};
+
+/// What happens to the values of a tensor on their way.
+enum class Values : uint8_t {
+  kAsStored,
+  kAddOne,    ///< norms that are stored as their distance from 1; they come out in F32
+  kMinusExp,  ///< x becomes -e^x, in F32: the decay of a state, stored as its logarithm
 };
 
 /// One kind of tensor. "#" stands for a number: the first for the layer, the second for the expert,
@@ -30,6 +40,7 @@ struct NameRule {
   std::string_view stored;  ///< behind "model.", e.g. "layers.#.mlp.gate.weight"
   std::string_view name;    ///< ours, e.g. "blk.#.ffn_gate_inp.weight"
   Change change = Change::kNone;
+  Values values = Values::kAsStored;
 };
 
 /// Writes keys as our families name them: "llama.block_count".
@@ -43,6 +54,7 @@ class KeyWriter {
   void Number(std::string_view key, double value) {
     metadata_.SetFloat(Spelled(key), static_cast<float>(value));
   }
+  void Flag(std::string_view key, bool value) { metadata_.SetBool(Spelled(key), value); }
   void Text(std::string_view key, std::string_view value) {
     metadata_.SetString(Spelled(key), value);
   }
@@ -57,6 +69,18 @@ class KeyWriter {
   std::string prefix_;
 };
 
+/// The sizes of a decoder that are not the same in all kinds of models.
+struct DecoderShape {
+  int64_t layers = 0;
+  int64_t width = 0;
+  int64_t heads = 0;
+  std::vector<int64_t> kv_heads = {};  ///< one number for all layers, or one for each
+  std::vector<int64_t> hidden = {};    ///< of feed-forwards, the same; none: nothing is said
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  int64_t rotated = 0;  ///< elements of a head that positions turn
+};
+
 /// One kind of model.
 struct Architecture {
   std::string_view model_type;           ///< of config.json
@@ -64,8 +88,11 @@ struct Architecture {
   std::span<const NameRule> rules = {};  ///< come before those that all have in common
   bool pairs_rows = false;               ///< its rotation turns neighbours (kPairRows)
   bool adds_one = false;                 ///< to all norms (kAddOne)
-  std::string_view activation = "silu";  ///< that the family computes
-  Status (*write_keys)(const Config&, KeyWriter*) = nullptr;  ///< beyond the common ones
+  bool latent = false;       ///< attention to latents, whose YaRN has members of its own
+  double rotated_share = 1;  ///< of a head, where config.json does not say
+  std::string_view activation = "silu";                            ///< that the family computes
+  Status (*change_shape)(const Config&, DecoderShape*) = nullptr;  ///< what differs from the usual
+  Status (*write_keys)(const Config&, KeyWriter*) = nullptr;       ///< beyond the common ones
 };
 
 /// The architecture of a folder. Errors: kUnsupported for one that is not known, with those that

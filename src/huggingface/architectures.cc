@@ -8,6 +8,9 @@
 #include "formats/quote.h"
 #include "huggingface/architecture.h"
 #include "huggingface/decoder_keys.h"
+#include "huggingface/expert_keys.h"
+#include "huggingface/hybrid_kinds.h"
+#include "huggingface/mixture_kinds.h"
 
 namespace skald::huggingface {
 namespace {
@@ -29,40 +32,6 @@ Status UnusedWindow(const Config& config) {
                      ErrorCode::kUnsupported);
 }
 
-// The family computes it in one way; a folder that asks for the other would answer wrongly.
-Status ExpectFlag(const Config& config, std::string_view name, bool expected) {
-  ASSIGN_OR_RETURN(const bool flag, config.FlagOr(name, expected));
-  if (flag == expected) return Ok();
-  return ConfigError(name, fmt::format("is {}, which this version does not run", flag),
-                     ErrorCode::kUnsupported);
-}
-
-struct ExpertMembers {
-  std::string_view count;
-  std::string_view used = "num_experts_per_tok";
-  std::string_view width = "moe_intermediate_size";
-};
-
-Status ExpertKeys(const Config& config, const ExpertMembers& members, KeyWriter* keys) {
-  ASSIGN_OR_RETURN(const int64_t count, config.Int(members.count));
-  ASSIGN_OR_RETURN(const int64_t used, config.Int(members.used));
-  ASSIGN_OR_RETURN(const int64_t width, config.Int(members.width));
-  keys->Int("expert_count", count);
-  keys->Int("expert_used_count", used);
-  keys->Int("expert_feed_forward_length", width);
-  return Ok();
-}
-
-// Mixtures of Qwen may leave some layers without experts; none that is published does.
-Status ExpertsInEveryLayer(const Config& config) {
-  ASSIGN_OR_RETURN(const int64_t step, config.IntOr("decoder_sparse_step", 1));
-  if (step != 1) return ConfigError("decoder_sparse_step", "is not 1", ErrorCode::kUnsupported);
-  const auto dense = config.Find("mlp_only_layers");
-  if (dense && dense->size() > 0)
-    return ConfigError("mlp_only_layers", "is not empty", ErrorCode::kUnsupported);
-  return Ok();
-}
-
 // ---- keys, a function for each kind ----
 
 Status Mistral(const Config& config, KeyWriter* keys) { return WindowKey(config, keys); }
@@ -77,7 +46,7 @@ Status Mixtral(const Config& config, KeyWriter* keys) {
 Status Qwen2Moe(const Config& config, KeyWriter* keys) {
   RETURN_IF_ERROR(UnusedWindow(config));
   RETURN_IF_ERROR(ExpertsInEveryLayer(config));
-  RETURN_IF_ERROR(ExpectFlag(config, "norm_topk_prob", false));
+  RETURN_IF_ERROR(ExpectFalse(config, "norm_topk_prob"));
   ASSIGN_OR_RETURN(const int64_t shared, config.Int("shared_expert_intermediate_size"));
   keys->Int("expert_shared_feed_forward_length", shared);
   return ExpertKeys(config, {.count = "num_experts"}, keys);
@@ -86,7 +55,7 @@ Status Qwen2Moe(const Config& config, KeyWriter* keys) {
 Status Qwen3Moe(const Config& config, KeyWriter* keys) {
   RETURN_IF_ERROR(UnusedWindow(config));
   RETURN_IF_ERROR(ExpertsInEveryLayer(config));
-  RETURN_IF_ERROR(ExpectFlag(config, "norm_topk_prob", true));
+  RETURN_IF_ERROR(ExpectTrue(config, "norm_topk_prob"));
   return ExpertKeys(config, {.count = "num_experts"}, keys);
 }
 
@@ -203,6 +172,18 @@ constexpr NameRule kStarCoder2Names[] = {{"layers.#.mlp.c_fc.weight", "blk.#.ffn
 
 constexpr Architecture kArchitectures[] = {
     {.model_type = "cohere2", .family = "cohere2", .write_keys = Cohere2},
+    {.model_type = "deepseek_v2",
+     .family = "deepseek2",
+     .rules = kRoutedNames,
+     .latent = true,
+     .change_shape = LatentShape,
+     .write_keys = DeepSeek2},
+    {.model_type = "deepseek_v3",
+     .family = "deepseek2",
+     .rules = kRoutedNames,
+     .latent = true,
+     .change_shape = LatentShape,
+     .write_keys = DeepSeek3},
     {.model_type = "exaone4",
      .family = "exaone4",
      .rules = kNormBehindNames,
@@ -225,8 +206,29 @@ constexpr Architecture kArchitectures[] = {
      .adds_one = true,
      .activation = "gelu_pytorch_tanh",
      .write_keys = Gemma3},
+    {.model_type = "glm4_moe",
+     .family = "glm4moe",
+     .rules = kGlm4MoeNames,
+     .rotated_share = 0.5,
+     .write_keys = Glm4Moe},
     {.model_type = "gpt_oss", .family = "gpt-oss", .rules = kGptOssNames, .write_keys = GptOss},
     {.model_type = "granite", .family = "granite", .pairs_rows = true, .write_keys = Granite},
+    {.model_type = "kimi_k2",
+     .family = "deepseek2",
+     .rules = kRoutedNames,
+     .latent = true,
+     .change_shape = LatentShape,
+     .write_keys = DeepSeek3},
+    {.model_type = "lfm2",
+     .family = "lfm2",
+     .rules = kLfm2Names,
+     .change_shape = Lfm2Shape,
+     .write_keys = Lfm2},
+    {.model_type = "lfm2_moe",
+     .family = "lfm2moe",
+     .rules = kLfm2Names,
+     .change_shape = Lfm2MoeShape,
+     .write_keys = Lfm2Moe},
     {.model_type = "llama", .family = "llama", .pairs_rows = true},
     {.model_type = "mistral", .family = "llama", .pairs_rows = true, .write_keys = Mistral},
     {.model_type = "mixtral",
@@ -240,7 +242,37 @@ constexpr Architecture kArchitectures[] = {
     {.model_type = "qwen2", .family = "qwen2", .write_keys = Qwen},
     {.model_type = "qwen2_moe", .family = "qwen2moe", .write_keys = Qwen2Moe},
     {.model_type = "qwen3", .family = "qwen3", .write_keys = Qwen},
+    {.model_type = "qwen3_5",
+     .family = "qwen35",
+     .rules = kQwen35Names,
+     .adds_one = true,
+     .rotated_share = 0.25,
+     .write_keys = Qwen35},
+    {.model_type = "qwen3_5_moe",
+     .family = "qwen35moe",
+     .rules = kQwen35Names,
+     .adds_one = true,
+     .rotated_share = 0.25,
+     .write_keys = Qwen35Moe},
+    {.model_type = "qwen3_5_moe_text",
+     .family = "qwen35moe",
+     .rules = kQwen35Names,
+     .adds_one = true,
+     .rotated_share = 0.25,
+     .write_keys = Qwen35Moe},
+    {.model_type = "qwen3_5_text",
+     .family = "qwen35",
+     .rules = kQwen35Names,
+     .adds_one = true,
+     .rotated_share = 0.25,
+     .write_keys = Qwen35},
     {.model_type = "qwen3_moe", .family = "qwen3moe", .write_keys = Qwen3Moe},
+    {.model_type = "qwen3_next",
+     .family = "qwen3next",
+     .rules = kQwen3NextNames,
+     .adds_one = true,
+     .rotated_share = 0.25,
+     .write_keys = Qwen3Next},
     {.model_type = "seed_oss", .family = "seed_oss", .rules = kNormBehindNames},
     {.model_type = "smollm3", .family = "smollm3", .pairs_rows = true, .write_keys = Qwen},
     {.model_type = "starcoder2",

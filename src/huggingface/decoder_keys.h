@@ -1,20 +1,16 @@
 /// The keys that nearly all architectures have in common, from the members of config.json.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "huggingface/architecture.h"
 #include "huggingface/config.h"
+#include "huggingface/rope_keys.h"
 #include "skald/status.h"
 
 namespace skald::huggingface {
-
-/// Tensors that no file holds, because config.json says how they are computed.
-struct ComputedTensor {
-  std::string_view name;  ///< ours
-  std::vector<float> values;
-};
 
 /// Writes the keys of a decoder: sizes, heads, epsilon, RoPE and its scaling. Returns the factors
 /// of the frequencies, where the scaling is told by such. Errors: kBadModel for a missing or
@@ -27,7 +23,9 @@ Result<std::vector<ComputedTensor>> WriteDecoderKeys(const Config& config,
 /// period that stands in the member `period` (none if that is empty).
 Status WindowPattern(const Config& config, std::string_view period, KeyWriter* keys);
 
-/// The base of the layers that see a window, where they have one of their own.
-Result<double> NearRopeBase(const Config& config, double fallback);
+/// For each layer whether it is of the kind `one` of `layer_types`, where that member is there;
+/// else none. Errors: kUnsupported for a kind that is neither, kBadModel for too few or too many.
+Result<std::vector<int64_t>> LayerFlags(const Config& config, std::string_view one,
+                                        std::string_view zero);
 
 }  // namespace skald::huggingface

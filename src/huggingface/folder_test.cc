@@ -29,11 +29,11 @@ TEST(TensorNames, MoveRowsAndAddOneOnlyWhereTheArchitectureSaysSo) {
   constexpr std::string_view kNorm = "layers.#.input_layernorm.weight";
   Architecture architecture = Plain();
   EXPECT_EQ(RulesFor(architecture, kQuery).at(0).change, Change::kNone);
-  EXPECT_EQ(RulesFor(architecture, kNorm).at(0).change, Change::kNone);
+  EXPECT_EQ(RulesFor(architecture, kNorm).at(0).values, Values::kAsStored);
   architecture.pairs_rows = true;
   architecture.adds_one = true;
   EXPECT_EQ(RulesFor(architecture, kQuery).at(0).change, Change::kPairRows);
-  EXPECT_EQ(RulesFor(architecture, kNorm).at(0).change, Change::kAddOne);
+  EXPECT_EQ(RulesFor(architecture, kNorm).at(0).values, Values::kAddOne);
   EXPECT_TRUE(RulesFor(architecture, "layers.#.unheard.of").empty());
 }
 

@@ -63,15 +63,16 @@ std::optional<int64_t> NumberOf(std::string_view word) {
   return is_number && number < uint32_t{1} << 31 ? std::optional<int64_t>(number) : std::nullopt;
 }
 
+// Ours: attn_norm, ffn_norm, attn_q_norm, ... That of a delta net is stored as it multiplies.
 bool IsNorm(std::string_view name) {
-  return name.ends_with("norm.weight");  // ours: attn_norm, ffn_norm, attn_q_norm, ...
+  return name.ends_with("norm.weight") && !name.ends_with(".ssm_norm.weight");
 }
 
 // The rule as this architecture has it.
 NameRule Adapted(const Architecture& architecture, NameRule rule) {
   const bool pairs = rule.change == Change::kPairRows || rule.change == Change::kPairKvRows;
   if (pairs && !architecture.pairs_rows) rule.change = Change::kNone;
-  if (architecture.adds_one && IsNorm(rule.name)) rule.change = Change::kAddOne;
+  if (architecture.adds_one && IsNorm(rule.name)) rule.values = Values::kAddOne;
   return rule;
 }
 
@@ -105,10 +106,10 @@ std::vector<NameRule> RulesFor(const Architecture& architecture, std::string_vie
 }
 
 bool MayBeLeftOut(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kOtherSenses = {
-      "vision_tower.", "multi_modal_projector.", "visual.",
-      "model.visual.", "model.vision_tower.",    "model.multi_modal_projector."};
-  for (const std::string_view prefix : kOtherSenses)
+  constexpr std::array<std::string_view, 7> kNotOfTheNetwork = {
+      "vision_tower.",       "multi_modal_projector.",       "visual.", "model.visual.",
+      "model.vision_tower.", "model.multi_modal_projector.", "mtp."};
+  for (const std::string_view prefix : kNotOfTheNetwork)
     if (name.starts_with(prefix)) return true;
   return name.ends_with(".rotary_emb.inv_freq");
 }

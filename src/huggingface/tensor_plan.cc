@@ -25,7 +25,7 @@ Status Bad(std::string_view name, std::string_view problem, ErrorCode code = Err
 
 // What was found under one of our names.
 struct Found {
-  Change change = Change::kNone;
+  NameRule rule;
   bool has_experts = false;
   std::map<int64_t, const Stored*> slices;  // by expert; one without
 };
@@ -35,7 +35,9 @@ struct Numbers {
   int64_t layers = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  uint64_t scale_block = 0;
+  int64_t key_heads = 0;  // of delta nets
+  int64_t value_heads = 0;
+  int64_t value_dim = 0;
   bool is_tied = false;
 };
 
@@ -44,6 +46,9 @@ Result<Numbers> NumbersOf(const Config& config) {
   ASSIGN_OR_RETURN(numbers.layers, config.Int("num_hidden_layers"));
   ASSIGN_OR_RETURN(numbers.heads, config.Int("num_attention_heads"));
   ASSIGN_OR_RETURN(numbers.kv_heads, config.IntOr("num_key_value_heads", numbers.heads));
+  ASSIGN_OR_RETURN(numbers.key_heads, config.IntOr("linear_num_key_heads", 0));
+  ASSIGN_OR_RETURN(numbers.value_heads, config.IntOr("linear_num_value_heads", 0));
+  ASSIGN_OR_RETURN(numbers.value_dim, config.IntOr("linear_value_head_dim", 0));
   ASSIGN_OR_RETURN(numbers.is_tied, config.FlagOr("tie_word_embeddings", false));
   return numbers;
 }
@@ -97,6 +102,8 @@ Result<Shape> ShapeOf(const formats::StoredTensor& stored, bool stacked) {
     shape.slices = dims.front();
     dims.erase(dims.begin());
   }
+  // Convolutions of each channel by itself: [channels, 1, taps].
+  if (dims.size() == 3 && dims[1] == 1) dims.erase(dims.begin() + 1);
   if (dims.size() > 2) return Bad(stored.name, "has too many dimensions", ErrorCode::kUnsupported);
   shape.is_vector = dims.size() == 1;
   shape.columns = dims.back();
@@ -157,7 +164,7 @@ class Planner {
       const int64_t layer = pattern.numbers.empty() ? 0 : pattern.numbers[0];
       const int64_t expert = pattern.numbers.size() > 1 ? pattern.numbers[1] : 0;
       Found& found = found_[WithLayer(rule.name, layer)];
-      found.change = rule.change;
+      found.rule = rule;
       found.has_experts = pattern.numbers.size() > 1;
       found.slices.emplace(expert, &stored);
     }
@@ -192,7 +199,7 @@ class Planner {
 
   Result<PlannedTensor> PlanOne(const std::string& name, const Found& found) const {
     const formats::StoredTensor& first = found.slices.begin()->second->tensor;
-    PlannedTensor tensor{.name = name, .change = found.change};
+    PlannedTensor tensor{.name = name, .change = found.rule.change, .values = found.rule.values};
     if (first.type == StoredType::kU8) return PlanMxfp4(found, std::move(tensor));
     // A tensor of all experts has their number in front. So has one for gates and ups.
     const bool stacked = !found.has_experts && (name.find("_exps.") != std::string::npos);
@@ -208,11 +215,13 @@ class Planner {
   }
 
   Status ChooseCoding(const formats::StoredTensor& first, PlannedTensor* tensor) const {
-    if (tensor->change == Change::kAddOne && IsFloat(first.type)) {
+    if (tensor->values != Values::kAsStored && IsFloat(first.type)) {
       tensor->coding = Coding::kToF32;
       tensor->dtype = DType::kF32;
       return Ok();
     }
+    if (tensor->values != Values::kAsStored)
+      return Bad(first.name, "expected F32, F16 or BF16", ErrorCode::kUnsupported);
     if (IsFloat(first.type)) {
       tensor->dtype = DTypeOf(first.type);
       return Ok();
@@ -243,14 +252,17 @@ class Planner {
   // Tensors whose rows move. Elements of a vector are its rows.
   Status ApplyChange(const std::string& name, bool is_vector, PlannedTensor* tensor) const {
     switch (tensor->change) {
-      case Change::kNone:
-      case Change::kAddOne: return Ok();
+      case Change::kNone: return Ok();
       case Change::kPairRows: tensor->heads = static_cast<uint64_t>(numbers_.heads); break;
       case Change::kPairKvRows: tensor->heads = static_cast<uint64_t>(numbers_.kv_heads); break;
       case Change::kEvenRows:
-      case Change::kOddRows: break;
+      case Change::kOddRows:
+      case Change::kTurnValueHeads: break;
+      case Change::kTurnValueColumns: return TurnValueHeads(name, tensor->columns, tensor);
     }
     if (is_vector) std::swap(tensor->rows, tensor->columns);
+    if (tensor->change == Change::kTurnValueHeads)
+      return TurnValueHeads(name, tensor->rows, tensor);
     const bool halves = tensor->change == Change::kEvenRows || tensor->change == Change::kOddRows;
     if (halves) {
       if (tensor->rows % 2 != 0) return Bad(name, "expected an even number of rows");
@@ -261,6 +273,27 @@ class Planner {
       return Bad(name, fmt::format("{} rows are not an even number for each of {} heads",
                                    tensor->rows, tensor->heads));
     }
+    return Ok();
+  }
+
+  // `length`: the rows or columns of which the last are the heads. Gates have one row for a head.
+  Status TurnValueHeads(const std::string& name, uint64_t length, PlannedTensor* tensor) const {
+    constexpr int64_t kMost = 65536;
+    const Numbers& n = numbers_;
+    if (n.key_heads < 1 || n.value_heads < 1 || n.value_heads > kMost || n.value_dim < 1 ||
+        n.value_dim > kMost || n.value_heads % n.key_heads != 0) {
+      return ConfigError("linear_num_value_heads",
+                         fmt::format("is {} (of {} each), no multiple of {} key heads",
+                                     n.value_heads, n.value_dim, n.key_heads));
+    }
+    const auto heads = static_cast<uint64_t>(n.value_heads);
+    const bool one_each = length == heads;
+    const uint64_t size = one_each ? 1 : static_cast<uint64_t>(n.value_dim);
+    const bool all = tensor->change == Change::kTurnValueColumns;
+    if (all ? length != heads * size : length < heads * size)
+      return Bad(name, fmt::format("has {} elements for {} heads of {}", length, heads, size));
+    tensor->value_heads = {
+        .key_heads = static_cast<uint64_t>(n.key_heads), .count = heads, .size = size};
     return Ok();
   }
 

@@ -30,7 +30,7 @@ struct Stored {
 /// How stored bytes become ours.
 enum class Coding : uint8_t {
   kSame,   ///< the same bytes
-  kToF32,  ///< floats, as F32
+  kToF32,  ///< floats, as F32, whose values change
   kFp8,    ///< F8_E4M3 with a scale for each square block, as BF16
   kMxfp4,  ///< nibbles and exponents in two tensors, as blocks of GGUF
 };
@@ -42,6 +42,13 @@ struct Slice {
   uint64_t first = 0;              ///< index of the slice in both
 };
 
+/// The value heads of a delta net (kTurnValueHeads, kTurnValueColumns).
+struct ValueHeads {
+  uint64_t key_heads = 0;
+  uint64_t count = 0;  ///< a multiple of key_heads
+  uint64_t size = 0;   ///< rows of a head, or its columns
+};
+
 /// One tensor of ours. What it reads is inside of the stored ones: their shapes were compared.
 struct PlannedTensor {
   std::string name;
@@ -49,11 +56,13 @@ struct PlannedTensor {
   std::vector<uint64_t> dims = {};  ///< GGUF order
   Coding coding = Coding::kSame;
   Change change = Change::kNone;
+  Values values = Values::kAsStored;
   std::vector<Slice> slices = {};
-  uint64_t rows = 0;         ///< of a slice, as read: a vector whose elements move has rows of one
-  uint64_t columns = 0;      ///< of such a row
-  uint64_t heads = 0;        ///< kPairRows, kPairKvRows
-  uint64_t scale_block = 0;  ///< kFp8: rows and columns that share a scale
+  uint64_t rows = 0;     ///< of a slice, as read: a vector whose elements move has rows of one
+  uint64_t columns = 0;  ///< of such a row
+  uint64_t heads = 0;    ///< kPairRows, kPairKvRows
+  ValueHeads value_heads = {};
+  uint64_t scale_block = 0;          ///< kFp8: rows and columns that share a scale
   std::vector<float> computed = {};  ///< of a tensor that no file holds; then there are no slices
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exact_math.h"
 #include "base/status_macros.h"
 #include "formats/quote.h"
 #include "tensor/half.h"
@@ -37,6 +38,11 @@ uint64_t StoredRows(const PlannedTensor& tensor) {
   return halves ? 2 * tensor.rows : tensor.rows;
 }
 
+// Where value head `head` is stored: one of each key head in turn here, neighbours there.
+uint64_t StoredHead(const ValueHeads& heads, uint64_t head) {
+  return head % heads.key_heads * (heads.count / heads.key_heads) + head / heads.key_heads;
+}
+
 // Where row `row` of a slice is stored in it.
 uint64_t StoredRow(const PlannedTensor& tensor, uint64_t row) {
   switch (tensor.change) {
@@ -49,6 +55,13 @@ uint64_t StoredRow(const PlannedTensor& tensor, uint64_t row) {
       const uint64_t head = row / head_rows;
       const uint64_t inside = row % head_rows;
       return head * head_rows + inside % 2 * (head_rows / 2) + inside / 2;
+    }
+    case Change::kTurnValueHeads: {
+      const ValueHeads& heads = tensor.value_heads;
+      const uint64_t before = tensor.rows - heads.count * heads.size;
+      if (row < before) return row;
+      const uint64_t head = (row - before) / heads.size;
+      return before + StoredHead(heads, head) * heads.size + (row - before) % heads.size;
     }
     default: return row;
   }
@@ -86,10 +99,12 @@ void Store16(uint16_t value, std::byte* out) { std::memcpy(out, &value, sizeof(v
 
 // ---- one row, from its stored bytes ----
 
-void AddOne(const PlannedTensor& tensor, const std::byte* stored, std::byte* out) {
+void ChangeValues(const PlannedTensor& tensor, const std::byte* stored, std::byte* out) {
   const StoredType type = tensor.slices.front().values->tensor.type;
   for (uint64_t i = 0; i < tensor.columns; ++i) {
-    const float value = FloatAt(stored + i * StoredElementBytes(type), type) + 1;
+    float value = FloatAt(stored + i * StoredElementBytes(type), type);
+    if (tensor.values == Values::kAddOne) value += 1;
+    if (tensor.values == Values::kMinusExp) value = -static_cast<float>(ExactExp(value));
     std::memcpy(out + i * sizeof(value), &value, sizeof(value));
   }
 }
@@ -127,8 +142,17 @@ Status JoinMxfp4(const Parts& parts, const PlannedTensor& tensor, const Slice& s
   return Ok();
 }
 
-// Row `row` of slice `slice`.
-Status ReadRow(const Parts& parts, const PlannedTensor& tensor, const Slice& slice, uint64_t row,
+// Moves the heads of a row whose columns are theirs.
+void TurnColumns(const PlannedTensor& tensor, std::span<std::byte> row) {
+  const ValueHeads& heads = tensor.value_heads;
+  const std::vector<std::byte> stored(row.begin(), row.end());
+  const size_t bytes = row.size() / heads.count;
+  for (uint64_t head = 0; head < heads.count; ++head)
+    std::memcpy(row.data() + head * bytes, stored.data() + StoredHead(heads, head) * bytes, bytes);
+}
+
+// Row `row` of slice `slice`, its columns as they are stored.
+Status MakeRow(const Parts& parts, const PlannedTensor& tensor, const Slice& slice, uint64_t row,
                std::span<std::byte> out) {
   const uint64_t place = slice.first * StoredRows(tensor) + StoredRow(tensor, row);
   const uint64_t stored_bytes = StoredRowBytes(tensor);
@@ -136,12 +160,20 @@ Status ReadRow(const Parts& parts, const PlannedTensor& tensor, const Slice& sli
   std::vector<std::byte> stored(stored_bytes);
   RETURN_IF_ERROR(Read(parts, *slice.values, place * stored_bytes, stored));
   switch (tensor.coding) {
-    case Coding::kToF32: AddOne(tensor, stored.data(), out.data()); break;
+    case Coding::kToF32: ChangeValues(tensor, stored.data(), out.data()); break;
     case Coding::kFp8:
       return ScaleFp8(parts, tensor, slice, StoredRow(tensor, row), stored.data(), out.data());
     case Coding::kMxfp4: return JoinMxfp4(parts, tensor, slice, place, stored.data(), out.data());
     case Coding::kSame: break;
   }
+  return Ok();
+}
+
+// Row `row` of slice `slice`.
+Status ReadRow(const Parts& parts, const PlannedTensor& tensor, const Slice& slice, uint64_t row,
+               std::span<std::byte> out) {
+  RETURN_IF_ERROR(MakeRow(parts, tensor, slice, row, out));
+  if (tensor.change == Change::kTurnValueColumns) TurnColumns(tensor, out);
   return Ok();
 }
 

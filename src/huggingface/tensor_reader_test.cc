@@ -96,6 +96,55 @@ TEST(TensorReader, TakesEverySecondRowOfASlice) {
   ExpectRangesAgree(parts, tensor);
 }
 
+// Three value heads of two rows for each of two key heads, behind a row of something else.
+TEST(TensorReader, TurnsValueHeadsFromNeighboursToOneOfEachKeyHead) {
+  const Parts parts = CountingPart(64);
+  const Stored halves = StoredAt(0, 26, StoredType::kF16);
+  PlannedTensor tensor = {.name = "x",
+                          .dtype = tensor::DType::kF16,
+                          .change = Change::kTurnValueHeads,
+                          .slices = {{.values = &halves}},
+                          .rows = 13,
+                          .columns = 1,
+                          .value_heads = {.key_heads = 2, .count = 6, .size = 2}};
+  std::vector<int> rows;
+  std::vector<std::byte> whole = Whole(parts, tensor);
+  for (size_t i = 0; i < whole.size(); i += 2) rows.push_back(static_cast<int>(whole[i]) / 2);
+  EXPECT_EQ(rows, (std::vector<int>{0, 1, 2, 7, 8, 3, 4, 9, 10, 5, 6, 11, 12}));
+  ExpectRangesAgree(parts, tensor);
+  // The columns of two rows.
+  const Stored wide = StoredAt(0, 48, StoredType::kF16);
+  tensor.change = Change::kTurnValueColumns;
+  tensor.slices = {{.values = &wide}};
+  tensor.rows = 2;
+  tensor.columns = 12;
+  whole = Whole(parts, tensor);
+  std::vector<int> columns;
+  for (size_t i = 24; i < 48; i += 2) columns.push_back(static_cast<int>(whole[i]) / 2 - 12);
+  EXPECT_EQ(columns, (std::vector<int>{0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11}));
+  ExpectRangesAgree(parts, tensor);
+}
+
+// 1 has no rounding; e^0 is 1; the logarithm of 2 rounded comes out as 2 rounded.
+TEST(TensorReader, MakesDecaysOfTheirLogarithms) {
+  const std::vector<float> logs = {0, 0.693147182F, -80};
+  Parts parts;
+  const auto bytes = std::as_bytes(std::span(logs));
+  parts.push_back(std::make_unique<MemorySource>(std::vector(bytes.begin(), bytes.end())));
+  const Stored stored = StoredAt(0, 12, StoredType::kF32);
+  const PlannedTensor tensor = {.name = "x",
+                                .coding = Coding::kToF32,
+                                .values = Values::kMinusExp,
+                                .slices = {{.values = &stored}},
+                                .rows = 1,
+                                .columns = 3};
+  std::vector<float> decays(3);
+  ASSERT_TRUE(ReadPlanned(parts, tensor, 0, std::as_writable_bytes(std::span(decays))).ok());
+  EXPECT_EQ(decays[0], -1);
+  EXPECT_EQ(decays[1], -2);
+  EXPECT_FLOAT_EQ(decays[2], -1.80485139e-35F);
+}
+
 // All 256 codes beside what the format says: 448 is the largest, 2^-9 the smallest.
 TEST(TensorReader, KnowsEveryFp8) {
   std::vector<std::byte> data(256 + sizeof(float));

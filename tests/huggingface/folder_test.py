@@ -11,6 +11,7 @@ FolderSharedData takes the recorded ones beside the checkout. Python 3 standard 
 import json
 import math
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+import folder_kinds as kinds
 import folder_writer as writer
 import gguf_reader
 from shared_data import shared_data
@@ -59,6 +61,13 @@ class FolderCase(unittest.TestCase):
         options = ("--conventions", conventions)
         self.assertEqual(logits(gguf, self.place.name, *options), logits(self.folder, self.place.name, *options))
 
+    def compare_rearranged(self, gguf, model_type, own=None, **options):
+        keys, tensors = gguf_reader.read(gguf)
+        gguf = os.path.join(self.place.name, "exact.gguf")
+        gguf_reader.write(gguf, keys, kinds.exact(model_type, tensors))
+        self.compare(gguf, model_type, lambda keys: kinds.MEMBERS[model_type](keys) | (own or {}), **options)
+
+
 
 def experts(count, used, width):
     return lambda keys: {count: keys[keys["general.architecture"] + ".expert_count"],
@@ -83,6 +92,12 @@ class Folder(FolderCase):
         for model_type, name, own in self.CASES:
             with self.subTest(name=name):
                 self.compare(os.path.join(GOLDEN, name + ".gguf"), model_type, own)
+
+    # Networks of several kinds of layers, whose tensors are arranged in other ways.
+    def test_gives_the_bits_of_the_file_rearranged(self):
+        for model_type, name in (("qwen3_5", "qwen35"), ("deepseek_v2", "deepseek2"), ("lfm2", "lfm2")):
+            with self.subTest(name=name):
+                self.compare_rearranged(os.path.join(GOLDEN, name + ".gguf"), model_type)
 
     def test_computes_the_factors_of_llama3(self):
         keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
@@ -136,30 +151,21 @@ class Folder(FolderCase):
                     self.assertEqual(expected, found)
 
     def test_reads_fp8_as_what_its_scales_make_of_it(self):
-        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
-        plain, small = [], []
-        for tensor in writer.tensors_of("llama", keys, tensors):
-            if not tensor.name.endswith("proj.weight"):
-                plain.append(tensor)
-                small.append(tensor)
-                continue
-            rows, columns = tensor.shape
-            codes = bytes(code if code & 0x7F != 0x7F else 0 for code in tensor.data[:rows * columns])
-            blocks = (rows + 7) // 8, (columns + 7) // 8  # smaller than a head, whose rows move
-            scales = [2.0 ** -(6 + i % 5) for i in range(blocks[0] * blocks[1])]
-            values = [fp8_value(codes[i]) * scales[i // columns // 8 * blocks[1] + i % columns // 8]
-                      for i in range(rows * columns)]
-            # Powers of two: the products are exact in bfloat16, whose bits are the upper ones of a float.
-            words = [struct.unpack("<I", struct.pack("<f", value))[0] >> 16 for value in values]
-            plain.append(writer.Stored(tensor.name, "BF16", tensor.shape, struct.pack("<%dH" % len(words), *words)))
-            small.append(writer.Stored(tensor.name, "F8_E4M3", tensor.shape, codes))
-            small.append(writer.Stored(tensor.name + "_scale_inv", "F32", blocks, struct.pack("<%df" % len(scales), *scales)))
-        quantization = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [8, 8]}}
-        writer.write_folder(self.folder, "llama", keys, [], quantization)
-        writer.write_tensors(self.folder, small)
-        found = logits(self.folder, self.place.name)
-        writer.write_tensors(self.folder, plain)
-        self.assertEqual(logits(self.folder, self.place.name), found)
+        for model_type, name in (("llama", "llama"), ("qwen3_5", "qwen35"), ("deepseek_v3", "deepseek2")):
+            with self.subTest(name=name):
+                keys, tensors = gguf_reader.read(os.path.join(GOLDEN, name + ".gguf"))
+                plain, small = [], []
+                for tensor in writer.tensors_of(model_type, keys, tensors):
+                    is_matrix = re.search(r"_proj(_\w+)?\.weight$", tensor.name)
+                    plain += [as_fp8(tensor)[0]] if is_matrix else [tensor]
+                    small += as_fp8(tensor)[1:] if is_matrix else [tensor]
+                own = kinds.MEMBERS[model_type](keys) if model_type in kinds.MEMBERS else {}
+                own |= {"quantization_config": {"quant_method": "fp8", "weight_block_size": [8, 8]}}
+                writer.write_folder(self.folder, model_type, keys, [], own)
+                writer.write_tensors(self.folder, small)
+                found = logits(self.folder, self.place.name)
+                writer.write_tensors(self.folder, plain)
+                self.assertEqual(logits(self.folder, self.place.name), found)
 
     def test_takes_what_yarn_says(self):
         keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "llama-yarn.gguf"))
@@ -202,6 +208,20 @@ class Folder(FolderCase):
         writer.write_folder(self.folder, "qwen3", keys, tensors)
         shown = json.loads(skald("show", "--json", "-m", self.folder))
         self.assertEqual((shown["format"], shown["architecture"], shown["name"]), ("safetensors", "qwen3", "model"))
+
+
+def as_fp8(tensor):
+    """A tensor of codes made of the bytes of `tensor`: as BF16, as FP8, and its scales."""
+    rows, columns = tensor.shape
+    codes = bytes(code if code & 0x7F != 0x7F else 0 for code in tensor.data[:rows * columns])
+    blocks = (rows + 7) // 8, (columns + 7) // 8  # smaller than a head, whose rows move
+    scales = [2.0 ** -(6 + i % 5) for i in range(blocks[0] * blocks[1])]
+    values = [fp8_value(codes[i]) * scales[i // columns // 8 * blocks[1] + i % columns // 8] for i in range(rows * columns)]
+    # Powers of two: the products are exact in bfloat16, whose bits are the upper ones of a float.
+    words = [struct.unpack("<I", struct.pack("<f", value))[0] >> 16 for value in values]
+    return (writer.Stored(tensor.name, "BF16", tensor.shape, struct.pack("<%dH" % len(words), *words)),
+            writer.Stored(tensor.name, "F8_E4M3", tensor.shape, codes),
+            writer.Stored(tensor.name + "_scale_inv", "F32", blocks, struct.pack("<%df" % len(scales), *scales)))
 
 
 def fp8_value(code):
@@ -286,6 +306,64 @@ class FolderErrors(FolderCase):
             with self.subTest(members=members):
                 self.config(**members)
                 self.expect(*words)
+
+    def test_of_config_of_several_kinds_of_layers(self):
+        yarn = {"type": "yarn", "factor": 4, "mscale": 1, "mscale_all_dim": 1, "original_max_position_embeddings": 64}
+        cases = {
+            ("qwen3_5", "qwen35"): [
+                ({"linear_num_key_heads": 0}, ["'linear_num_key_heads' is 0"]),
+                ({"linear_num_key_heads": 3}, ["'linear_num_value_heads' is 4", "no multiple of 3"]),
+                ({"linear_num_value_heads": 10**9}, ["'linear_num_value_heads'"]),
+                ({"linear_num_value_heads": 64}, ["128 elements for 64 heads of 16"]),
+                ({"linear_value_head_dim": 8}, ["'linear_value_head_dim' is 8, expected 16"]),
+                ({"linear_conv_kernel_dim": None}, ["'linear_conv_kernel_dim' is missing"]),
+                ({"linear_conv_kernel_dim": 9}, ["convolution length is 9"]),
+                ({"layer_types": ["full_attention"]}, ["'layer_types' has 1 entries, expected 4"]),
+                ({"layer_types": ["mamba"] * 4}, ["'layer_types' holds neither"]),
+                ({"layer_types": ["full_attention"] * 4}, ["attn_q"]),
+                ({"layer_types": None, "full_attention_interval": 0}, ["full_attention_interval"]),
+                ({"attn_output_gate": False}, ["'attn_output_gate' is false"]),
+            ],
+            ("deepseek_v2", "deepseek2"): [
+                ({"qk_nope_head_dim": None}, ["'qk_nope_head_dim' is missing"]),
+                ({"qk_rope_head_dim": 10**9}, ["'qk_rope_head_dim'"]),
+                ({"v_head_dim": 0}, ["'v_head_dim' is 0"]),
+                ({"v_head_dim": 21}, ["attn_kv_b"]),
+                ({"kv_lora_rank": 0}, ["kv_lora_rank"]),
+                ({"rope_interleave": False}, ["'rope_interleave' is false"]),
+                ({"norm_topk_prob": True}, ["'norm_topk_prob' is true"]),
+                ({"n_routed_experts": 0}, ["0"]),
+                ({"num_experts_per_tok": 99}, ["99"]),
+                ({"first_k_dense_replace": 99}, ["leading_dense_block_count"]),
+                ({"n_shared_experts": -1}, ["expert_shared_count"]),
+                ({"topk_method": "group_limited_greedy", "n_group": 4, "topk_group": 2}, ["group"]),
+                ({"topk_method": "magic"}, ["'topk_method' is 'magic'"]),
+                ({"scoring_func": "tanh"}, ["'scoring_func' is 'tanh'"]),
+                ({"moe_layer_freq": 2}, ["'moe_layer_freq'"]),
+                ({"rope_scaling": yarn | {"mscale": 0.7}}, ["'mscale' 0.7"]),
+                ({"rope_scaling": yarn | {"mscale_all_dim": None}}, ["'mscale_all_dim' is missing"]),
+                ({"rope_scaling": yarn | {"attention_factor": 2}}, ["'attention_factor'"]),
+                ({"rope_scaling": yarn | {"original_max_position_embeddings": 1e300}}, ["expected 1 to"]),
+            ],
+            ("lfm2", "lfm2"): [
+                ({"full_attn_idxs": None}, ["'layer_types' is missing"]),
+                ({"full_attn_idxs": [1, 4]}, ["'full_attn_idxs'", "0 to 3"]),
+                ({"full_attn_idxs": [1]}, ["shortconv"]),
+                ({"layer_types": ["conv"]}, ["'layer_types' has 1 entries, expected 4"]),
+                ({"conv_L_cache": 0}, ["'conv_L_cache' is 0"]),
+                ({"conv_bias": True}, ["'conv_bias' is true"]),
+                ({"block_multiple_of": 0}, ["'block_ff_dim'"]),
+                ({"block_ff_dim": -1}, ["'block_ff_dim'"]),
+                ({"block_ff_dim": 2**32, "block_ffn_dim_multiplier": 1e300}, ["'block_ff_dim'"]),
+            ],
+        }
+        for (model_type, name), wrong in cases.items():
+            keys, tensors = gguf_reader.read(os.path.join(GOLDEN, name + ".gguf"))
+            own = kinds.MEMBERS[model_type](keys)
+            for members, words in wrong:
+                with self.subTest(model_type=model_type, members=members):
+                    writer.write_folder(self.folder, model_type, keys, tensors, own | members)
+                    self.expect(*words)
 
     def test_of_tensors(self):
         whole = writer.tensors_of("llama", self.keys, self.tensors)
@@ -375,6 +453,18 @@ class FolderSharedData(FolderCase):
         for model_type, name, own in self.CASES:
             with self.subTest(name=name):
                 self.compare(os.path.join(SHARED, name + ".gguf"), model_type, own)
+
+    REARRANGED = [
+        ("qwen3_5", "qwen35"), ("qwen3_5", "qwen35-mtp"), ("qwen3_5_moe", "qwen35moe"), ("qwen3_5_moe", "qwen35moe-mtp"),
+        ("qwen3_next", "qwen3next"), ("qwen3_next", "qwen3next-legacy"), ("deepseek_v3", "deepseek3"),
+        ("deepseek_v3", "deepseek3-kvb"), ("kimi_k2", "kimi-k2"), ("glm4_moe", "glm4moe"), ("glm4_moe", "glm4moe-qknorm"),
+        ("lfm2", "lfm2"), ("lfm2_moe", "lfm2moe"),
+    ]
+
+    def test_gives_the_bits_of_the_file_rearranged(self):
+        for model_type, name in self.REARRANGED:
+            with self.subTest(name=name):
+                self.compare_rearranged(os.path.join(SHARED, "families", name + ".gguf"), model_type)
 
     # Its recorded factors follow no rule that config.json could say.
     def test_takes_exaone4(self):

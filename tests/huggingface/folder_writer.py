@@ -8,6 +8,8 @@ import os
 import re
 import struct
 
+import folder_kinds
+
 F32, F16, BF16, MXFP4 = 0, 1, 30, 39
 _TYPE_NAMES = {F32: "F32", F16: "F16", BF16: "BF16"}
 _BYTES = {F32: 4, F16: 2, BF16: 2}
@@ -57,7 +59,7 @@ _KINDS = {
     "olmo2": ([], False, False), "olmo3": ([], False, False), "seed_oss": ([], False, False),
     "exaone4": ([], False, False), "cohere2": ([], False, False), "starcoder2": (_STARCODER2, False, False),
     "phi3": (_PHI3, False, False), "gpt_oss": (_GPT_OSS, False, False),
-}
+} | folder_kinds.KINDS
 
 
 class Stored:
@@ -125,19 +127,23 @@ def tensors_of(model_type, keys, tensors):
     family = keys["general.architecture"]
     heads = keys[family + ".attention.head_count"]
     heads_of = {"q": heads, "k": keys.get(family + ".attention.head_count_kv", heads)}
+    layers = "blk.%d." % (keys[family + ".block_count"] - keys.get(family + ".nextn_predict_layers", 0))
+    tensors = folder_kinds.arranged(model_type, keys, tensors)
     by_name = {tensor.name: tensor for tensor in tensors if not tensor.name.startswith("rope_f")}
     stored = []
     if model_type == "gpt_oss":
         for layer in range(keys[family + ".block_count"]):
             stored += _gpt_oss_experts(layer, by_name)
     for tensor in by_name.values():
-        name = _stored_name(names + _NAMES, tensor.name)
+        # Qwen's layers that guess further tokens stand apart.
+        is_apart = model_type.startswith("qwen3_") and tensor.name.startswith(layers)
+        name = "mtp." + tensor.name if is_apart else _stored_name(names + _NAMES, tensor.name)
         data, shape = tensor.data, list(reversed(tensor.dims))
         head = re.search(r"\.([qk])_proj\.", name)
         if moves_rows and head:
             row_bytes = _BYTES[tensor.kind] * (tensor.dims[0] if len(tensor.dims) > 1 else 1)
             data = _half_rows(data, row_bytes, heads_of[head.group(1)])
-        if less_one and name.endswith("norm.weight"):
+        if less_one and name.endswith("norm.weight") and not name.endswith("linear_attn.norm.weight"):
             data = _less_one(data)
         if name.endswith("shared_expert_gate.weight"):
             shape = [1] + shape
