@@ -90,7 +90,10 @@ struct Architecture {
   bool adds_one = false;                 ///< to all norms (kAddOne)
   bool latent = false;       ///< attention to latents, whose YaRN has members of its own
   double rotated_share = 1;  ///< of a head, where config.json does not say
-  std::string_view activation = "silu";                            ///< that the family computes
+  std::string_view activation = "silu";  ///< that the family computes
+  /// tokenizer.ggml.model of a byte-pair encoding of characters: "llama" merges by the scores of
+  /// tokens, others by the merges themselves.
+  std::string_view characters_model = "llama";
   Status (*change_shape)(const Config&, DecoderShape*) = nullptr;  ///< what differs from the usual
   Status (*write_keys)(const Config&, KeyWriter*) = nullptr;       ///< beyond the common ones
 };

@@ -9,6 +9,7 @@
 #include "huggingface/architecture.h"
 #include "huggingface/decoder_keys.h"
 #include "huggingface/expert_keys.h"
+#include "huggingface/gemma4_kind.h"
 #include "huggingface/hybrid_kinds.h"
 #include "huggingface/mixture_kinds.h"
 
@@ -206,6 +207,20 @@ constexpr Architecture kArchitectures[] = {
      .adds_one = true,
      .activation = "gelu_pytorch_tanh",
      .write_keys = Gemma3},
+    {.model_type = "gemma4",
+     .family = "gemma4",
+     .rules = kGemma4Names,
+     .activation = "gelu_pytorch_tanh",
+     .characters_model = "gemma4",
+     .change_shape = Gemma4Shape,
+     .write_keys = Gemma4},
+    {.model_type = "gemma4_text",
+     .family = "gemma4",
+     .rules = kGemma4Names,
+     .activation = "gelu_pytorch_tanh",
+     .characters_model = "gemma4",
+     .change_shape = Gemma4Shape,
+     .write_keys = Gemma4},
     {.model_type = "glm4_moe",
      .family = "glm4moe",
      .rules = kGlm4MoeNames,

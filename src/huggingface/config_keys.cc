@@ -20,8 +20,9 @@ using tensor::DType;
 
 // The classes of transformers whose head is the embedding unless config.json says otherwise.
 // Weights show what is so; here there are none.
-constexpr std::array<std::string_view, 8> kTied = {"cohere2", "gemma2",   "gemma3",  "gemma3_text",
-                                                   "lfm2",    "lfm2_moe", "smollm3", "starcoder2"};
+constexpr std::array<std::string_view, 10> kTied = {
+    "cohere2",     "gemma2", "gemma3",   "gemma3_text", "gemma4",
+    "gemma4_text", "lfm2",   "lfm2_moe", "smollm3",     "starcoder2"};
 
 Result<DType> MatrixType(const Config& config) {
   // The newer name first.

@@ -103,8 +103,9 @@ Result<std::string> ReadChatTemplate(const std::string& folder, const JsonTree* 
 }
 
 // Keys of the tokenizer and its template.
-Status WriteTextKeys(const std::string& folder, const Config& config, const JsonTree& config_tree,
-                     formats::MetadataWriter* metadata) {
+Status WriteTextKeys(const std::string& folder, const Architecture& architecture,
+                     const JsonTree& config_tree, formats::MetadataWriter* metadata) {
+  ASSIGN_OR_RETURN(const Config config, Config::Of(config_tree));
   ASSIGN_OR_RETURN(const JsonTree tokenizer, ReadTree(folder, "tokenizer.json"));
   ASSIGN_OR_RETURN(const std::optional<JsonTree> tokenizer_config,
                    ReadTreeIfThere(folder, "tokenizer_config.json"));
@@ -116,7 +117,8 @@ Status WriteTextKeys(const std::string& folder, const Config& config, const Json
       WriteTokenizerKeys({.tokenizer = tokenizer,
                           .tokenizer_config = tokenizer_config_tree,
                           .generation_config = generation_config ? &*generation_config : nullptr,
-                          .config = &config_tree},
+                          .config = &config_tree,
+                          .characters_model = architecture.characters_model},
                          vocab_size, metadata));
   ASSIGN_OR_RETURN(const std::string chat_template,
                    ReadChatTemplate(folder, tokenizer_config_tree));
@@ -151,7 +153,7 @@ Status Folder::Read() {
   KeyWriter keys(metadata, architecture->family);
   ASSIGN_OR_RETURN(std::vector<ComputedTensor> computed,
                    WriteDecoderKeys(config, *architecture, &keys));
-  RETURN_IF_ERROR(WriteTextKeys(path_, config, config_tree, &metadata));
+  RETURN_IF_ERROR(WriteTextKeys(path_, *architecture, config_tree, &metadata));
   ASSIGN_OR_RETURN(metadata_, std::move(metadata).Finish());
   RETURN_IF_ERROR(OpenParts());
   ASSIGN_OR_RETURN(planned_, PlanTensors(config, *architecture, stored_));

@@ -15,6 +15,8 @@
 namespace skald::huggingface {
 namespace {
 
+constexpr std::string_view kProportional = "proportional";
+
 // The object that says how positions are stretched. Newer files also keep the base in it, and one
 // such object for each kind of layer where they differ.
 std::optional<JsonValue> ScalingOf(const Config& config) {
@@ -134,6 +136,18 @@ Result<std::vector<ComputedTensor>> LongRope(const Config& config, Scaling& scal
   return tensors;
 }
 
+// Gemma 4's: as if all of a head turned, but the frequencies behind the first share are 0.
+Result<ComputedTensor> ProportionalFactors(Scaling& scaling, const RopeShape& rope) {
+  ASSIGN_OR_RETURN(const double share, scaling.Number("partial_rotary_factor"));
+  if (!(share > 0 && share <= 1)) return ConfigError("partial_rotary_factor", "is not in (0, 1]");
+  constexpr float kStands = 1e30F;  // what the angle is divided by
+  const auto turning = static_cast<size_t>(share * static_cast<double>(rope.rotated)) / 2;
+  ComputedTensor tensor{.name = "rope_freqs.weight", .values = {}};
+  tensor.values.assign(static_cast<size_t>(rope.rotated / 2), kStands);
+  std::fill_n(tensor.values.begin(), turning, 1.0F);
+  return tensor;
+}
+
 // DeepSeek's two magnitudes, of cosine and sine and of the scores. They are the same number in all
 // that is published, so that the first cancels, and the family computes no other case.
 Status LatentMagnitudes(Scaling& scaling, KeyWriter* keys) {
@@ -190,6 +204,9 @@ Result<double> RopeBase(const Config& config) {
 }
 
 Result<double> RotatedShare(const Config& config, double fallback) {
+  // There all elements turn, most of them so slowly that they stand.
+  const std::optional<JsonValue> object = ScalingOf(config);
+  if (object && Scaling(*object).Type() == kProportional) return 1;
   if (config.Contains("partial_rotary_factor")) return config.Number("partial_rotary_factor");
   const std::optional<JsonValue> scaling = ScalingOf(config);
   const auto share = scaling ? scaling->Find("partial_rotary_factor") : std::nullopt;
@@ -225,12 +242,16 @@ Result<std::vector<ComputedTensor>> WriteRopeScaling(const Config& config, const
   } else if (type == "llama3") {
     ASSIGN_OR_RETURN(ComputedTensor factors, Llama3Factors(scaling, rope));
     tensors.push_back(std::move(factors));
+  } else if (type == kProportional) {
+    ASSIGN_OR_RETURN(ComputedTensor factors, ProportionalFactors(scaling, rope));
+    tensors.push_back(std::move(factors));
   } else if (type == "longrope" || type == "su") {
     ASSIGN_OR_RETURN(tensors, LongRope(config, scaling, rope, keys));
   } else if (type != "default") {
     return ConfigError(
         "rope_scaling",
-        fmt::format("has type {}, expected linear, yarn, llama3 or longrope", formats::Quote(type)),
+        fmt::format("has type {}, expected linear, yarn, llama3, longrope or proportional",
+                    formats::Quote(type)),
         ErrorCode::kUnsupported);
   }
   RETURN_IF_ERROR(scaling.CheckAllKnown());

@@ -106,9 +106,16 @@ std::vector<NameRule> RulesFor(const Architecture& architecture, std::string_vie
 }
 
 bool MayBeLeftOut(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kNotOfTheNetwork = {
-      "vision_tower.",       "multi_modal_projector.",       "visual.", "model.visual.",
-      "model.vision_tower.", "model.multi_modal_projector.", "mtp."};
+  constexpr std::array<std::string_view, 10> kNotOfTheNetwork = {"vision_tower.",
+                                                                 "multi_modal_projector.",
+                                                                 "visual.",
+                                                                 "mtp.",
+                                                                 "model.visual.",
+                                                                 "model.vision_tower.",
+                                                                 "model.multi_modal_projector.",
+                                                                 "model.audio_tower.",
+                                                                 "model.embed_audio.",
+                                                                 "model.embed_vision."};
   for (const std::string_view prefix : kNotOfTheNetwork)
     if (name.starts_with(prefix)) return true;
   return name.ends_with(".rotary_emb.inv_freq");

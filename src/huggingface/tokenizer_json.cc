@@ -257,15 +257,17 @@ Status WriteTokenizerKeys(const TokenizerDocuments& documents, int64_t vocab_siz
   Vocabulary vocabulary;
   RETURN_IF_ERROR(ReadVocabulary(root, !splitting.is_of_bytes, &pads, &vocabulary));
   ASSIGN_OR_RETURN(const std::vector<Merge> merges, ReadMerges(root));
-  metadata->SetString("tokenizer.ggml.model", splitting.is_of_bytes ? "gpt2" : "llama");
+  const std::string_view kind_name = splitting.is_of_bytes ? "gpt2" : documents.characters_model;
+  metadata->SetString("tokenizer.ggml.model", kind_name);
   metadata->SetStrings("tokenizer.ggml.tokens", vocabulary.tokens);
   metadata->SetInts("tokenizer.ggml.token_type", vocabulary.types);
-  if (splitting.is_of_bytes) {
-    metadata->SetString("tokenizer.ggml.pre", splitting.rule);
-    WriteMerges(merges, metadata);
-  } else {
+  if (splitting.is_of_bytes) metadata->SetString("tokenizer.ggml.pre", splitting.rule);
+  if (!splitting.is_of_bytes)
     metadata->SetBool("tokenizer.ggml.add_space_prefix", splitting.adds_space);
+  if (kind_name == "llama") {
     WriteScores(merges, vocabulary, metadata);
+  } else {
+    WriteMerges(merges, metadata);
   }
   WriteSpecials(documents, vocabulary, metadata);
   return Ok();

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/json_tree.h"
 #include "formats/metadata_writer.h"
@@ -22,6 +23,7 @@ struct TokenizerDocuments {
   const JsonTree* tokenizer_config = nullptr;
   const JsonTree* generation_config = nullptr;
   const JsonTree* config = nullptr;
+  std::string_view characters_model = "llama";  ///< of the Architecture
 };
 
 /// Writes the keys. `vocab_size`: rows of the embedding; ids that name no token become unused ones.

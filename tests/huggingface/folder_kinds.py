@@ -53,11 +53,29 @@ LFM2 = [
     (r"blk\.(\d+)\.ffn_down_exps\.weight", r"model.layers.\1.feed_forward.experts.#.w2.weight"),
     (r"blk\.(\d+)\.ffn_up_exps\.weight", r"model.layers.\1.feed_forward.experts.#.w3.weight"),
 ]
+GEMMA4 = [
+    (r"per_layer_token_embd\.weight", "model.embed_tokens_per_layer.weight"),
+    (r"per_layer_model_proj\.weight", "model.per_layer_model_projection.weight"),
+    (r"per_layer_proj_norm\.weight", "model.per_layer_projection_norm.weight"),
+    (r"blk\.(\d+)\.ffn_norm\.weight", r"model.layers.\1.pre_feedforward_layernorm.weight"),
+    (r"blk\.(\d+)\.pre_ffw_norm_2\.weight", r"model.layers.\1.pre_feedforward_layernorm_2.weight"),
+    (r"blk\.(\d+)\.post_ffw_norm_([12])\.weight", r"model.layers.\1.post_feedforward_layernorm_\2.weight"),
+    (r"blk\.(\d+)\.layer_output_scale\.weight", r"model.layers.\1.layer_scalar"),
+    (r"blk\.(\d+)\.inp_gate\.weight", r"model.layers.\1.per_layer_input_gate.weight"),
+    (r"blk\.(\d+)\.proj\.weight", r"model.layers.\1.per_layer_projection.weight"),
+    (r"blk\.(\d+)\.post_norm\.weight", r"model.layers.\1.post_per_layer_input_norm.weight"),
+    (r"blk\.(\d+)\.ffn_gate_inp\.weight", r"model.layers.\1.router.proj.weight"),
+    (r"blk\.(\d+)\.ffn_gate_inp\.scale", r"model.layers.\1.router.scale"),
+    (r"blk\.(\d+)\.ffn_down_exps\.scale", r"model.layers.\1.router.per_expert_scale"),
+    (r"blk\.(\d+)\.ffn_gate_up_exps\.weight", r"model.layers.\1.experts.gate_up_proj"),
+    (r"blk\.(\d+)\.ffn_down_exps\.weight", r"model.layers.\1.experts.down_proj"),
+]
 # As _KINDS of folder_writer.py: names, rows of heads move, 1 is taken from norms.
 KINDS = {
     "qwen3_5": (QWEN35, False, True), "qwen3_5_moe": (QWEN35_MOE, False, True), "qwen3_next": (QWEN35, False, True),
     "glm4_moe": (GLM4_MOE, False, False), "deepseek_v2": (DEEPSEEK, False, False), "deepseek_v3": (DEEPSEEK, False, False),
     "kimi_k2": (DEEPSEEK, False, False), "lfm2": (LFM2, False, False), "lfm2_moe": (LFM2, False, False),
+    "gemma4": (GEMMA4, False, False), "gemma4_text": (GEMMA4, False, False),
 }
 
 
@@ -266,6 +284,23 @@ def _lfm2(keys):
                               "block_multiple_of": 16, "block_ffn_dim_multiplier": 1.0, "block_auto_adjust_ff_dim": True}
 
 
+def _gemma4(keys):
+    get = lambda name, default=None: keys.get("gemma4." + name, default)
+    windows, kv_heads, hidden = get("attention.sliding_window_pattern"), get("attention.head_count_kv"), get("feed_forward_length")
+    near, far = max(kv_heads), min(kv_heads)
+    rope = {"full_attention": {"rope_type": "proportional", "rope_theta": get("rope.freq_base"), "partial_rotary_factor": 0.25},
+            "sliding_attention": {"rope_type": "default", "rope_theta": get("rope.freq_base_swa")}}
+    return {"hidden_activation": "gelu_pytorch_tanh", "head_dim": get("attention.key_length_swa"), "rope_theta": None,
+            "global_head_dim": get("attention.key_length"), "num_key_value_heads": near, "num_global_key_value_heads": far,
+            "attention_k_eq_v": near != far, "layer_types": ["sliding_attention" if near else "full_attention" for near in windows],
+            "num_kv_shared_layers": get("attention.shared_kv_layers"), "use_double_wide_mlp": isinstance(hidden, list),
+            "intermediate_size": hidden[0] if isinstance(hidden, list) else hidden, "rope_parameters": rope,
+            "hidden_size_per_layer_input": get("embedding_length_per_layer_input"), "tie_word_embeddings": True,
+            "final_logit_softcapping": get("final_logit_softcapping"), "use_bidirectional_attention": "vision",
+            "enable_moe_block": get("expert_count") is not None, "num_experts": get("expert_count"),
+            "top_k_experts": get("expert_used_count"), "moe_intermediate_size": get("expert_feed_forward_length")}
+
+
 MEMBERS = {"qwen3_5": _qwen35, "qwen3_5_moe": _qwen35, "qwen3_next": _qwen3_next, "glm4_moe": _glm4_moe,
            "deepseek_v2": _deepseek_v2, "deepseek_v3": _deepseek_v3, "kimi_k2": _deepseek_v3, "lfm2": _lfm2,
-           "lfm2_moe": _lfm2_moe}
+           "lfm2_moe": _lfm2_moe, "gemma4": _gemma4, "gemma4_text": _gemma4}

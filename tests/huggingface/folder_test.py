@@ -28,6 +28,7 @@ from shared_data import shared_data
 
 SKALD, SOURCE, GOLDEN = (os.path.abspath(path) for path in sys.argv[1:4])
 SHARED = shared_data(Path(SOURCE), "golden")
+VOCABULARIES = os.path.join(SOURCE, "tests", "data", "tokenizers", "families")
 TOKENS = ",".join(str(i * 7 % 262) for i in range(40))
 TEXTS = ["", "the cat", " Once upon a time,\n\nthere was  a fox.", "\u00e4\u00f6\u00fc \u4f60\u597d \U0001f600", "</s> <s> the"]
 
@@ -60,6 +61,17 @@ class FolderCase(unittest.TestCase):
         writer.write_folder(self.folder, model_type, keys, tensors, own(keys) if own else None, parts)
         options = ("--conventions", conventions)
         self.assertEqual(logits(gguf, self.place.name, *options), logits(self.folder, self.place.name, *options))
+
+    # `own`: what config.json needs beside the members of a llama. All recorded texts in one.
+    def compare_tokenizers(self, gguf, model_type, own=None):
+        keys, _ = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
+        keys = {name: value for name, value in keys.items() if not name.startswith("tokenizer.")}
+        keys |= {name: value for name, value in gguf_reader.read(gguf)[0].items() if name.startswith("tokenizer.")}
+        writer.write_folder(self.folder, model_type, keys, [], own)
+        texts = os.path.join(VOCABULARIES, "texts.txt")
+        expected, found = (skald("tokenize", "--ids", "-m", model, "-f", texts) for model in (gguf, self.folder))
+        self.assertGreater(expected.count(","), 2000)
+        self.assertEqual(expected, found)
 
     def compare_rearranged(self, gguf, model_type, own=None, **options):
         keys, tensors = gguf_reader.read(gguf)
@@ -149,6 +161,11 @@ class Folder(FolderCase):
                     expected = skald("tokenize", "--ids", "-m", name, "--", text) if text else ""
                     found = skald("tokenize", "--ids", "-m", self.folder, "--", text) if text else ""
                     self.assertEqual(expected, found)
+
+    # Characters that merge by the merges themselves, not by scores.
+    def test_cuts_texts_as_gemma4_does(self):
+        self.compare_tokenizers(os.path.join(VOCABULARIES, "gemma4.gguf"), "gemma4_text", {
+            "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 8, "tie_word_embeddings": True})
 
     def test_reads_fp8_as_what_its_scales_make_of_it(self):
         for model_type, name in (("llama", "llama"), ("qwen3_5", "qwen35"), ("deepseek_v3", "deepseek2")):
@@ -357,6 +374,7 @@ class FolderErrors(FolderCase):
                 ({"block_ff_dim": 2**32, "block_ffn_dim_multiplier": 1e300}, ["'block_ff_dim'"]),
             ],
         }
+        self.expect_of_gemma4()
         for (model_type, name), wrong in cases.items():
             keys, tensors = gguf_reader.read(os.path.join(GOLDEN, name + ".gguf"))
             own = kinds.MEMBERS[model_type](keys)
@@ -364,6 +382,27 @@ class FolderErrors(FolderCase):
                 with self.subTest(model_type=model_type, members=members):
                     writer.write_folder(self.folder, model_type, keys, tensors, own | members)
                     self.expect(*words)
+
+    def expect_of_gemma4(self):
+        usual = {"model_type": "gemma4_text", "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 8}
+        layers = self.keys["llama.block_count"]
+        full = {"rope_type": "proportional", "partial_rotary_factor": 0.25}
+        for members, words in [
+                ({"sliding_window": None}, ["'sliding_window' is missing"]),
+                ({"global_head_dim": 0}, ["'global_head_dim' is 0"]),
+                ({"num_kv_shared_layers": layers}, ["'num_kv_shared_layers' is %d" % layers]),
+                ({"num_kv_shared_layers": -1}, ["'num_kv_shared_layers' is -1"]),
+                ({"intermediate_size": 2**62}, ["'intermediate_size'"]),
+                ({"use_bidirectional_attention": "all"}, ["'use_bidirectional_attention' is 'all'"]),
+                ({"per_layer_config": {"0": {"head_dim": 8}}}, ["'per_layer_config'"]),
+                ({"attention_bias": True}, ["'attention_bias' is true"]),
+                ({"enable_moe_block": True}, ["'num_experts' is missing"]),
+                ({"rope_parameters": {"full_attention": full | {"partial_rotary_factor": 2}}}, ["'partial_rotary_factor'"]),
+                ({"rope_parameters": {"full_attention": full | {"factor": 2}}}, ["'factor'"]),
+        ]:
+            with self.subTest(members=members):
+                self.config(**(usual | members))
+                self.expect(*words)
 
     def test_of_tensors(self):
         whole = writer.tensors_of("llama", self.keys, self.tensors)
@@ -458,7 +497,7 @@ class FolderSharedData(FolderCase):
         ("qwen3_5", "qwen35"), ("qwen3_5", "qwen35-mtp"), ("qwen3_5_moe", "qwen35moe"), ("qwen3_5_moe", "qwen35moe-mtp"),
         ("qwen3_next", "qwen3next"), ("qwen3_next", "qwen3next-legacy"), ("deepseek_v3", "deepseek3"),
         ("deepseek_v3", "deepseek3-kvb"), ("kimi_k2", "kimi-k2"), ("glm4_moe", "glm4moe"), ("glm4_moe", "glm4moe-qknorm"),
-        ("lfm2", "lfm2"), ("lfm2_moe", "lfm2moe"),
+        ("lfm2", "lfm2"), ("lfm2_moe", "lfm2moe"), ("gemma4_text", "gemma4"), ("gemma4", "gemma4-e"), ("gemma4", "gemma4-moe"),
     ]
 
     def test_gives_the_bits_of_the_file_rearranged(self):

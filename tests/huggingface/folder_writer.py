@@ -204,6 +204,11 @@ def tokenizer_of(keys):
         model["merges"] = get("merges")
         splitter = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
         return {"added_tokens": added, "normalizer": None, "pre_tokenizer": splitter, "model": model}
+    if get("model") == "gemma4":
+        model |= {"byte_fallback": True, "merges": [merge.split(" ") for merge in get("merges")], "unk_token": "<unk>"}
+        space = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+        split = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+        return {"added_tokens": added, "normalizer": space, "pre_tokenizer": split, "model": model}
     model |= {"byte_fallback": True, "merges": _spm_merges(tokens, get("scores"), types), "unk_token": "<unk>"}
     steps = [{"type": "Prepend", "prepend": "\u2581"}] if get("add_space_prefix", True) else []
     steps.append({"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})
@@ -215,7 +220,7 @@ def tokenizer_config_of(keys):
     tokens = get("tokens")
     named = {name: tokens[get(key)] for name, key in (("bos_token", "bos_token_id"), ("eos_token", "eos_token_id"),
                                                       ("unk_token", "unknown_token_id")) if get(key) is not None}
-    return named | {"add_bos_token": get("add_bos_token", False), "chat_template": keys.get("tokenizer.chat_template")}
+    return named | {"add_bos_token": get("add_bos_token", get("model") == "gemma4"), "chat_template": keys.get("tokenizer.chat_template")}
 
 
 def safetensors(stored):
