@@ -24,7 +24,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,8 +111,7 @@ struct EngineOptions {
   /// Most prompt tokens computed in one step. A model that reads texts both ways, to embed them,
   /// has room for a context in each step, whatever this says: its texts are not cut.
   int64_t max_chunk = 512;
-  int64_t max_logit_rows = 1;  ///< rows of a step of ComputeLogits
-  int threads = 0;             ///< 0 = all cores available to the process
+  int threads = 0;  ///< 0 = all cores available to the process
   /// A name of InstructionSets(), or "best": the last of them that is supported.
   std::string isa = "best";
   KvCacheTypes kv_types = {};
@@ -179,14 +177,6 @@ class Engine {
   /// Submits a request with Pooling and waits for its vector. Errors: as Submit; kInvalidArgument
   /// (without Pooling), kNumeric (broken weights), kCancelled (its deadline, or the engine's end).
   Result<Embedding> Embed(Request request);
-
-  /// Computes the logits of every position of `tokens`, which are cut into steps of the given sizes
-  /// (the last size repeats; empty = one step). Rows arrive in order; a row is vocabulary-sized and
-  /// valid during the call only, which comes from the engine thread. Requires max_logit_rows and
-  /// max_chunk of at least the largest chunk. Other requests stand still meanwhile: for tools, not
-  /// for servers. Errors as Generate; kResourceExhausted also if running requests hold the pages.
-  Status ComputeLogits(std::span<const TokenId> tokens, std::span<const int64_t> chunks,
-                       const std::function<Status(std::span<const float> row)>& on_row);
 
   /// A number that changes every few milliseconds while the engine computes, also within a step:
   /// who watches it sees whether an engine that should be at work is. Costs nothing.

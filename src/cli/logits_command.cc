@@ -17,7 +17,7 @@
 #include "cli/loading.h"
 #include "cli/output_file.h"
 #include "cli/parse_number.h"
-#include "skald/engine.h"
+#include "skald/logits.h"
 #include "skald/model.h"
 
 namespace skald::cli {
@@ -49,12 +49,12 @@ std::string_view AsBytes(std::span<const float> row) {
   return {reinterpret_cast<const char*>(row.data()), row.size_bytes()};
 }
 
-Status ComputeInto(const LogitsOptions& options, const std::vector<TokenId>& tokens, Engine& engine,
-                   OutputFile& file) {
+Status ComputeInto(const LogitsOptions& options, const std::vector<TokenId>& tokens,
+                   LogitsSession& session, OutputFile& file) {
   const std::vector<int64_t> chunks =
       LogitChunks(options.chunks, static_cast<int64_t>(tokens.size()));
   const InterruptScope interrupt;
-  RETURN_IF_ERROR(engine.ComputeLogits(tokens, chunks, [&](std::span<const float> row) -> Status {
+  RETURN_IF_ERROR(session.Compute(tokens, chunks, [&](std::span<const float> row) -> Status {
     if (InterruptScope::Requested()) return Status(ErrorCode::kCancelled, "interrupted");
     return file.Write(AsBytes(row));
   }));
@@ -107,11 +107,10 @@ Status Logits(const LogitsOptions& options, const Environment& environment, Cons
   EngineOptions engine_options = ToEngineOptions(options.engine);
   engine_options.context = count;
   engine_options.max_chunk = std::min(count, *std::max_element(chunks.begin(), chunks.end()));
-  engine_options.max_logit_rows = engine_options.max_chunk;
-  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
+  ASSIGN_OR_RETURN(LogitsSession session, LogitsSession::Create(model, engine_options));
 
   ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(options.out));
-  RETURN_IF_ERROR(ComputeInto(options, tokens, engine, file));
+  RETURN_IF_ERROR(ComputeInto(options, tokens, session, file));
   console.Note(fmt::format("{} rows of {} logits", count, model.info().vocab_size));
   return Ok();
 }

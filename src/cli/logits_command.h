@@ -37,7 +37,7 @@ inline constexpr int64_t kLogitChunk = 64;
 /// Adds the verb; parsing it sets `chosen`.
 void AddLogitsCommand(CLI::App& root, Action& chosen);
 
-/// Computes and writes. Errors: those of lookup, loading, Engine::ComputeLogits and OutputFile;
+/// Computes and writes. Errors: those of lookup, loading, LogitsSession and OutputFile;
 /// kInvalidArgument if the result would go to a terminal; kCancelled after Ctrl-C. After an error
 /// the output file is as it was before.
 Status Logits(const LogitsOptions& options, const Environment& environment, Console& console);

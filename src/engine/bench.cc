@@ -1,7 +1,6 @@
 #include "skald/bench.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,10 +11,11 @@
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
+#include "engine/batch_builder.h"
 #include "engine/bench_work.h"
 #include "engine/options.h"
-#include "kernels/kernels.h"
-#include "kv/kv_store.h"
+#include "engine/runner.h"
+#include "engine/sizes.h"
 #include "kv/page_table.h"
 #include "model/transformer.h"
 
@@ -25,6 +25,36 @@ namespace {
 // The seed of the tokens. Which they are does not matter to the speed.
 constexpr uint64_t kTokenSeed = 1;
 
+// Pages and states of `limits`, and steps of a chunk or of a row of each sequence. One state slot a
+// sequence: where a position is computed again they have gone on since; the numbers mean nothing
+// here, and the time does not depend on them.
+engine::ResolvedOptions OfCases(engine::ResolvedOptions options, const BenchLimits& limits,
+                                bool has_states) {
+  options.max_running = limits.batch;
+  options.max_rows = std::max(options.max_chunk, limits.batch);
+  options.max_logit_rows = limits.batch;
+  options.page_count = limits.batch * DivCeil<int64_t>(limits.positions, kernels::kPageTokens);
+  options.windows = {};
+  options.state_slots = has_states ? limits.batch : 0;
+  return options;
+}
+
+// Random, sequence by sequence.
+std::vector<TokenId> TokensOf(const BenchLimits& limits, int64_t vocab) {
+  std::vector<TokenId> tokens;
+  tokens.reserve(static_cast<size_t>(limits.batch * limits.positions));
+  for (int64_t s = 0; s < limits.batch; ++s) {
+    for (int64_t position = 0; position < limits.positions; ++position) {
+      const double u = UniformDouble({.seed = kTokenSeed,
+                                      .sequence = static_cast<uint32_t>(s),
+                                      .position = static_cast<uint64_t>(position)},
+                                     0);
+      tokens.push_back(static_cast<TokenId>(u * static_cast<double>(vocab)));
+    }
+  }
+  return tokens;
+}
+
 }  // namespace
 
 // What stands behind a session. Sequence s has its tokens in row s of `tokens`; computed[s] counts
@@ -33,30 +63,20 @@ struct BenchSession::State {
   Model model;
   engine::ResolvedOptions options;
   BenchLimits limits;
-  kernels::KernelTable kernels;
-  std::unique_ptr<ThreadPool> pool;
-  std::vector<model::RopeTable> ropes;
-  kv::KvStore store;
-  // One slot a sequence. Where a position is computed again they have gone on since: the numbers
-  // mean nothing here, and the time does not depend on them.
-  kv::StateStore states;
-  model::Workspace workspace;
+  std::unique_ptr<engine::Runner> runner;
   std::unique_ptr<kv::PagePool> pages;  // the tables point to it
   std::vector<kv::PageTable> tables;
   std::vector<TokenId> tokens;
   std::vector<int64_t> computed;
-  // Scratch of a decode step, by sequence.
-  std::vector<model::SequenceRows> sequences;
-  std::vector<TokenId> step_tokens;
-  std::vector<int32_t> logit_rows;
-  model::StepProfile* profile = nullptr;
+  engine::BatchBuilder batch = {};
 
   const model::Transformer& transformer() const { return model.transformer(); }
   Status Check(const BenchCase& wanted) const;
-  void Forward(const model::StepBatch& batch);
+  // Adds rows of a sequence to the batch: returns the first.
+  int64_t AddRows(int64_t sequence, int64_t position, int64_t count);
   // Computes positions begin .. end of a sequence, in chunks.
   Status Prefill(int64_t sequence, int64_t begin, int64_t end, const GoOn& go_on);
-  Status Decode(int64_t batch, int64_t position);
+  void Decode(int64_t sequences, int64_t position);
   Status FillDepth(const BenchCase& wanted, const GoOn& go_on);
   Status Run(const BenchCase& wanted, const GoOn& go_on);
   model::StepWork WorkByPhase(const BenchCase& wanted) const;
@@ -79,51 +99,34 @@ Status BenchSession::State::Check(const BenchCase& wanted) const {
                                                    std::to_string(limits.positions));
 }
 
-void BenchSession::State::Forward(const model::StepBatch& batch) {
-  const model::Execution execution{kernels, *pool, profile};
-  transformer().Forward(batch, {.store = store,
-                                .workspace = workspace,
-                                .ropes = ropes,
-                                .execution = execution,
-                                .states = &states});
+int64_t BenchSession::State::AddRows(int64_t sequence, int64_t position, int64_t count) {
+  const auto index = static_cast<size_t>(sequence);
+  computed[index] = std::max(computed[index], position + count);
+  const auto first = static_cast<size_t>(sequence * limits.positions + position);
+  return batch.Add({.first_position = position,
+                    .pages = tables[index].pages(),
+                    .state = static_cast<kv::StateId>(sequence)},
+                   std::span(tokens).subspan(first, static_cast<size_t>(count)));
 }
 
 Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end,
                                     const GoOn& go_on) {
-  const TokenId* row = tokens.data() + sequence * limits.positions;
   for (int64_t position = begin; position < end;) {
     if (!go_on()) return Status(ErrorCode::kCancelled, "interrupted");
     const int64_t count = std::min(options.max_chunk, end - position);
-    const model::SequenceRows rows = {.row_count = count,
-                                      .first_position = position,
-                                      .pages = tables[static_cast<size_t>(sequence)].pages(),
-                                      .state = static_cast<kv::StateId>(sequence)};
-    const auto last = static_cast<int32_t>(count - 1);
-    const size_t logit_count = position + count == end ? 1 : 0;
-    Forward({.tokens = {row + position, static_cast<size_t>(count)},
-             .sequences = {&rows, 1},
-             .logit_rows = {&last, logit_count}});
+    batch.Clear();
+    AddRows(sequence, position, count);
+    if (position + count == end) batch.WantLogits(count - 1, 1);
+    runner->Forward(batch.batch());
     position += count;
   }
-  computed[static_cast<size_t>(sequence)] = std::max(computed[static_cast<size_t>(sequence)], end);
   return Ok();
 }
 
-Status BenchSession::State::Decode(int64_t batch, int64_t position) {
-  const auto count = static_cast<size_t>(batch);
-  for (size_t s = 0; s < count; ++s) {
-    sequences[s] = {.row_count = 1,
-                    .first_position = position,
-                    .pages = tables[s].pages(),
-                    .state = static_cast<kv::StateId>(s)};
-    step_tokens[s] =
-        tokens[s * static_cast<size_t>(limits.positions) + static_cast<size_t>(position)];
-    computed[s] = std::max(computed[s], position + 1);
-  }
-  Forward({.tokens = std::span(step_tokens).first(count),
-           .sequences = std::span(sequences).first(count),
-           .logit_rows = std::span(logit_rows).first(count)});
-  return Ok();
+void BenchSession::State::Decode(int64_t sequences, int64_t position) {
+  batch.Clear();
+  for (int64_t s = 0; s < sequences; ++s) batch.WantLogits(AddRows(s, position, 1), 1);
+  runner->Forward(batch.batch());
 }
 
 Status BenchSession::State::FillDepth(const BenchCase& wanted, const GoOn& go_on) {
@@ -143,14 +146,16 @@ Status BenchSession::State::Run(const BenchCase& wanted, const GoOn& go_on) {
   }
   for (int64_t step = 0; step < wanted.decode_tokens; ++step) {
     if (!go_on()) return Status(ErrorCode::kCancelled, "interrupted");
-    RETURN_IF_ERROR(Decode(wanted.batch, prompt_end + step));
+    Decode(wanted.batch, prompt_end + step);
   }
   return Ok();
 }
 
 model::StepWork BenchSession::State::WorkByPhase(const BenchCase& wanted) const {
-  return engine::WorkOf(transformer().network(),
-                        {.layout = store.layout(), .max_chunk = options.max_chunk}, wanted);
+  const model::Network& network = transformer().network();
+  return engine::WorkOf(
+      network, {.layout = engine::SizesOf(network, options).layout, .max_chunk = options.max_chunk},
+      wanted);
 }
 
 BenchSession::BenchSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -169,53 +174,25 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
   }
   EngineOptions sized = options;
   sized.context = limits.positions;
-  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(sized, shape));
-  const int64_t page_count =
-      limits.batch * DivCeil<int64_t>(limits.positions, kernels::kPageTokens);
-  ASSIGN_OR_RETURN(kv::KvStore store,
-                   kv::KvStore::Create(model::KvLayoutOf(shape, resolved.kv_types), page_count));
-  ASSIGN_OR_RETURN(
-      kv::StateStore states,
-      kv::StateStore::Create({.floats = model::StateFloatsOf(shape), .slots = limits.batch}));
-  ASSIGN_OR_RETURN(
-      model::Workspace workspace,
-      model::Workspace::Create(shape, {.rows = std::max(resolved.max_chunk, limits.batch),
-                                       .logit_rows = limits.batch,
-                                       .threads = resolved.threads}));
-  auto pages = std::make_unique<kv::PagePool>(page_count);
-  std::vector<kv::PageTable> tables;
-  std::vector<TokenId> tokens;
+  sized.speculation = {};
+  ASSIGN_OR_RETURN(engine::ResolvedOptions resolved, engine::Resolve(sized, shape));
+  resolved = OfCases(resolved, limits, model::StateFloatsOf(shape) > 0);
+  ASSIGN_OR_RETURN(auto runner, engine::MakeRunner(model, resolved,
+                                                   std::make_shared<ThreadPool>(resolved.threads)));
+  auto pages = std::make_unique<kv::PagePool>(resolved.page_count);
   const auto batch = static_cast<size_t>(limits.batch);
-  tokens.reserve(batch * static_cast<size_t>(limits.positions));
-  for (size_t s = 0; s < batch; ++s) {
-    tables.emplace_back(pages.get(), limits.positions);
-    for (int64_t position = 0; position < limits.positions; ++position) {
-      const double u = UniformDouble({.seed = kTokenSeed,
-                                      .sequence = static_cast<uint32_t>(s),
-                                      .position = static_cast<uint64_t>(position)},
-                                     0);
-      tokens.push_back(static_cast<TokenId>(u * static_cast<double>(shape.vocab)));
-    }
-  }
-  std::vector<int32_t> logit_rows(batch);
-  std::iota(logit_rows.begin(), logit_rows.end(), 0);
-  return BenchSession(
-      std::make_unique<State>(State{.model = model,
-                                    .options = resolved,
-                                    .limits = limits,
-                                    .kernels = kernels::TableFor(resolved.isa),
-                                    .pool = std::make_unique<ThreadPool>(resolved.threads),
-                                    .ropes = model::RopeTablesOf(shape, resolved.context),
-                                    .store = std::move(store),
-                                    .states = std::move(states),
-                                    .workspace = std::move(workspace),
-                                    .pages = std::move(pages),
-                                    .tables = std::move(tables),
-                                    .tokens = std::move(tokens),
-                                    .computed = std::vector<int64_t>(batch, 0),
-                                    .sequences = std::vector<model::SequenceRows>(batch),
-                                    .step_tokens = std::vector<TokenId>(batch),
-                                    .logit_rows = std::move(logit_rows)}));
+  std::vector<kv::PageTable> tables;
+  for (size_t s = 0; s < batch; ++s) tables.emplace_back(pages.get(), limits.positions);
+  auto state = std::make_unique<State>(State{.model = model,
+                                             .options = resolved,
+                                             .limits = limits,
+                                             .runner = std::move(runner),
+                                             .pages = std::move(pages),
+                                             .tables = std::move(tables),
+                                             .tokens = TokensOf(limits, shape.vocab),
+                                             .computed = std::vector<int64_t>(batch, 0)});
+  state->batch.Reserve(resolved.max_rows, limits.batch);
+  return BenchSession(std::move(state));
 }
 
 Result<double> BenchSession::Measure(const BenchCase& wanted, const GoOn& go_on) {
@@ -237,9 +214,9 @@ Result<std::vector<ProfileRow>> BenchSession::Profile(const BenchCase& wanted, i
   RETURN_IF_ERROR(Measure(wanted, go_on).status());
   std::vector<model::StepProfile> profiles(static_cast<size_t>(repetitions));
   for (model::StepProfile& profile : profiles) {
-    state_->profile = &profile;
+    state_->runner->SetProfile(&profile);
     const Status status = state_->Run(wanted, go_on);
-    state_->profile = nullptr;
+    state_->runner->SetProfile(nullptr);
     RETURN_IF_ERROR(status);
   }
   const model::StepWork work = state_->WorkByPhase(wanted);

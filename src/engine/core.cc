@@ -48,8 +48,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
       draft_length_(limits.least_draft, limits.most_draft,
                     limits.max_running + limits.max_draft_rows) {
   CHECK(limits.max_running <= limits.max_rows && limits.max_chunk <= limits.max_rows);
-  tokens_.reserve(static_cast<size_t>(limits.max_rows));
-  logit_rows_.reserve(static_cast<size_t>(limits.max_running + limits.max_draft_rows));
+  batch_.Reserve(limits.max_rows, limits.max_running + limits.max_draft_rows);
   wishes_.reserve(static_cast<size_t>(limits.max_running));
   if (tracer_ != nullptr) chooser_.TellOdds(tracer_->odds());
 }
@@ -121,16 +120,13 @@ bool Core::FinishStep() {
   if (computes) {
     BuildBatch();
     if (tracer_ != nullptr) TraceForwardOfStep();
-    network_.Forward({.tokens = tokens_,
-                      .sequences = sequence_rows_,
-                      .logit_rows = logit_rows_,
-                      .hidden_rows = hidden_rows_});
+    network_.Forward(batch_.batch());
     if (tracer_ != nullptr) tracer_->Computed();
     if (cache_.has_states()) NoteConsumed();
     Apply();
     Measure(step_began_seconds_);
   }
-  if (tracer_ != nullptr) TraceStepped(computes ? std::ssize(tokens_) : 0);
+  if (tracer_ != nullptr) TraceStepped(computes ? batch_.row_count() : 0);
   RemoveFinished();
   // Where the only row was of one that had to give up its own pages, the next step has them.
   return computes || !plan_.admitted.empty() || stats_.preemptions > preempted_before_;

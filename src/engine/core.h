@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/batch_builder.h"
 #include "engine/cache_manager.h"
 #include "engine/clock.h"
 #include "engine/network.h"
@@ -241,10 +242,7 @@ class Core {
   std::vector<kv::PageCopy> copies_;
   std::vector<DraftWish> wishes_;
   int64_t caught_up_rows_ = 0;  // of a draft model
-  std::vector<TokenId> tokens_;
-  std::vector<model::SequenceRows> sequence_rows_;
-  std::vector<int32_t> logit_rows_;
-  std::vector<int32_t> hidden_rows_;
+  BatchBuilder batch_;
   Event token_event_ = {.what = TokenEvent{}};
   EngineStats stats_;
 };

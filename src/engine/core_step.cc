@@ -138,26 +138,22 @@ Core::OutputRows Core::OutputsOf(const StepRows& rows) {
 
 void Core::BuildBatch() {
   PutPooledLast();
-  tokens_.clear();
-  sequence_rows_.clear();
-  logit_rows_.clear();
-  hidden_rows_.clear();
+  batch_.Clear();
   for (const StepRows& rows : step_) {
     const Sequence& sequence = *rows.sequence;
-    const auto first = sequence.tokens.begin() + sequence.computed;
-    const auto first_row = static_cast<int64_t>(tokens_.size());
-    tokens_.insert(tokens_.end(), first, first + rows.count);
-    tokens_.insert(tokens_.end(), sequence.draft.begin(), sequence.draft.end());
-    const auto drafts = static_cast<int64_t>(sequence.draft.size());
-    sequence_rows_.push_back({.row_count = rows.count + drafts,
-                              .first_position = sequence.computed,
-                              .pages = sequence.table.lists(),
-                              .state = sequence.state.id(),
-                              .second_text = sequence.request->request.second_text});
-    auto& output_rows = sequence.request->pooler ? hidden_rows_ : logit_rows_;
+    const int64_t first = batch_.Add(
+        {.first_position = sequence.computed,
+         .pages = sequence.table.lists(),
+         .state = sequence.state.id(),
+         .second_text = sequence.request->request.second_text},
+        std::span(sequence.tokens)
+            .subspan(static_cast<size_t>(sequence.computed), static_cast<size_t>(rows.count)),
+        sequence.draft);
     const OutputRows outputs = OutputsOf(rows);
-    for (int64_t i = 0; i < outputs.count; ++i) {
-      output_rows.push_back(static_cast<int32_t>(first_row + outputs.first + i));
+    if (sequence.request->pooler) {
+      batch_.WantHidden(first + outputs.first, outputs.count);
+    } else {
+      batch_.WantLogits(first + outputs.first, outputs.count);
     }
   }
 }
@@ -348,7 +344,7 @@ void Core::Measure(double start_seconds) {
   const double seconds = clock_.Seconds() - start_seconds;
   const TokenBudget::Rows of_step = RowsOfStep();
   token_budget_.Observe(of_step, seconds);
-  const auto rows = static_cast<int64_t>(tokens_.size());
+  const int64_t rows = batch_.row_count();
   if (of_step.prefill == 0 && of_step.draft == 0) draft_length_.Observe(rows, seconds);
   stats_.step_seconds.Add(seconds);
   ++stats_.steps;

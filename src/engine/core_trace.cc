@@ -43,8 +43,9 @@ void Core::TraceRowsOfStep() {
 }
 
 void Core::TraceForwardOfStep() {
-  tracer_->Forward({.rows = static_cast<int64_t>(tokens_.size()),
-                    .logit_rows = static_cast<int64_t>(logit_rows_.size())});
+  const model::StepBatch batch = batch_.batch();
+  tracer_->Forward(
+      {.rows = batch.row_count(), .logit_rows = static_cast<int64_t>(batch.logit_rows.size())});
 }
 
 // `rows` have been computed: the step has been counted already.

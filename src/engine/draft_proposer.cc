@@ -27,8 +27,7 @@ int64_t DraftProposer::Propose(std::span<const DraftWish> wishes, int64_t catch_
   for (;;) {
     BuildPass(left);
     if (pass_.empty()) break;
-    parts_.network.Forward(
-        {.tokens = tokens_, .sequences = sequence_rows_, .logit_rows = logit_rows_});
+    parts_.network.Forward(batch_.batch());
     left -= FinishPass();
   }
   return catch_up_rows - left;
@@ -116,9 +115,7 @@ void DraftProposer::FindWhatOthersComputed() {
 // The next rows of every active sequence: what it lacks, then one row a pass. Behind them those of
 // one sequence that catches up.
 void DraftProposer::BuildPass(int64_t catch_up_rows) {
-  tokens_.clear();
-  sequence_rows_.clear();
-  logit_rows_.clear();
+  batch_.Clear();
   pass_.clear();
   std::erase_if(active_, [this](Slot* slot) { return !AddRows(slot, slot->copy->remaining()); });
   while (!behind_.empty() && catch_up_rows > 0) {
@@ -131,18 +128,15 @@ void DraftProposer::BuildPass(int64_t catch_up_rows) {
 // Up to `most` rows, none if the pass is full. False if there are no pages for them.
 bool DraftProposer::AddRows(Slot* slot, int64_t most) {
   Sequence& copy = *slot->copy;
-  slot->rows = std::min(most, parts_.max_rows - static_cast<int64_t>(tokens_.size()));
+  slot->rows = std::min(most, parts_.max_rows - batch_.row_count());
   if (slot->rows == 0) return true;
   if (!parts_.cache.PrepareWrite(&copy, slot->rows, &copies_)) return false;
   for (const kv::PageCopy& page : copies_) parts_.network.CopyPage(page);
   copies_.clear();
-  const auto first = copy.tokens.begin() + copy.computed;
-  tokens_.insert(tokens_.end(), first, first + slot->rows);
-  sequence_rows_.push_back(
-      {.row_count = slot->rows, .first_position = copy.computed, .pages = copy.table.pages()});
-  if (slot->rows == copy.remaining()) {
-    logit_rows_.push_back(static_cast<int32_t>(tokens_.size()) - 1);
-  }
+  batch_.Add({.first_position = copy.computed, .pages = copy.table.pages()},
+             std::span(copy.tokens)
+                 .subspan(static_cast<size_t>(copy.computed), static_cast<size_t>(slot->rows)));
+  if (slot->rows == copy.remaining()) batch_.WantLogits(batch_.row_count() - 1, 1);
   pass_.push_back(slot);
   return true;
 }

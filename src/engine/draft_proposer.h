@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/batch_builder.h"
 #include "engine/cache_manager.h"
 #include "engine/network.h"
 #include "engine/proposer.h"
@@ -78,9 +79,7 @@ class DraftProposer : public Proposer {
   std::vector<Slot*> behind_;  // in the order in which they have rows
   std::vector<Slot*> pass_;    // have rows in the pass being done
   std::vector<kv::PageCopy> copies_;
-  std::vector<TokenId> tokens_;
-  std::vector<model::SequenceRows> sequence_rows_;
-  std::vector<int32_t> logit_rows_;
+  BatchBuilder batch_;
 };
 
 }  // namespace skald::engine

@@ -81,17 +81,7 @@ std::vector<RequestProgress> EngineLoop::Requests() const {
   return requests;
 }
 
-void EngineLoop::Run(FunctionRef<void()> work) {
-  Job job{.work = work};
-  std::unique_lock lock(mutex_);
-  jobs_.push_back(&job);
-  news_.notify_one();
-  job_done_.wait(lock, [&] { return job.done; });
-}
-
-bool EngineLoop::HasNews() const {
-  return stop_ || !arrivals_.empty() || !cancels_.empty() || !jobs_.empty();
-}
+bool EngineLoop::HasNews() const { return stop_ || !arrivals_.empty() || !cancels_.empty(); }
 
 void EngineLoop::LookAtCore() {
   stats_ = core_.Stats();
@@ -123,7 +113,6 @@ bool EngineLoop::TakeNews() {
   }
   std::swap(arrivals_, new_arrivals_);
   std::swap(cancels_, new_cancels_);
-  std::swap(jobs_, new_jobs_);
   // Until the core is looked at again, these count as queued.
   for (const Arrival& arrival : new_arrivals_) requests_.push_back(ProgressOf(arrival));
   stats_.waiting += static_cast<int64_t>(new_arrivals_.size());
@@ -137,17 +126,10 @@ void EngineLoop::Main() {
     going = TakeNews();
     for (Arrival& arrival : new_arrivals_) core_.Submit(std::move(arrival));
     for (const RequestId id : new_cancels_) core_.Cancel(id);
-    // Each round anew: sinks and jobs run code of clients on this thread.
+    // Each round anew: sinks run code of clients on this thread.
     const FloatMode mode;
-    for (Job* job : new_jobs_) {
-      job->work();
-      const std::lock_guard lock(mutex_);
-      job->done = true;
-      job_done_.notify_all();
-    }
     new_arrivals_.clear();
     new_cancels_.clear();
-    new_jobs_.clear();
     if (!going) break;
     core_.BeginStep();
     LookAtStep();

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/function_ref.h"
 #include "base/thread.h"
 #include "engine/core.h"
 
@@ -31,16 +30,7 @@ class EngineLoop {
   EngineStats Stats() const;
   std::vector<RequestProgress> Requests() const;
 
-  /// Runs `work` on the engine thread between two steps and returns when it is done.
-  void Run(FunctionRef<void()> work);
-
  private:
-  // Work of a client that waits for it.
-  struct Job {
-    FunctionRef<void()> work;
-    bool done = false;
-  };
-
   void Main();
   bool HasNews() const;
   bool TakeNews();
@@ -54,10 +44,8 @@ class EngineLoop {
 
   mutable std::mutex mutex_;  // for everything below
   std::condition_variable news_;
-  std::condition_variable job_done_;
   std::vector<Arrival> arrivals_;
   std::vector<RequestId> cancels_;
-  std::vector<Job*> jobs_;
   bool stop_ = false;
   uint64_t next_id_ = 1;
   int64_t refused_ = 0;
@@ -68,7 +56,6 @@ class EngineLoop {
   // What TakeNews took, for the engine thread.
   std::vector<Arrival> new_arrivals_;
   std::vector<RequestId> new_cancels_;
-  std::vector<Job*> new_jobs_;
 
   std::optional<Thread> thread_;  // last: starts when all else is there
 };

@@ -198,48 +198,11 @@ TEST_F(EngineTest, SamplingParametersAreChecked) {
   EXPECT_EQ(engine.Generate(request, Continue).status().code(), ErrorCode::kInvalidArgument);
 }
 
-TEST_F(EngineTest, LogitsAreTheSameHoweverTheyAreCut) {
-  Engine engine = Make({.max_logit_rows = 16});
-  const std::vector<TokenId> tokens = *model_->tokenizer().Encode("The fox had lost her key.");
-  ASSERT_GT(tokens.size(), 7u);
-  std::vector<std::vector<float>> whole;
-  ASSERT_TRUE(engine
-                  .ComputeLogits(tokens, {},
-                                 [&](std::span<const float> row) {
-                                   whole.emplace_back(row.begin(), row.end());
-                                   return Ok();
-                                 })
-                  .ok());
-  ASSERT_EQ(whole.size(), tokens.size());
-  for (const std::vector<int64_t>& chunks :
-       std::vector<std::vector<int64_t>>{{1}, {3}, {5, 1, 2}, {16}}) {
-    size_t row_index = 0;
-    const Status status = engine.ComputeLogits(tokens, chunks, [&](std::span<const float> row) {
-      EXPECT_TRUE(std::equal(row.begin(), row.end(), whole[row_index++].begin()));
-      return Ok();
-    });
-    ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_EQ(row_index, tokens.size());
-  }
-}
-
-TEST_F(EngineTest, ChunksOutsideTheLimitsAreRefused) {
-  Engine engine = Make({.max_logit_rows = 4});
-  const std::vector<TokenId> tokens(10, 300);
-  const auto ignore = [](std::span<const float>) { return Ok(); };
-  for (const int64_t chunk : {int64_t{0}, int64_t{-1}, int64_t{5}}) {
-    const std::vector<int64_t> chunks = {chunk};
-    ExpectError(engine.ComputeLogits(tokens, chunks, ignore), ErrorCode::kInvalidArgument,
-                "expected 1 to 4");
-  }
-}
-
 TEST_F(EngineTest, SizesOutsideTheirRangeAreRefused) {
   for (const EngineOptions& options :
        {EngineOptions{.context = -1}, EngineOptions{.context = int64_t{1} << 40},
         EngineOptions{.max_chunk = 0}, EngineOptions{.max_chunk = 1 << 20},
-        EngineOptions{.max_logit_rows = 0}, EngineOptions{.threads = -1},
-        EngineOptions{.threads = 513}}) {
+        EngineOptions{.threads = -1}, EngineOptions{.threads = 513}}) {
     EXPECT_EQ(Engine::Create(*model_, options).status().code(), ErrorCode::kInvalidArgument);
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skald/engine.h"
+#include "skald/logits.h"
 #include "skald/model.h"
 
 namespace skald {
@@ -49,12 +50,12 @@ double Loss(std::span<const float> row, TokenId next) {
 // Mean losses of the positions [0, 512), [512, 1024), ...
 std::vector<double> Losses(const std::vector<TokenId>& text, const RopeOverride& rope) {
   const Model model = Load(rope);
-  Result<Engine> engine = Engine::Create(model, {.context = kPositions, .max_logit_rows = 128});
-  EXPECT_TRUE(engine.ok()) << engine.status().message();
+  Result<LogitsSession> session =
+      LogitsSession::Create(model, {.context = kPositions, .max_chunk = 128});
+  EXPECT_TRUE(session.ok()) << session.status().message();
   std::vector<double> losses(kPositions / 512);
   size_t position = 0;
-  const std::vector<int64_t> chunks = {128};
-  const Status status = engine->ComputeLogits(text, chunks, [&](std::span<const float> row) {
+  const Status status = session->Compute(text, {}, [&](std::span<const float> row) {
     if (position + 1 < text.size()) losses[position / 512] += Loss(row, text[position + 1]) / 512;
     ++position;
     return Ok();

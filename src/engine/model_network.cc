@@ -39,7 +39,7 @@ EngineMemory ModelNetwork::memory() const {
 }
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
-  const model::Execution execution{kernels_, *pool_};
+  const model::Execution execution{kernels_, *pool_, profile_};
   network_.Forward(batch, ContextOf(execution));
 }
 

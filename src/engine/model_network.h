@@ -1,4 +1,4 @@
-/// ModelNetwork: the Network of a loaded model, with everything a forward pass works with.
+/// ModelNetwork: the Runner of one transformer, with everything a forward pass works with.
 #pragma once
 
 #include <memory>
@@ -6,17 +6,16 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "engine/network.h"
 #include "engine/options.h"
+#include "engine/runner.h"
 #include "kernels/kernels.h"
 #include "kv/kv_store.h"
 #include "kv/state_store.h"
 #include "model/transformer.h"
-#include "skald/engine_plan.h"
 
 namespace skald::engine {
 
-class ModelNetwork : public Network {
+class ModelNetwork : public Runner {
  public:
   /// Takes all memory a step can need. `network` must outlive it. Computes with `threads`, which
   /// two networks may share that compute in turn; null: with options.threads of its own. Errors:
@@ -41,10 +40,10 @@ class ModelNetwork : public Network {
   std::span<const float> Hidden(int64_t index) const override;
   float Score(std::span<const float> state) override;
 
-  /// What it has taken; without the weights, which are not its own.
-  EngineMemory memory() const;
-  /// Changes while something is computed (ThreadPool::progress). Any thread.
-  uint64_t progress() const { return pool_->progress(); }
+  EngineMemory memory() const override;
+  uint64_t progress() const override { return pool_->progress(); }
+  void SetProfile(model::StepProfile* profile) override { profile_ = profile; }
+
   /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.
   void Poison(kv::PageGroup group, kv::PageId page) { store_.Poison(group, page); }
   /// The same with a state slot.
@@ -60,6 +59,7 @@ class ModelNetwork : public Network {
   kv::KvStore store_;
   kv::StateStore states_;
   model::Workspace workspace_;
+  model::StepProfile* profile_ = nullptr;
 };
 
 }  // namespace skald::engine

@@ -1,7 +1,7 @@
 /// Network: what the engine needs of a model. Tokens and pages in, logits or hidden states out.
 ///
-/// Two implementations: ModelNetwork (model_network.h) computes, the one of the simulation
-/// (tests/sim) hashes what stands in the pages.
+/// Runners (runner.h) compute, the one of the simulation (tests/sim) hashes what stands in the
+/// pages.
 #pragma once
 
 #include <cstdint>

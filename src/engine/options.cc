@@ -98,7 +98,7 @@ int64_t PagesAcross(int64_t positions) {
   return (positions + kernels::kPageTokens - 2) / kernels::kPageTokens + 1;
 }
 
-// So many that sequences that run, and one for ComputeLogits, never lack any: each has its window,
+// So many that sequences that run never lack any: each has its window,
 // the rows of its guesses behind it, and pages that it takes before it gives others back; and the
 // rows of a step lie anywhere. What they do not use is for places where others go on, at least one
 // page in sixteen. None where that is no fewer than there are pages: then all keep all.
@@ -107,7 +107,7 @@ kv::WindowLimits WindowsOf(const ResolvedOptions& resolved, int64_t window) {
   const int64_t each = PagesAcross(window + resolved.most_draft) + 2;
   const int64_t of_step = resolved.max_rows / kernels::kPageTokens + 1;
   const int64_t spare = resolved.page_count / 16;
-  const int64_t pages = (resolved.max_running + 1) * each + of_step + spare;
+  const int64_t pages = resolved.max_running * each + of_step + spare;
   if (pages >= resolved.page_count) return {};
   return {.pages = pages, .positions = window};
 }
@@ -152,7 +152,6 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   }
   resolved.max_chunk =
       resolved.whole_texts ? resolved.context : std::min(options.max_chunk, resolved.context);
-  RETURN_IF_ERROR(InRange("logit rows", options.max_logit_rows, 1, kMaxChunk));
   RETURN_IF_ERROR(InRange("running sequences", options.max_running, 1, kMaxChunk));
   RETURN_IF_ERROR(InRange("queued requests", options.max_queued, 1, kMaxQueued));
   RETURN_IF_ERROR(InRange("KV positions", options.kv_positions, 0, kMaxContext * kMaxChunk));
@@ -169,7 +168,7 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
     RETURN_IF_ERROR(ResolveSpeculation(options.speculation, &resolved));
   }
   resolved.max_rows = std::max(resolved.max_chunk, resolved.max_running) + resolved.max_draft_rows;
-  resolved.max_logit_rows = std::min(options.max_logit_rows, resolved.max_chunk);
+  resolved.max_logit_rows = resolved.max_running + resolved.max_draft_rows;
   resolved.target_seconds = options.target_tbt_seconds;
   // One page more than its positions: a sequence that fills the pool can still copy a shared page.
   const int64_t positions = options.kv_positions > 0 ? options.kv_positions : resolved.context;
@@ -182,7 +181,7 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_types);
   resolved.windows = WindowsOf(resolved, layout.window);
   if (state_bytes > 0) {
-    resolved.state_slots = resolved.max_running + 1 +
+    resolved.state_slots = resolved.max_running +
                            Snapshots(options.state_memory, state_bytes, KvBytes(layout, resolved));
   }
   return resolved;

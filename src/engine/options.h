@@ -32,15 +32,14 @@ struct ResolvedOptions {
   int64_t context = 0;
   int64_t max_chunk = 0;  ///< prompt rows of a step
   int64_t max_rows = 0;   ///< rows of a step: a chunk, or a row of each running sequence; drafts
-  int64_t max_logit_rows = 0;  ///< of ComputeLogits
+  int64_t max_logit_rows = 0;  ///< of a step: a row of each running sequence, and drafts
   int64_t max_running = 0;
   int64_t max_queued = 0;
   int64_t page_count = 0;
   /// Of layers with windows, where these need fewer pages than there are.
   kv::WindowLimits windows = {};
   int64_t window_page_count() const { return windows.pages > 0 ? windows.pages : page_count; }
-  /// Of a network with recurrent layers: one for each running sequence, one for ComputeLogits, and
-  /// those for snapshots.
+  /// Of a network with recurrent layers: one for each running sequence, and those for snapshots.
   int64_t state_slots = 0;
   int64_t least_draft = 0;     ///< SpeculationOptions
   int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation

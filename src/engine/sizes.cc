@@ -1,6 +1,5 @@
 #include "engine/sizes.h"
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -26,12 +25,11 @@ Result<int64_t> Product(std::string_view what, int64_t bytes, int64_t count) {
 }  // namespace
 
 Sizes SizesOf(const model::Network& network, const ResolvedOptions& options) {
-  const int64_t sampled_rows = options.max_running + options.max_draft_rows;
   return {.layout = model::KvLayoutOf(network, options.kv_types),
           .pages = {.full = options.page_count, .window = options.window_page_count()},
           .states = {.floats = model::StateFloatsOf(network), .slots = options.state_slots},
           .step = {.rows = options.max_rows,
-                   .logit_rows = std::max(options.max_logit_rows, sampled_rows),
+                   .logit_rows = options.max_logit_rows,
                    .threads = options.threads},
           .positions = options.context};
 }

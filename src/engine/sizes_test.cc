@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::vector<EngineOptions> Several() {
   return {{.threads = 1},
           {.context = 100, .max_chunk = 17, .threads = 2},
-          {.context = 256, .max_logit_rows = 64, .threads = 1, .kv_types = KvCacheType::kF32},
+          {.context = 256, .threads = 1, .kv_types = KvCacheType::kF32},
           {.threads = 1, .kv_positions = 5000, .max_running = 40},
           {.max_chunk = 64, .threads = 1, .kv_positions = 40000, .max_running = 2},
           {.threads = 1, .state_memory = 0, .speculation = {.kind = Speculation::kNgram}}};
@@ -108,7 +108,7 @@ TEST(EnginePlan, LayersWithWindowsTakeFewPages) {
   ASSERT_TRUE(resolved.ok()) << resolved.status().message();
   const engine::Sizes sizes = engine::SizesOf(network, *resolved);
   EXPECT_EQ(sizes.pages.full, 4097);
-  EXPECT_EQ(sizes.pages.window, 2 * (33 + 2) + 17 + 256);
+  EXPECT_EQ(sizes.pages.window, 33 + 2 + 17 + 256);
   const int64_t everything = sizes.layout.page_bytes() * sizes.pages.full;
   const Result<EngineMemory> memory = engine::MemoryOf(network, sizes);
   ASSERT_TRUE(memory.ok());

@@ -8,8 +8,9 @@
 #include "base/status_macros.h"
 #include "engine/draft_proposer.h"
 #include "engine/forced_proposer.h"
-#include "engine/model_network.h"
 #include "engine/ngram_proposer.h"
+#include "engine/runner.h"
+#include "model/transformer.h"
 
 namespace skald::engine {
 namespace {
@@ -42,7 +43,7 @@ Status CheckVocabulary(const Model& target, const Model& draft) {
 // A draft model with what its proposer works with.
 class OwningDraftProposer : public Proposer {
  public:
-  OwningDraftProposer(const Model& model, std::unique_ptr<ModelNetwork> network,
+  OwningDraftProposer(const Model& model, std::unique_ptr<Runner> network,
                       sampling::Sampler sampler, const ResolvedOptions& options)
       : model_(model),
         network_(std::move(network)),
@@ -61,7 +62,7 @@ class OwningDraftProposer : public Proposer {
 
  private:
   Model model_;
-  std::unique_ptr<ModelNetwork> network_;
+  std::unique_ptr<Runner> network_;
   CacheManager cache_;
   TokenChooser chooser_;
   DraftProposer proposer_;
@@ -84,8 +85,7 @@ Result<std::unique_ptr<Proposer>> MakeDraft(const Model& target, const Model& dr
   // Its windows are its own. It keeps all pages: what it forgets it would compute again.
   ResolvedOptions sized = resolved;
   sized.windows = {};
-  ASSIGN_OR_RETURN(auto network,
-                   ModelNetwork::Create(draft.transformer(), sized, std::move(threads)));
+  ASSIGN_OR_RETURN(auto network, MakeRunner(draft, sized, std::move(threads)));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(draft.transformer().network().vocab, resolved.isa));
   return std::unique_ptr<Proposer>(std::make_unique<OwningDraftProposer>(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "skald/engine.h"
+#include "skald/logits.h"
 #include "skald/model.h"
 #include "skald/transcript.h"
 #include "support/soon.h"
@@ -130,8 +131,7 @@ TEST_F(WholeTexts, NothingIsGenerated) {
   EXPECT_EQ(done.status().message(), kWhy);
   request.beam_search.beams = 2;
   EXPECT_EQ(engine.Submit(request, std::make_shared<EventQueue>()).status().message(), kWhy);
-  const auto no_row = [](std::span<const float>) { return Ok(); };
-  EXPECT_EQ(engine.ComputeLogits(request.prompt, {}, no_row).message(), kWhy);
+  EXPECT_EQ(LogitsSession::Create(*model_, {}).status().message(), kWhy);
 }
 
 TEST_F(WholeTexts, AreNoDrafts) {

@@ -22,6 +22,7 @@
 #include "engine/pooler.h"
 #include "golden/golden_case.h"
 #include "skald/engine.h"
+#include "skald/logits.h"
 #include "skald/model.h"
 #include "support/shared_data.h"
 
@@ -43,22 +44,24 @@ Result<Outcome> RunCase(const GoldenCase& golden,
                                    .max_table_bytes = max_table_bytes});
   if (!model.ok()) return std::move(model).status();
   const auto rows = static_cast<int64_t>(std::max(golden.tokens.size(), golden.long_tokens.size()));
-  Result<Engine> engine =
-      Engine::Create(*model, {.max_logit_rows = rows, .kv_types = KvCacheType::kF32});
-  if (!engine.ok()) return std::move(engine).status();
+  Result<LogitsSession> session =
+      LogitsSession::Create(*model, {.max_chunk = rows, .kv_types = KvCacheType::kF32});
+  if (!session.ok()) return std::move(session).status();
   Outcome run;
-  Status status = engine->ComputeLogits(golden.tokens, {}, [&](std::span<const float> row) {
+  Status status = session->Compute(golden.tokens, {}, [&](std::span<const float> row) {
     run.logits.insert(run.logits.end(), row.begin(), row.end());
     return Ok();
   });
   if (!status.ok()) return status;
   if (!golden.long_tokens.empty()) {
-    status = engine->ComputeLogits(golden.long_tokens, {}, [&](std::span<const float> row) {
+    status = session->Compute(golden.long_tokens, {}, [&](std::span<const float> row) {
       run.long_last.assign(row.begin(), row.end());
       return Ok();
     });
     if (!status.ok()) return status;
   }
+  Result<Engine> engine = Engine::Create(*model, {.kv_types = KvCacheType::kF32});
+  if (!engine.ok()) return std::move(engine).status();
   Request request{.prompt = golden.tokens};
   request.sampling.temperature = 0;
   request.stop.max_tokens = static_cast<int64_t>(golden.continuation.size());

@@ -12,6 +12,7 @@
 
 #include "golden/golden_case.h"
 #include "skald/engine.h"
+#include "skald/logits.h"
 #include "skald/model.h"
 #include "support/shared_data.h"
 
@@ -21,10 +22,11 @@ namespace {
 Result<std::vector<float>> LogitsWith(const Model& model, const std::vector<TokenId>& tokens,
                                       KvCacheTypes types) {
   const auto rows = static_cast<int64_t>(tokens.size());
-  Result<Engine> engine = Engine::Create(model, {.max_logit_rows = rows, .kv_types = types});
-  if (!engine.ok()) return std::move(engine).status();
+  Result<LogitsSession> session =
+      LogitsSession::Create(model, {.max_chunk = rows, .kv_types = types});
+  if (!session.ok()) return std::move(session).status();
   std::vector<float> logits;
-  const Status status = engine->ComputeLogits(tokens, {}, [&](std::span<const float> row) {
+  const Status status = session->Compute(tokens, {}, [&](std::span<const float> row) {
     logits.insert(logits.end(), row.begin(), row.end());
     return Ok();
   });

@@ -188,7 +188,7 @@ int64_t PagesAtTheEnd(const Model& model, const Request& request) {
   const engine::ResolvedOptions options = {.context = 1024,
                                            .max_chunk = 64,
                                            .max_rows = 64,
-                                           .max_logit_rows = 1,
+                                           .max_logit_rows = 8,
                                            .max_running = 8,
                                            .page_count = 400,
                                            .threads = 2,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skald/engine.h"
+#include "skald/logits.h"
 #include "skald/model.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -36,13 +37,16 @@ class RoundingMode : public testing::Test {
     return *std::move(model);
   }
 
-  static EngineOptions Options(int threads) { return {.max_logit_rows = 64, .threads = threads}; }
+  static EngineOptions Options(int threads) { return {.max_chunk = 64, .threads = threads}; }
 
   // Logits of a prompt, in chunks of 9 tokens.
-  static std::vector<float> LogitsOf(Engine& engine, const std::vector<TokenId>& prompt) {
+  static std::vector<float> LogitsOf(const Model& model, int threads,
+                                     const std::vector<TokenId>& prompt) {
     std::vector<float> all;
     const std::vector<int64_t> chunks = {9};
-    const Status status = engine.ComputeLogits(prompt, chunks, [&](std::span<const float> row) {
+    Result<LogitsSession> session = LogitsSession::Create(model, Options(threads));
+    EXPECT_TRUE(session.ok()) << session.status().message();
+    const Status status = session->Compute(prompt, chunks, [&](std::span<const float> row) {
       all.insert(all.end(), row.begin(), row.end());
       return Ok();
     });
@@ -76,7 +80,7 @@ TEST_F(RoundingMode, OfTheCallerChangesNoBit) {
     prompt = *model.tokenizer().Encode("Once upon a time there was a fox who could not sleep.");
     Result<Engine> engine = Engine::Create(model, Options(2));
     ASSERT_TRUE(engine.ok());
-    logits = LogitsOf(*engine, prompt);
+    logits = LogitsOf(model, 2, prompt);
     text = engine->Generate(Sampled(prompt), [](const TokenEvent&) { return true; })->tokens;
   }
   ASSERT_FALSE(logits.empty());
@@ -86,30 +90,39 @@ TEST_F(RoundingMode, OfTheCallerChangesNoBit) {
     const Model model = Load();
     Result<Engine> engine = Engine::Create(model, Options(threads));
     ASSERT_TRUE(engine.ok());
-    ExpectSameBits(LogitsOf(*engine, prompt), logits);
+    ExpectSameBits(LogitsOf(model, threads, prompt), logits);
     const auto done = engine->Generate(Sampled(prompt), [](const TokenEvent&) { return true; });
     ASSERT_TRUE(done.ok());
     EXPECT_EQ(done->tokens, text);
   }
 }
 
-// A callback runs on the engine's thread.
+// A callback runs between two steps.
 TEST_F(RoundingMode, OfACallbackChangesNoBit) {
   const Model model = Load();
   const std::vector<TokenId> prompt = *model.tokenizer().Encode("The fox");
-  Result<Engine> engine = Engine::Create(model, Options(1));
-  ASSERT_TRUE(engine.ok());
-  const std::vector<float> expected = LogitsOf(*engine, prompt);
-  const auto text =
-      engine->Generate(Sampled(prompt), [](const TokenEvent&) { return true; })->tokens;
-  const Status status = engine->ComputeLogits(prompt, {}, [](std::span<const float>) {
+  const std::vector<float> expected = LogitsOf(model, 1, prompt);
+  Result<LogitsSession> session = LogitsSession::Create(model, Options(1));
+  ASSERT_TRUE(session.ok());
+  std::vector<float> logits;
+  const std::vector<int64_t> chunks = {1};
+  const Status status = session->Compute(prompt, chunks, [&](std::span<const float> row) {
+    logits.insert(logits.end(), row.begin(), row.end());
     RoundDownAndFlush();
     return Ok();
   });
   ASSERT_TRUE(status.ok());
-  ExpectSameBits(LogitsOf(*engine, prompt), expected);
-  EXPECT_EQ(engine->Generate(Sampled(prompt), [](const TokenEvent&) { return true; })->tokens,
-            text);
+  ExpectSameBits(logits, expected);
+  // That of an engine runs on its thread.
+  Result<Engine> engine = Engine::Create(model, Options(1));
+  ASSERT_TRUE(engine.ok());
+  const auto ignore = [](const TokenEvent&) { return true; };
+  const auto text = engine->Generate(Sampled(prompt), ignore)->tokens;
+  const auto done = engine->Generate(Sampled(prompt), [](const TokenEvent&) {
+    RoundDownAndFlush();
+    return true;
+  });
+  EXPECT_EQ(done->tokens, text);
 }
 
 }  // namespace

@@ -279,7 +279,7 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
   const engine::ResolvedOptions plain = {.context = kContext,
                                          .max_chunk = 64,
                                          .max_rows = 64,
-                                         .max_logit_rows = 1,
+                                         .max_logit_rows = 3,
                                          .max_running = 3,
                                          .page_count = 20,
                                          .state_slots = has_states ? 3 : 0,

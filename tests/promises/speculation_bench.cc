@@ -77,7 +77,7 @@ class Bench {
         options_({.context = kPrompt + tokens + 1,
                   .max_chunk = kPrompt,
                   .max_rows = kPrompt + kDraft,
-                  .max_logit_rows = 1,
+                  .max_logit_rows = 1 + kDraft,
                   .max_running = 1,
                   .page_count = (kPrompt + tokens) / 32 + 3,
                   .most_draft = kDraft,

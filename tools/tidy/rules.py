@@ -54,6 +54,7 @@ FACADE_ROOMS = {
     "skald/text_sink.h": {"engine", "server", "cli"},
     "skald/transcript.h": {"engine", "proof", "server", "cli"},
     "skald/bench.h": {"engine", "plan", "cli"},
+    "skald/logits.h": {"engine", "cli"},
     "skald/model_shape.h": {"plan", "cli"},
     "skald/machine.h": {"plan", "cli"},
     "skald/plan.h": {"plan", "cli"},
