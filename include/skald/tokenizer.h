@@ -12,7 +12,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +73,33 @@ enum class DecodeFrom : uint8_t {
 struct TokenMark {
   TokenId token = kNoToken;
   std::string bytes;
+};
+
+/// The tokens with which a model was trained to fill a gap in a text ("fill in the middle"). A
+/// prompt is prefix, the text before the gap, suffix, the text behind it, middle.
+struct FillTokens {
+  TokenId prefix = kNoToken;
+  TokenId suffix = kNoToken;
+  TokenId middle = kNoToken;
+  TokenId repository = kNoToken;  ///< before the name of a repository, where the model has it
+  TokenId file = kNoToken;        ///< before the name of a file, where the model has it
+
+  friend bool operator==(const FillTokens&, const FillTokens&) = default;
+};
+
+/// A text under a name: another file of the same project.
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
+/// A text with a gap, and what a model may look at beside it.
+struct GapText {
+  std::string_view before;
+  std::string_view behind;
+  std::span<const NamedText> files = {};  ///< what is nearest to the gap comes last
+  /// Of all tokens together. The first of the files are left out, whole, where it would be more.
+  int64_t max_tokens = std::numeric_limits<int64_t>::max();
 };
 
 /// A pair of texts as tokens, for a model that ranks.
@@ -180,6 +209,15 @@ class Tokenizer {
   TokenId sep_id() const;  ///< between and behind the texts of an embedding or reranking model
   TokenId unk_id() const;
   TokenId pad_id() const;
+  /// As the file says, else by the names that such tokens are known to have ("<|fim_prefix|>");
+  /// none unless all three are there.
+  std::optional<FillTokens> fill_tokens() const;
+  /// The tokens of a text with a gap, BOS in front if the model adds one; files stand in front, as
+  /// llama.cpp writes them: behind the token for files and their names, or between lines of text
+  /// where the model has no such token. What the texts spell is text. Errors: kUnsupported if the
+  /// model has no fill_tokens; as Encode.
+  Result<std::vector<TokenId>> EncodeGap(const GapText& gap, StopCheck stop = {}) const;
+
   /// Whether BoundaryTokens::kAsModel adds BOS or EOS. (A WordPiece model also adds sep_id().)
   bool add_bos() const;
   bool add_eos() const;

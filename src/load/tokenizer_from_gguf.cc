@@ -45,7 +45,16 @@ Status ReadIds(const formats::Metadata& metadata, text::SpecialIds* ids) {
   RETURN_IF_ERROR(ReadOptionalId(metadata, "unknown_token_id", &ids->unk));
   RETURN_IF_ERROR(ReadOptionalId(metadata, "cls_token_id", &ids->cls));
   RETURN_IF_ERROR(ReadOptionalId(metadata, "seperator_token_id", &ids->sep));  // so spelled
-  return ReadOptionalId(metadata, "padding_token_id", &ids->pad);
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "padding_token_id", &ids->pad));
+  // The older names first: a file with both means the newer.
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "prefix_token_id", &ids->fim_prefix));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "suffix_token_id", &ids->fim_suffix));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "middle_token_id", &ids->fim_middle));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "fim_pre_token_id", &ids->fim_prefix));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "fim_suf_token_id", &ids->fim_suffix));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "fim_mid_token_id", &ids->fim_middle));
+  RETURN_IF_ERROR(ReadOptionalId(metadata, "fim_rep_token_id", &ids->fim_repository));
+  return ReadOptionalId(metadata, "fim_sep_token_id", &ids->fim_file);
 }
 
 Status ReadCharsmap(const formats::Metadata& metadata, std::string* out) {

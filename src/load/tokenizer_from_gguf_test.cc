@@ -43,6 +43,12 @@ TEST(TokenizerFromGgufTest, ReadsEveryKey) {
                 .Key("tokenizer.ggml.add_eos_token", false)
                 .Key("tokenizer.ggml.add_space_prefix", false)
                 .Key("tokenizer.ggml.cls_token_id", uint32_t{3})
+                .Key("tokenizer.ggml.prefix_token_id", uint32_t{1})
+                .Key("tokenizer.ggml.fim_pre_token_id", uint32_t{2})
+                .Key("tokenizer.ggml.fim_suf_token_id", uint32_t{3})
+                .Key("tokenizer.ggml.middle_token_id", uint32_t{4})
+                .Key("tokenizer.ggml.fim_rep_token_id", uint32_t{5})
+                .Key("tokenizer.ggml.fim_sep_token_id", uint32_t{6})
                 .Key("tokenizer.ggml.seperator_token_id", uint32_t{4})
                 .Key("tokenizer.ggml.add_sep_token", true)
                 .Key("tokenizer.ggml.remove_extra_whitespaces", true)
@@ -64,6 +70,11 @@ TEST(TokenizerFromGgufTest, ReadsEveryKey) {
   EXPECT_EQ(spec->ids.eot, 3);
   EXPECT_EQ(spec->ids.eom, 4);
   EXPECT_EQ(spec->ids.unk, 0);
+  EXPECT_EQ(spec->ids.fim_prefix, 2);  // not the older name's
+  EXPECT_EQ(spec->ids.fim_suffix, 3);
+  EXPECT_EQ(spec->ids.fim_middle, 4);
+  EXPECT_EQ(spec->ids.fim_repository, 5);
+  EXPECT_EQ(spec->ids.fim_file, 6);
   EXPECT_EQ(spec->ids.pad, 0xFFFFFFFF);  // refused later, by Tokenizer::Create
   EXPECT_EQ(spec->add_bos, true);
   EXPECT_EQ(spec->add_eos, false);

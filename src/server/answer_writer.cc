@@ -4,6 +4,7 @@
 
 #include "server/answer.h"
 #include "server/anthropic/messages_answer.h"
+#include "server/llama_cpp/infill_answer.h"
 #include "server/ollama/ollama_answer.h"
 #include "server/responses/response_answer.h"
 
@@ -24,6 +25,7 @@ std::unique_ptr<AnswerWriter> MakeAnswerWriter(AnswerStyle style, AnswerFrame fr
     case AnswerStyle::kOllamaGenerate:
       return std::make_unique<OllamaAnswer>(style, std::move(frame));
     case AnswerStyle::kOpenAi: break;
+    case AnswerStyle::kInfill: return std::make_unique<InfillAnswer>(std::move(frame));
     case AnswerStyle::kResponses: return std::make_unique<ResponseAnswer>(std::move(frame));
     case AnswerStyle::kAnthropic: return std::make_unique<MessagesAnswer>(std::move(frame));
   }

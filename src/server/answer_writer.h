@@ -76,6 +76,8 @@ struct AnswerFrame {
   bool with_logprobs = false;
   bool include_usage = false;  ///< of a stream of OpenAI's
   CallForm calls = CallForm::kTools;
+  /// The members that llama.cpp's answer is to have; none: all.
+  std::vector<std::string> only_members = {};
   /// Members that repeat the request: name, and value as JSON.
   std::vector<std::pair<std::string, std::string>> repeated = {};
 };

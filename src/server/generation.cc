@@ -155,6 +155,7 @@ void Generation::Start(PreparedGeneration prepared) {
                   .with_logprobs = request_.request.sampling.top_logprobs.has_value(),
                   .include_usage = request_.include_usage,
                   .calls = request_.tools.as_function ? CallForm::kFunction : CallForm::kTools,
+                  .only_members = std::move(request_.only_members),
                   .repeated = std::move(request_.repeated)});
   const auto per_prompt = static_cast<size_t>(request_.request.sequence_count());
   sequences_.resize(per_prompt * prepared.engine_requests.size());

@@ -21,6 +21,7 @@ namespace json = boost::json;
 constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
 // The OpenAI API: "maximum value 16 tokens" if a completion says nothing.
 constexpr int64_t kCompletionMaxTokens = 16;
+constexpr size_t kMaxSuffixBytes = size_t{64} << 20;  // a body is smaller
 
 void ReadStream(Fields& fields, GenerationRequest& request) {
   request.stream = fields.Bool("stream").value_or(false);
@@ -120,12 +121,17 @@ OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {
   if (const auto* error = std::get_if<ApiError>(&object)) return *error;
   Fields fields(*std::get<const json::object*>(object));
   GenerationRequest request;
+  if (auto suffix = fields.Text("suffix", kMaxSuffixBytes); suffix && !suffix->empty())
+    request.gap = GapInput{.field = "suffix", .behind = *std::move(suffix)};
   ReadCommon(fields, request);
   if (request.request.stop.max_tokens < 0) request.request.stop.max_tokens = kCompletionMaxTokens;
   CheckMinTokens(fields, request.request.stop);
   if (const auto logprobs = fields.Int("logprobs", {0, 20}))
     request.request.sampling.top_logprobs = static_cast<int32_t>(*logprobs);
   request.echo = fields.Bool("echo").value_or(false);
+  if (request.echo && request.gap)
+    fields.Fail(
+        Unsupported("echo", "echo beside suffix: the text would not begin with the prompt"));
   fields.Refuse("chat_template_kwargs");  // a completion has no template
   if (request.echo && request.request.sampling.top_logprobs)
     fields.Fail(Unsupported("logprobs",

@@ -21,6 +21,7 @@
 #include "server/chat_tools.h"
 #include "server/grammar_source.h"
 #include "skald/request.h"
+#include "skald/tokenizer.h"
 
 namespace skald::server {
 
@@ -49,6 +50,14 @@ enum class AnswerStyle : uint8_t {
   kResponses,
   kOllamaChat,
   kOllamaGenerate,
+  kInfill,  ///< llama.cpp's
+};
+
+/// The gap behind the prompt of a completion, which the answer fills.
+struct GapInput {
+  std::string field;                  ///< that asked for it
+  std::string behind;                 ///< the text behind it
+  std::vector<NamedText> files = {};  ///< that the model may look at; the nearest last
 };
 
 /// See above.
@@ -69,10 +78,13 @@ struct GenerationRequest {
   std::optional<GrammarSource> grammar = {};  ///< what the answer must be
   std::vector<std::string> stop_strings;
   std::vector<std::string> dry_breakers = {};  ///< texts; tokens once the model is known
+  std::optional<GapInput> gap = {};
   std::string cache_salt;
   bool stream = false;
   bool include_usage = false;  ///< of a stream: a last chunk with the usage
   bool echo = false;           ///< the text of a completion begins with its prompt
+  /// The members that llama.cpp's answer is to have; none: all.
+  std::vector<std::string> only_members = {};
   /// Members that the answer repeats: name, and value as JSON.
   std::vector<std::pair<std::string, std::string>> repeated = {};
   std::vector<std::string> ignored;  ///< names of fields that nobody knows, or that nothing keeps

@@ -8,6 +8,7 @@
 #include "server/embedding_request.h"
 #include "server/generation_request.h"
 #include "server/json_reader.h"
+#include "server/llama_cpp/infill_request.h"
 #include "server/ollama/ollama_request.h"
 #include "server/rank_request.h"
 #include "server/responses/response_request.h"
@@ -21,12 +22,14 @@ void CheckRanges(const GenerationRequest& taken) {
   const Request& request = taken.request;
   CHECK(request.n >= 1 && request.n <= kMaxChoices && request.best_of <= kMaxChoices);
   CHECK(request.best_of == 0 || request.best_of >= request.n);
-  CHECK(request.stop.max_tokens == -1 || request.stop.max_tokens >= 1);
+  CHECK(request.stop.max_tokens >= -1);
   CHECK(request.stop.min_tokens >= 0);
   CHECK(request.stop.stop_tokens.size() <= kMaxStopTokens);
   CHECK(taken.stop_strings.size() <= kMaxStopStrings && taken.prompts.size() <= kMaxPrompts);
   for (const std::string& stop : taken.stop_strings)
     CHECK(!stop.empty() && stop.size() <= kMaxStopStringBytes);
+  CHECK(!taken.gap || taken.gap->files.size() <= kMaxInfillFiles);
+  CHECK(taken.only_members.size() <= kMaxResponseFields);
   CHECK(taken.cache_salt.size() <= kMaxSaltBytes);
   const SamplingParams& sampling = request.sampling;
   CHECK(sampling.temperature == 0 || IsIn(sampling.temperature, 1e-6, 100));
@@ -75,7 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (json == nullptr) return 0;
   for (const auto& read :
        {ReadCompletionRequest(*json), ReadChatRequest(*json), ReadMessagesRequest(*json),
-        ReadResponseRequest(*json), ReadOllamaChat(*json), ReadOllamaGenerate(*json)}) {
+        ReadResponseRequest(*json), ReadOllamaChat(*json), ReadOllamaGenerate(*json),
+        ReadInfillRequest(*json)}) {
     if (const auto* taken = std::get_if<GenerationRequest>(&read)) {
       CheckRanges(*taken);
       CheckTools(taken->tools, {reinterpret_cast<const char*>(data), size});

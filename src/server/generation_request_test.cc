@@ -176,9 +176,11 @@ TEST(ReadCompletionRequest, RefusesCombinationsThatMakeNoSense) {
 }
 
 TEST(ReadCompletionRequest, RefusesWhatItDoesNotHaveUnlessItIsDeclined) {
-  EXPECT_EQ(Fault(R"("suffix":"x")"), "suffix");
-  EXPECT_EQ(Fault(R"("suffix":null)"), "");
-  EXPECT_EQ(Fault(R"("suffix":"")"), "");
+  EXPECT_EQ(Completion(R"("suffix":"x")").gap->behind, "x");
+  EXPECT_EQ(Fault(R"("suffix":"x","echo":true)"), "echo");
+  EXPECT_EQ(Fault(R"("suffix":7)"), "suffix");
+  EXPECT_FALSE(Completion(R"("suffix":null)").gap.has_value());
+  EXPECT_FALSE(Completion(R"("suffix":"")").gap.has_value());
   EXPECT_EQ(Fault(R"("tools":[])"), "");
   EXPECT_EQ(Fault(R"("tools":[{}])"), "tools");
   EXPECT_EQ(Fault(R"("grammar_lazy":true)"), "grammar_lazy");

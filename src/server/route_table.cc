@@ -33,6 +33,8 @@ constexpr auto kTable = std::to_array<RouteRow>({
      "CountTokensRequest", "TokenCount"},
     {"/v1/models", Route::kModels, kNone, "The model", {}, "ModelList"},
     {"/v1/models/{id}", Route::kModel, kNone, "The model, by its name", {}, "Model"},
+    {"/infill", Route::kInfill, kJson, "Text for a gap, as llama.cpp's editors ask for it",
+     "InfillRequest", "Infill", kEvents},
     {"/api/chat", Route::kOllamaChat, kJson, "Ollama's chat", "OllamaChatRequest", "OllamaChat",
      kLines},
     {"/api/generate", Route::kOllamaGenerate, kJson, "Ollama's generate", "OllamaGenerateRequest",

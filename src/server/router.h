@@ -19,6 +19,7 @@ enum class Route : uint8_t {
   kMessages,
   kCountTokens,
   kResponses,
+  kInfill,
   kOllamaChat,
   kOllamaGenerate,
   kOllamaEmbed,

@@ -124,14 +124,27 @@ class Prompts {
     if (limit_.IsOver()) return TooMuchWork();
     if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return AddTokens(*ids);
     const auto& text = std::get<std::string>(prompt);
-    // Megabytes need not become tokens to be too many.
-    const int64_t least = static_cast<int64_t>(text.size()) / served_.longest_token_bytes;
-    if (least > most_) return TooLong("at least ", least);
-    Result<std::vector<TokenId>> tokens =
-        served_.model.tokenizer().Encode(text, {.stop = limit_.stop_check()});
-    if (!tokens.ok() && tokens.status().code() == ErrorCode::kCancelled) return TooMuchWork();
-    if (!tokens.ok()) return BadRequest(field_, tokens.status().message());
-    return AddTokens(*std::move(tokens));
+    if (auto error = CheckBytes(text.size())) return error;
+    return AddEncoded(served_.model.tokenizer().Encode(text, {.stop = limit_.stop_check()}));
+  }
+
+  // A prompt with a gap behind it. Of the files those that have room beside `max_tokens` of answer,
+  // beside a quarter of the context where the answer has no bound.
+  std::optional<ApiError> AddGap(const PromptInput& prompt, const GapInput& gap,
+                                 int64_t max_tokens) {
+    if (limit_.IsOver()) return TooMuchWork();
+    const auto* text = std::get_if<std::string>(&prompt);
+    if (text == nullptr)
+      return BadRequest(gap.field, gap.field + " needs a prompt that is text, found token ids");
+    if (auto error = CheckBytes(text->size() + gap.behind.size())) return error;
+    const int64_t answer = max_tokens < 0 ? most_ / 4 : std::max<int64_t>(max_tokens, 1);
+    const int64_t most = most_ + 1 - answer;
+    auto tokens = served_.model.tokenizer().EncodeGap(
+        {.before = *text, .behind = gap.behind, .files = gap.files, .max_tokens = most},
+        limit_.stop_check());
+    if (!tokens.ok() && tokens.status().code() == ErrorCode::kUnsupported)
+      return Unsupported(gap.field, gap.field + ": " + tokens.status().message());
+    return AddEncoded(std::move(tokens));
   }
 
   std::optional<ApiError> AddTokens(std::vector<TokenId> tokens) {
@@ -145,6 +158,19 @@ class Prompts {
   std::vector<std::vector<TokenId>> Take() { return std::move(all_); }
 
  private:
+  std::optional<ApiError> AddEncoded(Result<std::vector<TokenId>> tokens) {
+    if (tokens.ok()) return AddTokens(*std::move(tokens));
+    if (tokens.status().code() == ErrorCode::kCancelled) return TooMuchWork();
+    return BadRequest(field_, tokens.status().message());
+  }
+
+  // Megabytes need not become tokens to be too many.
+  std::optional<ApiError> CheckBytes(size_t bytes) const {
+    const int64_t least = static_cast<int64_t>(bytes) / served_.longest_token_bytes;
+    if (least > most_) return TooLong("at least ", least);
+    return std::nullopt;
+  }
+
   ApiError TooLong(std::string_view at_least, int64_t tokens) const {
     return ApiError{.status = 400,
                     .message = fmt::format("the prompt has {}{} tokens, expected at most {}",
@@ -184,7 +210,9 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
     if (auto error = prompts.AddTokens(std::move(prompt.tokens))) return *error;
   }
   for (const PromptInput& prompt : request.prompts) {
-    if (auto error = prompts.Add(prompt)) return *error;
+    auto error = request.gap ? prompts.AddGap(prompt, *request.gap, request.request.stop.max_tokens)
+                             : prompts.Add(prompt);
+    if (error) return *error;
   }
   return prompts.Take();
 }

@@ -66,6 +66,25 @@ TEST_F(WorkThatIsOver, EndsInTheMiddleOfAText) {
   EXPECT_LT(gone_seconds, all_seconds / 2);
 }
 
+// The model of these tests has no tokens for it.
+TEST_F(WorkThatIsOver, AGapIsFilledByTokensOfTheModelOnly) {
+  const auto refusal = [&](const json::value& body) {
+    const WorkLimit limit(60, stop_, unwanted_);
+    const auto prepared = Prepare(served_, std::get<GenerationRequest>(ReadCompletionRequest(body)),
+                                  {.limit = limit,
+                                   .tenant = std::make_shared<const Tenant>(),
+                                   .room = {},
+                                   .max_answer_bytes = int64_t{64} << 20});
+    const auto* error = std::get_if<ApiError>(&prepared);
+    return error == nullptr ? std::string() : error->param + ": " + error->message;
+  };
+  EXPECT_TRUE(
+      refusal({{"prompt", "a"}, {"suffix", "b"}}).starts_with("suffix: suffix: this model"));
+  EXPECT_EQ(refusal({{"prompt", {5, 6}}, {"suffix", "b"}}),
+            "suffix: suffix needs a prompt that is text, found token ids");
+  EXPECT_EQ(refusal({{"prompt", "a"}, {"suffix", ""}}), "");
+}
+
 TEST_F(WorkThatIsOver, EndsInTheMiddleOfARendering) {
   json::array messages;
   for (int i = 0; i < 4000; ++i)

@@ -13,6 +13,7 @@
 #include "server/anthropic/messages_request.h"
 #include "server/grammar_source.h"
 #include "server/json_reader.h"
+#include "server/llama_cpp/infill_request.h"
 #include "server/metrics.h"
 #include "server/ollama/model_listing.h"
 #include "server/ollama/ollama_embedding.h"
@@ -159,6 +160,7 @@ std::optional<GenerationRoute> GenerationOf(Route route) {
   switch (route) {
     case Route::kChatCompletions: return GenerationRoute{"chatcmpl-", ReadChatRequest};
     case Route::kCompletions: return GenerationRoute{"cmpl-", ReadCompletionRequest};
+    case Route::kInfill: return GenerationRoute{"infill-", ReadInfillRequest};
     case Route::kOllamaChat: return GenerationRoute{"chat-", ReadOllamaChat};
     case Route::kOllamaGenerate: return GenerationRoute{"gen-", ReadOllamaGenerate};
     case Route::kResponses: return GenerationRoute{"resp_", ReadResponseRequest};

@@ -149,7 +149,7 @@ void ReadSampling(Fields& fields, SamplingParams& params, const SamplingDefaults
   truncation.top_k = defaults.top_k;
   if (const auto top_k = fields.Int("top_k", {-1, kInt32Max}))
     truncation.top_k = static_cast<int32_t>(std::max<int64_t>(*top_k, 0));  // vLLM: -1 is off
-  truncation.min_p = fields.Number("min_p", {0, 1}).value_or(0.0);
+  truncation.min_p = fields.Number("min_p", {0, 1}).value_or(defaults.min_p);
   truncation.typical_p = fields.Number("typical_p", {0, 1}).value_or(1.0);
   Penalties& penalties = params.penalties;
   penalties.last_n = -1;

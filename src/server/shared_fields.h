@@ -19,6 +19,7 @@ struct SamplingDefaults {
   double top_p = 1;
   int32_t top_k = 0;
   double repetition = 1;
+  double min_p = 0;
 };
 
 /// temperature, filters and penalties.

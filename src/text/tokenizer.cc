@@ -50,6 +50,39 @@ constexpr std::string_view kEndOfGenerationNames[] = {
     "<REPO>",     "<reponame>", "<|file_sep|>",
 };
 
+// Tokens before names, as llama.cpp knows them.
+constexpr std::string_view kRepositoryNames[] = {"<|fim_repo|>", "<|repo_name|>", "<fim-repo>",
+                                                 "<REPO>", "<reponame>"};
+constexpr std::string_view kFileNames[] = {"<|file_sep|>"};
+
+// What llama.cpp writes for names that its clients do not give: the repository's, and that of the
+// file with the gap.
+constexpr std::string_view kRepository = "myproject\n";
+constexpr std::string_view kOwnFile = "filename\n";
+// Between files where the model has no token for them.
+constexpr std::string_view kSnippet = "\n\n--- snippet ---\n\n";
+
+// Tokens around a gap, by name, as llama.cpp knows them: before it, behind it, for it.
+struct FillNames {
+  std::string_view prefix, suffix, middle;
+};
+constexpr FillNames kFillNames[] = {
+    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},
+    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},
+    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},
+    {"<\xEF\xBD\x9C"
+     "fim\xE2\x96\x81"
+     "begin\xEF\xBD\x9C>",
+     "<\xEF\xBD\x9C"
+     "fim\xE2\x96\x81"
+     "hole\xEF\xBD\x9C>",
+     "<\xEF\xBD\x9C"
+     "fim\xE2\x96\x81"
+     "end\xEF\xBD\x9C>"},
+    {"<PRE>", "<SUF>", "<MID>"},
+    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},
+};
+
 Status CheckId(std::string_view name, std::optional<int64_t> id, TokenId size, TokenId* out) {
   if (!id) return Ok();
   if (*id < 0 || *id >= size) {
@@ -68,6 +101,18 @@ Status CheckLength(std::string_view text) {
                                                  " bytes, found " + std::to_string(text.size()));
 }
 
+// The first of the names that the vocabulary has.
+TokenId FindOneOf(std::span<const std::string_view> names, const Vocab& vocab) {
+  for (const std::string_view name : names) {
+    if (const TokenId id = vocab.Find(name); id != kNoToken) return id;
+  }
+  return kNoToken;
+}
+
+bool IsComplete(const FillTokens& fill) {
+  return fill.prefix != kNoToken && fill.suffix != kNoToken && fill.middle != kNoToken;
+}
+
 }  // namespace
 
 /// Everything a tokenizer knows. Does not move: the encoders point to the vocabulary.
@@ -78,6 +123,7 @@ struct Tokenizer::Impl {
   Status ResolveIds(const TokenizerSpec& spec);
   Status ResolveBoundaries(const TokenizerSpec& spec);
   void ResolveGap(const TokenizerSpec& spec);
+  void FindFill();
   void FindEndOfGeneration();
   void AddEndOfGeneration(TokenId id);
 
@@ -93,6 +139,7 @@ struct Tokenizer::Impl {
 
   TokenId bos = kNoToken, eos = kNoToken, eot = kNoToken, eom = kNoToken;
   TokenId unk = kNoToken, pad = kNoToken, sep = kNoToken;
+  FillTokens fill;
   bool add_bos = false, add_eos = false, add_sep = false, add_space_prefix = false;
   std::vector<TokenId> end_of_generation;   // ascending
   std::vector<TokenId> pair_gap, pair_end;  // behind the first text of a pair, behind the second
@@ -112,7 +159,28 @@ Status Tokenizer::Impl::ResolveIds(const TokenizerSpec& spec) {
   RETURN_IF_ERROR(resolve("unknown_token_id", &text::SpecialIds::unk, &unk));
   RETURN_IF_ERROR(resolve("seperator_token_id", &text::SpecialIds::sep, &sep));  // so spelled
   if (!spec.ids.bos) RETURN_IF_ERROR(resolve("cls_token_id", &text::SpecialIds::cls, &bos));
-  return resolve("padding_token_id", &text::SpecialIds::pad, &pad);
+  RETURN_IF_ERROR(resolve("padding_token_id", &text::SpecialIds::pad, &pad));
+  RETURN_IF_ERROR(resolve("fim_pre_token_id", &text::SpecialIds::fim_prefix, &fill.prefix));
+  RETURN_IF_ERROR(resolve("fim_suf_token_id", &text::SpecialIds::fim_suffix, &fill.suffix));
+  RETURN_IF_ERROR(resolve("fim_mid_token_id", &text::SpecialIds::fim_middle, &fill.middle));
+  RETURN_IF_ERROR(resolve("fim_rep_token_id", &text::SpecialIds::fim_repository, &fill.repository));
+  return resolve("fim_sep_token_id", &text::SpecialIds::fim_file, &fill.file);
+}
+
+void Tokenizer::Impl::FindFill() {
+  if (fill.repository == kNoToken) fill.repository = FindOneOf(kRepositoryNames, vocab);
+  if (fill.file == kNoToken) fill.file = FindOneOf(kFileNames, vocab);
+  // What the model file says of one of the three, it says of all.
+  if (fill.prefix != kNoToken || fill.suffix != kNoToken || fill.middle != kNoToken) return;
+  for (const FillNames& names : kFillNames) {
+    FillTokens found = fill;
+    found.prefix = vocab.Find(names.prefix);
+    found.suffix = vocab.Find(names.suffix);
+    found.middle = vocab.Find(names.middle);
+    if (!IsComplete(found)) continue;
+    fill = found;
+    return;
+  }
 }
 
 Status Tokenizer::Impl::ResolveBoundaries(const TokenizerSpec& spec) {
@@ -220,6 +288,94 @@ Result<PairTokens> Tokenizer::EncodePair(std::string_view first, std::string_vie
   return pair;
 }
 
+std::optional<FillTokens> Tokenizer::fill_tokens() const {
+  if (!IsComplete(impl_->fill)) return std::nullopt;
+  return impl_->fill;
+}
+
+namespace {
+
+// Writes the parts of a text with a gap, one behind the other.
+class GapEncoder {
+ public:
+  GapEncoder(const Tokenizer& tokenizer, const FillTokens& fill, StopCheck stop)
+      : tokenizer_(tokenizer),
+        fill_(fill),
+        options_({.boundary = BoundaryTokens::kNone, .stop = std::move(stop)}) {}
+
+  // A mark, if the model has it, and a text.
+  Status Add(TokenId mark, std::string_view text, std::vector<TokenId>* tokens) const {
+    if (mark != kNoToken) tokens->push_back(mark);
+    ASSIGN_OR_RETURN(const std::vector<TokenId> ids, tokenizer_.Encode(text, options_));
+    tokens->insert(tokens->end(), ids.begin(), ids.end());
+    return Ok();
+  }
+
+  Status AddGap(const GapText& gap, std::vector<TokenId>* tokens) const {
+    RETURN_IF_ERROR(Add(fill_.prefix, gap.before, tokens));
+    RETURN_IF_ERROR(Add(fill_.suffix, gap.behind, tokens));
+    tokens->push_back(fill_.middle);
+    return Ok();
+  }
+
+  // What stands before the first file, and behind the last.
+  Status AddNames(std::string_view name, TokenId mark, std::vector<TokenId>* tokens) const {
+    return mark == kNoToken ? Ok() : Add(mark, name, tokens);
+  }
+
+  Result<std::vector<TokenId>> File(const NamedText& file) const {
+    std::vector<TokenId> tokens;
+    const bool has_mark = fill_.file != kNoToken;
+    RETURN_IF_ERROR(Add(fill_.file, has_mark ? file.name + "\n" : kSnippet, &tokens));
+    RETURN_IF_ERROR(Add(kNoToken, file.text, &tokens));
+    return tokens;
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  const FillTokens fill_;
+  const EncodeOptions options_;
+};
+
+// The last of the files whose tokens are not more than `most` together, in their order.
+Status AddFiles(const GapEncoder& encoder, std::span<const NamedText> files, int64_t most,
+                std::vector<TokenId>* tokens) {
+  std::vector<std::vector<TokenId>> kept;  // the last first
+  for (size_t i = files.size(); i > 0; --i) {
+    ASSIGN_OR_RETURN(std::vector<TokenId> file, encoder.File(files[i - 1]));
+    most -= static_cast<int64_t>(file.size());
+    if (most < 0) break;
+    kept.push_back(std::move(file));
+  }
+  for (size_t i = kept.size(); i > 0; --i)
+    tokens->insert(tokens->end(), kept[i - 1].begin(), kept[i - 1].end());
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<TokenId>> Tokenizer::EncodeGap(const GapText& gap, StopCheck stop) const {
+  const std::optional<FillTokens> fill = fill_tokens();
+  if (!fill) {
+    return Status(ErrorCode::kUnsupported,
+                  "this model has no tokens for filling a gap (fim_pre_token_id, "
+                  "fim_suf_token_id, fim_mid_token_id)");
+  }
+  const GapEncoder encoder(*this, *fill, std::move(stop));
+  std::vector<TokenId> tokens;
+  std::vector<TokenId> end;  // behind the files
+  if (impl_->add_bos) tokens.push_back(impl_->bos);
+  if (!gap.files.empty()) {
+    RETURN_IF_ERROR(encoder.AddNames(kRepository, fill->repository, &tokens));
+    RETURN_IF_ERROR(encoder.AddNames(kOwnFile, fill->file, &end));
+  }
+  RETURN_IF_ERROR(encoder.AddGap(gap, &end));
+  const auto taken = static_cast<int64_t>(tokens.size() + end.size());
+  RETURN_IF_ERROR(AddFiles(encoder, gap.files, gap.max_tokens - taken, &tokens));
+  tokens.insert(tokens.end(), end.begin(), end.end());
+  return tokens;
+}
+
 Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
   ASSIGN_OR_RETURN(const TokenizerKind kind, text::KindOf(spec));
   ASSIGN_OR_RETURN(Vocab vocab, Vocab::Create(spec, kind.spelling));
@@ -227,6 +383,7 @@ Result<Tokenizer> Tokenizer::Create(const TokenizerSpec& spec) {
   RETURN_IF_ERROR(impl->ResolveIds(spec));
   RETURN_IF_ERROR(impl->ResolveBoundaries(spec));
   ASSIGN_OR_RETURN(impl->encoder, kind.make_encoder({spec, kind, impl->vocab, impl->unk}));
+  impl->FindFill();
   impl->FindEndOfGeneration();
   impl->special.emplace(impl->vocab);
   return Tokenizer(std::move(impl));

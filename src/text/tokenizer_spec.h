@@ -24,8 +24,13 @@ struct SpecialIds {
   std::optional<int64_t> eom = std::nullopt;  // "end of message", e.g. before a tool call
   std::optional<int64_t> unk = std::nullopt;
   std::optional<int64_t> pad = std::nullopt;
-  std::optional<int64_t> cls = std::nullopt;  // begins a text where there is no bos
-  std::optional<int64_t> sep = std::nullopt;  // ends it, and stands between two
+  std::optional<int64_t> cls = std::nullopt;             // begins a text where there is no bos
+  std::optional<int64_t> sep = std::nullopt;             // ends it, and stands between two
+  std::optional<int64_t> fim_prefix = std::nullopt;      // before what stands before a gap
+  std::optional<int64_t> fim_suffix = std::nullopt;      // before what stands behind it
+  std::optional<int64_t> fim_middle = std::nullopt;      // before what fills it
+  std::optional<int64_t> fim_repository = std::nullopt;  // before the name of a repository
+  std::optional<int64_t> fim_file = std::nullopt;        // before the name of a file
 };
 
 /// The content of the tokenizer.ggml.* keys. Each field names its key.

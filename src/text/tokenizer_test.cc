@@ -602,6 +602,70 @@ TEST(TokenizerTest, FindsTheTokensThatContainATextAndNamesOneThatIsInNone) {
   }
 }
 
+TEST(TokenizerTest, EncodesATextWithAGapByTheTokensOfTheModel) {
+  const auto with = [](std::string_view prefix, std::string_view suffix, std::string_view middle) {
+    OwnedSpec owned = SmallByteLevel("gpt-2");
+    owned.Add(std::string(prefix), 3);
+    owned.Add(std::string(suffix), 3);
+    owned.Add(std::string(middle), 3);
+    owned.fields.scores.clear();
+    return owned;
+  };
+  const auto none = Create(SmallByteLevel("gpt-2"));
+  EXPECT_FALSE(none.fill_tokens().has_value());
+  EXPECT_EQ(none.EncodeGap({.before = "a", .behind = "b"}).status().code(),
+            ErrorCode::kUnsupported);
+  const auto named = Create(with("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"));
+  const auto fill = named.fill_tokens();
+  ASSERT_TRUE(fill.has_value());
+  EXPECT_EQ(named.TokenBytes(fill->suffix), "<|fim_suffix|>");
+  // What the texts spell stays text.
+  std::vector<TokenId> expected = {fill->prefix};
+  const std::vector<TokenId> before = *named.Encode("a<|fim_middle|>");
+  expected.insert(expected.end(), before.begin(), before.end());
+  expected.push_back(fill->suffix);
+  expected.push_back(named.FindToken("b"));
+  expected.push_back(fill->middle);
+  EXPECT_EQ(*named.EncodeGap({.before = "a<|fim_middle|>", .behind = "b"}), expected);
+  EXPECT_FALSE(Create(with("<|fim_prefix|>", "<|fim_suffix|>", "<other>")).fill_tokens());
+  // What the file says goes before names.
+  OwnedSpec said = with("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>");
+  said.fields.ids.fim_prefix = 1;
+  said.fields.ids.fim_suffix = 2;
+  EXPECT_FALSE(Create(said).fill_tokens()) << "of three it names two";
+  said.fields.ids.fim_middle = 3;
+  EXPECT_EQ(Create(said).fill_tokens(), (FillTokens{.prefix = 1, .suffix = 2, .middle = 3}));
+}
+
+TEST(TokenizerTest, PutsTheNearestFilesBeforeAGapThatHaveRoom) {
+  OwnedSpec owned = SmallByteLevel("gpt-2");
+  for (const char* name : {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"}) owned.Add(name, 3);
+  owned.fields.scores.clear();
+  const Tokenizer plain = Create(owned);
+  owned.Add("<|repo_name|>", 3);
+  owned.Add("<|file_sep|>", 3);
+  owned.fields.scores.clear();
+  const Tokenizer marked = Create(owned);
+  const std::vector<NamedText> files = {{"a.c", "aa"}, {"b.c", "b"}};
+  const auto text = [&](const Tokenizer& tokenizer, int64_t most) {
+    const auto tokens =
+        tokenizer.EncodeGap({.before = "x", .behind = "y", .files = files, .max_tokens = most});
+    return tokenizer.Decode(*tokens, {.control = ControlTokens::kShow});
+  };
+  const std::string gap = "<fim_prefix>x<fim_suffix>y<fim_middle>";
+  const std::string snippet = "\n\n--- snippet ---\n\n";
+  EXPECT_EQ(text(plain, 1000), snippet + "aa" + snippet + "b" + gap);
+  EXPECT_EQ(text(marked, 1000), "<|repo_name|>myproject\n<|file_sep|>a.c\naa<|file_sep|>b.c\nb" +
+                                    ("<|file_sep|>filename\n" + gap));
+  // To the token: the first file goes, then the second; the gap stays.
+  const auto all = static_cast<int64_t>(
+      marked.EncodeGap({.before = "x", .behind = "y", .files = files})->size());
+  EXPECT_EQ(text(marked, all), text(marked, 1000));
+  EXPECT_EQ(text(marked, all - 1),
+            "<|repo_name|>myproject\n<|file_sep|>b.c\nb<|file_sep|>filename\n" + gap);
+  EXPECT_EQ(text(marked, 0), "<|repo_name|>myproject\n<|file_sep|>filename\n" + gap);
+}
+
 TEST(DecodeTest, EscapedTokensAreOneLine) {
   const Tokenizer tokenizer = Create(SmallByteLevel("gpt-2"));
   const auto escaped = [&](std::string_view bytes) {

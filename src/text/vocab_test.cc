@@ -130,6 +130,8 @@ TEST(VocabTest, SpecialIdsMustBeInTheVocabulary) {
     ExpectSpmRefused([id](OwnedSpec* o) { o->fields.ids.eot = id; }, "eot_token_id" + found);
     ExpectSpmRefused([id](OwnedSpec* o) { o->fields.ids.unk = id; }, "unknown_token_id" + found);
     ExpectSpmRefused([id](OwnedSpec* o) { o->fields.ids.pad = id; }, "padding_token_id" + found);
+    ExpectSpmRefused([id](OwnedSpec* o) { o->fields.ids.fim_middle = id; },
+                     "fim_mid_token_id" + found);
   }
 }
 

@@ -6,7 +6,7 @@ python3 tests/e2e/abuse_test.py build/release/skald . [--only H34] [--table]
 Each case is sent through a raw socket. It must get one of the statuses named with it, within 50 ms
 if that is a refusal; afterwards /readyz must be 200, a canary completion must give its golden text,
 and pages, descriptors and memory must be back where they were. --table prints one line a case. The
-numbers H01 to H88 are those of the project's list of abuse, H89 to H91 are other APIs. ELSEWHERE names the test of each number
+numbers H01 to H88 are those of the project's list of abuse, H89 to H92 are other APIs. ELSEWHERE names the test of each number
 that is not here, because it needs time, many connections, or load; a number that is nowhere is a
 failure. What is not built yet (grammars, schemas, images) must be refused.
 """
@@ -333,6 +333,23 @@ def ollama_cases():
     case("H91", "no key", post("/api/chat", {"messages": said}), 401, keyed=True)
 
 
+def infill_cases():
+    """Of llama.cpp's /infill, by a model that has no tokens for gaps: whatever is asked is refused."""
+    around = {"input_prefix": "x", "input_suffix": "y"}
+    for more in ({}, {"n_predict": 0}, {"n_predict": -2}, {"n_predict": 1e99}, {"prompt": 7}, {"prompt": ["x"]},
+                 {"input_prefix": "x" * 1_000_000}, {"input_suffix": ["y"]}, {"input_extra": 7}, {"input_extra": [7]},
+                 {"input_extra": [{"text": "x", "filename": "../../etc/passwd"}]}, {"input_extra": [{"text": "x"}] * 100_000},
+                 {"input_extra": [{"text": "x" * 1_000_000}]}, {"input_extra": [{"filename": "x"}]},
+                 {"response_fields": ["timings/" + "x" * 100_000]}, {"response_fields": ["content"] * 10_000},
+                 {"samplers": [["infill"]] * 1000}, {"t_max_predict_ms": -1e308}, {"stream": True}):
+        case("H92", f"infill: {json.dumps(more)[:40]}", post("/infill", {**around, **more}))
+    case("H92", "infill: nothing", post("/infill", {}))
+    case("H92", "infill: GET", head("GET", "/infill"), 405)
+    for more in ({"suffix": 7}, {"suffix": "y" * 1_000_000}, {"suffix": "y", "prompt": [5, 6]}, {"suffix": "y", "echo": True}):
+        case("H92", f"suffix: {json.dumps(more)[:40]}", completion(**more))
+    case("H92", "no key", post("/infill", around), 401, keyed=True)
+
+
 def framing_cases():
     body = b'{"prompt": "The fox", "max_tokens": 2}'
     json_type = "Content-Type: application/json"
@@ -426,6 +443,7 @@ FIELDS = {
     "/tokenize": "content prompt messages add_special add_special_tokens with_pieces return_token_strs".split(),
     "/detokenize": ["tokens"],
     "/v1/embeddings": "model input encoding_format dimensions user cache_salt truncate_prompt_tokens".split(),
+    "/infill": "input_prefix input_suffix input_extra prompt n_predict response_fields samplers n_indent".split(),
     "/v1/rerank": "model query documents top_n return_documents raw_scores use_activation cache_salt user".split(),
     "/v1/score": "model text_1 text_2 raw_scores cache_salt".split(),
 }
@@ -437,6 +455,7 @@ BASES = {
     "/tokenize": {"content": '"x"'},
     "/detokenize": {"tokens": "[5]"},
     "/v1/embeddings": {"input": '"x"'},
+    "/infill": {"input_prefix": '"x"', "input_suffix": '"y"'},
     "/v1/rerank": {"query": '"x"', "documents": '["x"]'},
     "/v1/score": {"text_1": '"x"', "text_2": '"x"'},
 }
@@ -669,7 +688,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cases of this number only, e.g. H34")
     parser.add_argument("--table", action="store_true", help="a line for every case, not only for failures")
     options = configure(parser)
-    for add in (json_cases, number_cases, text_cases, feature_cases, messages_cases, responses_cases, ollama_cases, framing_cases, protocol_cases, every_value_cases):
+    for add in (json_cases, number_cases, text_cases, feature_cases, messages_cases, responses_cases, ollama_cases, infill_cases, framing_cases, protocol_cases, every_value_cases):
         add()
     here = {each.number for each in CASES} | {number for number, _ in SCENES}
     if missing := [number for number in NUMBERS if number not in here and number not in ELSEWHERE]:

@@ -26,12 +26,13 @@ ASKED = {
     "/api/generate": ({"prompt": "", "stream": False}, {"prompt": 7}),
     "/api/embed": ({"input": "x"}, {"prompt": "x"}),
     "/api/embeddings": ({"prompt": "x"}, {"prompt": 7}),
+    "/infill": ({"input_prefix": "x", "input_suffix": "y", "n_predict": 2}, {"input_prefix": "x"}),
     "/api/show": ({}, {"model": 7}),
     "/tokenize": ({"content": "x"}, {"content": 7}),
     "/detokenize": ({"tokens": [5]}, {"tokens": [-1]}),
 }
-# The model of these tests does not rank.
-UNASKED = {"/v1/rerank", "/v2/rerank", "/rerank", "/v1/score", "/score"}
+# The model of these tests does not rank, and has no tokens for gaps.
+UNASKED = {"/infill", "/v1/rerank", "/v2/rerank", "/rerank", "/v1/score", "/score"}
 
 
 class OpenApi(unittest.TestCase):

@@ -31,7 +31,8 @@ constexpr int64_t kContext = 100'000;
 
 Model ScriptedModel() {
   text::OwnedSpec vocab = text::SmallByteLevel("gpt-2");
-  for (const char* control : {"<|im_start|>", "<tool_call>", "</tool_call>", "<think>", "</think>"})
+  for (const char* control : {"<|im_start|>", "<tool_call>", "</tool_call>", "<think>", "</think>",
+                              "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>"})
     vocab.Add(control, 3);
   vocab.fields.scores.clear();
   auto tokenizer = Tokenizer::Create(vocab.spec());

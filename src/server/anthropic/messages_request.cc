@@ -163,6 +163,7 @@ OrError<GenerationRequest> ReadMessagesRequest(const json::value& body) {
   request.style = AnswerStyle::kAnthropic;
   request.stream = fields.Bool("stream").value_or(false);
   ReadSampling(fields, request.request.sampling);
+  ReadSamplers(fields, request);
   request.stop_strings = ReadStopStrings(fields, "stop_sequences");
   ReadSharedFields(fields, request);
   if (const auto max_tokens = fields.Int("max_tokens", {1, kInt32Max}))

@@ -57,6 +57,21 @@ TEST(MessagesRequest, TakesTheFieldsOfAnthropic) {
   EXPECT_TRUE(request.ignored.empty());
 }
 
+TEST(MessagesRequest, TakesTheSamplersOfChats) {
+  const GenerationRequest request =
+      Good(R"(,"max_tokens":7,"dry_multiplier":0.8,"dry_sequence_breakers":["x"],)"
+           R"("xtc_probability":0.5,"top_n_sigma":2,"dynatemp_range":0.3,"mirostat":2)");
+  const SamplingParams& sampling = request.request.sampling;
+  EXPECT_EQ(sampling.dry.multiplier, 0.8);
+  EXPECT_EQ(sampling.truncation.xtc_probability, 0.5);
+  EXPECT_EQ(sampling.truncation.top_n_sigma, 2);
+  EXPECT_EQ(sampling.dynamic_temperature.range, 0.3);
+  EXPECT_EQ(sampling.mirostat.version, 2);
+  EXPECT_EQ(request.dry_breakers, std::vector<std::string>{"x"});
+  EXPECT_TRUE(request.ignored.empty());
+  EXPECT_EQ(ParamBeside(R"("mirostat":1)"), "mirostat");
+}
+
 TEST(MessagesRequest, TakesChoicesAndSchemas) {
   const std::string tools = R"(,"tools":[{"name":"f","input_schema":{ "a":1.0 },"strict":true},)"
                             R"({"name":"g","input_schema":{}}])";

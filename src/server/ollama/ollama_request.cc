@@ -181,14 +181,16 @@ OrError<GenerationRequest> ReadOllamaGenerate(const json::value& body) {
   Fields fields(*std::get<const json::object*>(object));
   GenerationRequest request = ReadCommon(fields, AnswerStyle::kOllamaGenerate);
   const std::string prompt = fields.Text("prompt", kMaxTextBytes).value_or("");
-  request.only_loads = prompt.empty();
   RefuseImages(fields, "images", fields.Any("images"));
-  for (const std::string_view name : {"suffix", "template", "context"}) fields.Refuse(name);
+  for (const std::string_view name : {"template", "context"}) fields.Refuse(name);
   const std::string system = fields.Text("system", kMaxTextBytes).value_or("");
-  if (fields.Bool("raw").value_or(false)) {
+  if (const auto suffix = fields.Text("suffix", kMaxTextBytes); suffix && !suffix->empty())
+    request.gap = GapInput{.field = "suffix", .behind = *suffix};
+  request.only_loads = prompt.empty() && !request.gap;
+  if (fields.Bool("raw").value_or(false) || request.gap) {
     request.prompts = {prompt};
     if (!system.empty())
-      fields.Fail(BadRequest("system", "system beside raw: a raw prompt has no template"));
+      fields.Fail(BadRequest("system", "system beside raw or suffix: there is no template then"));
     fields.Refuse("think");
     return Finish(fields, std::move(request));
   }

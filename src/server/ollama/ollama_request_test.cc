@@ -110,6 +110,10 @@ TEST(OllamaRequest, WithoutATextAsksForTheModelToBeLoaded) {
   EXPECT_TRUE(Good(ReadOllamaChat, "").only_loads);
   EXPECT_TRUE(Good(ReadOllamaChat, R"("messages":[])").only_loads);
   EXPECT_FALSE(Good(ReadOllamaChat, kChat).only_loads);
+  const GenerationRequest gap = Good(ReadOllamaGenerate, R"("prompt":"","suffix":"b")");
+  EXPECT_FALSE(gap.only_loads);
+  EXPECT_EQ(gap.gap->behind, "b");
+  EXPECT_EQ(gap.kind, GenerationKind::kCompletion);
   EXPECT_FALSE(Good(ReadOllamaGenerate, R"("prompt":"x","raw":true)").only_loads);
 }
 
@@ -176,7 +180,8 @@ TEST(OllamaRequest, NamesWhatIsWrong) {
   EXPECT_EQ(ParamOfChat(R"("logprobs":true)"), "logprobs");
   EXPECT_EQ(ParamOfChat(R"("template":"x")"), "template");
   EXPECT_EQ(Param(ReadOllamaGenerate, R"("prompt":7)"), "prompt");
-  EXPECT_EQ(ParamOfGenerate(R"("suffix":"x")"), "suffix");
+  EXPECT_EQ(ParamOfGenerate(R"("suffix":7)"), "suffix");
+  EXPECT_EQ(ParamOfGenerate(R"("suffix":"x","system":"y")"), "system");
   EXPECT_EQ(ParamOfGenerate(R"("template":"x")"), "template");
   EXPECT_EQ(ParamOfGenerate(R"("context":[1])"), "context");
   EXPECT_EQ(ParamOfGenerate(R"("images":["AA"])"), "images");

@@ -138,6 +138,7 @@ OrError<GenerationRequest> ReadResponseRequest(const json::value& body) {
   request.style = AnswerStyle::kResponses;
   request.stream = fields.Bool("stream").value_or(false);
   ReadSampling(fields, request.request.sampling);
+  ReadSamplers(fields, request);
   ReadSharedFields(fields, request);
   if (const auto max_tokens = fields.Int("max_output_tokens", {1, kInt32Max}))
     request.request.stop.max_tokens = *max_tokens;

@@ -50,6 +50,22 @@ TEST(ResponseRequest, TakesTheFieldsOfOpenAi) {
   EXPECT_TRUE(request.ignored.empty());
 }
 
+TEST(ResponseRequest, TakesTheSamplersOfChats) {
+  const GenerationRequest request =
+      Good(R"("input":"Hi","min_p":0.1,"dry_multiplier":0.8,"xtc_probability":0.5,"top_n_sigma":2,)"
+           R"("dynatemp_range":0.3,"mirostat":2)");
+  const SamplingParams& sampling = request.request.sampling;
+  EXPECT_EQ(sampling.dry.multiplier, 0.8);
+  EXPECT_EQ(sampling.truncation.xtc_probability, 0.5);
+  EXPECT_EQ(sampling.truncation.top_n_sigma, 2);
+  EXPECT_EQ(sampling.dynamic_temperature.range, 0.3);
+  EXPECT_EQ(sampling.mirostat.version, 2);
+  EXPECT_EQ(request.dry_breakers.size(), 4u);
+  EXPECT_TRUE(request.ignored.empty());
+  EXPECT_EQ(ParamBeside(R"("mirostat":1)"), "mirostat");
+  EXPECT_EQ(ParamBeside(R"("xtc_probability":2)"), "xtc_probability");
+}
+
 TEST(ResponseRequest, RepeatsWhatWasAskedButForTheStore) {
   const GenerationRequest request =
       Good(R"("input":"Hi","store":true,"temperature":0.5,"metadata":{"a":"b"},)"

@@ -50,6 +50,12 @@ test('a chat has text, a reason, counts and durations', async () => {
   assert.ok(Math.abs(new Date(answer.created_at) - Date.now()) < 3600_000);
 });
 
+test('a suffix makes a gap that the answer fills', async () => {
+  const answer = await caller.generate({ model: 'scripted', prompt: `a ${say('return 7;')}`, suffix: '\n}' });
+  assert.equal(answer.response, 'return 7;');
+  await assert.rejects(client.generate({ model: 'tales', prompt: 'a', suffix: 'b' }), /suffix: this model has no tokens/);
+});
+
 test('a stream tells what the whole chat tells', async () => {
   const ask = { model: 'tales:latest', messages: MESSAGES, options: OPTIONS };
   const whole = await client.chat(ask);
