@@ -42,6 +42,7 @@ _skald() {
     'run -t'|'run --threads') return ;;
     'run --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'run --ranks') return ;;
     'run --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'run --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'run --rope-scale') return ;;
@@ -102,6 +103,7 @@ _skald() {
     'chat -t'|'chat --threads') return ;;
     'chat --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'chat --ranks') return ;;
     'chat --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'chat --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'chat --rope-scale') return ;;
@@ -143,6 +145,7 @@ _skald() {
     'serve -t'|'serve --threads') return ;;
     'serve --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'serve --ranks') return ;;
     'serve --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'serve --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'serve --rope-scale') return ;;
@@ -174,6 +177,7 @@ _skald() {
     'embed -t'|'embed --threads') return ;;
     'embed --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'embed --ranks') return ;;
     'embed --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'embed --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'embed --rope-scale') return ;;
@@ -194,6 +198,7 @@ _skald() {
     'logits -t'|'logits --threads') return ;;
     'logits --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'logits --ranks') return ;;
     'logits --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'logits --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'logits --rope-scale') return ;;
@@ -258,6 +263,7 @@ _skald() {
     'proof -t'|'proof --threads') return ;;
     'proof --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'proof --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'proof --ranks') return ;;
     'proof --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'proof --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'proof --rope-scale') return ;;
@@ -305,6 +311,7 @@ _skald() {
     'bench -t'|'bench --threads') return ;;
     'bench --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
     'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'bench --ranks') return ;;
     'bench --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'bench --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'bench --rope-scale') return ;;
@@ -321,22 +328,22 @@ _skald() {
   esac
   case $verb in
     '') words='run chat serve tokenize embed logits show plan proof quantize grammar pull ls rm du bench trace completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
-    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
-    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
-    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
+    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
+    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
-    proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color' ;;
+    proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color' ;;
     quantize) words='-h --help --allow-requantize -t --threads -q --quiet --verbose --color' ;;
     grammar) words='-h --help --json-schema --relaxed --no-whitespace --gbnf --regex --text-file --lines -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;
     ls) words='-h --help --json -q --quiet --verbose --color' ;;
     rm) words='-h --help --dry-run --json -q --quiet --verbose --color' ;;
     du) words='-h --help --json -q --quiet --verbose --color' ;;
-    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --kernels --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --trace --trace-probs --json -q --quiet --verbose --color -o --output' ;;
+    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --kernels --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --trace --trace-probs --json -q --quiet --verbose --color -o --output' ;;
     trace) words='-h --help --perfetto --json -q --quiet --verbose --color' ;;
     completion) words='-h --help' ;;
   esac

@@ -27,6 +27,14 @@ struct EngineMemory {
   int64_t ropes = 0;        ///< sines and cosines of all positions
 
   int64_t total() const { return weights + kv + states + activations + ropes; }
+  EngineMemory& operator+=(const EngineMemory& more) {
+    weights += more.weights;
+    kv += more.kv;
+    states += more.states;
+    activations += more.activations;
+    ropes += more.ropes;
+    return *this;
+  }
   bool operator==(const EngineMemory&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +39,7 @@ struct ModelInfo {
   std::string weights_type;  ///< the element type most weights are stored in: "Q4_K"
   int64_t parameter_count = 0;
   int64_t file_bytes = 0;    ///< all parts
-  int64_t weight_bytes = 0;  ///< packed, in memory
+  int64_t weight_bytes = 0;  ///< packed, in memory, of all ranks
   int64_t context_length = 0;
   int64_t vocab_size = 0;
   int64_t layer_count = 0;
@@ -59,10 +60,17 @@ struct ModelInfo {
   std::vector<std::string> warnings;
 };
 
+/// More ranks than any model has use for.
+inline constexpr int kMaxRanks = 64;
+
 /// How to load. Aggregates with defaults: set what you need.
 struct LoadOptions {
   std::string path;  ///< a GGUF file, of a split one the first part; or a Hugging Face folder
   int threads = 0;   ///< threads that pack weights; 0 = all cores available to the process
+  /// Among how many ranks the network is split, 1 to kMaxRanks: each has some rows of every matrix,
+  /// with the memory of its own, and all compute each step together. No bit of an answer depends on
+  /// it. Not every network can be split.
+  int ranks = 1;
   Conventions conventions = Conventions::kPublisher;
   /// For a context beyond the trained one; ModelInfo::context_length is then the longer one.
   RopeOverride rope = {};
@@ -94,8 +102,11 @@ class Model {
   /// Tokenizer::EncodePair. Errors: kInvalidArgument for an empty text; as Tokenizer::Encode.
   Result<PairTokens> EncodePair(std::string_view query, std::string_view document,
                                 StopCheck stop = {}) const;
-  /// The network itself, for the engine.
+  /// The network itself, for the engine. Of one that was split (LoadOptions::ranks) the numbers:
+  /// its weights are in the parts.
   const model::Transformer& transformer() const;
+  /// What each rank has of it; the network itself, where it was not split.
+  std::span<const model::Transformer> parts() const;
 
  private:
   std::shared_ptr<const State> state_;

@@ -8,20 +8,11 @@
 
 #include "base/check.h"
 #include "base/float_mode.h"
+#include "base/spin.h"
 #include "base/thread.h"
 
 namespace skald {
 namespace {
-
-// About 30 us on current machines: longer than the gap between two loops of a step, far shorter
-// than a scheduler slice.
-constexpr int kSpinRounds = 2000;
-
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 // CPUs granted by the cgroup v2 quota, rounded down but at least 1, or `otherwise` if there is
 // none.

@@ -67,6 +67,7 @@ Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine
   LoadOptions options;
   options.path = path;
   options.threads = engine.threads;
+  options.ranks = engine.ranks;
   options.conventions = engine.conventions;
   options.rope = engine.rope;
   options.progress = [&](int64_t done_bytes, int64_t total_bytes) {

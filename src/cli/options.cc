@@ -172,6 +172,12 @@ Result<std::string> ModelPath(const Environment& environment, const ModelArgs& a
 
 void AddComputeArgs(CLI::App& app, EngineArgs& args) {
   AddHardwareArgs(app, args);
+  AddInt<int>(app,
+              {"--ranks",
+               "split the model among so many groups of threads, each with memory of its own "
+               "(default 1)"},
+              args.ranks, {1, kMaxRanks})
+      .Group(kEngineGroup);
   AddChoice(app,
             {"--conventions",
              "whose reading of a model file counts where they differ (default publisher)"},

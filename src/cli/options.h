@@ -36,7 +36,7 @@ void AddModelWord(CLI::App& app, ModelArgs& args);
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
                               Console& console);
 
-/// -t, -c, --chunk, --state-memory, --isa, --kv-type, --conventions, --rope-...: sizes and
+/// -t, --ranks, -c, --chunk, --state-memory, --isa, --kv-type, --conventions, --rope-...: sizes and
 /// resources. They cannot change the answer, except that a longer context can hold more of it and
 /// the KV type, the conventions and the ropes are part of the computation.
 struct EngineArgs {
@@ -44,22 +44,23 @@ struct EngineArgs {
   int64_t chunk = 512;
   int64_t state_memory = -1;  ///< EngineOptions
   int threads = 0;
+  int ranks = 1;  ///< of the model
   std::string isa = "best";
   KvCacheTypes kv_types = {};
   Conventions conventions = Conventions::kPublisher;  ///< of the model
   RopeOverride rope = {};                             ///< of the model
 };
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
-/// All of them that sizes follow from: neither --conventions nor the --rope flags.
+/// All of them that sizes follow from: neither --ranks nor --conventions nor the --rope flags.
 void AddSizeArgs(CLI::App& app, EngineArgs& args);
-/// Only -t, --isa, --kv-type, --conventions and the --rope flags, for a verb that sizes its engine
-/// itself.
+/// Only -t, --ranks, --isa, --kv-type, --conventions and the --rope flags, for a verb that sizes
+/// its engine itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);
 
 /// "f16", "q8,f16": what --kv-type calls them.
 std::string KvTypesName(KvCacheTypes types);
 
-/// EngineOptions with these values and one logit row.
+/// EngineOptions with these values.
 EngineOptions ToEngineOptions(const EngineArgs& args);
 
 /// --temp and all that decides how a token is chosen.

@@ -84,6 +84,7 @@ Result<ProofQuestion> QuestionOf(const ProofOptions& options, const Model& model
                             .kv_types = options.engine.kv_types,
                             .load = {.path = model.info().path,
                                      .threads = options.engine.threads,
+                                     .ranks = options.engine.ranks,
                                      .conventions = options.engine.conventions,
                                      .rope = options.engine.rope}};
   question.sampling.seed = options.sampling.seed.value_or(kSeed);

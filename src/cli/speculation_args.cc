@@ -81,7 +81,9 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
   if (!drafts) return options;
   ASSIGN_OR_RETURN(const std::string path,
                    ModelPath(environment, ModelArgs{.model = *args.draft}, console));
-  ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, engine, console));
+  EngineArgs whole = engine;
+  whole.ranks = 1;  // it is small
+  ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, whole, console));
   return options;
 }
 

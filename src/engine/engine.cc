@@ -115,7 +115,12 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
 Result<EnginePlan> Engine::Plan(const Model& model, const EngineOptions& options) {
   const model::Network& network = model.transformer().network();
   ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(options, network));
-  return engine::PlanOf(network, resolved, model.info().weight_bytes);
+  ASSIGN_OR_RETURN(EnginePlan plan, engine::PlanOf(network, resolved, model.info().weight_bytes));
+  if (model.parts().size() > 1) {
+    ASSIGN_OR_RETURN(plan.memory, engine::MemoryOf(model.parts(), resolved));
+    plan.memory.weights = model.info().weight_bytes;
+  }
+  return plan;
 }
 
 Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sink) {

@@ -9,16 +9,17 @@ namespace skald::engine {
 
 Result<std::unique_ptr<ModelNetwork>> ModelNetwork::Create(const model::Transformer& network,
                                                            const ResolvedOptions& options,
-                                                           std::shared_ptr<ThreadPool> threads) {
+                                                           std::shared_ptr<ThreadPool> threads,
+                                                           ranks::Exchange* exchange) {
   const Sizes sizes = SizesOf(network.network(), options);
   ASSIGN_OR_RETURN(kv::KvStore store, kv::KvStore::Create(sizes.layout, sizes.pages));
   ASSIGN_OR_RETURN(kv::StateStore states, kv::StateStore::Create(sizes.states));
   ASSIGN_OR_RETURN(model::Workspace workspace,
                    model::Workspace::Create(network.network(), sizes.step));
   if (threads == nullptr) threads = std::make_shared<ThreadPool>(options.threads);
-  return std::make_unique<ModelNetwork>(
-      network, options,
-      Parts{std::move(store), std::move(states), std::move(workspace), std::move(threads)});
+  return std::make_unique<ModelNetwork>(network, options,
+                                        Parts{std::move(store), std::move(states),
+                                              std::move(workspace), std::move(threads), exchange});
 }
 
 ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOptions& options,
@@ -29,7 +30,8 @@ ModelNetwork::ModelNetwork(const model::Transformer& network, const ResolvedOpti
       ropes_(model::RopeTablesOf(network.network(), options.context)),
       store_(std::move(parts.store)),
       states_(std::move(parts.states)),
-      workspace_(std::move(parts.workspace)) {}
+      workspace_(std::move(parts.workspace)),
+      exchange_(parts.exchange) {}
 
 EngineMemory ModelNetwork::memory() const {
   EngineMemory memory = {
@@ -39,7 +41,7 @@ EngineMemory ModelNetwork::memory() const {
 }
 
 void ModelNetwork::Forward(const model::StepBatch& batch) {
-  const model::Execution execution{kernels_, *pool_, profile_};
+  const model::Execution execution{kernels_, *pool_, profile_, exchange_};
   network_.Forward(batch, ContextOf(execution));
 }
 

@@ -18,17 +18,20 @@ namespace skald::engine {
 class ModelNetwork : public Runner {
  public:
   /// Takes all memory a step can need. `network` must outlive it. Computes with `threads`, which
-  /// two networks may share that compute in turn; null: with options.threads of its own. Errors:
-  /// kResourceExhausted with the number of bytes.
-  static Result<std::unique_ptr<ModelNetwork>> Create(
-      const model::Transformer& network, const ResolvedOptions& options,
-      std::shared_ptr<ThreadPool> threads = nullptr);
+  /// two networks may share that compute in turn; null: with options.threads of its own. Of a
+  /// network that was split, with the other ranks by `exchange`. Errors: kResourceExhausted with
+  /// the number of bytes.
+  static Result<std::unique_ptr<ModelNetwork>> Create(const model::Transformer& network,
+                                                      const ResolvedOptions& options,
+                                                      std::shared_ptr<ThreadPool> threads = nullptr,
+                                                      ranks::Exchange* exchange = nullptr);
   /// What Create has made: laid out for `network` and the options.
   struct Parts {
     kv::KvStore store;
     kv::StateStore states;
     model::Workspace workspace;
     std::shared_ptr<ThreadPool> threads;
+    ranks::Exchange* exchange;
   };
   /// For Create.
   ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, Parts parts);
@@ -44,10 +47,8 @@ class ModelNetwork : public Runner {
   uint64_t progress() const override { return pool_->progress(); }
   void SetProfile(model::StepProfile* profile) override { profile_ = profile; }
 
-  /// Fills a page with NaN. For tests: a read of a page that was freed shows at once.
-  void Poison(kv::PageGroup group, kv::PageId page) { store_.Poison(group, page); }
-  /// The same with a state slot.
-  void PoisonState(kv::StateId state) { states_.Poison(state); }
+  void Poison(kv::PageGroup group, kv::PageId page) override { store_.Poison(group, page); }
+  void PoisonState(kv::StateId state) override { states_.Poison(state); }
 
  private:
   model::Context ContextOf(const model::Execution& execution);
@@ -59,6 +60,7 @@ class ModelNetwork : public Runner {
   kv::KvStore store_;
   kv::StateStore states_;
   model::Workspace workspace_;
+  ranks::Exchange* const exchange_;
   model::StepProfile* profile_ = nullptr;
 };
 

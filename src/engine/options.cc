@@ -187,6 +187,11 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   return resolved;
 }
 
+ResolvedOptions OfRank(ResolvedOptions options, int64_t count) {
+  options.threads = std::max(1, options.threads / static_cast<int>(count));
+  return options;
+}
+
 }  // namespace skald::engine
 
 namespace skald {

@@ -72,4 +72,7 @@ Status CheckKvTypes(const model::Network& network, kernels::KvTypes types);
 /// Errors: kInvalidArgument naming the field, what was found and what is possible.
 Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Network& network);
 
+/// The options of one rank of so many: with its share of the threads, one at least.
+ResolvedOptions OfRank(ResolvedOptions options, int64_t count);
+
 }  // namespace skald::engine

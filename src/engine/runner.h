@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "engine/network.h"
 #include "engine/options.h"
+#include "kv/kv_layout.h"
 #include "model/profile.h"
 #include "skald/engine_plan.h"
 #include "skald/model.h"
@@ -23,11 +24,14 @@ class Runner : public Network {
   virtual uint64_t progress() const = 0;
   /// From now on Forward adds to `profile` where its time goes; nullptr: it measures nothing.
   virtual void SetProfile(model::StepProfile* profile) = 0;
+  /// Fills a page, or a state slot, with NaN. For tests: a read of what was freed shows at once.
+  virtual void Poison(kv::PageGroup group, kv::PageId page) = 0;
+  virtual void PoisonState(kv::StateId state) = 0;
 };
 
 /// Takes all memory that a step of these options can need. `model` must outlive it. Computes with
-/// `threads`, which two runners may share that compute in turn. Errors: kResourceExhausted with the
-/// number of bytes.
+/// `threads`, which two runners may share that compute in turn; the ranks of a model that was split
+/// have threads of their own. Errors: kResourceExhausted with the number of bytes.
 Result<std::unique_ptr<Runner>> MakeRunner(const Model& model, const ResolvedOptions& options,
                                            std::shared_ptr<ThreadPool> threads);
 

@@ -51,6 +51,18 @@ Result<EngineMemory> MemoryOf(const model::Network& network, const Sizes& sizes)
   return memory;
 }
 
+Result<EngineMemory> MemoryOf(std::span<const model::Transformer> parts,
+                              const ResolvedOptions& options) {
+  const ResolvedOptions of_rank = OfRank(options, std::ssize(parts));
+  EngineMemory sum;
+  for (const model::Transformer& part : parts) {
+    ASSIGN_OR_RETURN(const EngineMemory memory,
+                     MemoryOf(part.network(), SizesOf(part.network(), of_rank)));
+    sum += memory;
+  }
+  return sum;
+}
+
 Result<EnginePlan> PlanOf(const model::Network& network, const ResolvedOptions& options,
                           int64_t weight_bytes) {
   ASSIGN_OR_RETURN(EngineMemory memory, MemoryOf(network, SizesOf(network, options)));

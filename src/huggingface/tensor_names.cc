@@ -43,8 +43,8 @@ constexpr NameRule kCommonNames[] = {
     {"layers.#.mlp.shared_expert_gate.weight", "blk.#.ffn_gate_inp_shexp.weight"},
 };
 
-constexpr std::array<std::string_view, 5> kBeforeNetwork = {
-    "model.language_model.", "language_model.model.", "model.", "bert.", "roberta."};
+constexpr std::array<std::string_view, 3> kBeforeNetwork = {"model.language_model.",
+                                                            "language_model.model.", "model."};
 
 // Longer ones first, and "language_model.lm_head" is the head.
 std::string_view WithoutPrefix(std::string_view name) {
@@ -72,7 +72,6 @@ bool IsNorm(std::string_view name) {
 NameRule Adapted(const Architecture& architecture, NameRule rule) {
   const bool pairs = rule.change == Change::kPairRows || rule.change == Change::kPairKvRows;
   if (pairs && !architecture.pairs_rows) rule.change = Change::kNone;
-  if (rule.change == Change::kSkipPadding && !architecture.pads_first) rule.change = Change::kNone;
   if (architecture.adds_one && IsNorm(rule.name)) rule.values = Values::kAddOne;
   return rule;
 }
@@ -107,8 +106,7 @@ std::vector<NameRule> RulesFor(const Architecture& architecture, std::string_vie
 }
 
 bool MayBeLeftOut(std::string_view name) {
-  // Of pictures and sounds, of guessing further tokens, of what was trained beside embeddings.
-  constexpr std::array<std::string_view, 13> kNotOfTheNetwork = {"vision_tower.",
+  constexpr std::array<std::string_view, 10> kNotOfTheNetwork = {"vision_tower.",
                                                                  "multi_modal_projector.",
                                                                  "visual.",
                                                                  "mtp.",
@@ -117,13 +115,10 @@ bool MayBeLeftOut(std::string_view name) {
                                                                  "model.multi_modal_projector.",
                                                                  "model.audio_tower.",
                                                                  "model.embed_audio.",
-                                                                 "model.embed_vision.",
-                                                                 "pooler.",
-                                                                 "bert.pooler.",
-                                                                 "cls."};
+                                                                 "model.embed_vision."};
   for (const std::string_view prefix : kNotOfTheNetwork)
     if (name.starts_with(prefix)) return true;
-  return name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids");
+  return name.ends_with(".rotary_emb.inv_freq");
 }
 
 }  // namespace skald::huggingface

@@ -18,6 +18,7 @@
 #include "load/rank_prompt.h"
 #include "load/tokenizer_from_gguf.h"
 #include "model/rope_override.h"
+#include "model/split.h"
 #include "model/transformer.h"
 
 namespace skald {
@@ -27,7 +28,8 @@ struct Model::State {
   Tokenizer tokenizer;
   Result<ChatTemplate> chat_template;
   load::RankPrompt rank_prompt;
-  model::Transformer transformer;
+  std::vector<model::Transformer> parts;    // one a rank
+  std::optional<model::Transformer> whole;  // of several parts, without weights
 };
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -38,7 +40,10 @@ Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view do
                                      StopCheck stop) const {
   return state_->rank_prompt.Encode(state_->tokenizer, query, document, stop);
 }
-const model::Transformer& Model::transformer() const { return state_->transformer; }
+const model::Transformer& Model::transformer() const {
+  return state_->whole ? *state_->whole : state_->parts.front();
+}
+std::span<const model::Transformer> Model::parts() const { return state_->parts; }
 
 namespace {
 
@@ -90,7 +95,7 @@ void AddNetwork(const model::Network& network, const std::vector<load::Binding>&
     info->rank_pooling = network.rank_head.pooling;
     if (!info->pooling) info->pooling = Pooling::kNone;  // it was not trained to embed
   }
-  info->weight_bytes = load::PackedBytes(bindings);
+  info->weight_bytes += load::PackedBytes(bindings);
   info->state_bytes = model::StateFloatsOf(network) * int64_t{sizeof(float)};
 }
 
@@ -102,6 +107,61 @@ std::string NotFiniteWarning(const std::vector<std::string>& tensors) {
          "damaged, and generation fails where they are used (fetch the file again)";
 }
 
+// The transformers of a file in the making, one a rank.
+struct Parts {
+  ModelInfo& info;
+  std::vector<model::Transformer> transformers = {};
+  std::vector<std::string> not_finite = {};  // tensors, each once
+};
+
+// Takes the tensors of one more part, whose numbers `network` is.
+Status AddPart(const std::shared_ptr<const ModelFile>& file, const LoadOptions& options,
+               const load::PackOptions& pack, model::Network network, Parts* parts) {
+  ASSIGN_OR_RETURN(const auto bindings,
+                   load::BindTensors(network, file->tensors(), options.max_table_bytes));
+  AddNetwork(network, bindings, &parts->info);
+  ASSIGN_OR_RETURN(load::PackedWeights packed, load::PackWeights(*file, bindings, pack));
+  load::AttachTables(file, bindings);
+  RETURN_IF_ERROR(model::Validate(network));  // again: the rope factors came with the weights
+  for (std::string& name : packed.not_finite) {
+    std::vector<std::string>& known = parts->not_finite;
+    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+  }
+  parts->transformers.emplace_back(std::move(network), std::move(packed.storage));
+  return Ok();
+}
+
+// What the ranks have of `network`, each read and packed by itself.
+Status LoadParts(const std::shared_ptr<const ModelFile>& file, const LoadOptions& options,
+                 const model::Network& network, Parts* parts) {
+  ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
+  load::PackOptions pack = {
+      .pool = pool, .page_cache = load::PageCacheRule(file->file_bytes(), MachineMemoryBytes())};
+  for (int index = 0; index < options.ranks; ++index) {
+    if (options.progress) {
+      // Parts differ by some rows.
+      pack.progress = [&options, index](int64_t done_bytes, int64_t total_bytes) {
+        options.progress(index * total_bytes + done_bytes, options.ranks * total_bytes);
+      };
+    }
+    model::Network part = network;
+    if (options.ranks > 1) {
+      RETURN_IF_ERROR(model::Split({.index = index, .count = options.ranks}, &part));
+    }
+    RETURN_IF_ERROR(AddPart(file, options, pack, std::move(part), parts));
+  }
+  return Ok();
+}
+
+// A network that was split, as it was before: with the types and sizes of its matrices.
+Result<model::Transformer> WholeOf(const ModelFile& file, const LoadOptions& options,
+                                   model::Network network) {
+  ASSIGN_OR_RETURN(const auto bindings,
+                   load::BindTensors(network, file.tensors(), options.max_table_bytes));
+  RETURN_IF_ERROR(load::DescribeMatrices(bindings, &network));
+  return model::Transformer(std::move(network), AlignedBuffer());
+}
+
 Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
                          const LoadOptions& options) {
   const ModelFile& file = *opened;
@@ -111,25 +171,19 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
                    load::NetworkFromGguf(file.metadata(), file.tensors(), options.conventions));
   RETURN_IF_ERROR(model::OverrideRopes(options.rope, &network));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
-  ASSIGN_OR_RETURN(const auto bindings,
-                   load::BindTensors(network, file.tensors(), options.max_table_bytes));
-  AddNetwork(network, bindings, &info);
   ASSIGN_OR_RETURN(info.identity, load::ModelIdentity(file));
-  ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
-  const load::PackOptions pack = {
-      .pool = pool,
-      .progress = options.progress,
-      .page_cache = load::PageCacheRule(file.file_bytes(), MachineMemoryBytes())};
-  ASSIGN_OR_RETURN(load::PackedWeights packed, load::PackWeights(file, bindings, pack));
-  load::AttachTables(opened, bindings);
-  RETURN_IF_ERROR(model::Validate(network));  // again: the rope factors came with the weights
-  if (!packed.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(packed.not_finite));
-  model::Transformer transformer(std::move(network), std::move(packed.storage));
+  Parts parts = {.info = info};
+  RETURN_IF_ERROR(LoadParts(opened, options, network, &parts));
+  if (!parts.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(parts.not_finite));
+  std::optional<model::Transformer> whole;
+  if (options.ranks > 1) {
+    ASSIGN_OR_RETURN(whole, WholeOf(file, options, std::move(network)));
+  }
   Result<ChatTemplate> chat_template = load::ChatTemplateOf(info.chat_template, tokenizer);
   ASSIGN_OR_RETURN(load::RankPrompt rank_prompt, load::RankPrompt::Read(file.metadata()));
   return Model(std::make_shared<const Model::State>(
       Model::State{std::move(info), std::move(tokenizer), std::move(chat_template),
-                   std::move(rank_prompt), std::move(transformer)}));
+                   std::move(rank_prompt), std::move(parts.transformers), std::move(whole)}));
 }
 
 void AddTables(const ModelFile& file, ModelDescription* description) {
@@ -185,6 +239,10 @@ Result<Model> LoadModel(const LoadOptions& options) {
     return Status(ErrorCode::kInvalidArgument, "threads is " + std::to_string(options.threads) +
                                                    ", expected 0 to " +
                                                    std::to_string(ThreadPool::kMaxThreads));
+  }
+  if (options.ranks < 1 || options.ranks > kMaxRanks) {
+    return Status(ErrorCode::kInvalidArgument, "ranks is " + std::to_string(options.ranks) +
+                                                   ", expected 1 to " + std::to_string(kMaxRanks));
   }
   if (options.max_table_bytes < 0) {
     return Status(ErrorCode::kInvalidArgument, "bytes of the largest table in memory are " +

@@ -4,6 +4,7 @@
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
 #include "model/profile.h"
+#include "ranks/exchange.h"
 
 namespace skald::model {
 
@@ -12,6 +13,8 @@ struct Execution {
   const kernels::KernelTable& kernels;
   ThreadPool& pool;
   StepProfile* profile = nullptr;  ///< where the time went, added to; nullptr = not measured
+  /// With the other ranks of a network that was split (split.h); nullptr: there are none.
+  ranks::Exchange* exchange = nullptr;
 };
 
 }  // namespace skald::model

@@ -164,9 +164,10 @@ std::vector<TensorSlot> TensorsOf(Network& network) {
   }
   tensors.Begin("");
   Declare(network.head.norm, "output_norm", network.width, tensors);
-  tensors.Matrix("output.weight", network.vocab, network.width, &network.head.weights,
-                 Presence::kOptional);
-  tensors.Vector("output.bias", network.vocab, &network.head.bias, Presence::kOptional);
+  const RowPart head = PartOf(network.head.rows, network.vocab);
+  tensors.MatrixPart("output.weight", head, network.width, &network.head.weights,
+                     Presence::kOptional);
+  tensors.VectorPart("output.bias", head, &network.head.bias, Presence::kOptional);
   Declare(network.hidden_projection, tensors);
   Declare(network.rank_head, tensors);
   return tensors.Take();

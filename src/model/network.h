@@ -101,6 +101,7 @@ struct Head {
   std::vector<float> bias = {};        ///< [vocab], or empty
   float scale = 1;                     ///< of the logits
   float soft_cap = 0;                  ///< of the logits behind it (numerics 3.12); 0 = none
+  RowPart rows = {};                   ///< of weights and bias: those of a rank
 };
 
 /// Sizes are in elements.

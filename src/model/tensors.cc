@@ -31,8 +31,14 @@ void TensorList::Slices(std::string_view name, const SliceShape& shape,
 }
 
 void TensorList::MatrixPart(std::string_view name, const RowPart& part, int64_t cols,
-                            kernels::PackedMatrix* place) {
-  Matrix(name, part.rows, cols, place);
+                            kernels::PackedMatrix* place, Presence presence) {
+  Matrix(name, part.rows, cols, place, presence);
+  CutLast(part);
+}
+
+// A tensor of which all is one part is nobody else's.
+void TensorList::CutLast(const RowPart& part) {
+  if (part.rows == part.all_rows) return;
   slots_.back().first_row = part.first_row;
   slots_.back().all_rows = part.all_rows;
 }
@@ -40,8 +46,7 @@ void TensorList::MatrixPart(std::string_view name, const RowPart& part, int64_t 
 void TensorList::SlicesPart(std::string_view name, int64_t slices, const RowPart& part,
                             int64_t cols, std::vector<kernels::PackedMatrix>* places) {
   Slices(name, {slices, part.rows, cols}, places);
-  slots_.back().first_row = part.first_row;
-  slots_.back().all_rows = part.all_rows;
+  CutLast(part);
 }
 
 void TensorList::StackedPart(std::string_view name, int64_t slices, const RowPart& part,
@@ -60,8 +65,7 @@ void TensorList::StackedColumns(std::string_view name, int64_t slices, const Row
 void TensorList::VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                             Presence presence) {
   Vector(name, part.rows, place, presence);
-  slots_.back().first_row = part.first_row;
-  slots_.back().all_rows = part.all_rows;
+  CutLast(part);
 }
 
 void TensorList::Vector(std::string_view name, int64_t length, std::vector<float>* place,

@@ -75,12 +75,23 @@ struct SliceShape {
   int64_t cols = 0;
 };
 
-/// Rows of a tensor in which several matrices stand one below the other.
+/// Rows of a tensor in which several matrices stand one below the other, or of which each rank has
+/// some.
 struct RowPart {
   int64_t first_row = 0;
   int64_t rows = 0;
-  int64_t all_rows = 0;
+  int64_t all_rows = 0;  ///< of the tensor; 0: nothing was cut
 };
+
+/// `part`, or where nothing was cut, all of `rows` rows.
+inline RowPart PartOf(const RowPart& part, int64_t rows) {
+  return part.all_rows > 0 ? part : RowPart{0, rows, rows};
+}
+
+/// The same part where each of its rows stands for `size` of them.
+inline RowPart Times(const RowPart& part, int64_t size) {
+  return {part.first_row * size, part.rows * size, part.all_rows * size};
+}
 
 /// Takes declarations. The order is that of the packed weights in memory: the order of use.
 class TensorList {
@@ -106,7 +117,7 @@ class TensorList {
               Presence presence = Presence::kRequired);
   /// Some rows of a matrix, and some elements of a vector.
   void MatrixPart(std::string_view name, const RowPart& part, int64_t cols,
-                  kernels::PackedMatrix* place);
+                  kernels::PackedMatrix* place, Presence presence = Presence::kRequired);
   void VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                   Presence presence = Presence::kRequired);
 
@@ -119,6 +130,8 @@ class TensorList {
   std::vector<TensorSlot> Take() { return std::move(slots_); }
 
  private:
+  void CutLast(const RowPart& part);
+
   std::string prefix_;
   std::vector<TensorSlot> slots_;
 };

@@ -250,26 +250,58 @@ void FinishHiddenRows(const Network& network, const Flow& flow, int64_t first,
   if (network.hidden_projection.exists()) Run(network.hidden_projection, count, context);
 }
 
-// Factor and soft cap of the logits.
-void FinishLogits(const Head& head, int64_t vocab, int64_t rows, const Context& context) {
+// Factor and soft cap of the logits, `count` of each row.
+void FinishLogits(const Head& head, const Rows& logits, int64_t count, int64_t rows,
+                  const Context& context) {
   if (head.scale == 1 && head.soft_cap == 0) return;
   const ScopedPhase phase(context.execution.profile, Phase::kHead);
   constexpr int64_t kUnit = 4096;  // a few microseconds
-  const int64_t units = DivCeil(vocab, kUnit);
+  const int64_t units = DivCeil(count, kUnit);
   context.execution.pool.Run(rows * units, [&](int64_t unit, int) {
     const int64_t first = unit % units * kUnit;
-    const int64_t count = std::min(kUnit, vocab - first);
-    float* logits = context.workspace.logits.row(unit / units) + first;
-    Scale(head.scale, logits, count);
-    if (head.soft_cap > 0) context.execution.kernels.soft_cap(head.soft_cap, logits, count);
+    const int64_t some = std::min(kUnit, count - first);
+    float* x = logits.row(unit / units) + first;
+    Scale(head.scale, x, some);
+    if (head.soft_cap > 0) context.execution.kernels.soft_cap(head.soft_cap, x, some);
   });
+}
+
+// The logits of the rows at the front. All ranks give theirs to the first: it alone samples.
+void RunHead(const Network& network, const Flow& flow, int64_t rows, const Context& context) {
+  const Workspace& space = context.workspace;
+  const RowPart own = PartOf(network.head.rows, network.vocab);
+  const Rows logits = ColumnsOf(space.logits, own);
+  const std::array head = {Product{&network.head.weights, logits, network.head.bias}};
+  Input input = InputOf(network.head.norm, flow, space);
+  input.row_count = rows;
+  Prepare(input, head, context);
+  Multiply(head, rows, Phase::kHead, context);
+  FinishLogits(network.head, logits, own.rows, rows, context);
+  if (context.execution.exchange == nullptr) return;
+  const ScopedPhase phase(context.execution.profile, Phase::kHead);
+  context.execution.exchange->GatherToFirst({.rows = space.logits.data,
+                                             .stride = space.logits.stride,
+                                             .row_count = rows,
+                                             .first = own.first_row,
+                                             .count = own.rows});
+}
+
+// The rows of the embedding that a rank multiplies where there is no other matrix.
+kernels::PackedMatrix TiedHead(const Network& network) {
+  const RowPart own = PartOf(network.head.rows, network.vocab);
+  kernels::PackedMatrix head = network.embedding;
+  head.panels += own.first_row / kernels::kPanelRows * head.panel_bytes();
+  head.rows = own.rows;
+  return head;
 }
 
 }  // namespace
 
 Transformer::Transformer(Network network, AlignedBuffer storage)
     : network_(std::move(network)), storage_(std::move(storage)) {
-  if (network_.head.weights.panels == nullptr) network_.head.weights = network_.embedding;
+  // A rank may have no row of a head that is there; of a network without weights all are empty.
+  const kernels::PackedMatrix& head = network_.head.weights;
+  if (head.panels == nullptr && head.rows == 0) network_.head.weights = TiedHead(network_);
 }
 
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
@@ -278,15 +310,7 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
   if (network_.layer_inputs.exist()) Run(network_.layer_inputs, batch, context);
   const Flow flow = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
-  if (logit_rows > 0) {
-    const Workspace& space = context.workspace;
-    const std::array head = {Product{&network_.head.weights, space.logits, network_.head.bias}};
-    Input input = InputOf(network_.head.norm, flow, space);
-    input.row_count = logit_rows;
-    Prepare(input, head, context);
-    Multiply(head, logit_rows, Phase::kHead, context);
-    FinishLogits(network_.head, network_.vocab, logit_rows, context);
-  }
+  if (logit_rows > 0) RunHead(network_, flow, logit_rows, context);
   // Behind the head, which is done with what stands in workspace.normed.
   if (flow.rows > logit_rows) FinishHiddenRows(network_, flow, logit_rows, context);
 }

@@ -20,7 +20,8 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "engine/core.h"
-#include "engine/model_network.h"
+#include "engine/runner.h"
+#include "model/transformer.h"
 #include "skald/model.h"
 #include "support/shared_data.h"
 #include "support/virtual_clock.h"
@@ -64,8 +65,9 @@ class RecordingChooser : public engine::TokenChooser {
 // Poisons what is freed before it is used again.
 class PoisoningNetwork : public engine::Network {
  public:
-  PoisoningNetwork(const model::Transformer& network, const engine::ResolvedOptions& options)
-      : network_(*engine::ModelNetwork::Create(network, options)) {}
+  PoisoningNetwork(const Model& model, const engine::ResolvedOptions& options)
+      : network_(
+            *engine::MakeRunner(model, options, std::make_shared<ThreadPool>(options.threads))) {}
 
   void CopyPage(const kv::PageCopy& copy) override {
     // Who replaces a page lets go of its window page: it is copied before others write there.
@@ -96,7 +98,7 @@ class PoisoningNetwork : public engine::Network {
       if (!states->is_held(state)) network_->PoisonState(state);
     }
   }
-  std::unique_ptr<engine::ModelNetwork> network_;
+  std::unique_ptr<engine::Runner> network_;
 };
 
 // Writes embeddings down, as the logits of no token.
@@ -163,7 +165,7 @@ struct Outcome {
 };
 
 Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const Crowd& crowd) {
-  PoisoningNetwork network(model.transformer(), options);
+  PoisoningNetwork network(model, options);
   engine::CacheManager cache(options.page_count, options.state_slots, engine::Sharing::kPrefixes,
                              options.windows);
   cache.pool().RecordFreed(&network.freed);
@@ -271,9 +273,13 @@ void ExpectSame(const Record& expected, const Record& found) {
   }
 }
 
-void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes types = {}) {
+// The crowds run on so many ranks, the requests alone on one.
+void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes types = {},
+                int ranks = 1) {
   Result<Model> model = LoadModel({.path = path});
   ASSERT_TRUE(model.ok()) << model.status().message();
+  Result<Model> split = LoadModel({.path = path, .ranks = ranks});
+  ASSERT_TRUE(split.ok()) << split.status().message();
   const int64_t vocab = model->transformer().network().vocab;
   const bool has_states = model::StateFloatsOf(model->transformer().network()) > 0;
   const engine::ResolvedOptions plain = {.context = kContext,
@@ -311,7 +317,7 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
       expected.merge(RunAll(*model, plain, {.requests = {request}}).record);
     }
     crowd.answers = &expected;
-    const Outcome found = RunAll(*model, crowded, crowd);
+    const Outcome found = RunAll(*split, crowded, crowd);
     ExpectSame(expected, found.record);
     if (testing::Test::HasFatalFailure()) FAIL() << "schedule " << seed;
     EXPECT_GT(found.stats.preemptions, 0) << "schedule " << seed << " is too easy";
@@ -367,6 +373,13 @@ TEST(Schedules, GiveTheBitsOfRequestsAloneWithQuantizedKeysAndValues) {
   CheckModel(SKALD_GOLDEN_MODELS "/lfm2.gguf", 1, {kernels::KvType::kQ8, kernels::KvType::kF16});
   CheckModel(SKALD_GOLDEN_MODELS "/llama-k-Q4_K_M.gguf", 1,
              {kernels::KvType::kF16, kernels::KvType::kQ4});
+}
+
+// Every rank has the pages of its heads under the same numbers: they are copied, given back and
+// taken again in all of them.
+TEST(Schedules, GiveTheBitsOfRequestsAloneOnRanks) {
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen2.gguf", 1, {}, 2);
+  CheckModel(SKALD_GOLDEN_MODELS "/qwen3moe.gguf", 1, kernels::KvType::kQ8, 3);
 }
 
 TEST(SchedulesSharedData, GiveTheBitsOfRequestsAloneOnQwen2) {

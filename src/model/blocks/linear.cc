@@ -178,6 +178,17 @@ void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
   Multiply(one, rows.count, phase, context);
 }
 
+void Gather(const Rows& rows, int64_t row_count, const RowPart& own, Phase phase,
+            const Context& context) {
+  if (context.execution.exchange == nullptr) return;
+  const ScopedPhase scope(context.execution.profile, phase);
+  context.execution.exchange->Gather({.rows = rows.data,
+                                      .stride = rows.stride,
+                                      .row_count = row_count,
+                                      .first = own.first_row,
+                                      .count = own.rows});
+}
+
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
               const Context& context) {
   constexpr size_t kMaxProducts = 6;

@@ -12,6 +12,7 @@
 #include "kernels/pack/panel.h"
 #include "model/context.h"
 #include "model/norm.h"
+#include "model/tensors.h"
 #include "model/work.h"
 
 namespace skald::model {
@@ -76,6 +77,16 @@ struct MadeRows {
 /// Prepare and Multiply of one matrix.
 void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
                   const Context& context);
+
+/// Where the product of a part of a matrix goes: to its columns of `rows`.
+inline Rows ColumnsOf(const Rows& rows, const RowPart& part) {
+  return {rows.data + part.first_row, rows.stride};
+}
+
+/// Brings what other ranks have computed of the first `row_count` rows, each the columns of its
+/// part, to its place. Without other ranks it does nothing.
+void Gather(const Rows& rows, int64_t row_count, const RowPart& own, Phase phase,
+            const Context& context);
 
 /// Some panels of a matrix, and the worker that multiplies them.
 struct PanelRange {

@@ -34,11 +34,13 @@ Status ValidateGroups(const Experts& experts) {
 void DeclareShared(Experts& experts, TensorList& tensors) {
   SharedExpert& shared = experts.shared;
   const int64_t width = experts.width;
+  const RowPart own = shared.HiddenPart();
+  const RowPart output = PartOf(experts.output_rows, width);
   if (experts.is_gated()) {
-    tensors.Matrix("ffn_gate_shexp.weight", shared.hidden, width, &shared.gate);
+    tensors.MatrixPart("ffn_gate_shexp.weight", own, width, &shared.gate);
   }
-  tensors.Matrix("ffn_up_shexp.weight", shared.hidden, width, &shared.up);
-  tensors.Matrix("ffn_down_shexp.weight", width, shared.hidden, &shared.down);
+  tensors.MatrixPart("ffn_up_shexp.weight", own, width, &shared.up);
+  tensors.MatrixPart("ffn_down_shexp.weight", output, shared.hidden, &shared.down);
   if (shared.weight == SharedWeight::kSigmoid) {
     tensors.Matrix("ffn_gate_inp_shexp.weight", 1, width, &shared.selector);
   }
@@ -47,19 +49,21 @@ void DeclareShared(Experts& experts, TensorList& tensors) {
 // The matrices of all experts.
 void DeclareSlices(Experts& experts, TensorList& tensors) {
   const int64_t count = experts.count;
-  const int64_t hidden = experts.hidden;
   const int64_t width = experts.expert_width();
+  const RowPart own = experts.HiddenPart();
   if (experts.fusion == Fusion::kFused) {
     constexpr std::string_view kName = "ffn_gate_up_exps.weight";
-    tensors.SlicesPart(kName, count, {0, hidden, 2 * hidden}, width, &experts.gate);
-    tensors.SlicesPart(kName, count, {hidden, hidden, 2 * hidden}, width, &experts.up);
+    const auto [first, rows, all] = own;
+    tensors.SlicesPart(kName, count, {first, rows, 2 * all}, width, &experts.gate);
+    tensors.SlicesPart(kName, count, {all + first, rows, 2 * all}, width, &experts.up);
   } else {
     if (experts.is_gated()) {
-      tensors.Slices("ffn_gate_exps.weight", {count, hidden, width}, &experts.gate);
+      tensors.SlicesPart("ffn_gate_exps.weight", count, own, width, &experts.gate);
     }
-    tensors.Slices("ffn_up_exps.weight", {count, hidden, width}, &experts.up);
+    tensors.SlicesPart("ffn_up_exps.weight", count, own, width, &experts.up);
   }
-  tensors.Slices("ffn_down_exps.weight", {count, width, hidden}, &experts.down);
+  tensors.SlicesPart("ffn_down_exps.weight", count, experts.OutputPart(), experts.hidden,
+                     &experts.down);
 }
 
 void AddSharedWork(const Experts& experts, int64_t rows, StepWork& work) {
@@ -92,6 +96,15 @@ Status Validate(const Experts& experts) {
   CHECK(experts.latent == 0 ||
         (experts.biases == Biases::kNone && experts.weight == ExpertWeight::kOfOutput));
   return InRange("expert feed forward length", experts.hidden, 1, kMaxWidth);
+}
+
+Status Split(const Rank& rank, Experts& experts) {
+  if (experts.biases != Biases::kNone) return NotSplit("experts with biases");
+  if (experts.latent > 0) return NotSplit("latent experts");
+  experts.hidden_rows = PanelsOf(experts.hidden, rank);
+  experts.output_rows = PanelsOf(experts.width, rank);
+  if (experts.has_shared()) experts.shared.hidden_rows = PanelsOf(experts.shared.hidden, rank);
+  return Ok();
 }
 
 void Declare(Experts& experts, TensorList& tensors) {

@@ -22,6 +22,7 @@
 #include "model/blocks/linear.h"
 #include "model/blocks/plain/plain.h"
 #include "model/norm.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -46,10 +47,13 @@ enum class SharedWeight : uint8_t {
 struct SharedExpert {
   int64_t hidden = 0;  ///< of gate and up; 0: there is none
   SharedWeight weight = SharedWeight::kOne;
-  float limit = 0;  ///< as Gated's
+  float limit = 0;           ///< as Gated's
+  RowPart hidden_rows = {};  ///< of gate and up: those of a rank
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
   kernels::PackedMatrix selector = {};  ///< [1][width]
+
+  RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
 };
 
 /// What an expert is, the shared one too.
@@ -87,6 +91,8 @@ struct Experts {
   float limit = 0;                                   ///< as Gated's, not of the shared one
   Biases biases = Biases::kNone;                     ///< of router, gate, up and down
   Fusion fusion = Fusion::kSeparate;                 ///< of gate and up of each expert: gate above
+  RowPart hidden_rows = {};  ///< of gate and up of each expert: those of a rank
+  RowPart output_rows = {};  ///< of all down: those of a rank
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty
@@ -101,10 +107,16 @@ struct Experts {
   bool is_gated() const { return form == ExpertForm::kGated; }
   /// Of what the chosen experts read and give.
   int64_t expert_width() const { return latent > 0 ? latent : width; }
+  RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
+  RowPart OutputPart() const { return PartOf(output_rows, expert_width()); }
 };
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Experts& experts);
+
+/// Leaves a rank its rows of every expert. Errors: kUnsupported for experts with biases and for
+/// latent ones.
+Status Split(const Rank& rank, Experts& experts);
 
 /// Its tensors.
 void Declare(Experts& experts, TensorList& tensors);

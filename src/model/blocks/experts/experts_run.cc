@@ -35,21 +35,30 @@ struct Pass {
     return std::span(all).subspan(expert * length, length);
   }
   Product gate(size_t expert) const {
-    return {&experts.gate[expert], buffers.gate, Part(experts.gate_bias, expert)};
+    return {&experts.gate[expert], ColumnsOf(buffers.gate, experts.HiddenPart()),
+            Part(experts.gate_bias, expert)};
   }
   Product up(size_t expert) const {
     // What goes into down stands in the place of the gates, also where there are none.
-    return {&experts.up[expert], experts.is_gated() ? buffers.up : buffers.gate,
+    const Rows& out = experts.is_gated() ? buffers.up : buffers.gate;
+    return {&experts.up[expert], ColumnsOf(out, experts.HiddenPart()),
             Part(experts.up_bias, expert)};
   }
   Product down(size_t expert) const {
-    return {&experts.down[expert], buffers.rows, Part(experts.down_bias, expert)};
+    return {&experts.down[expert], ColumnsOf(buffers.rows, experts.OutputPart()),
+            Part(experts.down_bias, expert)};
   }
-  Product shared_gate() const { return {&experts.shared.gate, buffers.shared_gate}; }
+  Product shared_gate() const {
+    return {&experts.shared.gate, ColumnsOf(buffers.shared_gate, experts.shared.HiddenPart())};
+  }
   Product shared_up() const {
-    return {&experts.shared.up, experts.is_gated() ? buffers.shared_up : buffers.shared_gate};
+    const Rows& out = experts.is_gated() ? buffers.shared_up : buffers.shared_gate;
+    return {&experts.shared.up, ColumnsOf(out, experts.shared.HiddenPart())};
   }
-  Product shared_down() const { return {&experts.shared.down, buffers.shared_out}; }
+  Product shared_down() const {
+    return {&experts.shared.down,
+            ColumnsOf(buffers.shared_out, PartOf(experts.output_rows, experts.width))};
+  }
   Product router() const { return {&experts.router, buffers.scores, experts.router_bias}; }
   Product selector() const { return {&experts.shared.selector, buffers.selector}; }
   Product latent_down() const { return {&experts.latent_down, buffers.latent}; }
@@ -250,6 +259,16 @@ void OpenGroups(const Pass& pass, std::span<const Group> groups) {
   });
 }
 
+// What goes into down, of all ranks.
+void GatherHidden(const Pass& pass) {
+  const int64_t rows = pass.input.row_count;
+  const Experts& experts = pass.experts;
+  Gather(pass.buffers.gate, rows * experts.used, experts.HiddenPart(), Phase::kGateUp,
+         pass.context);
+  if (!experts.has_shared()) return;
+  Gather(pass.buffers.shared_gate, rows, experts.shared.HiddenPart(), Phase::kGateUp, pass.context);
+}
+
 RowRange SharedRows(const Pass& pass) {
   const int64_t rows = pass.input.row_count;
   return {0, rows, SharedPlace(pass.experts, rows * pass.experts.used)};
@@ -301,33 +320,36 @@ void CloseAll(const Pass& pass, std::span<const Group> groups) {
 void AddShared(const Pass& pass, int64_t row, float* sum) {
   if (!pass.experts.has_shared()) return;
   const kernels::KernelTable& kernels = pass.context.execution.kernels;
-  const float* out = pass.buffers.shared_out.row(row);
+  const Product down = pass.shared_down();
+  const float* out = down.out.row(row);
   if (pass.has_selector()) {
     const float weight = kernels::Sigmoid(*pass.buffers.selector.row(row));
-    kernels.add_scaled(weight, out, sum, pass.experts.width);
+    kernels.add_scaled(weight, out, sum, down.weights->rows);
   } else {
-    kernels.add(out, sum, pass.experts.width);
+    kernels.add(out, sum, down.weights->rows);
   }
 }
 
 // The weighted sum of each row's experts, in ascending order of the experts: never in the order in
-// which groups were computed.
+// which groups were computed. Of a rank, its columns.
 void AddChosen(const Pass& pass, int64_t row, float* sum) {
   const Experts& experts = pass.experts;
   const ExpertBuffers& buffers = pass.buffers;
-  const int64_t width = experts.expert_width();
-  std::fill_n(sum, width, 0.0f);
+  const RowPart own = experts.OutputPart();
+  const Rows given = ColumnsOf(buffers.rows, own);
+  std::fill_n(sum, own.rows, 0.0f);
   for (int64_t use = row * experts.used; use < (row + 1) * experts.used; ++use) {
     const float weight = experts.weight == ExpertWeight::kOfOutput ? buffers.weights[use] : 1;
-    pass.context.execution.kernels.add_scaled(weight, buffers.rows.row(buffers.slots[use]), sum,
-                                              width);
+    pass.context.execution.kernels.add_scaled(weight, given.row(buffers.slots[use]), sum, own.rows);
   }
 }
 
 void Combine(const Pass& pass) {
   const ScopedPhase phase(pass.context.execution.profile, Phase::kRoute);
+  const Rows& projected = pass.context.workspace.projected;
+  const RowPart own = pass.experts.OutputPart();
   pass.pool().Run(pass.input.row_count, [&](int64_t row, int) {
-    float* sum = pass.context.workspace.projected.row(row);
+    float* sum = ColumnsOf(projected, own).row(row);
     AddChosen(pass, row, sum);
     AddShared(pass, row, sum);
   });
@@ -362,12 +384,15 @@ void Run(const Experts& experts, const Input& input, const Context& context) {
   // Behind all that reads the rows as they are: their tiles lie where those of the groups go.
   if (!pass.is_one_row()) PrepareGroups(pass, groups);
   OpenGroups(pass, groups);
+  GatherHidden(pass);
   PrepareHidden(pass, groups);
   CloseAll(pass, groups);
   if (pass.has_latent()) {
     CombineLatent(pass);
   } else {
     Combine(pass);
+    Gather(context.workspace.projected, input.row_count, experts.OutputPart(), Phase::kRoute,
+           context);
   }
 }
 

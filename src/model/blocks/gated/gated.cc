@@ -14,13 +14,13 @@ namespace {
 
 struct Buffers {
   Rows gate;  // [rows][hidden]; then the product of both
-  Rows up;    // [rows][hidden]
+  Rows up;    // [rows][hidden of this rank]
 };
 
 Buffers Layout(const Gated& gated, const StepLimits& limits, Carver& carver) {
   Buffers buffers;
   buffers.gate = carver.Matrix(limits.rows, gated.hidden);
-  buffers.up = carver.Matrix(limits.rows, gated.hidden);
+  buffers.up = carver.Matrix(limits.rows, gated.HiddenPart().rows);
   return buffers;
 }
 
@@ -108,17 +108,26 @@ Status Validate(const Gated& gated) {
   return InRange("feed forward length", gated.hidden, gated.sparsity > 0 ? 2 : 1, kMaxWidth);
 }
 
+Status Split(const Rank& rank, Gated& gated) {
+  if (gated.sparsity > 0) return NotSplit("sparse gates");
+  gated.hidden_rows = PanelsOf(gated.hidden, rank);
+  gated.output_rows = PanelsOf(gated.width, rank);
+  return Ok();
+}
+
 void Declare(Gated& gated, TensorList& tensors) {
+  const RowPart own = gated.HiddenPart();
   if (gated.fusion == Fusion::kFused) {
-    const int64_t hidden = gated.hidden;
-    tensors.MatrixPart("ffn_up.weight", {0, hidden, 2 * hidden}, gated.width, &gated.gate);
-    tensors.MatrixPart("ffn_up.weight", {hidden, hidden, 2 * hidden}, gated.width, &gated.up);
+    const auto [first, rows, all] = own;
+    tensors.MatrixPart("ffn_up.weight", {first, rows, 2 * all}, gated.width, &gated.gate);
+    tensors.MatrixPart("ffn_up.weight", {all + first, rows, 2 * all}, gated.width, &gated.up);
   } else {
-    tensors.Matrix("ffn_gate.weight", gated.hidden, gated.width, &gated.gate);
-    tensors.Matrix("ffn_up.weight", gated.hidden, gated.width, &gated.up);
+    tensors.MatrixPart("ffn_gate.weight", own, gated.width, &gated.gate);
+    tensors.MatrixPart("ffn_up.weight", own, gated.width, &gated.up);
   }
-  tensors.Matrix("ffn_down.weight", gated.width, gated.hidden, &gated.down);
-  tensors.Vector("ffn_down.bias", gated.width, &gated.down_bias, Presence::kOptional);
+  const RowPart output = gated.OutputPart();
+  tensors.MatrixPart("ffn_down.weight", output, gated.hidden, &gated.down);
+  tensors.VectorPart("ffn_down.bias", output, &gated.down_bias, Presence::kOptional);
 }
 
 Needs Size(const Gated& gated, const StepLimits& limits) {
@@ -133,7 +142,9 @@ Needs Size(const Gated& gated, const StepLimits& limits) {
 void Run(const Gated& gated, const Input& input, const Context& context) {
   Carver carver(context.workspace.block);
   const Buffers buffers = Layout(gated, context.workspace.limits(), carver);
-  const Product gate = {&gated.gate, buffers.gate};
+  const RowPart own = gated.HiddenPart();
+  const RowPart output = gated.OutputPart();
+  const Product gate = {&gated.gate, ColumnsOf(buffers.gate, own)};
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
   if (gated.sparsity > 0) {
@@ -141,8 +152,11 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   } else {
     MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
   }
+  Gather(buffers.gate, input.row_count, own, Phase::kGateUp, context);
+  const Rows& projected = context.workspace.projected;
   MultiplyRows({buffers.gate, input.row_count},
-               {&gated.down, context.workspace.projected, gated.down_bias}, Phase::kDown, context);
+               {&gated.down, ColumnsOf(projected, output), gated.down_bias}, Phase::kDown, context);
+  Gather(projected, input.row_count, output, Phase::kDown, context);
 }
 
 void AddWork(const Gated& gated, int64_t rows, StepWork& work) {

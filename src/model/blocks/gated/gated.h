@@ -10,6 +10,7 @@
 
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -32,13 +33,20 @@ struct Gated {
   /// (numerics 3.3); 0: all.
   float sparsity = 0;
   Spread spread = Spread::kOfAll;
+  RowPart hidden_rows = {}, output_rows = {};  ///< of gate and up, and of down: those of a rank
 
   kernels::PackedMatrix gate = {}, up = {}, down = {};
   std::vector<float> down_bias = {};
+
+  RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Gated& gated);
+
+/// Leaves a rank its rows. Errors: kUnsupported for gates that are cut by what all of them are.
+Status Split(const Rank& rank, Gated& gated);
 
 /// Its tensors.
 void Declare(Gated& gated, TensorList& tensors);

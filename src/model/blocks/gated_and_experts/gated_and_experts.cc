@@ -39,6 +39,11 @@ Status Validate(const GatedAndExperts& both) {
   return Validate(both.experts);
 }
 
+Status Split(const Rank& rank, GatedAndExperts& both) {
+  RETURN_IF_ERROR(Split(rank, both.gated));
+  return Split(rank, both.experts);
+}
+
 void Declare(GatedAndExperts& both, TensorList& tensors) {
   const int64_t width = both.gated.width;
   Declare(both.gated, tensors);

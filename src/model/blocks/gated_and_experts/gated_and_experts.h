@@ -27,6 +27,9 @@ struct GatedAndExperts {
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const GatedAndExperts& both);
 
+/// Leaves a rank its rows. Errors: as of Experts.
+Status Split(const Rank& rank, GatedAndExperts& both);
+
 /// Its tensors.
 void Declare(GatedAndExperts& both, TensorList& tensors);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
 #include "model/checks.h"
@@ -16,7 +17,7 @@ struct Buffers {
   Rows query;      // [rows][heads * key_dim]
   Rows key;        // [rows][kv_heads * key_dim]
   Rows value;      // [rows][kv_heads * value_dim]
-  Rows attention;  // [rows][heads * value_dim]
+  Rows attention;  // [rows][heads * value_dim], of all ranks
   // With an output gate, the former where Q's tensor has it:
   Rows gated_query;  // [rows][heads * 2 * key_dim]: of each head the query, then its gate
   Rows gate;         // [rows][gate_width]
@@ -29,7 +30,7 @@ Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
     buffers.key = carver.Matrix(limits.rows, gqa.key_width());
     buffers.value = carver.Matrix(limits.rows, gqa.value_width());
   }
-  buffers.attention = carver.Matrix(limits.rows, gqa.output_width());
+  buffers.attention = carver.Matrix(limits.rows, gqa.QueryPart(gqa.value_dim).all_rows);
   if (gqa.has_gates()) buffers.gate = carver.Matrix(limits.rows, gqa.gate_width());
   if (gqa.gates_in_query()) buffers.gated_query = carver.Matrix(limits.rows, gqa.query_rows());
   return buffers;
@@ -211,6 +212,7 @@ int64_t EndSeen(const Gqa& gqa, const SequenceRows& sequence) {
 void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kAttention);
   const int64_t kv_layer = gqa.shared_kv.value_or(step.place.kv_layer);
+  const Rows own = ColumnsOf(buffers.attention, gqa.QueryPart(gqa.value_dim));
   context.execution.pool.Run(UnitCount(gqa, step), [&](int64_t index, int worker) {
     const AttentionUnit unit = FindUnit(gqa, step, index);
     const int64_t first_head = unit.head * gqa.group();
@@ -218,8 +220,8 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
         {.kv = context.store.View(kv_layer, unit.head, unit.sequence->pages),
          .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
          .query_stride = buffers.query.stride,
-         .out = buffers.attention.row(unit.row) + first_head * gqa.value_dim,
-         .out_stride = buffers.attention.stride,
+         .out = own.row(unit.row) + first_head * gqa.value_dim,
+         .out_stride = own.stride,
          .tokens = unit.rows,
          .first_position = unit.position,
          .group = static_cast<int>(gqa.group()),
@@ -237,8 +239,9 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
 // Multiplies the heads of each row with its gates.
 void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kAttention);
+  const Rows own = ColumnsOf(buffers.attention, gqa.QueryPart(gqa.value_dim));
   context.execution.pool.Run(rows, [&](int64_t row, int) {
-    float* heads = buffers.attention.row(row);
+    float* heads = own.row(row);
     const float* gates = buffers.gate.row(row);
     if (gqa.output_gate != OutputGate::kSigmoidOfHeads) {
       context.execution.kernels.glu(gates, heads, heads, gqa.output_width());
@@ -252,12 +255,34 @@ void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Conte
   });
 }
 
+// Nothing for more ranks than heads.
+std::optional<HeadShare> HeadsOf(const Rank& rank, const Gqa& gqa) {
+  const int64_t group = gqa.group();
+  if (rank.count <= gqa.kv_heads) {
+    const RowPart kv = ShareOf(gqa.kv_heads, rank);
+    return HeadShare{.query = Times(kv, group), .kv = kv};
+  }
+  // A KV head has several ranks: each of them computes it, and they share its query heads.
+  const int64_t kv = rank.index * gqa.kv_heads / rank.count;
+  const int64_t first = DivCeil<int64_t>(kv * rank.count, gqa.kv_heads);
+  const int64_t end = DivCeil<int64_t>((kv + 1) * rank.count, gqa.kv_heads);
+  if (end - first > group) return std::nullopt;
+  RowPart query = ShareOf(group, {.index = static_cast<int>(rank.index - first),
+                                  .count = static_cast<int>(end - first)});
+  query.first_row += kv * group;
+  query.all_rows = gqa.heads;
+  return HeadShare{.query = query, .kv = {kv, 1, gqa.kv_heads}};
+}
+
 // Q, K and V one below the other.
 void DeclareFused(Gqa& gqa, TensorList& tensors) {
-  const int64_t all = gqa.query_width() + gqa.key_width() + gqa.value_width();
-  const RowPart query = {0, gqa.query_width(), all};
-  const RowPart key = {query.rows, gqa.key_width(), all};
-  const RowPart value = {query.rows + key.rows, gqa.value_width(), all};
+  RowPart query = gqa.QueryPart(gqa.key_dim);
+  RowPart key = gqa.KvPart(gqa.key_dim);
+  RowPart value = gqa.KvPart(gqa.value_dim);
+  key.first_row += query.all_rows;
+  value.first_row += query.all_rows + key.all_rows;
+  const int64_t all = query.all_rows + key.all_rows + value.all_rows;
+  query.all_rows = key.all_rows = value.all_rows = all;
   tensors.MatrixPart("attn_qkv.weight", query, gqa.width, &gqa.query);
   tensors.MatrixPart("attn_qkv.weight", key, gqa.width, &gqa.key);
   tensors.MatrixPart("attn_qkv.weight", value, gqa.width, &gqa.value);
@@ -269,18 +294,16 @@ void DeclareFused(Gqa& gqa, TensorList& tensors) {
 // Q, K and V by themselves, as far as values have a matrix.
 void DeclareSeparate(Gqa& gqa, TensorList& tensors) {
   const bool has_values = gqa.values == ValueSource::kMatrix;
-  tensors.Matrix("attn_q.weight", gqa.query_rows(), gqa.width, &gqa.query);
-  if (gqa.shared_kv) {
-    tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
-    return;
-  }
-  tensors.Matrix("attn_k.weight", gqa.key_width(), gqa.width, &gqa.key);
-  if (has_values) tensors.Matrix("attn_v.weight", gqa.value_width(), gqa.width, &gqa.value);
-  tensors.Vector("attn_q.bias", gqa.query_rows(), &gqa.query_bias, gqa.bias);
-  tensors.Vector("attn_k.bias", gqa.key_width(), &gqa.key_bias, gqa.bias);
-  if (has_values) {
-    tensors.Vector("attn_v.bias", gqa.value_width(), &gqa.value_bias, gqa.bias);
-  }
+  const RowPart query = gqa.QueryPart(gqa.query_rows() / gqa.heads);
+  const RowPart key = gqa.KvPart(gqa.key_dim);
+  const RowPart value = gqa.KvPart(gqa.value_dim);
+  tensors.MatrixPart("attn_q.weight", query, gqa.width, &gqa.query);
+  if (gqa.shared_kv) return tensors.VectorPart("attn_q.bias", query, &gqa.query_bias, gqa.bias);
+  tensors.MatrixPart("attn_k.weight", key, gqa.width, &gqa.key);
+  if (has_values) tensors.MatrixPart("attn_v.weight", value, gqa.width, &gqa.value);
+  tensors.VectorPart("attn_q.bias", query, &gqa.query_bias, gqa.bias);
+  tensors.VectorPart("attn_k.bias", key, &gqa.key_bias, gqa.bias);
+  if (has_values) tensors.VectorPart("attn_v.bias", value, &gqa.value_bias, gqa.bias);
 }
 
 void DeclareHeadNorms(Gqa& gqa, TensorList& tensors) {
@@ -335,6 +358,29 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   return InRange("rope dimension", ropes[*gqa.rope].rotated, 2, gqa.key_dim);
 }
 
+Status Split(const Rank& rank, Gqa& gqa) {
+  const bool norms_all =
+      gqa.head_norm == HeadNorm::kRmsOfRow || gqa.head_norm == HeadNorm::kLayerOfEachHead;
+  if (norms_all) return NotSplit("attention with norms of several heads");
+  if (gqa.shared_kv) return NotSplit("attention that reads the keys and values of another layer");
+  const std::optional<HeadShare> share = HeadsOf(rank, gqa);
+  if (!share) {
+    return Status(ErrorCode::kUnsupported, std::to_string(rank.count) + " ranks share " +
+                                               std::to_string(gqa.heads) + " heads, " +
+                                               std::to_string(gqa.group()) +
+                                               " of a KV head: expected fewer ranks");
+  }
+  if (!gqa.slopes.empty()) {
+    const auto first = gqa.slopes.begin() + share->query.first_row;
+    gqa.slopes = std::vector<float>(first, first + share->query.rows);
+  }
+  gqa.share = *share;
+  gqa.heads = share->query.rows;
+  gqa.kv_heads = share->kv.rows;
+  gqa.output_rows = PanelsOf(gqa.width, rank);
+  return Ok();
+}
+
 void Declare(Gqa& gqa, TensorList& tensors) {
   if (gqa.fusion == Fusion::kFused) {
     DeclareFused(gqa, tensors);
@@ -343,13 +389,16 @@ void Declare(Gqa& gqa, TensorList& tensors) {
   }
   DeclareHeadNorms(gqa, tensors);
   if (gqa.sinks == Sinks::kOnePerHead) {
-    tensors.Vector("attn_sinks.weight", gqa.heads, &gqa.sink);
+    tensors.VectorPart("attn_sinks.weight", gqa.QueryPart(1), &gqa.sink);
   }
   if (gqa.has_gates() && !gqa.gates_in_query()) {
-    tensors.Matrix("attn_gate.weight", gqa.gate_width(), gqa.width, &gqa.gate);
+    tensors.MatrixPart("attn_gate.weight", gqa.QueryPart(gqa.gate_width() / gqa.heads), gqa.width,
+                       &gqa.gate);
   }
-  tensors.Matrix("attn_output.weight", gqa.width, gqa.output_width(), &gqa.output);
-  tensors.Vector("attn_output.bias", gqa.width, &gqa.output_bias, Presence::kOptional);
+  const RowPart output = gqa.OutputPart();
+  tensors.MatrixPart("attn_output.weight", output, gqa.QueryPart(gqa.value_dim).all_rows,
+                     &gqa.output);
+  tensors.VectorPart("attn_output.bias", output, &gqa.output_bias, Presence::kOptional);
 }
 
 Needs Size(const Gqa& gqa, const StepLimits& limits) {
@@ -361,7 +410,7 @@ Needs Size(const Gqa& gqa, const StepLimits& limits) {
   Needs needs = {.buffer_bytes = carver.used(),
                  .scratch_bytes = scratch_floats * int64_t{sizeof(float)}};
   needs.AddInput(limits.rows, gqa.width);
-  needs.AddInput(limits.rows, gqa.output_width());
+  needs.AddInput(limits.rows, gqa.QueryPart(gqa.value_dim).all_rows);
   return needs;
 }
 
@@ -403,9 +452,13 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   }
   Attend(gqa, buffers, step, context);
   if (gqa.has_gates()) GateHeads(gqa, buffers, rows, context);
+  Gather(buffers.attention, rows, gqa.QueryPart(gqa.value_dim), Phase::kAttention, context);
+  const Rows& projected = context.workspace.projected;
+  const RowPart output = gqa.OutputPart();
   MultiplyRows({buffers.attention, rows},
-               {&gqa.output, context.workspace.projected, gqa.output_bias}, Phase::kOutput,
+               {&gqa.output, ColumnsOf(projected, output), gqa.output_bias}, Phase::kOutput,
                context);
+  Gather(projected, rows, output, Phase::kOutput, context);
 }
 
 void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {

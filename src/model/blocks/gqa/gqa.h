@@ -15,6 +15,7 @@
 #include "model/blocks/attention.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -55,10 +56,16 @@ enum class ValueNorm : uint8_t {
   kRms,  ///< each head by itself (RMSNorm), without a weight
 };
 
+/// The heads of a rank: those of other ranks stand before them and behind.
+struct HeadShare {
+  RowPart query = {};
+  RowPart kv = {};  ///< of which several ranks may have the same one
+};
+
 /// Sizes are in elements.
 struct Gqa {
   int64_t width = 0;      ///< of the residual stream
-  int64_t heads = 0;      ///< query heads
+  int64_t heads = 0;      ///< query heads, of this rank
   int64_t kv_heads = 0;   ///< divides heads
   int64_t key_dim = 0;    ///< elements of a query and key head
   int64_t value_dim = 0;  ///< elements of a value head
@@ -83,6 +90,8 @@ struct Gqa {
   HeadNormPlace head_norm_place = HeadNormPlace::kBeforeRope;
   OutputGate output_gate = OutputGate::kNone;
   float norm_epsilon = 0;
+  HeadShare share = {};
+  RowPart output_rows = {};  ///< of the output matrix, those of this rank
 
   kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
   kernels::PackedMatrix gate = {};  ///< [gate_width][width], of gates that have a matrix
@@ -102,10 +111,20 @@ struct Gqa {
   int64_t key_width() const { return kv_heads * key_dim; }
   int64_t value_width() const { return kv_heads * value_dim; }
   int64_t output_width() const { return heads * value_dim; }
+
+  /// Of the heads of all ranks, of `size` elements each, those of this one.
+  RowPart QueryPart(int64_t size) const { return Times(PartOf(share.query, heads), size); }
+  RowPart KvPart(int64_t size) const { return Times(PartOf(share.kv, kv_heads), size); }
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// Checks the numbers; `ropes` are the network's, valid. Errors: kBadModel.
 Status Validate(const Gqa& gqa, std::span<const Rope> ropes);
+
+/// Leaves a rank its heads: KV heads with the query heads that read them, or where there are more
+/// ranks than KV heads, some of the query heads of one. Errors: kUnsupported for more ranks than
+/// heads, and for what is normed over the heads of all ranks.
+Status Split(const Rank& rank, Gqa& gqa);
 
 /// Its tensors.
 void Declare(Gqa& gqa, TensorList& tensors);

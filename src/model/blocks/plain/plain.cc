@@ -55,11 +55,19 @@ Status Validate(const Plain& plain) {
   return InRange("feed forward length", plain.hidden, 1, kMaxWidth);
 }
 
+Status Split(const Rank& rank, Plain& plain) {
+  plain.hidden_rows = PanelsOf(plain.hidden, rank);
+  plain.output_rows = PanelsOf(plain.width, rank);
+  return Ok();
+}
+
 void Declare(Plain& plain, TensorList& tensors) {
-  tensors.Matrix("ffn_up.weight", plain.hidden, plain.width, &plain.up);
-  tensors.Vector("ffn_up.bias", plain.hidden, &plain.up_bias, Presence::kOptional);
-  tensors.Matrix("ffn_down.weight", plain.width, plain.hidden, &plain.down);
-  tensors.Vector("ffn_down.bias", plain.width, &plain.down_bias, Presence::kOptional);
+  const RowPart own = plain.HiddenPart();
+  const RowPart output = plain.OutputPart();
+  tensors.MatrixPart("ffn_up.weight", own, plain.width, &plain.up);
+  tensors.VectorPart("ffn_up.bias", own, &plain.up_bias, Presence::kOptional);
+  tensors.MatrixPart("ffn_down.weight", output, plain.hidden, &plain.down);
+  tensors.VectorPart("ffn_down.bias", output, &plain.down_bias, Presence::kOptional);
 }
 
 Needs Size(const Plain& plain, const StepLimits& limits) {
@@ -74,11 +82,16 @@ Needs Size(const Plain& plain, const StepLimits& limits) {
 void Run(const Plain& plain, const Input& input, const Context& context) {
   Carver carver(context.workspace.block);
   const Rows hidden = Layout(plain, context.workspace.limits(), carver);
-  const std::array up = {Product{&plain.up, hidden, plain.up_bias}};
+  const RowPart own = plain.HiddenPart();
+  const RowPart output = plain.OutputPart();
+  const std::array up = {Product{&plain.up, ColumnsOf(hidden, own), plain.up_bias}};
   Prepare(input, up, context);
   MultiplyUp(up[0], plain.function, input.row_count, context);
+  Gather(hidden, input.row_count, own, Phase::kGateUp, context);
+  const Rows& projected = context.workspace.projected;
   MultiplyRows({hidden, input.row_count},
-               {&plain.down, context.workspace.projected, plain.down_bias}, Phase::kDown, context);
+               {&plain.down, ColumnsOf(projected, output), plain.down_bias}, Phase::kDown, context);
+  Gather(projected, input.row_count, output, Phase::kDown, context);
 }
 
 void AddWork(const Plain& plain, int64_t rows, StepWork& work) {

@@ -8,6 +8,7 @@
 
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -21,13 +22,20 @@ struct Plain {
   int64_t width = 0;   ///< of the residual stream
   int64_t hidden = 0;  ///< of up
   Activation function = Activation::kGelu;
+  RowPart hidden_rows = {}, output_rows = {};  ///< of up and of down: those of a rank
 
   kernels::PackedMatrix up = {}, down = {};
   std::vector<float> up_bias = {}, down_bias = {};
+
+  RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Plain& plain);
+
+/// Leaves a rank its rows.
+Status Split(const Rank& rank, Plain& plain);
 
 /// Its tensors.
 void Declare(Plain& plain, TensorList& tensors);

@@ -1,0 +1,53 @@
+/// RankedRunner: a network that was split, its ranks threads of this process.
+///
+/// The calling thread is the first rank. A step is one loop over the ranks, in which they meet at
+/// every exchange; between steps the others sleep.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "engine/model_network.h"
+#include "engine/runner.h"
+#include "ranks/thread_ranks.h"
+
+namespace skald::engine {
+
+/// Each rank has pages, states and activations of its own; which pages, the caller says to all.
+class RankedRunner : public Runner {
+ public:
+  /// Takes the memory of all ranks. The threads of the options are shared out among them, one each
+  /// at least. `parts` are those of one network, by rank, and must outlive it. Errors: as of
+  /// ModelNetwork.
+  static Result<std::unique_ptr<RankedRunner>> Create(std::span<const model::Transformer> parts,
+                                                      const ResolvedOptions& options);
+  /// For Create.
+  explicit RankedRunner(int count) : exchange_(count), threads_(count) {}
+
+  void CopyPage(const kv::PageCopy& copy) override;
+  void CopyState(const kv::StateCopy& copy) override;
+  void Forward(const model::StepBatch& batch) override;
+  std::span<const float> Logits(int64_t index) const override { return first().Logits(index); }
+  std::span<const float> Hidden(int64_t index) const override { return first().Hidden(index); }
+  /// The first rank has all of what it needs.
+  float Score(std::span<const float> state) override { return ranks_.front()->Score(state); }
+
+  EngineMemory memory() const override;
+  uint64_t progress() const override;
+  /// Of the first rank.
+  void SetProfile(model::StepProfile* profile) override { ranks_.front()->SetProfile(profile); }
+  void Poison(kv::PageGroup group, kv::PageId page) override;
+  void PoisonState(kv::StateId state) override;
+
+ private:
+  const ModelNetwork& first() const { return *ranks_.front(); }
+
+  ranks::ThreadRanks exchange_;
+  std::vector<std::unique_ptr<ModelNetwork>> ranks_;
+  ThreadPool threads_;  // one a rank; last: they end before what they work with
+};
+
+}  // namespace skald::engine

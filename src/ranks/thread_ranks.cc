@@ -1,0 +1,58 @@
+#include "ranks/thread_ranks.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/spin.h"
+
+namespace skald::ranks {
+
+void Barrier::Wait() {
+  // It cannot change before this thread has arrived.
+  const uint32_t round = round_.load(std::memory_order_relaxed);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
+    // Before the others are let go, for they may come again at once.
+    arrived_.store(0, std::memory_order_relaxed);
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+    return;
+  }
+  for (int spin = 0; spin < kSpinRounds; ++spin) {
+    if (round_.load(std::memory_order_acquire) != round) return;
+    Pause();
+  }
+  round_.wait(round, std::memory_order_acquire);
+}
+
+ThreadRanks::ThreadRanks(int count) : barrier_(count), given_(static_cast<size_t>(count)) {
+  CHECK(count >= 1);
+  for (int rank = 0; rank < count; ++rank) ends_.emplace_back(this, rank);
+}
+
+void ThreadRanks::End::Gather(const Columns& own) {
+  all_.given_[static_cast<size_t>(rank_)] = own;
+  all_.barrier_.Wait();
+  CopyOthers(own);
+  // Nobody goes on to write what another still reads.
+  all_.barrier_.Wait();
+}
+
+void ThreadRanks::End::GatherToFirst(const Columns& own) {
+  all_.given_[static_cast<size_t>(rank_)] = own;
+  all_.barrier_.Wait();
+  if (rank_ == 0) CopyOthers(own);
+  all_.barrier_.Wait();
+}
+
+void ThreadRanks::End::CopyOthers(const Columns& own) const {
+  for (const Columns& other : all_.given_) {
+    if (other.rows == own.rows) continue;
+    DCHECK(other.row_count == own.row_count);
+    for (int64_t row = 0; row < own.row_count; ++row) {
+      std::copy_n(other.rows + row * other.stride + other.first, other.count,
+                  own.rows + row * own.stride + other.first);
+    }
+  }
+}
+
+}  // namespace skald::ranks
