@@ -32,6 +32,8 @@ BEFORE = {
                            .endpoint = "http://127.0.0.1:9"};
   const PullWatch watch;""",
     "kernel_bench": "",
+    "logits": """const std::vector<TokenId> tokens = {3, 300, 301};
+  std::vector<std::vector<float>> rows;""",
     "machine": "",
     "model": "",
     "model_shape": "",
@@ -61,6 +63,7 @@ AFTER = {
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",
     "kernel_bench": "samples.ok() && samples->size() == 5 && share > 0",
+    "logits": "status.ok() && rows.size() == 3",
     "machine": "machine.ok()",
     "model": "model.ok()",
     "model_shape": "shape.ok() && shape->info().parameters > 1'000'000",
