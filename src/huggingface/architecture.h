@@ -25,6 +25,7 @@ enum class Change : uint8_t {
   /// head to one of each key head in turn.
   kTurnValueHeads,
   kTurnValueColumns,  ///< the same for the columns of what is multiplied with them
+  kSkipPadding,       ///< the first rows stand for padding, and go: as many as its id, and one
 };
 
 /// What happens to the values of a tensor on their way.
@@ -79,16 +80,19 @@ struct DecoderShape {
   int64_t key_dim = 0;
   int64_t value_dim = 0;
   int64_t rotated = 0;  ///< elements of a head that positions turn
+  int64_t context = 0;  ///< positions
 };
 
 /// One kind of model.
 struct Architecture {
-  std::string_view model_type;           ///< of config.json
-  std::string_view family;               ///< general.architecture
-  std::span<const NameRule> rules = {};  ///< come before those that all have in common
-  bool pairs_rows = false;               ///< its rotation turns neighbours (kPairRows)
-  bool adds_one = false;                 ///< to all norms (kAddOne)
+  std::string_view model_type;               ///< of config.json
+  std::string_view family;                   ///< general.architecture
+  std::span<const NameRule> rules = {};      ///< come before those that all have in common
+  std::span<const MemberName> members = {};  ///< what config.json calls otherwise
+  bool pairs_rows = false;                   ///< its rotation turns neighbours (kPairRows)
+  bool adds_one = false;                     ///< to all norms (kAddOne)
   bool latent = false;       ///< attention to latents, whose YaRN has members of its own
+  bool pads_first = false;   ///< positions begin behind that of padding (kSkipPadding)
   double rotated_share = 1;  ///< of a head, where config.json does not say
   std::string_view activation = "silu";  ///< that the family computes
   /// tokenizer.ggml.model of a byte-pair encoding of characters: "llama" merges by the scores of

@@ -8,6 +8,7 @@
 #include "formats/quote.h"
 #include "huggingface/architecture.h"
 #include "huggingface/decoder_keys.h"
+#include "huggingface/encoder_kinds.h"
 #include "huggingface/expert_keys.h"
 #include "huggingface/gemma4_kind.h"
 #include "huggingface/hybrid_kinds.h"
@@ -172,6 +173,11 @@ constexpr NameRule kStarCoder2Names[] = {{"layers.#.mlp.c_fc.weight", "blk.#.ffn
 // ---- the table ----
 
 constexpr Architecture kArchitectures[] = {
+    {.model_type = "bert",
+     .family = "bert",
+     .rules = kBertNames,
+     .activation = "gelu",
+     .write_keys = Bert},
     {.model_type = "cohere2", .family = "cohere2", .write_keys = Cohere2},
     {.model_type = "deepseek_v2",
      .family = "deepseek2",
@@ -237,11 +243,13 @@ constexpr Architecture kArchitectures[] = {
     {.model_type = "lfm2",
      .family = "lfm2",
      .rules = kLfm2Names,
+     .members = kLfm2Members,
      .change_shape = Lfm2Shape,
      .write_keys = Lfm2},
     {.model_type = "lfm2_moe",
      .family = "lfm2moe",
      .rules = kLfm2Names,
+     .members = kLfm2Members,
      .change_shape = Lfm2MoeShape,
      .write_keys = Lfm2Moe},
     {.model_type = "llama", .family = "llama", .pairs_rows = true},
@@ -251,6 +259,19 @@ constexpr Architecture kArchitectures[] = {
      .rules = kMixtralNames,
      .pairs_rows = true,
      .write_keys = Mixtral},
+    {.model_type = "modernbert",
+     .family = "modern-bert",
+     .rules = kModernBertNames,
+     .members = kModernBertMembers,
+     .activation = "gelu",
+     .write_keys = ModernBert},
+    {.model_type = "nomic_bert",
+     .family = "nomic-bert",
+     .rules = kNomicBertNames,
+     .members = kNomicBertMembers,
+     .activation = "swiglu",
+     .change_shape = NomicBertShape,
+     .write_keys = NomicBert},
     {.model_type = "olmo2", .family = "olmo2", .rules = kNormBehindNames},
     {.model_type = "olmo3", .family = "olmo2", .rules = kNormBehindNames, .write_keys = Olmo3},
     {.model_type = "phi3", .family = "phi3", .rules = kPhi3Names, .write_keys = Phi3},
@@ -295,6 +316,13 @@ constexpr Architecture kArchitectures[] = {
      .rules = kStarCoder2Names,
      .activation = "gelu_pytorch_tanh",
      .write_keys = StarCoder2},
+    {.model_type = "xlm-roberta",
+     .family = "bert",
+     .rules = kBertNames,
+     .pads_first = true,
+     .activation = "gelu",
+     .change_shape = RobertaShape,
+     .write_keys = Bert},
 };
 
 }  // namespace

@@ -19,6 +19,11 @@ Result<Config> Config::Of(const JsonTree& document) {
 }
 
 std::optional<JsonValue> Config::Find(std::string_view name) const {
+  for (const MemberName& member : names_) {
+    if (member.usual != name) continue;
+    name = member.own;
+    break;
+  }
   std::optional<JsonValue> value = inner_.Find(name);
   if (!value) value = root_.Find(name);
   if (value && value->kind() == JsonKind::kNull) return std::nullopt;

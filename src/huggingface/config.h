@@ -3,12 +3,19 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/json_tree.h"
 #include "skald/status.h"
 
 namespace skald::huggingface {
+
+/// What one kind of model calls a member that others call `usual`.
+struct MemberName {
+  std::string_view usual;
+  std::string_view own;
+};
 
 /// The members of one JSON object. A model of texts and pictures keeps those of its text half in an
 /// inner object (`text_config`): they come before those around them. A member that is null is none.
@@ -17,6 +24,9 @@ class Config {
  public:
   /// Errors: kBadModel if the document is no JSON object.
   static Result<Config> Of(const JsonTree& document);
+
+  /// Members are asked for by their usual names, and found under these. `names` outlives all uses.
+  void Rename(std::span<const MemberName> names) { names_ = names; }
 
   /// The value, or nothing if there is none.
   std::optional<JsonValue> Find(std::string_view name) const;
@@ -37,6 +47,7 @@ class Config {
 
   JsonValue root_;
   JsonValue inner_;  // text_config, or the root
+  std::span<const MemberName> names_ = {};
 };
 
 /// "config.json: 'NAME' PROBLEM", of kind `code`.

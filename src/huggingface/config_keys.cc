@@ -56,8 +56,9 @@ Result<std::optional<DType>> ExpertType(const Config& config) {
 Result<ConfigKeys> ReadConfigKeys(std::string_view text) {
   Result<JsonTree> tree = JsonTree::Parse(text);
   if (!tree.ok()) return std::move(tree).status().WithContext("config.json");
-  ASSIGN_OR_RETURN(const Config config, Config::Of(*tree));
+  ASSIGN_OR_RETURN(Config config, Config::Of(*tree));
   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
+  config.Rename(architecture->members);
   formats::MetadataWriter metadata;
   metadata.SetString("general.architecture", architecture->family);
   KeyWriter writer(metadata, architecture->family);

@@ -40,6 +40,7 @@ Result<DecoderShape> ReadShape(const Config& config, const Architecture& archite
   ASSIGN_OR_RETURN(const double share, RotatedShare(config, architecture.rotated_share));
   if (!(share > 0 && share <= 1)) return ConfigError("partial_rotary_factor", "is not in (0, 1]");
   shape.rotated = static_cast<int64_t>(static_cast<double>(shape.key_dim) * share);
+  ASSIGN_OR_RETURN(shape.context, config.Int("max_position_embeddings"));
   if (architecture.change_shape != nullptr)
     RETURN_IF_ERROR(architecture.change_shape(config, &shape));
   return shape;
@@ -56,6 +57,7 @@ void WriteNumbers(std::string_view key, const std::vector<int64_t>& numbers, Key
 void WriteShape(const DecoderShape& shape, KeyWriter* keys) {
   keys->Int("block_count", shape.layers);
   keys->Int("embedding_length", shape.width);
+  keys->Int("context_length", shape.context);
   WriteNumbers("feed_forward_length", shape.hidden, keys);
   keys->Int("attention.head_count", shape.heads);
   WriteNumbers("attention.head_count_kv", shape.kv_heads, keys);
@@ -65,9 +67,8 @@ void WriteShape(const DecoderShape& shape, KeyWriter* keys) {
 }
 
 Status WriteEpsilon(const Config& config, KeyWriter* keys) {
-  for (const char* name : {"rms_norm_eps", "norm_eps"}) {
-    if (!config.Contains(name)) continue;
-    ASSIGN_OR_RETURN(const double epsilon, config.Number(name));
+  if (config.Contains("rms_norm_eps")) {
+    ASSIGN_OR_RETURN(const double epsilon, config.Number("rms_norm_eps"));
     keys->Number("attention.layer_norm_rms_epsilon", epsilon);
     return Ok();
   }
@@ -101,14 +102,20 @@ Result<std::vector<ComputedTensor>> WriteDecoderKeys(const Config& config,
   ASSIGN_OR_RETURN(const DecoderShape shape, ReadShape(config, architecture));
   WriteShape(shape, keys);
   RETURN_IF_ERROR(WriteEpsilon(config, keys));
-  RopeShape rope = {.rotated = shape.rotated, .latent = architecture.latent};
+  RopeShape rope = {
+      .rotated = shape.rotated, .context = shape.context, .latent = architecture.latent};
   ASSIGN_OR_RETURN(rope.base, RopeBase(config));
-  ASSIGN_OR_RETURN(rope.context, config.Int("max_position_embeddings"));
-  keys->Int("context_length", rope.context);
   keys->Number("rope.freq_base", rope.base);
   ASSIGN_OR_RETURN(std::vector<ComputedTensor> tensors, WriteRopeScaling(config, rope, keys));
   if (architecture.write_keys != nullptr) RETURN_IF_ERROR(architecture.write_keys(config, keys));
   return tensors;
+}
+
+Result<int64_t> PaddingRows(const Config& config) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  ASSIGN_OR_RETURN(const int64_t padding, config.Int("pad_token_id"));
+  if (padding >= 0 && padding < kMost) return padding + 1;
+  return ConfigError("pad_token_id", fmt::format("is {}, expected 0 to {}", padding, kMost - 1));
 }
 
 Result<std::vector<int64_t>> LayerFlags(const Config& config, std::string_view one,

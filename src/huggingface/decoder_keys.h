@@ -23,6 +23,9 @@ Result<std::vector<ComputedTensor>> WriteDecoderKeys(const Config& config,
 /// period that stands in the member `period` (none if that is empty).
 Status WindowPattern(const Config& config, std::string_view period, KeyWriter* keys);
 
+/// The rows of learned positions that stand for padding: as many as its id, and one.
+Result<int64_t> PaddingRows(const Config& config);
+
 /// For each layer whether it is of the kind `one` of `layer_types`, where that member is there;
 /// else none. Errors: kUnsupported for a kind that is neither, kBadModel for too few or too many.
 Result<std::vector<int64_t>> LayerFlags(const Config& config, std::string_view one,

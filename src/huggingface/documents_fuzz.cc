@@ -67,8 +67,9 @@ Status Try(std::string_view input) {
   const std::string_view config_text = TakePart(&input);
   const std::string_view tokenizer_text = TakePart(&input);
   ASSIGN_OR_RETURN(const JsonTree config_tree, JsonTree::Parse(config_text));
-  ASSIGN_OR_RETURN(const Config config, Config::Of(config_tree));
+  ASSIGN_OR_RETURN(Config config, Config::Of(config_tree));
   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
+  config.Rename(architecture->members);
   formats::MetadataWriter metadata;
   KeyWriter keys(metadata, architecture->family);
   RETURN_IF_ERROR(WriteDecoderKeys(config, *architecture, &keys).status());

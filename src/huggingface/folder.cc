@@ -18,6 +18,8 @@
 #include "huggingface/architecture.h"
 #include "huggingface/config.h"
 #include "huggingface/decoder_keys.h"
+#include "huggingface/documents.h"
+#include "huggingface/pooling.h"
 #include "huggingface/tokenizer_json.h"
 
 namespace skald::huggingface {
@@ -28,41 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kIndex = "model.safetensors.index.json";
 constexpr std::string_view kSingle = "model.safetensors";
-// Largest seen: 33 MB (Gemma 3's tokenizer.json).
-constexpr uint64_t kDocumentBytesMax = 256u << 20;
 constexpr size_t kPartsMax = 512;  // half the descriptors a process may hold
-
-std::string Inside(const std::string& folder, std::string_view name) {
-  return (fs::path(folder) / name).string();
-}
-
-// The file `name` of a folder. Messages of File name the whole path, others only `name`.
-Result<std::string> ReadDocument(const std::string& folder, std::string_view name) {
-  ASSIGN_OR_RETURN(const File file, File::Open(Inside(folder, name)));
-  if (file.size() > kDocumentBytesMax) {
-    return Status(ErrorCode::kBadModel, fmt::format("{}: has {} bytes, at most {} are read", name,
-                                                    file.size(), kDocumentBytesMax));
-  }
-  std::string text(file.size(), '\0');
-  Status status = file.ReadAt(0, std::as_writable_bytes(std::span(text)));
-  if (!status.ok()) return std::move(status).WithContext(std::string(name));
-  return text;
-}
-
-Result<JsonTree> ReadTree(const std::string& folder, std::string_view name) {
-  ASSIGN_OR_RETURN(const std::string text, ReadDocument(folder, name));
-  Result<JsonTree> tree = JsonTree::Parse(text);
-  if (!tree.ok()) return std::move(tree).status().WithContext(std::string(name));
-  return tree;
-}
-
-// A document that need not be there.
-Result<std::optional<JsonTree>> ReadTreeIfThere(const std::string& folder, std::string_view name) {
-  Result<JsonTree> tree = ReadTree(folder, name);
-  if (tree.ok()) return std::optional(*std::move(tree));
-  if (tree.status().code() == ErrorCode::kNotFound) return std::optional<JsonTree>();
-  return std::move(tree).status();
-}
 
 // The files with tensors: those that the index names, else the only one. Names with a slash would
 // lead out of the folder.
@@ -112,6 +80,10 @@ Status WriteTextKeys(const std::string& folder, const Architecture& architecture
   ASSIGN_OR_RETURN(const std::optional<JsonTree> generation_config,
                    ReadTreeIfThere(folder, "generation_config.json"));
   ASSIGN_OR_RETURN(const int64_t vocab_size, config.Int("vocab_size"));
+  if (config.Contains("type_vocab_size")) {
+    ASSIGN_OR_RETURN(const int64_t kinds, config.Int("type_vocab_size"));
+    metadata->SetInt("tokenizer.ggml.token_type_count", kinds);
+  }
   const JsonTree* tokenizer_config_tree = tokenizer_config ? &*tokenizer_config : nullptr;
   RETURN_IF_ERROR(
       WriteTokenizerKeys({.tokenizer = tokenizer,
@@ -146,13 +118,15 @@ Result<Folder> Folder::Open(const std::string& path) {
 // opened. Tensors after keys, because what may be left out depends on the number of layers.
 Status Folder::Read() {
   ASSIGN_OR_RETURN(const JsonTree config_tree, ReadTree(path_, kConfig));
-  ASSIGN_OR_RETURN(const Config config, Config::Of(config_tree));
+  ASSIGN_OR_RETURN(Config config, Config::Of(config_tree));
   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
+  config.Rename(architecture->members);
   formats::MetadataWriter metadata;
   metadata.SetString("general.architecture", architecture->family);
   KeyWriter keys(metadata, architecture->family);
   ASSIGN_OR_RETURN(std::vector<ComputedTensor> computed,
                    WriteDecoderKeys(config, *architecture, &keys));
+  RETURN_IF_ERROR(WritePooling(path_, &keys));
   RETURN_IF_ERROR(WriteTextKeys(path_, *architecture, config_tree, &metadata));
   ASSIGN_OR_RETURN(metadata_, std::move(metadata).Finish());
   RETURN_IF_ERROR(OpenParts());
@@ -170,7 +144,7 @@ Status Folder::Read() {
 Status Folder::OpenParts() {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PartNames(path_));
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(File file, File::Open(Inside(path_, name)));
+    ASSIGN_OR_RETURN(File file, File::Open(PathInside(path_, name)));
     parts_.push_back(std::make_unique<File>(std::move(file)));
     Result<std::vector<formats::StoredTensor>> tensors = formats::ParseSafetensors(*parts_.back());
     if (!tensors.ok()) return std::move(tensors).status().WithContext(name);

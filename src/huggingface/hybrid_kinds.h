@@ -52,6 +52,8 @@ inline constexpr NameRule kLfm2Names[] = {
     {"layers.#.feed_forward.experts.#.w2.weight", "blk.#.ffn_down_exps.weight"},
     {"layers.#.feed_forward.experts.#.w3.weight", "blk.#.ffn_up_exps.weight"}};
 
+inline constexpr MemberName kLfm2Members[] = {{"rms_norm_eps", "norm_eps"}};
+
 Status Qwen35(const Config& config, KeyWriter* keys);
 Status Qwen35Moe(const Config& config, KeyWriter* keys);
 Status Qwen3Next(const Config& config, KeyWriter* keys);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/quote.h"
+#include "huggingface/tokenizer_steps.h"
 #include "text/pre_tokenizer_rules.h"
 
 namespace skald::huggingface {
@@ -17,27 +18,6 @@ using text::PreTokenizerRule;
 
 Status Unsupported(std::string_view problem) {
   return Status(ErrorCode::kUnsupported, fmt::format("tokenizer.json: {}", problem));
-}
-
-std::string_view TextOf(JsonValue object, std::string_view name) {
-  const std::optional<JsonValue> value = object.Find(name);
-  return value ? value->AsString().value_or("") : "";
-}
-
-bool FlagOf(JsonValue object, std::string_view name, bool fallback) {
-  const std::optional<JsonValue> value = object.Find(name);
-  return value ? value->AsBool().value_or(fallback) : fallback;
-}
-
-// The steps of a normalizer or pre-tokenizer: one, or those of a Sequence.
-std::vector<JsonValue> StepsOf(JsonValue tokenizer, std::string_view name, std::string_view inner) {
-  std::vector<JsonValue> steps;
-  const std::optional<JsonValue> whole = tokenizer.Find(name);
-  if (!whole || !whole->IsObject()) return steps;
-  const std::optional<JsonValue> list = whole->Find(inner);
-  if (!list) return {*whole};
-  for (const JsonValue step : *list) steps.push_back(step);
-  return steps;
 }
 
 // What ByteLevel cuts by if it is told to, which is what GPT-2's rule is.
@@ -53,21 +33,22 @@ struct Patterns {
 
 Result<Patterns> ReadPatterns(JsonValue tokenizer) {
   Patterns patterns;
-  for (const JsonValue step : StepsOf(tokenizer, "pre_tokenizer", "pretokenizers")) {
-    const std::string_view type = TextOf(step, "type");
+  for (const JsonValue step : JsonSteps(tokenizer, "pre_tokenizer", "pretokenizers")) {
+    const std::string_view type = JsonText(step, "type");
     if (type == "ByteLevel") {
       patterns.has_byte_level = true;
-      if (FlagOf(step, "use_regex", true)) patterns.list.emplace_back(Gpt2Pattern());
-    } else if (type == "Digits" && FlagOf(step, "individual_digits", false)) {
+      if (JsonFlag(step, "use_regex", true)) patterns.list.emplace_back(Gpt2Pattern());
+    } else if (type == "Digits" && JsonFlag(step, "individual_digits", false)) {
       patterns.list.emplace_back(R"(\p{N})");
     } else if (type == "Split") {
       const std::optional<JsonValue> pattern = step.Find("pattern");
-      const std::string_view regex = pattern ? TextOf(*pattern, "Regex") : "";
+      const std::string_view regex = pattern ? JsonText(*pattern, "Regex") : "";
       if (regex.empty()) return Unsupported("a Split has no regular expression");
       // Both of these make each match a piece.
       const bool isolates =
-          TextOf(step, "behavior") == "Isolated" && !FlagOf(step, "invert", false);
-      const bool inverts = TextOf(step, "behavior") == "Removed" && FlagOf(step, "invert", false);
+          JsonText(step, "behavior") == "Isolated" && !JsonFlag(step, "invert", false);
+      const bool inverts =
+          JsonText(step, "behavior") == "Removed" && JsonFlag(step, "invert", false);
       if (!isolates && !inverts)
         return Unsupported("a Split that drops what it matches is not read");
       patterns.list.emplace_back(regex);
@@ -87,14 +68,14 @@ bool HasStages(const PreTokenizerRule& rule, const std::vector<std::string>& pat
 
 Result<std::string> FindRule(JsonValue tokenizer, const Patterns& patterns) {
   bool composes = false;
-  for (const JsonValue step : StepsOf(tokenizer, "normalizer", "normalizers")) {
-    if (TextOf(step, "type") != "NFC")
+  for (const JsonValue step : JsonSteps(tokenizer, "normalizer", "normalizers")) {
+    if (JsonText(step, "type") != "NFC")
       return Unsupported(
-          fmt::format("normalizer {} is not read", formats::Quote(TextOf(step, "type"))));
+          fmt::format("normalizer {} is not read", formats::Quote(JsonText(step, "type"))));
     composes = true;
   }
   const std::optional<JsonValue> model = tokenizer.Find("model");
-  const bool takes_whole = model && FlagOf(*model, "ignore_merges", false);
+  const bool takes_whole = model && JsonFlag(*model, "ignore_merges", false);
   for (const PreTokenizerRule& rule : text::PreTokenizerRules()) {
     const bool same_whole = (rule.whole_pieces == text::WholePieces::kTakeWhole) == takes_whole &&
                             rule.whole_pieces != text::WholePieces::kTakeNewlines;
@@ -114,12 +95,12 @@ Result<std::string> FindRule(JsonValue tokenizer, const Patterns& patterns) {
 constexpr std::string_view kMark = "\u2581";
 
 bool AddsSpace(JsonValue tokenizer) {
-  for (const JsonValue step : StepsOf(tokenizer, "normalizer", "normalizers"))
-    if (TextOf(step, "type") == "Prepend" && TextOf(step, "prepend") == kMark) return true;
-  for (const JsonValue step : StepsOf(tokenizer, "pre_tokenizer", "pretokenizers")) {
-    if (TextOf(step, "type") != "Metaspace") continue;
-    const std::string_view scheme = TextOf(step, "prepend_scheme");
-    if (scheme.empty()) return FlagOf(step, "add_prefix_space", true);
+  for (const JsonValue step : JsonSteps(tokenizer, "normalizer", "normalizers"))
+    if (JsonText(step, "type") == "Prepend" && JsonText(step, "prepend") == kMark) return true;
+  for (const JsonValue step : JsonSteps(tokenizer, "pre_tokenizer", "pretokenizers")) {
+    if (JsonText(step, "type") != "Metaspace") continue;
+    const std::string_view scheme = JsonText(step, "prepend_scheme");
+    if (scheme.empty()) return JsonFlag(step, "add_prefix_space", true);
     return scheme != "never";
   }
   return false;
@@ -129,7 +110,7 @@ bool AddsSpace(JsonValue tokenizer) {
 
 Result<Splitting> ReadSplitting(JsonValue tokenizer) {
   const std::optional<JsonValue> model = tokenizer.Find("model");
-  const bool has_byte_tokens = model && FlagOf(*model, "byte_fallback", false);
+  const bool has_byte_tokens = model && JsonFlag(*model, "byte_fallback", false);
   if (has_byte_tokens) return Splitting{.is_of_bytes = false, .adds_space = AddsSpace(tokenizer)};
   const Result<Patterns> patterns = ReadPatterns(tokenizer);
   if (!patterns.ok()) return patterns.status();

@@ -43,8 +43,8 @@ constexpr NameRule kCommonNames[] = {
     {"layers.#.mlp.shared_expert_gate.weight", "blk.#.ffn_gate_inp_shexp.weight"},
 };
 
-constexpr std::array<std::string_view, 3> kBeforeNetwork = {"model.language_model.",
-                                                            "language_model.model.", "model."};
+constexpr std::array<std::string_view, 5> kBeforeNetwork = {
+    "model.language_model.", "language_model.model.", "model.", "bert.", "roberta."};
 
 // Longer ones first, and "language_model.lm_head" is the head.
 std::string_view WithoutPrefix(std::string_view name) {
@@ -72,6 +72,7 @@ bool IsNorm(std::string_view name) {
 NameRule Adapted(const Architecture& architecture, NameRule rule) {
   const bool pairs = rule.change == Change::kPairRows || rule.change == Change::kPairKvRows;
   if (pairs && !architecture.pairs_rows) rule.change = Change::kNone;
+  if (rule.change == Change::kSkipPadding && !architecture.pads_first) rule.change = Change::kNone;
   if (architecture.adds_one && IsNorm(rule.name)) rule.values = Values::kAddOne;
   return rule;
 }
@@ -106,7 +107,8 @@ std::vector<NameRule> RulesFor(const Architecture& architecture, std::string_vie
 }
 
 bool MayBeLeftOut(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kNotOfTheNetwork = {"vision_tower.",
+  // Of pictures and sounds, of guessing further tokens, of what was trained beside embeddings.
+  constexpr std::array<std::string_view, 13> kNotOfTheNetwork = {"vision_tower.",
                                                                  "multi_modal_projector.",
                                                                  "visual.",
                                                                  "mtp.",
@@ -115,10 +117,13 @@ bool MayBeLeftOut(std::string_view name) {
                                                                  "model.multi_modal_projector.",
                                                                  "model.audio_tower.",
                                                                  "model.embed_audio.",
-                                                                 "model.embed_vision."};
+                                                                 "model.embed_vision.",
+                                                                 "pooler.",
+                                                                 "bert.pooler.",
+                                                                 "cls."};
   for (const std::string_view prefix : kNotOfTheNetwork)
     if (name.starts_with(prefix)) return true;
-  return name.ends_with(".rotary_emb.inv_freq");
+  return name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids");
 }
 
 }  // namespace skald::huggingface

@@ -16,8 +16,8 @@ struct NamePattern {
   std::vector<int64_t> numbers;  ///< each below 2^31
 };
 
-/// Takes the numbers out of `name`, and what stands before the network: "model.", and of models
-/// with pictures "model.language_model." or "language_model.model.".
+/// Takes the numbers out of `name`, and what stands before the network: "model.", of models with
+/// pictures "model.language_model." or "language_model.model.", of BERT's "bert." or "roberta.".
 NamePattern PatternOf(std::string_view name);
 
 /// The rules that `pattern` follows: those of the architecture, else the common one. None: it has

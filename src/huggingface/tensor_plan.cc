@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "formats/quote.h"
+#include "huggingface/decoder_keys.h"
 #include "huggingface/tensor_names.h"
 
 namespace skald::huggingface {
@@ -259,6 +260,7 @@ class Planner {
       case Change::kOddRows:
       case Change::kTurnValueHeads: break;
       case Change::kTurnValueColumns: return TurnValueHeads(name, tensor->columns, tensor);
+      case Change::kSkipPadding: return SkipPadding(name, tensor);
     }
     if (is_vector) std::swap(tensor->rows, tensor->columns);
     if (tensor->change == Change::kTurnValueHeads)
@@ -273,6 +275,15 @@ class Planner {
       return Bad(name, fmt::format("{} rows are not an even number for each of {} heads",
                                    tensor->rows, tensor->heads));
     }
+    return Ok();
+  }
+
+  Status SkipPadding(const std::string& name, PlannedTensor* tensor) const {
+    ASSIGN_OR_RETURN(const int64_t rows, PaddingRows(config_));
+    tensor->skipped = static_cast<uint64_t>(rows);
+    if (tensor->rows <= tensor->skipped)
+      return Bad(name, fmt::format("has {} rows, expected more than {}", tensor->rows, rows));
+    tensor->rows -= tensor->skipped;
     return Ok();
   }
 

@@ -62,6 +62,7 @@ struct PlannedTensor {
   uint64_t columns = 0;  ///< of such a row
   uint64_t heads = 0;    ///< kPairRows, kPairKvRows
   ValueHeads value_heads = {};
+  uint64_t skipped = 0;              ///< kSkipPadding: rows
   uint64_t scale_block = 0;          ///< kFp8: rows and columns that share a scale
   std::vector<float> computed = {};  ///< of a tensor that no file holds; then there are no slices
 };

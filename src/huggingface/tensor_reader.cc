@@ -35,7 +35,7 @@ uint64_t StoredRowBytes(const PlannedTensor& tensor) {
 // Rows that a slice has where it is stored.
 uint64_t StoredRows(const PlannedTensor& tensor) {
   const bool halves = tensor.change == Change::kEvenRows || tensor.change == Change::kOddRows;
-  return halves ? 2 * tensor.rows : tensor.rows;
+  return halves ? 2 * tensor.rows : tensor.rows + tensor.skipped;
 }
 
 // Where value head `head` is stored: one of each key head in turn here, neighbours there.
@@ -48,6 +48,7 @@ uint64_t StoredRow(const PlannedTensor& tensor, uint64_t row) {
   switch (tensor.change) {
     case Change::kEvenRows: return 2 * row;
     case Change::kOddRows: return 2 * row + 1;
+    case Change::kSkipPadding: return row + tensor.skipped;
     case Change::kPairRows:
     case Change::kPairKvRows: {
       // Pair i of a head is rows i and i + half where it is stored, 2 i and 2 i + 1 here.

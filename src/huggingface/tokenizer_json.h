@@ -3,8 +3,8 @@
 ///
 /// Read are byte-pair encodings: those of bytes (GPT-2, Llama 3, Qwen, gpt-oss, ...), whose
 /// splitting is looked up among the rules that have a name, and those of characters that
-/// SentencePiece trained (Llama 2, Mistral, Gemma), whose merges become scores. Others are refused
-/// by name.
+/// SentencePiece trained (Llama 2, Mistral, Gemma), whose merges become scores; WordPiece (BERT)
+/// and Unigram (XLM-RoBERTa, T5). Others are refused by name.
 #pragma once
 
 #include <cstdint>

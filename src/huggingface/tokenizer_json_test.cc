@@ -136,5 +136,69 @@ TEST(TokenizerJson, FindsBeginningsAndEnds) {
   EXPECT_FALSE(other.Contains("tokenizer.ggml.eos_token_id"));
 }
 
+TEST(TokenizerJson, TakesWhatStandsAroundATextFromThePostProcessor) {
+  const auto keys_of = [](const std::string& processor) {
+    std::string text = kSmall;
+    text =
+        text.substr(0, text.find("\"post_processor\"")) + "\"post_processor\":" + processor + "}";
+    const JsonTree tokenizer = Parsed(text);
+    const JsonTree named = Parsed(R"({"bos_token":"<s>","eos_token":"</s>"})");
+    const formats::Metadata keys = KeysOf({.tokenizer = tokenizer, .tokenizer_config = &named}, 8);
+    return std::pair(*keys.GetBool("tokenizer.ggml.add_bos_token"),
+                     *keys.GetBool("tokenizer.ggml.add_eos_token"));
+  };
+  EXPECT_EQ(keys_of("null"), std::pair(false, false));
+  EXPECT_EQ(keys_of(R"({"type":"RobertaProcessing","cls":["<s>",3],"sep":["</s>",4]})"),
+            std::pair(true, true));
+  EXPECT_EQ(keys_of(R"({"type":"TemplateProcessing","single":[{"Sequence":{"id":"A"}},)"
+                    R"({"SpecialToken":{"id":"</s>"}}]})"),
+            std::pair(false, true));
+  EXPECT_EQ(keys_of(R"({"type":"Sequence","processors":[{"type":"ByteLevel"},)"
+                    R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}},)"
+                    R"({"Sequence":{"id":"A"}}]}]})"),
+            std::pair(true, false));
+}
+
+TEST(TokenizerJson, RespellsWordPieces) {
+  const JsonTree tokenizer = Parsed(
+      R"({"normalizer":{"type":"BertNormalizer","lowercase":false},"pre_tokenizer":)"
+      R"({"type":"BertPreTokenizer"},"model":{"type":"WordPiece","unk_token":"[UNK]","vocab":)"
+      R"({"[CLS]":0,"[UNK]":1,"a":2,"##b":3,"##":4}},"added_tokens":)"
+      R"([{"id":0,"content":"[CLS]","special":true}],)"
+      R"("post_processor":{"type":"BertProcessing","cls":["[CLS]",0],"sep":["[SEP]",9]}})");
+  const JsonTree named = Parsed(R"({"cls_token":"[CLS]","sep_token":"[SEP]"})");
+  const formats::Metadata keys = KeysOf({.tokenizer = tokenizer, .tokenizer_config = &named}, 6);
+  std::string tokens;
+  const formats::StringArray all = *keys.GetStrings("tokenizer.ggml.tokens");
+  for (const std::string_view token : all) tokens += std::string(token) + " ";
+  EXPECT_EQ(tokens, "[CLS] [UNK] ▁a b  [PAD5] ");
+  EXPECT_EQ(*keys.GetI64("tokenizer.ggml.cls_token_id"), 0);
+  EXPECT_TRUE(*keys.GetBool("tokenizer.ggml.add_bos_token"));
+  EXPECT_FALSE(*keys.GetBool("tokenizer.ggml.add_sep_token"));  // no token is called so
+  EXPECT_FALSE(*keys.GetBool("tokenizer.ggml.normalizer.lowercase"));
+  EXPECT_FALSE(keys.Contains("tokenizer.ggml.normalizer.strip_accents"));
+}
+
+TEST(TokenizerJson, KnowsTheWaysInWhichUnigramsDropSpaces) {
+  const auto removes = [](const std::string& normalizers, const std::string& splitters) {
+    const JsonTree tokenizer =
+        Parsed(R"({"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1.5]]},)"
+               R"("normalizer":{"type":"Sequence","normalizers":[)" +
+               normalizers + R"(]},"pre_tokenizer":{"type":"Sequence","pretokenizers":[)" +
+               splitters + R"({"type":"Metaspace"}]}})");
+    const formats::Metadata keys = KeysOf({.tokenizer = tokenizer}, 2);
+    EXPECT_EQ((*keys.GetFloats("tokenizer.ggml.scores"))[1], -1.5);
+    EXPECT_EQ((*keys.GetInts("tokenizer.ggml.token_type"))[0], 2);
+    return *keys.GetBool("tokenizer.ggml.remove_extra_whitespaces");
+  };
+  const std::string charsmap = R"({"type":"Precompiled","precompiled_charsmap":"AAECAw=="})";
+  const std::string drops = R"(,{"type":"Strip","strip_left":false,"strip_right":true},)"
+                            R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":"▁"})";
+  EXPECT_FALSE(removes("", ""));
+  EXPECT_FALSE(removes(charsmap, ""));
+  EXPECT_TRUE(removes(charsmap, R"({"type":"WhitespaceSplit"},)"));
+  EXPECT_TRUE(removes(charsmap + drops, ""));
+}
+
 }  // namespace
 }  // namespace skald::huggingface

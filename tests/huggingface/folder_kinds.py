@@ -70,12 +70,51 @@ GEMMA4 = [
     (r"blk\.(\d+)\.ffn_gate_up_exps\.weight", r"model.layers.\1.experts.gate_up_proj"),
     (r"blk\.(\d+)\.ffn_down_exps\.weight", r"model.layers.\1.experts.down_proj"),
 ]
+BERT = [
+    (r"token_embd\.weight", "bert.embeddings.word_embeddings.weight"),
+    (r"position_embd\.weight", "bert.embeddings.position_embeddings.weight"),
+    (r"token_types\.weight", "bert.embeddings.token_type_embeddings.weight"),
+    (r"token_embd_norm\.(\w+)", r"bert.embeddings.LayerNorm.\1"),
+    (r"blk\.(\d+)\.attn_q\.(\w+)", r"bert.encoder.layer.\1.attention.self.query.\2"),
+    (r"blk\.(\d+)\.attn_k\.(\w+)", r"bert.encoder.layer.\1.attention.self.key.\2"),
+    (r"blk\.(\d+)\.attn_v\.(\w+)", r"bert.encoder.layer.\1.attention.self.value.\2"),
+    (r"blk\.(\d+)\.attn_output\.(\w+)", r"bert.encoder.layer.\1.attention.output.dense.\2"),
+    (r"blk\.(\d+)\.attn_output_norm\.(\w+)", r"bert.encoder.layer.\1.attention.output.LayerNorm.\2"),
+    (r"blk\.(\d+)\.ffn_up\.(\w+)", r"bert.encoder.layer.\1.intermediate.dense.\2"),
+    (r"blk\.(\d+)\.ffn_down\.(\w+)", r"bert.encoder.layer.\1.output.dense.\2"),
+    (r"blk\.(\d+)\.layer_output_norm\.(\w+)", r"bert.encoder.layer.\1.output.LayerNorm.\2"),
+]
+NOMIC_BERT = [
+    (r"token_embd\.weight", "embeddings.word_embeddings.weight"),
+    (r"token_types\.weight", "embeddings.token_type_embeddings.weight"),
+    (r"token_embd_norm\.(\w+)", r"emb_ln.\1"),
+    (r"blk\.(\d+)\.attn_qkv\.weight", r"encoder.layers.\1.attn.Wqkv.weight"),
+    (r"blk\.(\d+)\.attn_output\.weight", r"encoder.layers.\1.attn.out_proj.weight"),
+    (r"blk\.(\d+)\.attn_output_norm\.(\w+)", r"encoder.layers.\1.norm1.\2"),
+    (r"blk\.(\d+)\.ffn_up\.weight", r"encoder.layers.\1.mlp.fc11.weight"),
+    (r"blk\.(\d+)\.ffn_gate\.weight", r"encoder.layers.\1.mlp.fc12.weight"),
+    (r"blk\.(\d+)\.ffn_down\.weight", r"encoder.layers.\1.mlp.fc2.weight"),
+    (r"blk\.(\d+)\.layer_output_norm\.(\w+)", r"encoder.layers.\1.norm2.\2"),
+]
+MODERN_BERT = [
+    (r"token_embd\.weight", "embeddings.tok_embeddings.weight"),
+    (r"token_embd_norm\.weight", "embeddings.norm.weight"),
+    (r"output_norm\.weight", "final_norm.weight"),
+    (r"blk\.(\d+)\.attn_norm\.weight", r"layers.\1.attn_norm.weight"),
+    (r"blk\.(\d+)\.attn_qkv\.weight", r"layers.\1.attn.Wqkv.weight"),
+    (r"blk\.(\d+)\.attn_output\.weight", r"layers.\1.attn.Wo.weight"),
+    (r"blk\.(\d+)\.ffn_norm\.weight", r"layers.\1.mlp_norm.weight"),
+    (r"blk\.(\d+)\.ffn_up\.weight", r"layers.\1.mlp.Wi.weight"),
+    (r"blk\.(\d+)\.ffn_down\.weight", r"layers.\1.mlp.Wo.weight"),
+]
 # As _KINDS of folder_writer.py: names, rows of heads move, 1 is taken from norms.
 KINDS = {
     "qwen3_5": (QWEN35, False, True), "qwen3_5_moe": (QWEN35_MOE, False, True), "qwen3_next": (QWEN35, False, True),
     "glm4_moe": (GLM4_MOE, False, False), "deepseek_v2": (DEEPSEEK, False, False), "deepseek_v3": (DEEPSEEK, False, False),
     "kimi_k2": (DEEPSEEK, False, False), "lfm2": (LFM2, False, False), "lfm2_moe": (LFM2, False, False),
     "gemma4": (GEMMA4, False, False), "gemma4_text": (GEMMA4, False, False),
+    "bert": (BERT, False, False), "xlm-roberta": (BERT, False, False), "nomic_bert": (NOMIC_BERT, False, False),
+    "modernbert": (MODERN_BERT, False, False),
 }
 
 
@@ -192,6 +231,9 @@ def arranged(model_type, keys, tensors):
     if model_type.startswith(("deepseek", "kimi")):
         tensors = _join_kv_b(tensors)
     for tensor in tensors:
+        if model_type == "xlm-roberta" and tensor.name == "position_embd.weight":
+            row = len(tensor.data) // tensor.dims[1]
+            tensor.data, tensor.dims[1] = bytes(2 * row) + tensor.data, tensor.dims[1] + 2
         if tensor.name.endswith(".ssm_a"):
             tensor.data = _decay(tensor.data)
         if tensor.name.endswith((".ssm_conv1d.weight", ".shortconv.conv.weight")):
@@ -301,6 +343,48 @@ def _gemma4(keys):
             "top_k_experts": get("expert_used_count"), "moe_intermediate_size": get("expert_feed_forward_length")}
 
 
+def _bert(keys):
+    family = keys["general.architecture"] + "."
+    return {"layer_norm_eps": keys[family + "attention.layer_norm_epsilon"], "hidden_act": "gelu",
+            "type_vocab_size": keys.get("tokenizer.ggml.token_type_count"), "position_embedding_type": "absolute"}
+
+
+def _xlm_roberta(keys):
+    return _bert(keys) | {"pad_token_id": 1, "max_position_embeddings": keys["bert.context_length"] + 2}
+
+
+def _nomic_bert(keys):
+    get = lambda name: keys["nomic-bert." + name]
+    members = dict.fromkeys(("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim",
+                             "intermediate_size", "max_position_embeddings", "rope_theta"))
+    return members | {
+        "n_embd": get("embedding_length"), "n_layer": get("block_count"), "n_head": get("attention.head_count"),
+        "n_inner": get("feed_forward_length"), "n_positions": 4 * get("context_length"), "causal": False, "prenorm": False,
+        "max_trained_positions": get("context_length"), "layer_norm_epsilon": get("attention.layer_norm_epsilon"),
+        "activation_function": "swiglu", "rotary_emb_base": get("rope.freq_base"), "rotary_emb_fraction": 1.0,
+        "rotary_emb_interleaved": False, "rotary_emb_scale_base": None, "qkv_proj_bias": False, "mlp_fc1_bias": False,
+        "mlp_fc2_bias": False, "type_vocab_size": keys["tokenizer.ggml.token_type_count"]}
+
+
+def _modernbert(keys):
+    get = lambda name: keys["modern-bert." + name]
+    return {"norm_eps": get("attention.layer_norm_epsilon"), "hidden_activation": "gelu", "rope_theta": None,
+            "global_rope_theta": get("rope.freq_base"), "local_rope_theta": get("rope.freq_base_swa"), "sliding_window": None,
+            "local_attention": get("attention.sliding_window"), "global_attn_every_n_layers": 3, "norm_bias": False,
+            "attention_bias": False, "mlp_bias": False}
+
+
+def pooling_of(keys):
+    """What sentence-transformers keeps beside: modules.json, and the document of its pooling."""
+    kind = keys[keys["general.architecture"] + ".pooling_type"]
+    names = {1: "mean_tokens", 2: "cls_token", 3: "lasttoken"}
+    step = lambda index, path, name: {"idx": index, "name": str(index), "path": path, "type": "sentence_transformers.models." + name}
+    return {"modules.json": [step(0, "", "Transformer"), step(1, "1_Pooling", "Pooling"), step(2, "2_Normalize", "Normalize")],
+            "1_Pooling/config.json": {"word_embedding_dimension": 64} | {"pooling_mode_" + name: number == kind
+                                                                         for number, name in names.items()}}
+
+
 MEMBERS = {"qwen3_5": _qwen35, "qwen3_5_moe": _qwen35, "qwen3_next": _qwen3_next, "glm4_moe": _glm4_moe,
            "deepseek_v2": _deepseek_v2, "deepseek_v3": _deepseek_v3, "kimi_k2": _deepseek_v3, "lfm2": _lfm2,
-           "lfm2_moe": _lfm2_moe, "gemma4": _gemma4, "gemma4_text": _gemma4}
+           "lfm2_moe": _lfm2_moe, "gemma4": _gemma4, "gemma4_text": _gemma4, "bert": _bert, "xlm-roberta": _xlm_roberta,
+           "nomic_bert": _nomic_bert, "modernbert": _modernbert, "qwen3": lambda _: {}}

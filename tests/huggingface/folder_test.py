@@ -62,6 +62,16 @@ class FolderCase(unittest.TestCase):
         options = ("--conventions", conventions)
         self.assertEqual(logits(gguf, self.place.name, *options), logits(self.folder, self.place.name, *options))
 
+    # Of a text that is longer than a window, pooled as the documents say.
+    def compare_embeddings(self, gguf, model_type):
+        keys, tensors = gguf_reader.read(gguf)
+        writer.write_folder(self.folder, model_type, keys, tensors, kinds.MEMBERS[model_type](keys))
+        os.makedirs(os.path.join(self.folder, "1_Pooling"), exist_ok=True)
+        writer.write_documents(self.folder, kinds.pooling_of(keys))
+        expected, found = (json.loads(skald("embed", "--json", "-q", "-m", model, "the cat sat on the mat"))
+                           for model in (gguf, self.folder))
+        self.assertEqual(expected | {"model": ""}, found | {"model": ""})
+
     # `own`: what config.json needs beside the members of a llama. All recorded texts in one.
     def compare_tokenizers(self, gguf, model_type, own=None):
         keys, _ = gguf_reader.read(os.path.join(GOLDEN, "llama.gguf"))
@@ -162,10 +172,20 @@ class Folder(FolderCase):
                     found = skald("tokenize", "--ids", "-m", self.folder, "--", text) if text else ""
                     self.assertEqual(expected, found)
 
+    def test_gives_the_embeddings_of_the_file(self):
+        for model_type in ("bert", "xlm-roberta"):
+            with self.subTest(model_type=model_type):
+                self.compare_embeddings(os.path.join(GOLDEN, "bert.gguf"), model_type)
+
     # Characters that merge by the merges themselves, not by scores.
     def test_cuts_texts_as_gemma4_does(self):
         self.compare_tokenizers(os.path.join(VOCABULARIES, "gemma4.gguf"), "gemma4_text", {
             "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 8, "tie_word_embeddings": True})
+
+    def test_cuts_texts_as_embedding_models_do(self):
+        for name in ("wordpiece-uncased", "unigram"):
+            with self.subTest(name=name):
+                self.compare_tokenizers(os.path.join(VOCABULARIES, name + ".gguf"), "llama")
 
     def test_reads_fp8_as_what_its_scales_make_of_it(self):
         for model_type, name in (("llama", "llama"), ("qwen3_5", "qwen35"), ("deepseek_v3", "deepseek2")):
@@ -375,6 +395,7 @@ class FolderErrors(FolderCase):
             ],
         }
         self.expect_of_gemma4()
+        self.expect_of_encoders()
         for (model_type, name), wrong in cases.items():
             keys, tensors = gguf_reader.read(os.path.join(GOLDEN, name + ".gguf"))
             own = kinds.MEMBERS[model_type](keys)
@@ -382,6 +403,35 @@ class FolderErrors(FolderCase):
                 with self.subTest(model_type=model_type, members=members):
                     writer.write_folder(self.folder, model_type, keys, tensors, own | members)
                     self.expect(*words)
+
+    def expect_of_encoders(self):
+        bert = {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-5, "rms_norm_eps": None}
+        roberta = bert | {"model_type": "xlm-roberta"}
+        modern = bert | {"model_type": "modernbert", "norm_eps": 1e-5, "local_attention": 8}
+        nomic = kinds.MEMBERS["nomic_bert"]({"nomic-bert." + name: 8 for name in (
+            "embedding_length", "block_count", "attention.head_count", "feed_forward_length", "context_length",
+            "attention.layer_norm_epsilon", "rope.freq_base")} | {"tokenizer.ggml.token_type_count": 2})
+        nomic |= {"model_type": "nomic_bert", "hidden_act": None, "rms_norm_eps": None}
+        for members, words in [
+                (bert | {"hidden_act": "relu"}, ["'hidden_act' is 'relu'"]),
+                (bert | {"layer_norm_eps": None}, ["is missing"]),
+                (bert | {"position_embedding_type": "relative_key"}, ["'position_embedding_type' is not absolute"]),
+                (bert | {"type_vocab_size": "2"}, ["'type_vocab_size' is no integer"]),
+                (roberta, ["'pad_token_id' is missing"]),
+                (roberta | {"pad_token_id": -1}, ["'pad_token_id' is -1"]),
+                (roberta | {"pad_token_id": 2**40}, ["'pad_token_id' is"]),
+                (roberta | {"pad_token_id": 511, "max_position_embeddings": 512}, ["leaves none of 512 positions"]),
+                (modern | {"local_attention": None}, ["'local_attention' is missing"]),
+                (modern | {"norm_bias": True}, ["'norm_bias' is true"]),
+                (nomic | {"n_embd": None}, ["is missing"]),
+                (nomic | {"prenorm": True}, ["'prenorm' is true"]),
+                (nomic | {"rotary_scaling_factor": 2}, ["'rotary_scaling_factor'"]),
+                (nomic | {"rotary_emb_fraction": 0.5}, ["'rotary_emb_fraction' is not 1"]),
+                (nomic | {"moe_every_n_layers": 2}, ["'moe_every_n_layers' is not 0"]),
+        ]:
+            with self.subTest(members=members):
+                self.config(**members)
+                self.expect(*words)
 
     def expect_of_gemma4(self):
         usual = {"model_type": "gemma4_text", "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 8}
@@ -443,13 +493,29 @@ class FolderErrors(FolderCase):
                 writer.write_documents(self.folder, {"model.safetensors.index.json": {"weight_map": {"a": name}}})
                 self.expect("is no name of a file beside it")
 
+    def test_of_poolings(self):
+        step = lambda kind, path="1_Pooling": [{"path": path, "type": "sentence_transformers.models." + kind}]
+        os.makedirs(self.path("1_Pooling"))
+        for modules, pooling, words in [
+                (step("Dense"), {}, ["modules.json", "models.Dense"]),
+                (step("Pooling", "../1_Pooling"), {}, ["modules.json", "'../1_Pooling'"]),
+                (step("Pooling", ""), {}, ["no name of a folder"]),
+                (step("Pooling", "2_Pooling"), {}, ["2_Pooling/config.json"]),
+                (step("Pooling"), {}, ["1_Pooling/config.json", "expected one of"]),
+                (step("Pooling"), {"pooling_mode_max_tokens": True}, ["expected one of"]),
+                (step("Pooling"), {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, ["expected one of"]),
+        ]:
+            with self.subTest(words=words):
+                writer.write_documents(self.folder, {"modules.json": modules, "1_Pooling/config.json": pooling})
+                self.expect(*words)
+
     def test_of_tokenizers(self):
         whole = writer.tokenizer_of(self.keys)
         model = whole["model"]
         split = {"type": "Split", "pattern": {"Regex": "[a-z]"}, "behavior": "Isolated"}
         bytes_of = {"type": "ByteLevel", "use_regex": False}
         cases = [
-            (whole | {"model": model | {"type": "Unigram"}}, ["'Unigram'"]),
+            (whole | {"model": model | {"type": "WordLevel"}}, ["'WordLevel'", "WordPiece and Unigram"]),
             (whole | {"model": model | {"vocab": None}}, ["'model.vocab' is missing"]),
             (whole | {"model": model | {"merges": None}}, ["'model.merges' is missing"]),
             (whole | {"model": model | {"merges": ["ab"]}}, ["a merge has no space"]),
@@ -460,6 +526,47 @@ class FolderErrors(FolderCase):
                       "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, bytes_of]}}, ["[a-z]"]),
             (whole | {"model": model | {"byte_fallback": False}, "pre_tokenizer": bytes_of}, ["normalizer"]),
             (whole | {"added_tokens": [{"id": 1}]}, ["no content"]),
+        ]
+        for document, words in cases:
+            with self.subTest(words=words):
+                writer.write_documents(self.folder, {"tokenizer.json": document})
+                self.expect(*words)
+
+
+    def test_of_tokenizers_of_embedding_models(self):
+        bert = {"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},
+                "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}, "unk_token": "[UNK]"}}
+        mark, charsmap = {"type": "Metaspace"}, {"type": "Precompiled", "precompiled_charsmap": ""}
+        pieces = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -1.5]]}
+        unigram = {"pre_tokenizer": mark, "model": pieces}
+        join, drop = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}, {"type": "Strip"}
+        normalizers = lambda *steps: {"normalizer": {"type": "Sequence", "normalizers": list(steps)}}
+        cases = [
+            (bert | {"normalizer": None}, ["BertNormalizer"]),
+            (bert | {"normalizer": {"type": "NFC"}}, ["normalizer 'NFC'"]),
+            (bert | {"normalizer": bert["normalizer"] | {"clean_text": False}}, ["clean_text is false"]),
+            (bert | {"pre_tokenizer": {"type": "Whitespace"}}, ["pre-tokenizer 'Whitespace'"]),
+            (bert | {"model": bert["model"] | {"continuing_subword_prefix": "@@"}}, ["continuing_subword_prefix"]),
+            (bert | {"model": bert["model"] | {"max_input_chars_per_word": 1 << 40}}, ["max_input_chars_per_word"]),
+            (bert | {"model": bert["model"] | {"vocab": ["a"]}}, ["'model.vocab' is missing"]),
+            (bert | {"model": bert["model"] | {"vocab": {"a": 1 << 40}}}, ["has no id from 0"]),
+            (bert | {"model": bert["model"] | {"unk_token": "two\nlines"}}, ["two\\nlines"]),
+            (unigram | {"pre_tokenizer": None}, ["Metaspace"]),
+            (unigram | {"pre_tokenizer": {"type": "Digits"}}, ["pre-tokenizer 'Digits'"]),
+            (unigram | normalizers({"type": "Lowercase"}), ["normalizer 'Lowercase'"]),
+            (unigram | normalizers(charsmap, charsmap), ["normalizer 'Precompiled'"]),
+            (unigram | normalizers(charsmap | {"precompiled_charsmap": "a*=="}), ["no base64"]),
+            (unigram | normalizers(charsmap | {"precompiled_charsmap": "abc"}), ["no base64"]),
+            (unigram | normalizers(charsmap | {"precompiled_charsmap": "AAAA"}), ["charsmap"]),
+            (unigram | normalizers(join, drop), ["precompiled_charsmap"]),
+            (unigram | normalizers(charsmap, join), ["in some places only"]),
+            (unigram | {"model": pieces | {"unk_id": None}}, ["'model.unk_id'"]),
+            (unigram | {"model": pieces | {"unk_id": -1}}, ["'model.unk_id'"]),
+            (unigram | {"model": pieces | {"vocab": {"a": 1}}}, ["'model.vocab' is missing"]),
+            (unigram | {"model": pieces | {"vocab": [["a"]]}}, ["no pair"]),
+            (unigram | {"model": pieces | {"vocab": [[1, "a"]]}}, ["no pair"]),
+            (unigram | {"model": pieces | {"vocab": [["a", "b"]]}}, ["no pair"]),
+            (unigram | {"model": pieces | {"vocab": [["a", 0]] * 5000}}, ["has no id from 0"]),
         ]
         for document, words in cases:
             with self.subTest(words=words):
@@ -504,6 +611,21 @@ class FolderSharedData(FolderCase):
         for model_type, name in self.REARRANGED:
             with self.subTest(name=name):
                 self.compare_rearranged(os.path.join(SHARED, "families", name + ".gguf"), model_type)
+
+    def test_gives_the_embeddings_of_the_file(self):
+        for model_type, name in (("bert", "bert"), ("xlm-roberta", "bert"), ("nomic_bert", "nomic-bert"),
+                                 ("modernbert", "modern-bert"), ("qwen3", "qwen3-embedding")):
+            with self.subTest(model_type=model_type):
+                self.compare_embeddings(os.path.join(SHARED, "families", name + ".gguf"), model_type)
+
+    def test_cuts_texts_as_embedding_models_do(self):
+        place = os.path.join(SHARED, "..", "tokenizers", "families")
+        names = ["real/bert-bge", "real/unigram-ja"]
+        names += ["real/unigram-en" + form for form in ("", "-identity", "-keepspaces", "-noprefix", "-userdefined")]
+        names += ["synthetic/wordpiece-" + form for form in ("cased", "cased-stripaccents", "lower-keepaccents", "uncased")]
+        for name in names:
+            with self.subTest(name=name):
+                self.compare_tokenizers(os.path.join(place, name + ".gguf"), "llama")
 
     # Its recorded factors follow no rule that config.json could say.
     def test_takes_exaone4(self):

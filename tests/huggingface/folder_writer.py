@@ -3,6 +3,7 @@ MXFP4): the way back from what src/huggingface does, written from the published 
 Python 3 standard library only.
 """
 
+import base64
 import json
 import os
 import re
@@ -192,13 +193,55 @@ def _spm_merges(tokens, scores, types):
     return merges
 
 
+def _frame(before, behind):
+    """The post-processor that puts these tokens around a text."""
+    special = lambda token: [{"SpecialToken": {"id": token, "type_id": 0}}] if token else []
+    single = special(before) + [{"Sequence": {"id": "A", "type_id": 0}}] + special(behind)
+    return {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {}}
+
+
+def _word_piece(get, added):
+    tokens, types = get("tokens"), get("token_type")
+    respelled = lambda token: token[1:] if token.startswith("\u2581") else "##" + token
+    spelled = [token if kind == 3 else respelled(token) for token, kind in zip(tokens, types)]
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                  "strip_accents": get("normalizer.strip_accents"), "lowercase": get("normalizer.lowercase", True)}
+    model = {"type": "WordPiece", "unk_token": tokens[get("unknown_token_id")], "continuing_subword_prefix": "##",
+             "max_input_chars_per_word": 100, "vocab": {token: i for i, token in enumerate(spelled)}}
+    return {"added_tokens": added, "normalizer": normalizer, "pre_tokenizer": {"type": "BertPreTokenizer"}, "model": model,
+            "post_processor": _frame(tokens[get("cls_token_id")], tokens[get("seperator_token_id")])}
+
+
+def _unigram(get, added):
+    tokens, steps = get("tokens"), []
+    charsmap = get("precompiled_charsmap")
+    if charsmap:
+        coded = base64.b64encode(bytes(byte & 255 for byte in charsmap)).decode()
+        steps.append({"type": "Precompiled", "precompiled_charsmap": coded})
+    mark = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always" if get("add_space_prefix", True) else "never"}
+    pre_tokenizer = mark
+    if get("remove_extra_whitespaces", False):
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, mark]}
+    model = {"type": "Unigram", "unk_id": get("unknown_token_id"), "vocab": [list(pair) for pair in zip(tokens, get("scores"))]}
+    frame = _frame(tokens[get("bos_token_id")] if get("add_bos_token", False) else None,
+                   tokens[get("eos_token_id")] if get("add_eos_token", True) else None)
+    return {"added_tokens": added, "normalizer": {"type": "Sequence", "normalizers": steps} if steps else None,
+            "pre_tokenizer": pre_tokenizer, "model": model, "post_processor": frame}
+
+
 def tokenizer_of(keys):
     """tokenizer.json of a GGUF file's keys."""
     get = lambda name, default=None: keys.get("tokenizer.ggml." + name, default)
     tokens = get("tokens")
     types = get("token_type", [1] * len(tokens))
-    added = [{"id": i, "content": tokens[i], "special": True} for i in range(len(tokens)) if types[i] in (2, 3)]
+    # Unigram's unknown token is named by its number.
+    special = (3,) if get("model") == "t5" else (2, 3)
+    added = [{"id": i, "content": tokens[i], "special": True} for i in range(len(tokens)) if types[i] in special]
     added += [{"id": i, "content": tokens[i], "special": False} for i in range(len(tokens)) if types[i] == 4]
+    if get("model") == "bert":
+        return _word_piece(get, added)
+    if get("model") == "t5":
+        return _unigram(get, added)
     model = {"type": "BPE", "vocab": {token: i for i, token in enumerate(tokens)}}
     if get("model") == "gpt2":
         model["merges"] = get("merges")
@@ -218,8 +261,12 @@ def tokenizer_of(keys):
 def tokenizer_config_of(keys):
     get = lambda name, default=None: keys.get("tokenizer.ggml." + name, default)
     tokens = get("tokens")
-    named = {name: tokens[get(key)] for name, key in (("bos_token", "bos_token_id"), ("eos_token", "eos_token_id"),
-                                                      ("unk_token", "unknown_token_id")) if get(key) is not None}
+    named = {name: tokens[get(key)] for name, key in (
+        ("bos_token", "bos_token_id"), ("eos_token", "eos_token_id"), ("unk_token", "unknown_token_id"),
+        ("cls_token", "cls_token_id"), ("sep_token", "seperator_token_id"), ("pad_token", "padding_token_id"))
+             if get(key) is not None}
+    if get("model") in ("bert", "t5"):
+        return named  # the post-processor says what stands around a text
     return named | {"add_bos_token": get("add_bos_token", get("model") == "gemma4"), "chat_template": keys.get("tokenizer.chat_template")}
 
 

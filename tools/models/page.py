@@ -44,9 +44,10 @@ FOLDERS = """
 The folder of a publisher (config.json, tokenizer.json, model.safetensors, also in several files) runs without conversion for the
 `model_type`
 {types}.
-Weights in F32, F16, BF16, FP8 (E4M3 with scales of square blocks, as BF16) and gpt-oss' MXFP4. `tests/huggingface` makes such
-folders of GGUF files and compares all logits, bit for bit. They are written by the test: no published one could be fetched
-where skald is tested.
+Its tokenizer is a byte-pair encoding of bytes or of characters, WordPiece or Unigram; how embeddings are pooled stands in
+modules.json. Weights in F32, F16, BF16, FP8 (E4M3 with scales of square blocks, as BF16) and gpt-oss'
+MXFP4. `tests/huggingface` makes such folders of GGUF files and compares all logits, or embeddings, bit for bit, and the ids of
+texts. They are written by the test: no published one could be fetched where skald is tested.
 """
 
 TAIL = """
