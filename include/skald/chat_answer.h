@@ -90,8 +90,6 @@ class ChatAnswerFormat {
   /// "hermes", "mistral", ...; empty if none is known.
   std::string_view name() const;
   bool has_calls() const;
-  /// Whether a grammar can hold its calls to the schemas of the tools (skald/chat_grammar.h).
-  bool holds_calls() const;
   bool has_reasoning() const;
   /// Whether a prompt that the template ended with `tail` leaves the model inside its reasoning.
   bool OpensReasoning(std::string_view tail) const;

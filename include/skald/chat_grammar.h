@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "skald/chat_answer.h"
@@ -20,7 +21,15 @@
 
 namespace skald {
 
-/// A tool, with what its arguments may be: objects of JSON (SchemaOptions::only_objects).
+/// What the arguments of `tool` may be that `schema` describes, as `format` writes them: for
+/// CallableTool. What a reader makes of them (skald/chat_answer.h, given the same `tool`) is JSON
+/// that the schema takes. `tool.parameters` tells which arguments are texts without quotes. Counts
+/// down `budget`. Errors: as Grammar::FromJsonSchema; kUnsupported for `enum` and `const` of all
+/// arguments together where these are not JSON.
+Result<Grammar> MakeCallArguments(const ChatAnswerFormat& format, const ChatTool& tool,
+                                  std::string_view schema, SchemaMode mode, CompileBudget* budget);
+
+/// A tool, with what its arguments may be (MakeCallArguments).
 struct CallableTool {
   std::string name;
   Grammar arguments;
@@ -41,7 +50,7 @@ struct ChatGrammarOptions {
 
 /// The grammar of answers in `format`. Reasoning, if the format has any, is free text that stands
 /// before the answer, and is closed. Compiling it counts down `budget`. Errors: kUnsupported for
-/// tools if the format does not hold calls (ChatAnswerFormat::holds_calls); kInvalidArgument as
+/// tools if the format has no calls (ChatAnswerFormat::has_calls); kInvalidArgument as
 /// Grammar::FromGbnf.
 Result<Grammar> MakeChatGrammar(const ChatAnswerFormat& format, const ChatGrammarOptions& options,
                                 CompileBudget* budget);

@@ -68,7 +68,7 @@ class Grammar {
                                         CompileBudget* budget);
 
   /// A form that was compiled elsewhere, for the rooms of the library.
-  static Grammar FromForm(grammar::Form form);
+  static Grammar FromForm(grammar::Form form, std::vector<std::string> left_out = {});
 
   /// Of a relaxed schema: the pointers of what was left out.
   const std::vector<std::string>& left_out() const { return left_out_; }

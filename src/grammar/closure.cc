@@ -112,7 +112,7 @@ void Closure::Walk(const Item& item, const Automaton& automaton) {
 
 void Closure::Walk(const Item& item, const Leaf& leaf) {
   if (leaf.goes_on[item.state]) row_.items.push_back(item);
-  if (leaf.accepting[item.state]) Complete(item.context);
+  if (leaf.Accepts(item.state, item.count)) Complete(item.context);
 }
 
 void Closure::Walk(const Item& item, const Counted& counted) {
@@ -129,9 +129,8 @@ void Closure::Walk(const Item& item, const Array&) { WalkContainer(item); }
 void Closure::Walk(const Item& item, const Object&) { WalkContainer(item); }
 
 void Closure::WalkContainer(const Item& item) {
-  const Phase phase = Place::Of(item.state).phase;
-  if (phase == Phase::kDone) return Complete(item.context);
-  row_.items.push_back(item);
+  if (MayEndContainer(form_, item)) Complete(item.context);
+  if (TakesContainerByte(form_, item)) row_.items.push_back(item);
   if (const std::optional<Element> element = NextElement(form_, item); element.has_value())
     Predict(element->rule, element->after);
 }

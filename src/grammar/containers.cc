@@ -87,6 +87,47 @@ std::optional<Item> Read(const Form& form, const Array& array, const Item& item,
   }
 }
 
+// A byte of a key of a bare object. The key may end at the state, and also go on.
+std::optional<Item> ReadBareKey(const KeyRules& rules, const Item& item, uint32_t state,
+                                uint8_t byte) {
+  const uint32_t next = rules.object().keys.Next(state, byte);
+  if (next == Leaf::kDead) return std::nullopt;
+  KeyPointer key;
+  if (rules.RemembersKeys())
+    key = std::make_shared<const KeyText>(item.run == nullptr ? nullptr : item.run->key,
+                                          static_cast<char>(byte));
+  if (!rules.MayGoOn(item.run.get(), next, key.get())) return std::nullopt;
+  Item moved = At(item, {.phase = Phase::kKey, .index = next});
+  if (key != nullptr) moved.run = rules.WithKey(item.run.get(), std::move(key));
+  return moved;
+}
+
+std::optional<Item> ReadBare(const KeyRules& rules, const Item& item, uint8_t byte) {
+  const Place place = Place::Of(item.state);
+  if (place.phase == Phase::kNext) return ReadBareKey(rules, item, 0, byte);
+  return place.phase == Phase::kKey ? ReadBareKey(rules, item, place.index, byte) : std::nullopt;
+}
+
+// What stands in front of a key of a bare object, or behind it.
+std::optional<Element> NextOfBare(const KeyRules& rules, const Item& item) {
+  const Object& object = rules.object();
+  const Place place = Place::Of(item.state);
+  if (place.phase == Phase::kOpen || place.phase == Phase::kMember) {
+    if (!rules.MayHaveKey(item.run.get())) return std::nullopt;
+    const bool is_first = place.phase == Phase::kOpen;
+    return Element{is_first ? object.before_first : object.before_next,
+                   At(item, {.phase = Phase::kNext})};
+  }
+  if (place.phase != Phase::kKey) return std::nullopt;
+  const uint32_t member = object.ends[place.index];
+  const KeyPointer key = item.run == nullptr ? nullptr : item.run->key;
+  if (member == Object::kNoMember || !rules.MayEnd(item.run.get(), member, key.get()))
+    return std::nullopt;
+  Item after = At(item, {.phase = Phase::kMember});
+  after.run = rules.WithMember(item.run.get(), member, key);
+  return Element{object.members[member].rule, std::move(after)};
+}
+
 // A byte of a key, the opening quote first.
 std::optional<Item> ReadKey(const KeyRules& rules, const Item& item, uint32_t state, uint8_t byte) {
   const Object& object = rules.object();
@@ -118,6 +159,7 @@ std::optional<Item> ReadEnd(const KeyRules& rules, const Item& item, uint8_t byt
 std::optional<Item> Read(const Form& form, const Object& object, const Item& item, uint8_t byte) {
   const Place place = Place::Of(item.state);
   const KeyRules rules(form, object, item.context->depth);
+  if (object.is_bare) return ReadBare(rules, item, byte);
   switch (place.phase) {
     case Phase::kOpen:
       if (byte != '{') return std::nullopt;
@@ -155,6 +197,21 @@ std::optional<Item> ReadContainerByte(const Form& form, const Item& item, uint8_
   return Read(form, std::get<Object>(form.rules[item.rule]), item, byte);
 }
 
+bool MayEndContainer(const Form& form, const Item& item) {
+  const Phase phase = Place::Of(item.state).phase;
+  const auto* object = std::get_if<Object>(&form.rules[item.rule]);
+  if (object == nullptr || !object->is_bare) return phase == Phase::kDone;
+  return (phase == Phase::kOpen || phase == Phase::kMember) &&
+         KeyRules(form, *object, item.context->depth).MayClose(item.run.get());
+}
+
+bool TakesContainerByte(const Form& form, const Item& item) {
+  const Phase phase = Place::Of(item.state).phase;
+  const auto* object = std::get_if<Object>(&form.rules[item.rule]);
+  if (object == nullptr || !object->is_bare) return phase != Phase::kDone;
+  return phase == Phase::kNext || phase == Phase::kKey;
+}
+
 std::optional<Element> NextElement(const Form& form, const Item& item) {
   const Place place = Place::Of(item.state);
   Item after = At(item, {.phase = Phase::kMember});
@@ -168,8 +225,9 @@ std::optional<Element> NextElement(const Form& form, const Item& item) {
     after.count = std::min(item.count + 1, last);
     return Element{ElementRule(*array, item.count), std::move(after)};
   }
-  if (place.phase != Phase::kValue) return std::nullopt;
   const Object& object = std::get<Object>(form.rules[item.rule]);
+  if (object.is_bare) return NextOfBare(KeyRules(form, object, item.context->depth), item);
+  if (place.phase != Phase::kValue) return std::nullopt;
   return Element{object.members[place.index].rule, std::move(after)};
 }
 

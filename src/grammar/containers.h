@@ -51,7 +51,14 @@ static_assert(kStatesMax < size_t{1} << 22);
 /// What `item`, at a place in a container, becomes behind `byte`; nothing if it may not follow.
 std::optional<Item> ReadContainerByte(const Form& form, const Item& item, uint8_t byte);
 
-/// An element or value that may begin at the place of an item.
+/// Whether the container of an item may end where it is. For all but bare objects that is behind a
+/// closing bracket.
+bool MayEndContainer(const Form& form, const Item& item);
+/// Whether any byte may follow at the place of an item, rather than a rule.
+bool TakesContainerByte(const Form& form, const Item& item);
+
+/// An element or value that may begin at the place of an item; of a bare object also what stands in
+/// front of a key.
 struct Element {
   uint32_t rule;
   Item after;  ///< where the item is when it has ended

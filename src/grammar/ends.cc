@@ -73,7 +73,7 @@ void Ends::CheckContainer(uint32_t rule, uint32_t depth) {
 }
 
 void Ends::Begin(uint32_t rule, const Leaf& leaf) {
-  const bool ends = leaf.accepting[0] || (by_ == EndsBy::kAnyText && leaf.goes_on[0]);
+  const bool ends = leaf.Accepts(0, 0) || (by_ == EndsBy::kAnyText && leaf.goes_on[0]);
   if (ends) Propose(rule, 0);
 }
 
@@ -114,7 +114,14 @@ void Ends::Begin(uint32_t rule, const Array& array) {
 }
 
 void Ends::Begin(uint32_t rule, const Object& object) {
-  if (by_ == EndsBy::kEmptyText || object.min > object.max) return;
+  if (object.min > object.max) return;
+  if (by_ == EndsBy::kEmptyText) {
+    const bool needs_none =
+        object.min == 0 && std::none_of(object.members.begin(), object.members.end(),
+                                        [](const Member& member) { return member.required; });
+    if (object.is_bare && needs_none) Propose(rule, 1);
+    return;
+  }
   Wants& wants = wants_[rule];
   wants.min = object.min;
   for (uint32_t i = 0; i < object.members.size(); ++i) {

@@ -68,7 +68,8 @@ enum class Boundary : uint8_t {
 /// Begins in state 0. Of each state an end can be reached.
 ///
 /// A counted leaf takes `min` to `max` units: the characters of a JSON string. From a state between
-/// units a byte either leads to an accepting state or begins a unit.
+/// units a byte either leads to an accepting state or begins a unit. One that `ends_between` units
+/// has no byte of its own for its end: it may end where the count says so.
 struct Leaf {
   static constexpr uint32_t kDead = std::numeric_limits<uint32_t>::max();
 
@@ -80,7 +81,12 @@ struct Leaf {
   std::vector<Boundary> boundary = {};  ///< of a counted leaf; else empty
   uint32_t min = 0;
   uint32_t max = kUnbounded;
+  bool ends_between = false;
 
+  /// Whether a text may end in `state` behind `count` units.
+  bool Accepts(uint32_t state, uint32_t count) const {
+    return accepting[state] != 0 && (!ends_between || count >= min);
+  }
   uint32_t Next(uint32_t state, uint8_t byte) const {
     return next[state * class_count + class_of[byte]];
   }
@@ -89,8 +95,8 @@ struct Leaf {
   uint32_t NextCounted(uint32_t state, uint8_t byte, uint32_t* count) const {
     const uint32_t target = Next(state, byte);
     if (boundary.empty() || target == kDead) return target;
-    if (boundary[state] != Boundary::kInside && (accepting[target] ? *count < min : *count >= max))
-      return kDead;
+    const bool ends = accepting[target] && !ends_between;
+    if (boundary[state] != Boundary::kInside && (ends ? *count < min : *count >= max)) return kDead;
     const uint32_t last = max == kUnbounded ? min : max;
     if (boundary[target] == Boundary::kFinished && *count < last) ++*count;
     return target;
@@ -128,9 +134,18 @@ struct Member {
 /// An object of JSON. Its members are of three kinds, in this order: declared keys, which come in
 /// the order of the members; other keys that are required; and kinds of keys that are neither
 /// (with one member each), of which no key comes twice.
+///
+/// A bare object has no punctuation of its own: what stands in front of a key is a rule, `keys`
+/// takes keys without quotes, what stands between a key and its value is a part of the member's
+/// rule, and the object may end behind each value. Members as markers tell them apart are written
+/// so.
 struct Object {
   static constexpr uint32_t kNoMember = std::numeric_limits<uint32_t>::max();
   static constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
+
+  bool is_bare = false;
+  uint32_t before_first = kNoRule;  ///< of a bare object: in front of its first key
+  uint32_t before_next = kNoRule;   ///< and of the others
 
   Leaf keys = {};                   ///< takes keys with their quotes
   std::vector<uint32_t> ends = {};  ///< [state of keys]: the member whose key ends here

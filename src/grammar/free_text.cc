@@ -47,11 +47,15 @@ Result<Automaton> WholeCharacters(Fuel* fuel) {
 
 }  // namespace
 
-Result<Form> FreeText(const Forbidden& forbidden, Fuel* fuel) {
+Result<Automaton> FreeTextAutomaton(const Forbidden& forbidden, Fuel* fuel) {
   ASSIGN_OR_RETURN(Automaton unforbidden, Unforbidden(forbidden, fuel));
   ASSIGN_OR_RETURN(Automaton characters, WholeCharacters(fuel));
   const std::array<Automaton, 2> both = {std::move(unforbidden), std::move(characters)};
-  ASSIGN_OR_RETURN(const Automaton text, Intersection(both, fuel));
+  return Intersection(both, fuel);
+}
+
+Result<Form> FreeText(const Forbidden& forbidden, Fuel* fuel) {
+  ASSIGN_OR_RETURN(const Automaton text, FreeTextAutomaton(forbidden, fuel));
   Form form;
   form.rules.emplace_back(MakeLeaf(text));
   RETURN_IF_ERROR(Trim(fuel, &form));

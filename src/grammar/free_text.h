@@ -20,4 +20,7 @@ struct Forbidden {
 /// kDeterministicStatesMax; if `fuel` ran dry.
 Result<Form> FreeText(const Forbidden& forbidden, Fuel* fuel);
 
+/// The same as an automaton.
+Result<Automaton> FreeTextAutomaton(const Forbidden& forbidden, Fuel* fuel);
+
 }  // namespace skald::grammar

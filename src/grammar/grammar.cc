@@ -41,12 +41,14 @@ Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOpt
   Result<grammar::CompiledSchema> compiled = grammar::CompileJsonSchema(schema, options, &fuel);
   budget->steps = fuel.left();
   RETURN_IF_ERROR(compiled.status());
-  Grammar grammar(std::move(compiled->form));
-  grammar.left_out_ = std::move(compiled->left_out);
-  return grammar;
+  return FromForm(std::move(compiled->form), std::move(compiled->left_out));
 }
 
-Grammar Grammar::FromForm(grammar::Form form) { return Grammar(std::move(form)); }
+Grammar Grammar::FromForm(grammar::Form form, std::vector<std::string> left_out) {
+  Grammar grammar(std::move(form));
+  grammar.left_out_ = std::move(left_out);
+  return grammar;
+}
 
 GrammarCheck CheckText(const Grammar& grammar, std::string_view text) {
   const grammar::Form& form = grammar.form();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grammar/argument_syntax.h"
 #include "grammar/form.h"
 #include "grammar/fuel.h"
 #include "skald/grammar.h"
@@ -20,5 +21,10 @@ struct CompiledSchema {
 /// Errors as Grammar::FromJsonSchema.
 Result<CompiledSchema> CompileJsonSchema(std::string_view schema, const SchemaOptions& options,
                                          Fuel* fuel);
+
+/// Objects that `schema` takes, as arguments of a call in `syntax`. Listed arguments (`enum`,
+/// `const`) are not supported; else errors as CompileJsonSchema.
+Result<CompiledSchema> CompileArguments(std::string_view schema, SchemaMode mode,
+                                        const ArgumentSyntax& syntax, Fuel* fuel);
 
 }  // namespace skald::grammar

@@ -63,13 +63,13 @@ MaskWalk::Step MaskWalk::ReadLeaf(size_t depth, uint8_t byte) {
   Inside& inside = insides_[place.inside];
   uint32_t count = place.count;
   const uint32_t next = inside.leaf->NextCounted(place.state, byte, &count);
-  if (inside.leaf->accepting[place.state] && Behind(&inside)->behind_bytes[byte]) {
+  if (inside.leaf->Accepts(place.state, place.count) && Behind(&inside)->behind_bytes[byte]) {
     if (next == Leaf::kDead) return SetRow(depth + 1, Next(inside.behind, byte));
     return SetRow(depth + 1, NextRow(form_, *RowOf(form_, LeafItem(place)), byte));
   }
   if (next == Leaf::kDead) return Step::kDead;
   places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = count};
-  if (!inside.leaf->accepting[next] || Behind(&inside)->behind->steps <= kLightSteps)
+  if (!inside.leaf->Accepts(next, count) || Behind(&inside)->behind->steps <= kLightSteps)
     return Step::kAlive;
   return SetRow(depth + 1, RowOf(form_, LeafItem(places_[depth + 1])));
 }

@@ -1,6 +1,7 @@
 #include "grammar/object_rule.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -63,11 +64,10 @@ class ObjectBuilder {
     RETURN_IF_ERROR(ReadNames());
     object_.min = Bound(facts_.properties.min);
     object_.max = Bound(facts_.properties.max);
-    object_.blanks = compiler_.blanks();
     CollectNames();
     RETURN_IF_ERROR(AddNamed());
     RETURN_IF_ERROR(AddKeys());
-    return compiler_.AddRule(std::move(object_));
+    return compiler_.AddObjectRule(std::move(object_));
   }
 
  private:
@@ -86,7 +86,7 @@ class ObjectBuilder {
 
   Status ReadPatterns(JsonValue patterns, Source* source) {
     for (const JsonValue schema : patterns) {
-      Result<Nfa> nfa = PatternString(schema.name(), &compiler_.fuel());
+      Result<Nfa> nfa = PatternText(schema.name(), compiler_.key_spelling(), &compiler_.fuel());
       if (!nfa.ok()) {
         if (nfa.status().code() != ErrorCode::kUnsupported)
           return std::move(nfa).status().WithContext(compiler_.reader().document().Pointer(schema));
@@ -120,7 +120,8 @@ class ObjectBuilder {
                        ListedValues(names, &compiler_.reader()));
       if (listed.has_value()) {
         key_texts_.emplace();
-        for (const JsonValue text : *listed) key_texts_->push_back(Quoted(*text.AsString()));
+        for (const JsonValue text : *listed)
+          if (compiler_.CanBeKey(*text.AsString())) key_texts_->push_back(Key(*text.AsString()));
       }
     }
     ASSIGN_OR_RETURN(keys_, KeyAutomaton(names));
@@ -132,12 +133,14 @@ class ObjectBuilder {
     std::vector<Automaton> all;
     for (const auto* list : {&names.patterns, &names.formats}) {
       for (const JsonValue keyword : *list) {
-        ASSIGN_OR_RETURN(Automaton automaton, PatternAutomaton(keyword, &compiler_.fuel()));
+        ASSIGN_OR_RETURN(Automaton automaton,
+                         PatternAutomaton(keyword, compiler_.key_spelling(), &compiler_.fuel()));
         all.push_back(std::move(automaton));
       }
     }
     if (names.length.IsOpen() && all.size() == 1) return std::move(all.front());
-    ASSIGN_OR_RETURN(Automaton lengths, LengthString(names.length, &compiler_.fuel()));
+    ASSIGN_OR_RETURN(Automaton lengths,
+                     LengthText(names.length, compiler_.key_spelling(), &compiler_.fuel()));
     if (all.empty()) return lengths;
     all.push_back(std::move(lengths));
     return Intersection(all, &compiler_.fuel());
@@ -166,17 +169,22 @@ class ObjectBuilder {
       const int64_t cost =
           4 + static_cast<int64_t>(sources_.size() + patterns_.size() * (names_[i].size() + 2));
       if (!compiler_.fuel().Spend(cost)) return Fuel::Error();
-      object_.members.push_back({NamedRule(names_[i]), required[i] != 0});
+      ASSIGN_OR_RETURN(const uint32_t rule, NamedRule(names_[i]));
+      object_.members.push_back({rule, required[i] != 0});
     }
     return Ok();
   }
 
-  uint32_t NamedRule(const std::string& name) {
-    const std::string quoted = Quoted(name);
+  std::string Key(std::string_view name) const {
+    return SpelledText(name, compiler_.key_spelling());
+  }
+
+  Result<uint32_t> NamedRule(const std::string& name) {
+    const std::string quoted = Key(name);
     std::vector<bool> matches;
     for (const Pattern& pattern : patterns_) matches.push_back(Takes(pattern.automaton, quoted));
-    if (!Takes(keys_, quoted)) return Never();
-    return compiler_.RuleOf(SchemasOf(&name, matches));
+    if (!Takes(keys_, quoted) || !compiler_.CanBeKey(name)) return Never();
+    return compiler_.MemberRule(&name, SchemasOf(&name, matches));
   }
 
   // What binds the value of a key that matches these patterns.
@@ -210,10 +218,13 @@ class ObjectBuilder {
   }
 
   // The member of free keys that match these patterns.
-  uint32_t FreeMember(const std::vector<bool>& matches) {
+  Result<uint32_t> FreeMember(const std::vector<bool>& matches) {
     const auto [entry, is_new] =
         free_.try_emplace(matches, static_cast<uint32_t>(object_.members.size()));
-    if (is_new) object_.members.push_back({compiler_.RuleOf(SchemasOf(nullptr, matches)), false});
+    if (!is_new) return entry->second;
+    ASSIGN_OR_RETURN(const uint32_t rule,
+                     compiler_.MemberRule(nullptr, SchemasOf(nullptr, matches)));
+    object_.members.push_back({rule, false});
     return entry->second;
   }
 
@@ -226,7 +237,7 @@ class ObjectBuilder {
 
   Status AddKeys() {
     std::vector<std::string> quoted;
-    for (const std::string& name : names_) quoted.push_back(Quoted(name));
+    for (const std::string& name : names_) quoted.push_back(Key(name));
     ASSIGN_OR_RETURN(Automaton tree, OneOf(quoted, &compiler_.fuel()));
     const std::map<uint32_t, uint32_t> ends = EndsOf(tree, quoted);
     if (IsClosed()) {
@@ -234,6 +245,11 @@ class ObjectBuilder {
       object_.ends.assign(tree.states.size(), Object::kNoMember);
       for (const auto& [state, member] : ends) object_.ends[state] = member;
       return Ok();
+    }
+    ASSIGN_OR_RETURN(const Automaton* undeclared, compiler_.UndeclaredKeys());
+    if (undeclared != nullptr) {
+      const std::array<Automaton, 2> both = {std::move(keys_), *undeclared};
+      ASSIGN_OR_RETURN(keys_, Intersection(both, &compiler_.fuel()));
     }
     std::vector<Automaton> all;
     all.push_back(std::move(tree));
@@ -283,19 +299,21 @@ Result<uint32_t> AddObject(const SchemaFacts& facts, SchemaCompiler* compiler) {
 
 Result<uint32_t> AddListedObject(JsonValue value, SchemaCompiler* compiler) {
   Object object;
-  object.blanks = compiler->blanks();
   std::vector<std::string> keys;
   for (const JsonValue member : value) {
-    ASSIGN_OR_RETURN(const uint32_t rule, compiler->ListedRule(member));
+    // A rule of nothing where the key cannot be written.
+    ASSIGN_OR_RETURN(const uint32_t rule, compiler->CanBeKey(member.name())
+                                              ? compiler->ListedMember(member)
+                                              : compiler->AddRule(Automaton{{AutomatonState{}}}));
     object.members.push_back({rule, true});
-    keys.push_back(Quoted(member.name()));
+    keys.push_back(SpelledText(member.name(), compiler->key_spelling()));
   }
   object.declared = object.named = static_cast<uint32_t>(keys.size());
   ASSIGN_OR_RETURN(const Automaton tree, OneOf(keys, &compiler->fuel()));
   object.keys = MakeLeaf(tree);
   object.ends.assign(tree.states.size(), Object::kNoMember);
   for (const auto& [state, member] : EndsOf(tree, keys)) object.ends[state] = member;
-  return compiler->AddRule(std::move(object));
+  return compiler->AddObjectRule(std::move(object));
 }
 
 }  // namespace skald::grammar

@@ -99,8 +99,8 @@ class PlainSearch {
     if (object_ != nullptr)
       return object_->ends[state] == Object::kNoMember &&
              object_->free_keys[state] == Object::kEndless;
-    // The end of a counted leaf asks for the count.
-    return leaf_.boundary.empty() || !leaf_.accepting[state];
+    // The byte that ends a counted leaf asks for the count.
+    return leaf_.boundary.empty() || leaf_.ends_between || !leaf_.accepting[state];
   }
 
   const Leaf& leaf_;

@@ -32,6 +32,10 @@ class Renumber {
     if (array.rest != kNoRule) array.rest = number_(array.rest);
   }
   void operator()(Object& object) const {
+    if (object.is_bare) {
+      object.before_first = number_(object.before_first);
+      object.before_next = number_(object.before_next);
+    }
     for (Member& member : object.members) member.rule = number_(member.rule);
   }
 

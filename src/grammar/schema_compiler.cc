@@ -30,16 +30,8 @@ Automaton AnyOf(const std::vector<uint32_t>& rules) {
   return automaton;
 }
 
-Result<Rule> FreeStringRule(Fuel* fuel) {
-  ASSIGN_OR_RETURN(Leaf leaf, FreeString({}, fuel));
-  return Rule(std::move(leaf));
-}
-Result<Rule> NumberRule(Fuel* fuel) {
-  ASSIGN_OR_RETURN(const Automaton automaton, NumberAutomaton({}, fuel));
-  return Rule(MakeLeaf(automaton));
-}
-Result<Rule> IntegerRule(Fuel* fuel) {
-  ASSIGN_OR_RETURN(const Automaton automaton, NumberAutomaton({.whole = true}, fuel));
+Result<Rule> OpenNumber(const NumberRange& range, Fuel* fuel) {
+  ASSIGN_OR_RETURN(const Automaton automaton, NumberAutomaton(range, fuel));
   return Rule(MakeLeaf(automaton));
 }
 
@@ -51,10 +43,13 @@ uint32_t Bound(uint64_t bound) {
 }  // namespace
 
 SchemaCompiler::SchemaCompiler(const SchemaDocument& document, const SchemaOptions& options,
-                               Fuel* fuel)
+                               const ArgumentSyntax* syntax, Fuel* fuel)
     : reader_(document, options.mode, fuel),
-      blanks_(options.any_whitespace ? Blanks::kShort : Blanks::kNone),
-      only_objects_(options.only_objects) {}
+      blanks_(options.any_whitespace && (syntax == nullptr || !syntax->is_nested())
+                  ? Blanks::kShort
+                  : Blanks::kNone),
+      only_objects_(options.only_objects),
+      syntax_(syntax) {}
 
 Leaf SchemaCompiler::MakeTable(const Automaton& automaton) { return MakeLeaf(automaton); }
 
@@ -62,7 +57,8 @@ Result<Form> SchemaCompiler::Compile() {
   if (only_objects_) {
     // A rule of its own: what refers to the whole document is not held to it.
     form_.rules.emplace_back();
-    pending_.push_back({form_.root, {reader_.document().root()}, kObjectType});
+    pending_.push_back(
+        {form_.root, {reader_.document().root()}, kObjectType, ValuePlace::kArguments});
   } else {
     form_.root = RuleOf({reader_.document().root()});
   }
@@ -99,20 +95,35 @@ Result<uint32_t> SchemaCompiler::AddRule(Rule rule) {
   return static_cast<uint32_t>(form_.rules.size() - 1);
 }
 
-Result<uint32_t> SchemaCompiler::Shared(std::string_view name, Result<Rule> (*make)(Fuel*)) {
+Result<uint32_t> SchemaCompiler::Shared(std::string_view name,
+                                        const std::function<Result<Rule>()>& make) {
   const auto found = shared_.find(name);
   if (found != shared_.end()) return found->second;
-  ASSIGN_OR_RETURN(Rule rule, make(&fuel()));
+  ASSIGN_OR_RETURN(Rule rule, make());
   ASSIGN_OR_RETURN(const uint32_t number, AddRule(std::move(rule)));
   shared_.emplace(name, number);
   return number;
 }
 
-Status SchemaCompiler::Make(const Pending& pending) {
-  SchemaFacts facts{.types = pending.types};
+Status SchemaCompiler::MakeAlternatives(const Pending& pending, uint8_t types, Rules* rules) {
+  SchemaFacts facts{.types = types};
   for (const JsonValue schema : pending.schemas) RETURN_IF_ERROR(reader_.Merge(schema, &facts));
+  return AddAlternatives(std::move(facts), 0, rules);
+}
+
+Status SchemaCompiler::Make(const Pending& pending) {
   Rules rules;
-  Status status = AddAlternatives(std::move(facts), 0, &rules);
+  Status status = Ok();
+  uint8_t types = pending.types;
+  if (pending.place == ValuePlace::kTextOrNull) {
+    // Whether null is a value tells which texts are: those that read as null are no texts then.
+    place_ = ValuePlace::kArgument;
+    status = MakeAlternatives(pending, kNullType, &rules);
+    may_be_null_ = !rules.empty();
+    types = kStringType;
+  }
+  place_ = pending.place;
+  if (status.ok()) status = MakeAlternatives(pending, types, &rules);
   if (!status.ok()) {
     // What stands in a keyword has said where; a bound has not.
     const bool placed = status.message().starts_with('#') || pending.schemas.empty();
@@ -131,6 +142,11 @@ Status SchemaCompiler::AddAlternatives(SchemaFacts facts, int choices, Rules* ru
     const JsonValue choice = facts.choices.back();
     facts.choices.pop_back();
     return AddChoices(facts, choice, choices + 1, rules);
+  }
+  if (place_ == ValuePlace::kArguments && syntax_ != nullptr && !facts.values.empty()) {
+    RETURN_IF_ERROR(reader_.LeaveOut(
+        facts.values.front(), "listed arguments are not supported in the model's format of calls"));
+    facts.values.clear();
   }
   ASSIGN_OR_RETURN(const std::optional<std::vector<JsonValue>> values,
                    ListedValues(facts, &reader_));
@@ -174,17 +190,36 @@ Status SchemaCompiler::AddChoices(const SchemaFacts& facts, JsonValue choice, in
 }
 
 Status SchemaCompiler::AddListed(std::span<const JsonValue> values, Rules* rules) {
-  std::vector<std::string> scalars;
+  ASSIGN_OR_RETURN(const TextStyle style, StyleOfTexts());
+  std::vector<std::string> others;
+  std::vector<std::string> texts;
   for (const JsonValue value : values) {
-    if (!value.IsArray() && !value.IsObject()) {
-      scalars.push_back(ScalarText(value));
-      continue;
+    if (value.IsArray() || value.IsObject()) {
+      ASSIGN_OR_RETURN(const uint32_t rule, ListedRule(value));
+      rules->push_back(rule);
+    } else if (value.IsString()) {
+      std::string text = SpelledText(*value.AsString(), style.spelling);
+      if (CanStand(text, style)) texts.push_back(std::move(text));
+    } else {
+      for (std::string& word : Words(ScalarText(value))) others.push_back(std::move(word));
     }
-    ASSIGN_OR_RETURN(const uint32_t rule, ListedRule(value));
-    rules->push_back(rule);
   }
-  if (scalars.empty()) return Ok();
-  ASSIGN_OR_RETURN(const Automaton automaton, OneOf(scalars, &fuel()));
+  if (QuotesByMarks()) {
+    RETURN_IF_ERROR(AddTexts(others, rules));
+    Rules bare;
+    RETURN_IF_ERROR(AddTexts(texts, &bare));
+    if (bare.empty()) return Ok();
+    ASSIGN_OR_RETURN(const uint32_t rule, Quoted(bare.front()));
+    rules->push_back(rule);
+    return Ok();
+  }
+  texts.insert(texts.end(), others.begin(), others.end());
+  return AddTexts(texts, rules);
+}
+
+Status SchemaCompiler::AddTexts(const std::vector<std::string>& texts, Rules* rules) {
+  if (texts.empty()) return Ok();
+  ASSIGN_OR_RETURN(const Automaton automaton, OneOf(texts, &fuel()));
   ASSIGN_OR_RETURN(const uint32_t rule, AddAutomaton(automaton));
   rules->push_back(rule);
   return Ok();
@@ -194,9 +229,13 @@ Status SchemaCompiler::AddListed(std::span<const JsonValue> values, Rules* rules
 Result<uint32_t> SchemaCompiler::ListedRule(JsonValue value) {
   if (value.IsObject()) return AddListedObject(value, this);
   if (!value.IsArray()) {
-    const std::string text = ScalarText(value);
-    ASSIGN_OR_RETURN(const Automaton automaton, OneOf({&text, 1}, &fuel()));
-    return AddAutomaton(automaton);
+    const ValuePlace outside = std::exchange(place_, ValuePlace::kNested);
+    Rules rules;
+    const Status status = AddListed({&value, 1}, &rules);
+    place_ = outside;
+    RETURN_IF_ERROR(status);
+    // None where the text cannot be written here.
+    return rules.empty() ? AddRule(Automaton{{AutomatonState{}}}) : rules.front();
   }
   Array array{.blanks = blanks_};
   for (const JsonValue element : value) {
@@ -209,13 +248,14 @@ Result<uint32_t> SchemaCompiler::ListedRule(JsonValue value) {
 
 Status SchemaCompiler::AddTypes(const SchemaFacts& facts, Rules* rules) {
   std::vector<std::string> words;
-  if (facts.types & kNullType) words.emplace_back("null");
-  if (facts.types & kBooleanType) words.insert(words.end(), {"true", "false"});
-  if (!words.empty()) {
-    ASSIGN_OR_RETURN(const Automaton automaton, OneOf(words, &fuel()));
-    ASSIGN_OR_RETURN(const uint32_t rule, AddAutomaton(automaton));
-    rules->push_back(rule);
-  }
+  const auto add = [&](uint8_t type, std::string_view word) {
+    if ((facts.types & type) == 0) return;
+    for (std::string& each : Words(word)) words.push_back(std::move(each));
+  };
+  add(kNullType, "null");
+  add(kBooleanType, "true");
+  add(kBooleanType, "false");
+  RETURN_IF_ERROR(AddTexts(words, rules));
   if (facts.types & kNumberType) RETURN_IF_ERROR(AddNumber(facts, rules));
   if (facts.types & kStringType) RETURN_IF_ERROR(AddString(facts, rules));
   if (facts.types & kArrayType) RETURN_IF_ERROR(AddArray(facts, rules));
@@ -228,8 +268,10 @@ Status SchemaCompiler::AddTypes(const SchemaFacts& facts, Rules* rules) {
 
 Status SchemaCompiler::AddNumber(const SchemaFacts& facts, Rules* rules) {
   if (facts.range.IsOpen()) {
-    ASSIGN_OR_RETURN(const uint32_t rule, facts.range.whole ? Shared("integer", IntegerRule)
-                                                            : Shared("number", NumberRule));
+    const bool whole = facts.range.whole;
+    ASSIGN_OR_RETURN(const uint32_t rule, Shared(whole ? "integer" : "number", [&] {
+                       return OpenNumber({.whole = whole}, &fuel());
+                     }));
     rules->push_back(rule);
     return Ok();
   }
@@ -240,36 +282,22 @@ Status SchemaCompiler::AddNumber(const SchemaFacts& facts, Rules* rules) {
 }
 
 Status SchemaCompiler::AddString(const SchemaFacts& facts, Rules* rules) {
-  if (!facts.BindsStrings()) {
-    ASSIGN_OR_RETURN(const uint32_t rule, Shared("string", FreeStringRule));
-    rules->push_back(rule);
-    return Ok();
-  }
   if (facts.length.min > facts.length.max) return Ok();
-  std::vector<JsonValue> patterns = facts.patterns;
-  patterns.insert(patterns.end(), facts.formats.begin(), facts.formats.end());
-  std::optional<Rule> rule;
-  if (patterns.empty()) {
-    ASSIGN_OR_RETURN(rule, FreeString(facts.length, &fuel()));
-  } else if (patterns.size() == 1 && facts.length.IsOpen()) {
-    const std::string_view text = *patterns.front().AsString();
-    const bool is_format = patterns.front().name() == "format";
-    ASSIGN_OR_RETURN(const Nfa nfa, PatternString(is_format ? FormatPattern(text) : text, &fuel()));
-    ASSIGN_OR_RETURN(rule, MakeRule(nfa, &fuel()));
+  ASSIGN_OR_RETURN(const TextStyle style, StyleOfTexts());
+  const auto make = [&] { return TextRule(facts, style, &fuel()); };
+  uint32_t number = 0;
+  if (!facts.BindsStrings()) {
+    ASSIGN_OR_RETURN(number, Shared(style.lacks_texts ? "text but null"
+                                    : is_text_place() ? "text"
+                                                      : "string",
+                                    make));
   } else {
-    std::vector<Automaton> all;
-    for (const JsonValue keyword : patterns) {
-      ASSIGN_OR_RETURN(Automaton automaton, PatternAutomaton(keyword, &fuel()));
-      all.push_back(std::move(automaton));
-    }
-    if (!facts.length.IsOpen()) {
-      ASSIGN_OR_RETURN(Automaton automaton, LengthString(facts.length, &fuel()));
-      all.push_back(std::move(automaton));
-    }
-    ASSIGN_OR_RETURN(const Automaton both, Intersection(all, &fuel()));
-    rule = MakeTable(both);
+    ASSIGN_OR_RETURN(Rule rule, make());
+    ASSIGN_OR_RETURN(number, AddRule(std::move(rule)));
   }
-  ASSIGN_OR_RETURN(const uint32_t number, AddRule(*std::move(rule)));
+  if (QuotesByMarks()) {
+    ASSIGN_OR_RETURN(number, Quoted(number));
+  }
   rules->push_back(number);
   return Ok();
 }

@@ -7,7 +7,7 @@
 
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "grammar/determinize.h"
+#include "grammar/text_rule.h"
 
 namespace skald::grammar {
 
@@ -31,7 +31,8 @@ class ValueFilter {
   Status Prepare() {
     for (const auto* list : {&facts_.patterns, &facts_.formats}) {
       for (const JsonValue keyword : *list) {
-        ASSIGN_OR_RETURN(Automaton automaton, PatternAutomaton(keyword, &reader_.fuel()));
+        ASSIGN_OR_RETURN(Automaton automaton,
+                         PatternAutomaton(keyword, TextSpelling::kJson, &reader_.fuel()));
         patterns_.push_back(std::move(automaton));
       }
     }
@@ -122,13 +123,6 @@ Result<std::optional<std::vector<JsonValue>>> ListedValues(const SchemaFacts& fa
     if (allows) allowed.push_back(value);
   }
   return std::optional(std::move(allowed));
-}
-
-Result<Automaton> PatternAutomaton(JsonValue keyword, Fuel* fuel) {
-  const std::string_view text = *keyword.AsString();
-  const std::string_view pattern = keyword.name() == "format" ? FormatPattern(text) : text;
-  ASSIGN_OR_RETURN(const Nfa nfa, PatternString(pattern, fuel));
-  return Deterministic(nfa, fuel);
 }
 
 bool Takes(const Automaton& automaton, std::string_view text) {

@@ -29,9 +29,6 @@ std::string ScalarText(JsonValue value);
 Result<std::optional<std::vector<JsonValue>>> ListedValues(const SchemaFacts& facts,
                                                            SchemaReader* reader);
 
-/// An automaton of a pattern or format, of strings with their quotes.
-Result<Automaton> PatternAutomaton(JsonValue keyword, Fuel* fuel);
-
 /// Whether `automaton`, which is deterministic, takes `text`.
 bool Takes(const Automaton& automaton, std::string_view text);
 

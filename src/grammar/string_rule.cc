@@ -20,18 +20,18 @@ constexpr std::string_view kAnySpelling =
     R"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u([0-9a-cefA-CEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}|)"
     R"([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
 
-// One character of a string. Where it ends nothing of it can follow, so that characters can be
-// counted.
+// Where it ends nothing of it can follow, so that characters can be counted.
+Result<Automaton> UnitOf(std::string_view regex, Fuel* fuel) {
+  ASSIGN_OR_RETURN(const Nfa nfa, RegexNfa(regex, RegexMatch::kWhole, Spelling::kUtf8, fuel));
+  return Deterministic(nfa, fuel);
+}
+
+// One character in its one spelling.
 Result<Automaton> Unit(Spelling spelling, Fuel* fuel) {
-  if (spelling == Spelling::kUtf8) {
-    ASSIGN_OR_RETURN(const Nfa nfa,
-                     RegexNfa(kAnySpelling, RegexMatch::kWhole, Spelling::kUtf8, fuel));
-    return Deterministic(nfa, fuel);
-  }
   Nfa nfa;
   nfa.start = nfa.AddState();
   const uint32_t last = nfa.AddState();
-  nfa.AddCharacters(nfa.start, last, AllCharacters(), Spelling::kJsonString);
+  nfa.AddCharacters(nfa.start, last, AllCharacters(), spelling);
   if (!FinishNfa(last, fuel, &nfa)) return Fuel::Error();
   return Deterministic(nfa, fuel);
 }
@@ -60,6 +60,32 @@ void AddUnit(const Automaton& unit, uint32_t from, uint32_t to, Automaton* autom
   }
 }
 
+// Each state once more, for a text that ends in "<": no slash follows there.
+void ForbidClosers(Automaton* automaton) {
+  const auto count = static_cast<uint32_t>(automaton->states.size());
+  for (uint32_t state = 0; state < count; ++state) {
+    AutomatonState behind_less = {.accepting = automaton->states[state].accepting};
+    std::vector<ByteEdge> edges;
+    for (const ByteEdge& edge : automaton->states[state].bytes) {
+      // In pieces: below the slash, it, up to "<", it, the rest.
+      const auto piece = [&](int low, int high, uint32_t target, bool is_slash) {
+        const ByteEdge part = {static_cast<uint8_t>(std::max<int>(low, edge.low)),
+                               static_cast<uint8_t>(std::min<int>(high, edge.high)), target};
+        if (std::max<int>(low, edge.low) > std::min<int>(high, edge.high)) return;
+        edges.push_back(part);
+        if (!is_slash) behind_less.bytes.push_back(part);
+      };
+      piece(0x00, '/' - 1, edge.target, false);
+      piece('/', '/', edge.target, true);
+      piece('/' + 1, '<' - 1, edge.target, false);
+      piece('<', '<', edge.target + count, false);
+      piece('<' + 1, 0xFF, edge.target, false);
+    }
+    automaton->states[state].bytes = std::move(edges);
+    automaton->states.push_back(std::move(behind_less));
+  }
+}
+
 void SortEdges(Automaton* automaton) {
   for (AutomatonState& state : automaton->states)
     std::sort(state.bytes.begin(), state.bytes.end(),
@@ -74,11 +100,22 @@ Status CheckLength(const StringLength& length) {
   return Ok();
 }
 
+// Makes `leaf` count, if `length` says anything.
+void Count(const StringLength& length, std::vector<Boundary> boundary, Leaf* leaf) {
+  if (length.IsOpen()) return;
+  leaf->boundary = std::move(boundary);
+  leaf->min = static_cast<uint32_t>(length.min);
+  // No text has as many characters: the bound says nothing.
+  leaf->max = length.max >= kUnbounded ? kUnbounded : static_cast<uint32_t>(length.max);
+}
+
 }  // namespace
 
-Result<Leaf> FreeString(const StringLength& length, Fuel* fuel) {
+Result<Leaf> FreeString(const StringLength& length, TextSpelling spelling, Fuel* fuel) {
   RETURN_IF_ERROR(CheckLength(length));
-  ASSIGN_OR_RETURN(const Automaton unit, Unit(Spelling::kUtf8, fuel));
+  const bool one_spelling = spelling == TextSpelling::kPython;
+  ASSIGN_OR_RETURN(const Automaton unit,
+                   one_spelling ? Unit(Spelling::kJsonString, fuel) : UnitOf(kAnySpelling, fuel));
   // The opening quote, the place behind it, that behind a character, the end.
   constexpr uint32_t kBegin = 1;
   constexpr uint32_t kFinished = 2;
@@ -92,18 +129,33 @@ Result<Leaf> FreeString(const StringLength& length, Fuel* fuel) {
   AddQuote(kBegin, kEnd, &automaton);
   AddQuote(kFinished, kEnd, &automaton);
   SortEdges(&automaton);
+  std::vector<Boundary> boundary(automaton.states.size(), Boundary::kInside);
+  boundary[kBegin] = Boundary::kBetween;
+  boundary[kFinished] = Boundary::kFinished;
+  if (spelling == TextSpelling::kJsonInside) {
+    ForbidClosers(&automaton);
+    for (uint32_t i = 0, count = static_cast<uint32_t>(boundary.size()); i < count; ++i)
+      boundary.push_back(boundary[i]);
+  }
   Leaf leaf = MakeLeaf(automaton);
-  if (length.IsOpen()) return leaf;
-  leaf.boundary.assign(automaton.states.size(), Boundary::kInside);
-  leaf.boundary[kBegin] = Boundary::kBetween;
-  leaf.boundary[kFinished] = Boundary::kFinished;
-  leaf.min = static_cast<uint32_t>(length.min);
-  // No text has as many characters: the bound says nothing.
-  leaf.max = length.max >= kUnbounded ? kUnbounded : static_cast<uint32_t>(length.max);
+  Count(length, std::move(boundary), &leaf);
   return leaf;
 }
 
-Result<Nfa> PatternString(std::string_view pattern, Fuel* fuel) {
+Result<Leaf> BareLeaf(const Automaton& texts, const StringLength& length) {
+  RETURN_IF_ERROR(CheckLength(length));
+  Leaf leaf = MakeLeaf(texts);
+  std::vector<Boundary> boundary;
+  for (const AutomatonState& state : texts.states)
+    boundary.push_back(state.accepting ? Boundary::kFinished : Boundary::kInside);
+  Count(length, std::move(boundary), &leaf);
+  leaf.ends_between = !leaf.boundary.empty();
+  return leaf;
+}
+
+Result<Nfa> PatternText(std::string_view pattern, TextSpelling spelling, Fuel* fuel) {
+  if (spelling == TextSpelling::kBare)
+    return RegexNfa(pattern, RegexMatch::kSearch, Spelling::kUtf8, fuel);
   ASSIGN_OR_RETURN(Nfa nfa, RegexNfa(pattern, RegexMatch::kSearch, Spelling::kJsonString, fuel));
   const uint32_t begin = nfa.AddState();
   const uint32_t end = nfa.AddState();
@@ -116,8 +168,10 @@ Result<Nfa> PatternString(std::string_view pattern, Fuel* fuel) {
   return nfa;
 }
 
-Result<Automaton> LengthString(const StringLength& length, Fuel* fuel) {
-  ASSIGN_OR_RETURN(const Automaton unit, Unit(Spelling::kJsonString, fuel));
+Result<Automaton> LengthText(const StringLength& length, TextSpelling spelling, Fuel* fuel) {
+  const bool is_bare = spelling == TextSpelling::kBare;
+  ASSIGN_OR_RETURN(const Automaton unit,
+                   Unit(is_bare ? Spelling::kUtf8 : Spelling::kJsonString, fuel));
   const bool bounded = length.max != std::numeric_limits<uint64_t>::max();
   const uint64_t copies = bounded ? length.max : length.min;
   if (copies > kStatesMax / unit.states.size())
@@ -128,10 +182,17 @@ Result<Automaton> LengthString(const StringLength& length, Fuel* fuel) {
   automaton.states.resize(3);
   constexpr uint32_t kEnd = 1;
   automaton.states[kEnd].accepting = true;
-  uint32_t place = 2;
-  AddQuote(0, place, &automaton);
+  // Without quotes a text begins and ends where its characters do.
+  uint32_t place = is_bare ? 0 : 2;
+  if (is_bare)
+    automaton.states[kEnd].accepting = false;
+  else
+    AddQuote(0, place, &automaton);
   for (uint64_t count = 0;; ++count) {
-    if (count >= length.min) AddQuote(place, kEnd, &automaton);
+    if (count >= length.min) {
+      automaton.states[place].accepting = is_bare;
+      if (!is_bare) AddQuote(place, kEnd, &automaton);
+    }
     if (count == copies) break;
     const auto next = static_cast<uint32_t>(automaton.states.size());
     automaton.states.emplace_back();

@@ -23,18 +23,30 @@ struct StringLength {
   bool IsOpen() const { return min == 0 && max == std::numeric_limits<uint64_t>::max(); }
 };
 
-/// Strings of `length`, with their quotes, in any spelling that RFC 8259 has: escapes, and pairs of
-/// surrogates as `\u`, lone ones never. Counted, if `length` says anything. Errors: if `fuel` ran
-/// dry; kInvalidArgument if `min` is above 2^31.
-Result<Leaf> FreeString(const StringLength& length, Fuel* fuel);
+/// How a text is spelled.
+enum class TextSpelling : uint8_t {
+  kJson,        ///< with quotes; a free one in any spelling that RFC 8259 has
+  kJsonInside,  ///< the same without "</": a slash there is escaped
+  kPython,      ///< with quotes, in the one spelling that JSON and Python share
+  kBare,        ///< as it is
+};
 
-/// Strings in which `pattern` matches, in one spelling, with their quotes. Errors: those of
+/// Strings of `length`, with their quotes (not for kBare). In any spelling that RFC 8259 has means
+/// escapes, and pairs of surrogates as `\u`, lone ones never. Counted, if `length` says anything.
+/// Errors: if `fuel` ran dry; kInvalidArgument if `min` is above 2^31.
+Result<Leaf> FreeString(const StringLength& length, TextSpelling spelling, Fuel* fuel);
+
+/// Texts of `length` that `texts` takes, which is deterministic, takes whole characters only, and
+/// ends at each of them. Counted as FreeString. Errors: as FreeString.
+Result<Leaf> BareLeaf(const Automaton& texts, const StringLength& length);
+
+/// Texts in which `pattern` matches, in one spelling (kJsonInside: as kJson). Errors: those of
 /// RegexNfa.
-Result<Nfa> PatternString(std::string_view pattern, Fuel* fuel);
+Result<Nfa> PatternText(std::string_view pattern, TextSpelling spelling, Fuel* fuel);
 
-/// Strings of `length` in one spelling, with their quotes: a state for each character and more.
+/// Texts of `length` in one spelling (kJsonInside: as kJson): a state for each character and more.
 /// Errors: kInvalidArgument if that is more than kStatesMax; if `fuel` ran dry.
-Result<Automaton> LengthString(const StringLength& length, Fuel* fuel);
+Result<Automaton> LengthText(const StringLength& length, TextSpelling spelling, Fuel* fuel);
 
 /// Texts, each as it stands. Deterministic. Errors as FreeString.
 Result<Automaton> OneOf(std::span<const std::string> texts, Fuel* fuel);

@@ -54,7 +54,9 @@ class Collector {
     Meet(array.rest);
   }
   void Visit(const Object& object) {
-    Add("{}:,", object.blanks);
+    if (!object.is_bare) Add("{}:,", object.blanks);
+    Meet(object.before_first);
+    Meet(object.before_next);
     if (object.keys.class_count > 0) Visit(object.keys);
     for (const Member& member : object.members) Meet(member.rule);
   }

@@ -15,7 +15,9 @@ namespace skald::server {
 /// A tool that may be called.
 struct ToolSource {
   std::string name;
-  std::string schema;   ///< of its arguments, as it was written; empty: it declares none
+  std::string schema;  ///< of its arguments, as it was written; empty: it declares none
+  /// What it declares, as ChatTool has it: follows from the schema.
+  std::vector<ChatTool::Parameter> parameters = {};
   std::string pointer;  ///< where that stands in the body
   /// Whether a schema that cannot be kept exactly is an error. Else what can be kept is.
   bool is_strict = false;

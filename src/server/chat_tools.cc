@@ -180,11 +180,6 @@ std::string PointerOf(const ChatToolUse& use, size_t index) {
   return fmt::format("/{}/{}/{}", use.field, index, fmt::join(use.schemas[index].inside, "/"));
 }
 
-bool ChatToolUse::asks_strict() const {
-  return std::any_of(schemas.begin(), schemas.end(),
-                     [](const ToolSchema& schema) { return schema.is_strict; });
-}
-
 ChatToolUse ReadChatTools(Fields& fields) {
   ToolList list(fields);
   const json::value* tools = fields.Any("tools");

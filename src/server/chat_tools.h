@@ -38,14 +38,10 @@ struct ChatToolUse {
   std::shared_ptr<const std::vector<ChatTool>> tools = {};
   std::string field = {};                ///< where the tools stand
   std::vector<ToolSchema> schemas = {};  ///< of each of the tools
-  std::string choice_field = {};         ///< where the choice stands, if it needs calls
   bool must_call = false;                ///< a call is wanted
   bool is_limited = false;               ///< some of the tools are not to be called
   bool one_call = false;                 ///< parallel_tool_calls: false
   bool as_function = false;              ///< asked by `functions`, and answered so
-
-  bool asks_strict() const;  ///< of any tool
-  bool needs_hold() const { return must_call || is_limited; }
 };
 
 /// The tools of one body, for the readers of all APIs.

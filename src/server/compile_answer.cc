@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,12 +71,33 @@ class Compiler {
     return Grammar::FromGbnf(source.text);
   }
 
+  // Tools come with the format of a chat.
+  Result<Grammar> Arguments(const ToolSource& tool, std::string_view schema, SchemaMode mode,
+                            CompileBudget* budget) const {
+    const ChatTool described = {.name = tool.name, .parameters = tool.parameters};
+    return MakeCallArguments(*source_.format, described, schema, mode, budget);
+  }
+
+  // Of a schema that cannot be kept. The declared names are told all the same: a format without
+  // quotes around texts has to know which they are. On a budget of its own, as the schema may have
+  // taken all there was.
+  Grammar AnyArguments(const ToolSource& tool) const {
+    boost::json::object properties;
+    for (const ChatTool::Parameter& parameter : tool.parameters) properties[parameter.name] = true;
+    const boost::json::object schema = {{"type", "object"}, {"properties", std::move(properties)}};
+    CompileBudget budget;
+    Result<Grammar> named =
+        Arguments(tool, boost::json::serialize(schema), SchemaMode::kRelaxed, &budget);
+    if (named.ok()) return *std::move(named);
+    budget = {};
+    return *Arguments(tool, kAnyObject, SchemaMode::kRelaxed, &budget);
+  }
+
   OrError<Grammar> CompileTool(const ToolSource& tool) {
     const std::string_view none = tool.is_strict ? kNoArguments : kAnyObject;
     const std::string_view schema = tool.schema.empty() ? none : tool.schema;
     const SchemaMode mode = tool.is_strict ? SchemaMode::kStrict : SchemaMode::kRelaxed;
-    Result<Grammar> grammar =
-        Grammar::FromJsonSchema(schema, {.mode = mode, .only_objects = true}, &budget_);
+    Result<Grammar> grammar = Arguments(tool, schema, mode, &budget_);
     if (grammar.ok()) {
       for (const std::string& left_out : grammar->left_out())
         compiled_.left_out.push_back(tool.pointer + left_out.substr(1));
@@ -87,7 +110,7 @@ class Compiler {
       return error;
     }
     compiled_.left_out.push_back(tool.pointer);
-    return *Grammar::FromJsonSchema(kAnyObject);
+    return AnyArguments(tool);
   }
 
   Status Join(const ChatGrammarOptions& options, const Vocabulary& vocabulary) {

@@ -54,7 +54,7 @@ void CheckTools(ChatToolUse use, std::string_view body) {
     CHECK(PointerOf(use, i).starts_with('/'));
     any = any || use.schemas[i].is_callable;
   }
-  CHECK(any && (!use.needs_hold() || !use.choice_field.empty()));
+  CHECK(any);
 }
 
 void CheckPairs(const RankRequest& taken) {

@@ -40,10 +40,10 @@ GrammarOutcome GrammarCache::Find(TenantId tenant, const GrammarKey& key) {
   return found->outcome;
 }
 
-GrammarOutcome GrammarCache::Compile(TenantId tenant, const AnswerSource& source) {
+GrammarOutcome GrammarCache::Compile(TenantId tenant, const GrammarKey& key,
+                                     const AnswerSource& source) {
   auto outcome =
       std::make_shared<const OrError<CompiledGrammar>>(CompileAnswer(source, vocabulary_));
-  const GrammarKey key = KeyOf(source);
   const std::lock_guard lock(mutex_);
   std::list<Kept>& kept = tenants_[tenant];
   kept.remove_if([&](const Kept& each) { return each.key == key; });

@@ -42,8 +42,9 @@ class GrammarCache {
 
   /// Null if it was not compiled for this tenant, or is no longer there.
   GrammarOutcome Find(TenantId tenant, const GrammarKey& key);
-  /// Compiles, whatever is there. Bounded in steps: mostly some ms, at worst some 100.
-  GrammarOutcome Compile(TenantId tenant, const AnswerSource& source);
+  /// Compiles, whatever is there. `key` is that of `source`: who looked for it has it. Bounded in
+  /// steps: mostly some ms, at worst some 100.
+  GrammarOutcome Compile(TenantId tenant, const GrammarKey& key, const AnswerSource& source);
 
  private:
   struct Kept {

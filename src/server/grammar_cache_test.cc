@@ -19,6 +19,10 @@ const Tokenizer& TalesTokenizer() {
   return model.tokenizer();
 }
 
+GrammarOutcome Compile(GrammarCache& cache, TenantId tenant, const AnswerSource& source) {
+  return cache.Compile(tenant, KeyOf(source), source);
+}
+
 AnswerSource Schema(std::string text) {
   return {.text = GrammarSource{.text = std::move(text),
                                 .path = {"response_format", "json_schema", "schema"}}};
@@ -33,7 +37,7 @@ TEST(GrammarCache, KeepsWhatATenantAskedForAndTellsNobodyElse) {
   GrammarCache cache(TalesTokenizer());
   const AnswerSource source = Schema("{\"type\":\"object\"}");
   EXPECT_EQ(cache.Find(1, KeyOf(source)), nullptr);
-  const GrammarOutcome made = cache.Compile(1, source);
+  const GrammarOutcome made = Compile(cache, 1, source);
   ASSERT_TRUE(IsCompiled(made));
   EXPECT_EQ(cache.Find(1, KeyOf(source)), made);
   EXPECT_EQ(cache.Find(2, KeyOf(source)), nullptr);
@@ -74,7 +78,7 @@ TEST(GrammarCache, TellsApartAllThatTheOutcomeDependsOn) {
 TEST(GrammarCache, KeepsRefusalsAndSaysWhereInTheBody) {
   GrammarCache cache(TalesTokenizer());
   const AnswerSource source = Schema("{\"properties\":{\"a\":{\"not\":{}}}}");
-  const GrammarOutcome refused = cache.Compile(1, source);
+  const GrammarOutcome refused = Compile(cache, 1, source);
   ASSERT_FALSE(IsCompiled(refused));
   EXPECT_EQ(cache.Find(1, KeyOf(source)), refused);
   const ApiError& error = ErrorOf(refused);
@@ -84,7 +88,7 @@ TEST(GrammarCache, KeepsRefusalsAndSaysWhereInTheBody) {
   const AnswerSource regex{
       .text =
           GrammarSource{.kind = GrammarKind::kRegex, .text = "(?=a)", .path = {"guided_regex"}}};
-  const GrammarOutcome made = cache.Compile(1, regex);
+  const GrammarOutcome made = Compile(cache, 1, regex);
   const ApiError& other = ErrorOf(made);
   EXPECT_EQ(other.code, "invalid_grammar");
   EXPECT_EQ(other.param, "/guided_regex");
@@ -93,9 +97,9 @@ TEST(GrammarCache, KeepsRefusalsAndSaysWhereInTheBody) {
 TEST(GrammarCache, NamesWhatARelaxedSchemaLeavesOut) {
   GrammarCache cache(TalesTokenizer());
   AnswerSource source = Schema("{\"type\":\"array\",\"uniqueItems\":true}");
-  EXPECT_FALSE(IsCompiled(cache.Compile(1, source)));
+  EXPECT_FALSE(IsCompiled(Compile(cache, 1, source)));
   source.text->options.mode = SchemaMode::kRelaxed;
-  const GrammarOutcome made = cache.Compile(1, source);
+  const GrammarOutcome made = Compile(cache, 1, source);
   ASSERT_TRUE(IsCompiled(made));
   EXPECT_EQ(std::get<CompiledGrammar>(*made).left_out, std::vector<std::string>{"#/uniqueItems"});
 }
@@ -122,7 +126,7 @@ TEST(GrammarCache, HoldsAToolAsFarAsItAsks) {
   AnswerSource source{.format = Hermes()};
   const auto left_out = [&](std::string schema, bool is_strict) {
     source.tools = {Tool(std::move(schema), is_strict)};
-    const GrammarOutcome made = cache.Compile(1, source);
+    const GrammarOutcome made = Compile(cache, 1, source);
     if (!IsCompiled(made)) return std::vector<std::string>{"refused " + ErrorOf(made).param};
     EXPECT_TRUE(std::get<CompiledGrammar>(*made).constraint.has_value());
     return std::get<CompiledGrammar>(*made).left_out;
@@ -139,6 +143,24 @@ TEST(GrammarCache, HoldsAToolAsFarAsItAsks) {
   EXPECT_EQ(left_out("{\"type\":7}", true), Names{"refused /tools/0/x/type"});
 }
 
+// Texts stand without quotes in this format: which arguments are texts is known all the same.
+TEST(GrammarCache, ReadsBackWhatAToolThatCannotBeKeptIsCalledWith) {
+  const Result<ChatTemplate> chat = ChatTemplate::Create("<tool_call><function=<parameter=", {});
+  GrammarCache cache(TalesTokenizer());
+  AnswerSource source{.format = ChatAnswerFormat::Of(*chat, TalesTokenizer()), .must_call = true};
+  source.tools = {Tool("{\"type\":7}", false)};
+  source.tools[0].parameters = {{"s", ChatTool::Kind::kString}, {"n", ChatTool::Kind::kValue}};
+  const GrammarOutcome made = Compile(cache, 1, source);
+  ASSERT_TRUE(IsCompiled(made));
+  const Grammar& grammar = std::get<CompiledGrammar>(*made).constraint->grammar();
+  const auto verdict = [&](const std::string& fields) {
+    return CheckText(grammar, "<tool_call>\n<function=f>\n" + fields + "</function>\n</tool_call>")
+        .verdict;
+  };
+  EXPECT_EQ(verdict("<parameter=s>\na b\n</parameter>\n"), GrammarVerdict::kAccepted);
+  EXPECT_EQ(verdict("<parameter=n>\na b\n</parameter>\n"), GrammarVerdict::kDead);
+}
+
 // Each of 128 schemas is small enough, all together take too long: nobody waits for that.
 TEST(GrammarCache, ManyToolsShareTheBoundsOfOne) {
   GrammarCache cache(TalesTokenizer());
@@ -147,24 +169,24 @@ TEST(GrammarCache, ManyToolsShareTheBoundsOfOne) {
     source.tools.push_back(Tool("{\"properties\":{\"a\":" + LargeSchema(i) + "}}", false));
     source.tools.back().name += std::to_string(i);
   }
-  const GrammarOutcome lenient = cache.Compile(1, source);
+  const GrammarOutcome lenient = Compile(cache, 1, source);
   ASSERT_TRUE(IsCompiled(lenient));
   EXPECT_FALSE(std::get<CompiledGrammar>(*lenient).constraint.has_value());
   EXPECT_EQ(std::get<CompiledGrammar>(*lenient).left_out, std::vector<std::string>{"/tools"});
   source.must_call = true;
-  EXPECT_EQ(ErrorOf(cache.Compile(1, source)).param, "/tools");
+  EXPECT_EQ(ErrorOf(Compile(cache, 1, source)).param, "/tools");
 }
 
 TEST(GrammarCache, ThrowsOutWhatWasNotUsedForLongest) {
   GrammarCache cache(TalesTokenizer());
-  const GrammarOutcome first = cache.Compile(1, Schema(LargeSchema(0)));
+  const GrammarOutcome first = Compile(cache, 1, Schema(LargeSchema(0)));
   ASSERT_TRUE(IsCompiled(first));
   const int64_t bytes = std::get<CompiledGrammar>(*first).constraint->memory_bytes();
   ASSERT_GT(bytes, int64_t{100} << 10);
   const auto fitting = static_cast<int>(GrammarCache::kTenantBytes / bytes);
-  cache.Compile(1, Schema("{}"));
+  Compile(cache, 1, Schema("{}"));
   for (int i = 1; i <= fitting; ++i) {
-    cache.Compile(1, Schema(LargeSchema(i)));
+    Compile(cache, 1, Schema(LargeSchema(i)));
     EXPECT_NE(cache.Find(1, KeyOf(Schema("{}"))), nullptr) << i;
   }
   EXPECT_EQ(cache.Find(1, KeyOf(Schema(LargeSchema(0)))), nullptr);

@@ -46,16 +46,6 @@ bool IsDropped(const json::value& message, std::string_view rendered) {
   return memmem(rendered.data(), rendered.size(), text.data(), text.size()) == nullptr;
 }
 
-// What cannot be asked of a model whose calls no grammar holds.
-std::optional<ApiError> CheckUnheld(const ServedModel& served, const ChatToolUse& use) {
-  if (!use.needs_hold()) return std::nullopt;
-  return Unsupported(
-      use.choice_field,
-      fmt::format("{}: calls in the format of this model ({}) cannot be held to their schemas by "
-                  "this server yet, so that none can be asked for; expected auto or none",
-                  use.choice_field, served.chat.answers.name()));
-}
-
 // Tools that would be left out without a word, or whose calls nobody would find in the answer.
 std::optional<ApiError> CheckTools(const ServedModel& served, const GenerationRequest& request) {
   const ChatToolUse& use = request.tools;
@@ -67,14 +57,7 @@ std::optional<ApiError> CheckTools(const ServedModel& served, const GenerationRe
     return Unsupported(field, fmt::format("{}: how this model writes calls is not known to this "
                                           "server (docs/chat.md has the formats)",
                                           field));
-  if (served.chat.answers.holds_calls()) return std::nullopt;
-  if (!request.grammar) return CheckUnheld(served, use);
-  const std::string& format = request.grammar->path.front();
-  return Unsupported(
-      format, fmt::format("{} beside tools: calls in the format of this model ({}) cannot be "
-                          "held by this server yet, and a text of the grammar could be no "
-                          "call",
-                          format, served.chat.answers.name()));
+  return std::nullopt;
 }
 
 OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationRequest& request,
@@ -372,11 +355,12 @@ std::optional<AnswerSource> HeldAnswer(const ServedModel& served, const Generati
                       .one_call = use.one_call,
                       .in_reasoning = in_reasoning,
                       .split_reasoning = request.split_reasoning};
-  for (size_t i = 0; format.holds_calls() && i < use.schemas.size(); ++i) {
+  for (size_t i = 0; i < use.schemas.size(); ++i) {
     const ToolSchema& schema = use.schemas[i];
     if (!schema.is_callable) continue;
     source.tools.push_back({.name = (*use.tools)[i].name,
                             .schema = schema.text,
+                            .parameters = (*use.tools)[i].parameters,
                             .pointer = PointerOf(use, i),
                             .is_strict = schema.is_strict || use.must_call});
   }
@@ -426,8 +410,6 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
     prepared.warnings.push_back(kContextBeyondModel);
   prepared.held = HeldAnswer(served, request, prepared.in_reasoning);
   if (prepared.held) prepared.grammar_key = KeyOf(*prepared.held);
-  if (request.tools.asks_strict() && !served.chat.answers.holds_calls())
-    request.ignored.emplace_back("tools.strict");
   prepared.request = std::move(request);
   const int64_t bytes = AnswerBytes(prepared, served.engine.context());
   if (!prepared.request.stream && bytes > context.max_answer_bytes)

@@ -31,7 +31,6 @@ void Allow(Fields& fields, std::string_view field, const std::vector<std::string
            ChatToolUse* use) {
   for (ToolSchema& schema : use->schemas) schema.is_callable = false;
   use->is_limited = true;
-  use->choice_field = field;
   for (const std::string_view name : names) {
     size_t found = 0;
     while (found < use->schemas.size() && (*use->tools)[found].name != name) ++found;
@@ -71,7 +70,6 @@ void MustCall(Fields& fields, std::string_view name, const json::value& choice, 
     return fields.Fail(
         BadRequest(std::string(name), fmt::format("{} is {}, without tools", name, Shown(choice))));
   use->must_call = true;
-  use->choice_field = name;
 }
 
 void MustCallTool(Fields& fields, std::string_view name, std::string_view tool, ChatToolUse* use) {

@@ -101,8 +101,6 @@ std::string_view ChatAnswerFormat::name() const { return state_->form.form().nam
 
 bool ChatAnswerFormat::has_calls() const { return state_->form.form().syntax != CallSyntax::kNone; }
 
-bool ChatAnswerFormat::holds_calls() const { return !state_->form.form().written.call.empty(); }
-
 bool ChatAnswerFormat::has_reasoning() const {
   return !state_->form.reasoning().open.empty() ||
          state_->form.form().syntax == CallSyntax::kHarmony;

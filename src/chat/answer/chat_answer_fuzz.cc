@@ -4,7 +4,14 @@
 //
 // Input: a byte for the format (its lowest bit: control tokens), a byte of options, and the answer
 // as a decoder gives it.
+//
+// Or, as the options say, a tool's schema to its first NUL, and choices among what its mask allows.
+// Oracles: compiling is bounded in steps; no mask is empty; a whole answer is read back as calls
+// whose arguments the schema takes as JSON.
+#include <algorithm>
+#include <boost/json.hpp>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <string>
@@ -13,6 +20,9 @@
 
 #include "base/check.h"
 #include "chat/answer/answer_for_test.h"
+#include "grammar/constraint_state.h"
+#include "grammar/token_table.h"
+#include "skald/chat_grammar.h"
 #include "support/cost.h"
 
 namespace skald::chat {
@@ -74,13 +84,83 @@ void Check(const TestFormat& made, uint8_t flags, std::string_view answer) {
     CHECK(whole.text == answer);
 }
 
+// Kinds as hostile clients could declare them: of a name, whatever its schema says.
+ChatTool Described(std::string_view schema) {
+  ChatTool tool = {.name = "f"};
+  boost::system::error_code error;
+  const boost::json::value parsed = boost::json::parse(schema, error);
+  const boost::json::value* properties = nullptr;
+  if (!error && parsed.is_object()) properties = parsed.get_object().if_contains("properties");
+  if (properties == nullptr || !properties->is_object()) return tool;
+  for (const auto& [name, value] : properties->get_object())
+    tool.parameters.push_back({std::string(name), static_cast<ChatTool::Kind>(name.size() % 4)});
+  return tool;
+}
+
+// What `choices` lead to through the masks; empty if that is no whole answer.
+std::string Written(const TestFormat& made, const Constraint& constraint,
+                    std::string_view choices) {
+  grammar::ConstraintState state(constraint);
+  std::vector<uint64_t> mask(static_cast<size_t>(made.vocabulary.size() + 63) / 64);
+  std::string decoded;
+  size_t next = 0;
+  for (int step = 0; step < 400; ++step) {
+    if (state.may_end() && next >= choices.size()) return decoded;
+    if (!state.FillMask(mask).ok()) return {};
+    std::vector<TokenId> allowed;
+    for (TokenId id = 0; id < made.vocabulary.size(); ++id)
+      if ((mask[static_cast<size_t>(id) / 64] >> (id & 63)) & 1) allowed.push_back(id);
+    if (allowed.empty()) {
+      CHECK(state.may_end());
+      return decoded;
+    }
+    const uint8_t choice = next < choices.size() ? static_cast<uint8_t>(choices[next++]) : 0;
+    const TokenId token = allowed[choice % allowed.size()];
+    if (!state.Advance(token).ok()) return {};
+    std::string bytes(made.vocabulary.table().BytesOf(token));
+    for (const TokenMark& mark : made.format.marks())
+      if (mark.token == token) bytes = mark.bytes;
+    decoded += bytes;
+  }
+  return {};
+}
+
+void CheckHeld(const TestFormat& made, std::string_view input) {
+  const std::string_view schema = input.substr(0, input.find('\0'));
+  const ChatTool tool = Described(schema);
+  CompileBudget budget;
+  const Result<Grammar> arguments =
+      MakeCallArguments(made.format, tool, schema, SchemaMode::kStrict, &budget);
+  CHECK(budget.steps >= 0 || !arguments.ok());
+  if (!arguments.ok()) return;
+  const ChatGrammarOptions options = {.tools = {{.name = "f", .arguments = *arguments}},
+                                      .must_call = true};
+  const Result<Grammar> whole = MakeChatGrammar(made.format, options, &budget);
+  const Result<Grammar> as_json = Grammar::FromJsonSchema(schema, {.only_objects = true});
+  if (!whole.ok() || !as_json.ok()) return;
+  const Result<Constraint> constraint = Constraint::Create(*whole, made.vocabulary);
+  CHECK(constraint.ok());
+  const std::string_view choices = input.substr(std::min(input.size(), schema.size() + 1));
+  const std::string answer = Written(made, *constraint, choices);
+  if (answer.empty()) return;
+  const auto tools = std::make_shared<const std::vector<ChatTool>>(std::vector{tool});
+  const Message message = ReadAnswer(made.format, {.tools = tools}, answer, {}, AnswerEnd::kStop);
+  CHECK(!message.calls.empty() && message.text.empty());
+  for (const Message::Call& call : message.calls)
+    CHECK(CheckText(*as_json, call.arguments).verdict == GrammarVerdict::kAccepted);
+}
+
 }  // namespace
 }  // namespace skald::chat
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<skald::chat::TestFormat> formats = skald::chat::Formats();
   if (size < 2) return 0;
-  skald::chat::Check(formats[data[0] % formats.size()], data[1],
-                     {reinterpret_cast<const char*>(data) + 2, size - 2});
+  const skald::chat::TestFormat& format = formats[data[0] % formats.size()];
+  const std::string_view rest = {reinterpret_cast<const char*>(data) + 2, size - 2};
+  if ((data[1] & 32) != 0)
+    skald::chat::CheckHeld(format, rest);
+  else
+    skald::chat::Check(format, data[1], rest);
   return 0;
 }

@@ -226,9 +226,9 @@ class Maker {
 
 Result<Grammar> MakeChatGrammar(const ChatAnswerFormat& format, const ChatGrammarOptions& options,
                                 CompileBudget* budget) {
-  if (!options.tools.empty() && !format.holds_calls())
-    return Status(ErrorCode::kUnsupported, "calls in the format '" + std::string(format.name()) +
-                                               "' cannot be held to their schemas");
+  if (!options.tools.empty() && !format.has_calls())
+    return Status(ErrorCode::kUnsupported, "the format '" + std::string(format.name()) +
+                                               "' has no calls that tools could be held to");
   grammar::Fuel fuel(budget->steps);
   Result<Form> form = Maker(format.state(), options, &fuel).Make();
   budget->steps = fuel.left();

@@ -30,6 +30,32 @@ Grammar Schema(std::string_view schema, bool only_objects) {
   return *std::move(grammar);
 }
 
+ChatTool::Kind KindOf(const boost::json::value& schema) {
+  using Kind = ChatTool::Kind;
+  const boost::json::value* type =
+      schema.is_object() ? schema.as_object().if_contains("type") : nullptr;
+  if (type == nullptr) return Kind::kAny;
+  if (type->is_array()) return Kind::kStringOrNull;
+  return *type == "string" ? Kind::kString : Kind::kValue;
+}
+
+// A tool as a reader knows it.
+ChatTool Described(std::string name, std::string_view schema) {
+  ChatTool tool = {.name = std::move(name)};
+  const boost::json::value parsed = boost::json::parse(schema);
+  for (const auto& [key, value] : parsed.at("properties").as_object())
+    tool.parameters.push_back({std::string(key), KindOf(value)});
+  return tool;
+}
+
+CallableTool Callable(const TestFormat& made, std::string name, std::string_view schema) {
+  CompileBudget budget;
+  Result<Grammar> arguments =
+      MakeCallArguments(made.format, Described(name, schema), schema, SchemaMode::kStrict, &budget);
+  CHECK(arguments.ok());
+  return {.name = std::move(name), .arguments = *std::move(arguments)};
+}
+
 Result<Constraint> Held(const TestFormat& made, const ChatGrammarOptions& options) {
   CompileBudget budget;
   Result<Grammar> grammar = MakeChatGrammar(made.format, options, &budget);
@@ -73,12 +99,12 @@ bool Takes(const TestFormat& made, const Constraint& constraint, std::string_vie
   return state.may_end();
 }
 
-std::vector<CallableTool> ToolsOf(const boost::json::array& tools) {
+std::vector<CallableTool> ToolsOf(const TestFormat& made, const boost::json::array& tools) {
   std::vector<CallableTool> all;
   for (const boost::json::value& tool : tools) {
     const boost::json::value& function = tool.at("function");
-    all.push_back({.name = std::string(function.at("name").as_string()),
-                   .arguments = Schema(boost::json::serialize(function.at("parameters")), true)});
+    all.push_back(Callable(made, std::string(function.at("name").as_string()),
+                           boost::json::serialize(function.at("parameters"))));
   }
   return all;
 }
@@ -109,19 +135,17 @@ TEST(ChatGrammarSharedData, TakesWhatItShouldAndNothingElse) {
   int held = 0;
   for (std::string line; std::getline(file, line);) {
     const boost::json::value test = boost::json::parse(line);
-    const TestFormat made =
-        MakeFormat(std::string(test.at("family").as_string()), "", Spelling::kControl);
-    if (!made.format.holds_calls()) continue;
     ++held;
-    ChatGrammarOptions options = {.tools = ToolsOf(test.at("tools").as_array()),
-                                  .one_call = !test.at("parallel_tool_calls").as_bool()};
-    ApplyChoice(test.at("tool_choice"), &options);
-    if (test.as_object().contains("response_format"))
-      options.text = Schema(
-          boost::json::serialize(test.at("response_format").at("json_schema").at("schema")), false);
     for (const Spelling spelling : {Spelling::kControl, Spelling::kText}) {
       const TestFormat spelled =
           MakeFormat(std::string(test.at("family").as_string()), "", spelling);
+      ChatGrammarOptions options = {.tools = ToolsOf(spelled, test.at("tools").as_array()),
+                                    .one_call = !test.at("parallel_tool_calls").as_bool()};
+      ApplyChoice(test.at("tool_choice"), &options);
+      if (test.as_object().contains("response_format"))
+        options.text = Schema(
+            boost::json::serialize(test.at("response_format").at("json_schema").at("schema")),
+            false);
       const Result<Constraint> constraint = Held(spelled, options);
       ASSERT_TRUE(constraint.ok()) << constraint.status().message();
       for (const boost::json::value& output : test.at("outputs").as_array())
@@ -130,7 +154,7 @@ TEST(ChatGrammarSharedData, TakesWhatItShouldAndNothingElse) {
             << test.at("id") << " " << output.at("text");
     }
   }
-  EXPECT_EQ(held, 13);
+  EXPECT_EQ(held, 14);
 }
 
 // Every whole answer of the transcripts in whose calls nothing is wrong can be written.
@@ -148,12 +172,13 @@ TEST(ChatGrammarSharedData, TakesTheTranscripts) {
       reasoning = "[THINK]";
     }
     if (family == "command-r7b") reasoning = "<|START_THINKING|>";
+    if (family == "gemma4") reasoning = "<|channel>thought";
     const TestFormat made = MakeFormat(family, reasoning, Spelling::kControl);
-    if (!made.format.holds_calls() || test.at("end") != "stop") continue;
+    if (test.at("end") != "stop") continue;
     const boost::json::object& message = test.at("message").as_object();
     if (!message.contains("tool_calls")) continue;
     const Result<Constraint> constraint =
-        Held(made, {.tools = ToolsOf(test.at("tools").as_array()),
+        Held(made, {.tools = ToolsOf(made, test.at("tools").as_array()),
                     .in_reasoning = test.at("prompt_opens_reasoning").as_bool()});
     ASSERT_TRUE(constraint.ok()) << constraint.status().message();
     EXPECT_TRUE(Takes(made, *constraint, output)) << id << " " << output;
@@ -169,9 +194,8 @@ constexpr std::string_view kWord =
     R"({"type":"object","properties":{"w":{"type":"string","maxLength":3}},"required":["w"],)"
     R"("additionalProperties":false})";
 
-std::vector<CallableTool> TwoTools() {
-  return {{.name = "go_to", .arguments = Schema(kPoint, true)},
-          {.name = "say", .arguments = Schema(kWord, true)}};
+std::vector<CallableTool> TwoTools(const TestFormat& made) {
+  return {Callable(made, "go_to", kPoint), Callable(made, "say", kWord)};
 }
 
 // A random answer as its decoder gives it, or what there is of it after `most` tokens.
@@ -213,7 +237,7 @@ Walked RandomAnswer(const TestFormat& made, const Constraint& constraint, uint64
 // What the reader of answers makes of it: calls of these tools, whose arguments they take.
 void CheckCalls(const TestFormat& made, const Walked& walked, bool must_call) {
   const auto tools = std::make_shared<const std::vector<ChatTool>>(
-      std::vector<ChatTool>{{.name = "go_to"}, {.name = "say"}});
+      std::vector<ChatTool>{Described("go_to", kPoint), Described("say", kWord)});
   const Message message =
       ReadAnswer(made.format, {.tools = tools}, walked.decoded, {}, AnswerEnd::kStop);
   const Grammar point = Schema(kPoint, true);
@@ -239,12 +263,8 @@ TEST(ChatGrammar, ReadersFindWhatWasHeld) {
       const TestFormat made = MakeFormat(form.name, "", spelling);
       for (const bool must_call : {true, false}) {
         const Result<Constraint> constraint =
-            Held(made, {.tools = TwoTools(), .must_call = must_call});
-        EXPECT_EQ(constraint.ok(), !form.written.call.empty()) << form.name;
-        if (!constraint.ok()) {
-          EXPECT_EQ(constraint.status().code(), ErrorCode::kUnsupported);
-          continue;
-        }
+            Held(made, {.tools = TwoTools(made), .must_call = must_call});
+        ASSERT_TRUE(constraint.ok()) << form.name << constraint.status().message();
         for (uint64_t seed = 0; seed < 2; ++seed) {
           SCOPED_TRACE(form.name);
           const Walked walked = RandomAnswer(made, *constraint, seed);
@@ -258,6 +278,96 @@ TEST(ChatGrammar, ReadersFindWhatWasHeld) {
   EXPECT_GT(ended, 100);
 }
 
+// Where arguments are not JSON: what one call may be and what not, between `open` and `close`.
+struct WrittenCase {
+  std::string_view format;
+  std::string_view open;
+  std::string_view close;
+  std::vector<std::string_view> good;
+  std::vector<std::string_view> bad;
+};
+
+constexpr std::string_view kEdit =
+    R"({"type":"object","properties":{"s":{"type":"string","maxLength":4},"l":{"type":"array",)"
+    R"("items":{"enum":["a","</x",true]}}},"required":["s"],"additionalProperties":false})";
+
+std::vector<WrittenCase> WrittenCases() {
+  return {
+      {.format = "qwen3-coder",
+       .open = "<tool_call>\n<function=edit>\n<parameter=s>\n",
+       .close = "\n</parameter>\n</function>\n</tool_call>",
+       .good = {"", "\n</p", "true", "a\n</parameter>\n<parameter=l>\n[\"a\", true]"},
+       // Five characters, Python's word inside of JSON, what would end the value, another order.
+       .bad = {"abcde", "a\n</parameter>\n<parameter=l>\n[True]",
+               "a\n</parameter>\n<parameter=l>\n[\"</x\"]", "a\n</parameter>\n<parameter=s>\na"}},
+      {.format = "seed",
+       .open = "<seed:tool_call>\n<function=edit>\n<parameter=s>",
+       .close = "</parameter>\n</function>\n</seed:tool_call>",
+       .good = {"", "\n\n"},
+       .bad = {"abcde"}},
+      {.format = "glm",
+       .open = "<tool_call>edit",
+       .close = "</tool_call>",
+       .good = {"<arg_key>s</arg_key><arg_value>007</arg_value>",
+                "\n<arg_key>s</arg_key>\n<arg_value>007</arg_value>\n"},
+       .bad = {"", "\n<arg_key>l</arg_key>\n<arg_value>[]</arg_value>\n"}},
+      {.format = "deepseek-v3.2",
+       .open = "<\uFF5CDSML\uFF5Cfunction_calls>\n<\uFF5CDSML\uFF5Cinvoke name=\"edit\">\n"
+               "<\uFF5CDSML\uFF5Cparameter name=\"s\" string=",
+       .close = "</\uFF5CDSML\uFF5Cparameter>\n</\uFF5CDSML\uFF5Cinvoke>\n"
+                "</\uFF5CDSML\uFF5Cfunction_calls>",
+       .good = {"\"true\">12"},
+       .bad = {"\"false\">12", "\"false\">\"a\""}},
+      {.format = "gemma4",
+       .open = "<|tool_call>call:edit{",
+       .close = "}<tool_call|>",
+       .good = {"s:<|\"|>{\"}<|\"|>", "s:<|\"|><|\"|>,l:[<|\"|></x<|\"|>,true]"},
+       .bad = {"", "s:\"a\"", "s:<|\"|>a<|\"|>, l:[]", "l:[],s:<|\"|><|\"|>"}},
+      {.format = "lfm2",
+       .open = "<|tool_call_start|>[edit(",
+       .close = ")]<|tool_call_end|>",
+       .good = {"s=\"a'\\n\"", "s=\"\", l=[\"</x\", True]"},
+       .bad = {"", "s='a'", "s=\"\\/\"", "s=\"\", l=[true]"}},
+  };
+}
+
+TEST(ChatGrammar, WritesArgumentsThatAreNotJson) {
+  for (const WrittenCase& test : WrittenCases()) {
+    for (const Spelling spelling : {Spelling::kText, Spelling::kControl}) {
+      const TestFormat made = MakeFormat(test.format, "", spelling);
+      const Result<Constraint> constraint =
+          Held(made, {.tools = {Callable(made, "edit", kEdit)}, .must_call = true});
+      ASSERT_TRUE(constraint.ok()) << constraint.status().message();
+      const auto takes = [&](std::string_view inside) {
+        return Takes(made, *constraint,
+                     std::string(test.open) + std::string(inside) + std::string(test.close));
+      };
+      for (const std::string_view good : test.good)
+        EXPECT_TRUE(takes(good)) << test.format << ": " << good;
+      for (const std::string_view bad : test.bad)
+        EXPECT_FALSE(takes(bad)) << test.format << ": " << bad;
+    }
+  }
+}
+
+TEST(ChatGrammar, RefusesArgumentsThatCannotBeSpelled) {
+  const TestFormat made = MakeFormat("qwen3-coder", "", Spelling::kText);
+  const auto outcome = [&](std::string_view schema, SchemaMode mode) {
+    CompileBudget budget;
+    return MakeCallArguments(made.format, {.name = "f"}, schema, mode, &budget);
+  };
+  EXPECT_TRUE(outcome(R"({"properties":{"a>b":{}}})", SchemaMode::kStrict).ok());
+  EXPECT_EQ(outcome(R"({"properties":{"a>b":{}},"required":["a>b"]})", SchemaMode::kStrict)
+                .status()
+                .code(),
+            ErrorCode::kInvalidArgument);
+  constexpr std::string_view kListed = R"({"enum":[{"a":1}]})";
+  EXPECT_EQ(outcome(kListed, SchemaMode::kStrict).status().code(), ErrorCode::kUnsupported);
+  const Result<Grammar> relaxed = outcome(kListed, SchemaMode::kRelaxed);
+  ASSERT_TRUE(relaxed.ok());
+  EXPECT_EQ(relaxed->left_out(), std::vector<std::string>{"#/enum"});
+}
+
 TEST(ChatGrammar, ReasoningStandsBeforeWhatIsHeld) {
   const std::string call =
       "<tool_call>\n{\"name\": \"say\", \"arguments\": {\"w\": \"a\"}}\n</tool_call>";
@@ -267,7 +377,7 @@ TEST(ChatGrammar, ReasoningStandsBeforeWhatIsHeld) {
       const Result<Constraint> constraint = Held(made, options);
       return constraint.ok() && Takes(made, *constraint, output);
     };
-    const ChatGrammarOptions must = {.tools = TwoTools(), .must_call = true};
+    const ChatGrammarOptions must = {.tools = TwoTools(made), .must_call = true};
     EXPECT_TRUE(takes(must, call));
     EXPECT_TRUE(takes(must, "<think>\nI <tool_call> it {\n</think>\n\n" + call));
     EXPECT_FALSE(takes(must, "<think>\nhm\n</think>\n\nSo: " + call));
@@ -285,7 +395,7 @@ TEST(ChatGrammar, ReasoningStandsBeforeWhatIsHeld) {
     EXPECT_TRUE(takes(text, "7"));
     EXPECT_TRUE(takes(text, "<think>well</think>\n7"));
     EXPECT_FALSE(takes(text, "<think>well</think>\nseven"));
-    const ChatGrammarOptions may = {.tools = TwoTools()};
+    const ChatGrammarOptions may = {.tools = TwoTools(made)};
     EXPECT_TRUE(takes(may, "<think>well</think> Yes, <think> is a word." + call + "Done"));
     EXPECT_FALSE(takes(may, " <think>well"));
   }
@@ -296,7 +406,7 @@ TEST(ChatGrammar, OneCallIsOneCall) {
   const std::string one = "{\"name\": \"say\", \"arguments\": {\"w\": \"a\"}}";
   for (const bool must_call : {true, false}) {
     const Result<Constraint> constraint =
-        Held(made, {.tools = TwoTools(), .must_call = must_call, .one_call = true});
+        Held(made, {.tools = TwoTools(made), .must_call = must_call, .one_call = true});
     ASSERT_TRUE(constraint.ok());
     EXPECT_TRUE(Takes(made, *constraint, "<TOOLCALL>[" + one + "]</TOOLCALL>"));
     EXPECT_FALSE(Takes(made, *constraint, "<TOOLCALL>[" + one + ", " + one + "]</TOOLCALL>"));
@@ -313,16 +423,16 @@ TEST(ChatGrammar, HarmonyAnswersAreMessages) {
       const Result<Constraint> constraint = Held(made, options);
       return constraint.ok() && Takes(made, *constraint, output);
     };
-    const ChatGrammarOptions may = {.tools = TwoTools()};
+    const ChatGrammarOptions may = {.tools = TwoTools(made)};
     const std::string told = "<|channel|>commentary<|message|>I go.<|end|><|start|>assistant";
     EXPECT_TRUE(takes(may, thought + told + call));
     EXPECT_TRUE(takes(may, thought + "<|channel|>final<|message|>{} to=functions.x<|return|>"));
     EXPECT_FALSE(takes(may, thought + call + "<|start|>assistant" + call));
     EXPECT_FALSE(takes(may, "<|channel|>other<|message|>"));
-    const ChatGrammarOptions must = {.tools = TwoTools(), .must_call = true};
+    const ChatGrammarOptions must = {.tools = TwoTools(made), .must_call = true};
     EXPECT_TRUE(takes(must, call + "<|call|>"));
     EXPECT_FALSE(takes(must, told + call));
-    ChatGrammarOptions text = {.tools = TwoTools(),
+    ChatGrammarOptions text = {.tools = TwoTools(made),
                                .text = Schema("{\"type\":\"integer\"}", false)};
     EXPECT_TRUE(takes(text, thought + "<|channel|>final<|message|>7"));
     EXPECT_TRUE(takes(text, thought + call));
@@ -341,7 +451,7 @@ TEST(ChatGrammar, HeadsNameATextOrATool) {
     return constraint.ok() && Takes(made, *constraint, output);
   };
   const std::string call = "say\n{\"w\": \"a\"}";
-  ChatGrammarOptions options = {.tools = TwoTools()};
+  ChatGrammarOptions options = {.tools = TwoTools(made)};
   EXPECT_TRUE(takes(options, "all\nI >> go.>>>" + call + ">>>all\nDone."));
   EXPECT_TRUE(takes(options, call + ">>>" + call));
   EXPECT_FALSE(takes(options, "all\nI >>> go."));
@@ -352,7 +462,7 @@ TEST(ChatGrammar, HeadsNameATextOrATool) {
   options.must_call = true;
   EXPECT_TRUE(takes(options, call));
   EXPECT_FALSE(takes(options, "all\nI go.>>>" + call));
-  options = {.tools = TwoTools(), .text = Schema("{\"type\":\"integer\"}", false)};
+  options = {.tools = TwoTools(made), .text = Schema("{\"type\":\"integer\"}", false)};
   EXPECT_TRUE(takes(options, "all\n7"));
   EXPECT_TRUE(takes(options, call));
   EXPECT_FALSE(takes(options, "7"));
@@ -361,10 +471,10 @@ TEST(ChatGrammar, HeadsNameATextOrATool) {
 TEST(ChatGrammar, CountsDownItsBudget) {
   const TestFormat made = MakeFormat("hermes", "", Spelling::kText);
   CompileBudget budget;
-  ASSERT_TRUE(MakeChatGrammar(made.format, {.tools = TwoTools()}, &budget).ok());
+  ASSERT_TRUE(MakeChatGrammar(made.format, {.tools = TwoTools(made)}, &budget).ok());
   EXPECT_LT(budget.steps, CompileBudget{}.steps);
   budget.steps = 500;
-  EXPECT_FALSE(MakeChatGrammar(made.format, {.tools = TwoTools()}, &budget).ok());
+  EXPECT_FALSE(MakeChatGrammar(made.format, {.tools = TwoTools(made)}, &budget).ok());
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ struct ReasoningForm {
   std::string_view close = {};
 };
 
-/// How a model is taught to write its calls, for the grammar that holds it to them; a row without
-/// `call` cannot be held. In patterns "$n" is the name of the tool, "$a" its arguments as JSON,
-/// "$d" a number, "$i" an id of nine letters or digits, and "~" white space as JSON has it.
+/// How a model is taught to write its calls, for the grammar that holds it to them. In patterns
+/// "$n" is the name of the tool, "$a" its arguments, "$d" a number, "$i" an id of nine letters or
+/// digits, "$l" a newline or nothing, and "~" white space as JSON has it.
 struct WrittenCalls {
   std::string_view call = {};
   std::string_view other_call = {};  ///< another way to write one
@@ -36,6 +36,7 @@ struct WrittenCalls {
   std::string_view between = {};     ///< two calls
   std::string_view close = {};       ///< behind the last call
   bool is_single = false;            ///< an answer has one call at most
+  bool may_join = false;             ///< kFields: newlines between markers may be left out
 };
 
 /// One row: all texts as the model writes them; white space between them does not count. What a

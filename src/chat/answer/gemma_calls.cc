@@ -10,7 +10,6 @@ namespace skald::chat {
 namespace {
 
 constexpr size_t kMaxKeySymbols = 1024;
-constexpr size_t kMaxDepth = 64;
 
 class GemmaCalls final : public CallReader {
  public:
@@ -70,7 +69,7 @@ CallStep GemmaCalls::PushHead(Symbol symbol) {
 }
 
 CallStep GemmaCalls::Open(char bracket) {
-  if (open_.size() == kMaxDepth) return CallStep::kFail;
+  if (open_.size() == kMaxValueDepth) return CallStep::kFail;
   open_ += bracket;
   context_.out.Arguments({&bracket, 1});
   key_.clear();

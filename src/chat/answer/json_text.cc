@@ -7,8 +7,6 @@ namespace skald::chat {
 
 namespace {
 
-constexpr size_t kMaxDepth = 64;
-
 // Takes everything: only whether the text is JSON is asked for.
 struct Anything {
   static constexpr size_t max_object_size = SIZE_MAX;
@@ -60,6 +58,8 @@ void AppendJsonByte(char byte, std::string* out) {
   switch (byte) {
     case '"': *out += "\\\""; return;
     case '\\': *out += "\\\\"; return;
+    case '\b': *out += "\\b"; return;
+    case '\f': *out += "\\f"; return;
     case '\n': *out += "\\n"; return;
     case '\r': *out += "\\r"; return;
     case '\t': *out += "\\t"; return;
@@ -84,7 +84,7 @@ std::string JsonString(std::string_view text) {
 bool IsJson(std::string_view text) {
   boost::json::error_code error;
   boost::json::parse_options options;
-  options.max_depth = kMaxDepth;
+  options.max_depth = kMaxValueDepth;
   boost::json::basic_parser<Anything> parser(options);
   const size_t read = parser.write_some(false, text.data(), text.size(), error);
   return !error && read == text.size();

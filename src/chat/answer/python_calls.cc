@@ -10,13 +10,6 @@ namespace skald::chat {
 namespace {
 
 constexpr size_t kMaxWordSymbols = 1024;
-constexpr size_t kMaxDepth = 64;
-
-bool IsWordSymbol(Symbol symbol) {
-  return (symbol >= 'a' && symbol <= 'z') || (symbol >= 'A' && symbol <= 'Z') ||
-         (symbol >= '0' && symbol <= '9') || symbol == '_' || symbol == '.' || symbol == '-' ||
-         symbol == '+';
-}
 
 class PythonCalls final : public CallReader {
  public:
@@ -106,7 +99,7 @@ CallStep PythonCalls::PushKey(Symbol symbol) {
     context_.out.Arguments(JsonString(std::exchange(word_, {})) + ":");
     return Go(State::kValue);
   }
-  if (!IsWordSymbol(symbol) || word_.size() == kMaxWordSymbols) {
+  if (!IsPythonWord(symbol) || word_.size() == kMaxWordSymbols) {
     context_.out.Arguments("}");
     return CallStep::kFail;
   }
@@ -121,7 +114,7 @@ void PythonCalls::EndWord() {
 }
 
 CallStep PythonCalls::PushValue(Symbol symbol) {
-  if (IsWordSymbol(symbol) && word_.size() < kMaxWordSymbols) {
+  if (IsPythonWord(symbol) && word_.size() < kMaxWordSymbols) {
     word_ += static_cast<char>(symbol);
     return CallStep::kSettled;
   }
@@ -141,7 +134,7 @@ CallStep PythonCalls::PushBracket(char byte) {
     case '[':
     case '(':
     case '{':
-      if (open_.size() == kMaxDepth) return CallStep::kFail;
+      if (open_.size() == kMaxValueDepth) return CallStep::kFail;
       open_ += byte == '{' ? '}' : ']';
       context_.out.Arguments(byte == '{' ? "{" : "[");
       return CallStep::kSettled;
@@ -209,6 +202,12 @@ CallStep PythonCalls::PushClose(Symbol symbol) {
 }
 
 }  // namespace
+
+bool IsPythonWord(Symbol symbol) {
+  return (symbol >= 'a' && symbol <= 'z') || (symbol >= 'A' && symbol <= 'Z') ||
+         (symbol >= '0' && symbol <= '9') || symbol == '_' || symbol == '.' || symbol == '-' ||
+         symbol == '+';
+}
 
 std::unique_ptr<CallReader> ReadPythonCalls(std::vector<Symbols> closers, CallContext context) {
   return std::make_unique<PythonCalls>(std::move(closers), context);

@@ -11,6 +11,9 @@
 
 namespace skald::chat {
 
+/// Whether `symbol` may stand in a name, a number or a word.
+bool IsPythonWord(Symbol symbol);
+
 /// `closers`: behind the list.
 std::unique_ptr<CallReader> ReadPythonCalls(std::vector<Symbols> closers, CallContext context);
 

@@ -70,6 +70,7 @@ Expression CallOf(const ChatAnswerFormat::State& format, std::string_view patter
       case 'n': parts.push_back(TextOf(tool.name)); break;
       case 'a': parts.push_back(grammar::RuleExpression(tool.arguments)); break;
       case 'i': parts.push_back(Letters()); break;
+      case 'l': parts.push_back(grammar::Repeat(grammar::TextExpression(U"\n"), 0, 1)); break;
       case 'd': parts.push_back(Digits()); break;
       default: parts.push_back(grammar::RuleExpression(blanks)); break;
     }

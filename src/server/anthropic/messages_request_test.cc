@@ -77,7 +77,7 @@ TEST(MessagesRequest, TakesChoicesAndSchemas) {
                             R"({"name":"g","input_schema":{}}])";
   ChatToolUse use = Good(tools + R"(,"tool_choice":{"type":"any"})").tools;
   TakeRawSchemas("{" + tools.substr(1) + "}", &use);
-  EXPECT_TRUE(use.must_call && !use.one_call && use.asks_strict());
+  EXPECT_TRUE(use.must_call && !use.one_call && use.schemas[0].is_strict);
   EXPECT_EQ(use.schemas[0].text, R"({ "a":1.0 })");
   EXPECT_EQ(PointerOf(use, 1), "/tools/1/input_schema");
   use = Good(tools + R"(,"tool_choice":{"type":"tool","name":"g"})").tools;
