@@ -11,13 +11,16 @@
 #include "skald/engine.h"
 #include "skald/logits.h"
 #include "skald/model.h"
+#include "support/shared_data.h"
 
 namespace skald {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string PathOf(const std::string& name) { return SKALD_GOLDEN_MODELS "/" + name + ".gguf"; }
+std::string PathOf(const std::string& name) {
+  return name.starts_with('/') ? name : SKALD_GOLDEN_MODELS "/" + name + ".gguf";
+}
 
 Model Load(const std::string& name, int ranks) {
   Result<Model> model = LoadModel({.path = PathOf(name), .threads = 1, .ranks = ranks});
@@ -111,6 +114,16 @@ TEST(RankedRunner, GivesTheBitsOfOneRankForEachTypeOfWeights) {
     EXPECT_EQ(Load(name, 2).info().weight_bytes,
               whole.info().weight_bytes + embedding.panel_count() * embedding.panel_bytes())
         << name;
+  }
+}
+
+// What the small models have not: shared experts, a feed-forward beside a mixture, experts with
+// biases and heads with sinks, norms of rows and of each head, factors of logits.
+TEST(RankedRunnerSharedData, GivesTheBitsOfOneRank) {
+  for (const char* name :
+       {"dots1", "gemma4-moe", "gpt-oss", "olmoe", "stablelm-parallel", "granite"}) {
+    const std::string path = support::SharedData("golden/families/" + std::string(name) + ".gguf");
+    EXPECT_EQ(Refusal(path, 2, LogitsOf(Load(path, 1), Options(1))), "") << name;
   }
 }
 

@@ -169,12 +169,19 @@ Result<std::vector<float>> ReadFloats(const formats::ModelFile& file, const Tens
   return values;
 }
 
-// Reads a vector, or a part of one.
+// Reads a vector, or a part of one; of a table, of each of its rows.
 Result<std::vector<float>> ReadVector(const formats::ModelFile& file, const Binding& binding,
                                       TensorSet* not_finite) {
   ASSIGN_OR_RETURN(const std::vector<float> values, ReadFloats(file, *binding.tensor, not_finite));
-  const auto first = values.begin() + binding.slot.first_row;
-  return std::vector<float>(first, first + binding.slot.rows * binding.slot.cols);
+  const TensorSlot& slot = binding.slot;
+  const int64_t length = slot.all_rows > 0 ? slot.all_rows : slot.cols;
+  std::vector<float> parts;
+  parts.reserve(static_cast<size_t>(slot.rows * slot.cols));
+  for (int64_t row = 0; row < slot.rows; ++row) {
+    const auto first = values.begin() + row * length + slot.first_row;
+    parts.insert(parts.end(), first, first + slot.cols);
+  }
+  return parts;
 }
 
 // One matrix on its way into panels: a tensor, or a slice of one.

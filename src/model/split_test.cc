@@ -95,11 +95,11 @@ TEST(Split, NamesWhatItCannotSplit) {
   const Gated gated = {.width = 72, .hidden = 100};
   EXPECT_EQ(problem(Attention(2, 2), gated, 3),
             "layer 0: 3 ranks share 2 heads, 1 of a KV head: expected fewer ranks");
-  Gqa normed = Attention(2, 2);
+  Gqa normed = Attention(6, 2);
   normed.head_norm = HeadNorm::kRmsOfRow;
-  EXPECT_EQ(problem(normed, gated, 2),
-            "layer 0: this version does not split attention with norms of several heads among "
-            "ranks");
+  EXPECT_EQ(problem(normed, gated, 2), "");
+  EXPECT_EQ(problem(normed, gated, 3),
+            "layer 0: 3 ranks share 2 KV heads that are normed together: expected fewer ranks");
   EXPECT_EQ(problem(Attention(2, 2),
                     Experts{.width = 72, .hidden = 40, .count = 3, .used = 2, .latent = 16}, 2),
             "layer 0: this version does not split latent experts among ranks");

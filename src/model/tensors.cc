@@ -89,4 +89,10 @@ void TensorList::Table(std::string_view name, int64_t rows, int64_t length,
   slots_.back().rows = rows;
 }
 
+void TensorList::TablePart(std::string_view name, int64_t rows, const RowPart& part,
+                           std::vector<float>* place) {
+  VectorPart(name, part, place);
+  slots_.back().rows = rows;
+}
+
 }  // namespace skald::model

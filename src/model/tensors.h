@@ -124,8 +124,10 @@ class TensorList {
   /// A matrix of which rows are read as they are.
   void RowTable(std::string_view name, int64_t rows, int64_t cols, model::RowTable* place);
 
-  /// `rows` vectors of `length` floats, one behind the other.
+  /// `rows` vectors of `length` floats, one behind the other; and the same part of each.
   void Table(std::string_view name, int64_t rows, int64_t length, std::vector<float>* place);
+  void TablePart(std::string_view name, int64_t rows, const RowPart& part,
+                 std::vector<float>* place);
 
   std::vector<TensorSlot> Take() { return std::move(slots_); }
 

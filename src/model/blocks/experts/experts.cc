@@ -99,7 +99,6 @@ Status Validate(const Experts& experts) {
 }
 
 Status Split(const Rank& rank, Experts& experts) {
-  if (experts.biases != Biases::kNone) return NotSplit("experts with biases");
   if (experts.latent > 0) return NotSplit("latent experts");
   experts.hidden_rows = PanelsOf(experts.hidden, rank);
   experts.output_rows = PanelsOf(experts.width, rank);
@@ -117,9 +116,9 @@ void Declare(Experts& experts, TensorList& tensors) {
   }
   if (experts.biases == Biases::kOfAll) {
     tensors.Vector("ffn_gate_inp.bias", count, &experts.router_bias);
-    tensors.Table("ffn_gate_exps.bias", count, experts.hidden, &experts.gate_bias);
-    tensors.Table("ffn_up_exps.bias", count, experts.hidden, &experts.up_bias);
-    tensors.Table("ffn_down_exps.bias", count, width, &experts.down_bias);
+    tensors.TablePart("ffn_gate_exps.bias", count, experts.HiddenPart(), &experts.gate_bias);
+    tensors.TablePart("ffn_up_exps.bias", count, experts.HiddenPart(), &experts.up_bias);
+    tensors.TablePart("ffn_down_exps.bias", count, experts.OutputPart(), &experts.down_bias);
   }
   if (!experts.choice_bias_name.empty()) {
     tensors.Vector(experts.choice_bias_name, count, &experts.choice_bias, Presence::kOptional);

@@ -114,8 +114,7 @@ struct Experts {
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Experts& experts);
 
-/// Leaves a rank its rows of every expert. Errors: kUnsupported for experts with biases and for
-/// latent ones.
+/// Leaves a rank its rows of every expert. Errors: kUnsupported for latent ones.
 Status Split(const Rank& rank, Experts& experts);
 
 /// Its tensors.

@@ -14,8 +14,10 @@ namespace skald::model {
 namespace {
 
 struct Buffers {
-  Rows query;      // [rows][heads * key_dim]
-  Rows key;        // [rows][kv_heads * key_dim]
+  // [rows][heads * key_dim] and [rows][kv_heads * key_dim]. Where a row is normed as one, those of
+  // this rank stand among those of all.
+  Rows query, all_queries;
+  Rows key, all_keys;
   Rows value;      // [rows][kv_heads * value_dim]
   Rows attention;  // [rows][heads * value_dim], of all ranks
   // With an output gate, the former where Q's tensor has it:
@@ -23,11 +25,23 @@ struct Buffers {
   Rows gate;         // [rows][gate_width]
 };
 
+bool NormsRows(const Gqa& gqa) { return gqa.head_norm == HeadNorm::kRmsOfRow; }
+
+// Queries or keys. A product ends in a whole panel, wherever its part of a row does.
+Rows CarveHeads(const Gqa& gqa, const RowPart& part, int64_t rows, Carver& carver) {
+  const bool among_others = NormsRows(gqa) && part.rows < part.all_rows;
+  return carver.Matrix(rows, among_others ? part.all_rows + kernels::kPanelRows : part.rows);
+}
+
 Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
   Buffers buffers;
-  buffers.query = carver.Matrix(limits.rows, gqa.query_width());
+  const RowPart query = gqa.QueryPart(gqa.key_dim);
+  const RowPart key = gqa.KvPart(gqa.key_dim);
+  buffers.all_queries = CarveHeads(gqa, query, limits.rows, carver);
+  buffers.query = NormsRows(gqa) ? ColumnsOf(buffers.all_queries, query) : buffers.all_queries;
   if (!gqa.shared_kv) {
-    buffers.key = carver.Matrix(limits.rows, gqa.key_width());
+    buffers.all_keys = CarveHeads(gqa, key, limits.rows, carver);
+    buffers.key = NormsRows(gqa) ? ColumnsOf(buffers.all_keys, key) : buffers.all_keys;
     buffers.value = carver.Matrix(limits.rows, gqa.value_width());
   }
   buffers.attention = carver.Matrix(limits.rows, gqa.QueryPart(gqa.value_dim).all_rows);
@@ -44,6 +58,7 @@ int64_t UnitRows(const Gqa& gqa) { return std::max<int64_t>(16, 64 / gqa.group()
 struct HeadArgs {
   float* x;
   int64_t heads;
+  RowPart part;  // of the heads of all ranks, in elements
   const std::vector<float>& norm;
 };
 
@@ -59,7 +74,7 @@ void NormEachHead(const Gqa& gqa, const HeadArgs& args, const Context& context) 
   for (int64_t first = 0; first < args.heads * gqa.key_dim; first += gqa.key_dim) {
     context.execution.kernels.layer_norm({.x = args.x + first,
                                           .x_stride = gqa.key_dim,
-                                          .weight = args.norm.data() + first,
+                                          .weight = args.norm.data() + args.part.first_row + first,
                                           .y = args.x + first,
                                           .y_stride = gqa.key_dim,
                                           .rows = 1,
@@ -71,12 +86,13 @@ void NormEachHead(const Gqa& gqa, const HeadArgs& args, const Context& context) 
 void NormHeads(const Gqa& gqa, const HeadArgs& args, const Context& context) {
   if (gqa.head_norm == HeadNorm::kLayerOfEachHead) return NormEachHead(gqa, args, context);
   const bool weighted = gqa.head_norm != HeadNorm::kRmsWithoutWeight;
-  const int64_t rows = gqa.head_norm == HeadNorm::kRmsOfRow ? 1 : args.heads;
-  const int64_t n = args.heads * gqa.key_dim / rows;
-  context.execution.kernels.rms_norm({.x = args.x,
+  const int64_t rows = NormsRows(gqa) ? 1 : args.heads;
+  const int64_t n = NormsRows(gqa) ? args.part.all_rows : gqa.key_dim;
+  float* x = NormsRows(gqa) ? args.x - args.part.first_row : args.x;
+  context.execution.kernels.rms_norm({.x = x,
                                       .x_stride = n,
                                       .weight = weighted ? args.norm.data() : kOnes.data(),
-                                      .y = args.x,
+                                      .y = x,
                                       .y_stride = n,
                                       .rows = rows,
                                       .n = n,
@@ -132,7 +148,8 @@ void FinishQueries(const Gqa& gqa, const Buffers& buffers, int64_t index, int64_
                    const Context& context) {
   float* query = buffers.query.row(index);
   if (gqa.gates_in_query()) SplitGates(gqa, buffers, index);
-  FinishHeads(gqa, {query, gqa.heads, gqa.query_norm}, position, context);
+  const RowPart part = gqa.QueryPart(gqa.key_dim);
+  FinishHeads(gqa, {query, gqa.heads, part, gqa.query_norm}, position, context);
   WarmQueries(gqa.temperature, position, query, gqa.query_width());
 }
 
@@ -144,7 +161,8 @@ void FinishKeysAndValues(const Gqa& gqa, const Buffers& buffers, int64_t index, 
   if (gqa.values == ValueSource::kKeys) std::copy_n(key, gqa.key_width(), value);
   if (gqa.value_norm == ValueNorm::kRms) NormValues(gqa, value, context);
   ScaleValues(gqa, value);
-  FinishHeads(gqa, {key, gqa.kv_heads, gqa.key_norm}, row.position, context);
+  const RowPart part = gqa.KvPart(gqa.key_dim);
+  FinishHeads(gqa, {key, gqa.kv_heads, part, gqa.key_norm}, row.position, context);
   for (int64_t head = 0; head < gqa.kv_heads; ++head) {
     context.execution.kernels.append_kv(context.store.View(kv_layer, head, row.sequence->pages),
                                         row.position, key + head * gqa.key_dim,
@@ -255,6 +273,18 @@ void GateHeads(const Gqa& gqa, const Buffers& buffers, int64_t rows, const Conte
   });
 }
 
+// Heads that are normed as one row.
+Status CheckRowNorm(const Rank& rank, const Gqa& gqa) {
+  if (gqa.gates_in_query() || gqa.head_norm_place == HeadNormPlace::kBehindRope) {
+    return NotSplit("norms of all heads behind RoPE or gates");
+  }
+  if (rank.count <= gqa.kv_heads) return Ok();
+  // Those that had the same KV head would write the same keys to each other.
+  return Status(ErrorCode::kUnsupported,
+                std::to_string(rank.count) + " ranks share " + std::to_string(gqa.kv_heads) +
+                    " KV heads that are normed together: expected fewer ranks");
+}
+
 // Nothing for more ranks than heads.
 std::optional<HeadShare> HeadsOf(const Rank& rank, const Gqa& gqa) {
   const int64_t group = gqa.group();
@@ -307,6 +337,7 @@ void DeclareSeparate(Gqa& gqa, TensorList& tensors) {
 }
 
 void DeclareHeadNorms(Gqa& gqa, TensorList& tensors) {
+  // Of all ranks: each takes what it needs.
   const auto declare = [&](std::string_view name, int64_t heads, std::vector<float>* norm) {
     switch (gqa.head_norm) {
       case HeadNorm::kNone:
@@ -317,8 +348,8 @@ void DeclareHeadNorms(Gqa& gqa, TensorList& tensors) {
     }
     UNREACHABLE();
   };
-  declare("attn_q_norm.weight", gqa.heads, &gqa.query_norm);
-  if (!gqa.shared_kv) declare("attn_k_norm.weight", gqa.kv_heads, &gqa.key_norm);
+  declare("attn_q_norm.weight", gqa.QueryPart(1).all_rows, &gqa.query_norm);
+  if (!gqa.shared_kv) declare("attn_k_norm.weight", gqa.KvPart(1).all_rows, &gqa.key_norm);
 }
 
 }  // namespace
@@ -359,9 +390,7 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
 }
 
 Status Split(const Rank& rank, Gqa& gqa) {
-  const bool norms_all =
-      gqa.head_norm == HeadNorm::kRmsOfRow || gqa.head_norm == HeadNorm::kLayerOfEachHead;
-  if (norms_all) return NotSplit("attention with norms of several heads");
+  if (NormsRows(gqa)) RETURN_IF_ERROR(CheckRowNorm(rank, gqa));
   if (gqa.shared_kv) return NotSplit("attention that reads the keys and values of another layer");
   const std::optional<HeadShare> share = HeadsOf(rank, gqa);
   if (!share) {
@@ -441,6 +470,12 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   const auto projections = std::span(all).first(count);
   Prepare(input, projections, context);
   Multiply(projections, input.row_count, Phase::kQkv, context);
+  if (NormsRows(gqa)) {
+    Gather(buffers.all_queries, input.row_count, gqa.QueryPart(gqa.key_dim), Phase::kQkv, context);
+    if (!gqa.shared_kv) {
+      Gather(buffers.all_keys, input.row_count, gqa.KvPart(gqa.key_dim), Phase::kQkv, context);
+    }
+  }
   // All K and V before any attention: rows of one sequence see each other's.
   FinishRows(gqa, buffers, step, context);
   int64_t rows = step.batch.row_count();

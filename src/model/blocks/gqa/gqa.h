@@ -123,7 +123,7 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes);
 
 /// Leaves a rank its heads: KV heads with the query heads that read them, or where there are more
 /// ranks than KV heads, some of the query heads of one. Errors: kUnsupported for more ranks than
-/// heads, and for what is normed over the heads of all ranks.
+/// heads, or where rows are normed as one than KV heads.
 Status Split(const Rank& rank, Gqa& gqa);
 
 /// Its tensors.
