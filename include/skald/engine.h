@@ -40,6 +40,10 @@
 
 namespace skald {
 
+namespace model {
+class StepLog;
+}
+
 /// Version of the numerics specification this library implements; changes whenever any output bit
 /// may change.
 inline constexpr int kNumericsVersion = 3;
@@ -127,6 +131,8 @@ struct EngineOptions {
   SpeculationOptions speculation = {};
   /// Takes a record of what the engine does (skald/trace.h). No answer depends on it.
   std::shared_ptr<TraceRing> trace = nullptr;
+  /// Takes times of each forward pass, part by part: what ExplainRun reads (skald/explain.h).
+  std::shared_ptr<model::StepLog> step_log = nullptr;
 };
 
 /// Runs requests on one model. Thread-safe, but for moving and destruction.

@@ -18,6 +18,7 @@
 #include "cli/du_command.h"
 #include "cli/embed_command.h"
 #include "cli/environment.h"
+#include "cli/explain_command.h"
 #include "cli/foreign_flags.h"
 #include "cli/grammar_command.h"
 #include "cli/interrupt.h"
@@ -176,6 +177,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddShowCommand(*app, chosen);
   AddPlanCommand(*app, chosen);
   AddProofCommand(*app, chosen);
+  AddExplainCommand(*app, chosen);
   AddQuantizeCommand(*app, chosen);
   AddGrammarCommand(*app, chosen);
   AddPullCommand(*app, chosen);

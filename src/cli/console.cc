@@ -66,8 +66,10 @@ Status Console::WriteText(std::string_view text) {
   return terminals_.output ? Write(TerminalText(text)) : Write(text);
 }
 
+bool Console::has_color() const { return ColorOn(options_.color, wish_, terminals_.output); }
+
 Status Console::WriteDim(std::string_view text) {
-  if (!ColorOn(options_.color, wish_, terminals_.output)) return WriteText(text);
+  if (!has_color()) return WriteText(text);
   RETURN_IF_ERROR(Write(kDim));
   RETURN_IF_ERROR(WriteText(text));
   return Write(kPlain);

@@ -54,6 +54,9 @@ class Console {
   /// WriteText in faint type if colour is on.
   Status WriteDim(std::string_view text);
 
+  /// Whether results may have colour.
+  bool has_color() const;
+
   /// One line on stderr; a newline is added. Control characters are shown. Not when quiet.
   void Note(std::string_view line);
   /// As Note, only when verbose.

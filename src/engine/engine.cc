@@ -9,6 +9,7 @@
 #include "engine/completion_sink.h"
 #include "engine/core.h"
 #include "engine/engine_loop.h"
+#include "engine/logged_network.h"
 #include "engine/options.h"
 #include "engine/request_check.h"
 #include "engine/runner.h"
@@ -38,6 +39,7 @@ struct Engine::State {
     std::unique_ptr<engine::Proposer> proposer;
     sampling::Sampler sampler;
     std::shared_ptr<TraceRing> trace;
+    std::shared_ptr<model::StepLog> step_log;
   };
 
   State(const Model& model_of_engine, const engine::ResolvedOptions& resolved, Parts parts)
@@ -51,6 +53,9 @@ struct Engine::State {
                 .generates = !resolved.whole_texts && !model.info().rank_pooling,
                 .rank_pooling = model.info().rank_pooling}),
         runner(std::move(parts.runner)),
+        logged(parts.step_log ? std::optional<engine::LoggedNetwork>(std::in_place, runner.get(),
+                                                                     std::move(parts.step_log))
+                              : std::nullopt),
         proposer(std::move(parts.proposer)),
         trace(std::move(parts.trace)),
         cache(resolved.page_count, resolved.state_slots, SharingOf(resolved), resolved.windows),
@@ -67,7 +72,7 @@ struct Engine::State {
               .most_draft = resolved.most_draft,
               .max_draft_rows = resolved.max_draft_rows,
               .prompts = PromptRuleOf(resolved)},
-             {.network = *runner,
+             {.network = logged ? static_cast<engine::Network&>(*logged) : *runner,
               .clock = clock,
               .cache = cache,
               .scheduler = scheduler,
@@ -81,6 +86,7 @@ struct Engine::State {
   engine::RequestLimits limits;
   engine::RealClock clock;
   std::unique_ptr<engine::Runner> runner;
+  std::optional<engine::LoggedNetwork> logged;
   std::unique_ptr<engine::Proposer> proposer;
   std::shared_ptr<TraceRing> trace;
   engine::CacheManager cache;
@@ -107,9 +113,10 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
                    engine::MakeProposer(model, options.speculation, resolved, threads));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(transformer.network().vocab, resolved.isa));
-  return Engine(std::make_unique<State>(
-      model, resolved,
-      State::Parts{std::move(runner), std::move(proposer), std::move(sampler), options.trace}));
+  return Engine(
+      std::make_unique<State>(model, resolved,
+                              State::Parts{std::move(runner), std::move(proposer),
+                                           std::move(sampler), options.trace, options.step_log}));
 }
 
 Result<EnginePlan> Engine::Plan(const Model& model, const EngineOptions& options) {

@@ -216,9 +216,9 @@ void AddWork(const Streams& streams, const StepShape& shape, StepWork& work) {
   for (const kernels::PackedMatrix& matrix : streams.open) {
     AddWork(std::array{&matrix}, shape.rows, Phase::kEmbed, work);
   }
-  if (shape.logit_rows == 0) return;
+  if (shape.output_rows() == 0) return;
   for (const kernels::PackedMatrix& matrix : streams.close) {
-    AddWork(std::array{&matrix}, shape.logit_rows, Phase::kHead, work);
+    AddWork(std::array{&matrix}, shape.output_rows(), Phase::kHead, work);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/stopwatch.h"
 
@@ -38,12 +39,66 @@ inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {
     "attention",      "recurrence",          "matmul o",   "route",
     "matmul gate up", "matmul down",         "matmul head"};
 
-/// Seconds by phase, added up over as many steps as it is passed to.
-struct StepProfile {
+/// What of a network a time or a work belongs to, in the order of a layer.
+enum class PartKind : uint8_t {
+  kEmbedding,    ///< of the tokens
+  kLayerInputs,  ///< what layers are told of the token itself
+  kStreams,      ///< several residual streams, made and joined
+  kAltUp,        ///< predicted and corrected in a layer
+  kMixer,
+  kBeside,  ///< the second mixer of a layer
+  kLaurel,
+  kFeedForward,
+  kLayerInput,  ///< what a layer makes of what it is told
+  kHead,
+};
+
+/// Of a part that belongs to no layer.
+inline constexpr int64_t kNoLayer = -1;
+
+/// One part of a forward pass.
+struct StepPart {
+  PartKind kind = PartKind::kEmbedding;
+  int64_t layer = kNoLayer;
+
+  bool operator==(const StepPart&) const = default;
+};
+
+/// Seconds by phase.
+struct PhaseSeconds {
   std::array<double, kPhaseCount> seconds = {};
 
   double& operator[](Phase phase) { return seconds[static_cast<size_t>(phase)]; }
   double operator[](Phase phase) const { return seconds[static_cast<size_t>(phase)]; }
+};
+
+/// The same of one part.
+struct PartSeconds {
+  StepPart part = {};
+  PhaseSeconds seconds = {};
+};
+
+/// Seconds by phase, added up over as many steps as it is passed to.
+struct StepProfile : PhaseSeconds {
+  /// Where they are wanted by part, too; each part stands there once. Takes memory as it grows.
+  std::vector<PartSeconds>* parts = nullptr;
+
+  /// What follows belongs to `part`.
+  void Enter(const StepPart& part) {
+    if (parts == nullptr) return;
+    current_ = 0;
+    while (current_ < parts->size() && (*parts)[current_].part != part) ++current_;
+    if (current_ == parts->size()) parts->push_back({.part = part});
+  }
+
+  /// Requires that a part was entered, where parts are wanted.
+  void Add(Phase phase, double more) {
+    (*this)[phase] += more;
+    if (parts != nullptr) (*parts)[current_].seconds[phase] += more;
+  }
+
+ private:
+  size_t current_ = 0;
 };
 
 /// Adds the time of its own life to a phase. Without a profile it does nothing.
@@ -53,7 +108,7 @@ class ScopedPhase {
     if (profile_ != nullptr) watch_.emplace();
   }
   ~ScopedPhase() {
-    if (profile_ != nullptr) (*profile_)[phase_] += watch_->Seconds();
+    if (profile_ != nullptr) profile_->Add(phase_, watch_->Seconds());
   }
   ScopedPhase(const ScopedPhase&) = delete;
   ScopedPhase& operator=(const ScopedPhase&) = delete;

@@ -38,8 +38,15 @@ void AddToEmbedding(const Network& network, const StepRow& row, float* x,
             {.x = x, .x_stride = width, .y = x, .y_stride = width, .rows = 1, .n = width}, kernels);
 }
 
+// What is timed from here on belongs to the part.
+void Enter(PartKind kind, int64_t layer, const Context& context) {
+  if (context.execution.profile == nullptr) return;
+  context.execution.profile->Enter({.kind = kind, .layer = layer});
+}
+
 // The residual stream starts as the embedding of each token (numerics 3.8).
 void Embed(const Network& network, const StepBatch& batch, const Context& context) {
+  Enter(PartKind::kEmbedding, kNoLayer, context);
   const ScopedPhase phase(context.execution.profile, Phase::kEmbed);
   context.execution.pool.Run(batch.row_count(), [&](int64_t row, int) {
     float* x = context.workspace.residual.row(row);
@@ -47,6 +54,13 @@ void Embed(const Network& network, const StepBatch& batch, const Context& contex
     Scale(network.embedding_scale, x, network.width);
     AddToEmbedding(network, FindRow(batch, row), x, context.execution.kernels);
   });
+}
+
+// What its layers are told of each token.
+void RunLayerInputs(const Network& network, const StepBatch& batch, const Context& context) {
+  if (!network.layer_inputs.exist()) return;
+  Enter(PartKind::kLayerInputs, kNoLayer, context);
+  Run(network.layer_inputs, batch, context);
 }
 
 // The window page of the first position that its rows see is there, and so are those behind it.
@@ -83,9 +97,10 @@ void CheckBatch(const Network& network, const StepBatch& batch, const Context& c
   CHECK(rows == batch.row_count());
 }
 
-// Where a forward pass is: how many rows stand at the front of the residual stream, what the last
-// block gave, which still has to be added to them, and the place of the next mixer.
+// Where a forward pass is: in which layer, how many rows stand at the front of the residual stream,
+// what the last block gave, which still has to be added to them, and the place of the next mixer.
 struct Flow {
+  int64_t layer = kNoLayer;
   int64_t rows = 0;
   Addend pending = {};
   LayerPlace place = {};
@@ -149,15 +164,18 @@ void RunMixers(const Network& network, const Layer& layer, RowsKept kept, const 
   // A second one adds what the first gave to all rows, also where few of them go on.
   const bool two = Exists(layer.beside);
   const Input first = InputOf(layer.mixer_norm, *flow, space);
+  Enter(PartKind::kMixer, flow->layer, context);
   RunMixer(network, {layer, layer.mixer, first, two ? RowsKept::kAll : kept}, batch, context, flow);
   if (!two) return;
   const Input second = SharedInput(layer.mixer_norm, *flow, space);
+  Enter(PartKind::kBeside, flow->layer, context);
   RunMixer(network, {layer, layer.beside, second, kept}, batch, context, flow);
 }
 
 void RunFeedForward(const Network& network, const Layer& layer, const Context& context,
                     Flow* flow) {
   if (!Exists(layer.feed_forward)) return;
+  Enter(PartKind::kFeedForward, flow->layer, context);
   const Workspace& space = context.workspace;
   const Input input = layer.order == LayerOrder::kParallel
                           ? SharedInput(layer.mixer_norm, *flow, space)
@@ -169,14 +187,34 @@ void RunFeedForward(const Network& network, const Layer& layer, const Context& c
 
 void RunLaurel(const Layer& layer, const Context& context, Flow* flow) {
   if (!layer.laurel) return;
+  Enter(PartKind::kLaurel, flow->layer, context);
   const Workspace& space = context.workspace;
   Run(*layer.laurel, SharedInput(layer.mixer_norm, *flow, space), context);
   flow->pending = {.rows = space.projected, .sum_scale = static_cast<float>(1 / std::sqrt(2.0))};
 }
 
+void OpenStreams(const Network& network, const Flow& flow, const Context& context) {
+  if (!network.streams.exist()) return;
+  Enter(PartKind::kStreams, kNoLayer, context);
+  Open(network.streams, flow.rows, context);
+}
+
+void CloseStreams(const Network& network, const Flow& flow, const Context& context) {
+  if (!network.streams.exist() || flow.rows == 0) return;
+  Enter(PartKind::kStreams, kNoLayer, context);
+  Close(network.streams, flow.rows, context);
+}
+
+void RunPrediction(const Layer& layer, const Context& context, const Flow& flow) {
+  if (!layer.alt_up) return;
+  Enter(PartKind::kAltUp, flow.layer, context);
+  Predict(*layer.alt_up, flow.rows, context);
+}
+
 // What a layer leaves in streams, and in the residual stream for its input.
 void RunCorrection(const Layer& layer, const Context& context, Flow* flow) {
   if (!layer.alt_up) return;
+  Enter(PartKind::kAltUp, flow->layer, context);
   Correct(*layer.alt_up,
           {.rows = context.workspace.residual, .row_count = flow->rows, .addend = flow->pending},
           context);
@@ -185,6 +223,7 @@ void RunCorrection(const Layer& layer, const Context& context, Flow* flow) {
 
 void RunLayerInput(const Network& network, const Layer& layer, const Context& context, Flow* flow) {
   if (!layer.input) return;
+  Enter(PartKind::kLayerInput, flow->layer, context);
   const Workspace& space = context.workspace;
   Run(*layer.input, {.rows = space.residual, .row_count = flow->rows, .addend = flow->pending},
       context);
@@ -213,11 +252,12 @@ void CutRows(const Network& network, const Layer& layer, const StepBatch& batch,
 Flow RunLayers(const Network& network, const StepBatch& batch, const Context& context) {
   const int64_t last_mixing = LastMixingLayer(network);
   Flow flow = {.rows = batch.row_count()};
-  if (network.streams.exist()) Open(network.streams, flow.rows, context);
+  OpenStreams(network, flow, context);
   for (int64_t index = 0; index < static_cast<int64_t>(network.layers.size()); ++index) {
     const Layer& layer = network.layers[static_cast<size_t>(index)];
     const bool cuts = index == last_mixing;
-    if (layer.alt_up) Predict(*layer.alt_up, flow.rows, context);
+    flow.layer = index;
+    RunPrediction(layer, context, flow);
     RunMixers(network, layer, cuts ? RowsKept::kOutputRows : RowsKept::kAll, batch, context, &flow);
     // Behind the mixer, which reads the rows at their old places.
     if (cuts) CutRows(network, layer, batch, context.workspace, &flow);
@@ -228,7 +268,7 @@ Flow RunLayers(const Network& network, const StepBatch& batch, const Context& co
     RunLayerInput(network, layer, context, &flow);
     if (!layer.output_scale.empty()) flow.pending.sum_scale = layer.output_scale.front();
   }
-  if (network.streams.exist() && flow.rows > 0) Close(network.streams, flow.rows, context);
+  CloseStreams(network, flow, context);
   return flow;
 }
 
@@ -307,50 +347,13 @@ Transformer::Transformer(Network network, AlignedBuffer storage)
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
   CheckBatch(network_, batch, context);
   Embed(network_, batch, context);
-  if (network_.layer_inputs.exist()) Run(network_.layer_inputs, batch, context);
+  RunLayerInputs(network_, batch, context);
   const Flow flow = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
+  Enter(PartKind::kHead, kNoLayer, context);
   if (logit_rows > 0) RunHead(network_, flow, logit_rows, context);
   // Behind the head, which is done with what stands in workspace.normed.
   if (flow.rows > logit_rows) FinishHiddenRows(network_, flow, logit_rows, context);
-}
-
-void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape& shape,
-             StepWork& work) {
-  const auto rows = static_cast<double>(shape.rows);
-  const double row_bytes = double{sizeof(float)} * static_cast<double>(network.width);
-  const auto panel_bytes = static_cast<double>(network.embedding.panel_bytes());
-  work[Phase::kEmbed].bytes += rows * (row_bytes + panel_bytes / kernels::kPanelRows);
-  AddWork(network.layer_inputs, shape.rows, work);
-  AddWork(network.streams, shape, work);
-  // Behind the last mixer only the rows whose logits are wanted go on.
-  const int64_t last_mixing = LastMixingLayer(network);
-  for (size_t i = 0; i < network.layers.size(); ++i) {
-    const Layer& layer = network.layers[i];
-    const int64_t kept = static_cast<int64_t>(i) < last_mixing ? shape.rows : shape.logit_rows;
-    int64_t blocks = 0;
-    for (const Mixer* place : {&layer.mixer, &layer.beside}) {
-      const bool is_first_of_two = place == &layer.mixer && Exists(layer.beside);
-      std::visit(
-          [&](const auto& mixer) {
-            AddWork(mixer, {shape, is_first_of_two ? shape.rows : kept, layout}, work);
-          },
-          *place);
-      blocks += int64_t{Exists(*place)};
-    }
-    if (kept == 0) return;
-    std::visit([&](const auto& block) { AddWork(block, kept, work); }, layer.feed_forward);
-    blocks += int64_t{Exists(layer.feed_forward)};
-    if (layer.laurel) AddWork(*layer.laurel, kept, work);
-    if (layer.alt_up) AddWork(*layer.alt_up, kept, work);
-    if (layer.input) {
-      AddWork(*layer.input, kept, work);
-      ++blocks;
-    }
-    // A sum each: two operands read, one written over the first.
-    work[Phase::kPrepare].bytes += static_cast<double>(kept * blocks) * 2 * row_bytes;
-  }
-  AddWork(std::array{&network.head.weights}, shape.logit_rows, Phase::kHead, work);
 }
 
 }  // namespace skald::model

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/aligned_buffer.h"
+#include "base/function_ref.h"
 #include "model/context.h"
 #include "model/network.h"
 #include "model/step_batch.h"
@@ -38,7 +39,13 @@ class Transformer {
   AlignedBuffer storage_;
 };
 
-/// Adds what Forward does in one step to `work`.
+/// Counts what Forward does in one step, part by part in their order: what a part does is added to
+/// the work that `work_of` gives for it. A part may come twice; a matrix that an item names is one
+/// of `network`.
+void VisitWork(const Network& network, const kv::KvLayout& layout, const StepShape& shape,
+               FunctionRef<StepWork&(const StepPart& part)> work_of);
+
+/// Adds all of that to `work`.
 void AddWork(const Network& network, const kv::KvLayout& layout, const StepShape& shape,
              StepWork& work);
 

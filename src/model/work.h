@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "kernels/pack/panel.h"
 #include "kv/kv_layout.h"
 #include "model/profile.h"
 
@@ -31,23 +33,52 @@ struct Work {
   }
 };
 
+/// Extents of an operand, outermost first; those that it does not have are 0.
+using Extents = std::array<int64_t, 3>;
+
+/// An operation of a phase that has operands with names and shapes: output = input x other. Rows
+/// are those asked for, not of padding.
+struct WorkItem {
+  Phase phase = Phase::kEmbed;
+  /// Of the network at hand; of the matrices of experts the first. nullptr: `other` is no matrix.
+  const kernels::PackedMatrix* matrix = nullptr;
+  Extents input = {};
+  Extents other = {};  ///< the matrix; keys and values; a state
+  Extents output = {};
+  Work work = {};
+};
+
 /// Work by phase.
 class StepWork {
  public:
   Work& operator[](Phase phase) { return work_[static_cast<size_t>(phase)]; }
   const Work& operator[](Phase phase) const { return work_[static_cast<size_t>(phase)]; }
 
+  /// Appends all items from now on to `*items`, which lives as long as they come.
+  void Record(std::vector<WorkItem>* items) { items_ = items; }
+  /// Adds the work of an item to its phase.
+  void Add(const WorkItem& item) {
+    (*this)[item.phase].Add(item.work);
+    if (items_ != nullptr) items_->push_back(item);
+  }
+
  private:
   std::array<Work, kPhaseCount> work_ = {};
+  std::vector<WorkItem>* items_ = nullptr;
 };
 
 /// A step of `rows` rows, `sequences` sequences of equally many rows each, that start at
-/// `first_position`, of which `logit_rows` rows have logits.
+/// `first_position`, of which `logit_rows` rows have logits, and `hidden_rows` others hidden states
+/// that are wanted.
 struct StepShape {
   int64_t rows = 0;
   int64_t sequences = 1;
   int64_t first_position = 0;
   int64_t logit_rows = 0;
+  int64_t hidden_rows = 0;
+
+  /// Rows that go on behind the last mixer.
+  int64_t output_rows() const { return logit_rows + hidden_rows; }
 };
 
 /// What a mixer needs to count: the step, how many of its rows go on from the layer, and how K and

@@ -22,7 +22,7 @@ from fake_hub import FakeHub
 
 TIMEOUT_S = 300
 DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/apis.md",
-             "docs/performance.md", "docs/plan.md", "docs/trace.md")
+             "docs/performance.md", "docs/plan.md", "docs/trace.md", "docs/explain.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
             "SKALD_MODELS=")
 
@@ -51,7 +51,7 @@ OF_PACKAGES = re.compile(r"^## From the packages\n.*?(?=^## )", re.MULTILINE | r
 # Blocks that show what skald prints, or how a command line is built.
 TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
-    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|completion SHELL|--version, )",
+    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|explain \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
     r"skald rm (MODEL\.\.\.|\[--dry-run\] MODEL)",
     r"skald quantize IN OUT TYPE ",

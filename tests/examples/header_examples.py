@@ -26,6 +26,7 @@ BEFORE = {
     "constraint": "const std::string schema = \"true\";",
     "engine": "",
     "engine_plan": "",
+    "explain": "",
     "grammar": "",
     # No hub listens there.
     "hub": """const HubOptions options{.cache_dir = "no_such_folder", .files_dir = "no_such_folder",
@@ -60,6 +61,7 @@ AFTER = {
     "constraint": "constraint.ok()",
     "engine": "id.ok()",
     "engine_plan": "plan.ok() && plan->memory.total() > plan->memory.weights",
+    "explain": "explanation.ok() && explanation->steps.size() == 8",
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",
     "kernel_bench": "samples.ok() && samples->size() == 5 && share > 0",

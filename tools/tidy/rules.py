@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 # Rooms of src/, leftmost first. A room includes only rooms to its left ...
 ROOM_ORDER = ["base", "ranks", "trace", "tensor", "formats", "text", "grammar", "huggingface", "chat", "kernels", "quantizer", "kv", "sampling",
-              "model", "load", "engine", "plan", "proof", "server", "hub", "cli"]
+              "model", "load", "engine", "plan", "proof", "explain", "server", "hub", "cli"]
 
 # ... and of those only these. A test beside the source may include every room to the left.
 ROOM_MAY_INCLUDE = {
@@ -28,6 +28,7 @@ ROOM_MAY_INCLUDE = {
     "engine": {"base", "ranks", "trace", "grammar", "kernels", "kv", "sampling", "model"},
     "plan": {"base", "tensor", "formats", "huggingface", "kernels", "quantizer", "kv", "model", "load", "engine"},
     "proof": {"base", "load", "engine"},
+    "explain": {"base", "kernels", "kv", "sampling", "model", "load", "engine"},
     "server": {"base"},
     "hub": {"base"},
     "cli": {"base"},
@@ -47,23 +48,24 @@ FACADE_ROOMS = {
     "skald/chat_answer.h": {"chat", "server", "cli"},
     "skald/chat_grammar.h": {"chat", "server", "cli"},
     "skald/chat_template.h": {"chat", "load", "server", "cli"},
-    "skald/model.h": {"load", "engine", "plan", "proof", "server", "cli"},
-    "skald/engine.h": {"engine", "plan", "proof", "server", "cli"},
+    "skald/model.h": {"load", "engine", "plan", "proof", "explain", "server", "cli"},
+    "skald/engine.h": {"engine", "plan", "proof", "explain", "server", "cli"},
     "skald/engine_plan.h": {"engine", "plan", "server", "cli"},
     "skald/engine_stats.h": {"engine", "proof", "server", "cli"},
-    "skald/request.h": {"engine", "proof", "server", "cli"},
+    "skald/request.h": {"engine", "proof", "explain", "server", "cli"},
     "skald/text_sink.h": {"engine", "server", "cli"},
-    "skald/transcript.h": {"engine", "proof", "server", "cli"},
-    "skald/bench.h": {"engine", "plan", "cli"},
+    "skald/transcript.h": {"engine", "proof", "explain", "server", "cli"},
+    "skald/bench.h": {"engine", "plan", "explain", "cli"},
     "skald/logits.h": {"engine", "cli"},
     "skald/model_shape.h": {"plan", "cli"},
     "skald/machine.h": {"plan", "cli"},
-    "skald/plan.h": {"plan", "cli"},
+    "skald/plan.h": {"plan", "explain", "cli"},
     "skald/roofline.h": {"plan", "cli"},
     "skald/proof.h": {"proof", "cli"},
+    "skald/explain.h": {"explain", "cli"},
     "skald/kernel_bench.h": {"engine", "cli"},
     "skald/server.h": {"server", "cli"},
-    "skald/trace.h": {"trace", "engine", "server", "cli"},
+    "skald/trace.h": {"trace", "engine", "explain", "server", "cli"},
     "skald/trace_view.h": {"trace", "cli"},
     "skald/hub.h": {"hub", "cli"},
     "skald/quantize.h": {"quantizer", "cli"},

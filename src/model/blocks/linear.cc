@@ -243,8 +243,22 @@ void MultiplyAlone(const Product& product, const Rows& source, int64_t row_count
 
 void AddWork(std::span<const PackedMatrix* const> matrices, int64_t rows, Phase phase,
              StepWork& work) {
-  for (const PackedMatrix* matrix : matrices) work[phase].Add(MultiplyWork(*matrix, rows));
+  for (const PackedMatrix* matrix : matrices) AddProductWork(*matrix, rows, phase, work);
   work[Phase::kPrepare].Add(PrepareWork(matrices, rows));
+}
+
+void AddProductWork(const PackedMatrix& matrix, int64_t rows, Phase phase, StepWork& work) {
+  AddProductWork(matrix, rows, phase, MultiplyWork(matrix, rows), work);
+}
+
+void AddProductWork(const PackedMatrix& matrix, int64_t rows, Phase phase, const Work& counted,
+                    StepWork& work) {
+  work.Add({.phase = phase,
+            .matrix = &matrix,
+            .input = {rows, matrix.cols},
+            .other = {matrix.rows, matrix.cols},
+            .output = {rows, matrix.rows},
+            .work = counted});
 }
 
 Work MultiplyWork(const PackedMatrix& matrix, int64_t rows) {

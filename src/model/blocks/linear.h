@@ -129,7 +129,13 @@ void MultiplyAlone(const Product& product, const Rows& source, int64_t row_count
 /// Counts what Prepare and Multiply do for `rows` rows.
 void AddWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows, Phase phase,
              StepWork& work);
-/// The same of Multiply alone, for one matrix, and of Prepare alone.
+/// The same of one product with a matrix, without what prepares its rows. Of experts `matrix` is
+/// the first, and each of the rows has one of them.
+void AddProductWork(const kernels::PackedMatrix& matrix, int64_t rows, Phase phase, StepWork& work);
+/// A product of which fewer or more bytes are read than those of the matrix.
+void AddProductWork(const kernels::PackedMatrix& matrix, int64_t rows, Phase phase,
+                    const Work& counted, StepWork& work);
+/// What Multiply alone does, for one matrix, and Prepare alone.
 Work MultiplyWork(const kernels::PackedMatrix& matrix, int64_t rows);
 Work PrepareWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows);
 

@@ -262,10 +262,14 @@ void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {
   const auto state = static_cast<double>(net.value_heads * net.head_floats());
   const auto states = static_cast<double>(step.sequences * StateFloats(net));
   // Decay, read, write, read of each element of the state; it is read and written once a step.
-  work[Phase::kRecurrence].Add(
-      {.float_macs = rows * (4 * state + channels * static_cast<double>(net.taps)),
-       .bytes = double{sizeof(float)} *
-                (rows * (4 * channels + 2 * static_cast<double>(net.value_width())) + 2 * states)});
+  work.Add({.phase = Phase::kRecurrence,
+            .input = {step.rows, net.channels()},
+            .other = {StateFloats(net)},
+            .output = {step.rows, net.value_width()},
+            .work = {.float_macs = rows * (4 * state + channels * static_cast<double>(net.taps)),
+                     .bytes = double{sizeof(float)} *
+                              (rows * (4 * channels + 2 * static_cast<double>(net.value_width())) +
+                               2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&net.output}, shape.rows_kept, Phase::kOutput, work);
 }

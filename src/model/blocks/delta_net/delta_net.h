@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -59,6 +60,9 @@ struct DeltaNet {
   int64_t channels() const { return 2 * key_width() + value_width(); }
   int64_t head_floats() const { return key_dim * value_dim; }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const DeltaNet&) { return "gated delta net"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const DeltaNet& net, std::span<const Rope> ropes);

@@ -72,7 +72,7 @@ void AddSharedWork(const Experts& experts, int64_t rows, StepWork& work) {
   AddWork(std::span(readers).first(experts.is_gated() ? 2 : 1), rows, Phase::kGateUp, work);
   AddWork(std::array{&shared.down}, rows, Phase::kDown, work);
   if (shared.weight == SharedWeight::kSigmoid) {
-    work[Phase::kRoute].Add(MultiplyWork(shared.selector, rows));
+    AddProductWork(shared.selector, rows, Phase::kRoute, work);
   }
 }
 
@@ -149,7 +149,7 @@ void AddWork(const Experts& experts, int64_t rows, StepWork& work) {
   AddWork(std::array{&experts.router}, rows, Phase::kRoute, work);
   if (experts.has_shared()) AddSharedWork(experts, rows, work);
   if (experts.latent > 0) {
-    work[Phase::kRoute].Add(MultiplyWork(experts.latent_down, rows));
+    AddProductWork(experts.latent_down, rows, Phase::kRoute, work);
     AddWork(std::array{&experts.latent_up}, rows, Phase::kDown, work);
   }
   const int64_t uses = rows * experts.used;
@@ -157,7 +157,7 @@ void AddWork(const Experts& experts, int64_t rows, StepWork& work) {
   const auto add = [&](const kernels::PackedMatrix& matrix, Phase phase) {
     Work each = MultiplyWork(matrix, uses);
     each.bytes *= read;
-    work[phase].Add(each);
+    AddProductWork(matrix, uses, phase, each, work);
   };
   if (experts.is_gated()) add(experts.gate[0], Phase::kGateUp);
   add(experts.up[0], Phase::kGateUp);

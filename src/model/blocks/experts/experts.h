@@ -111,6 +111,9 @@ struct Experts {
   RowPart OutputPart() const { return PartOf(output_rows, expert_width()); }
 };
 
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Experts&) { return "mixture of experts"; }
+
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Experts& experts);
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -41,6 +42,9 @@ struct Gated {
   RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
   RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Gated&) { return "gated feed-forward"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Gated& gated);

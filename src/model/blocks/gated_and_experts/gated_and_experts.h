@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/gated/gated.h"
@@ -23,6 +24,11 @@ struct GatedAndExperts {
   Experts experts = {};
   Norm expert_output_norm = {};
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const GatedAndExperts&) {
+  return "feed-forward and experts";
+}
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const GatedAndExperts& both);

@@ -501,7 +501,7 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const std::array projections = {&gqa.query, &gqa.key, &gqa.value};
   AddWork(std::span(projections).first(gqa.shared_kv ? 1 : 3), step.rows, Phase::kQkv, work);
   if (gqa.has_gates() && !gqa.gates_in_query()) {
-    work[Phase::kQkv].Add(MultiplyWork(gqa.gate, step.rows));
+    AddProductWork(gqa.gate, step.rows, Phase::kQkv, work);
   }
   const auto position_bytes = static_cast<double>(ShapeOf(gqa).position_bytes(shape.layout.types));
   const int64_t own = gqa.shared_kv ? 0 : 2 * gqa.key_width() + gqa.value_width();
@@ -518,8 +518,12 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const double key_macs = static_cast<double>(gqa.heads * gqa.key_dim) /
                           (kernels::IsQuantized(shape.layout.types.keys) ? 4 : 1);
   const double macs = key_macs + static_cast<double>(gqa.heads * gqa.value_dim);
-  work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
-                               .bytes = sequences * visible.by_sequence * position_bytes});
+  work.Add({.phase = Phase::kAttention,
+            .input = {shape.rows_kept, gqa.heads, gqa.key_dim},
+            .other = {static_cast<int64_t>(visible.by_sequence), gqa.kv_heads, gqa.key_dim},
+            .output = {shape.rows_kept, gqa.heads, gqa.value_dim},
+            .work = {.float_macs = sequences * visible.by_rows * macs,
+                     .bytes = sequences * visible.by_sequence * position_bytes}});
   AddWork(std::array{&gqa.output}, shape.rows_kept, Phase::kOutput, work);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -117,6 +118,9 @@ struct Gqa {
   RowPart KvPart(int64_t size) const { return Times(PartOf(share.kv, kv_heads), size); }
   RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Gqa&) { return "attention"; }
 
 /// Checks the numbers; `ropes` are the network's, valid. Errors: kBadModel.
 Status Validate(const Gqa& gqa, std::span<const Rope> ropes);

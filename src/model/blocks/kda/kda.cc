@@ -225,9 +225,12 @@ void AddWork(const Kda& kda, const MixerShape& shape, StepWork& work) {
   const auto state = static_cast<double>(kda.heads * kda.head_floats());
   const auto states = static_cast<double>(step.sequences * StateFloats(kda));
   // Decay, read, write, read of each element of the state; it is read and written once a step.
-  work[Phase::kRecurrence].Add(
-      {.float_macs = rows * (4 * state + 3 * inner * static_cast<double>(kda.taps)),
-       .bytes = double{sizeof(float)} * (rows * 16 * inner + 2 * states)});
+  work.Add({.phase = Phase::kRecurrence,
+            .input = {step.rows, 3 * kda.inner()},
+            .other = {StateFloats(kda)},
+            .output = {step.rows, kda.inner()},
+            .work = {.float_macs = rows * (4 * state + 3 * inner * static_cast<double>(kda.taps)),
+                     .bytes = double{sizeof(float)} * (rows * 16 * inner + 2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&kda.output}, shape.rows_kept, Phase::kOutput, work);
 }

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -55,6 +56,9 @@ struct Kda {
   int64_t inner() const { return heads * head_dim; }
   int64_t head_floats() const { return head_dim * head_dim; }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Kda&) { return "Kimi delta attention"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Kda& kda, std::span<const Rope> ropes);

@@ -185,10 +185,14 @@ void AddWork(const Mamba2& mamba, const MixerShape& shape, StepWork& work) {
   const auto state = static_cast<double>(mamba.heads * mamba.head_floats());
   const auto states = static_cast<double>(step.sequences * StateFloats(mamba));
   // Decay, write, read of each element of the state; it is read and written once a step.
-  work[Phase::kRecurrence].Add(
-      {.float_macs = rows * (3 * state + channels * static_cast<double>(mamba.taps)),
-       .bytes = double{sizeof(float)} *
-                (rows * (3 * channels + 3 * static_cast<double>(mamba.inner())) + 2 * states)});
+  work.Add({.phase = Phase::kRecurrence,
+            .input = {step.rows, mamba.channels()},
+            .other = {StateFloats(mamba)},
+            .output = {step.rows, mamba.inner()},
+            .work = {.float_macs = rows * (3 * state + channels * static_cast<double>(mamba.taps)),
+                     .bytes = double{sizeof(float)} *
+                              (rows * (3 * channels + 3 * static_cast<double>(mamba.inner())) +
+                               2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&mamba.output}, shape.rows_kept, Phase::kOutput, work);
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -49,6 +50,9 @@ struct Mamba2 {
   int64_t input_rows() const { return inner() + channels() + heads; }
   int64_t head_floats() const { return state_dim * head_dim; }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Mamba2&) { return "Mamba 2"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Mamba2& mamba, std::span<const Rope> ropes);

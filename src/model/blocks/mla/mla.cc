@@ -145,11 +145,15 @@ void AddWork(const Mla& mla, const MixerShape& shape, StepWork& work) {
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
   const Visible visible = VisibleTo({}, end - rows_each, rows_each);
   const auto macs = static_cast<double>(mla.heads * (mla.key_dim() + mla.rank));
-  work[Phase::kAttention].Add({.float_macs = sequences * visible.by_rows * macs,
-                               .bytes = sequences * visible.by_sequence * position_bytes});
+  work.Add({.phase = Phase::kAttention,
+            .input = {shape.rows_kept, mla.heads, mla.key_dim()},
+            .other = {static_cast<int64_t>(visible.by_sequence), mla.key_dim()},
+            .output = {shape.rows_kept, mla.heads, mla.rank},
+            .work = {.float_macs = sequences * visible.by_rows * macs,
+                     .bytes = sequences * visible.by_sequence * position_bytes}});
   for (const auto* matrices : {&mla.key_up, &mla.value_up}) {
     for (const kernels::PackedMatrix& matrix : *matrices) {
-      work[Phase::kAttention].Add(MultiplyWork(matrix, shape.rows_kept));
+      AddProductWork(matrix, shape.rows_kept, Phase::kAttention, work);
     }
   }
   AddWork(std::array{&mla.output}, shape.rows_kept, Phase::kOutput, work);

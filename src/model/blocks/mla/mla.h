@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -60,6 +61,9 @@ struct Mla {
   int64_t output_width() const { return heads * value_dim; }
   bool has_query_rank() const { return query_rank > 0; }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Mla&) { return "latent attention"; }
 
 /// Checks the numbers; `ropes` are the network's, valid. Errors: kBadModel.
 Status Validate(const Mla& mla, std::span<const Rope> ropes);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
@@ -14,6 +15,9 @@
 namespace skald::model {
 
 struct None {};
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const None&) { return "nothing"; }
 
 inline Status Validate(const None&) { return Ok(); }
 inline Status Validate(const None&, std::span<const Rope>) { return Ok(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -30,6 +31,9 @@ struct Plain {
   RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
   RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const Plain&) { return "feed-forward"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Plain& plain);

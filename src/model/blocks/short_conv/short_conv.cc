@@ -90,8 +90,12 @@ void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
   const auto rows = static_cast<double>(step.rows * conv.width);
   const auto states = static_cast<double>(step.sequences * StateFloats(conv));
   // Three operands and a result a row; a state is read and written.
-  work[Phase::kRecurrence].Add({.float_macs = rows * static_cast<double>(conv.taps),
-                                .bytes = double{sizeof(float)} * (4 * rows + 2 * states)});
+  work.Add({.phase = Phase::kRecurrence,
+            .input = {step.rows, conv.width},
+            .other = {StateFloats(conv)},
+            .output = {step.rows, conv.width},
+            .work = {.float_macs = rows * static_cast<double>(conv.taps),
+                     .bytes = double{sizeof(float)} * (4 * rows + 2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&conv.output}, shape.rows_kept, Phase::kOutput, work);
 }

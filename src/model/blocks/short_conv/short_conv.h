@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/pack/panel.h"
@@ -25,6 +26,9 @@ struct ShortConv {
   std::vector<float> weights = {};    ///< [width][taps], the present row last
   kernels::PackedMatrix output = {};  ///< [width][width]
 };
+
+/// What a call tree calls it.
+inline constexpr std::string_view NameOf(const ShortConv&) { return "short convolution"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const ShortConv& conv, std::span<const Rope> ropes);

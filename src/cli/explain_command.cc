@@ -1,0 +1,116 @@
+#include "cli/explain_command.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/loading.h"
+#include "skald/explain.h"
+
+namespace skald::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  skald explain                                     the bundled model
+  skald explain "Once upon a time" -m model.gguf -n 4
+  skald explain --step 1 --layer 0 --depth 4        one layer down to its matrices
+  skald explain --warm                              the prompt from the cache
+  skald explain --json | jq '.steps[1].tree.seconds'
+
+Docs: docs/explain.md.
+)";
+
+constexpr uint64_t kSeed = 1;
+constexpr const char* kPrompt = "Once upon a time";
+constexpr const char* kViewGroup = "What is shown";
+
+void AddViewArgs(CLI::App& verb, ExplainView& view) {
+  AddInt<int64_t>(verb,
+                  {"--depth", "levels of a tree: layers, blocks, operations, matrices (default 2)"},
+                  view.depth, {0, kMostExplainDepth})
+      .Group(kViewGroup);
+  AddInt<int64_t>(verb, {"--layer", "of the layers only this one (default all)"}, view.layer,
+                  {0, 1 << 16})
+      .Group(kViewGroup);
+  AddValue(verb, {"--step", "steps to show as trees (default the first, and the first decode)"},
+           "LIST",
+           [&view](const std::string& value) {
+             ASSIGN_OR_RETURN(view.steps, ParseIntList(value, {0, 1 << 20}));
+             return Ok();
+           })
+      .Group(kViewGroup);
+}
+
+void AddFlags(CLI::App& verb, ExplainOptions& options) {
+  AddTextArgs(verb, options.prompt, "prompt");
+  AddModelArgs(verb, options.model);
+  AddInt<int64_t>(verb, {"-n,--n-predict", "tokens of the answer (default 8)"}, options.max_tokens,
+                  {1, kMaxExplainTokens});
+  AddSwitch(verb, {"--warm", "ask the same once before: the prompt is in the cache then"},
+            options.warm, true);
+  AddViewArgs(verb, options.view);
+  AddSwitch(verb, {"--no-ceiling", "measure no ceilings and show no shares of them"},
+            options.compare, false)
+      .Group(kViewGroup);
+  AddSamplingArgs(verb, options.sampling);
+  AddMachineArgs(verb, options.machine);
+  AddEngineArgs(verb, options.engine);
+  AddOutputArgs(verb, options.output);
+}
+
+Result<ExplainQuestion> QuestionOf(const ExplainOptions& options, const Model& model,
+                                   Console& console) {
+  // Without a word of it the prompt is ours, whatever stands on stdin.
+  const bool is_given = options.prompt.argument || options.prompt.prompt || options.prompt.file;
+  std::optional<std::string> text;
+  if (is_given) {
+    ASSIGN_OR_RETURN(text, ReadText(options.prompt, console.terminals()));
+  }
+  ASSIGN_OR_RETURN(SamplingParams sampling, SamplingFor(options.sampling, model.tokenizer()));
+  ExplainQuestion question = {.prompt = {},
+                              .sampling = std::move(sampling),
+                              .max_tokens = options.max_tokens,
+                              .warm = options.warm,
+                              .pooling = PoolingFor(std::nullopt, model.info()),
+                              .engine = ToEngineOptions(options.engine)};
+  question.sampling.seed = options.sampling.seed.value_or(kSeed);
+  question.engine.max_running = 1;
+  ASSIGN_OR_RETURN(question.prompt,
+                   model.tokenizer().Encode(text.value_or(kPrompt), options.prompt.encode));
+  return question;
+}
+
+}  // namespace
+
+void AddExplainCommand(CLI::App& root, Action& chosen) {
+  CLI::App& verb = AddVerb(root, {"explain",
+                                  "Show what happens between a prompt and its answer, with shapes, "
+                                  "times, bytes and operations",
+                                  kExamples});
+  const auto options = std::make_shared<ExplainOptions>();
+  AddFlags(verb, *options);
+  ChooseWhenParsed(verb, options, Explain, &chosen);
+}
+
+Status Explain(const ExplainOptions& options, const Environment& environment, Console& console) {
+  console.Configure(options.output.console);
+  ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
+  ASSIGN_OR_RETURN(ExplainQuestion question, QuestionOf(options, model, console));
+  if (options.compare) {
+    ASSIGN_OR_RETURN(const Machine machine, FindMachine(options.machine, options.engine, console));
+    question.ceilings = machine.ceilings;
+  }
+  const InterruptScope interrupt;
+  ASSIGN_OR_RETURN(const Explanation explanation,
+                   ExplainRun(model, question, [] { return !InterruptScope::Requested(); }));
+  ExplainView view = options.view;
+  view.has_color = console.has_color();
+  ASSIGN_OR_RETURN(const std::string text, ExplainText(explanation, view));
+  if (options.output.form == OutputForm::kJson) return console.Write(ExplainJson(explanation));
+  return console.Write(text);
+}
+
+}  // namespace skald::cli

@@ -1,0 +1,36 @@
+/// LoggedNetwork: a runner of which each forward pass is written down, for tools that explain them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "engine/runner.h"
+#include "model/step_log.h"
+
+namespace skald::engine {
+
+class LoggedNetwork : public Network {
+ public:
+  /// `runner` outlives it, and has no other profile.
+  LoggedNetwork(Runner* runner, std::shared_ptr<model::StepLog> log)
+      : runner_(runner), log_(std::move(log)) {}
+
+  void CopyPage(const kv::PageCopy& copy) override { runner_->CopyPage(copy); }
+  void CopyState(const kv::StateCopy& copy) override { runner_->CopyState(copy); }
+  void Forward(const model::StepBatch& batch) override {
+    runner_->SetProfile(log_->Begin(batch));
+    runner_->Forward(batch);
+    runner_->SetProfile(nullptr);
+    log_->End();
+  }
+  std::span<const float> Logits(int64_t index) const override { return runner_->Logits(index); }
+  std::span<const float> Hidden(int64_t index) const override { return runner_->Hidden(index); }
+  float Score(std::span<const float> state) override { return runner_->Score(state); }
+
+ private:
+  Runner* runner_;
+  std::shared_ptr<model::StepLog> log_;
+};
+
+}  // namespace skald::engine

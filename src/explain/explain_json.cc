@@ -1,0 +1,99 @@
+#include "base/json_writer.h"
+#include "skald/explain.h"
+
+namespace skald {
+namespace {
+
+constexpr std::string_view KindName(CallKind kind) {
+  switch (kind) {
+    case CallKind::kStep: return "step";
+    case CallKind::kLayer: return "layer";
+    case CallKind::kBlock: return "block";
+    case CallKind::kOperation: return "operation";
+    case CallKind::kMatrix: return "matrix";
+  }
+  return "";
+}
+
+void WriteShape(std::string_view key, const std::vector<int64_t>& shape, JsonWriter& json) {
+  if (shape.empty()) return;
+  json.Key(key).BeginArray();
+  for (const int64_t extent : shape) json.Int(extent);
+  json.EndArray();
+}
+
+void WriteCall(const Call& call, JsonWriter& json) {
+  json.BeginObject().Key("kind").String(KindName(call.kind)).Key("name").String(call.name);
+  if (call.layer >= 0) json.Key("layer").Int(call.layer);
+  WriteShape("input", call.input, json);
+  WriteShape("operand", call.operand, json);
+  WriteShape("output", call.output, json);
+  json.Key("bytes").Double(call.work.bytes).Key("operations").Double(2 * call.macs());
+  json.Key("int8_macs").Double(call.work.int8_macs);
+  json.Key("bfloat16_macs").Double(call.work.bfloat16_macs);
+  json.Key("float_macs").Double(call.work.float_macs);
+  if (call.seconds) json.Key("seconds").Double(*call.seconds);
+  if (call.bound) {
+    json.Key("bound").String(ResourceName(call.bound->resource));
+    json.Key("bound_seconds").Double(call.bound->seconds);
+  }
+  if (const auto share = call.share()) json.Key("share").Double(*share);
+  if (!call.calls.empty()) {
+    json.Key("calls").BeginArray();
+    for (const Call& inner : call.calls) WriteCall(inner, json);
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+void WriteToken(const ExplainedToken& token, JsonWriter& json) {
+  json.BeginObject().Key("id").Int(token.id).Key("text").String(token.text);
+  json.Key("origin").String(TokenOriginName(token.origin)).EndObject();
+}
+
+void WriteStep(const ExplainedStep& step, JsonWriter& json) {
+  json.BeginObject().Key("kind").String(step.is_prefill ? "prefill" : "decode");
+  json.Key("first_position").Int(step.first_position).Key("rows").Int(step.rows);
+  json.Key("logit_rows").Int(step.logit_rows);
+  if (step.drawn != kNoToken) json.Key("drawn").Int(step.drawn);
+  json.Key("tree");
+  WriteCall(step.tree, json);
+  json.EndObject();
+}
+
+void WriteCeilings(const Ceilings& ceilings, JsonWriter& json) {
+  json.Key("ceilings").BeginObject();
+  json.Key("int8_macs_per_second").Double(ceilings.int8_macs_per_second);
+  json.Key("bfloat16_macs_per_second").Double(ceilings.bfloat16_macs_per_second);
+  json.Key("float_macs_per_second").Double(ceilings.float_macs_per_second);
+  json.Key("read_bytes_per_second").Double(ceilings.read_bytes_per_second);
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string ExplainJson(const Explanation& explanation) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("model").BeginObject();
+  json.Key("name").String(explanation.model.name);
+  json.Key("architecture").String(explanation.model.architecture);
+  json.Key("weights").String(explanation.model.weights_type);
+  json.Key("parameters").Int(explanation.model.parameter_count).EndObject();
+  json.Key("isa").String(explanation.isa).Key("threads").Int(explanation.threads);
+  json.Key("context").Int(explanation.context);
+  json.Key("numerics_version").Int(kNumericsVersion);
+  json.Key("seed").Uint(explanation.sampling.seed);
+  json.Key("temperature").Double(explanation.sampling.temperature);
+  if (explanation.ceilings) WriteCeilings(*explanation.ceilings, json);
+  json.Key("prompt_tokens").Int(explanation.prompt_tokens);
+  json.Key("cached_tokens").Int(explanation.cached_tokens);
+  json.Key("tokens").BeginArray();
+  for (const ExplainedToken& token : explanation.tokens) WriteToken(token, json);
+  json.EndArray().Key("steps").BeginArray();
+  for (const ExplainedStep& step : explanation.steps) WriteStep(step, json);
+  json.EndArray().EndObject();
+  return json.Take() + '\n';
+}
+
+}  // namespace skald
