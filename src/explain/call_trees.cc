@@ -60,8 +60,7 @@ CallTrees::CallTrees(const model::Network& network, const kv::KvLayout& layout,
     : network_(network), layout_(layout), ceilings_(ceilings) {
   for (const model::TensorSlot& slot : model::TensorsOf(network_)) {
     if (slot.is_vector() || slot.row_table() != nullptr) continue;
-    const auto matrices = slot.matrices();
-    if (!matrices.empty()) names_[matrices.data()] = slot.name;
+    for (const kernels::PackedMatrix& matrix : slot.matrices()) names_[&matrix] = slot.name;
   }
   if (IsTied(network_)) names_[&network_.head.weights] = names_[&network_.embedding];
 }
