@@ -69,6 +69,11 @@ std::string Operations(double count) {
   return count > 0 ? fmt::format("{:.0f}", count) : std::string();
 }
 
+// Operations of a small model are over in a microsecond.
+std::string Time(double seconds) {
+  return seconds < 1e-5 ? fmt::format("{:.1f} us", seconds * 1e6) : Duration(seconds);
+}
+
 std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string BytesOf(const Call& call) {
@@ -109,7 +114,7 @@ class TreeRows {
     const Tint tint = TintOf(call.kind);
     const std::string name =
         std::string(static_cast<size_t>(2 * depth), ' ') + TerminalLine(call.name);
-    const std::string time = call.seconds ? Duration(*call.seconds) : std::string();
+    const std::string time = call.seconds ? Time(*call.seconds) : std::string();
     const bool has_part = call.seconds && step_.seconds.value_or(0) > 0;
     rows_.push_back({{name},
                      {Shape(call.input), Tint::kInput},
@@ -180,7 +185,7 @@ std::string StepTable(const Explanation& explanation, bool has_color) {
                     {TextOf(explanation, step), Tint::kResult},
                     {fmt::format("{}", step.rows)},
                     {fmt::format("{}", step.first_position)},
-                    {Duration(step.tree.seconds.value_or(0)), Tint::kAggregate},
+                    {Time(step.tree.seconds.value_or(0)), Tint::kAggregate},
                     {BytesOf(step.tree), Tint::kAggregate},
                     {Operations(2 * step.tree.macs()), Tint::kAggregate},
                     {ShareOf(step.tree)}});
