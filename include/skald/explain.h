@@ -24,6 +24,7 @@
 #include "skald/model.h"
 #include "skald/sampling_params.h"
 #include "skald/status.h"
+#include "skald/trace.h"
 #include "skald/version.h"
 
 namespace skald {
@@ -94,13 +95,63 @@ struct ExplainedToken {
   TokenOrigin origin = TokenOrigin::kComputed;
 };
 
+/// A filter on the way from the model's distribution to the draw, and what it left.
+struct ExplainedFilter {
+  std::string name = {};  ///< "model", "temperature", "top-k", ...; "greedy"
+  int64_t left = 0;       ///< tokens that may still be drawn
+};
+
+/// A token that could have been drawn.
+struct ExplainedChance {
+  TokenId token = kNoToken;
+  std::string text = {};                   ///< its bytes
+  std::vector<double> probabilities = {};  ///< behind each filter; 0 from the one on that cut it
+  /// -ln(1 - u) / p with its own random number u and the last p: the smallest is drawn. Unknown
+  /// where nothing is drawn and of what was cut.
+  std::optional<double> race = {};
+};
+
+/// Tokens that are listed of a choice, besides the drawn one.
+inline constexpr size_t kMostChances = 20;
+
+/// How a token was chosen.
+struct ExplainedChoice {
+  TokenId drawn = kNoToken;
+  std::vector<ExplainedFilter> filters = {};  ///< in their order, those that are on
+  std::vector<ExplainedChance> chances =
+      {};  ///< the model's likeliest first; the drawn one is there
+  /// The same choice as the engine's record has it (skald/trace.h), which must agree.
+  int64_t recorded_candidates = 0;
+  double recorded_probability = kTraceUnknown;
+};
+
+/// How a page came to the sequence.
+enum class PageSource : uint8_t {
+  kShared,  ///< found in the cache
+  kTaken,   ///< a free one
+  kCopied,  ///< of a shared one that had room, to write behind its tokens
+};
+/// "shared", "taken", "copied".
+std::string_view PageSourceName(PageSource source);
+
+/// A page of K and V.
+struct ExplainedPage {
+  int32_t id = 0;  ///< in the engine's pool
+  int64_t first_position = 0;
+  PageSource source = PageSource::kTaken;
+};
+
+/// Positions of a page.
+inline constexpr int64_t kExplainedPagePositions = 32;
+
 /// A forward pass.
 struct ExplainedStep {
   int64_t first_position = 0;
   int64_t rows = 0;
   int64_t logit_rows = 0;
-  bool is_prefill = false;   ///< its rows are of the prompt
-  TokenId drawn = kNoToken;  ///< from its logits; kNoToken: none
+  bool is_prefill = false;                     ///< its rows are of the prompt
+  TokenId drawn = kNoToken;                    ///< from its logits; kNoToken: none
+  std::optional<ExplainedChoice> choice = {};  ///< of that token
   Call tree = {};
 };
 
@@ -116,6 +167,7 @@ struct Explanation {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;  ///< of these, found in the cache
   std::vector<ExplainedStep> steps = {};
+  std::vector<ExplainedPage> pages = {};  ///< of the sequence, by position
 };
 
 /// Answers the question, watched. `go_on` is asked once a token; false ends it. Errors:
@@ -126,5 +178,10 @@ Result<Explanation> ExplainRun(const Model& model, const ExplainQuestion& questi
 
 /// All of it as one JSON object.
 std::string ExplainJson(const Explanation& explanation);
+
+/// All of it as one HTML document that needs nothing from elsewhere, runs no script and is light or
+/// dark as the reader has it. What a model or its file says is text in it and never markup.
+/// `command`: what made it; it stands below.
+std::string ExplainPage(const Explanation& explanation, const std::string& command);
 
 }  // namespace skald

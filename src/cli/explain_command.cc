@@ -1,12 +1,16 @@
 #include "cli/explain_command.h"
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
+#include "cli/output_file.h"
 #include "skald/explain.h"
 
 namespace skald::cli {
@@ -17,6 +21,7 @@ constexpr const char* kExamples = R"(Examples:
   skald explain "Once upon a time" -m model.gguf -n 4
   skald explain --step 1 --layer 0 --depth 4        one layer down to its matrices
   skald explain --warm                              the prompt from the cache
+  skald explain --html page.html                    tokens, choices, trees and pages to look at
   skald explain --json | jq '.steps[1].tree.seconds'
 
 Docs: docs/explain.md.
@@ -51,6 +56,9 @@ void AddFlags(CLI::App& verb, ExplainOptions& options) {
   AddSwitch(verb, {"--warm", "ask the same once before: the prompt is in the cache then"},
             options.warm, true);
   AddViewArgs(verb, options.view);
+  AddText(verb, {"--html", "draw all of it as one page that needs nothing else; - is stdout"},
+          kFileType, options.html)
+      .Group(kViewGroup);
   AddSwitch(verb, {"--no-ceiling", "measure no ceilings and show no shares of them"},
             options.compare, false)
       .Group(kViewGroup);
@@ -82,6 +90,22 @@ Result<ExplainQuestion> QuestionOf(const ExplainOptions& options, const Model& m
   return question;
 }
 
+// The command that stands at the end of the page; a prompt is in the page itself.
+std::string CommandOf(const ExplainOptions& options, uint64_t seed) {
+  std::string command = "skald explain";
+  if (options.model.model) command += " -m " + *options.model.model;
+  command += fmt::format(" -n {} --seed {}", options.max_tokens, seed);
+  if (options.warm) command += " --warm";
+  return command + " --html " + *options.html;
+}
+
+Status Draw(const ExplainOptions& options, const Explanation& explanation) {
+  ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(*options.html));
+  RETURN_IF_ERROR(
+      file.Write(ExplainPage(explanation, CommandOf(options, explanation.sampling.seed))));
+  return file.Commit();
+}
+
 }  // namespace
 
 void AddExplainCommand(CLI::App& root, Action& chosen) {
@@ -109,6 +133,10 @@ Status Explain(const ExplainOptions& options, const Environment& environment, Co
   ExplainView view = options.view;
   view.has_color = console.has_color();
   ASSIGN_OR_RETURN(const std::string text, ExplainText(explanation, view));
+  if (options.html) {
+    RETURN_IF_ERROR(Draw(options, explanation));
+    if (*options.html == "-") return Ok();
+  }
   if (options.output.form == OutputForm::kJson) return console.Write(ExplainJson(explanation));
   return console.Write(text);
 }

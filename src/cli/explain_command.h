@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <optional>
+#include <string>
 
 #include "cli/action.h"
 #include "cli/cli11_forward.h"
@@ -21,7 +22,8 @@ struct ExplainOptions {
   bool warm = false;
   SamplingArgs sampling;  ///< its seed unset: 1
   ExplainView view;
-  bool compare = true;  ///< times with ceilings
+  std::optional<std::string> html = {};  ///< file; "-": stdout, in place of the rest
+  bool compare = true;                   ///< times with ceilings
   MachineArgs machine;
   EngineArgs engine;
   OutputArgs output;

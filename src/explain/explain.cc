@@ -2,14 +2,20 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/options.h"
 #include "explain/call_trees.h"
+#include "explain/choices.h"
+#include "kernels/attention/attention.h"
 #include "model/step_log.h"
 #include "model/transformer.h"
+#include "sampling/sampler.h"
+#include "skald/trace.h"
 #include "skald/transcript.h"
 
 namespace skald {
@@ -33,8 +39,14 @@ Request RequestOf(const Model& model, const ExplainQuestion& question) {
   return request;
 }
 
+// What an answer left behind.
+struct Answer {
+  Transcript transcript;
+  RequestId id;
+};
+
 // Asks, and reads the answer to its end.
-Result<Transcript> Ask(Request request, Engine& engine, const std::function<bool()>& go_on) {
+Result<Answer> Ask(Request request, Engine& engine, const std::function<bool()>& go_on) {
   const auto events = std::make_shared<EventQueue>();
   Transcript answer(request, {.text = false, .logprobs = false});
   ASSIGN_OR_RETURN(const RequestId id, engine.Submit(std::move(request), events));
@@ -46,7 +58,18 @@ Result<Transcript> Ask(Request request, Engine& engine, const std::function<bool
   if (answer.end->reason == FinishReason::kCancelled) {
     return Status(ErrorCode::kCancelled, "interrupted");
   }
-  return answer;
+  return Answer{.transcript = std::move(answer), .id = id};
+}
+
+// What the record says of one request.
+template <typename Body>
+std::vector<Body> EventsOf(const std::vector<TraceEvent>& record, RequestId id) {
+  std::vector<Body> bodies;
+  for (const TraceEvent& event : record) {
+    const Body* body = std::get_if<Body>(&event.body);
+    if (body != nullptr && event.request == static_cast<uint64_t>(id)) bodies.push_back(*body);
+  }
+  return bodies;
 }
 
 void AddTokens(const Model& model, const ExplainQuestion& question, const Transcript& answer,
@@ -83,7 +106,132 @@ void AddSteps(const explain::CallTrees& trees, const std::vector<model::LoggedSt
   }
 }
 
+std::optional<PageSource> SourceOf(PageAct act) {
+  switch (act) {
+    case PageAct::kShared: return PageSource::kShared;
+    case PageAct::kTaken: return PageSource::kTaken;
+    case PageAct::kCopied: return PageSource::kCopied;
+    case PageAct::kEvicted: return std::nullopt;
+  }
+  UNREACHABLE();
+}
+
+// A page that is copied stands in the place of a shared one.
+void AddPages(const std::vector<TracePages>& events, Explanation* explanation) {
+  static_assert(kExplainedPagePositions == kernels::kPageTokens);
+  std::vector<ExplainedPage>& pages = explanation->pages;
+  for (const TracePages& event : events) {
+    const std::optional<PageSource> source = SourceOf(event.act);
+    for (int64_t i = 0; source && i < event.ids.count; ++i) {
+      const auto index = static_cast<size_t>(event.first + i);
+      if (pages.size() <= index) pages.resize(index + 1);
+      pages[index] = {.id = event.ids.ids[static_cast<size_t>(i)],
+                      .first_position = static_cast<int64_t>(index) * kExplainedPagePositions,
+                      .source = *source};
+    }
+  }
+}
+
+// The rows that tokens were drawn from. See is for the engine's thread while it answers, the rest
+// for behind that.
+struct LogitRows {
+  std::vector<std::vector<float>> rows;
+
+  void See(std::span<const float> logits) { rows.emplace_back(logits.begin(), logits.end()); }
+};
+
+// How each token was chosen, to the step that it was drawn in.
+Status AddChoices(explain::Choices choices, const LogitRows& seen,
+                  const std::vector<TraceToken>& recorded, const Model& model,
+                  Explanation* explanation) {
+  std::vector<TokenId> tokens;
+  for (const ExplainedToken& token : explanation->tokens) tokens.push_back(token.id);
+  const std::span<const TokenId> all = tokens;
+  const auto prompt = static_cast<size_t>(explanation->prompt_tokens);
+  size_t index = 0;
+  for (ExplainedStep& step : explanation->steps) {
+    if (step.drawn == kNoToken || index >= seen.rows.size()) continue;
+    ASSIGN_OR_RETURN(step.choice, choices.Explain({.logits = seen.rows[index],
+                                                   .prompt = all.first(prompt),
+                                                   .output = all.subspan(prompt, index),
+                                                   .drawn = step.drawn}));
+    for (ExplainedChance& chance : step.choice->chances) {
+      chance.text = std::string(model.tokenizer().TokenBytes(chance.token));
+    }
+    if (index < recorded.size()) {
+      step.choice->recorded_candidates = recorded[index].candidates;
+      step.choice->recorded_probability = recorded[index].p_drawn;
+    }
+    ++index;
+  }
+  return Ok();
+}
+
+// An engine that is watched.
+struct Watch {
+  std::shared_ptr<model::StepLog> log = std::make_shared<model::StepLog>();
+  std::shared_ptr<TraceRing> trace = std::make_shared<TraceRing>(TraceOptions{});
+  std::shared_ptr<LogitRows> rows = std::make_shared<LogitRows>();
+
+  EngineOptions Options(EngineOptions options) const {
+    options.step_log = log;
+    options.trace = trace;
+    return options;
+  }
+
+  // Shared: the engine may still compute a row of a question that somebody has given up.
+  Request Watched(Request request) const {
+    request.logit_tap = [seen = rows](int32_t, int64_t, std::span<const float> logits) {
+      seen->See(logits);
+    };
+    return request;
+  }
+};
+
+Result<Explanation> ExplainWatched(const Model& model, const ExplainQuestion& question,
+                                   const Watch& watch, const std::function<bool()>& go_on) {
+  const model::Network& network = model.transformer().network();
+  const EngineOptions options = watch.Options(question.engine);
+  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(options, network));
+  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, options));
+  const Request request = RequestOf(model, question);
+  if (question.warm) {
+    RETURN_IF_ERROR(Ask(request, engine, go_on).status());
+    watch.log->Take();
+  }
+  ASSIGN_OR_RETURN(const Answer answer, Ask(watch.Watched(request), engine, go_on));
+  std::vector<TraceEvent> record;
+  watch.trace->Take(&record);
+  Explanation explanation = {.model = model.info(),
+                             .isa = std::string(engine.isa_name()),
+                             .threads = engine.threads(),
+                             .context = engine.context(),
+                             .sampling = question.sampling,
+                             .ceilings = question.ceilings,
+                             .prompt_tokens = std::ssize(question.prompt),
+                             .cached_tokens = answer.transcript.cached_tokens};
+  AddTokens(model, question, answer.transcript, &explanation);
+  const explain::CallTrees trees(network, model::KvLayoutOf(network, resolved.kv_types),
+                                 question.ceilings);
+  AddSteps(trees, watch.log->Take(), &explanation);
+  AddPages(EventsOf<TracePages>(record, answer.id), &explanation);
+  ASSIGN_OR_RETURN(sampling::Sampler sampler,
+                   sampling::Sampler::Create(network.vocab, resolved.isa));
+  RETURN_IF_ERROR(AddChoices({std::move(sampler), question.sampling}, *watch.rows,
+                             EventsOf<TraceToken>(record, answer.id), model, &explanation));
+  return explanation;
+}
+
 }  // namespace
+
+std::string_view PageSourceName(PageSource source) {
+  switch (source) {
+    case PageSource::kShared: return "shared";
+    case PageSource::kTaken: return "taken";
+    case PageSource::kCopied: return "copied";
+  }
+  UNREACHABLE();
+}
 
 std::string_view TokenOriginName(TokenOrigin origin) {
   switch (origin) {
@@ -97,30 +245,7 @@ std::string_view TokenOriginName(TokenOrigin origin) {
 Result<Explanation> ExplainRun(const Model& model, const ExplainQuestion& question,
                                const std::function<bool()>& go_on) {
   RETURN_IF_ERROR(Check(question));
-  const model::Network& network = model.transformer().network();
-  EngineOptions options = question.engine;
-  const auto log = std::make_shared<model::StepLog>();
-  options.step_log = log;
-  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved, engine::Resolve(options, network));
-  ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, options));
-  if (question.warm) {
-    RETURN_IF_ERROR(Ask(RequestOf(model, question), engine, go_on).status());
-    log->Take();
-  }
-  ASSIGN_OR_RETURN(const Transcript answer, Ask(RequestOf(model, question), engine, go_on));
-  Explanation explanation = {.model = model.info(),
-                             .isa = std::string(engine.isa_name()),
-                             .threads = engine.threads(),
-                             .context = engine.context(),
-                             .sampling = question.sampling,
-                             .ceilings = question.ceilings,
-                             .prompt_tokens = std::ssize(question.prompt),
-                             .cached_tokens = answer.cached_tokens};
-  AddTokens(model, question, answer, &explanation);
-  const explain::CallTrees trees(network, model::KvLayoutOf(network, resolved.kv_types),
-                                 question.ceilings);
-  AddSteps(trees, log->Take(), &explanation);
-  return explanation;
+  return ExplainWatched(model, question, Watch(), go_on);
 }
 
 }  // namespace skald

@@ -51,11 +51,36 @@ void WriteToken(const ExplainedToken& token, JsonWriter& json) {
   json.Key("origin").String(TokenOriginName(token.origin)).EndObject();
 }
 
+void WriteChance(const ExplainedChance& chance, JsonWriter& json) {
+  json.BeginObject().Key("token").Int(chance.token).Key("text").String(chance.text);
+  json.Key("probabilities").BeginArray();
+  for (const double p : chance.probabilities) json.Double(p);
+  json.EndArray();
+  if (chance.race) json.Key("race").Double(*chance.race);
+  json.EndObject();
+}
+
+void WriteChoice(const ExplainedChoice& choice, JsonWriter& json) {
+  json.Key("choice").BeginObject().Key("filters").BeginArray();
+  for (const ExplainedFilter& filter : choice.filters) {
+    json.BeginObject().Key("name").String(filter.name).Key("left").Int(filter.left).EndObject();
+  }
+  json.EndArray().Key("chances").BeginArray();
+  for (const ExplainedChance& chance : choice.chances) WriteChance(chance, json);
+  json.EndArray().EndObject();
+}
+
+void WritePage(const ExplainedPage& page, JsonWriter& json) {
+  json.BeginObject().Key("id").Int(page.id).Key("first_position").Int(page.first_position);
+  json.Key("source").String(PageSourceName(page.source)).EndObject();
+}
+
 void WriteStep(const ExplainedStep& step, JsonWriter& json) {
   json.BeginObject().Key("kind").String(step.is_prefill ? "prefill" : "decode");
   json.Key("first_position").Int(step.first_position).Key("rows").Int(step.rows);
   json.Key("logit_rows").Int(step.logit_rows);
   if (step.drawn != kNoToken) json.Key("drawn").Int(step.drawn);
+  if (step.choice) WriteChoice(*step.choice, json);
   json.Key("tree");
   WriteCall(step.tree, json);
   json.EndObject();
@@ -92,6 +117,8 @@ std::string ExplainJson(const Explanation& explanation) {
   for (const ExplainedToken& token : explanation.tokens) WriteToken(token, json);
   json.EndArray().Key("steps").BeginArray();
   for (const ExplainedStep& step : explanation.steps) WriteStep(step, json);
+  json.EndArray().Key("pages").BeginArray();
+  for (const ExplainedPage& page : explanation.pages) WritePage(page, json);
   json.EndArray().EndObject();
   return json.Take() + '\n';
 }

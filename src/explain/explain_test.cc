@@ -38,6 +38,15 @@ void ExpectTimesBesideWork(const Call& call) {
   for (const Call& inner : call.calls) ExpectTimesBesideWork(inner);
 }
 
+// Whether all tokens that were left stand among those listed.
+bool AreAllListed(const ExplainedChoice& choice) {
+  int64_t left = 0;
+  for (const ExplainedChance& chance : choice.chances) {
+    left += int64_t{chance.probabilities.back() > 0};
+  }
+  return left == choice.filters.back().left;
+}
+
 void ExpectTimesOf(const Model& model) {
   const Explanation explanation = *ExplainRun(model, Question(), GoOn);
   EXPECT_EQ(explanation.steps.size(), model.info().generates ? 3u : 1u);
@@ -89,6 +98,46 @@ TEST(Explain, WatchesTheAnswerAndChangesNoToken) {
   EXPECT_EQ(explanation.steps[2].drawn, tokens[7]);
 }
 
+// The filters shown are those of the engine's own record, and the race has its winner.
+TEST(Explain, ShowsTheChoiceThatTheEngineMade) {
+  const Model model = Golden("llama");
+  const auto params = [](SamplingParams changed) {
+    changed.seed = 9;
+    return changed;
+  };
+  const std::vector<SamplingParams> all = {
+      params({}),
+      params({.temperature = 0}),
+      params({.truncation = {.top_k = 0, .top_p = 0.8, .min_p = 0}}),
+      params({.temperature = 1.5,
+              .truncation = {.top_k = 30, .top_p = 1, .min_p = 0.01, .typical_p = 0.9},
+              .penalties = {.repetition = 1.3}}),
+      params({.mirostat = {.version = 2, .tau = 3}}),
+      params({.truncation = {.top_k = 20}, .order = SamplingOrder::kLlamaCpp})};
+  for (const SamplingParams& sampling : all) {
+    ExplainQuestion question = Question();
+    question.sampling = sampling;
+    const Explanation explanation = *ExplainRun(model, question, GoOn);
+    for (const ExplainedStep& step : explanation.steps) {
+      ASSERT_TRUE(step.choice.has_value());
+      const ExplainedChoice& choice = *step.choice;
+      EXPECT_EQ(choice.filters.back().left, choice.recorded_candidates);
+      const ExplainedChance* first = nullptr;
+      for (const ExplainedChance& chance : choice.chances) {
+        if (chance.token == choice.drawn) {
+          EXPECT_EQ(chance.probabilities.back(), choice.recorded_probability);
+        }
+        const bool wins = chance.race && (first == nullptr || *chance.race < *first->race);
+        if (wins) first = &chance;
+      }
+      // Only among all that are left; beyond those listed somebody else may have won.
+      if (first != nullptr && AreAllListed(choice)) {
+        EXPECT_EQ(first->token, choice.drawn);
+      }
+    }
+  }
+}
+
 TEST(Explain, SaysWhatTheCacheHad) {
   ExplainQuestion question = Question();
   question.warm = true;
@@ -98,6 +147,18 @@ TEST(Explain, SaysWhatTheCacheHad) {
   EXPECT_EQ(explanation.tokens[4].origin, TokenOrigin::kComputed);
   ASSERT_EQ(explanation.steps.size(), 3u);
   EXPECT_EQ(explanation.steps[0].rows, 1);
+  // Of a page that others may have: a copy to write behind its tokens, or the page itself.
+  ASSERT_EQ(explanation.pages.size(), 1u);
+  EXPECT_NE(explanation.pages[0].source, PageSource::kTaken);
+}
+
+TEST(Explain, ListsThePagesOfTheText) {
+  ExplainQuestion question = Question();
+  while (question.prompt.size() < 70) question.prompt.push_back(7);
+  const Explanation explanation = *ExplainRun(Golden("llama"), question, GoOn);
+  ASSERT_EQ(explanation.pages.size(), 3u);
+  EXPECT_EQ(explanation.pages[2].first_position, 64);
+  EXPECT_EQ(explanation.pages[2].source, PageSource::kTaken);
 }
 
 TEST(Explain, CutsLongPromptsAsTheEngineDoes) {
@@ -138,7 +199,8 @@ TEST(Explain, IsOneJsonObject) {
   const std::string json = ExplainJson(*ExplainRun(Golden("llama"), Question(), GoOn));
   EXPECT_TRUE(json.starts_with("{\"model\":{\"name\":")) << json.substr(0, 60);
   for (const char* part : {"\"cached_tokens\":0", "\"kind\":\"prefill\"", "\"kind\":\"decode\"",
-                           "\"name\":\"blk.0.attn_q.weight\"", "\"operations\":", "\"seconds\":"}) {
+                           "\"name\":\"blk.0.attn_q.weight\"",
+                           "\"operations\":", "\"seconds\":", "\"filters\":", "\"pages\":["}) {
     EXPECT_NE(json.find(part), std::string::npos) << part;
   }
 }

@@ -6,11 +6,49 @@ Run by ctest (test Explain), and by hand: python3 tests/cli/explain_test.py buil
 import json
 import sys
 import unittest
+from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 
 from command import Setup, run
 
 SHORT = ("-p", "The fox", "-n", "2", "-t", "1", "--bandwidth", "10", "--peak", "0.1", "-q")
+
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """A document as a strict reader sees it: every element closed, nothing fetched, nothing run."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open, self.problems, self.scripts, self.links = [], [], [], []
+        self.ids, self.tags, self.data = set(), Counter(), ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name in ("src", "srcset", "action", "data", "poster") or name.startswith("on"):
+                self.problems.append(f"{tag} {name}")
+            if name == "href":
+                self.links.append(value)
+            if name == "id":
+                self.ids.add(value)
+        if tag == "script":
+            self.scripts.append(dict(attrs).get("type"))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}>")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.data += data
 
 
 class ExplainTest(unittest.TestCase):
@@ -42,6 +80,24 @@ class ExplainTest(unittest.TestCase):
             for field in ("bytes", "operations", "seconds"):
                 self.assertAlmostEqual(sum(call[field] for call in tree["calls"]), tree[field], delta=1e-9 * tree[field])
             self.assertGreater(tree["share"], 0)
+
+    def test_the_page_is_one_document_without_anything_from_elsewhere(self):
+        done = run("explain", *SHORT, "--html", "-")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        page = Page(done.stdout.decode())
+        self.assertEqual(page.open, [])
+        self.assertEqual(page.problems, [])
+        self.assertEqual(page.scripts, ["application/json"])
+        self.assertGreater(page.tags["table"], 6)
+        self.assertEqual(page.tags["caption"], page.tags["table"])
+        self.assertLessEqual({link.removeprefix("#") for link in page.links}, page.ids)
+        self.assertEqual(len(page.links), 2)
+        told = json.loads(page.data)
+        self.assertEqual(len(told["steps"]), 2)
+        for step in told["steps"]:
+            chances = step["choice"]["chances"]
+            self.assertEqual(len(chances[0]["probabilities"]), len(step["choice"]["filters"]))
+        self.assertLess(len(done.stdout) - len(page.data), 300_000)
 
     def test_names_the_steps_there_are(self):
         done = run("explain", *SHORT, "--step", "7")

@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include "explain/html.h"
+#include "explain/page_parts.h"
+
+namespace skald::explain {
+namespace {
+
+std::string Percent(double p) {
+  return p < 0.0995 ? fmt::format("{:.1f} %", 100 * p) : fmt::format("{:.0f} %", 100 * p);
+}
+
+// Of the token at a place: the step that drew it.
+const ExplainedStep* DrawnIn(const Explanation& explanation, size_t place) {
+  for (const ExplainedStep& step : explanation.steps) {
+    const bool is_it = step.first_position + step.rows == static_cast<int64_t>(place);
+    if (is_it && step.drawn != kNoToken) return &step;
+  }
+  return nullptr;
+}
+
+const ExplainedChance& DrawnOf(const ExplainedChoice& choice) {
+  size_t i = 0;
+  while (choice.chances[i].token != choice.drawn) ++i;
+  return choice.chances[i];
+}
+
+std::string CellOf(const Explanation& explanation, size_t place) {
+  const ExplainedToken& token = explanation.tokens[place];
+  std::string below = fmt::format("{}", token.id);
+  std::string open = "<span";
+  std::string_view end = "span";
+  const ExplainedStep* step = DrawnIn(explanation, place);
+  if (token.origin == TokenOrigin::kDrawn && step != nullptr && step->choice) {
+    below += " &middot; " + Percent(DrawnOf(*step->choice).probabilities.front());
+    open = fmt::format("<a href=\"#step-{}\"", step - explanation.steps.data());
+    end = "a";
+  }
+  return fmt::format(
+      "<li>{} class=\"{}\"><bdi class=\"token\">{}</bdi><small>{}</small></{}></li>\n", open,
+      TokenOriginName(token.origin), HtmlToken(token.text), below, end);
+}
+
+std::string TokenTable(const Explanation& explanation) {
+  HtmlTable table = {"Tokens, where they came from, and how likely the model found those drawn",
+                     {"position", "token", "id", "origin", "probability"},
+                     {}};
+  for (size_t place = 0; place < explanation.tokens.size(); ++place) {
+    const ExplainedToken& token = explanation.tokens[place];
+    const ExplainedStep* step = DrawnIn(explanation, place);
+    const bool is_drawn = token.origin == TokenOrigin::kDrawn && step != nullptr && step->choice;
+    table.rows.push_back(
+        {std::to_string(place), token.text, std::to_string(token.id),
+         std::string(TokenOriginName(token.origin)),
+         is_drawn ? Percent(DrawnOf(*step->choice).probabilities.front()) : std::string()});
+  }
+  return DataOf(table);
+}
+
+// The filters, by how many tokens each left.
+std::string FiltersOf(const ExplainedChoice& choice) {
+  std::string text;
+  for (const ExplainedFilter& filter : choice.filters) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", HtmlText(filter.name), filter.left);
+  }
+  return text;
+}
+
+std::string ChanceRow(const ExplainedChance& chance, const ExplainedChoice& choice) {
+  const bool is_drawn = chance.token == choice.drawn;
+  std::string row =
+      fmt::format("<tr><th scope=\"row\"{}><bdi>{}</bdi>{}</th><td class=\"n\">{}</td>",
+                  is_drawn ? " class=\"drawn\"" : "", HtmlToken(chance.text),
+                  is_drawn ? " drawn" : "", chance.token);
+  for (const double p : chance.probabilities) {
+    if (p > 0) {
+      row += fmt::format("<td class=\"n bar {}\">{}<i style=\"width:{:.2f}%\"></i></td>",
+                         is_drawn ? "drawn" : "computed", Percent(p), 100 * p);
+    } else {
+      row += "<td class=\"n cut\">cut</td>";
+    }
+  }
+  const std::string race = chance.race ? fmt::format("{:.3f}", *chance.race) : "";
+  return row + fmt::format("<td class=\"n\">{}</td></tr>\n", race);
+}
+
+// The figure is a table already: a bar stands in each cell below its number.
+std::string ChoiceFigure(const ExplainedChoice& choice, size_t step) {
+  const std::string caption = fmt::format(
+      "Step {}: probability of the likeliest tokens behind each filter (tokens left: {})", step,
+      FiltersOf(choice));
+  std::string out = fmt::format(
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Choice of step {}\">"
+      "<table><caption>{}</caption>\n<thead><tr><th scope=\"col\">token</th><th "
+      "scope=\"col\">id</th>",
+      step, caption);
+  for (const ExplainedFilter& filter : choice.filters) {
+    out += fmt::format("<th scope=\"col\" class=\"n\">{}</th>", HtmlText(filter.name));
+  }
+  out += "<th scope=\"col\" class=\"n\">race</th></tr></thead>\n<tbody>";
+  for (const ExplainedChance& chance : choice.chances) out += ChanceRow(chance, choice);
+  return out + "</tbody></table></div>\n";
+}
+
+std::string ChoiceOf(const ExplainedChoice& choice, size_t step) {
+  const ExplainedChance& drawn = DrawnOf(choice);
+  const bool is_likeliest = choice.chances.front().token == choice.drawn;
+  std::string out = fmt::format(
+      "<h3 id=\"step-{}\">Step {}: <bdi class=\"token\">{}</bdi> was drawn with {}{}</h3>\n", step,
+      step, HtmlToken(drawn.text), Percent(drawn.probabilities.back()),
+      is_likeliest ? ", the model's likeliest" : "");
+  if (!is_likeliest) {
+    out += fmt::format("<p>The model's likeliest was <bdi class=\"token\">{}</bdi>.</p>\n",
+                       HtmlToken(choice.chances.front().text));
+  }
+  return out + ChoiceFigure(choice, step);
+}
+
+}  // namespace
+
+std::string TokenSection(const Explanation& explanation) {
+  std::string out = fmt::format(
+      "<section>\n<h2>The model sees {} numbers, {} of them from the cache</h2>\n<ol "
+      "class=\"strip\">\n",
+      explanation.prompt_tokens, explanation.cached_tokens);
+  for (size_t place = 0; place < explanation.tokens.size(); ++place) {
+    out += CellOf(explanation, place);
+  }
+  return out + "</ol>\n" + TokenTable(explanation) + "</section>\n";
+}
+
+std::string ChoiceSection(const Explanation& explanation) {
+  std::string out;
+  for (size_t i = 0; i < explanation.steps.size(); ++i) {
+    if (explanation.steps[i].choice) out += ChoiceOf(*explanation.steps[i].choice, i);
+  }
+  if (out.empty()) return out;
+  return "<section>\n<h2>Filters cut, then a race decides</h2>\n"
+         "<p>Each column is what is left behind one filter more, as shares of what it left. Each "
+         "token that is left has a random number u; the least -ln(1 - u) / p wins the race.</p>\n" +
+         out + "</section>\n";
+}
+
+}  // namespace skald::explain
