@@ -344,6 +344,7 @@ complete -c skald -n '__fish_seen_subcommand_from explain' -l warm -d 'ask the s
 complete -c skald -n '__fish_seen_subcommand_from explain' -l depth -x -d 'levels of a tree: layers, blocks, operations, matrices (default 2)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l layer -x -d 'of the layers only this one (default all)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l step -x -d 'steps to show as trees (default the first, and the first decode)'
+complete -c skald -n '__fish_seen_subcommand_from explain' -l html -r -F -d 'draw all of it as one page that needs nothing else; - is stdout'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l no-ceiling -d 'measure no ceilings and show no shares of them'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l temp -l temperature -x -d 'temperature; 0 = always the likeliest token (default 0.8)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l top-k -x -d 'keep the N likeliest tokens; 0 = all (default 40)'
