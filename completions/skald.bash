@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|chat|serve|tokenize|embed|logits|show|plan|proof|quantize|grammar|pull|ls|rm|du|bench|trace|completion) verb=$word; break ;;
+    run|chat|serve|tokenize|embed|logits|show|plan|proof|explain|quantize|grammar|pull|ls|rm|du|bench|trace|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -274,6 +274,60 @@ _skald() {
     'proof --yarn-beta-fast') return ;;
     'proof --yarn-beta-slow') return ;;
     'proof --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'explain -p'|'explain --prompt') return ;;
+    'explain -f'|'explain --file') return ;;
+    'explain -m'|'explain --model') return ;;
+    'explain -n'|'explain --n-predict') return ;;
+    'explain --depth') return ;;
+    'explain --layer') return ;;
+    'explain --step') return ;;
+    'explain --html') return ;;
+    'explain --temp'|'explain --temperature') return ;;
+    'explain --top-k') return ;;
+    'explain --top-p') return ;;
+    'explain --min-p') return ;;
+    'explain --typical') return ;;
+    'explain --repeat-penalty') return ;;
+    'explain --presence-penalty') return ;;
+    'explain --frequency-penalty') return ;;
+    'explain --repeat-last-n') return ;;
+    'explain --top-n-sigma') return ;;
+    'explain --xtc-probability') return ;;
+    'explain --xtc-threshold') return ;;
+    'explain --dry-multiplier') return ;;
+    'explain --dry-base') return ;;
+    'explain --dry-allowed-length') return ;;
+    'explain --dry-penalty-last-n') return ;;
+    'explain --dry-sequence-breaker') return ;;
+    'explain --dynatemp-range') return ;;
+    'explain --dynatemp-exp') return ;;
+    'explain --mirostat') return ;;
+    'explain --mirostat-tau') return ;;
+    'explain --mirostat-eta') return ;;
+    'explain --logit-bias') return ;;
+    'explain --sampling-order') mapfile -t COMPREPLY < <(compgen -W 'standard llama.cpp' -- "$cur"); return ;;
+    'explain --seed') return ;;
+    'explain --machine') return ;;
+    'explain --bandwidth') return ;;
+    'explain --peak') return ;;
+    'explain --memory') return ;;
+    'explain -c'|'explain --ctx-size') return ;;
+    'explain -t'|'explain --threads') return ;;
+    'explain --isa') mapfile -t COMPREPLY < <(compgen -W 'best scalar avx2 avxvnni avx512 amx' -- "$cur"); return ;;
+    'explain --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
+    'explain --ranks') return ;;
+    'explain --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
+    'explain --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
+    'explain --rope-scale') return ;;
+    'explain --rope-freq-base') return ;;
+    'explain --yarn-orig-ctx') return ;;
+    'explain --yarn-ext-factor') return ;;
+    'explain --yarn-attn-factor') return ;;
+    'explain --yarn-beta-fast') return ;;
+    'explain --yarn-beta-slow') return ;;
+    'explain --chunk') return ;;
+    'explain --state-memory') return ;;
+    'explain --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'quantize -t'|'quantize --threads') return ;;
     'quantize --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'grammar --json-schema') return ;;
@@ -327,7 +381,7 @@ _skald() {
     'trace --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run chat serve tokenize embed logits show plan proof quantize grammar pull ls rm du bench trace completion -h --help --version' ;;
+    '') words='run chat serve tokenize embed logits show plan proof explain quantize grammar pull ls rm du bench trace completion -h --help --version' ;;
     run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
     chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
     serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --no-sandbox -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
@@ -337,6 +391,7 @@ _skald() {
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
     plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
     proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color' ;;
+    explain) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --warm --depth --layer --step --html --no-ceiling --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
     quantize) words='-h --help --allow-requantize -t --threads -q --quiet --verbose --color' ;;
     grammar) words='-h --help --json-schema --relaxed --no-whitespace --gbnf --regex --text-file --lines -q --quiet --verbose --color' ;;
     pull) words='-h --help --connections --patience --json -q --quiet --verbose --color' ;;

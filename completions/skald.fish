@@ -379,6 +379,7 @@ complete -c skald -n '__fish_seen_subcommand_from explain' -s c -l ctx-size -x -
 complete -c skald -n '__fish_seen_subcommand_from explain' -s t -l threads -x -d 'threads; 0 = all cores (default 0)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l isa -x -a 'best scalar avx2 avxvnni avx512 amx' -d 'instruction set; all give the same text (default best)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l kv-type -x -a 'f16 bf16 f32 q8 q4' -d 'element type of the KV cache, or K,V: of each (default f16)'
+complete -c skald -n '__fish_seen_subcommand_from explain' -l ranks -x -d 'split the model among so many groups of threads, each with memory of its own (default 1)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l conventions -x -a 'publisher llama.cpp' -d 'whose reading of a model file counts where they differ (default publisher)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l rope-scaling -x -a 'none linear ntk yarn' -d 'how positions are pressed into the trained ones (default: the file\'s; linear where it has none)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l rope-scale -x -d 'a context X times as long as the trained one'

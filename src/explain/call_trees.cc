@@ -41,9 +41,11 @@ void AddTo(const Call& part, Call* whole) {
   whole->seconds = whole->seconds.value_or(0) + part.seconds.value_or(0);
 }
 
-// A matrix that a head shares with the embedding has the embedding's name.
+// A matrix that a head shares with the embedding has the embedding's name, where there are weights
+// to tell by.
 bool IsTied(const model::Network& network) {
-  return network.head.weights.panels == network.embedding.panels;
+  const std::byte* panels = network.head.weights.panels;
+  return panels != nullptr && panels == network.embedding.panels;
 }
 
 }  // namespace
