@@ -45,12 +45,15 @@ class Renumber {
 
 class RuleCompiler {
  public:
+  // All numbers that callers know are taken at once: what is made on the way, of repetitions and
+  // inside of parts, comes behind them.
   RuleCompiler(const RuleSet& set, Fuel* fuel) : fuel_(*fuel) {
     form_.root = set.root;
     form_.rules.resize(set.rules.size() + set.parts.size());
   }
 
-  // Makes rule number `rule`.
+  // Makes rule number `rule`. Its states are counted before it is made deterministic: that can only
+  // cost more, and a grammar beyond the bound is to be refused before it costs anything.
   Status Compile(uint32_t rule, const Expression& expression) {
     Nfa nfa;
     nfa.start = nfa.AddState();
@@ -70,6 +73,7 @@ class RuleCompiler {
     for (const Rule& each : part.rules) states += StatesOf(each);
     RETURN_IF_ERROR(CountIn(states));
     if (!fuel_.Spend(static_cast<int64_t>(states + part.rules.size()))) return Fuel::Error();
+    // The root goes where callers look for it; those behind it close the gap that it leaves.
     const auto first = static_cast<uint32_t>(form_.rules.size());
     const auto number = [&](uint32_t old) {
       if (old == part.root) return rule;
@@ -87,6 +91,8 @@ class RuleCompiler {
   Form Take() { return std::move(form_); }
 
  private:
+  // A repetition that would be too long to write out: a rule that counts, and the one it counts.
+  // Both have their numbers before the second is compiled, which may hold repetitions itself.
   Result<uint32_t> MakeCounted(const Expression& repeat) {
     const auto counted = static_cast<uint32_t>(form_.rules.size());
     form_.rules.emplace_back(Counted{counted + 1, repeat.min, repeat.max});
@@ -124,6 +130,8 @@ Result<Form> CompileRules(const RuleSet& set, Fuel* fuel) {
   for (uint32_t part = 0; part < set.parts.size(); ++part)
     RETURN_IF_ERROR(compiler.Append(rules + part, *set.parts[part]));
   Form form = compiler.Take();
+  // Once, of all together: whether a rule can end, and how deep it has to nest for that, hangs on
+  // those that it calls. What parts know of this is not taken over.
   RETURN_IF_ERROR(Trim(fuel, &form));
   return form;
 }

@@ -38,6 +38,8 @@ class Compiler {
  public:
   explicit Compiler(const AnswerSource& source) : source_(source) {}
 
+  // The text before the tools: a request that asks for a text is refused for it, whatever its tools
+  // are, and it has the budget first, as nothing of it may be left out for their sake.
   OrError<CompiledGrammar> Compile(const Vocabulary& vocabulary) {
     ChatGrammarOptions options{.must_call = source_.must_call,
                                .one_call = source_.one_call,
@@ -54,6 +56,8 @@ class Compiler {
       if (auto* error = std::get_if<ApiError>(&arguments)) return std::move(*error);
       options.tools.push_back({tool.name, std::get<Grammar>(std::move(arguments))});
     }
+    // Each tool may be small enough and all of them too large: then none is held, where nobody
+    // counts on it.
     const Status status = Join(options, vocabulary);
     if (status.ok()) return std::move(compiled_);
     if (source_.is_lenient()) return CompiledGrammar{.left_out = {"/tools"}};
@@ -61,6 +65,8 @@ class Compiler {
   }
 
  private:
+  // A body has one text. As an expression or GBNF it has a budget of its own: a request costs two
+  // of them at most.
   Result<Grammar> CompileText(const GrammarSource& source) {
     switch (source.kind) {
       case GrammarKind::kJsonSchema:
@@ -93,6 +99,9 @@ class Compiler {
     return *Arguments(tool, kAnyObject, SchemaMode::kRelaxed, &budget);
   }
 
+  // A strict tool without a schema takes nothing, as in OpenAI's rules; one that is not strict may
+  // be called with anything, because agents leave schemas out. A place that is left out is told
+  // from the body's root: "#/a" of a schema is below its pointer.
   OrError<Grammar> CompileTool(const ToolSource& tool) {
     const std::string_view none = tool.is_strict ? kNoArguments : kAnyObject;
     const std::string_view schema = tool.schema.empty() ? none : tool.schema;
@@ -113,6 +122,7 @@ class Compiler {
     return AnyArguments(tool);
   }
 
+  // Without a format no reasoning and no call may stand around the text: it is the whole answer.
   Status Join(const ChatGrammarOptions& options, const Vocabulary& vocabulary) {
     Result<Grammar> whole = source_.format ? MakeChatGrammar(*source_.format, options, &budget_)
                                            : Result<Grammar>(*options.text);

@@ -1,4 +1,7 @@
-// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl: what a schema costs to compile, a mask to make.
+// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl [FORMAT]: what a schema costs to compile, a mask
+// to make. With FORMAT ("qwen3-coder", "gemma4": docs/chat.md has the names) an answer is a row of
+// calls of a tool in that format, which has the schema as one of two arguments; the other is a
+// text. A marker that the vocabulary has as a control token is that one, else it is spelled.
 //
 // SCHEMAS has an object a line with the member "schema". Each that is taken is walked at random: at
 // each place the mask is made (with what the constraint has kept of masks before, as in an engine),
@@ -8,14 +11,19 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/rng.h"
 #include "base/stopwatch.h"
+#include "chat/answer/forms.h"
 #include "grammar/constraint_state.h"
+#include "skald/chat_grammar.h"
+#include "skald/chat_template.h"
 #include "skald/constraint.h"
 #include "skald/model.h"
 
@@ -54,13 +62,44 @@ void Walk(const Constraint& constraint, uint64_t seed, std::vector<double>* time
   }
 }
 
-void Measure(const std::string& schema, const Vocabulary& vocabulary, uint64_t seed, Times* times) {
+// Any template of the format will do: it is known by its markers.
+ChatAnswerFormat FormatOf(std::string_view name, const Tokenizer& tokenizer) {
+  std::string source;
+  for (const chat::AnswerForm& form : chat::AnswerForms())
+    if (form.name == name)
+      for (const std::string_view needle : form.needles) source += std::string(needle) + "\n";
+  const Result<ChatTemplate> chat = ChatTemplate::Create(source, {});
+  CHECK(chat.ok());
+  return ChatAnswerFormat::Of(*chat, tokenizer);
+}
+
+Result<Grammar> CallsOf(const std::string& schema, const ChatAnswerFormat& format) {
+  const std::string arguments =
+      R"({"properties":{"text":{"type":"string"},"value":)" + schema + R"(},"required":["value"]})";
+  const ChatTool tool = {
+      .name = "f",
+      .parameters = {{"text", ChatTool::Kind::kString}, {"value", ChatTool::Kind::kAny}}};
+  CompileBudget budget;
+  Result<Grammar> held = MakeCallArguments(format, tool, arguments, SchemaMode::kStrict, &budget);
+  if (!held.ok()) return held.status();
+  const ChatGrammarOptions options = {.tools = {{.name = "f", .arguments = *std::move(held)}},
+                                      .must_call = true};
+  return MakeChatGrammar(format, options, &budget);
+}
+
+struct Held {
+  Vocabulary vocabulary;
+  std::optional<ChatAnswerFormat> format;  // none: answers are the schema's texts
+};
+
+void Measure(const std::string& schema, const Held& held, uint64_t seed, Times* times) {
   Stopwatch watch;
-  const Result<Grammar> grammar = Grammar::FromJsonSchema(schema);
+  const Result<Grammar> grammar =
+      held.format ? CallsOf(schema, *held.format) : Grammar::FromJsonSchema(schema);
   if (!grammar.ok()) return;
   times->compile.push_back(watch.Seconds() * 1e6);
   watch = Stopwatch();
-  const Result<Constraint> constraint = Constraint::Create(*grammar, vocabulary);
+  const Result<Constraint> constraint = Constraint::Create(*grammar, held.vocabulary);
   if (!constraint.ok()) return;
   times->create.push_back(watch.Seconds() * 1e6);
   for (uint64_t walk = 0; walk < kWalks; ++walk)
@@ -77,21 +116,26 @@ void Print(const char* what, std::vector<double> times) {
               at(0.99), times.back());
 }
 
-int Main(const std::string& model, const std::string& schemas) {
+int Main(const std::string& model, const std::string& schemas, const char* format) {
   const Result<Tokenizer> tokenizer = LoadTokenizer(model);
   if (!tokenizer.ok()) {
     std::fprintf(stderr, "%s\n", tokenizer.status().message().c_str());
     return 1;
   }
-  const Vocabulary vocabulary = Vocabulary::FromTokenizer(*tokenizer);
-  std::printf("%lld tokens\n", static_cast<long long>(vocabulary.size()));
+  Held held = {.vocabulary = Vocabulary::FromTokenizer(*tokenizer), .format = {}};
+  if (format != nullptr) held.format = FormatOf(format, *tokenizer);
+  if (format != nullptr && held.format->name() != format) {
+    std::fprintf(stderr, "%s is no format of calls\n", format);
+    return 2;
+  }
+  std::printf("%lld tokens\n", static_cast<long long>(held.vocabulary.size()));
   Times times;
   std::ifstream file(schemas);
   uint64_t number = 0;
   for (std::string line; std::getline(file, line); ++number) {
     const boost::json::value entry = boost::json::parse(line);
     const std::string schema = boost::json::serialize(entry.at("schema"));
-    Measure(schema, vocabulary, number, &times);
+    Measure(schema, held, number, &times);
   }
   Print("compile", std::move(times.compile));
   Print("create", std::move(times.create));
@@ -103,7 +147,7 @@ int Main(const std::string& model, const std::string& schemas) {
 }  // namespace skald
 
 int main(int argc, char** argv) {
-  if (argc == 3) return skald::Main(argv[1], argv[2]);
-  std::fprintf(stderr, "usage: skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl\n");
+  if (argc == 3 || argc == 4) return skald::Main(argv[1], argv[2], argv[3]);
+  std::fprintf(stderr, "usage: skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl [FORMAT]\n");
   return 2;
 }

@@ -26,6 +26,8 @@ using grammar::RuleExpression;
 using grammar::Sequence;
 using grammar::TextExpression;
 
+// Rules have numbers before they are made, because they name one another. What stands in several
+// places is a rule of its own: an expression would be copied into each, with all names of tools.
 enum Rule : uint32_t {
   kRoot,
   kBody,
@@ -69,6 +71,7 @@ class Maker {
 
  private:
   const WrittenCalls& written() const { return form_.written; }
+  // A text without calls may be bound, too; a text beside calls may be any, or there is none.
   bool is_harmony() const { return form_.syntax == chat::CallSyntax::kHarmony; }
   bool any_text() const { return !options_.must_call && !options_.text; }
   bool one_call() const { return options_.one_call || written().is_single; }
@@ -78,7 +81,9 @@ class Maker {
     return RuleExpression(static_cast<uint32_t>(kRuleCount + set_.parts.size() - 1));
   }
 
-  // A call of any tool, by any of the patterns.
+  // A call of any tool, by any of the patterns. A pattern is written out for each tool, so that its
+  // name alone tells which arguments follow; what the patterns share is one way through the
+  // automaton once that is deterministic.
   Expression Calls(std::initializer_list<std::string_view> patterns) const {
     std::vector<Expression> calls;
     for (const std::string_view pattern : patterns) {
@@ -94,7 +99,8 @@ class Maker {
     return chat::HarmonyBody(format_, options_, {.text = kText, .call = kCall, .answer = kAnswer});
   }
 
-  // What begins a call, as far as letters do.
+  // What begins a call, as far as letters do: no text holds it, else an answer could be read in two
+  // ways. A control token is in no text anyhow.
   Expression Openers() const {
     if (is_harmony()) return chat::HarmonyMarkers(format_);
     std::vector<Expression> openers;
@@ -114,6 +120,7 @@ class Maker {
          TextExpression(U":"), ReadersBlanks(), Choice(std::move(names))});
   }
 
+  // What a reader takes for something else only where the answer begins, behind white space.
   Expression FirstOpeners() const {
     std::vector<Expression> openers;
     const std::string_view thought = format_.form.reasoning().open;
@@ -141,6 +148,7 @@ class Maker {
     return Ok();
   }
 
+  // All calls of a row between one pair of markers, or without any.
   Expression Section() const {
     std::vector<Expression> parts = {Spelled(format_, written().open), RuleExpression(kCall)};
     if (!one_call()) {
