@@ -230,6 +230,14 @@ class ObjectBuilder {
 
   bool IsClosed() {
     if (!patterns_.empty()) return false;
+    // Any name that no schema speaks of would be tried token by token against all others, without
+    // the quotes that end a key of JSON. Models do not write these.
+    const bool says_nothing =
+        std::none_of(sources_.begin(), sources_.end(),
+                     [](const Source& source) { return source.additional.has_value(); });
+    if (compiler_.writes_bare_keys() && says_nothing && !names_.empty() &&
+        object_.min <= names_.size())
+      return true;
     return std::any_of(sources_.begin(), sources_.end(), [](const Source& source) {
       return source.additional.has_value() && source.additional->AsBool() == false;
     });
