@@ -35,7 +35,8 @@ p { max-width: 72ch; } a { color: inherit; }
 .drawn { color: var(--green); background: var(--green-on); }
 .sum { color: var(--purple); background: var(--purple-on); }
 .free { color: var(--grey); background: var(--none); }
-.key span { padding: 0 8px; border-radius: 4px; margin-right: 8px; white-space: nowrap; }
+.key span { display: inline-block; padding: 0 8px; border-radius: 4px; margin-right: 8px;
+  white-space: nowrap; }
 .wide { overflow-x: auto; max-width: 100%; }
 :focus-visible { outline: 2px solid var(--blue); outline-offset: 2px; }
 table { border-collapse: collapse; font-size: 13px; line-height: 20px; }

@@ -78,9 +78,10 @@ struct MadeRows {
 void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
                   const Context& context);
 
-/// Where the product of a part of a matrix goes: to its columns of `rows`.
+/// Where the product of a part of a matrix goes: to its columns of `rows`. Nowhere where a layout is
+/// only measured and there are no rows yet.
 inline Rows ColumnsOf(const Rows& rows, const RowPart& part) {
-  return {rows.data + part.first_row, rows.stride};
+  return {rows.data == nullptr ? nullptr : rows.data + part.first_row, rows.stride};
 }
 
 /// Brings what other ranks have computed of the first `row_count` rows, each the columns of its
