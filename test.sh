@@ -110,7 +110,7 @@ lane_alone() {
 not_under_asan=(
   '^(SampledDistribution|Rejection)\.'             # a hundred thousand samples
   '\.OfMegabytesOfText$' '^TokenizerSpeedTest\.' '^TokenMasksSharedData\.'  # megabytes
-  '^Examples$' '^Chat$'                            # the command, which Cli, Pull and E2e run, too
+  '^Examples$' '^Chat$' '^ChatCalls$'              # the commands, which Cli, Pull and E2e run, too
   '^ForeignFlags\.EveryRowIsAnswered$' '^HeaderExamples$'  # the command, the compiler
   '^Bench$' '^KernelBench\.' 'TakesAThirdOfThePasses$' '^BeamsOnTales\.'  # they would measure the sanitizer
   '^ModelsMeasured$' '^LongContext\.' 'KvTypesSharedData\.' '^SchedulesSharedData\.' '^KvTypesOfTales\.'

@@ -78,8 +78,8 @@ struct MadeRows {
 void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
                   const Context& context);
 
-/// Where the product of a part of a matrix goes: to its columns of `rows`. Nowhere where a layout is
-/// only measured and there are no rows yet.
+/// Where the product of a part of a matrix goes: to its columns of `rows`. A layout that is only
+/// measured has no rows yet.
 inline Rows ColumnsOf(const Rows& rows, const RowPart& part) {
   return {rows.data == nullptr ? nullptr : rows.data + part.first_row, rows.stride};
 }
