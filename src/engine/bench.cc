@@ -10,7 +10,6 @@
 #include "base/rng.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
-#include "base/thread_pool.h"
 #include "engine/batch_builder.h"
 #include "engine/bench_work.h"
 #include "engine/options.h"
@@ -177,8 +176,7 @@ Result<BenchSession> BenchSession::Create(const Model& model, const EngineOption
   sized.speculation = {};
   ASSIGN_OR_RETURN(engine::ResolvedOptions resolved, engine::Resolve(sized, shape));
   resolved = OfCases(resolved, limits, model::StateFloatsOf(shape) > 0);
-  ASSIGN_OR_RETURN(auto runner, engine::MakeRunner(model, resolved,
-                                                   std::make_shared<ThreadPool>(resolved.threads)));
+  ASSIGN_OR_RETURN(auto runner, engine::MakeRunner(model, resolved));
   auto pages = std::make_unique<kv::PagePool>(resolved.page_count);
   const auto batch = static_cast<size_t>(limits.batch);
   std::vector<kv::PageTable> tables;

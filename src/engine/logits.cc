@@ -91,8 +91,7 @@ Result<LogitsSession> LogitsSession::Create(const Model& model, const EngineOpti
                                         .generates = model.info().generates,
                                         .rank_pooling = model.info().rank_pooling};
   RETURN_IF_ERROR(engine::CheckGenerates(limits));
-  ASSIGN_OR_RETURN(auto runner, engine::MakeRunner(model, resolved,
-                                                   std::make_shared<ThreadPool>(resolved.threads)));
+  ASSIGN_OR_RETURN(auto runner, engine::MakeRunner(model, resolved));
   return LogitsSession(std::make_unique<State>(State{.model = model,
                                                      .options = resolved,
                                                      .limits = limits,

@@ -30,9 +30,10 @@ class Runner : public Network {
 };
 
 /// Takes all memory that a step of these options can need. `model` must outlive it. Computes with
-/// `threads`, which two runners may share that compute in turn; the ranks of a model that was split
-/// have threads of their own. Errors: kResourceExhausted with the number of bytes.
+/// `threads`, which two runners may share that compute in turn; null: with options.threads of its
+/// own, as the ranks of a model that was split always do. Errors: kResourceExhausted with the
+/// number of bytes.
 Result<std::unique_ptr<Runner>> MakeRunner(const Model& model, const ResolvedOptions& options,
-                                           std::shared_ptr<ThreadPool> threads);
+                                           std::shared_ptr<ThreadPool> threads = nullptr);
 
 }  // namespace skald::engine

@@ -66,8 +66,7 @@ class RecordingChooser : public engine::TokenChooser {
 class PoisoningNetwork : public engine::Network {
  public:
   PoisoningNetwork(const Model& model, const engine::ResolvedOptions& options)
-      : network_(
-            *engine::MakeRunner(model, options, std::make_shared<ThreadPool>(options.threads))) {}
+      : network_(*engine::MakeRunner(model, options)) {}
 
   void CopyPage(const kv::PageCopy& copy) override {
     // Who replaces a page lets go of its window page: it is copied before others write there.
