@@ -136,6 +136,11 @@ struct Request {
   /// log probabilities; temperature, filters and seed do not matter. Tokens come when the search is
   /// over, without log probabilities; what a listener ends then is cut, not searched anew.
   BeamParams beam_search = {};
+  /// If set, the log probabilities of the prompt's tokens are told before anything that is
+  /// generated, with this many of the likeliest tokens in the place of each (0 to kMaxTopLogprobs).
+  /// The cache has no logits, so the whole prompt is computed, whatever is cached. Not for
+  /// embeddings and beam searches.
+  std::optional<int32_t> prompt_logprobs = std::nullopt;
   /// For people who look at what runs (RequestProgress); nothing depends on it.
   std::string label = {};
   /// If set, sees the row of each token that is drawn. What it does delays all requests, and no
@@ -144,6 +149,10 @@ struct Request {
 
   /// Sequences of the answer, before the best of them are chosen.
   int32_t sequence_count() const { return best_of > n ? best_of : n; }
+  /// Events that a sink must have room for before its request is submitted.
+  int64_t least_room() const {
+    return 2 * int64_t{sequence_count()} + 2 + int64_t{prompt_logprobs.has_value()};
+  }
   /// Sequences that are computed side by side.
   int32_t width() const { return beam_search.beams > 0 ? beam_search.beams : sequence_count(); }
 };
@@ -188,6 +197,30 @@ struct EmbeddingEvent {
   std::vector<float> values = {};
 };
 
+/// How probable the model found the tokens of a prompt, each behind those before it, under its own
+/// distribution: natural logarithms, the same bits as TokenEvent has for a token that is generated
+/// there. The first token of the prompt stands behind nothing, and has none.
+struct PromptLogprobs {
+  struct Token {
+    double logprob = 0;
+    int64_t rank = 0;  ///< 1 for the likeliest token; of equal ones the lowest id goes first
+  };
+  std::vector<Token> tokens = {};      ///< of prompt[1], prompt[2], ...
+  std::vector<TokenLogprob> top = {};  ///< the likeliest in the place of each, one behind the other
+  std::vector<size_t> top_ends = {};   ///< where those of each token end in `top`
+
+  /// The likeliest tokens in the place of tokens[index], likeliest first, ties by token id.
+  std::span<const TokenLogprob> TopOf(size_t index) const {
+    const size_t begin = index == 0 ? 0 : top_ends[index - 1];
+    return std::span(top).subspan(begin, top_ends[index] - begin);
+  }
+};
+
+/// Told once, before the first token, if Request::prompt_logprobs is set.
+struct PromptLogprobsEvent {
+  std::shared_ptr<const PromptLogprobs> logprobs = nullptr;
+};
+
 /// The pages of a sequence went to others; its `total` tokens stay.
 struct PreemptedEvent {
   int64_t total = 0;
@@ -219,8 +252,8 @@ struct Event {
   RequestId request = {};
   int32_t sequence = 0;  ///< which of the request's sequences
   double seconds = 0;    ///< time of the engine's clock
-  std::variant<QueuedEvent, AdmittedEvent, ChunkEvent, TokenEvent, EmbeddingEvent, PreemptedEvent,
-               ResumedEvent, SequenceFinishedEvent, FinishedEvent>
+  std::variant<QueuedEvent, AdmittedEvent, ChunkEvent, PromptLogprobsEvent, TokenEvent,
+               EmbeddingEvent, PreemptedEvent, ResumedEvent, SequenceFinishedEvent, FinishedEvent>
       what = {};
 
   template <typename T>
@@ -234,8 +267,8 @@ struct Event {
   }
 };
 
-/// "queued", "admitted", "chunk", "token", "embedding", "preempted", "resumed", "sequence
-/// finished", "finished".
+/// "queued", "admitted", "chunk", "prompt logprobs", "token", "embedding", "preempted", "resumed",
+/// "sequence finished", "finished".
 std::string_view EventName(const Event& event);
 
 /// What a listener answers.
@@ -252,11 +285,13 @@ enum class Listening : uint8_t {
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  /// Takes an event. Tokens and ends are pushed only where HasRoom was true for them.
+  /// Takes an event. Tokens, log probabilities of prompts and ends are pushed only where HasRoom
+  /// was true for them.
   virtual Listening Push(const Event& event) = 0;
-  /// True if `events` more can be taken. While false for 2 * sequences + 1 events the request is
-  /// paused: it computes no further token, and gives its pages up if others wait for them. Events
-  /// that are neither tokens nor ends are left out rather than waited for.
+  /// True if `events` more can be taken. While false for 2 * sequences + 1 events (one more before
+  /// log probabilities of the prompt are told) the request is paused: it computes no further token,
+  /// and gives its pages up if others wait for them. Other events are left out rather than waited
+  /// for.
   virtual bool HasRoom(int64_t events) const = 0;
 };
 
@@ -264,7 +299,7 @@ class EventSink {
 /// and costs `capacity` events of memory. Thread-safe.
 class EventQueue : public EventSink {
  public:
-  /// Enough for any request of `n` sequences is 2 n + 2; more lets the engine run ahead.
+  /// Enough for any request of `n` sequences is 2 n + 3; more lets the engine run ahead.
   explicit EventQueue(int64_t capacity = 256);
   ~EventQueue() override;
 
@@ -300,6 +335,8 @@ struct Completion {
   double prefill_seconds = 0;            ///< until the first token was known (TTFT)
   double decode_seconds = 0;             ///< from then on
   std::vector<Alternative> others = {};  ///< the other n - 1; with best_of or beams best first
+  /// If Request::prompt_logprobs was set and the prompt was computed.
+  std::shared_ptr<const PromptLogprobs> prompt_logprobs = nullptr;
 };
 
 /// What became of a request with Pooling.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,7 +63,9 @@ struct Transcript {
   TranscriptKeeps keeps;
   std::vector<TranscriptSequence> sequences = {};  ///< all that are computed, also with best_of
   std::vector<float> embedding = {};               ///< EmbeddingEvent::values
-  std::optional<FinishedEvent> end = {};           ///< once the request has ended
+  /// PromptLogprobsEvent::logprobs, if `keeps` has logprobs.
+  std::shared_ptr<const PromptLogprobs> prompt_logprobs = {};
+  std::optional<FinishedEvent> end = {};  ///< once the request has ended
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;  ///< of the prompt, found in the cache
   int64_t output_tokens = 0;  ///< of all sequences

@@ -21,7 +21,9 @@ Completion CompletionOf(Transcript transcript) {
                      .prompt_tokens = transcript.prompt_tokens,
                      .cached_tokens = transcript.cached_tokens,
                      .prefill_seconds = transcript.prefill_seconds(),
-                     .decode_seconds = transcript.decode_seconds()};
+                     .decode_seconds = transcript.decode_seconds(),
+                     .others = {},
+                     .prompt_logprobs = std::move(transcript.prompt_logprobs)};
   for (size_t i = 1; i < end.answer.size(); ++i) done.others.push_back(take(end.answer[i]));
   return done;
 }
@@ -33,6 +35,8 @@ CompletionSink::CompletionSink(const Request& request, const Engine::OnToken& on
 
 Listening CompletionSink::Push(const Event& event) {
   transcript_.Add(event);
+  if (const auto* prompt = event.As<PromptLogprobsEvent>())
+    transcript_.prompt_logprobs = prompt->logprobs;
   if (transcript_.end) {
     const std::lock_guard lock(mutex_);
     is_finished_ = true;

@@ -161,7 +161,7 @@ class Core {
   void Propose();
   int64_t CatchUpRows() const;
   TokenBudget::Rows RowsOfStep() const;
-  void PutPooledLast();
+  void PutHiddenLast();
   void BuildBatch();
   void NoteConsumed();
   static OutputRows OutputsOf(const StepRows& rows);
@@ -170,6 +170,9 @@ class Core {
   void CopyState(const kv::StateCopy& copy);
   void ApplyRows(const StepRows& rows, int64_t logit_index);
   void Pool(const StepRows& rows, int64_t hidden_index, int64_t count);
+  void ApplyScored(const StepRows& rows, int64_t hidden_index, int64_t count);
+  Status ScoreRows(const Sequence& sequence, int64_t hidden_index, int64_t count);
+  void TellPrompt(RequestState* state);
   Result<std::vector<float>> ScoreOf(const Pooler& pooler);
   void Fork(Sequence* lead);
   bool FollowText(Sequence* sequence);
@@ -233,7 +236,7 @@ class Core {
   FreePlaces free_places_;             // for Pick
   StepPlan plan_;
   std::vector<StepRows> step_;
-  std::vector<StepRows> pooled_step_;  // of these, for PutPooledLast
+  std::vector<StepRows> hidden_step_;  // of these, for PutHiddenLast
   std::vector<RunningView> victims_;
   std::vector<Sequence*> displaced_;
   std::vector<Extension> extensions_;   // of the beams of a request

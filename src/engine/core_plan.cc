@@ -83,7 +83,9 @@ void Core::WishDrafts(int64_t decode_rows) {
 // More tokens than this cannot be accepted, or have no row.
 int64_t Core::AllowedDrafts(const Sequence& sequence) const {
   const Request& request = sequence.request->request;
-  if (sequence.request->beams) return 0;
+  // The last row of a prompt is no place to guess from while its log probabilities are to be told.
+  const auto& scorer = sequence.request->scorer;
+  if (sequence.request->beams || (scorer && scorer->is_to_tell())) return 0;
   int64_t allowed = limits_.context - sequence.length();
   if (request.max_draft >= 0) allowed = std::min(allowed, request.max_draft);
   if (request.stop.max_tokens >= 0) {

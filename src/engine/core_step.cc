@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/status_macros.h"
 #include "engine/core.h"
 
 namespace skald::engine {
@@ -111,21 +112,27 @@ TokenBudget::Rows Core::RowsOfStep() const {
 }
 
 // Rows whose hidden states are wanted stand behind all whose logits are (model/step_batch.h).
-void Core::PutPooledLast() {
-  const auto pooled = [](const StepRows& rows) {
-    return rows.sequence->request->pooler.has_value();
+void Core::PutHiddenLast() {
+  const auto wants_hidden = [](const StepRows& rows) {
+    return rows.sequence->request->wants_hidden();
   };
-  pooled_step_.clear();
-  std::copy_if(step_.begin(), step_.end(), std::back_inserter(pooled_step_), pooled);
-  if (pooled_step_.empty()) return;
-  std::erase_if(step_, pooled);
-  step_.insert(step_.end(), pooled_step_.begin(), pooled_step_.end());
+  hidden_step_.clear();
+  std::copy_if(step_.begin(), step_.end(), std::back_inserter(hidden_step_), wants_hidden);
+  if (hidden_step_.empty()) return;
+  std::erase_if(step_, wants_hidden);
+  step_.insert(step_.end(), hidden_step_.begin(), hidden_step_.end());
 }
 
-// Logits are wanted of the last row, and of those of guesses behind it.
+// Logits are wanted of the last row, and of those of guesses behind it; of a prompt with log
+// probabilities the hidden states of all rows from the first that is missing.
 Core::OutputRows Core::OutputsOf(const StepRows& rows) {
   const Sequence& sequence = *rows.sequence;
-  const std::optional<Pooler>& pooler = sequence.request->pooler;
+  const RequestState& request = *sequence.request;
+  if (request.scores()) {
+    const int64_t first = std::max(request.scorer->next() - sequence.computed, int64_t{0});
+    return {first, std::max<int64_t>(rows.count - first, 0)};
+  }
+  const std::optional<Pooler>& pooler = request.pooler;
   if (!pooler) {
     const auto drafts = static_cast<int64_t>(sequence.draft.size());
     return {rows.count - 1, rows.samples ? 1 + drafts : 0};
@@ -137,7 +144,7 @@ Core::OutputRows Core::OutputsOf(const StepRows& rows) {
 }
 
 void Core::BuildBatch() {
-  PutPooledLast();
+  PutHiddenLast();
   batch_.Clear();
   for (const StepRows& rows : step_) {
     const Sequence& sequence = *rows.sequence;
@@ -150,7 +157,7 @@ void Core::BuildBatch() {
             .subspan(static_cast<size_t>(sequence.computed), static_cast<size_t>(rows.count)),
         sequence.draft);
     const OutputRows outputs = OutputsOf(rows);
-    if (sequence.request->pooler) {
+    if (sequence.request->wants_hidden()) {
       batch_.WantHidden(first + outputs.first, outputs.count);
     } else {
       batch_.WantLogits(first + outputs.first, outputs.count);
@@ -171,6 +178,11 @@ void Core::Apply() {
     const int64_t outputs = OutputsOf(rows).count;
     if (rows.sequence->request->pooler) {
       Pool(rows, hidden_index, outputs);
+      hidden_index += outputs;
+      continue;
+    }
+    if (rows.sequence->request->scores()) {
+      ApplyScored(rows, hidden_index, outputs);
       hidden_index += outputs;
       continue;
     }
@@ -224,6 +236,42 @@ void Core::Pool(const StepRows& rows, int64_t hidden_index, int64_t count) {
   FinishSequence(sequence, FinishReason::kStop);
 }
 
+// What ApplyRows is for a prompt whose log probabilities are wanted. The logits of all other rows
+// of the step have been read: these go into their place. The row of the last token is one to sample
+// from.
+void Core::ApplyScored(const StepRows& rows, int64_t hidden_index, int64_t count) {
+  RequestState* state = rows.sequence->request;
+  const int64_t scored = count - int64_t{rows.samples};
+  if (Status status = ScoreRows(*rows.sequence, hidden_index, scored); !status.ok()) {
+    return FinishRequest(state, FinishReason::kError, std::move(status));
+  }
+  if (rows.samples && state->request.stop.max_tokens != 0) {
+    network_.TurnToLogits(hidden_index + scored, 1);
+  }
+  ApplyRows(rows, 0);
+}
+
+// As many rows at a time as a step may have logits.
+Status Core::ScoreRows(const Sequence& sequence, int64_t hidden_index, int64_t count) {
+  PromptScorer& scorer = *sequence.request->scorer;
+  const int64_t most = limits_.max_running + limits_.max_draft_rows;
+  for (int64_t done = 0; done < count; done += most) {
+    const int64_t block = std::min(most, count - done);
+    network_.TurnToLogits(hidden_index + done, block);
+    for (int64_t i = 0; i < block; ++i) {
+      const TokenId next = sequence.tokens[static_cast<size_t>(scorer.next()) + 1];
+      ASSIGN_OR_RETURN(const auto scored, chooser_.Score(network_.Logits(i), next, scorer.top()));
+      scorer.Add({.logprob = scored.logprob, .rank = scored.rank}, scored.top);
+    }
+  }
+  return Ok();
+}
+
+void Core::TellPrompt(RequestState* state) {
+  Event event = {.what = PromptLogprobsEvent{.logprobs = state->scorer->Take()}};
+  Emit(state, &event);
+}
+
 void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
   Sequence* sequence = rows.sequence;
   RequestState* state = sequence->request;
@@ -231,6 +279,7 @@ void Core::ApplyRows(const StepRows& rows, int64_t logit_index) {
   if (!rows.samples) {
     return EmitNote(*sequence, ChunkEvent{.done = sequence->computed, .total = sequence->length()});
   }
+  if (state->scorer && state->scorer->is_to_tell()) TellPrompt(state);
   if (state->request.stop.max_tokens == 0) {
     return FinishRequest(state, FinishReason::kLength, Ok());
   }

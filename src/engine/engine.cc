@@ -133,7 +133,7 @@ Result<EnginePlan> Engine::Plan(const Model& model, const EngineOptions& options
 Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sink) {
   CHECK(sink != nullptr);
   Status status = engine::CheckRequest(request, state_->limits);
-  const int64_t room = 2 * int64_t{request.sequence_count()} + 2;
+  const int64_t room = request.least_room();
   if (status.ok() && !sink->HasRoom(room)) {
     status = Status(ErrorCode::kInvalidArgument,
                     "the event sink has no room for " + std::to_string(room) + " events");

@@ -21,8 +21,8 @@ std::string_view FinishReasonName(FinishReason reason) {
 std::string_view EventName(const Event& event) {
   // In the order of the variant.
   constexpr std::array<std::string_view, std::variant_size_v<decltype(Event::what)>> kNames = {
-      "queued",  "admitted",          "chunk",   "token", "embedding", "preempted",
-      "resumed", "sequence finished", "finished"};
+      "queued",    "admitted",  "chunk",   "prompt logprobs",   "token",
+      "embedding", "preempted", "resumed", "sequence finished", "finished"};
   return kNames[event.what.index()];
 }
 

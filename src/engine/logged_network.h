@@ -26,6 +26,7 @@ class LoggedNetwork : public Network {
   }
   std::span<const float> Logits(int64_t index) const override { return runner_->Logits(index); }
   std::span<const float> Hidden(int64_t index) const override { return runner_->Hidden(index); }
+  void TurnToLogits(int64_t first, int64_t count) override { runner_->TurnToLogits(first, count); }
   float Score(std::span<const float> state) override { return runner_->Score(state); }
 
  private:

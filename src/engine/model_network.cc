@@ -45,6 +45,11 @@ void ModelNetwork::Forward(const model::StepBatch& batch) {
   network_.Forward(batch, ContextOf(execution));
 }
 
+void ModelNetwork::TurnToLogits(int64_t first, int64_t count) {
+  const model::Execution execution{kernels_, *pool_, profile_, exchange_};
+  network_.TurnToLogits(first, count, ContextOf(execution));
+}
+
 float ModelNetwork::Score(std::span<const float> state) {
   const model::Execution execution{kernels_, *pool_};
   return model::Score(network_.network().rank_head, state, ContextOf(execution));

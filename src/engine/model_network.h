@@ -41,6 +41,7 @@ class ModelNetwork : public Runner {
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;
+  void TurnToLogits(int64_t first, int64_t count) override;
   float Score(std::span<const float> state) override;
 
   EngineMemory memory() const override;

@@ -34,6 +34,12 @@ class Network {
   /// Hidden state of batch.hidden_rows[index] of the last Forward; valid until the next.
   virtual std::span<const float> Hidden(int64_t index) const = 0;
 
+  /// Makes logits of `count` hidden states of the last Forward, from batch.hidden_rows[first] on:
+  /// Logits gives these from now on, by the index from `first`. They have the bits that they would
+  /// have in batch.logit_rows. `count` is at most the logit rows that a step may have; what Hidden
+  /// gives stays. For networks that generate.
+  virtual void TurnToLogits(int64_t first, int64_t count) = 0;
+
   /// The score of a pair of texts whose hidden states were pooled to `state`, by a network that
   /// ranks. What Logits and Hidden give stays.
   virtual float Score(std::span<const float> state) = 0;

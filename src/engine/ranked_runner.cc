@@ -42,6 +42,12 @@ void RankedRunner::Forward(const model::StepBatch& batch) {
                [&](int64_t rank, int) { ranks_[static_cast<size_t>(rank)]->Forward(batch); });
 }
 
+void RankedRunner::TurnToLogits(int64_t first, int64_t count) {
+  threads_.Run(std::ssize(ranks_), [&](int64_t rank, int) {
+    ranks_[static_cast<size_t>(rank)]->TurnToLogits(first, count);
+  });
+}
+
 EngineMemory RankedRunner::memory() const {
   EngineMemory memory;
   for (const auto& rank : ranks_) memory += rank->memory();

@@ -32,6 +32,7 @@ class RankedRunner : public Runner {
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override { return first().Logits(index); }
   std::span<const float> Hidden(int64_t index) const override { return first().Hidden(index); }
+  void TurnToLogits(int64_t first, int64_t count) override;
   /// The first rank has all of what it needs.
   float Score(std::span<const float> state) override { return ranks_.front()->Score(state); }
 

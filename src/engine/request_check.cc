@@ -65,6 +65,16 @@ Status CheckSequences(const Request& request, int64_t max_running) {
                  std::to_string(most));
 }
 
+Status CheckPromptLogprobs(const Request& request) {
+  if (!request.prompt_logprobs) return Ok();
+  if (*request.prompt_logprobs < 0 || *request.prompt_logprobs > kMaxTopLogprobs) {
+    return Invalid("prompt_logprobs is " + std::to_string(*request.prompt_logprobs) +
+                   ", expected 0 to " + std::to_string(kMaxTopLogprobs));
+  }
+  if (request.pooling == Pooling::kNone && request.beam_search.beams == 0) return Ok();
+  return Invalid("log probabilities of the prompt go without embeddings and beam search");
+}
+
 Status CheckPair(const Request& request, const RequestLimits& limits) {
   const auto length = static_cast<int64_t>(request.prompt.size());
   if (request.second_text < 0 || request.second_text > length) {
@@ -152,6 +162,7 @@ Status CheckRequest(const Request& request, const RequestLimits& limits) {
   RETURN_IF_ERROR(CheckPrompt(request.prompt, limits));
   RETURN_IF_ERROR(Validate(request.sampling, limits.vocab));
   RETURN_IF_ERROR(CheckSequences(request, limits.max_running));
+  RETURN_IF_ERROR(CheckPromptLogprobs(request));
   if (limits.has_states && request.beam_search.beams > 0) {
     return Status(ErrorCode::kUnsupported,
                   "this version has no beam search for models whose layers carry a state "

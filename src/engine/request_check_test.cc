@@ -102,6 +102,15 @@ TEST(RequestCheck, AnEmbeddingIsOneAndNeedsNoRoomForTokens) {
   Check(longest, "");
 }
 
+TEST(RequestCheck, LogProbabilitiesOfThePromptAreOfTextsThatGoOn) {
+  Check([](Request& r) { r.prompt_logprobs = 0; }, "");
+  Check([](Request& r) { r.prompt_logprobs = kMaxTopLogprobs; }, "");
+  Check([](Request& r) { r.prompt_logprobs = -1; }, "prompt_logprobs is -1");
+  Check([](Request& r) { r.prompt_logprobs = kMaxTopLogprobs + 1; }, "prompt_logprobs is 21");
+  Check([](Request& r) { r.prompt_logprobs = 0, r.pooling = Pooling::kMean; }, "go without emb");
+  Check([](Request& r) { r.prompt_logprobs = 0, r.beam_search.beams = 2; }, "and beam search");
+}
+
 TEST(RequestCheck, StopRulesAreConsistent) {
   Check([](Request& r) { r.stop.min_tokens = -1; }, "min_tokens is -1");
   Check([](Request& r) { r.stop.min_tokens = 11; }, "min_tokens is 11");

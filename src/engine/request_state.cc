@@ -181,6 +181,8 @@ std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId
     request.stop = {.max_tokens = 0};
   }
   state->prompt_tokens = static_cast<int64_t>(request.prompt.size());
+  if (request.prompt_logprobs)
+    state->scorer.emplace(state->prompt_tokens, *request.prompt_logprobs);
   state->submitted_seconds = arrival.seconds;
   state->priority = request.priority;
   if (request.deadline_seconds) {

@@ -25,6 +25,7 @@
 #include "engine/constrained_text.h"
 #include "engine/draft_length.h"
 #include "engine/pooler.h"
+#include "engine/prompt_scorer.h"
 #include "engine/state_places.h"
 #include "engine/tenants.h"
 #include "kv/page_table.h"
@@ -125,8 +126,9 @@ struct RequestState {
   int64_t prompt_tokens = 0;
   /// The request's parameters until min_tokens are out: nothing that ends the text is chosen.
   std::optional<SamplingParams> early_sampling;
-  std::optional<Pooler> pooler;    ///< of a request for an embedding
-  std::optional<BeamState> beams;  ///< of a beam search
+  std::optional<Pooler> pooler;        ///< of a request for an embedding
+  std::optional<PromptScorer> scorer;  ///< of one for the log probabilities of its prompt
+  std::optional<BeamState> beams;      ///< of a beam search
   double submitted_seconds = 0;
   double deadline_seconds = std::numeric_limits<double>::infinity();
   std::vector<std::unique_ptr<Sequence>> sequences;
@@ -145,8 +147,14 @@ struct RequestState {
   /// Leading tokens of a sequence of `length` tokens that may come from the cache: all but those
   /// whose logits or hidden states are wanted.
   int64_t ReusableTokens(int64_t length) const {
-    return pooler ? std::min(pooler->FirstWanted(length), length - 1) : length - 1;
+    if (pooler) return std::min(pooler->FirstWanted(length), length - 1);
+    return scores() ? std::min(scorer->next(), length - 1) : length - 1;
   }
+  /// Rows of the prompt are wanted for its log probabilities.
+  bool scores() const { return scorer && !scorer->done(); }
+  /// What is wanted of the rows of its prompt are hidden states, of which the log probabilities
+  /// are made.
+  bool wants_hidden() const { return pooler || scores(); }
   /// Sequences that will come when the prompt is computed, or that a beam search may still add.
   int32_t unforked() const;
   /// The first of the sequences that have not ended: it stands for all of a beam search.
@@ -154,8 +162,11 @@ struct RequestState {
   /// True if one of its sequences has no pages.
   bool waits() const;
   /// Events that must fit before another token is sampled: a token and an end of each sequence,
-  /// and the end of the request.
-  int64_t events_per_step() const { return 2 * int64_t{request.sequence_count()} + 1; }
+  /// and the end of the request; before them what the prompt's log probabilities are.
+  int64_t events_per_step() const {
+    const bool tells_prompt = scorer && scorer->is_to_tell();
+    return 2 * int64_t{request.sequence_count()} + 1 + int64_t{tells_prompt};
+  }
   /// Its reader is slow: no token may be sampled.
   bool paused() const { return !sink->HasRoom(events_per_step()); }
 };

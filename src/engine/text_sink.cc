@@ -66,8 +66,8 @@ TextSink::~TextSink() = default;
 
 Result<std::shared_ptr<TextSink>> TextSink::Create(const Tokenizer& tokenizer,
                                                    const Request& request, TextOptions options) {
-  const int64_t least = 2 * int64_t{request.sequence_count()} + 2;
-  auto state = std::make_unique<State>(request.stop.min_tokens, std::max(least, options.capacity),
+  auto state = std::make_unique<State>(request.stop.min_tokens,
+                                       std::max(request.least_room(), options.capacity),
                                        std::move(options.on_ready));
   for (int32_t i = 0; i < request.sequence_count(); ++i) {
     ASSIGN_OR_RETURN(StopMatcher matcher, StopMatcher::Create(options.stop_strings));

@@ -46,6 +46,13 @@ class TokenChooser {
   /// becomes of the next token of its draft, if one is left. Errors: as Sampler::Sample.
   virtual Result<ChosenToken> Choose(const Sequence& sequence, std::span<const float> logits);
 
+  /// How probable `token` is by the logits of the row before it, and the `top` likeliest in its
+  /// place. Valid until the next choice. Errors: as Sampler::Score.
+  Result<sampling::Sampler::Scored> Score(std::span<const float> logits, TokenId token,
+                                          int64_t top) {
+    return sampler_.Score(logits, token, top);
+  }
+
   /// A guess of the token after the last of `sequence`, and into `*chances`, unless null, what it
   /// was drawn from. Errors: as Sampler::Sample.
   Result<TokenId> Guess(const Sequence& sequence, std::span<const float> logits,

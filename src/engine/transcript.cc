@@ -28,6 +28,8 @@ void Transcript::Add(const Event& event) {
   } else if (const auto* admitted = event.As<AdmittedEvent>(); admitted && !admitted_seconds) {
     admitted_seconds = event.seconds;
     cached_tokens = admitted->done;
+  } else if (const auto* prompt = event.As<PromptLogprobsEvent>()) {
+    if (keeps.logprobs) prompt_logprobs = prompt->logprobs;
   } else if (const auto* vector = event.As<EmbeddingEvent>()) {
     embedding = vector->values;
   } else if (const auto* ended = event.As<SequenceFinishedEvent>()) {

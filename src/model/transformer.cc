@@ -306,14 +306,14 @@ void FinishLogits(const Head& head, const Rows& logits, int64_t count, int64_t r
   });
 }
 
-// The logits of the rows at the front. All ranks give theirs to the first: it alone samples.
-void RunHead(const Network& network, const Flow& flow, int64_t rows, const Context& context) {
+// The logits of rows that the head reads, row i of the input into row i. All ranks give theirs to
+// the first: it alone samples.
+void MultiplyHead(const Network& network, const Input& input, const Context& context) {
   const Workspace& space = context.workspace;
+  const int64_t rows = input.row_count;
   const RowPart own = PartOf(network.head.rows, network.vocab);
   const Rows logits = ColumnsOf(space.logits, own);
   const std::array head = {Product{&network.head.weights, logits, network.head.bias}};
-  Input input = InputOf(network.head.norm, flow, space);
-  input.row_count = rows;
   Prepare(input, head, context);
   Multiply(head, rows, Phase::kHead, context);
   FinishLogits(network.head, logits, own.rows, rows, context);
@@ -351,9 +351,22 @@ void Transformer::Forward(const StepBatch& batch, const Context& context) const 
   const Flow flow = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
   Enter(PartKind::kHead, kNoLayer, context);
-  if (logit_rows > 0) RunHead(network_, flow, logit_rows, context);
+  if (logit_rows > 0) {
+    Input input = InputOf(network_.head.norm, flow, context.workspace);
+    input.row_count = logit_rows;
+    MultiplyHead(network_, input, context);
+  }
   // Behind the head, which is done with what stands in workspace.normed.
   if (flow.rows > logit_rows) FinishHiddenRows(network_, flow, logit_rows, context);
+}
+
+void Transformer::TurnToLogits(int64_t first, int64_t count, const Context& context) const {
+  CHECK(count <= context.workspace.limits().logit_rows);
+  CHECK(!network_.hidden_projection.exists());
+  // They are normed: what the head reads.
+  Rows rows = context.workspace.normed;
+  rows.data = rows.row(first);
+  MultiplyHead(network_, {.rows = rows, .row_count = count}, context);
 }
 
 }  // namespace skald::model

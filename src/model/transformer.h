@@ -34,6 +34,12 @@ class Transformer {
   /// Pages written must be held by one sequence alone. Allocates nothing.
   void Forward(const StepBatch& batch, const Context& context) const;
 
+  /// The logits of `count` hidden states that the last Forward left in workspace.normed, from row
+  /// `first` on, into workspace.logits from row 0 on; the hidden states stay. The bits are those
+  /// that Forward gives for logit rows. `count` is at most the logit rows of the workspace.
+  /// Requires a network without a projection of hidden states.
+  void TurnToLogits(int64_t first, int64_t count, const Context& context) const;
+
  private:
   Network network_;
   AlignedBuffer storage_;

@@ -285,6 +285,18 @@ void Sampler::AddLogprobs(const SampleInput& input, const ScannedRow& row, int64
   sampled->top = top_;
 }
 
+Result<Sampler::Scored> Sampler::Score(std::span<const float> logits, TokenId token, int64_t n) {
+  ASSIGN_OR_RETURN(const LogitScan scan, ScanModelLogits(logits));
+  const RowMass mass = MassOfRow(logits, scan.max, mass_);
+  FillTop(logits, n, mass);
+  const auto index = static_cast<size_t>(token);
+  const float logit = logits[index];
+  const auto before =
+      std::count_if(logits.begin(), logits.end(), [logit](float other) { return other > logit; }) +
+      std::count(logits.begin(), logits.begin() + token, logit);
+  return Scored{.logprob = Logprob(logit, mass), .rank = 1 + before, .top = top_};
+}
+
 Result<std::span<const TokenLogprob>> Sampler::TopLogprobs(std::span<const float> logits,
                                                            int64_t n) {
   ASSIGN_OR_RETURN(const LogitScan scan, ScanModelLogits(logits));

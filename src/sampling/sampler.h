@@ -107,6 +107,16 @@ class Sampler {
   /// top_k one exponential per token. sampler_bench.cc has figures.
   Result<Sampled> Sample(const SampleInput& input, const SamplingParams& params);
 
+  /// How probable a token was.
+  struct Scored {
+    double logprob = 0;  ///< of the unmodified logits; -infinity is possible
+    int64_t rank = 0;    ///< 1 for the likeliest; of equal ones the lowest id goes first
+    std::span<const TokenLogprob> top;  ///< as Sampled::top
+  };
+  /// What Sample reports of `token` and of the n >= 0 likeliest, with the same bits.
+  /// Errors: kNumeric as Sample. Cost: one exponential per token.
+  Result<Scored> Score(std::span<const float> logits, TokenId token, int64_t n);
+
   /// The n most likely tokens of the unmodified distribution, likeliest first, ties by token id;
   /// fewer if fewer have a logit above -infinity; n >= 0. Lies in the sampler: valid until its next
   /// call.

@@ -356,6 +356,35 @@ TEST(SamplerLogprobs, AreThoseOfTheUnmodifiedDistribution) {
   EXPECT_NEAR(sampled->top[2].logprob, std::log(0.2), 1e-6);
 }
 
+TEST(SamplerLogprobs, OfAGivenTokenAreThoseOfOneThatIsDrawn) {
+  std::vector<float> logits = PlausibleLogits();
+  Sampler sampler = NewSampler(300);
+  for (TokenId token = 0; token < 300; token += 7) {
+    const SamplingParams only = {
+        .temperature = 0, .logit_bias = {{token, 1e30f}}, .top_logprobs = 5};
+    const Result<Sampled> drawn =
+        sampler.Sample({.logits = logits, .prompt = {}, .output = {}, .key = {}}, only);
+    ASSERT_EQ(drawn->token, token);
+    const std::vector<TokenLogprob> top(drawn->top.begin(), drawn->top.end());
+    const auto scored = sampler.Score(logits, token, 5);
+    EXPECT_EQ(scored->logprob, *drawn->logprob);
+    ASSERT_EQ(scored->top.size(), 5u);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(scored->top[i].token, top[i].token);
+      EXPECT_EQ(scored->top[i].logprob, top[i].logprob);
+    }
+  }
+  logits.assign(300, 1);
+  logits[9] = 2;
+  const auto rank = [&](TokenId token) { return sampler.Score(logits, token, 0)->rank; };
+  EXPECT_EQ(rank(9), 1);
+  EXPECT_EQ(rank(0), 2);  // of equal ones the lowest id goes first
+  EXPECT_EQ(rank(8), 10);
+  EXPECT_EQ(rank(10), 11);
+  logits[0] = kNan;
+  EXPECT_EQ(sampler.Score(logits, 3, 0).status().code(), ErrorCode::kNumeric);
+}
+
 TEST(SamplerLogprobs, TopIsOfTheModelAlsoWhereTheBiasMovesTheMaximumOfABlock) {
   std::vector<float> logits(2000, 0.0f);  // eight blocks
   logits[1500] = 5;

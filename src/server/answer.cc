@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -90,20 +91,106 @@ void WriteTopOfCompletion(const ScoredToken& scored, JsonWriter& json) {
   json.EndObject();
 }
 
-void WriteCompletionLogprobs(const Choice& choice, JsonWriter& json) {
-  json.BeginObject().Key("tokens").BeginArray();
-  for (const ScoredToken& scored : choice.scored) json.String(CompletionToken(scored.token.bytes));
-  json.EndArray().Key("token_logprobs").BeginArray();
-  for (const ScoredToken& scored : choice.scored) json.Double(scored.token.logprob);
-  json.EndArray().Key("top_logprobs").BeginArray();
-  for (const ScoredToken& scored : choice.scored) WriteTopOfCompletion(scored, json);
-  json.EndArray().Key("text_offset").BeginArray();
-  int64_t offset = choice.text_offset;
-  for (const ScoredToken& scored : choice.scored) {
-    json.Int(offset);
-    offset += CharactersIn(scored.token.bytes);
+// Where each token of a prompt begins in its text, in characters. Control tokens have none there,
+// and the first word may have lost the space before it.
+std::vector<int64_t> OffsetsOf(const ScoredPrompt& prompt) {
+  std::vector<int64_t> lengths;
+  int64_t all = 0;
+  for (const TokenId id : prompt.tokens) {
+    const Tokenizer& tokenizer = prompt.tokenizer;
+    lengths.push_back(tokenizer.IsControl(id) ? 0 : CharactersIn(tokenizer.TokenBytes(id)));
+    all += lengths.back();
   }
-  json.EndArray().EndObject();
+  const auto first = std::find_if(lengths.begin(), lengths.end(), [](int64_t n) { return n > 0; });
+  if (first != lengths.end()) *first = std::max<int64_t>(0, *first + prompt.characters - all);
+  int64_t offset = 0;
+  for (int64_t& length : lengths) offset += std::exchange(length, offset);
+  return lengths;
+}
+
+// The tokens of the answer, behind those of the prompt if it is repeated. Nothing stands before the
+// first of these, and so nothing is said of it.
+class CompletionLogprobs {
+ public:
+  CompletionLogprobs(const AnswerFrame& frame, const Choice& choice)
+      : choice_(choice),
+        prompt_(choice.prompt_json ? choice.scored_prompt.get() : nullptr),
+        top_(static_cast<size_t>(frame.top_logprobs)) {}
+
+  void Write(JsonWriter& json) const {
+    json.BeginObject().Key("tokens").BeginArray();
+    if (prompt_ != nullptr) {
+      for (const TokenId id : prompt_->tokens)
+        json.String(CompletionToken(std::string(prompt_->tokenizer.TokenBytes(id))));
+    }
+    for (const ScoredToken& scored : choice_.scored)
+      json.String(CompletionToken(scored.token.bytes));
+    json.EndArray().Key("token_logprobs").BeginArray();
+    ForAll(json, 0, [&](const ScoredToken& scored) { json.Double(scored.token.logprob); });
+    json.EndArray().Key("top_logprobs").BeginArray();
+    ForAll(json, top_, [&](const ScoredToken& scored) { WriteTopOfCompletion(scored, json); });
+    json.EndArray().Key("text_offset").BeginArray();
+    WriteOffsets(json);
+    json.EndArray().EndObject();
+  }
+
+ private:
+  template <typename WriteToken>
+  void ForAll(JsonWriter& json, size_t top, WriteToken write) const {
+    if (prompt_ != nullptr) json.Null();
+    for (size_t i = 1; prompt_ != nullptr && i < prompt_->tokens.size(); ++i)
+      write(prompt_->At(i, top));
+    for (const ScoredToken& scored : choice_.scored) write(scored);
+  }
+
+  void WriteOffsets(JsonWriter& json) const {
+    if (prompt_ != nullptr) {
+      for (const int64_t offset : OffsetsOf(*prompt_)) json.Int(offset);
+    }
+    int64_t offset = choice_.text_offset;
+    for (const ScoredToken& scored : choice_.scored) {
+      json.Int(offset);
+      offset += CharactersIn(scored.token.bytes);
+    }
+  }
+
+  const Choice& choice_;
+  const ScoredPrompt* prompt_;  // nullptr: it is not repeated
+  const size_t top_;
+};
+
+struct RankedToken {
+  TokenId id;
+  double logprob;
+  int64_t rank;
+};
+
+void WriteRanked(const Tokenizer& tokenizer, const RankedToken& token, JsonWriter& json) {
+  json.Key(std::to_string(token.id)).BeginObject().Key("logprob").Double(token.logprob);
+  json.Key("rank").Int(token.rank);
+  json.Key("decoded_token").String(tokenizer.TokenBytes(token.id)).EndObject();
+}
+
+// vLLM's form: an object for each token, by ids; the token that stands there comes first.
+void WritePromptLogprobs(const AnswerFrame& frame, const Choice& choice, JsonWriter& json) {
+  if (!frame.prompt_logprobs || !choice.scored_prompt) return;
+  const ScoredPrompt& prompt = *choice.scored_prompt;
+  json.Key("prompt_logprobs").BeginArray().Null();
+  for (size_t i = 1; i < prompt.tokens.size(); ++i) {
+    const TokenId id = prompt.tokens[i];
+    const PromptLogprobs::Token& own = prompt.logprobs->tokens[i - 1];
+    json.BeginObject();
+    WriteRanked(prompt.tokenizer, {id, own.logprob, own.rank}, json);
+    const auto likeliest = prompt.logprobs->TopOf(i - 1);
+    const size_t most = std::min(static_cast<size_t>(*frame.prompt_logprobs), likeliest.size());
+    for (size_t k = 0; k < most; ++k) {
+      if (likeliest[k].token == id) continue;
+      WriteRanked(prompt.tokenizer,
+                  {likeliest[k].token, likeliest[k].logprob, static_cast<int64_t>(k) + 1}, json);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void WriteLogprobs(const AnswerFrame& frame, const Choice& choice, JsonWriter& json) {
@@ -113,7 +200,7 @@ void WriteLogprobs(const AnswerFrame& frame, const Choice& choice, JsonWriter& j
   } else if (frame.kind == GenerationKind::kChat) {
     WriteChatLogprobs(choice, json);
   } else {
-    WriteCompletionLogprobs(choice, json);
+    CompletionLogprobs(frame, choice).Write(json);
   }
 }
 
@@ -202,10 +289,13 @@ std::vector<std::string> Answer::WholeInPieces(const std::vector<Choice>& choice
     }
     WriteLogprobs(frame_, choices[i], json);
     WriteReason(frame_, choices[i], json);
+    if (frame_.kind == GenerationKind::kCompletion) WritePromptLogprobs(frame_, choices[i], json);
     json.EndObject();
     if (json.size() >= kPieceBytes) pieces.push_back(json.TakePart());
   }
   json.EndArray();
+  // All choices of a chat have one prompt.
+  if (frame_.kind == GenerationKind::kChat) WritePromptLogprobs(frame_, choices.front(), json);
   WriteUsage(usage, json);
   json.EndObject();
   pieces.push_back(json.Take());

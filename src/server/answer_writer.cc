@@ -1,5 +1,6 @@
 #include "server/answer_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/answer.h"
@@ -12,6 +13,17 @@ namespace skald::server {
 
 bool EndedByItself(const Choice& choice) {
   return *choice.reason == FinishReason::kStop && !choice.stop_string;
+}
+
+ScoredToken ScoredPrompt::At(size_t index, size_t top) const {
+  const auto text = [&](TokenId id, double logprob) {
+    return TokenText{std::string(tokenizer.TokenBytes(id)), logprob};
+  };
+  ScoredToken scored = {.token = text(tokens[index], logprobs->tokens[index - 1].logprob)};
+  const auto likeliest = logprobs->TopOf(index - 1);
+  for (const TokenLogprob& each : likeliest.first(std::min(top, likeliest.size())))
+    scored.top.push_back(text(each.token, each.logprob));
+  return scored;
 }
 
 std::vector<ChatPiece> PiecesOf(const Choice& choice) {

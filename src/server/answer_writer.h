@@ -17,6 +17,7 @@
 #include "server/generation_request.h"
 #include "server/message_json.h"
 #include "skald/request.h"
+#include "skald/tokenizer.h"
 
 namespace skald::server {
 
@@ -32,6 +33,17 @@ struct ScoredToken {
   std::vector<TokenText> top = {};
 };
 
+/// A prompt with its log probabilities. There may be many: tokens become bytes when they are told.
+struct ScoredPrompt {
+  const Tokenizer& tokenizer;  ///< outlives it
+  std::vector<TokenId> tokens;
+  int64_t characters = 0;  ///< of its text, if the answer repeats it
+  std::shared_ptr<const PromptLogprobs> logprobs = {};
+
+  /// The token at `index` >= 1, with the `top` likeliest in its place.
+  ScoredToken At(size_t index, size_t top) const;
+};
+
 /// What one choice has, or what has been added to it.
 struct Choice {
   std::string text = {};
@@ -41,6 +53,8 @@ struct Choice {
   /// Stands before the text, as JSON (AppendJsonText): the prompt, of which all choices have the
   /// same one. nullptr: nothing does.
   std::shared_ptr<const std::string> prompt_json = {};
+  /// If those of the prompt were asked for; shared by all choices.
+  std::shared_ptr<const ScoredPrompt> scored_prompt = {};
   std::vector<ScoredToken> scored = {};         ///< if log probabilities were asked for
   int64_t text_offset = 0;                      ///< characters before `scored`, for completions
   std::optional<FinishReason> reason = {};      ///< set when it has ended
@@ -74,7 +88,9 @@ struct AnswerFrame {
   uint64_t seed = 0;               ///< asked for or drawn
   std::string system_fingerprint;  ///< of what the bits of an answer depend on beside the request
   bool with_logprobs = false;
-  bool include_usage = false;  ///< of a stream of OpenAI's
+  int32_t top_logprobs = 0;                     ///< with them: likeliest tokens of each
+  std::optional<int32_t> prompt_logprobs = {};  ///< the same, if those of the prompt are told apart
+  bool include_usage = false;                   ///< of a stream of OpenAI's
   CallForm calls = CallForm::kTools;
   /// The members that llama.cpp's answer is to have; none: all.
   std::vector<std::string> only_members = {};

@@ -153,6 +153,8 @@ void Generation::Start(PreparedGeneration prepared) {
                   .seed = seed,
                   .system_fingerprint = context_.served.fingerprint,
                   .with_logprobs = request_.request.sampling.top_logprobs.has_value(),
+                  .top_logprobs = request_.request.sampling.top_logprobs.value_or(0),
+                  .prompt_logprobs = request_.prompt_logprobs,
                   .include_usage = request_.include_usage,
                   .calls = request_.tools.as_function ? CallForm::kFunction : CallForm::kTools,
                   .only_members = std::move(request_.only_members),
@@ -170,7 +172,8 @@ void Generation::Start(PreparedGeneration prepared) {
     request.sampling.seed = SeedOfPrompt(seed, i);
     request.label = name_.label;
     prompt_tokens_ += static_cast<int64_t>(request.prompt.size());
-    if (!Submit(i, std::move(request))) return;
+    const int64_t characters = request_.echo ? prepared.echoed[i].characters : 0;
+    if (!Submit(i, std::move(request), characters)) return;
   }
   wait_.Begin();
   streaming_ = request_.stream;
@@ -206,7 +209,7 @@ void Generation::BeginReading(const PreparedGeneration& prepared, uint64_t seed)
 }
 
 // False if it was refused, and that was the answer.
-bool Generation::Submit(size_t index, Request request) {
+bool Generation::Submit(size_t index, Request request, int64_t echoed_characters) {
   const std::weak_ptr<Generation> self = weak_from_this();
   TextOptions options = {
       .stop_strings = request_.stop_strings,
@@ -226,6 +229,7 @@ bool Generation::Submit(size_t index, Request request) {
     return false;
   }
   const Load load = LoadOf(request, context_.engine.context());
+  auto scored_prompt = PromptToScore(request, echoed_characters);
   Transcript transcript(request, {.text = false, .tokens = false, .logprobs = false});
   const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
   if (!id.ok()) {
@@ -236,8 +240,17 @@ bool Generation::Submit(size_t index, Request request) {
                     .id = *id,
                     .first_choice = first,
                     .load = load,
-                    .transcript = std::move(transcript)});
+                    .transcript = std::move(transcript),
+                    .scored_prompt = std::move(scored_prompt)});
   return true;
+}
+
+std::shared_ptr<ScoredPrompt> Generation::PromptToScore(const Request& request,
+                                                        int64_t characters) const {
+  if (!request.prompt_logprobs) return nullptr;
+  return std::make_shared<ScoredPrompt>(ScoredPrompt{.tokenizer = context_.served.model.tokenizer(),
+                                                     .tokens = request.prompt,
+                                                     .characters = characters});
 }
 
 void Generation::ReadEvents() {
@@ -274,6 +287,7 @@ void Generation::Take(Part& part, const TextEvent& next) {
   Sequence& sequence = sequences_[static_cast<size_t>(part.first_choice + next.event.sequence)];
   part.transcript.Add(next);
   if (!next.text.empty()) TakeText(sequence, next.text);
+  if (const auto* prompt = next.event.As<PromptLogprobsEvent>()) return TakePrompt(part, *prompt);
   if (const auto* token = next.event.As<TokenEvent>()) return TakeToken(sequence, *token);
   if (const auto* ended = next.event.As<SequenceFinishedEvent>())
     return TakeEnd(sequence, ended->reason, next.stop_index);
@@ -285,10 +299,23 @@ void Generation::Take(Part& part, const TextEvent& next) {
   FailWith(*part.transcript.end);
 }
 
+void Generation::TakePrompt(Part& part, const PromptLogprobsEvent& prompt) {
+  const PromptLogprobs& logprobs = *prompt.logprobs;
+  part.scored_prompt->logprobs = prompt.logprobs;
+  held_bytes_ += static_cast<int64_t>(logprobs.tokens.size() *
+                                          (sizeof(PromptLogprobs::Token) + sizeof(size_t)) +
+                                      logprobs.top.size() * sizeof(TokenLogprob));
+  for (int64_t i = 0; i < request_.request.sequence_count(); ++i)
+    sequences_[static_cast<size_t>(part.first_choice + i)].choice.scored_prompt =
+        part.scored_prompt;
+}
+
 void Generation::TakeToken(Sequence& sequence, const TokenEvent& token) {
   if (sequence.tells == ChatPiece::Kind::kReasoning) ++reasoning_tokens_;
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
-  if (!request_.request.sampling.top_logprobs || tokenizer.IsEndOfGeneration(token.token)) return;
+  const bool is_end = tokenizer.IsEndOfGeneration(token.token);
+  // Behind a prompt it is told: who scores texts leaves out one token that was generated.
+  if (!request_.request.sampling.top_logprobs || (is_end && !request_.echo)) return;
   if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
   sequence.choice.scored.push_back(Scored(token));
   held_bytes_ += static_cast<int64_t>(sizeof(ScoredToken) + token.top.size() * sizeof(TokenText));
@@ -426,6 +453,8 @@ void Generation::RespondFromPool(const Usage& usage) {
   for (const Sequence& sequence : sequences_) {
     if (sequence.choice.prompt_json)
       bytes += static_cast<int64_t>(sequence.choice.prompt_json->size());
+    if (sequence.choice.scored_prompt)
+      bytes += ScoredPromptBytes(request_, std::ssize(sequence.choice.scored_prompt->tokens));
   }
   if (bytes <= kInlineBytes) {
     AnswerChannel& channel = *std::exchange(channel_, nullptr);

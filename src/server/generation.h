@@ -82,6 +82,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
     int64_t first_choice = 0;  // index of its first sequence in choices_
     Load load = {};            // given back at its end
     Transcript transcript;     // keeps no texts: they are in the choices, until they are sent
+    std::shared_ptr<ScoredPrompt> scored_prompt = {};  // if its log probabilities are wanted
     bool finished = false;
   };
   /// One sequence.
@@ -96,10 +97,12 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   };
 
   bool TakeLoad(const std::vector<Request>& requests);
-  bool Submit(size_t index, Request request);
+  bool Submit(size_t index, Request request, int64_t echoed_characters);
   void ReadEvents();
   void ReadPart(Part& part);
   void Take(Part& part, const TextEvent& next);
+  std::shared_ptr<ScoredPrompt> PromptToScore(const Request& request, int64_t characters) const;
+  void TakePrompt(Part& part, const PromptLogprobsEvent& prompt);
   void TakeToken(Sequence& sequence, const TokenEvent& token);
   void TakeEnd(Sequence& sequence, FinishReason reason, int32_t stop_index);
   void TakeText(Sequence& sequence, const std::string& text);

@@ -50,6 +50,39 @@ void ReadSequences(Fields& fields, GenerationRequest& request) {
   }
 }
 
+// Log probabilities of the prompt, by vLLM's name.
+void ReadPromptLogprobs(Fields& fields, GenerationRequest& request) {
+  const auto top = fields.Int("prompt_logprobs", {0, kMaxTopLogprobs});
+  if (!top) return;
+  request.prompt_logprobs = static_cast<int32_t>(*top);
+  request.request.prompt_logprobs = request.prompt_logprobs;
+  if (request.stream)
+    fields.Fail(BadRequest("prompt_logprobs",
+                           "prompt_logprobs come with whole answers only: they "
+                           "are not streamed"));
+}
+
+// The same as OpenAI's completions have them, in front of those of the answer.
+void EchoLogprobs(Fields& fields, GenerationRequest& request) {
+  const std::optional<int32_t> top = request.request.sampling.top_logprobs;
+  if (!request.echo || !top) return;
+  std::optional<int32_t>& wanted = request.request.prompt_logprobs;
+  wanted = std::max(wanted.value_or(0), *top);
+  if (request.stream)
+    fields.Fail(BadRequest("logprobs",
+                           "logprobs with echo come with whole answers only: they are "
+                           "not streamed"));
+}
+
+// An answer of no tokens is one where the prompt is told.
+void CheckMaxTokens(Fields& fields, std::string_view name, const GenerationRequest& request) {
+  if (request.request.stop.max_tokens != 0 || request.echo || request.prompt_logprobs) return;
+  fields.Fail(BadRequest(std::string(name),
+                         fmt::format("{} is 0, expected a whole number from 1 to {}, or 0 with "
+                                     "echo or prompt_logprobs",
+                                     name, kInt32Max)));
+}
+
 // The fields that both routes have.
 void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadStream(fields, request);
@@ -58,8 +91,9 @@ void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadSamplers(fields, request);
   request.stop_strings = ReadStopStrings(fields, "stop");
   ReadSharedFields(fields, request);
-  if (const auto max_tokens = fields.Int("max_tokens", {1, kInt32Max}))
+  if (const auto max_tokens = fields.Int("max_tokens", {0, kInt32Max}))
     request.request.stop.max_tokens = *max_tokens;
+  ReadPromptLogprobs(fields, request);
   request.grammar = ReadGrammarSource(fields);
   TakeKnownFields(
       fields, request.kind == GenerationKind::kChat ? FieldScope::kChat : FieldScope::kCompletion);
@@ -132,11 +166,9 @@ OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {
   if (request.echo && request.gap)
     fields.Fail(
         Unsupported("echo", "echo beside suffix: the text would not begin with the prompt"));
+  EchoLogprobs(fields, request);
+  CheckMaxTokens(fields, "max_tokens", request);
   fields.Refuse("chat_template_kwargs");  // a completion has no template
-  if (request.echo && request.request.sampling.top_logprobs)
-    fields.Fail(Unsupported("logprobs",
-                            "log probabilities of the prompt (echo with logprobs) are "
-                            "not supported by this server"));
   const json::value* prompt = fields.Any("prompt");
   if (prompt == nullptr) {
     fields.Fail(BadRequest("prompt", "prompt is missing"));
@@ -157,8 +189,10 @@ OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
   GenerationRequest request;
   request.kind = GenerationKind::kChat;
   ReadCommon(fields, request);
-  if (const auto max_tokens = fields.Int("max_completion_tokens", {1, kInt32Max}))
+  CheckMaxTokens(fields, "max_tokens", request);
+  if (const auto max_tokens = fields.Int("max_completion_tokens", {0, kInt32Max}))
     request.request.stop.max_tokens = *max_tokens;
+  CheckMaxTokens(fields, "max_completion_tokens", request);
   CheckMinTokens(fields, request.request.stop);
   ReadLogprobs(fields, request.request);
   ReadMessages(fields, request.chat);

@@ -83,6 +83,9 @@ struct GenerationRequest {
   bool stream = false;
   bool include_usage = false;  ///< of a stream: a last chunk with the usage
   bool echo = false;           ///< the text of a completion begins with its prompt
+  /// vLLM's field: with so many of the likeliest tokens. `request` has the most of what it and
+  /// `echo` with log probabilities ask for.
+  std::optional<int32_t> prompt_logprobs = {};
   /// The members that llama.cpp's answer is to have; none: all.
   std::vector<std::string> only_members = {};
   /// Members that the answer repeats: name, and value as JSON.

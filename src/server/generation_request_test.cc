@@ -172,7 +172,25 @@ TEST(ReadCompletionRequest, RefusesCombinationsThatMakeNoSense) {
   EXPECT_EQ(Fault(R"("best_of":2,"stream":true)"), "best_of");
   EXPECT_EQ(Fault(R"("min_tokens":5,"max_tokens":4)"), "min_tokens");
   EXPECT_EQ(Fault(R"("min_tokens":17)"), "min_tokens");  // of the 16 of the default
-  EXPECT_EQ(Fault(R"("echo":true,"logprobs":1)"), "logprobs");
+  EXPECT_EQ(Fault(R"("echo":true,"logprobs":1,"stream":true)"), "logprobs");
+  EXPECT_EQ(Fault(R"("prompt_logprobs":1,"stream":true)"), "prompt_logprobs");
+}
+
+TEST(ReadCompletionRequest, ReadsHowThePromptIsScored) {
+  GenerationRequest request = Completion(R"("echo":true,"logprobs":2,"max_tokens":0)");
+  EXPECT_EQ(request.request.stop.max_tokens, 0);
+  EXPECT_EQ(request.request.prompt_logprobs, 2);
+  EXPECT_FALSE(request.prompt_logprobs.has_value());
+  request = Completion(R"("echo":true,"logprobs":2,"prompt_logprobs":5)");
+  EXPECT_EQ(request.request.prompt_logprobs, 5);
+  EXPECT_EQ(request.prompt_logprobs, 5);
+  EXPECT_EQ(request.request.sampling.top_logprobs, 2);
+  EXPECT_EQ(Completion(R"("prompt_logprobs":0,"max_tokens":0)").request.prompt_logprobs, 0);
+  EXPECT_FALSE(Completion(R"("logprobs":2)").request.prompt_logprobs.has_value());
+  EXPECT_EQ(Fault(R"("echo":true,"max_tokens":0)"), "");
+  EXPECT_EQ(Fault(R"("echo":true,"max_tokens":0,"min_tokens":1)"), "min_tokens");
+  for (const char* many : {"-1", "21", "1000000000", "true", "\"1\"", "1.5"})
+    EXPECT_EQ(Fault(R"("prompt_logprobs":)" + std::string(many)), "prompt_logprobs") << many;
 }
 
 TEST(ReadCompletionRequest, RefusesWhatItDoesNotHaveUnlessItIsDeclined) {

@@ -24,7 +24,8 @@ constexpr std::string_view kSampling = R"({"type":"object","properties":{
 "mirostat":{"enum":[0,2,null]},
 "seed":{"type":["integer","null"]},
 "n":{"type":["integer","null"],"minimum":1,"maximum":16},
-"max_tokens":{"type":["integer","null"],"minimum":1},
+"max_tokens":{"type":["integer","null"],"minimum":0},
+"prompt_logprobs":{"type":["integer","null"],"minimum":0,"maximum":20},
 "stop":{"type":["string","array","null"],"items":{"type":"string"},"maxItems":16},
 "logit_bias":{"type":["object","null"],"additionalProperties":{"type":"number"}},
 "stream":{"type":["boolean","null"]},
@@ -55,7 +56,7 @@ constexpr auto kSchemas = std::to_array<NamedSchema>({
 {"type":"object","properties":{"messages":{"type":"array","minItems":1,"maxItems":4096,
 "items":{"type":"object","properties":{"role":{"enum":
 ["system","developer","user","assistant","tool","function"]}},"required":["role"]}},
-"max_completion_tokens":{"type":["integer","null"],"minimum":1},
+"max_completion_tokens":{"type":["integer","null"],"minimum":0},
 "logprobs":{"type":["boolean","null"]},
 "top_logprobs":{"type":["integer","null"],"minimum":0,"maximum":20},
 "tools":{"type":["array","null"],"maxItems":128,"items":{"type":"object"}}},

@@ -311,13 +311,26 @@ ApiError NoSuchModel(const ServedModel& served, std::string_view asked) {
           .code = "model_not_found"};
 }
 
+namespace {
+
+// A token's text, its log probability of up to 24 digits, in chats its bytes; their names.
+constexpr int64_t kScored = 128;
+
+}  // namespace
+
+int64_t ScoredPromptBytes(const GenerationRequest& request, int64_t prompt_tokens) {
+  const std::optional<int32_t> top = request.request.sampling.top_logprobs;
+  int64_t entries = 0;  // of each token
+  if (request.echo && top) entries += 1 + *top;
+  if (request.prompt_logprobs) entries += 1 + *request.prompt_logprobs;
+  return entries * kScored * prompt_tokens;
+}
+
 int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context) {
   // Braces, names, finish reason of a choice.
   constexpr int64_t kChoice = 256;
   // Of text as JSON, on the average: more only in texts of control characters.
   constexpr int64_t kToken = 8;
-  // A token's text, its log probability of up to 24 digits, in chats its bytes; their names.
-  constexpr int64_t kScored = 128;
   const Request& common = prepared.request.request;
   const std::optional<int32_t> top = common.sampling.top_logprobs;
   const int64_t per_token = kToken + (top ? kScored * (1 + *top) : 0);
@@ -325,10 +338,11 @@ int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context) {
   for (const auto& [name, value] : prepared.request.repeated)
     bytes += static_cast<int64_t>(name.size() + value.size());
   for (size_t i = 0; i < prepared.engine_requests.size(); ++i) {
-    const int64_t left = context - static_cast<int64_t>(prepared.engine_requests[i].prompt.size());
+    const auto prompt = static_cast<int64_t>(prepared.engine_requests[i].prompt.size());
+    const int64_t left = context - prompt;
     const int64_t wanted = common.stop.max_tokens;
     const int64_t tokens = wanted < 0 ? left : std::min(wanted, left);
-    int64_t choice = kChoice + tokens * per_token;
+    int64_t choice = kChoice + tokens * per_token + ScoredPromptBytes(prepared.request, prompt);
     if (prepared.request.echo) choice += static_cast<int64_t>(prepared.echoed[i].json->size());
     bytes += choice * common.n;
   }

@@ -111,6 +111,9 @@ struct PrepareContext {
   int64_t unix_seconds = 0;  ///< what a chat template takes for the time of day, in UTC
 };
 
+/// The most bytes that the log probabilities of a prompt take in a choice of the answer.
+int64_t ScoredPromptBytes(const GenerationRequest& request, int64_t prompt_tokens);
+
 /// The most bytes that a whole answer can have: prompts that it repeats are known, generated text
 /// and log probabilities are counted for as many tokens as may come.
 int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context);

@@ -571,6 +571,12 @@ TEST(Server, RefusesAnswersThatAreTooLargeBeforeItComputes) {
   EXPECT_EQ(Metric(server.port(), "skald_requests_submitted_total"), 0);
   for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
            {"/v1/completions", R"({"prompt":"a","max_tokens":50,"n":8,"logprobs":20})"},
+           {"/v1/completions", R"({"prompt":")" + prompt +
+                                   R"(","max_tokens":1,"n":8,)"
+                                   R"("prompt_logprobs":9})"},
+           {"/v1/completions", R"({"prompt":")" + prompt +
+                                   R"(","max_tokens":0,"n":8,)"
+                                   R"("echo":true,"logprobs":9})"},
            {"/v1/embeddings", R"({"input":[)" + prompts + "]}"},
            {"/tokenize", "{\"with_pieces\":true,\"content\":\"" + std::string(9000, '#') + "\"}"},
            {"/detokenize", "{\"tokens\":[400" + [] {

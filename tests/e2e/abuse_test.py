@@ -111,6 +111,11 @@ def number_cases():
     case("H20", "best_of 1e9", completion(best_of=10**9))
     case("H21", "logprobs 1e9", completion(logprobs=10**9))
     case("H21", "n_probs 2^31-1", completion(n_probs=2**31 - 1), 200, 400)
+    for value in (-1, 21, 10**9, True, [1]):
+        case("H21", f"prompt_logprobs {value}", completion(prompt_logprobs=value))
+    case("H21", "prompt_logprobs of a stream", completion(prompt_logprobs=1, stream=True))
+    case("H21", "prompt_logprobs of 64 prompts, 16 times", completion(prompt=["fox " * 60] * 64, n=16, prompt_logprobs=20))
+    case("H21", "a prompt scored and nothing more", completion(echo=True, logprobs=20, max_tokens=0, prompt_logprobs=20), 200)
     case("H22", "top_logprobs -1", chat([{"role": "user", "content": "x"}], logprobs=True, top_logprobs=-1))
     case("H23", "32,000 biases", completion(logit_bias={str(i): 1 for i in range(32_000)}))
     for bias in ({"99999999": 1}, {"-1": 1}, {"1e3": 1}, {"": 1}):
@@ -435,7 +440,7 @@ def protocol_cases():
 FIELDS = {
     TEXT: ("model prompt max_tokens n best_of temperature top_p top_k min_p typical_p seed stop stream "
            "stream_options logprobs echo logit_bias presence_penalty frequency_penalty repetition_penalty "
-           "repeat_penalty ignore_eos min_tokens stop_token_ids cache_salt priority user suffix response_format "
+           "repeat_penalty ignore_eos min_tokens stop_token_ids cache_salt priority user suffix response_format prompt_logprobs "
            "tools grammar").split(),
     CHAT: ("model messages max_tokens max_completion_tokens n temperature logprobs top_logprobs stop stream "
            "stream_options logit_bias add_generation_prompt enable_thinking reasoning_effort tools tool_choice "

@@ -27,4 +27,15 @@ Model BareModel(ModelInfo info, Tokenizer tokenizer, Result<ChatTemplate> chat_t
                    .chat_template = std::move(chat_template)}));
 }
 
+std::shared_ptr<const PromptLogprobs> FlatPrompt(const Request& request) {
+  auto flat = std::make_shared<PromptLogprobs>();
+  for (size_t i = 1; i < request.prompt.size(); ++i) {
+    flat->tokens.push_back({.logprob = -0.5, .rank = 1});
+    for (TokenId id = 0; id < *request.prompt_logprobs; ++id)
+      flat->top.push_back({.token = id, .logprob = -0.5});
+    flat->top_ends.push_back(flat->top.size());
+  }
+  return flat;
+}
+
 }  // namespace skald

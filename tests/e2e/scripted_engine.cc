@@ -117,6 +117,7 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
     return sink->Push(event);
   };
   push({.what = AdmittedEvent{.total = static_cast<int64_t>(request.prompt.size())}});
+  if (request.prompt_logprobs) push({.what = PromptLogprobsEvent{.logprobs = FlatPrompt(request)}});
   const auto most =
       request.stop.max_tokens < 0 ? script.size() : static_cast<size_t>(request.stop.max_tokens);
   for (int32_t sequence = 0; sequence < request.sequence_count(); ++sequence) {

@@ -75,6 +75,7 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
   };
   push({.what = QueuedEvent{}});
   push({.what = AdmittedEvent{.total = static_cast<int64_t>(request.prompt.size())}});
+  if (request.prompt_logprobs) push({.what = PromptLogprobsEvent{.logprobs = FlatPrompt(request)}});
   const bool fails = number % 7 == 0;
   const int64_t wanted = request.stop.max_tokens < 0 ? kMostTokens : request.stop.max_tokens;
   for (int32_t sequence = 0; sequence < sequences; ++sequence) {

@@ -84,15 +84,20 @@ void RunStep(Runner* runner, const std::vector<Running*>& chosen) {
   std::iota(all.begin(), all.end(), 0);
   const std::vector<int32_t> none;
   const bool embeds = runner->embeds();
+  const bool hidden = embeds || runner->turns();
   runner->Forward({.tokens = tokens,
                    .sequences = rows,
-                   .logit_rows = embeds ? none : all,
-                   .hidden_rows = embeds ? all : none});
+                   .logit_rows = hidden ? none : all,
+                   .hidden_rows = hidden ? all : none});
   int64_t row = 0;
   for (Running* sequence : chosen) {
-    for (int64_t i = 0; i < sequence->chunks.back(); ++i, ++row) {
-      sequence->logits.push_back(embeds ? runner->HiddenRow(row) : runner->LogitRow(row));
+    const int64_t count = sequence->chunks.back();
+    if (runner->turns()) runner->TurnToLogits(row, count);
+    const int64_t first = runner->turns() ? 0 : row;
+    for (int64_t i = 0; i < count; ++i) {
+      sequence->logits.push_back(embeds ? runner->HiddenRow(row + i) : runner->LogitRow(first + i));
     }
+    row += count;
     sequence->position += sequence->chunks.back();
     sequence->chunks.pop_back();
   }
@@ -144,6 +149,7 @@ constexpr std::array kThreadCounts = {1, 2, 3};
 Runner::Runner(const model::Transformer& network, const Conditions& conditions,
                kernels::KvTypes types)
     : network_(network),
+      turns_(conditions.schedule_seed % 2 == 1),
       kernels_(kernels::TableFor(conditions.isa)),
       pool_(conditions.threads),
       ropes_(model::RopeTablesOf(network.network(), kContext)),
@@ -163,6 +169,16 @@ void Runner::Forward(const model::StepBatch& batch) {
                            .ropes = ropes_,
                            .execution = {kernels_, pool_},
                            .states = &states_});
+}
+
+void Runner::TurnToLogits(int64_t first, int64_t count) {
+  const model::Execution execution{kernels_, pool_};
+  network_.TurnToLogits(first, count,
+                        {.store = store_,
+                         .workspace = workspace_,
+                         .ropes = ropes_,
+                         .execution = execution,
+                         .states = &states_});
 }
 
 float Runner::Score(std::span<const float> state) {

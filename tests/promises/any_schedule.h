@@ -27,6 +27,10 @@ class Runner {
   Runner(const model::Transformer& network, const Conditions& conditions, kernels::KvTypes types);
 
   void Forward(const model::StepBatch& batch);
+  /// The logits of hidden states, into the first rows of LogitRow.
+  void TurnToLogits(int64_t first, int64_t count);
+  /// In every other schedule logits come by the way of hidden states.
+  bool turns() const { return turns_ && !embeds(); }
   /// True of a network that takes whole texts and has hidden states only.
   bool embeds() const { return model::NeedsWholeTexts(network_.network()); }
   std::vector<float> HiddenRow(int64_t row) const;
@@ -36,6 +40,7 @@ class Runner {
 
  private:
   const model::Transformer& network_;
+  const bool turns_;
   kernels::KernelTable kernels_;
   ThreadPool pool_;
   std::vector<model::RopeTable> ropes_;

@@ -81,6 +81,7 @@ class PoisoningNetwork : public engine::Network {
   }
   std::span<const float> Logits(int64_t index) const override { return network_->Logits(index); }
   std::span<const float> Hidden(int64_t index) const override { return network_->Hidden(index); }
+  void TurnToLogits(int64_t first, int64_t count) override { network_->TurnToLogits(first, count); }
   float Score(std::span<const float> state) override { return network_->Score(state); }
 
   std::vector<kv::PageId> freed;

@@ -222,6 +222,13 @@ std::span<const float> FakeNetwork::Hidden(int64_t index) const {
   return std::span(hidden_).subspan(static_cast<size_t>(index * kVocab), kVocab);
 }
 
+void FakeNetwork::TurnToLogits(int64_t first, int64_t count) {
+  const int64_t shift = fault_ == Fault::kPromptRowShifted && first > 0 ? 1 : 0;
+  const auto from = hidden_.begin() + (first - shift) * kVocab;
+  logits_.assign(from, from + count * kVocab);
+  logit_rows_ = count;
+}
+
 std::span<const float> FakeDraftNetwork::Logits(int64_t index) const {
   FillDraftLogits(FakeNetwork::Logits(index), draft_logits_);
   return draft_logits_;

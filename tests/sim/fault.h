@@ -78,6 +78,7 @@ enum class Fault : uint8_t {
   kMatchWithoutWindow,
   kWindowKept,
   kWindowPageTaken,
+  kPromptRowShifted,
 };
 
 struct FaultName {
@@ -156,6 +157,7 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kMatchWithoutWindow, "a prefix is matched without its window pages"},
     FaultName{Fault::kWindowKept, "what has fallen out of a window is kept"},
     FaultName{Fault::kWindowPageTaken, "a window page in use is free for others"},
+    FaultName{Fault::kPromptRowShifted, "a block of a prompt's logits begins one row early"},
 };
 
 }  // namespace skald::sim

@@ -186,6 +186,8 @@ std::string Collect(const RecordingSink& sink, Transcript* told) {
         return "a token is missing or out of order";
       }
     }
+    if (event.Is<PromptLogprobsEvent>() && (told->prompt_logprobs || told->output_tokens > 0))
+      return "log probabilities of the prompt come twice or late";
     if (event.Is<EmbeddingEvent>() && (sequence.reason || !told->embedding.empty()))
       return "a second embedding";
     if (event.Is<SequenceFinishedEvent>() && sequence.reason) return "a sequence ends twice";
@@ -195,6 +197,32 @@ std::string Collect(const RecordingSink& sink, Transcript* told) {
     told->Add(event);
   }
   return {};
+}
+
+bool AreEqual(const PromptLogprobs& a, const PromptLogprobs& b) {
+  const auto same_token = [](const auto& x, const auto& y) {
+    return x.logprob == y.logprob && x.rank == y.rank;
+  };
+  const auto same_top = [](const auto& x, const auto& y) {
+    return x.token == y.token && x.logprob == y.logprob;
+  };
+  return std::equal(a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end(),
+                    same_token) &&
+         std::equal(a.top.begin(), a.top.end(), b.top.begin(), b.top.end(), same_top) &&
+         a.top_ends == b.top_ends;
+}
+
+// They are there before anything that is generated, and wherever that or a good end is.
+std::string CheckPromptLogprobs(const Request& request, const Transcript& told,
+                                sampling::Sampler* sampler) {
+  if (!request.prompt_logprobs)
+    return told.prompt_logprobs ? "log probabilities that nobody wants" : "";
+  const FinishReason end = told.end->reason;
+  const bool is_whole = end == FinishReason::kStop || end == FinishReason::kLength ||
+                        end == FinishReason::kContext || told.output_tokens > 0;
+  if (!told.prompt_logprobs) return is_whole ? "log probabilities are missing" : "";
+  if (AreEqual(*told.prompt_logprobs, ScoreAlone(request, sampler))) return {};
+  return "log probabilities are not those of the prompt alone";
 }
 
 // The n sequences of the answer: with best_of those whose tokens have the highest mean log
@@ -246,6 +274,8 @@ std::string CheckAnswer(const Client& client, const RecordingSink& sink, int64_t
   Transcript told(client.request);
   if (std::string wrong = Collect(sink, &told); !wrong.empty()) return wrong;
   if (std::string wrong = CheckChosen(client.request, told); !wrong.empty()) return wrong;
+  if (std::string wrong = CheckPromptLogprobs(client.request, told, sampler); !wrong.empty())
+    return wrong;
   const FinishReason end = told.end->reason;
   const bool cut = end == FinishReason::kCancelled || end == FinishReason::kDeadline ||
                    end == FinishReason::kError;

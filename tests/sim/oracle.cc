@@ -175,6 +175,28 @@ Answer BeamAlone(const Client& client, size_t rank, int64_t context, sampling::S
 
 }  // namespace
 
+PromptLogprobs ScoreAlone(const Request& request, sampling::Sampler* sampler) {
+  PromptLogprobs scores;
+  uint64_t number = kStart;
+  uint64_t hash = kStart;
+  for (size_t i = 0; i + 1 < request.prompt.size(); ++i) {
+    number = Chain(number, request.prompt[i], static_cast<int64_t>(i), request.cache_namespace);
+    hash = Take(hash, number);
+    std::array<float, kVocab> logits;
+    FillLogits(hash, logits);
+    // All of them, likeliest first: what an answer with log probabilities would report.
+    const auto all = sampler->TopLogprobs(logits, kVocab);
+    CHECK(all.ok());
+    const auto found = std::find_if(all->begin(), all->end(), [&](const TokenLogprob& each) {
+      return each.token == request.prompt[i + 1];
+    });
+    scores.tokens.push_back({.logprob = found->logprob, .rank = found - all->begin() + 1});
+    scores.top.insert(scores.top.end(), all->begin(), all->begin() + *request.prompt_logprobs);
+    scores.top_ends.push_back(scores.top.size());
+  }
+  return scores;
+}
+
 Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::Sampler* sampler) {
   const Request& request = client.request;
   Answer answer;

@@ -16,6 +16,9 @@ struct Answer {
   double score = 0;  ///< of a beam search
 };
 
+/// The log probabilities of a request's prompt.
+PromptLogprobs ScoreAlone(const Request& request, sampling::Sampler* sampler);
+
 /// The sequence number `index` of a client's request. `sampler` is for kVocab tokens.
 Answer RunAlone(const Client& client, int32_t index, int64_t context, sampling::Sampler* sampler);
 

@@ -195,6 +195,20 @@ void DrawSamplers(uint64_t seed, Workload* workload) {
   }
 }
 
+// One request in six that generates is told the log probabilities of its prompt, for which its sink
+// has room. Numbers of their own again.
+void DrawPromptLogprobs(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 6);
+  for (Client& client : workload->clients) {
+    Request& request = client.request;
+    const bool generates = request.pooling == Pooling::kNone && request.beam_search.beams == 0;
+    if (!generates || !draw.OneIn(6)) continue;
+    request.prompt_logprobs = static_cast<int32_t>(draw.Between(0, 3));
+    client.reader.capacity = std::max(client.reader.capacity, request.least_room());
+    if (draw.OneIn(4)) request.stop = {.max_tokens = 0};
+  }
+}
+
 // Layers with windows, beside a state or not: no seed that once failed is among them. The window
 // pages are as few as the widest request needs, or more.
 void DrawWindows(uint64_t seed, Workload* workload) {
@@ -269,6 +283,7 @@ Workload DrawWorkload(uint64_t seed) {
   DrawSnapshots(seed, &workload);
   DrawConstraints(seed, &workload);
   DrawSamplers(seed, &workload);
+  DrawPromptLogprobs(seed, &workload);
   DrawWindows(seed, &workload);
   return workload;
 }

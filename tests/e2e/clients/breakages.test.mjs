@@ -127,7 +127,7 @@ test('what is not enforced is refused: no 200 for a schema (llama.cpp 19051)', a
     { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] },
     { structured_outputs: { whitespace_pattern: ' ' } },
     { guided_whitespace_pattern: ' ' },
-    { prompt_logprobs: 1 },
+    { logprob_start_len: 1 },
   ];
   for (const more of unsupported) {
     const response = await server.post('/v1/chat/completions', { ...CHAT, ...more });

@@ -51,6 +51,20 @@ test('a completion has text, a reason and a usage that adds up', async () => {
   assert.ok(answer._request_id);
 });
 
+test('a text is scored as evaluations ask for it: echo, log probabilities, no token', async () => {
+  const whole = await complete({ max_tokens: 8, temperature: 0, logprobs: 1, ignore_eos: true });
+  const scored = await complete({ max_tokens: 0, echo: true, logprobs: 1 });
+  assert.equal(scored.choices[0].text, PROMPT);
+  assert.equal(scored.usage.completion_tokens, 0);
+  const { tokens, token_logprobs: logprobs, text_offset: offsets } = scored.choices[0].logprobs;
+  assert.equal(logprobs.length, scored.usage.prompt_tokens);
+  assert.equal(logprobs[0], null);
+  assert.ok(logprobs.slice(1).every((logprob) => logprob <= 0));
+  assert.ok(offsets.every((offset, i) => i === 0 || offset >= offsets[i - 1]) && tokens.length === offsets.length);
+  const one = await complete({ max_tokens: 1, temperature: 0, echo: true, logprobs: 1 });
+  assert.equal(one.choices[0].logprobs.token_logprobs.at(-1), whole.choices[0].logprobs.token_logprobs[0]);
+});
+
 test('a second completion finds the prompt of the first in the cache', async () => {
   const prompt = 'The cat and the dog went to the sea to look at the big ships there.';
   const ask = () => client.completions.create({ model: 'tales', prompt, max_tokens: 4 });
