@@ -1,5 +1,6 @@
 /// Architecture: what the folders of one kind of model have of their own: the names of tensors, the
-/// members of config.json, and which of our families it is.
+/// members of config.json, and which of our families it is. A file of families/ has those of one
+/// publisher's line of models, and all that is special about them.
 #pragma once
 
 #include <cstdint>
@@ -86,14 +87,18 @@ struct DecoderShape {
 /// One kind of model.
 struct Architecture {
   std::string_view model_type;               ///< of config.json
+  std::string_view other_type = {};          ///< the same under a second name
   std::string_view family;                   ///< general.architecture
   std::span<const NameRule> rules = {};      ///< come before those that all have in common
   std::span<const MemberName> members = {};  ///< what config.json calls otherwise
   bool pairs_rows = false;                   ///< its rotation turns neighbours (kPairRows)
   bool adds_one = false;                     ///< to all norms (kAddOne)
-  bool latent = false;       ///< attention to latents, whose YaRN has members of its own
-  bool pads_first = false;   ///< positions begin behind that of padding (kSkipPadding)
-  double rotated_share = 1;  ///< of a head, where config.json does not say
+  bool latent = false;      ///< attention to latents, whose YaRN has members of its own
+  bool pads_first = false;  ///< positions begin behind that of padding (kSkipPadding)
+  /// Where config.json does not say: the head is the embedding again, as its class of transformers
+  /// has it. Only asked for without weights, which show what is so.
+  bool ties_head = false;
+  double rotated_share = 1;              ///< of a head, where config.json does not say
   std::string_view activation = "silu";  ///< that the family computes
   /// tokenizer.ggml.model of a byte-pair encoding of characters: "llama" merges by the scores of
   /// tokens, others by the merges themselves.
@@ -106,7 +111,7 @@ struct Architecture {
 /// are.
 Result<const Architecture*> FindArchitecture(const Config& config);
 
-/// All of them, by name.
-std::span<const Architecture> Architectures();
+/// All of them, in no order.
+std::vector<const Architecture*> Architectures();
 
 }  // namespace skald::huggingface

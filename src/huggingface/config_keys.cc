@@ -1,7 +1,5 @@
 #include "huggingface/config_keys.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -17,12 +15,6 @@ namespace skald::huggingface {
 namespace {
 
 using tensor::DType;
-
-// The classes of transformers whose head is the embedding unless config.json says otherwise.
-// Weights show what is so; here there are none.
-constexpr std::array<std::string_view, 10> kTied = {
-    "cohere2",     "gemma2", "gemma3",   "gemma3_text", "gemma4",
-    "gemma4_text", "lfm2",   "lfm2_moe", "smollm3",     "starcoder2"};
 
 Result<DType> MatrixType(const Config& config) {
   // The newer name first.
@@ -69,8 +61,7 @@ Result<ConfigKeys> ReadConfigKeys(std::string_view text) {
   ASSIGN_OR_RETURN(keys.metadata, std::move(metadata).Finish());
   ASSIGN_OR_RETURN(keys.matrices, MatrixType(config));
   ASSIGN_OR_RETURN(keys.experts, ExpertType(config));
-  const bool ties = std::find(kTied.begin(), kTied.end(), architecture->model_type) != kTied.end();
-  ASSIGN_OR_RETURN(keys.is_tied, config.FlagOr("tie_word_embeddings", ties));
+  ASSIGN_OR_RETURN(keys.is_tied, config.FlagOr("tie_word_embeddings", architecture->ties_head));
   return keys;
 }
 

@@ -14,7 +14,7 @@ namespace skald::huggingface {
 namespace {
 
 constexpr int64_t kMostLayers = 4096;  // as many as the model room takes, and more
-constexpr int64_t kMostHeadDim = 65536;
+constexpr int64_t kMostHeadSize = 65536;
 
 // What nearly all have: one number for all layers, keys as long as values.
 Result<DecoderShape> ReadShape(const Config& config, const Architecture& architecture) {
@@ -31,9 +31,9 @@ Result<DecoderShape> ReadShape(const Config& config, const Architecture& archite
   if (shape.heads < 1 || shape.width < 1)
     return ConfigError("num_attention_heads", "and 'hidden_size' must be at least 1");
   ASSIGN_OR_RETURN(shape.key_dim, config.IntOr("head_dim", shape.width / shape.heads));
-  if (shape.key_dim < 1 || shape.key_dim > kMostHeadDim)
+  if (shape.key_dim < 1 || shape.key_dim > kMostHeadSize)
     return ConfigError("head_dim",
-                       fmt::format("is {}, expected 1 to {}", shape.key_dim, kMostHeadDim));
+                       fmt::format("is {}, expected 1 to {}", shape.key_dim, kMostHeadSize));
   shape.value_dim = shape.key_dim;
   shape.kv_heads = {kv_heads};
   if (hidden > 0) shape.hidden = {hidden};
@@ -116,6 +116,26 @@ Result<int64_t> PaddingRows(const Config& config) {
   ASSIGN_OR_RETURN(const int64_t padding, config.Int("pad_token_id"));
   if (padding >= 0 && padding < kMost) return padding + 1;
   return ConfigError("pad_token_id", fmt::format("is {}, expected 0 to {}", padding, kMost - 1));
+}
+
+Result<int64_t> HeadSize(const Config& config, std::string_view name) {
+  ASSIGN_OR_RETURN(const int64_t size, config.Int(name));
+  if (size >= 1 && size <= kMostHeadSize) return size;
+  return ConfigError(name, fmt::format("is {}, expected 1 to {}", size, kMostHeadSize));
+}
+
+Status WindowKey(const Config& config, KeyWriter* keys) {
+  if (!config.Contains("sliding_window")) return Ok();
+  ASSIGN_OR_RETURN(const int64_t window, config.Int("sliding_window"));
+  keys->Int("attention.sliding_window", window);
+  return Ok();
+}
+
+Status ExpectUnusedWindow(const Config& config) {
+  ASSIGN_OR_RETURN(const bool used, config.FlagOr("use_sliding_window", false));
+  if (!used) return Ok();
+  return ConfigError("use_sliding_window", "is true, which this version does not run",
+                     ErrorCode::kUnsupported);
 }
 
 Result<std::vector<int64_t>> LayerFlags(const Config& config, std::string_view one,

@@ -19,6 +19,16 @@ Result<std::vector<ComputedTensor>> WriteDecoderKeys(const Config& config,
                                                      const Architecture& architecture,
                                                      KeyWriter* keys);
 
+/// Member `name`, which counts heads or the elements of one: 1 to 65536, so that no product of a
+/// few of them overflows. Errors: kBadModel.
+Result<int64_t> HeadSize(const Config& config, std::string_view name);
+
+/// attention.sliding_window, where `sliding_window` is there.
+Status WindowKey(const Config& config, KeyWriter* keys);
+
+/// Qwen's files name a window that is not used. Errors: kUnsupported if it is.
+Status ExpectUnusedWindow(const Config& config);
+
 /// attention.sliding_window_pattern: which layers see a window, from `layer_types`, else from the
 /// period that stands in the member `period` (none if that is empty).
 Status WindowPattern(const Config& config, std::string_view period, KeyWriter* keys);

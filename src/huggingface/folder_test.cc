@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <set>
+
+#include "base/json_tree.h"
+#include "base/status_macros.h"
 #include "huggingface/architecture.h"
+#include "huggingface/row_changes.h"
 #include "huggingface/tensor_names.h"
 
 namespace skald::huggingface {
@@ -46,9 +52,65 @@ TEST(TensorNames, AnArchitecturesOwnRuleHidesTheCommonOne) {
   EXPECT_EQ(rules[1].name, "second");
 }
 
-TEST(Architectures, StandOnceInOrder) {
-  for (size_t i = 1; i < Architectures().size(); ++i)
-    EXPECT_LT(Architectures()[i - 1].model_type, Architectures()[i].model_type);
+TEST(Architectures, HaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const Architecture* architecture : Architectures()) {
+    EXPECT_TRUE(names.insert(architecture->model_type).second) << architecture->model_type;
+    if (architecture->other_type.empty()) continue;
+    EXPECT_TRUE(names.insert(architecture->other_type).second) << architecture->other_type;
+  }
+  EXPECT_GE(names.size(), 37u);
+}
+
+Result<std::string_view> FamilyOf(std::string_view type) {
+  const auto document = JsonTree::Parse(R"({"model_type": ")" + std::string(type) + R"("})");
+  ASSIGN_OR_RETURN(const Config config, Config::Of(*document));
+  ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
+  return architecture->family;
+}
+
+TEST(Architectures, AreFoundUnderBothNames) {
+  EXPECT_EQ(*FamilyOf("qwen3_5"), "qwen35");
+  EXPECT_EQ(*FamilyOf("qwen3_5_text"), "qwen35");
+  EXPECT_EQ(*FamilyOf("kimi_k2"), "deepseek2");
+}
+
+TEST(Architectures, AreNamedWhereOneIsUnknown) {
+  for (const char* unknown : {"nope", ""}) {
+    const Status status = FamilyOf(unknown).status();
+    EXPECT_EQ(status.code(), ErrorCode::kUnsupported);
+    EXPECT_NE(status.message().find("gemma3, gemma3_text, gemma4"), std::string::npos)
+        << status.message();
+  }
+}
+
+// Of a plain matrix, whose rows move.
+Status Change4Rows(Change change, HeadNumbers numbers) {
+  const auto document = JsonTree::Parse("{}");
+  ASSIGN_OR_RETURN(const Config config, Config::Of(*document));
+  PlannedTensor tensor = {.name = "x", .change = change, .rows = 4, .columns = 3};
+  const std::string stored = "stored";
+  return ApplyChange({.config = config, .numbers = numbers, .stored = stored}, &tensor);
+}
+
+TEST(RowChanges, TakeOnlyHeadsThatDivideTheRows) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_TRUE(Change4Rows(Change::kPairKvRows, {.kv_heads = 1}).ok());
+  EXPECT_TRUE(Change4Rows(Change::kPairKvRows, {.kv_heads = 2}).ok());
+  // Two times the least number is 0 in 64 bits: nothing may be divided by it.
+  for (const int64_t heads : {int64_t{0}, int64_t{3}, int64_t{4}, int64_t{-1}, kLeast})
+    EXPECT_FALSE(Change4Rows(Change::kPairKvRows, {.kv_heads = heads}).ok()) << heads;
+}
+
+TEST(RowChanges, TakeOnlyValueHeadsOfEachKeyHead) {
+  const HeadNumbers right = {.key_heads = 1, .value_heads = 2, .value_dim = 2};
+  EXPECT_TRUE(Change4Rows(Change::kTurnValueHeads, right).ok());
+  const HeadNumbers wrong[] = {{.key_heads = 0, .value_heads = 2, .value_dim = 2},
+                               {.key_heads = 2, .value_heads = 3, .value_dim = 1},
+                               {.key_heads = 1, .value_heads = 2, .value_dim = 3},
+                               {.key_heads = 1, .value_heads = 65537, .value_dim = 1}};
+  for (const HeadNumbers& numbers : wrong)
+    EXPECT_FALSE(Change4Rows(Change::kTurnValueHeads, numbers).ok());
 }
 
 TEST(Folder, IsADirectoryWithAConfig) {

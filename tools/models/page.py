@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tools/models/models.json"
 PAGE = ROOT / "docs/models.md"
 FAMILIES = ROOT / "src/model/families/families.cc"
-ARCHITECTURES = ROOT / "src/huggingface/architectures.cc"
+FOLDER_FAMILIES = ROOT / "src/huggingface/families"
 FIELDS = {"architecture", "models", "features", "golden", "limits"}
 
 HEAD = """# Models that run
@@ -63,7 +63,8 @@ def families():
 
 def model_types():
     """What config.json may say, in the sources."""
-    return re.findall(r'\.model_type = "([^"]+)"', ARCHITECTURES.read_text())
+    sources = "".join(path.read_text() for path in sorted(FOLDER_FAMILIES.glob("*.cc")))
+    return sorted(re.findall(r'\.(?:model|other)_type = "([^"]+)"', sources))
 
 
 def folders():

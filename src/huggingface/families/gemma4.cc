@@ -1,19 +1,42 @@
-#include "huggingface/gemma4_kind.h"
-
+// Gemma 4: layers of two shapes, a mixture beside the feed-forward, inputs of layers.
 #include <fmt/format.h>
 
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "formats/quote.h"
+#include "huggingface/architecture.h"
+#include "huggingface/config.h"
 #include "huggingface/decoder_keys.h"
 #include "huggingface/expert_keys.h"
+#include "huggingface/rope_keys.h"
+#include "skald/status.h"
 
 namespace skald::huggingface {
 namespace {
 
 constexpr int64_t kMostHeadDim = 65536;
+
+constexpr NameRule kGemma4Names[] = {
+    {"embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
+    {"per_layer_model_projection.weight", "per_layer_model_proj.weight"},
+    {"per_layer_projection_norm.weight", "per_layer_proj_norm.weight"},
+    {"layers.#.post_attention_layernorm.weight", "blk.#.post_attention_norm.weight"},
+    {"layers.#.pre_feedforward_layernorm.weight", "blk.#.ffn_norm.weight"},
+    {"layers.#.pre_feedforward_layernorm_2.weight", "blk.#.pre_ffw_norm_2.weight"},
+    {"layers.#.post_feedforward_layernorm_1.weight", "blk.#.post_ffw_norm_1.weight"},
+    {"layers.#.post_feedforward_layernorm_2.weight", "blk.#.post_ffw_norm_2.weight"},
+    {"layers.#.layer_scalar", "blk.#.layer_output_scale.weight"},
+    {"layers.#.per_layer_input_gate.weight", "blk.#.inp_gate.weight"},
+    {"layers.#.per_layer_projection.weight", "blk.#.proj.weight"},
+    {"layers.#.post_per_layer_input_norm.weight", "blk.#.post_norm.weight"},
+    {"layers.#.router.proj.weight", "blk.#.ffn_gate_inp.weight"},
+    {"layers.#.router.scale", "blk.#.ffn_gate_inp.scale"},
+    {"layers.#.router.per_expert_scale", "blk.#.ffn_down_exps.scale"},
+    {"layers.#.experts.gate_up_proj", "blk.#.ffn_gate_up_exps.weight"},
+    {"layers.#.experts.down_proj", "blk.#.ffn_down_exps.weight"}};
 
 // Which layers see a window: five of six where nothing is said. The last sees all whatever is said,
 // as in the published code.
@@ -63,8 +86,6 @@ Status MixtureKeys(const Config& config, KeyWriter* keys) {
   return ExpertKeys(config, {.count = "num_experts", .used = "top_k_experts"}, keys);
 }
 
-}  // namespace
-
 Status Gemma4Shape(const Config& config, DecoderShape* shape) {
   ASSIGN_OR_RETURN(shape->key_dim, config.IntOr("global_head_dim", 512));
   if (shape->key_dim < 1 || shape->key_dim > kMostHeadDim)
@@ -109,5 +130,21 @@ Status Gemma4(const Config& config, KeyWriter* keys) {
   keys->Number("final_logit_softcapping", cap);
   return MixtureKeys(config, keys);
 }
+
+constexpr Architecture kKinds[] = {
+    {.model_type = "gemma4",
+     .other_type = "gemma4_text",
+     .family = "gemma4",
+     .rules = kGemma4Names,
+     .ties_head = true,
+     .activation = "gelu_pytorch_tanh",
+     .characters_model = "gemma4",
+     .change_shape = Gemma4Shape,
+     .write_keys = Gemma4},
+};
+
+}  // namespace
+
+std::span<const Architecture> Gemma4Folders() { return kKinds; }
 
 }  // namespace skald::huggingface

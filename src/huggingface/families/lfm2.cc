@@ -1,72 +1,41 @@
-#include "huggingface/hybrid_kinds.h"
-
+// LFM2 and its mixture: short convolutions and attention.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "huggingface/architecture.h"
+#include "huggingface/config.h"
 #include "huggingface/decoder_keys.h"
 #include "huggingface/expert_keys.h"
+#include "skald/status.h"
 
 namespace skald::huggingface {
 namespace {
 
-constexpr int64_t kMost = 65536;  // heads, and elements of one
+constexpr NameRule kLfm2Names[] = {
+    {"embedding_norm.weight", "token_embd_norm.weight"},
+    {"layers.#.operator_norm.weight", "blk.#.attn_norm.weight"},
+    {"layers.#.ffn_norm.weight", "blk.#.ffn_norm.weight"},
+    {"layers.#.self_attn.out_proj.weight", "blk.#.attn_output.weight"},
+    {"layers.#.self_attn.q_layernorm.weight", "blk.#.attn_q_norm.weight"},
+    {"layers.#.self_attn.k_layernorm.weight", "blk.#.attn_k_norm.weight"},
+    {"layers.#.conv.in_proj.weight", "blk.#.shortconv.in_proj.weight"},
+    {"layers.#.conv.conv.weight", "blk.#.shortconv.conv.weight"},
+    {"layers.#.conv.out_proj.weight", "blk.#.shortconv.out_proj.weight"},
+    {"layers.#.feed_forward.w1.weight", "blk.#.ffn_gate.weight"},
+    {"layers.#.feed_forward.w2.weight", "blk.#.ffn_down.weight"},
+    {"layers.#.feed_forward.w3.weight", "blk.#.ffn_up.weight"},
+    {"layers.#.feed_forward.gate.weight", "blk.#.ffn_gate_inp.weight"},
+    {"layers.#.feed_forward.expert_bias", "blk.#.exp_probs_b.bias"},
+    {"layers.#.feed_forward.experts.#.w1.weight", "blk.#.ffn_gate_exps.weight"},
+    {"layers.#.feed_forward.experts.#.w2.weight", "blk.#.ffn_down_exps.weight"},
+    {"layers.#.feed_forward.experts.#.w3.weight", "blk.#.ffn_up_exps.weight"}};
 
-Result<int64_t> Bounded(const Config& config, std::string_view name) {
-  ASSIGN_OR_RETURN(const int64_t number, config.Int(name));
-  if (number >= 1 && number <= kMost) return number;
-  return ConfigError(name, fmt::format("is {}, expected 1 to {}", number, kMost));
-}
-
-// ---- gated delta nets ----
-
-Status DeltaNetKeys(const Config& config, KeyWriter* keys) {
-  ASSIGN_OR_RETURN(const int64_t taps, Bounded(config, "linear_conv_kernel_dim"));
-  ASSIGN_OR_RETURN(const int64_t key_heads, Bounded(config, "linear_num_key_heads"));
-  ASSIGN_OR_RETURN(const int64_t value_heads, Bounded(config, "linear_num_value_heads"));
-  ASSIGN_OR_RETURN(const int64_t key_dim, Bounded(config, "linear_key_head_dim"));
-  ASSIGN_OR_RETURN(const int64_t value_dim, Bounded(config, "linear_value_head_dim"));
-  if (value_dim != key_dim) {
-    return ConfigError(
-        "linear_value_head_dim",
-        fmt::format("is {}, expected {} as 'linear_key_head_dim'", value_dim, key_dim),
-        ErrorCode::kUnsupported);
-  }
-  keys->Int("ssm.conv_kernel", taps);
-  keys->Int("ssm.group_count", key_heads);
-  keys->Int("ssm.time_step_rank", value_heads);
-  keys->Int("ssm.state_size", key_dim);
-  keys->Int("ssm.inner_size", value_heads * value_dim);
-  return Ok();
-}
-
-// Which layers are delta nets: each by its name, or all but the last of every so many.
-Status DeltaHybridKeys(const Config& config, KeyWriter* keys) {
-  RETURN_IF_ERROR(ExpectTrue(config, "attn_output_gate"));
-  RETURN_IF_ERROR(DeltaNetKeys(config, keys));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> recurrent,
-                   LayerFlags(config, "linear_attention", "full_attention"));
-  if (!recurrent.empty()) {
-    keys->Ints("attention.recurrent_layers", recurrent);
-    return Ok();
-  }
-  ASSIGN_OR_RETURN(const int64_t interval, config.IntOr("full_attention_interval", 4));
-  keys->Int("full_attention_interval", interval);
-  return Ok();
-}
-
-Status DeltaMixtureKeys(const Config& config, KeyWriter* keys) {
-  RETURN_IF_ERROR(DeltaHybridKeys(config, keys));
-  RETURN_IF_ERROR(ExpertsInEveryLayer(config));
-  ASSIGN_OR_RETURN(const int64_t shared, config.Int("shared_expert_intermediate_size"));
-  keys->Int("expert_shared_feed_forward_length", shared);
-  return ExpertKeys(config, {.count = "num_experts"}, keys);
-}
-
-// ---- short convolutions ----
+constexpr MemberName kLfm2Members[] = {{"rms_norm_eps", "norm_eps"}};
 
 // The layers with attention, by the name of each, or by a list of their numbers.
 Result<std::vector<int64_t>> AttentionLayers(const Config& config, int64_t layers) {
@@ -92,36 +61,18 @@ Result<int64_t> AdjustedHidden(const Config& config) {
   ASSIGN_OR_RETURN(const bool adjusts, config.FlagOr("block_auto_adjust_ff_dim", true));
   ASSIGN_OR_RETURN(const double factor, config.NumberOr("block_ffn_dim_multiplier", 1));
   ASSIGN_OR_RETURN(const int64_t unit, config.IntOr("block_multiple_of", 256));
+  // So that their product is a number.
   constexpr int64_t kMostHidden = int64_t{1} << 32;
+  constexpr double kMostFactor = 65536;
   if (hidden < 1 || hidden > kMostHidden || unit < 1 || unit > kMostHidden ||
-      !(factor > 0 && factor <= kMost))
+      !(factor > 0 && factor <= kMostFactor))
     return ConfigError(name, "and its 'block_...' members are no width");
   if (!adjusts) return hidden;
   hidden = static_cast<int64_t>(factor * static_cast<double>(2 * hidden / 3));
   return (hidden + unit - 1) / unit * unit;
 }
 
-Status ConvolutionKeys(const Config& config, KeyWriter* keys) {
-  ASSIGN_OR_RETURN(const int64_t taps, Bounded(config, "conv_L_cache"));
-  keys->Int("shortconv.l_cache", taps);
-  return ExpectFalse(config, "conv_bias");
-}
-
-}  // namespace
-
-Status Qwen35(const Config& config, KeyWriter* keys) { return DeltaHybridKeys(config, keys); }
-
-Status Qwen35Moe(const Config& config, KeyWriter* keys) {
-  RETURN_IF_ERROR(ExpectTrue(config, "norm_topk_prob"));
-  return DeltaMixtureKeys(config, keys);
-}
-
-Status Qwen3Next(const Config& config, KeyWriter* keys) {
-  ASSIGN_OR_RETURN(const bool sums_to_one, config.FlagOr("norm_topk_prob", true));
-  keys->Flag("expert_weights_norm", sums_to_one);
-  return DeltaMixtureKeys(config, keys);
-}
-
+// No KV heads in layers with a convolution.
 Status Lfm2MoeShape(const Config& config, DecoderShape* shape) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> attends, AttentionLayers(config, shape->layers));
   const int64_t kv_heads = shape->kv_heads.front();
@@ -135,6 +86,12 @@ Status Lfm2Shape(const Config& config, DecoderShape* shape) {
   ASSIGN_OR_RETURN(const int64_t hidden, AdjustedHidden(config));
   shape->hidden = {hidden};
   return Ok();
+}
+
+Status ConvolutionKeys(const Config& config, KeyWriter* keys) {
+  ASSIGN_OR_RETURN(const int64_t taps, HeadSize(config, "conv_L_cache"));
+  keys->Int("shortconv.l_cache", taps);
+  return ExpectFalse(config, "conv_bias");
 }
 
 Status Lfm2(const Config& config, KeyWriter* keys) { return ConvolutionKeys(config, keys); }
@@ -151,5 +108,26 @@ Status Lfm2Moe(const Config& config, KeyWriter* keys) {
   keys->Number("expert_weights_scale", scale);
   return ExpertKeys(config, {.count = "num_experts"}, keys);
 }
+
+constexpr Architecture kKinds[] = {
+    {.model_type = "lfm2",
+     .family = "lfm2",
+     .rules = kLfm2Names,
+     .members = kLfm2Members,
+     .ties_head = true,
+     .change_shape = Lfm2Shape,
+     .write_keys = Lfm2},
+    {.model_type = "lfm2_moe",
+     .family = "lfm2moe",
+     .rules = kLfm2Names,
+     .members = kLfm2Members,
+     .ties_head = true,
+     .change_shape = Lfm2MoeShape,
+     .write_keys = Lfm2Moe},
+};
+
+}  // namespace
+
+std::span<const Architecture> Lfm2Folders() { return kKinds; }
 
 }  // namespace skald::huggingface
