@@ -105,6 +105,9 @@ struct Architecture {
   std::string_view characters_model = "llama";
   Status (*change_shape)(const Config&, DecoderShape*) = nullptr;  ///< what differs from the usual
   Status (*write_keys)(const Config&, KeyWriter*) = nullptr;       ///< beyond the common ones
+  /// Adds our names of those tensors that tell models of the family apart, of the ones that this
+  /// config.json has. Only asked for without weights.
+  Status (*name_tensors)(const Config&, std::vector<std::string>*) = nullptr;
 };
 
 /// The architecture of a folder. Errors: kUnsupported for one that is not known, with those that

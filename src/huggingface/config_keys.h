@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/metadata.h"
 #include "skald/status.h"
@@ -18,6 +20,8 @@ struct ConfigKeys {
   tensor::DType matrices = tensor::DType::kBF16;
   std::optional<tensor::DType> experts = {};  ///< of those of a mixture, where they differ
   bool is_tied = false;                       ///< the head is the embedding again
+  /// Names of those tensors that tell models of the family apart, of the ones that this one has.
+  std::vector<std::string> names = {};
 };
 
 /// Reads the text of a config.json. Errors: kBadModel for no JSON, missing and impossible members;

@@ -101,10 +101,11 @@ Result<ModelShape> Finish(model::Network network, TensorDirectory tensors,
   return ModelShape(std::move(state));
 }
 
-// Of keys without tensors.
-Result<ModelShape> OnPaper(const formats::Metadata& metadata, const plan::PaperTypes& types,
-                           const ShapeOptions& options, ShapeInfo info) {
-  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromGguf(metadata, TensorDirectory()));
+// Of keys without tensors; `known`: what is known of their names.
+Result<ModelShape> OnPaper(const formats::Metadata& metadata, const TensorDirectory& known,
+                           const plan::PaperTypes& types, const ShapeOptions& options,
+                           ShapeInfo info) {
+  ASSIGN_OR_RETURN(model::Network network, load::NetworkFromGguf(metadata, known));
   ASSIGN_OR_RETURN(TensorDirectory tensors, plan::PaperTensors(network, types));
   return Finish(std::move(network), std::move(tensors), options, std::move(info));
 }
@@ -127,7 +128,8 @@ Result<ModelShape> FromConfig(const std::string& path, const ShapeOptions& optio
       .matrices = keys.matrices, .experts = keys.experts, .is_tied = keys.is_tied};
   // "folder/config.json" is called as its folder is.
   const fs::path folder = fs::absolute(path).parent_path();
-  return OnPaper(keys.metadata, types, options,
+  ASSIGN_OR_RETURN(const TensorDirectory known, plan::NamedTensors(keys.names));
+  return OnPaper(keys.metadata, known, types, options,
                  {.name = folder.filename().string(), .source = path});
 }
 
@@ -167,7 +169,7 @@ Result<ModelShape> ReadModelShape(const std::string& path, const ShapeOptions& o
 
 Result<ModelShape> NamedModelShape(std::string_view name, const ShapeOptions& options) {
   ASSIGN_OR_RETURN(const plan::PublishedShape shape, plan::FindPublishedShape(name));
-  return OnPaper(shape.metadata, shape.types, options,
+  return OnPaper(shape.metadata, TensorDirectory(), shape.types, options,
                  {.name = std::string(shape.name), .source = std::string(shape.source)});
 }
 

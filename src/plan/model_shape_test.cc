@@ -210,6 +210,25 @@ TEST(ReadModelShape, AConfigSaysWhatItsExpertsAreStoredIn) {
   EXPECT_EQ(weight_bytes(R"(, "quantization_config": {"quant_method": "fp8"})"), weight_bytes(""));
 }
 
+// Six layers, of which the last sees all, with heads of 32 instead of 16 elements.
+TEST(ReadModelShape, AConfigSaysWhichLayersTakeKeysForValues) {
+  const TestFolder folder;
+  const std::string gemma4 =
+      R"({"model_type": "gemma4_text", "hidden_size": 64, "intermediate_size": 96,
+          "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2,
+          "head_dim": 16, "global_head_dim": 32, "hidden_size_per_layer_input": 0,
+          "sliding_window": 8, "max_position_embeddings": 64, "rms_norm_eps": 1e-06,
+          "vocab_size": 100)";
+  const ShapeInfo apart = ReadModelShape(folder.Config(gemma4 + "}"))->info();
+  const ShapeInfo taken =
+      ReadModelShape(folder.Config(gemma4 + R"(, "attention_k_eq_v": true})"))->info();
+  EXPECT_EQ(apart.parameters - taken.parameters, 64 * 2 * 32);
+  // Queries and outputs, keys and values of two heads, three matrices of the feed-forward; tied.
+  const int64_t near = 2 * 64 * 4 * 16 + 2 * 64 * 2 * 16 + 3 * 64 * 96;
+  const int64_t far = 2 * 64 * 4 * 32 + 2 * 64 * 2 * 32 + 3 * 64 * 96;
+  EXPECT_EQ(apart.active_parameters, 5 * near + far + 64 * 100);
+}
+
 struct HostileConfig {
   std::string_view from;
   std::string_view to;

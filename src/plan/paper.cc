@@ -86,6 +86,12 @@ Result<TensorDirectory> PaperTensors(model::Network& network, const PaperTypes& 
   return DirectoryOf(tensors);
 }
 
+Result<TensorDirectory> NamedTensors(const std::vector<std::string>& names) {
+  std::vector<PaperTensor> tensors;
+  for (const std::string& name : names) tensors.push_back({name, DType::kF32, {1}});
+  return DirectoryOf(tensors);
+}
+
 Result<TensorDirectory> InOtherTypes(const TensorDirectory& tensors, std::string_view weights) {
   std::vector<PaperTensor> changed;
   for (const DType dtype : kFloats) {

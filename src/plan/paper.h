@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/tensor_directory.h"
 #include "model/network.h"
@@ -21,6 +23,9 @@ struct PaperTypes {
 /// The tensors that a file of `network` must have, and its head, if it has one, one behind the
 /// other. Errors: kBadModel for sizes that are no file's.
 Result<formats::TensorDirectory> PaperTensors(model::Network& network, const PaperTypes& types);
+
+/// Tensors of one element that are called so: for families that ask which ones a file has.
+Result<formats::TensorDirectory> NamedTensors(const std::vector<std::string>& names);
 
 /// The same tensors in the types of `weights`, one of WeightChoices(). Errors: kInvalidArgument
 /// with the choices.

@@ -50,6 +50,11 @@ def logits(model, folder, *options):
         return file.read()
 
 
+# What skald plan takes the weights for, in bytes of memory. A machine by name: nothing is measured.
+def planned_bytes(model, machine="h100"):
+    return json.loads(skald("plan", "--json", "-m", model, "--machine", machine))["engine"]["memory"]["weights"]
+
+
 class FolderCase(unittest.TestCase):
     def setUp(self):
         self.place = tempfile.TemporaryDirectory()
@@ -61,6 +66,12 @@ class FolderCase(unittest.TestCase):
         writer.write_folder(self.folder, model_type, keys, tensors, own(keys) if own else None, parts)
         options = ("--conventions", conventions)
         self.assertEqual(logits(gguf, self.place.name, *options), logits(self.folder, self.place.name, *options))
+        self.compare_plans()
+
+    # config.json alone, which has no tensors to count, tells the size of the weights.
+    def compare_plans(self):
+        config = os.path.join(self.folder, "config.json")
+        self.assertEqual(planned_bytes(config), planned_bytes(self.folder))
 
     # Of a text that is longer than a window, pooled as the documents say.
     def compare_embeddings(self, gguf, model_type):
@@ -71,6 +82,7 @@ class FolderCase(unittest.TestCase):
         expected, found = (json.loads(skald("embed", "--json", "-q", "-m", model, "the cat sat on the mat"))
                            for model in (gguf, self.folder))
         self.assertEqual(expected | {"model": ""}, found | {"model": ""})
+        self.compare_plans()
 
     # `own`: what config.json needs beside the members of a llama. All recorded texts in one.
     def compare_tokenizers(self, gguf, model_type, own=None):

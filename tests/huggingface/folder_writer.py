@@ -303,10 +303,16 @@ def write_tensors(folder, stored, parts=1):
     write_documents(folder, {"model.safetensors.index.json": {"metadata": {}, "weight_map": places}})
 
 
+DTYPES = {1: "float16", 30: "bfloat16"}
+
+
 def write_folder(folder, model_type, keys, tensors, own=None, parts=1):
     """The whole folder; `own`: members of config.json that this kind of model has. None: without it."""
     os.makedirs(folder, exist_ok=True)
-    config = config_of(model_type, keys) | (own or {})
+    types = {tensor.kind for tensor in tensors if len(tensor.dims) > 1}
+    stored = {"tie_word_embeddings": all(tensor.name != "output.weight" for tensor in tensors),
+              "torch_dtype": next((name for type_id, name in DTYPES.items() if types == {type_id}), "float32")}
+    config = config_of(model_type, keys) | stored | (own or {})
     write_documents(folder, {"config.json": {name: value for name, value in config.items() if value is not None},
                              "tokenizer.json": tokenizer_of(keys), "tokenizer_config.json": tokenizer_config_of(keys)})
     write_tensors(folder, tensors_of(model_type, keys, tensors), parts)

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -131,6 +132,19 @@ Status Gemma4(const Config& config, KeyWriter* keys) {
   return MixtureKeys(config, keys);
 }
 
+// Layers that see all may take their keys for values. What E2B and E4B share is known by a key.
+Status NameGemma4(const Config& config, std::vector<std::string>* names) {
+  ASSIGN_OR_RETURN(const int64_t layers, config.Int("num_hidden_layers"));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> windows, Windows(config, layers));
+  ASSIGN_OR_RETURN(const bool takes_keys, config.FlagOr("attention_k_eq_v", false));
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const bool has_values = windows[i] != 0 || !takes_keys;
+    if (has_values) names->push_back(fmt::format("blk.{}.attn_v.weight", i));
+    names->push_back(fmt::format("blk.{}.layer_output_scale.weight", i));
+  }
+  return Ok();
+}
+
 constexpr Architecture kKinds[] = {
     {.model_type = "gemma4",
      .other_type = "gemma4_text",
@@ -140,7 +154,8 @@ constexpr Architecture kKinds[] = {
      .activation = "gelu_pytorch_tanh",
      .characters_model = "gemma4",
      .change_shape = Gemma4Shape,
-     .write_keys = Gemma4},
+     .write_keys = Gemma4,
+     .name_tensors = NameGemma4},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // GLM-4.5 and 4.6: attention as llama's, DeepSeek's router.
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "huggingface/architecture.h"
@@ -22,12 +24,19 @@ Status Glm4Moe(const Config& config, KeyWriter* keys) {
   return RouterKeys(config, RoutingFunction::kSigmoid, keys);
 }
 
+Status NameGlm4Moe(const Config& config, std::vector<std::string>* names) {
+  ASSIGN_OR_RETURN(const bool norms_heads, config.FlagOr("use_qk_norm", false));
+  if (norms_heads) names->emplace_back("blk.0.attn_q_norm.weight");
+  return Ok();
+}
+
 constexpr Architecture kKinds[] = {
     {.model_type = "glm4_moe",
      .family = "glm4moe",
      .rules = kGlm4MoeNames,
      .rotated_share = 0.5,
-     .write_keys = Glm4Moe},
+     .write_keys = Glm4Moe,
+     .name_tensors = NameGlm4Moe},
 };
 
 }  // namespace

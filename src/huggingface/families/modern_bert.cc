@@ -42,6 +42,7 @@ constexpr Architecture kKinds[] = {
      .family = "modern-bert",
      .rules = kModernBertNames,
      .members = kModernBertMembers,
+     .ties_head = true,
      .activation = "gelu",
      .write_keys = ModernBert},
 };

@@ -68,6 +68,7 @@ constexpr Architecture kKinds[] = {
      .family = "nomic-bert",
      .rules = kNomicBertNames,
      .members = kNomicBertMembers,
+     .ties_head = true,
      .activation = "swiglu",
      .change_shape = NomicBertShape,
      .write_keys = NomicBert},
