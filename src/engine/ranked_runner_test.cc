@@ -91,15 +91,9 @@ TEST(RankedRunner, GivesTheBitsOfOneRank) {
     return "layer 0: " + std::to_string(ranks) + " ranks share " + heads +
            " of a KV head: expected fewer ranks";
   };
-  std::map<std::string, std::string> known = {{"internlm2, 4", number("3 heads, 3", 4)},
+  const std::map<std::string, std::string> known = {{"internlm2, 4", number("3 heads, 3", 4)},
                                               {"smollm3, 3", number("2 heads, 2", 3)},
                                               {"smollm3, 4", number("2 heads, 2", 4)}};
-  for (const char* ranks : {", 2", ", 3", ", 4"}) {
-    const std::string begin = "layer 0: this version does not split ";
-    known[std::string("deepseek2") + ranks] = begin + "latent attention among ranks";
-    known[std::string("lfm2") + ranks] = begin + "short convolutions among ranks";
-    known[std::string("qwen35") + ranks] = begin + "gated delta rules among ranks";
-  }
   EXPECT_EQ(refused, known);
 }
 

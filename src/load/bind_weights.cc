@@ -39,8 +39,9 @@ TensorShape ShapeOf(const TensorSlot& slot) {
   int64_t columns = slot.cols;
   int64_t rows = slot.rows;
   if (slot.is_stored_by_columns()) std::swap(columns, rows);
-  if (slot.all_rows > 0) (slot.is_vector() ? columns : rows) = slot.all_rows;
-  int64_t slices = slot.slices;
+  const bool of_columns = slot.is_vector() && slot.vector_cut == model::VectorCut::kElements;
+  if (slot.all_rows > 0) (of_columns ? columns : rows) = slot.all_rows;
+  int64_t slices = slot.all_slices > 0 ? slot.all_slices : slot.slices;
   if (slot.stacked) rows *= std::exchange(slices, 1);
   return {static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
           static_cast<uint64_t>(slices)};
@@ -83,7 +84,7 @@ Result<const TensorInfo*> FindFactors(const TensorSlot& slot, const TensorInfo& 
   if (tensor.dtype != tensor::DType::kNVFP4) return nullptr;
   const TensorInfo* factors = Beside(tensor, ".scale", tensors);
   if (factors == nullptr) return nullptr;
-  const auto slices = static_cast<uint64_t>(slot.slices);
+  const auto slices = static_cast<uint64_t>(slot.all_slices > 0 ? slot.all_slices : slot.slices);
   if (factors->columns() != slices || factors->rows() != 1 ||
       factors->dtype != tensor::DType::kF32) {
     return Status(ErrorCode::kBadModel,
@@ -169,17 +170,32 @@ Result<std::vector<float>> ReadFloats(const formats::ModelFile& file, const Tens
   return values;
 }
 
-// Reads a vector, or a part of one; of a table, of each of its rows.
+// The rows of a slot, counted in its tensor.
+std::vector<model::RowRun> RunsOf(const TensorSlot& slot, int64_t rows) {
+  if (!slot.runs.empty()) return slot.runs;
+  return {{slot.first_row, rows}};
+}
+
+// Reads a vector, or a part of one; of a table some rows, or a part of each.
 Result<std::vector<float>> ReadVector(const formats::ModelFile& file, const Binding& binding,
                                       TensorSet* not_finite) {
   ASSIGN_OR_RETURN(const std::vector<float> values, ReadFloats(file, *binding.tensor, not_finite));
   const TensorSlot& slot = binding.slot;
-  const int64_t length = slot.all_rows > 0 ? slot.all_rows : slot.cols;
   std::vector<float> parts;
   parts.reserve(static_cast<size_t>(slot.rows * slot.cols));
+  const auto append = [&](int64_t first, int64_t count) {
+    const auto from = values.begin() + first;
+    parts.insert(parts.end(), from, from + count);
+  };
+  if (slot.vector_cut == model::VectorCut::kRows) {
+    for (const auto& [first, count] : RunsOf(slot, slot.rows)) {
+      append(first * slot.cols, count * slot.cols);
+    }
+    return parts;
+  }
+  const int64_t length = slot.all_rows > 0 ? slot.all_rows : slot.cols;
   for (int64_t row = 0; row < slot.rows; ++row) {
-    const auto first = values.begin() + row * length + slot.first_row;
-    parts.insert(parts.end(), first, first + slot.cols);
+    for (const auto& [first, count] : RunsOf(slot, slot.cols)) append(row * length + first, count);
   }
   return parts;
 }
@@ -187,7 +203,8 @@ Result<std::vector<float>> ReadVector(const formats::ModelFile& file, const Bind
 // One matrix on its way into panels: a tensor, or a slice of one.
 struct PackJob {
   const TensorInfo* tensor;
-  int64_t first_row;  // of the slice, or the part, in the tensor
+  int64_t first_row;                    // of the slice, or the part, in the tensor
+  std::span<const model::RowRun> runs;  // its rows in the tensor, where they do not stand together
   kernels::PackedMatrix matrix;
   std::byte* panels;
   int64_t panels_per_unit = 1;
@@ -212,6 +229,21 @@ struct PackLoop {
   std::atomic<int64_t> done_bytes{0};
 };
 
+// Calls read(row of the tensor, rows) for each run that rows of a job, `first` and on, stand in.
+template <typename Read>
+Status ForEachRun(const PackJob& job, int64_t first, int64_t rows, Read read) {
+  if (job.runs.empty()) return read(job.first_row + first, rows);
+  for (const model::RowRun& run : job.runs) {
+    const int64_t count = std::min(run.count - first, rows);
+    if (count > 0) {
+      RETURN_IF_ERROR(read(run.first + first, count));
+      rows -= count;
+    }
+    first = std::max<int64_t>(0, first - run.count);
+  }
+  return Ok();
+}
+
 // Reads rows of a tensor, `first_row` and on, into the worker's buffer.
 Result<std::span<const std::byte>> ReadRows(const PackJob& job, int64_t first_row, int64_t rows,
                                             PackLoop* loop, Worker* worker) {
@@ -220,9 +252,16 @@ Result<std::span<const std::byte>> ReadRows(const PackJob& job, int64_t first_ro
   const auto bytes = static_cast<size_t>(rows * row_bytes);
   if (worker->buffer.size() < bytes) worker->buffer.resize(bytes);
   const std::span<std::byte> source(worker->buffer.data(), bytes);
-  const auto begin = static_cast<uint64_t>((job.first_row + first_row) * row_bytes);
-  RETURN_IF_ERROR(loop->file.ReadTensor(tensor, begin, source));
-  if (loop->page_cache == PageCache::kDrop) loop->file.DropTensor(tensor, begin, bytes);
+  auto left = source;
+  Status status = ForEachRun(job, first_row, rows, [&](int64_t first, int64_t count) {
+    const auto begin = static_cast<uint64_t>(first * row_bytes);
+    const auto part = left.first(static_cast<size_t>(count * row_bytes));
+    left = left.subspan(part.size());
+    RETURN_IF_ERROR(loop->file.ReadTensor(tensor, begin, part));
+    if (loop->page_cache == PageCache::kDrop) loop->file.DropTensor(tensor, begin, part.size());
+    return Ok();
+  });
+  RETURN_IF_ERROR(std::move(status));
   if (!kernels::AllFinite(tensor.dtype, source)) worker->not_finite.insert(&tensor);
   loop->done_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   return std::span<const std::byte>(source);
@@ -302,13 +341,15 @@ int64_t MatrixBytes(const kernels::PackedMatrix& matrix) {
 std::byte* AddJobs(const Binding& binding, std::span<const float> factors, std::byte* next,
                    PackLoop* loop) {
   const TensorInfo& tensor = *binding.tensor;
+  const int64_t stored_rows =
+      binding.slot.is_stored_by_columns() ? binding.slot.cols : binding.slot.rows;
+  const int64_t slice_rows = std::max(stored_rows, binding.slot.all_rows);
   PackJob job{.tensor = &tensor,
-              .first_row = binding.slot.first_row,
+              .first_row = binding.slot.first_slice * slice_rows + binding.slot.first_row,
+              .runs = binding.slot.runs,
               .matrix = Describe(binding),
               .panels = next,
               .storing = binding.slot.storing};
-  const int64_t stored_rows =
-      binding.slot.is_stored_by_columns() ? job.matrix.cols : job.matrix.rows;
   const uint64_t panel_file_bytes = tensor.row_bytes() * kernels::kPanelRows;
   job.panels_per_unit = static_cast<int64_t>(std::max<uint64_t>(1, kReadBytes / panel_file_bytes));
   if (binding.slot.is_stored_by_columns()) job.panels_per_unit = job.matrix.panel_count();
@@ -323,8 +364,7 @@ std::byte* AddJobs(const Binding& binding, std::span<const float> factors, std::
     loop->unit_count += DivCeil(job.matrix.panel_count(), job.panels_per_unit);
     loop->jobs.push_back(job);
     job.panels += MatrixBytes(job.matrix);
-    // The next slice, of which other slots may take other rows.
-    job.first_row += std::max(stored_rows, binding.slot.all_rows);
+    job.first_row += slice_rows;  // the next slice, of which other slots may take other rows
     loop->total_bytes += stored_rows * static_cast<int64_t>(tensor.row_bytes());
   }
   return job.panels;
@@ -456,7 +496,8 @@ Result<PackedWeights> PackWeights(const formats::ModelFile& file,
     if (binding.factors != nullptr) {
       ASSIGN_OR_RETURN(factors, ReadFloats(file, *binding.factors, &not_finite));
     }
-    next = AddJobs(binding, factors, next, &loop);
+    const auto others = factors.empty() ? 0 : static_cast<size_t>(binding.slot.first_slice);
+    next = AddJobs(binding, std::span(factors).subspan(others), next, &loop);
   }
   RETURN_IF_ERROR(RunPacking(options, &loop, &not_finite));
   for (const TensorInfo* tensor : not_finite) packed.not_finite.emplace_back(tensor->name);

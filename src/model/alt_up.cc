@@ -78,11 +78,16 @@ void Declare(AltUp& alt_up, TensorList& tensors) {
   tensors.Vector("altup_correct_scale.weight", alt_up.width, &alt_up.input_scale);
 }
 
+void Split(const Rank& rank, Streams& streams) {
+  if (streams.exist()) streams.rows = PanelsOf(streams.width, rank);
+}
+
 void Declare(Streams& streams, TensorList& tensors) {
   if (!streams.exist()) return;
-  const SliceShape shape = {streams.count - 1, streams.width, streams.width};
-  tensors.Slices("altup_proj.weight", shape, &streams.open);
-  tensors.Slices("altup_unembd_proj.weight", shape, &streams.close);
+  const int64_t count = streams.count - 1;
+  const RowPart own = streams.Part();
+  tensors.SlicesPart("altup_proj.weight", count, own, streams.width, &streams.open);
+  tensors.SlicesPart("altup_unembd_proj.weight", count, own, streams.width, &streams.close);
 }
 
 Needs Size(const AltUp& alt_up, const StepLimits& limits) {
@@ -109,8 +114,8 @@ void Open(const Streams& streams, int64_t rows, const Context& context) {
   });
   for (int64_t j = 1; j < streams.count; ++j) {
     const Rows stream = StreamOf(streams, j, space);
-    MultiplyRows({space.residual, rows}, {&streams.open[static_cast<size_t>(j) - 1], stream},
-                 Phase::kEmbed, context);
+    MultiplyPart({space.residual, rows}, {&streams.open[static_cast<size_t>(j) - 1], stream},
+                 streams.Part(), Phase::kEmbed, context);
     pool.Run(rows, [&](int64_t row, int) {
       Lengthen(space.residual.row(row), stream.row(row), streams.width);
     });
@@ -125,9 +130,9 @@ void Close(const Streams& streams, int64_t rows, const Context& context) {
     std::copy_n(first.row(row), streams.width, space.residual.row(row));
   });
   for (int64_t j = 1; j < streams.count; ++j) {
-    MultiplyRows({StreamOf(streams, j, space), rows},
-                 {&streams.close[static_cast<size_t>(j) - 1], space.projected}, Phase::kHead,
-                 context);
+    MultiplyPart({StreamOf(streams, j, space), rows},
+                 {&streams.close[static_cast<size_t>(j) - 1], space.projected}, streams.Part(),
+                 Phase::kHead, context);
     pool.Run(rows, [&](int64_t row, int) {
       Lengthen(first.row(row), space.projected.row(row), streams.width);
       context.execution.kernels.add(space.projected.row(row), space.residual.row(row),

@@ -16,6 +16,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/norm.h"
+#include "model/rank.h"
 #include "model/step_batch.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -38,11 +39,13 @@ struct AltUp {
 struct Streams {
   int64_t width = 0;
   int64_t count = 0;  ///< 0: there is the one residual stream
+  RowPart rows = {};  ///< of each matrix, those of a rank
 
   std::vector<kernels::PackedMatrix> open = {};   ///< count - 1 of [width][width]
   std::vector<kernels::PackedMatrix> close = {};  ///< the same
 
   bool exist() const { return count > 0; }
+  RowPart Part() const { return PartOf(rows, width); }
   /// Floats from one stream of a row to the next.
   int64_t stride() const { return RoundUp<int64_t>(width, kernels::kPanelRows); }
 };
@@ -53,6 +56,9 @@ inline constexpr int64_t kMaxStreams = 16;
 /// Check the numbers. Errors: kBadModel.
 Status Validate(const AltUp& alt_up);
 Status Validate(const Streams& streams);
+
+/// Leaves a rank its rows; AltUp, which is small, stands in every rank.
+void Split(const Rank& rank, Streams& streams);
 
 /// Their tensors.
 void Declare(AltUp& alt_up, TensorList& tensors);

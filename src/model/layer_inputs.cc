@@ -37,11 +37,16 @@ Status Validate(const LayerInputs& inputs) {
   return Validate(inputs.norm);
 }
 
+void Split(const Rank& rank, LayerInputs& inputs) {
+  if (inputs.exist()) inputs.rows = PanelsOf(inputs.row_width(), rank);
+}
+
 void Declare(LayerInputs& inputs, TensorList& tensors) {
   if (!inputs.exist()) return;
   const int64_t row = inputs.row_width();
   tensors.RowTable("per_layer_token_embd.weight", inputs.vocab, row, &inputs.table);
-  tensors.Matrix("per_layer_model_proj.weight", row, inputs.width, &inputs.projection);
+  tensors.MatrixPart("per_layer_model_proj.weight", inputs.Part(), inputs.width,
+                     &inputs.projection);
   Declare(inputs.norm, "per_layer_proj_norm", inputs.inner, tensors);
 }
 
@@ -55,10 +60,12 @@ Needs Size(const LayerInputs& inputs, const StepLimits& limits) {
 void Run(const LayerInputs& inputs, const StepBatch& batch, const Context& context) {
   const Workspace& space = context.workspace;
   const kernels::KernelTable& kernels = context.execution.kernels;
-  const std::array projection = {Product{&inputs.projection, space.layer_inputs}};
+  const Rows own = ColumnsOf(space.layer_inputs, inputs.Part());
+  const std::array projection = {Product{&inputs.projection, own}};
   const int64_t rows = batch.row_count();
   Prepare({.rows = space.residual, .row_count = rows}, projection, context);
   Multiply(projection, rows, Phase::kEmbed, context);
+  Gather(space.layer_inputs, rows, inputs.Part(), Phase::kEmbed, context);
   const Factors factors = FactorsOf(inputs);
   const ScopedPhase phase(context.execution.profile, Phase::kEmbed);
   context.execution.pool.Run(rows, [&](int64_t row, int worker) {

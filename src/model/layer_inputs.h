@@ -12,6 +12,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/norm.h"
+#include "model/rank.h"
 #include "model/row_table.h"
 #include "model/step_batch.h"
 #include "model/tensors.h"
@@ -25,17 +26,22 @@ struct LayerInputs {
   int64_t width = 0;  ///< of the residual stream
   int64_t inner = 0;  ///< for each layer; 0: the network has no such inputs
   int64_t layers = 0;
-  Norm norm = {};  ///< of `inner` elements
+  Norm norm = {};     ///< of `inner` elements
+  RowPart rows = {};  ///< of the projection, those of a rank
 
   kernels::PackedMatrix projection = {};  ///< [layers * inner][width]
   RowTable table = {};                    ///< [vocab][layers * inner]
 
   bool exist() const { return inner > 0; }
   int64_t row_width() const { return layers * inner; }
+  RowPart Part() const { return PartOf(rows, row_width()); }
 };
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const LayerInputs& inputs);
+
+/// Leaves a rank its rows; the table stands in every rank, as the embedding does.
+void Split(const Rank& rank, LayerInputs& inputs);
 
 /// Their tensors.
 void Declare(LayerInputs& inputs, TensorList& tensors);

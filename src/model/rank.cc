@@ -21,6 +21,29 @@ RowPart PanelsOf(int64_t rows, const Rank& rank) {
   return {.first_row = first, .rows = end - first, .all_rows = rows};
 }
 
+std::optional<HeadShare> ShareHeads(const Rank& rank, const HeadCounts& counts) {
+  const auto [heads, groups] = counts;
+  const int64_t of_group = heads / groups;
+  if (rank.count <= groups) {
+    const RowPart own = ShareOf(groups, rank);
+    return HeadShare{.heads = Times(own, of_group), .groups = own};
+  }
+  const int64_t group = rank.index * groups / rank.count;
+  const int64_t first = DivCeil<int64_t>(group * rank.count, groups);
+  const int64_t end = DivCeil<int64_t>((group + 1) * rank.count, groups);
+  if (end - first > of_group) return std::nullopt;
+  RowPart own = ShareOf(of_group, {.index = static_cast<int>(rank.index - first),
+                                   .count = static_cast<int>(end - first)});
+  own.first_row += group * of_group;
+  own.all_rows = heads;
+  return HeadShare{.heads = own, .groups = {group, 1, groups}};
+}
+
+Status TooManyRanks(const Rank& rank, std::string_view things) {
+  return Status(ErrorCode::kUnsupported, std::to_string(rank.count) + " ranks share " +
+                                             std::string(things) + ": expected fewer ranks");
+}
+
 Status NotSplit(std::string_view what) {
   return Status(ErrorCode::kUnsupported,
                 "this version does not split " + std::string(what) + " among ranks");

@@ -9,20 +9,14 @@
 namespace skald::model {
 namespace {
 
-// Blocks that are not split yet.
-Status Split(const Rank&, Mla&) { return NotSplit("latent attention"); }
-Status Split(const Rank&, ShortConv&) { return NotSplit("short convolutions"); }
-Status Split(const Rank&, DeltaNet&) { return NotSplit("gated delta rules"); }
-Status Split(const Rank&, Kda&) { return NotSplit("Kimi delta attention"); }
-Status Split(const Rank&, Mamba2&) { return NotSplit("state spaces"); }
 Status Split(const Rank&, None&) { return Ok(); }
 
 Status SplitLayer(const Rank& rank, Layer& layer) {
-  if (Exists(layer.beside)) return NotSplit("layers of two mixers");
-  if (layer.input || layer.laurel || layer.alt_up) {
-    return NotSplit("inputs of layers and streams");
+  if (layer.laurel) Split(rank, *layer.laurel);
+  if (layer.input) Split(rank, *layer.input);
+  for (Mixer* place : {&layer.mixer, &layer.beside}) {
+    RETURN_IF_ERROR(std::visit([&](auto& mixer) { return Split(rank, mixer); }, *place));
   }
-  RETURN_IF_ERROR(std::visit([&](auto& mixer) { return Split(rank, mixer); }, layer.mixer));
   return std::visit([&](auto& block) { return Split(rank, block); }, layer.feed_forward);
 }
 
@@ -33,6 +27,8 @@ Status Split(const Rank& rank, Network* network) {
     Status status = SplitLayer(rank, network->layers[i]);
     if (!status.ok()) return std::move(status).WithContext("layer " + std::to_string(i));
   }
+  Split(rank, network->layer_inputs);
+  Split(rank, network->streams);
   network->head.rows = PanelsOf(network->vocab, rank);
   return Ok();
 }

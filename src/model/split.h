@@ -7,7 +7,10 @@
 /// | thing | a rank has | gathered |
 /// |---|---|---|
 /// | Q, K, V, their pages, attention | whole heads | the heads |
-/// | output of attention, down | panels of rows | the columns |
+/// | latent attention | query heads; the latents of all | latents, the heads |
+/// | delta rules, state spaces, their states | whole heads | the heads |
+/// | short convolutions, their states | panels of channels | the channels |
+/// | output of a mixer, down | panels of rows | the columns |
 /// | gate, up, of each expert too | panels of rows | what goes into down |
 /// | head | panels of rows | the logits, to the first rank |
 #pragma once
@@ -19,7 +22,7 @@
 namespace skald::model {
 
 /// Leaves of a valid network without tensors what `rank` has of it; its tensors are then parts of
-/// those of the whole. Errors: kUnsupported naming the layer and what cannot be split.
+/// those of the whole. Errors: kUnsupported naming the layer and the numbers that do not divide.
 Status Split(const Rank& rank, Network* network);
 
 }  // namespace skald::model

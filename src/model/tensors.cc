@@ -4,6 +4,27 @@
 
 namespace skald::model {
 
+void RowPieces::Add(int64_t first, int64_t count) {
+  if (count == 0) return;
+  if (!runs.empty() && runs.back().first + runs.back().count == first) {
+    runs.back().count += count;
+  } else {
+    runs.push_back({first, count});
+  }
+}
+
+int64_t RowPieces::rows() const {
+  int64_t rows = 0;
+  for (const RowRun& run : runs) rows += run.count;
+  return rows;
+}
+
+RowPieces PiecesOf(const RowPart& part) {
+  RowPieces pieces = {.all_rows = part.all_rows};
+  pieces.Add(part.first_row, part.rows);
+  return pieces;
+}
+
 std::span<kernels::PackedMatrix> TensorSlot::matrices() const {
   if (const auto* one = std::get_if<kernels::PackedMatrix*>(&place)) return {*one, 1};
   if (row_table() != nullptr) return {&row_table()->packed, 1};
@@ -43,19 +64,57 @@ void TensorList::CutLast(const RowPart& part) {
   slots_.back().all_rows = part.all_rows;
 }
 
+void TensorList::CutLast(const RowPieces& pieces) {
+  const RowRun first = pieces.runs.empty() ? RowRun{} : pieces.runs.front();
+  CutLast({first.first, pieces.rows(), pieces.all_rows});
+  if (pieces.runs.size() > 1) slots_.back().runs = pieces.runs;
+}
+
+void TensorList::CutSlicesOfLast(const RowPart& slices) {
+  if (slices.rows == slices.all_rows) return;
+  slots_.back().first_slice = slices.first_row;
+  slots_.back().all_slices = slices.all_rows;
+}
+
+void TensorList::MatrixPieces(std::string_view name, const RowPieces& pieces, int64_t cols,
+                              kernels::PackedMatrix* place) {
+  Matrix(name, pieces.rows(), cols, place);
+  CutLast(pieces);
+}
+
+void TensorList::VectorPieces(std::string_view name, const RowPieces& pieces,
+                              std::vector<float>* place) {
+  Vector(name, pieces.rows(), place);
+  CutLast(pieces);
+}
+
+void TensorList::TablePieces(std::string_view name, const RowPieces& pieces, int64_t length,
+                             std::vector<float>* place) {
+  Table(name, pieces.rows(), length, place);
+  CutLast(pieces);
+  slots_.back().vector_cut = VectorCut::kRows;
+}
+
+void TensorList::SomeSlices(std::string_view name, const RowPart& slices, int64_t rows,
+                            int64_t cols, std::vector<kernels::PackedMatrix>* places) {
+  Slices(name, {slices.rows, rows, cols}, places);
+  CutSlicesOfLast(slices);
+}
+
 void TensorList::SlicesPart(std::string_view name, int64_t slices, const RowPart& part,
                             int64_t cols, std::vector<kernels::PackedMatrix>* places) {
   Slices(name, {slices, part.rows, cols}, places);
   CutLast(part);
 }
 
-void TensorList::StackedPart(std::string_view name, int64_t slices, const RowPart& part,
+void TensorList::StackedPart(std::string_view name, const RowPart& slices, const RowPart& part,
                              int64_t cols, std::vector<kernels::PackedMatrix>* places) {
-  SlicesPart(name, slices, part, cols, places);
+  SlicesPart(name, slices.rows, part, cols, places);
+  CutSlicesOfLast(slices);
   slots_.back().stacked = true;
 }
 
-void TensorList::StackedColumns(std::string_view name, int64_t slices, const RowPart& part,
+void TensorList::StackedColumns(std::string_view name, const RowPart& slices, const RowPart& part,
                                 int64_t cols, std::vector<kernels::PackedMatrix>* places) {
   StackedPart(name, slices, part, cols, places);
   std::swap(slots_.back().rows, slots_.back().cols);

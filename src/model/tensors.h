@@ -31,6 +31,19 @@ enum class Storing : uint8_t {
   kColumns,  ///< column by column: its transpose
 };
 
+/// Rows that stand together.
+struct RowRun {
+  int64_t first = 0;
+  int64_t count = 0;
+  friend bool operator==(const RowRun&, const RowRun&) = default;
+};
+
+/// What `first_row` and `all_rows` of a slot count, where it is a vector.
+enum class VectorCut : uint8_t {
+  kElements,  ///< elements: of a table, of each of its rows
+  kRows,      ///< rows of a table
+};
+
 /// A tensor of a network, and its place in the block that declared it.
 struct TensorSlot {
   std::string name;    ///< as GGUF spells it: "blk.3.attn_q.weight"
@@ -41,6 +54,12 @@ struct TensorSlot {
   /// slot, and in all. 0 in all: the tensor is this slot's alone.
   int64_t first_row = 0;
   int64_t all_rows = 0;
+  std::vector<RowRun> runs = {};  ///< instead of `first_row`, where its rows do not stand together
+  VectorCut vector_cut = VectorCut::kElements;
+  /// Of a tensor of which each rank has some slices: those before this slot's, and in all; 0 in
+  /// all: it has all of them.
+  int64_t first_slice = 0;
+  int64_t all_slices = 0;
   Storing storing = Storing::kRows;  ///< of columns, `first_row` and `all_rows` count columns
   /// Whether the slices stand one below the other in a tensor of two dimensions, instead of having
   /// one of their own.
@@ -83,10 +102,23 @@ struct RowPart {
   int64_t all_rows = 0;  ///< of the tensor; 0: nothing was cut
 };
 
+/// Rows of a tensor that a rank has, in the order in which they go into its matrix.
+struct RowPieces {
+  int64_t all_rows = 0;  ///< of the tensor
+  std::vector<RowRun> runs = {};
+
+  /// Appends `count` rows from `first` on; none, if that is 0.
+  void Add(int64_t first, int64_t count);
+  int64_t rows() const;
+};
+
 /// `part`, or where nothing was cut, all of `rows` rows.
 inline RowPart PartOf(const RowPart& part, int64_t rows) {
   return part.all_rows > 0 ? part : RowPart{0, rows, rows};
 }
+
+/// The same as pieces.
+RowPieces PiecesOf(const RowPart& part);
 
 /// The same part where each of its rows stands for `size` of them.
 inline RowPart Times(const RowPart& part, int64_t size) {
@@ -107,12 +139,16 @@ class TensorList {
   /// The same rows of each of `slices` matrices in one tensor.
   void SlicesPart(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
                   std::vector<kernels::PackedMatrix>* places);
-  /// The same of matrices that stand one below the other in a tensor of two dimensions.
-  void StackedPart(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
+  /// Some of the matrices in a tensor.
+  void SomeSlices(std::string_view name, const RowPart& slices, int64_t rows, int64_t cols,
+                  std::vector<kernels::PackedMatrix>* places);
+  /// The same rows of some of the matrices that stand one below the other in a tensor of two
+  /// dimensions.
+  void StackedPart(std::string_view name, const RowPart& slices, const RowPart& part, int64_t cols,
                    std::vector<kernels::PackedMatrix>* places);
   /// The same; the matrices are the transposes of these parts: of `cols` rows.
-  void StackedColumns(std::string_view name, int64_t slices, const RowPart& part, int64_t cols,
-                      std::vector<kernels::PackedMatrix>* places);
+  void StackedColumns(std::string_view name, const RowPart& slices, const RowPart& part,
+                      int64_t cols, std::vector<kernels::PackedMatrix>* places);
   void Vector(std::string_view name, int64_t length, std::vector<float>* place,
               Presence presence = Presence::kRequired);
   /// Some rows of a matrix, and some elements of a vector.
@@ -121,6 +157,11 @@ class TensorList {
   void VectorPart(std::string_view name, const RowPart& part, std::vector<float>* place,
                   Presence presence = Presence::kRequired);
 
+  /// The same of rows, or elements, that do not stand together.
+  void MatrixPieces(std::string_view name, const RowPieces& pieces, int64_t cols,
+                    kernels::PackedMatrix* place);
+  void VectorPieces(std::string_view name, const RowPieces& pieces, std::vector<float>* place);
+
   /// A matrix of which rows are read as they are.
   void RowTable(std::string_view name, int64_t rows, int64_t cols, model::RowTable* place);
 
@@ -128,11 +169,16 @@ class TensorList {
   void Table(std::string_view name, int64_t rows, int64_t length, std::vector<float>* place);
   void TablePart(std::string_view name, int64_t rows, const RowPart& part,
                  std::vector<float>* place);
+  /// Some of these vectors, whole.
+  void TablePieces(std::string_view name, const RowPieces& pieces, int64_t length,
+                   std::vector<float>* place);
 
   std::vector<TensorSlot> Take() { return std::move(slots_); }
 
  private:
   void CutLast(const RowPart& part);
+  void CutLast(const RowPieces& pieces);
+  void CutSlicesOfLast(const RowPart& slices);
 
   std::string prefix_;
   std::vector<TensorSlot> slots_;

@@ -17,6 +17,9 @@ struct Columns {
   int64_t row_count = 0;
   int64_t first = 0;  ///< column of this rank's
   int64_t count = 0;  ///< may be 0
+  /// Where its columns do not stand together: as many runs of `count`, each so far from the next.
+  int64_t runs = 1;
+  int64_t run_stride = 0;
 };
 
 /// One rank's end of it. All ranks make the same calls in the same order, with as many rows.

@@ -6,6 +6,19 @@
 #include "base/spin.h"
 
 namespace skald::ranks {
+namespace {
+
+void CopyColumns(const Columns& from, const Columns& to) {
+  for (int64_t row = 0; row < to.row_count; ++row) {
+    for (int64_t run = 0; run < from.runs; ++run) {
+      const int64_t first = from.first + run * from.run_stride;
+      std::copy_n(from.rows + row * from.stride + first, from.count,
+                  to.rows + row * to.stride + first);
+    }
+  }
+}
+
+}  // namespace
 
 void Barrier::Wait() {
   // It cannot change before this thread has arrived.
@@ -48,10 +61,7 @@ void ThreadRanks::End::CopyOthers(const Columns& own) const {
   for (const Columns& other : all_.given_) {
     if (other.rows == own.rows) continue;
     DCHECK(other.row_count == own.row_count);
-    for (int64_t row = 0; row < own.row_count; ++row) {
-      std::copy_n(other.rows + row * other.stride + other.first, other.count,
-                  own.rows + row * own.stride + other.first);
-    }
+    CopyColumns(other, own);
   }
 }
 

@@ -180,13 +180,26 @@ void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
 
 void Gather(const Rows& rows, int64_t row_count, const RowPart& own, Phase phase,
             const Context& context) {
+  Gather(rows, row_count, ColumnRuns{own.first_row, own.rows}, phase, context);
+}
+
+void Gather(const Rows& rows, int64_t row_count, const ColumnRuns& own, Phase phase,
+            const Context& context) {
   if (context.execution.exchange == nullptr) return;
   const ScopedPhase scope(context.execution.profile, phase);
   context.execution.exchange->Gather({.rows = rows.data,
                                       .stride = rows.stride,
                                       .row_count = row_count,
-                                      .first = own.first_row,
-                                      .count = own.rows});
+                                      .first = own.first,
+                                      .count = own.count,
+                                      .runs = own.runs,
+                                      .run_stride = own.run_stride});
+}
+
+void MultiplyPart(const MadeRows& rows, const Product& product, const RowPart& own, Phase phase,
+                  const Context& context) {
+  MultiplyRows(rows, {product.weights, ColumnsOf(product.out, own), product.bias}, phase, context);
+  Gather(product.out, rows.count, own, phase, context);
 }
 
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,

@@ -89,6 +89,21 @@ inline Rows ColumnsOf(const Rows& rows, const RowPart& part) {
 void Gather(const Rows& rows, int64_t row_count, const RowPart& own, Phase phase,
             const Context& context);
 
+/// The same where the columns of a rank stand in several runs, as ranks::Columns has them.
+struct ColumnRuns {
+  int64_t first = 0;
+  int64_t count = 0;
+  int64_t runs = 1;
+  int64_t run_stride = 0;
+};
+void Gather(const Rows& rows, int64_t row_count, const ColumnRuns& own, Phase phase,
+            const Context& context);
+
+/// MultiplyRows with the rows `own` of a matrix, and Gather: `product.out` has the columns of all
+/// ranks afterwards.
+void MultiplyPart(const MadeRows& rows, const Product& product, const RowPart& own, Phase phase,
+                  const Context& context);
+
 /// Some panels of a matrix, and the worker that multiplies them.
 struct PanelRange {
   int64_t first;

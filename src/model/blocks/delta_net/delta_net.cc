@@ -15,7 +15,8 @@ namespace {
 
 struct Buffers {
   Rows mixed;  // [rows][channels]: queries, keys, values; in place of the values what is read
-  Rows z;      // [rows][value_width]; then the gated heads
+  Rows z;      // [rows][value_width]
+  Rows gated;  // [rows][value_width of all ranks]: the gated heads
   Rows decay;  // [rows][value_heads]
   Rows beta;   // [rows][value_heads]
   Rows fused;  // [rows][2 * value_heads], of fused gates
@@ -26,6 +27,9 @@ Buffers Layout(const DeltaNet& net, const StepLimits& limits, Carver& carver) {
   Buffers buffers;
   buffers.mixed = carver.Matrix(limits.rows, net.channels());
   buffers.z = carver.Matrix(limits.rows, net.value_width());
+  const int64_t all_values = net.all_value_heads() * net.value_dim;
+  const bool alone = all_values == net.value_width();
+  buffers.gated = alone ? buffers.z : carver.Matrix(limits.rows, all_values);
   buffers.decay = carver.Matrix(limits.rows, net.value_heads);
   buffers.beta = carver.Matrix(limits.rows, net.value_heads);
   if (net.gates == Fusion::kFused) {
@@ -164,9 +168,10 @@ void Recur(const DeltaNet& net, const Buffers& buffers, const MixerStep& step,
   });
 }
 
-// Norms the heads of each row and gates them, into z.
+// Norms the heads of each row and gates them, to their places among those of all.
 void GateHeads(const DeltaNet& net, const Buffers& buffers, int64_t rows, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const ColumnRuns own = net.ValueRuns(net.value_dim);
   context.execution.pool.Run(rows, [&](int64_t row, int) {
     float* heads = buffers.mixed.row(row) + 2 * net.key_width();
     context.execution.kernels.rms_norm({.x = heads,
@@ -177,8 +182,11 @@ void GateHeads(const DeltaNet& net, const Buffers& buffers, int64_t rows, const 
                                         .rows = net.value_heads,
                                         .n = net.value_dim,
                                         .eps = net.norm_epsilon});
-    float* z = buffers.z.row(row);
-    context.execution.kernels.swiglu(z, heads, z, net.value_width());
+    for (int64_t run = 0; run < own.runs; ++run) {
+      const int64_t first = run * own.count;
+      float* gated = buffers.gated.row(row) + own.first + run * own.run_stride;
+      context.execution.kernels.swiglu(buffers.z.row(row) + first, heads + first, gated, own.count);
+    }
   });
 }
 
@@ -199,32 +207,12 @@ Status Validate(const DeltaNet& net, std::span<const Rope>) {
   return InRange("state of the delta rule", StateFloats(net), 1, kMaxStateFloats);
 }
 
-void Declare(DeltaNet& net, TensorList& tensors) {
-  if (net.projections == Fusion::kFused) {
-    tensors.Matrix("ssm_in.weight", net.channels() + net.value_width(), net.width, &net.qkv);
-  } else {
-    tensors.Matrix("attn_qkv.weight", net.channels(), net.width, &net.qkv);
-    tensors.Matrix("attn_gate.weight", net.value_width(), net.width, &net.z);
-  }
-  if (net.gates == Fusion::kFused) {
-    tensors.Matrix("ssm_ba.weight", 2 * net.value_heads, net.width, &net.beta);
-  } else {
-    tensors.Matrix("ssm_beta.weight", net.value_heads, net.width, &net.beta);
-    tensors.Matrix("ssm_alpha.weight", net.value_heads, net.width, &net.decay);
-  }
-  tensors.Table("ssm_conv1d.weight", net.channels(), net.taps, &net.weights);
-  tensors.Vector("ssm_dt.bias", net.value_heads, &net.decay_bias);
-  tensors.Vector("ssm_a", net.value_heads, &net.decay_rate);
-  tensors.Vector("ssm_norm.weight", net.value_dim, &net.norm);
-  tensors.Matrix("ssm_out.weight", net.width, net.value_width(), &net.output);
-}
-
 Needs Size(const DeltaNet& net, const StepLimits& limits) {
   Carver carver(nullptr);
   Layout(net, limits, carver);
   Needs needs = {.buffer_bytes = carver.used()};
   needs.AddInput(limits.rows, net.width);
-  needs.AddInput(limits.rows, net.value_width());
+  needs.AddInput(limits.rows, net.all_value_heads() * net.value_dim);
   return needs;
 }
 
@@ -244,9 +232,10 @@ void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const C
   Recur(net, buffers, step, context);
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(net, buffers, input.row_count, context);
-  const int64_t rows = KeepRows(step, net.value_width(), buffers.z);
-  MultiplyRows({buffers.z, rows}, {&net.output, context.workspace.projected}, Phase::kOutput,
-               context);
+  const int64_t rows = KeepRows(step, net.all_value_heads() * net.value_dim, buffers.gated);
+  Gather(buffers.gated, rows, net.ValueRuns(net.value_dim), Phase::kRecurrence, context);
+  MultiplyPart({buffers.gated, rows}, {&net.output, context.workspace.projected}, net.OutputPart(),
+               Phase::kOutput, context);
 }
 
 void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {

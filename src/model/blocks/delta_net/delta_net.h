@@ -16,6 +16,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
+#include "model/rank.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -31,7 +32,7 @@ enum class KeyHeadOrder : uint8_t {
 /// Sizes are in elements.
 struct DeltaNet {
   int64_t width = 0;      ///< of the residual stream
-  int64_t key_heads = 0;  ///< divides value_heads
+  int64_t key_heads = 0;  ///< divides value_heads; both of this rank
   int64_t value_heads = 0;
   int64_t key_dim = 0;    ///< elements of a query and key head
   int64_t value_dim = 0;  ///< elements of a value head
@@ -44,6 +45,8 @@ struct DeltaNet {
   /// decay.
   Fusion gates = Fusion::kSeparate;
   float norm_epsilon = 0;
+  HeadShare share = {};      ///< of value heads, as if neighbours shared a key head; of key heads
+  RowPart output_rows = {};  ///< of the output matrix, those of this rank
 
   kernels::PackedMatrix qkv = {};      ///< [channels][width]; if fused with those of z
   kernels::PackedMatrix z = {};        ///< [value_width][width], if separate
@@ -59,6 +62,15 @@ struct DeltaNet {
   int64_t value_width() const { return value_heads * value_dim; }
   int64_t channels() const { return 2 * key_width() + value_width(); }
   int64_t head_floats() const { return key_dim * value_dim; }
+
+  /// Of the key heads of all ranks, of `size` elements each, those of this one.
+  RowPart KeyPart(int64_t size) const { return Times(PartOf(share.groups, key_heads), size); }
+  int64_t all_value_heads() const { return PartOf(share.heads, value_heads).all_rows; }
+  /// Of the value heads of a key head, those that this rank has of each of its own.
+  RowPart GroupPart() const;
+  /// Where its value heads stand among those of all, each of `size` elements.
+  ColumnRuns ValueRuns(int64_t size) const;
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// What a call tree calls it.
@@ -66,6 +78,11 @@ inline constexpr std::string_view NameOf(const DeltaNet&) { return "gated delta 
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const DeltaNet& net, std::span<const Rope> ropes);
+
+/// Leaves a rank its key heads with the value heads that have them, or where there are more ranks
+/// than key heads, some of the value heads of one; and their states. Errors: kUnsupported for more
+/// ranks than value heads.
+Status Split(const Rank& rank, DeltaNet& net);
 
 /// Its tensors.
 void Declare(DeltaNet& net, TensorList& tensors);

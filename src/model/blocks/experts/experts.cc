@@ -35,12 +35,11 @@ void DeclareShared(Experts& experts, TensorList& tensors) {
   SharedExpert& shared = experts.shared;
   const int64_t width = experts.width;
   const RowPart own = shared.HiddenPart();
-  const RowPart output = PartOf(experts.output_rows, width);
   if (experts.is_gated()) {
     tensors.MatrixPart("ffn_gate_shexp.weight", own, width, &shared.gate);
   }
   tensors.MatrixPart("ffn_up_shexp.weight", own, width, &shared.up);
-  tensors.MatrixPart("ffn_down_shexp.weight", output, shared.hidden, &shared.down);
+  tensors.MatrixPart("ffn_down_shexp.weight", experts.StreamPart(), shared.hidden, &shared.down);
   if (shared.weight == SharedWeight::kSigmoid) {
     tensors.Matrix("ffn_gate_inp_shexp.weight", 1, width, &shared.selector);
   }
@@ -99,9 +98,10 @@ Status Validate(const Experts& experts) {
 }
 
 Status Split(const Rank& rank, Experts& experts) {
-  if (experts.latent > 0) return NotSplit("latent experts");
   experts.hidden_rows = PanelsOf(experts.hidden, rank);
-  experts.output_rows = PanelsOf(experts.width, rank);
+  experts.output_rows = PanelsOf(experts.expert_width(), rank);
+  experts.stream_rows = PanelsOf(experts.width, rank);
+  if (experts.latent > 0) experts.latent_rows = PanelsOf(experts.latent, rank);
   if (experts.has_shared()) experts.shared.hidden_rows = PanelsOf(experts.shared.hidden, rank);
   return Ok();
 }
@@ -125,8 +125,9 @@ void Declare(Experts& experts, TensorList& tensors) {
   }
   if (experts.has_shared()) DeclareShared(experts, tensors);
   if (experts.latent > 0) {
-    tensors.Matrix("ffn_latent_down.weight", experts.latent, width, &experts.latent_down);
-    tensors.Matrix("ffn_latent_up.weight", width, experts.latent, &experts.latent_up);
+    tensors.MatrixPart("ffn_latent_down.weight", experts.LatentPart(), width, &experts.latent_down);
+    tensors.MatrixPart("ffn_latent_up.weight", experts.StreamPart(), experts.latent,
+                       &experts.latent_up);
   }
   DeclareSlices(experts, tensors);
 }

@@ -92,7 +92,9 @@ struct Experts {
   Biases biases = Biases::kNone;                     ///< of router, gate, up and down
   Fusion fusion = Fusion::kSeparate;                 ///< of gate and up of each expert: gate above
   RowPart hidden_rows = {};  ///< of gate and up of each expert: those of a rank
-  RowPart output_rows = {};  ///< of all down: those of a rank
+  RowPart output_rows = {};  ///< of down of each expert: those of a rank
+  RowPart stream_rows = {};  ///< of what gives rows of the stream: the shared down, latent_up
+  RowPart latent_rows = {};  ///< of latent_down
 
   kernels::PackedMatrix router = {};                                 ///< [count][width]
   std::vector<float> choice_bias = {};                               ///< [count], or empty
@@ -109,6 +111,8 @@ struct Experts {
   int64_t expert_width() const { return latent > 0 ? latent : width; }
   RowPart HiddenPart() const { return PartOf(hidden_rows, hidden); }
   RowPart OutputPart() const { return PartOf(output_rows, expert_width()); }
+  RowPart StreamPart() const { return PartOf(stream_rows, width); }
+  RowPart LatentPart() const { return PartOf(latent_rows, latent); }
 };
 
 /// What a call tree calls it.
@@ -117,7 +121,7 @@ inline constexpr std::string_view NameOf(const Experts&) { return "mixture of ex
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Experts& experts);
 
-/// Leaves a rank its rows of every expert. Errors: kUnsupported for latent ones.
+/// Leaves a rank its rows of every expert. Errors: none.
 Status Split(const Rank& rank, Experts& experts);
 
 /// Its tensors.

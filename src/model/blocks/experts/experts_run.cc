@@ -56,12 +56,13 @@ struct Pass {
     return {&experts.shared.up, ColumnsOf(out, experts.shared.HiddenPart())};
   }
   Product shared_down() const {
-    return {&experts.shared.down,
-            ColumnsOf(buffers.shared_out, PartOf(experts.output_rows, experts.width))};
+    return {&experts.shared.down, ColumnsOf(buffers.shared_out, experts.StreamPart())};
   }
   Product router() const { return {&experts.router, buffers.scores, experts.router_bias}; }
   Product selector() const { return {&experts.shared.selector, buffers.selector}; }
-  Product latent_down() const { return {&experts.latent_down, buffers.latent}; }
+  Product latent_down() const {
+    return {&experts.latent_down, ColumnsOf(buffers.latent, experts.LatentPart())};
+  }
 };
 
 // Products that share an input: up to as many as a mixture has.
@@ -158,7 +159,10 @@ void ScoreRows(const Pass& pass) {
   Readers readers;
   AddScores(pass, &readers);
   if (readers.count == 0) return;
-  Multiply(readers.all(), pass.input.row_count, Phase::kRoute, pass.context);
+  const int64_t rows = pass.input.row_count;
+  Multiply(readers.all(), rows, Phase::kRoute, pass.context);
+  if (!pass.has_latent()) return;
+  Gather(pass.buffers.latent, rows, pass.experts.LatentPart(), Phase::kRoute, pass.context);
 }
 
 // Gate and up of the shared expert, before the tiles of the rows make room for those of the groups.
@@ -359,15 +363,17 @@ void Combine(const Pass& pass) {
 void CombineLatent(const Pass& pass) {
   const Context& context = pass.context;
   const int64_t rows = pass.input.row_count;
+  const Rows& latent = pass.buffers.latent;
+  const RowPart own = pass.experts.OutputPart();
   {
     const ScopedPhase phase(context.execution.profile, Phase::kRoute);
-    pass.pool().Run(rows,
-                    [&](int64_t row, int) { AddChosen(pass, row, pass.buffers.latent.row(row)); });
+    const Rows sums = ColumnsOf(latent, own);
+    pass.pool().Run(rows, [&](int64_t row, int) { AddChosen(pass, row, sums.row(row)); });
   }
-  MultiplyRows({pass.buffers.latent, rows}, {&pass.experts.latent_up, context.workspace.projected},
-               Phase::kDown, context);
-  pass.pool().Run(
-      rows, [&](int64_t row, int) { AddShared(pass, row, context.workspace.projected.row(row)); });
+  Gather(latent, rows, own, Phase::kRoute, context);
+  const Rows given = ColumnsOf(context.workspace.projected, pass.experts.StreamPart());
+  MultiplyRows({latent, rows}, {&pass.experts.latent_up, given}, Phase::kDown, context);
+  pass.pool().Run(rows, [&](int64_t row, int) { AddShared(pass, row, given.row(row)); });
 }
 
 }  // namespace
@@ -391,9 +397,9 @@ void Run(const Experts& experts, const Input& input, const Context& context) {
     CombineLatent(pass);
   } else {
     Combine(pass);
-    Gather(context.workspace.projected, input.row_count, experts.OutputPart(), Phase::kRoute,
-           context);
   }
+  Gather(context.workspace.projected, input.row_count, experts.StreamPart(), Phase::kRoute,
+         context);
 }
 
 }  // namespace skald::model

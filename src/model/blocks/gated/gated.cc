@@ -65,15 +65,20 @@ kernels::SwigluFn JoinOf(Gate function, const kernels::KernelTable& kernels) {
   UNREACHABLE();
 }
 
-// The same for gates that are cut: where the cut is, the whole row says.
-void MultiplySparse(const Gated& gated, const Product& gate, const Product& up, int64_t row_count,
+// The same for gates that are cut: where the cut is, the whole row says, so it is gathered
+// before.
+void MultiplySparse(const Gated& gated, const Buffers& buffers, int64_t row_count,
                     const Context& context) {
-  Multiply(std::array{gate, up}, row_count, Phase::kGateUp, context);
+  const RowPart part = gated.HiddenPart();
+  const Rows own = ColumnsOf(buffers.gate, part);
+  Multiply(std::array{Product{&gated.gate, own}, Product{&gated.up, buffers.up}}, row_count,
+           Phase::kGateUp, context);
+  Gather(buffers.gate, row_count, part, Phase::kGateUp, context);
   const ScopedPhase phase(context.execution.profile, Phase::kGateUp);
   const auto join = JoinOf(gated.function, context.execution.kernels);
   context.execution.pool.Run(row_count, [&](int64_t row, int) {
-    CutGates(gated, gate.out.row(row));
-    join(gate.out.row(row), up.out.row(row), gate.out.row(row), gated.hidden);
+    CutGates(gated, buffers.gate.row(row));
+    join(own.row(row), buffers.up.row(row), own.row(row), part.rows);
   });
 }
 
@@ -109,7 +114,6 @@ Status Validate(const Gated& gated) {
 }
 
 Status Split(const Rank& rank, Gated& gated) {
-  if (gated.sparsity > 0) return NotSplit("sparse gates");
   gated.hidden_rows = PanelsOf(gated.hidden, rank);
   gated.output_rows = PanelsOf(gated.width, rank);
   return Ok();
@@ -148,7 +152,7 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
   if (gated.sparsity > 0) {
-    MultiplySparse(gated, gate, up, input.row_count, context);
+    MultiplySparse(gated, buffers, input.row_count, context);
   } else {
     MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
   }

@@ -49,7 +49,7 @@ inline constexpr std::string_view NameOf(const Gated&) { return "gated feed-forw
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Gated& gated);
 
-/// Leaves a rank its rows. Errors: kUnsupported for gates that are cut by what all of them are.
+/// Leaves a rank its rows. Errors: none.
 Status Split(const Rank& rank, Gated& gated);
 
 /// Its tensors.

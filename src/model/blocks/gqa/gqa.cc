@@ -280,28 +280,7 @@ Status CheckRowNorm(const Rank& rank, const Gqa& gqa) {
   }
   if (rank.count <= gqa.kv_heads) return Ok();
   // Those that had the same KV head would write the same keys to each other.
-  return Status(ErrorCode::kUnsupported,
-                std::to_string(rank.count) + " ranks share " + std::to_string(gqa.kv_heads) +
-                    " KV heads that are normed together: expected fewer ranks");
-}
-
-// Nothing for more ranks than heads.
-std::optional<HeadShare> HeadsOf(const Rank& rank, const Gqa& gqa) {
-  const int64_t group = gqa.group();
-  if (rank.count <= gqa.kv_heads) {
-    const RowPart kv = ShareOf(gqa.kv_heads, rank);
-    return HeadShare{.query = Times(kv, group), .kv = kv};
-  }
-  // A KV head has several ranks: each of them computes it, and they share its query heads.
-  const int64_t kv = rank.index * gqa.kv_heads / rank.count;
-  const int64_t first = DivCeil<int64_t>(kv * rank.count, gqa.kv_heads);
-  const int64_t end = DivCeil<int64_t>((kv + 1) * rank.count, gqa.kv_heads);
-  if (end - first > group) return std::nullopt;
-  RowPart query = ShareOf(group, {.index = static_cast<int>(rank.index - first),
-                                  .count = static_cast<int>(end - first)});
-  query.first_row += kv * group;
-  query.all_rows = gqa.heads;
-  return HeadShare{.query = query, .kv = {kv, 1, gqa.kv_heads}};
+  return TooManyRanks(rank, std::to_string(gqa.kv_heads) + " KV heads that are normed together");
 }
 
 // Q, K and V one below the other.
@@ -391,21 +370,18 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
 
 Status Split(const Rank& rank, Gqa& gqa) {
   if (NormsRows(gqa)) RETURN_IF_ERROR(CheckRowNorm(rank, gqa));
-  if (gqa.shared_kv) return NotSplit("attention that reads the keys and values of another layer");
-  const std::optional<HeadShare> share = HeadsOf(rank, gqa);
+  const std::optional<HeadShare> share = ShareHeads(rank, {gqa.heads, gqa.kv_heads});
   if (!share) {
-    return Status(ErrorCode::kUnsupported, std::to_string(rank.count) + " ranks share " +
-                                               std::to_string(gqa.heads) + " heads, " +
-                                               std::to_string(gqa.group()) +
-                                               " of a KV head: expected fewer ranks");
+    return TooManyRanks(rank, std::to_string(gqa.heads) + " heads, " + std::to_string(gqa.group()) +
+                                  " of a KV head");
   }
   if (!gqa.slopes.empty()) {
-    const auto first = gqa.slopes.begin() + share->query.first_row;
-    gqa.slopes = std::vector<float>(first, first + share->query.rows);
+    const auto first = gqa.slopes.begin() + share->heads.first_row;
+    gqa.slopes = std::vector<float>(first, first + share->heads.rows);
   }
   gqa.share = *share;
-  gqa.heads = share->query.rows;
-  gqa.kv_heads = share->kv.rows;
+  gqa.heads = share->heads.rows;
+  gqa.kv_heads = share->groups.rows;
   gqa.output_rows = PanelsOf(gqa.width, rank);
   return Ok();
 }

@@ -57,12 +57,6 @@ enum class ValueNorm : uint8_t {
   kRms,  ///< each head by itself (RMSNorm), without a weight
 };
 
-/// The heads of a rank: those of other ranks stand before them and behind.
-struct HeadShare {
-  RowPart query = {};
-  RowPart kv = {};  ///< of which several ranks may have the same one
-};
-
 /// Sizes are in elements.
 struct Gqa {
   int64_t width = 0;      ///< of the residual stream
@@ -91,7 +85,7 @@ struct Gqa {
   HeadNormPlace head_norm_place = HeadNormPlace::kBeforeRope;
   OutputGate output_gate = OutputGate::kNone;
   float norm_epsilon = 0;
-  HeadShare share = {};
+  HeadShare share = {};      ///< query heads, KV heads
   RowPart output_rows = {};  ///< of the output matrix, those of this rank
 
   kernels::PackedMatrix query = {}, key = {}, value = {}, output = {};
@@ -114,8 +108,8 @@ struct Gqa {
   int64_t output_width() const { return heads * value_dim; }
 
   /// Of the heads of all ranks, of `size` elements each, those of this one.
-  RowPart QueryPart(int64_t size) const { return Times(PartOf(share.query, heads), size); }
-  RowPart KvPart(int64_t size) const { return Times(PartOf(share.kv, kv_heads), size); }
+  RowPart QueryPart(int64_t size) const { return Times(PartOf(share.heads, heads), size); }
+  RowPart KvPart(int64_t size) const { return Times(PartOf(share.groups, kv_heads), size); }
   RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 

@@ -1,6 +1,7 @@
 #include "model/blocks/kda/kda.h"
 
 #include <array>
+#include <string>
 
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
@@ -18,6 +19,7 @@ struct Buffers {
   Rows gate_down;             // [rows][head_dim]
   Rows gate;                  // [rows][inner]
   Rows beta;                  // [rows][heads]
+  Rows all_heads;             // [rows][inner of all ranks]: the gated heads
 };
 
 Buffers Layout(const Kda& kda, const StepLimits& limits, Carver& carver) {
@@ -28,6 +30,9 @@ Buffers Layout(const Kda& kda, const StepLimits& limits, Carver& carver) {
   buffers.gate_down = carver.Matrix(limits.rows, kda.head_dim);
   buffers.gate = carver.Matrix(limits.rows, kda.inner());
   buffers.beta = carver.Matrix(limits.rows, kda.heads);
+  const RowPart inner = kda.HeadPart(kda.head_dim);
+  const bool alone = inner.rows == inner.all_rows;
+  buffers.all_heads = alone ? buffers.mixed[2] : carver.Matrix(limits.rows, inner.all_rows);
   return buffers;
 }
 
@@ -137,9 +142,10 @@ void Recur(const Kda& kda, const Buffers& buffers, const MixerStep& step, const 
   });
 }
 
-// Norms the heads of each row and gates them, where they stand.
+// Norms the heads of each row and gates them, to their place among those of all.
 void GateHeads(const Kda& kda, const Buffers& buffers, int64_t rows, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const Rows own = ColumnsOf(buffers.all_heads, kda.HeadPart(kda.head_dim));
   context.execution.pool.Run(rows, [&](int64_t row, int) {
     float* heads = buffers.mixed[2].row(row);
     context.execution.kernels.rms_norm({.x = heads,
@@ -150,7 +156,7 @@ void GateHeads(const Kda& kda, const Buffers& buffers, int64_t rows, const Conte
                                         .rows = kda.heads,
                                         .n = kda.head_dim,
                                         .eps = kda.norm_epsilon});
-    context.execution.kernels.glu(buffers.gate.row(row), heads, heads, kda.inner());
+    context.execution.kernels.glu(buffers.gate.row(row), heads, own.row(row), kda.inner());
   });
 }
 
@@ -164,22 +170,34 @@ Status Validate(const Kda& kda, std::span<const Rope>) {
   return InRange("state of the delta rule", StateFloats(kda), 1, kMaxStateFloats);
 }
 
+Status Split(const Rank& rank, Kda& kda) {
+  if (rank.count > kda.heads) {
+    return TooManyRanks(rank, std::to_string(kda.heads) + " heads of Kimi delta attention");
+  }
+  kda.head_rows = ShareOf(kda.heads, rank);
+  kda.heads = kda.head_rows.rows;
+  kda.output_rows = PanelsOf(kda.width, rank);
+  return Ok();
+}
+
 void Declare(Kda& kda, TensorList& tensors) {
-  tensors.Matrix("attn_q.weight", kda.inner(), kda.width, &kda.query.matrix);
-  tensors.Matrix("attn_k.weight", kda.inner(), kda.width, &kda.key.matrix);
-  tensors.Matrix("attn_v.weight", kda.inner(), kda.width, &kda.value.matrix);
+  const RowPart heads = kda.HeadPart(1);
+  const RowPart inner = kda.HeadPart(kda.head_dim);
+  tensors.MatrixPart("attn_q.weight", inner, kda.width, &kda.query.matrix);
+  tensors.MatrixPart("attn_k.weight", inner, kda.width, &kda.key.matrix);
+  tensors.MatrixPart("attn_v.weight", inner, kda.width, &kda.value.matrix);
   tensors.Matrix("ssm_f_a.weight", kda.head_dim, kda.width, &kda.decay.down);
   tensors.Matrix("ssm_g_a.weight", kda.head_dim, kda.width, &kda.output_gate.down);
-  tensors.Matrix("ssm_beta.weight", kda.heads, kda.width, &kda.beta);
-  tensors.Matrix("ssm_f_b.weight", kda.inner(), kda.head_dim, &kda.decay.up);
-  tensors.Matrix("ssm_g_b.weight", kda.inner(), kda.head_dim, &kda.output_gate.up);
-  tensors.Table("ssm_conv1d_q.weight", kda.inner(), kda.taps, &kda.query.taps);
-  tensors.Table("ssm_conv1d_k.weight", kda.inner(), kda.taps, &kda.key.taps);
-  tensors.Table("ssm_conv1d_v.weight", kda.inner(), kda.taps, &kda.value.taps);
-  tensors.Vector("ssm_dt.bias", kda.inner(), &kda.decay_bias);
-  tensors.Table("ssm_a", kda.heads, 1, &kda.decay_rate);
+  tensors.MatrixPart("ssm_beta.weight", heads, kda.width, &kda.beta);
+  tensors.MatrixPart("ssm_f_b.weight", inner, kda.head_dim, &kda.decay.up);
+  tensors.MatrixPart("ssm_g_b.weight", inner, kda.head_dim, &kda.output_gate.up);
+  tensors.TablePieces("ssm_conv1d_q.weight", PiecesOf(inner), kda.taps, &kda.query.taps);
+  tensors.TablePieces("ssm_conv1d_k.weight", PiecesOf(inner), kda.taps, &kda.key.taps);
+  tensors.TablePieces("ssm_conv1d_v.weight", PiecesOf(inner), kda.taps, &kda.value.taps);
+  tensors.VectorPart("ssm_dt.bias", inner, &kda.decay_bias);
+  tensors.TablePieces("ssm_a", PiecesOf(heads), 1, &kda.decay_rate);
   tensors.Vector("ssm_norm.weight", kda.head_dim, &kda.norm);
-  tensors.Matrix("attn_output.weight", kda.width, kda.inner(), &kda.output);
+  tensors.MatrixPart("attn_output.weight", kda.OutputPart(), inner.all_rows, &kda.output);
 }
 
 Needs Size(const Kda& kda, const StepLimits& limits) {
@@ -188,7 +206,7 @@ Needs Size(const Kda& kda, const StepLimits& limits) {
   Needs needs = {.buffer_bytes = carver.used()};
   needs.AddInput(limits.rows, kda.width);
   needs.AddInput(limits.rows, kda.head_dim);
-  needs.AddInput(limits.rows, kda.inner());
+  needs.AddInput(limits.rows, kda.HeadPart(kda.head_dim).all_rows);
   return needs;
 }
 
@@ -208,9 +226,11 @@ void Run(const Kda& kda, const Input& input, const MixerStep& step, const Contex
   Recur(kda, buffers, step, context);
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(kda, buffers, input.row_count, context);
-  const int64_t rows = KeepRows(step, kda.inner(), buffers.mixed[2]);
-  MultiplyRows({buffers.mixed[2], rows}, {&kda.output, context.workspace.projected}, Phase::kOutput,
-               context);
+  const RowPart inner = kda.HeadPart(kda.head_dim);
+  const int64_t rows = KeepRows(step, inner.all_rows, buffers.all_heads);
+  Gather(buffers.all_heads, rows, inner, Phase::kRecurrence, context);
+  MultiplyPart({buffers.all_heads, rows}, {&kda.output, context.workspace.projected},
+               kda.OutputPart(), Phase::kOutput, context);
 }
 
 void AddWork(const Kda& kda, const MixerShape& shape, StepWork& work) {

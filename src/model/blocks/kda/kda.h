@@ -18,6 +18,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
+#include "model/rank.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -38,11 +39,13 @@ struct KdaGate {
 
 /// Sizes are in elements.
 struct Kda {
-  int64_t width = 0;  ///< of the residual stream
-  int64_t heads = 0;
+  int64_t width = 0;     ///< of the residual stream
+  int64_t heads = 0;     ///< of this rank
   int64_t head_dim = 0;  ///< of queries, keys and values
   int64_t taps = 0;      ///< of the convolutions
   float norm_epsilon = 0;
+  RowPart head_rows = {};    ///< of the heads, those of this rank
+  RowPart output_rows = {};  ///< of the output matrix
 
   KdaInput query = {}, key = {}, value = {};
   KdaGate decay = {};
@@ -55,6 +58,10 @@ struct Kda {
 
   int64_t inner() const { return heads * head_dim; }
   int64_t head_floats() const { return head_dim * head_dim; }
+
+  /// Of the heads of all ranks, of `size` elements each, those of this one.
+  RowPart HeadPart(int64_t size) const { return Times(PartOf(head_rows, heads), size); }
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// What a call tree calls it.
@@ -62,6 +69,10 @@ inline constexpr std::string_view NameOf(const Kda&) { return "Kimi delta attent
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Kda& kda, std::span<const Rope> ropes);
+
+/// Leaves a rank its heads, with their states; the first matrices of the gates, a hundredth of the
+/// weights, stand in every rank. Errors: kUnsupported for more ranks than heads.
+Status Split(const Rank& rank, Kda& kda);
 
 /// Its tensors.
 void Declare(Kda& kda, TensorList& tensors);

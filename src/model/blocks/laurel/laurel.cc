@@ -12,9 +12,14 @@ Status Validate(const Laurel& laurel) {
   return Validate(laurel.norm);
 }
 
+void Split(const Rank& rank, Laurel& laurel) {
+  laurel.down_rows = PanelsOf(laurel.rank, rank);
+  laurel.up_rows = PanelsOf(laurel.width, rank);
+}
+
 void Declare(Laurel& laurel, TensorList& tensors) {
-  tensors.Matrix("laurel_l.weight", laurel.rank, laurel.width, &laurel.down);
-  tensors.Matrix("laurel_r.weight", laurel.width, laurel.rank, &laurel.up);
+  tensors.MatrixPart("laurel_l.weight", laurel.DownPart(), laurel.width, &laurel.down);
+  tensors.MatrixPart("laurel_r.weight", laurel.UpPart(), laurel.rank, &laurel.up);
   Declare(laurel.norm, "laurel_post_norm", laurel.width, tensors);
 }
 
@@ -31,10 +36,12 @@ void Run(const Laurel& laurel, const Input& input, const Context& context) {
   const Workspace& space = context.workspace;
   Carver carver(space.block);
   const Rows inner = carver.Matrix(space.limits().rows, laurel.rank);
-  const std::array down = {Product{&laurel.down, inner}};
+  const std::array down = {Product{&laurel.down, ColumnsOf(inner, laurel.DownPart())}};
   Prepare(input, down, context);
   Multiply(down, input.row_count, Phase::kGateUp, context);
-  MultiplyRows({inner, input.row_count}, {&laurel.up, space.projected}, Phase::kDown, context);
+  Gather(inner, input.row_count, laurel.DownPart(), Phase::kGateUp, context);
+  MultiplyPart({inner, input.row_count}, {&laurel.up, space.projected}, laurel.UpPart(),
+               Phase::kDown, context);
   const int64_t width = laurel.width;
   context.execution.pool.Run(input.row_count, [&](int64_t row, int) {
     float* y = space.projected.row(row);

@@ -12,6 +12,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/norm.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -22,13 +23,20 @@ struct Laurel {
   int64_t width = 0;  ///< of the residual stream
   int64_t rank = 0;
   Norm norm = {};
+  RowPart down_rows = {}, up_rows = {};  ///< those of a rank
 
   kernels::PackedMatrix down = {};  ///< [rank][width]
   kernels::PackedMatrix up = {};    ///< [width][rank]
+
+  RowPart DownPart() const { return PartOf(down_rows, rank); }
+  RowPart UpPart() const { return PartOf(up_rows, width); }
 };
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Laurel& laurel);
+
+/// Leaves a rank its rows.
+void Split(const Rank& rank, Laurel& laurel);
 
 /// Its tensors.
 void Declare(Laurel& laurel, TensorList& tensors);

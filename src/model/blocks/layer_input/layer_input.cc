@@ -10,9 +10,14 @@ Status Validate(const LayerInput& block) {
   return InRange("embedding length per layer input", block.inner, 1, kMaxWidth);
 }
 
+void Split(const Rank& rank, LayerInput& block) {
+  block.gate_rows = PanelsOf(block.inner, rank);
+  block.projection_rows = PanelsOf(block.width, rank);
+}
+
 void Declare(LayerInput& block, TensorList& tensors) {
-  tensors.Matrix("inp_gate.weight", block.inner, block.width, &block.gate);
-  tensors.Matrix("proj.weight", block.width, block.inner, &block.projection);
+  tensors.MatrixPart("inp_gate.weight", block.GatePart(), block.width, &block.gate);
+  tensors.MatrixPart("proj.weight", block.ProjectionPart(), block.inner, &block.projection);
 }
 
 Needs Size(const LayerInput& block, const StepLimits& limits) {
@@ -27,15 +32,18 @@ Needs Size(const LayerInput& block, const StepLimits& limits) {
 void Run(const LayerInput& block, const Input& input, const Context& context) {
   Carver carver(context.workspace.block);
   const Rows gated = carver.Matrix(context.workspace.limits().rows, block.inner);
-  const std::array gate = {Product{&block.gate, gated}};
+  const RowPart own = block.GatePart();
+  const Rows part = ColumnsOf(gated, own);
+  const std::array gate = {Product{&block.gate, part}};
   Prepare(input, gate, context);
   Multiply(gate, input.row_count, Phase::kGateUp, context);
   context.execution.pool.Run(input.row_count, [&](int64_t row, int) {
-    const float* e = context.workspace.layer_inputs.row(row) + block.first;
-    context.execution.kernels.geglu(gated.row(row), e, gated.row(row), block.inner);
+    const float* e = context.workspace.layer_inputs.row(row) + block.first + own.first_row;
+    context.execution.kernels.geglu(part.row(row), e, part.row(row), own.rows);
   });
-  MultiplyRows({gated, input.row_count}, {&block.projection, context.workspace.projected},
-               Phase::kDown, context);
+  Gather(gated, input.row_count, own, Phase::kGateUp, context);
+  MultiplyPart({gated, input.row_count}, {&block.projection, context.workspace.projected},
+               block.ProjectionPart(), Phase::kDown, context);
 }
 
 void AddWork(const LayerInput& block, int64_t rows, StepWork& work) {

@@ -9,6 +9,7 @@
 
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -16,15 +17,22 @@ namespace skald::model {
 
 /// Sizes are in elements.
 struct LayerInput {
-  int64_t width = 0;  ///< of the residual stream
-  int64_t inner = 0;  ///< of e
-  int64_t first = 0;  ///< of e in the rows of workspace.layer_inputs
+  int64_t width = 0;                             ///< of the residual stream
+  int64_t inner = 0;                             ///< of e
+  int64_t first = 0;                             ///< of e in the rows of workspace.layer_inputs
+  RowPart gate_rows = {}, projection_rows = {};  ///< those of a rank
 
   kernels::PackedMatrix gate = {}, projection = {};
+
+  RowPart GatePart() const { return PartOf(gate_rows, inner); }
+  RowPart ProjectionPart() const { return PartOf(projection_rows, width); }
 };
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const LayerInput& block);
+
+/// Leaves a rank its rows.
+void Split(const Rank& rank, LayerInput& block);
 
 /// Its tensors.
 void Declare(LayerInput& block, TensorList& tensors);

@@ -1,6 +1,7 @@
 #include "model/blocks/mamba2/mamba2.h"
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "base/status_macros.h"
@@ -14,7 +15,7 @@ struct Buffers {
   Rows mixed;  // [rows][input_rows]: z, x, B, C, dt
   Rows step;   // [rows][heads]
   Rows decay;  // [rows][heads]
-  Rows heads;  // [rows][inner]
+  Rows heads;  // [rows][inner of all ranks]
 };
 
 Buffers Layout(const Mamba2& mamba, const StepLimits& limits, Carver& carver) {
@@ -22,7 +23,7 @@ Buffers Layout(const Mamba2& mamba, const StepLimits& limits, Carver& carver) {
   buffers.mixed = carver.Matrix(limits.rows, mamba.input_rows());
   buffers.step = carver.Matrix(limits.rows, mamba.heads);
   buffers.decay = carver.Matrix(limits.rows, mamba.heads);
-  buffers.heads = carver.Matrix(limits.rows, mamba.inner());
+  buffers.heads = carver.Matrix(limits.rows, mamba.HeadPart(mamba.head_dim).all_rows);
   return buffers;
 }
 
@@ -68,6 +69,7 @@ void FinishSteps(const Mamba2& mamba, const Buffers& buffers, int64_t rows,
 void Scan(const Mamba2& mamba, const Buffers& buffers, const MixerStep& step,
           const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const Rows own = ColumnsOf(buffers.heads, mamba.HeadPart(mamba.head_dim));
   const auto sequences = static_cast<int64_t>(step.batch.sequences.size());
   context.execution.pool.Run(sequences * mamba.heads, [&](int64_t unit, int) {
     const SequenceStep sequence = SequenceAt(step, unit / mamba.heads, context);
@@ -75,34 +77,43 @@ void Scan(const Mamba2& mamba, const Buffers& buffers, const MixerStep& step,
     const int64_t group = head / (mamba.heads / mamba.groups);
     const float* rows = buffers.mixed.row(sequence.first_row) + mamba.inner();
     const float* b = rows + mamba.inner() + group * mamba.state_dim;
-    context.execution.kernels.scan(
-        {.x = rows + head * mamba.head_dim,
-         .b = b,
-         .c = b + mamba.groups * mamba.state_dim,
-         .row_stride = buffers.mixed.stride,
-         .decay = buffers.decay.row(sequence.first_row) + head,
-         .step = buffers.step.row(sequence.first_row) + head,
-         .gate_stride = buffers.step.stride,
-         .skip = mamba.skip[static_cast<size_t>(head)],
-         .state = sequence.state + head * mamba.head_floats(),
-         .begins = sequence.begins,
-         .y = buffers.heads.row(sequence.first_row) + head * mamba.head_dim,
-         .y_stride = buffers.heads.stride,
-         .rows = sequence.rows,
-         .state_dim = mamba.state_dim,
-         .head_dim = mamba.head_dim});
+    context.execution.kernels.scan({.x = rows + head * mamba.head_dim,
+                                    .b = b,
+                                    .c = b + mamba.groups * mamba.state_dim,
+                                    .row_stride = buffers.mixed.stride,
+                                    .decay = buffers.decay.row(sequence.first_row) + head,
+                                    .step = buffers.step.row(sequence.first_row) + head,
+                                    .gate_stride = buffers.step.stride,
+                                    .skip = mamba.skip[static_cast<size_t>(head)],
+                                    .state = sequence.state + head * mamba.head_floats(),
+                                    .begins = sequence.begins,
+                                    .y = own.row(sequence.first_row) + head * mamba.head_dim,
+                                    .y_stride = own.stride,
+                                    .rows = sequence.rows,
+                                    .state_dim = mamba.state_dim,
+                                    .head_dim = mamba.head_dim});
   });
 }
 
-// Gates the heads of each row, then norms their groups, where they are normed.
+// Gates the heads of each row.
 void GateHeads(const Mamba2& mamba, const Buffers& buffers, int64_t rows, const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
-  const int64_t group = mamba.inner() / mamba.groups;
+  const Rows own = ColumnsOf(buffers.heads, mamba.HeadPart(mamba.head_dim));
+  context.execution.pool.Run(rows, [&](int64_t row, int) {
+    float* heads = own.row(row);
+    context.execution.kernels.swiglu(buffers.mixed.row(row), heads, heads, mamba.inner());
+  });
+}
+
+// Norms all groups of each row, where they are normed: several ranks may share one.
+void NormGroups(const Mamba2& mamba, const Buffers& buffers, int64_t rows, const Context& context) {
+  if (mamba.group_norm == GroupNorm::kNone) return;
+  const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const int64_t inner = mamba.HeadPart(mamba.head_dim).all_rows;
+  const int64_t group = inner / mamba.GroupPart(1).all_rows;
   context.execution.pool.Run(rows, [&](int64_t row, int) {
     float* heads = buffers.heads.row(row);
-    context.execution.kernels.swiglu(buffers.mixed.row(row), heads, heads, mamba.inner());
-    if (mamba.group_norm == GroupNorm::kNone) return;
-    for (int64_t first = 0; first < mamba.inner(); first += group) {
+    for (int64_t first = 0; first < inner; first += group) {
       context.execution.kernels.rms_norm({.x = heads + first,
                                           .x_stride = group,
                                           .weight = mamba.norm.data() + first,
@@ -113,6 +124,38 @@ void GateHeads(const Mamba2& mamba, const Buffers& buffers, int64_t rows, const 
                                           .eps = mamba.norm_epsilon});
     }
   });
+}
+
+// The channels of x, B and C of this rank, those of all beginning at row `first` of a tensor.
+void AddChannels(const Mamba2& mamba, int64_t first, RowPieces* pieces) {
+  const RowPart inner = mamba.HeadPart(mamba.head_dim);
+  const RowPart shared = mamba.GroupPart(mamba.state_dim);
+  pieces->Add(first + inner.first_row, inner.rows);
+  pieces->Add(first + inner.all_rows + shared.first_row, shared.rows);
+  pieces->Add(first + inner.all_rows + shared.all_rows + shared.first_row, shared.rows);
+}
+
+// Of all ranks.
+int64_t ChannelCount(const Mamba2& mamba) {
+  return mamba.HeadPart(mamba.head_dim).all_rows + 2 * mamba.GroupPart(mamba.state_dim).all_rows;
+}
+
+RowPieces ChannelsOf(const Mamba2& mamba) {
+  RowPieces pieces = {.all_rows = ChannelCount(mamba)};
+  AddChannels(mamba, 0, &pieces);
+  return pieces;
+}
+
+// z, x, B, C, dt.
+RowPieces InputRowsOf(const Mamba2& mamba) {
+  const RowPart inner = mamba.HeadPart(mamba.head_dim);
+  const RowPart heads = mamba.HeadPart(1);
+  const int64_t steps = inner.all_rows + ChannelCount(mamba);
+  RowPieces pieces = {.all_rows = steps + heads.all_rows};
+  pieces.Add(inner.first_row, inner.rows);
+  AddChannels(mamba, inner.all_rows, &pieces);
+  pieces.Add(steps + heads.first_row, heads.rows);
+  return pieces;
 }
 
 }  // namespace
@@ -132,17 +175,34 @@ Status Validate(const Mamba2& mamba, std::span<const Rope>) {
   return InRange("state of the state space", StateFloats(mamba), 1, kMaxStateFloats);
 }
 
-void Declare(Mamba2& mamba, TensorList& tensors) {
-  tensors.Matrix("ssm_in.weight", mamba.input_rows(), mamba.width, &mamba.input);
-  tensors.Table("ssm_conv1d.weight", mamba.channels(), mamba.taps, &mamba.weights);
-  tensors.Vector("ssm_conv1d.bias", mamba.channels(), &mamba.conv_bias);
-  tensors.Vector("ssm_dt.bias", mamba.heads, &mamba.step_bias);
-  tensors.Table("ssm_a", mamba.heads, 1, &mamba.decay_rate);
-  tensors.Table("ssm_d", mamba.heads, 1, &mamba.skip);
-  if (mamba.group_norm == GroupNorm::kRms) {
-    tensors.Table("ssm_norm.weight", mamba.groups, mamba.inner() / mamba.groups, &mamba.norm);
+Status Split(const Rank& rank, Mamba2& mamba) {
+  const std::optional<HeadShare> share = ShareHeads(rank, {mamba.heads, mamba.groups});
+  if (!share) {
+    return TooManyRanks(rank, std::to_string(mamba.heads) + " heads of the state space, " +
+                                  std::to_string(mamba.heads / mamba.groups) + " of a group");
   }
-  tensors.Matrix("ssm_out.weight", mamba.width, mamba.inner(), &mamba.output);
+  mamba.share = *share;
+  mamba.heads = share->heads.rows;
+  mamba.groups = share->groups.rows;
+  mamba.output_rows = PanelsOf(mamba.width, rank);
+  return Ok();
+}
+
+void Declare(Mamba2& mamba, TensorList& tensors) {
+  const RowPart heads = mamba.HeadPart(1);
+  const RowPart inner = mamba.HeadPart(mamba.head_dim);
+  const RowPieces channels = ChannelsOf(mamba);
+  tensors.MatrixPieces("ssm_in.weight", InputRowsOf(mamba), mamba.width, &mamba.input);
+  tensors.TablePieces("ssm_conv1d.weight", channels, mamba.taps, &mamba.weights);
+  tensors.VectorPieces("ssm_conv1d.bias", channels, &mamba.conv_bias);
+  tensors.VectorPart("ssm_dt.bias", heads, &mamba.step_bias);
+  tensors.TablePieces("ssm_a", PiecesOf(heads), 1, &mamba.decay_rate);
+  tensors.TablePieces("ssm_d", PiecesOf(heads), 1, &mamba.skip);
+  if (mamba.group_norm == GroupNorm::kRms) {
+    const int64_t groups = mamba.GroupPart(1).all_rows;
+    tensors.Table("ssm_norm.weight", groups, inner.all_rows / groups, &mamba.norm);
+  }
+  tensors.MatrixPart("ssm_out.weight", mamba.OutputPart(), inner.all_rows, &mamba.output);
 }
 
 Needs Size(const Mamba2& mamba, const StepLimits& limits) {
@@ -150,7 +210,7 @@ Needs Size(const Mamba2& mamba, const StepLimits& limits) {
   Layout(mamba, limits, carver);
   Needs needs = {.buffer_bytes = carver.used()};
   needs.AddInput(limits.rows, mamba.width);
-  needs.AddInput(limits.rows, mamba.inner());
+  needs.AddInput(limits.rows, mamba.HeadPart(mamba.head_dim).all_rows);
   return needs;
 }
 
@@ -172,9 +232,12 @@ void Run(const Mamba2& mamba, const Input& input, const MixerStep& step, const C
   Scan(mamba, buffers, step, context);
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(mamba, buffers, input.row_count, context);
-  const int64_t rows = KeepRows(step, mamba.inner(), buffers.heads);
-  MultiplyRows({buffers.heads, rows}, {&mamba.output, context.workspace.projected}, Phase::kOutput,
-               context);
+  const RowPart inner = mamba.HeadPart(mamba.head_dim);
+  const int64_t rows = KeepRows(step, inner.all_rows, buffers.heads);
+  Gather(buffers.heads, rows, inner, Phase::kRecurrence, context);
+  NormGroups(mamba, buffers, rows, context);
+  MultiplyPart({buffers.heads, rows}, {&mamba.output, context.workspace.projected},
+               mamba.OutputPart(), Phase::kOutput, context);
 }
 
 void AddWork(const Mamba2& mamba, const MixerShape& shape, StepWork& work) {

@@ -16,6 +16,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
+#include "model/rank.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -27,14 +28,16 @@ enum class GroupNorm : uint8_t { kNone, kRms };
 
 /// Sizes are in elements.
 struct Mamba2 {
-  int64_t width = 0;  ///< of the residual stream
-  int64_t heads = 0;
+  int64_t width = 0;      ///< of the residual stream
+  int64_t heads = 0;      ///< of this rank
   int64_t head_dim = 0;   ///< elements of a head
   int64_t state_dim = 0;  ///< of B and C
   int64_t groups = 0;     ///< of heads that share B and C; divides heads
   int64_t taps = 0;       ///< of the convolution
   GroupNorm group_norm = GroupNorm::kRms;
   float norm_epsilon = 0;
+  HeadShare share = {};      ///< of the heads and groups, those of this rank
+  RowPart output_rows = {};  ///< of the output matrix
 
   kernels::PackedMatrix input = {};    ///< [2 * inner + 2 * groups * state_dim + heads][width]
   kernels::PackedMatrix output = {};   ///< [width][inner]
@@ -43,12 +46,17 @@ struct Mamba2 {
   std::vector<float> step_bias = {};   ///< [heads]
   std::vector<float> decay_rate = {};  ///< [heads], below 0
   std::vector<float> skip = {};        ///< [heads]
-  std::vector<float> norm = {};        ///< [groups][inner / groups], or empty
+  std::vector<float> norm = {};        ///< [groups][inner / groups] of all ranks, or empty
 
   int64_t inner() const { return heads * head_dim; }
   int64_t channels() const { return inner() + 2 * groups * state_dim; }
   int64_t input_rows() const { return inner() + channels() + heads; }
   int64_t head_floats() const { return state_dim * head_dim; }
+
+  /// Of the heads and groups of all ranks, of `size` elements each, those of this one.
+  RowPart HeadPart(int64_t size) const { return Times(PartOf(share.heads, heads), size); }
+  RowPart GroupPart(int64_t size) const { return Times(PartOf(share.groups, groups), size); }
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// What a call tree calls it.
@@ -56,6 +64,10 @@ inline constexpr std::string_view NameOf(const Mamba2&) { return "Mamba 2"; }
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const Mamba2& mamba, std::span<const Rope> ropes);
+
+/// Leaves a rank its groups with their heads, or where there are more ranks than groups, some of
+/// the heads of one; and their states. Errors: kUnsupported for more ranks than heads.
+Status Split(const Rank& rank, Mamba2& mamba);
 
 /// Its tensors.
 void Declare(Mamba2& mamba, TensorList& tensors);

@@ -44,7 +44,7 @@ MlaBuffers LayOut(const Mla& mla, const StepLimits& limits, Carver& carver) {
   if (mla.has_query_rank()) buffers.query_latent = carver.Matrix(limits.rows, mla.query_rank);
   buffers.query = carver.Matrix(limits.rows, mla.query_width());
   buffers.latent = carver.Matrix(limits.rows, mla.key_dim());
-  buffers.heads = carver.Matrix(limits.rows, mla.output_width());
+  buffers.heads = carver.Matrix(limits.rows, mla.HeadPart(mla.value_dim).all_rows);
   buffers.workers = carver.Bytes(limits.threads * WorkerBytes(mla));
   return buffers;
 }
@@ -77,26 +77,41 @@ Status Validate(const Mla& mla, std::span<const Rope> ropes) {
   return ValidateRope(mla, ropes);
 }
 
-void Declare(Mla& mla, TensorList& tensors) {
-  if (mla.has_query_rank()) {
-    tensors.Matrix("attn_q_a.weight", mla.query_rank, mla.width, &mla.query_down);
-    Declare(mla.query_norm, "attn_q_a_norm", mla.query_rank, tensors);
-    tensors.Matrix("attn_q_b.weight", mla.query_width(), mla.query_rank, &mla.query);
-  } else {
-    tensors.Matrix("attn_q.weight", mla.query_width(), mla.width, &mla.query);
+Status Split(const Rank& rank, Mla& mla) {
+  if (rank.count > mla.heads) {
+    return TooManyRanks(rank, std::to_string(mla.heads) + " heads of latent attention");
   }
-  tensors.Matrix("attn_kv_a_mqa.weight", mla.key_dim(), mla.width, &mla.latent);
+  mla.query_down_rows = PanelsOf(mla.query_rank, rank);
+  mla.latent_rows = PanelsOf(mla.key_dim(), rank);
+  mla.output_rows = PanelsOf(mla.width, rank);
+  mla.head_rows = ShareOf(mla.heads, rank);
+  mla.heads = mla.head_rows.rows;
+  return Ok();
+}
+
+void Declare(Mla& mla, TensorList& tensors) {
+  const RowPart heads = mla.HeadPart(1);
+  const RowPart query = mla.HeadPart(mla.query_dim());
+  if (mla.has_query_rank()) {
+    tensors.MatrixPart("attn_q_a.weight", mla.QueryDownPart(), mla.width, &mla.query_down);
+    Declare(mla.query_norm, "attn_q_a_norm", mla.query_rank, tensors);
+    tensors.MatrixPart("attn_q_b.weight", query, mla.query_rank, &mla.query);
+  } else {
+    tensors.MatrixPart("attn_q.weight", query, mla.width, &mla.query);
+  }
+  tensors.MatrixPart("attn_kv_a_mqa.weight", mla.LatentPart(), mla.width, &mla.latent);
   Declare(mla.latent_norm, "attn_kv_a_norm", mla.rank, tensors);
   if (mla.key_value == Fusion::kFused) {
     const RowPart keys = {0, mla.nope_dim, mla.nope_dim + mla.value_dim};
     const RowPart values = {keys.rows, mla.value_dim, keys.all_rows};
-    tensors.StackedColumns("attn_kv_b.weight", mla.heads, keys, mla.rank, &mla.key_up);
-    tensors.StackedPart("attn_kv_b.weight", mla.heads, values, mla.rank, &mla.value_up);
+    tensors.StackedColumns("attn_kv_b.weight", heads, keys, mla.rank, &mla.key_up);
+    tensors.StackedPart("attn_kv_b.weight", heads, values, mla.rank, &mla.value_up);
   } else {
-    tensors.Slices("attn_k_b.weight", {mla.heads, mla.rank, mla.nope_dim}, &mla.key_up);
-    tensors.Slices("attn_v_b.weight", {mla.heads, mla.value_dim, mla.rank}, &mla.value_up);
+    tensors.SomeSlices("attn_k_b.weight", heads, mla.rank, mla.nope_dim, &mla.key_up);
+    tensors.SomeSlices("attn_v_b.weight", heads, mla.value_dim, mla.rank, &mla.value_up);
   }
-  tensors.Matrix("attn_output.weight", mla.width, mla.output_width(), &mla.output);
+  tensors.MatrixPart("attn_output.weight", mla.OutputPart(), mla.HeadPart(mla.value_dim).all_rows,
+                     &mla.output);
 }
 
 Needs Size(const Mla& mla, const StepLimits& limits) {
@@ -114,7 +129,7 @@ Needs Size(const Mla& mla, const StepLimits& limits) {
                  .scratch_bytes = scratch_floats * int64_t{sizeof(float)}};
   needs.AddInput(limits.rows, mla.width);
   needs.AddInput(limits.rows, mla.query_rank);
-  needs.AddInput(limits.rows, mla.output_width());
+  needs.AddInput(limits.rows, mla.HeadPart(mla.value_dim).all_rows);
   return needs;
 }
 

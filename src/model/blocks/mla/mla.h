@@ -21,6 +21,7 @@
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
 #include "model/norm.h"
+#include "model/rank.h"
 #include "model/rope_table.h"
 #include "model/tensors.h"
 #include "skald/status.h"
@@ -33,7 +34,7 @@ inline constexpr int64_t kMaxQueryRank = int64_t{1} << 14;
 /// Sizes are in elements.
 struct Mla {
   int64_t width = 0;               ///< of the residual stream
-  int64_t heads = 0;               ///< query heads
+  int64_t heads = 0;               ///< query heads, of this rank
   int64_t nope_dim = 0;            ///< of a query head: what positions do not turn
   int64_t rope_dim = 0;            ///< of a query head and of the key: what they do
   int64_t value_dim = 0;           ///< of a head
@@ -47,6 +48,10 @@ struct Mla {
   Fusion key_value = Fusion::kSeparate;
   Norm query_norm = {};  ///< of the queries' latent
   Norm latent_norm = {};
+  RowPart head_rows = {};        ///< of the heads, those of this rank
+  RowPart query_down_rows = {};  ///< of these matrices
+  RowPart latent_rows = {};
+  RowPart output_rows = {};
 
   kernels::PackedMatrix query_down = {};             ///< [query_rank][width]
   kernels::PackedMatrix query = {};                  ///< [heads][nope_dim + rope_dim], one matrix
@@ -58,8 +63,13 @@ struct Mla {
   int64_t query_dim() const { return nope_dim + rope_dim; }
   int64_t query_width() const { return heads * query_dim(); }
   int64_t key_dim() const { return rank + rope_dim; }
-  int64_t output_width() const { return heads * value_dim; }
   bool has_query_rank() const { return query_rank > 0; }
+
+  /// Of the heads of all ranks, of `size` elements each, those of this one.
+  RowPart HeadPart(int64_t size) const { return Times(PartOf(head_rows, heads), size); }
+  RowPart QueryDownPart() const { return PartOf(query_down_rows, query_rank); }
+  RowPart LatentPart() const { return PartOf(latent_rows, key_dim()); }
+  RowPart OutputPart() const { return PartOf(output_rows, width); }
 };
 
 /// What a call tree calls it.
@@ -67,6 +77,10 @@ inline constexpr std::string_view NameOf(const Mla&) { return "latent attention"
 
 /// Checks the numbers; `ropes` are the network's, valid. Errors: kBadModel.
 Status Validate(const Mla& mla, std::span<const Rope> ropes);
+
+/// Leaves a rank its query heads. What it keeps of every position is that of all: all heads share
+/// it. Errors: kUnsupported for more ranks than heads.
+Status Split(const Rank& rank, Mla& mla);
 
 /// Its tensors.
 void Declare(Mla& mla, TensorList& tensors);

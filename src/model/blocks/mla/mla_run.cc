@@ -98,6 +98,23 @@ void Turn(const Mla& mla, float* x, int64_t position, const Context& context) {
                                   .pairing = rope.pairing()});
 }
 
+// What reads the residual stream: the latents of queries, or queries, and those of keys.
+void Project(const Mla& mla, const MlaBuffers& buffers, const Input& input,
+             const Context& context) {
+  const RowPart down = mla.QueryDownPart();
+  const RowPart latent = mla.LatentPart();
+  const Product first = mla.has_query_rank()
+                            ? Product{&mla.query_down, ColumnsOf(buffers.query_latent, down)}
+                            : Product{&mla.query, buffers.query};
+  const std::array projections = {first, Product{&mla.latent, ColumnsOf(buffers.latent, latent)}};
+  Prepare(input, projections, context);
+  Multiply(projections, input.row_count, Phase::kQkv, context);
+  if (mla.has_query_rank()) {
+    Gather(buffers.query_latent, input.row_count, down, Phase::kQkv, context);
+  }
+  Gather(buffers.latent, input.row_count, latent, Phase::kQkv, context);
+}
+
 // Latents and turned keys of all rows, into their pages.
 void FinishKeys(const Mla& mla, const MlaBuffers& buffers, const MixerStep& step,
                 const Context& context) {
@@ -172,6 +189,7 @@ void Attend(const Sharing& run, const Unit& unit, const MlaWorker& own) {
 // What the heads of a unit give, out of the sums of latents.
 void RaiseValues(const Sharing& run, const Unit& unit, const MlaWorker& own) {
   const Mla& mla = run.mla;
+  const Rows heads = ColumnsOf(run.buffers.heads, mla.HeadPart(mla.value_dim));
   for (int64_t h = 0; h < unit.heads; ++h) {
     const int64_t head = unit.first_head + h;
     const Rows source = {own.mixed + h * mla.rank, unit.heads * mla.rank};
@@ -179,7 +197,7 @@ void RaiseValues(const Sharing& run, const Unit& unit, const MlaWorker& own) {
                   {own.tiles, own.index}, run.context);
     for (int64_t i = 0; i < unit.tokens; ++i) {
       std::copy_n(own.product.row(i), mla.value_dim,
-                  run.buffers.heads.row(unit.row + i) + head * mla.value_dim);
+                  heads.row(unit.row + i) + head * mla.value_dim);
     }
   }
 }
@@ -204,11 +222,7 @@ void AttendAll(const Sharing& run) {
 void Run(const Mla& mla, const Input& input, const MixerStep& step, const Context& context) {
   Carver carver(context.workspace.block);
   const MlaBuffers buffers = LayOut(mla, context.workspace.limits(), carver);
-  const Product first = mla.has_query_rank() ? Product{&mla.query_down, buffers.query_latent}
-                                             : Product{&mla.query, buffers.query};
-  const std::array projections = {first, Product{&mla.latent, buffers.latent}};
-  Prepare(input, projections, context);
-  Multiply(projections, input.row_count, Phase::kQkv, context);
+  Project(mla, buffers, input, context);
   // All latents before any attention: rows of one sequence see each other's.
   FinishKeys(mla, buffers, step, context);
   const int64_t rows = KeepQueries(mla, buffers, step);
@@ -223,8 +237,9 @@ void Run(const Mla& mla, const Input& input, const MixerStep& step, const Contex
     Multiply(query, rows, Phase::kQkv, context);
   }
   AttendAll({mla, buffers, step, context});
-  MultiplyRows({buffers.heads, rows}, {&mla.output, context.workspace.projected}, Phase::kOutput,
-               context);
+  Gather(buffers.heads, rows, mla.HeadPart(mla.value_dim), Phase::kAttention, context);
+  MultiplyPart({buffers.heads, rows}, {&mla.output, context.workspace.projected}, mla.OutputPart(),
+               Phase::kOutput, context);
 }
 
 }  // namespace skald::model

@@ -1,6 +1,7 @@
 #include "model/blocks/short_conv/short_conv.h"
 
 #include <array>
+#include <string>
 
 #include "base/status_macros.h"
 #include "model/blocks/recurrence.h"
@@ -10,13 +11,13 @@ namespace skald::model {
 namespace {
 
 struct Buffers {
-  Rows projected;  // [rows][3 * width]: B, C, X
-  Rows mixed;      // [rows][width]
+  Rows projected;  // [rows][3 * channels]: B, C, X
+  Rows mixed;      // [rows][width], of all ranks
 };
 
 Buffers Layout(const ShortConv& conv, const StepLimits& limits, Carver& carver) {
   Buffers buffers;
-  buffers.projected = carver.Matrix(limits.rows, 3 * conv.width);
+  buffers.projected = carver.Matrix(limits.rows, 3 * conv.Part().rows);
   buffers.mixed = carver.Matrix(limits.rows, conv.width);
   return buffers;
 }
@@ -24,26 +25,28 @@ Buffers Layout(const ShortConv& conv, const StepLimits& limits, Carver& carver) 
 void Convolve(const ShortConv& conv, const Buffers& buffers, const MixerStep& step,
               const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
+  const int64_t own = conv.Part().rows;
+  const Rows mixed = ColumnsOf(buffers.mixed, conv.Part());
   const auto convolve = [&](const SequenceStep& sequence, int64_t first, int64_t channels) {
     const float* projected = buffers.projected.row(sequence.first_row) + first;
     const int64_t stride = buffers.projected.stride;
-    context.execution.kernels.conv({.x = projected + 2 * conv.width,
+    context.execution.kernels.conv({.x = projected + 2 * own,
                                     .x_stride = stride,
                                     .x_gate = projected,
                                     .x_gate_stride = stride,
-                                    .y_gate = projected + conv.width,
+                                    .y_gate = projected + own,
                                     .y_gate_stride = stride,
                                     .weights = conv.weights.data() + first * conv.taps,
                                     .state = sequence.state + first,
-                                    .state_stride = conv.width,
+                                    .state_stride = own,
                                     .begins = sequence.begins,
-                                    .y = buffers.mixed.row(sequence.first_row) + first,
-                                    .y_stride = buffers.mixed.stride,
+                                    .y = mixed.row(sequence.first_row) + first,
+                                    .y_stride = mixed.stride,
                                     .rows = sequence.rows,
                                     .channels = channels,
                                     .taps = conv.taps});
   };
-  ForEachChannelRange(step, conv.width, context, convolve);
+  ForEachChannelRange(step, own, context, convolve);
 }
 
 }  // namespace
@@ -52,10 +55,24 @@ Status Validate(const ShortConv& conv, std::span<const Rope>) {
   return InRange("short convolution length", conv.taps, 2, kernels::kMaxConvTaps);
 }
 
+Status Split(const Rank& rank, ShortConv& conv) {
+  const int64_t panels = DivCeil<int64_t>(conv.width, kernels::kPanelRows);
+  if (rank.count > panels) {
+    return TooManyRanks(rank, std::to_string(panels) + " panels of a short convolution");
+  }
+  conv.rows = PanelsOf(conv.width, rank);
+  return Ok();
+}
+
 void Declare(ShortConv& conv, TensorList& tensors) {
-  tensors.Matrix("shortconv.in_proj.weight", 3 * conv.width, conv.width, &conv.input);
-  tensors.Table("shortconv.conv.weight", conv.width, conv.taps, &conv.weights);
-  tensors.Matrix("shortconv.out_proj.weight", conv.width, conv.width, &conv.output);
+  const RowPart own = conv.Part();
+  RowPieces inputs = {.all_rows = 3 * conv.width};
+  for (int64_t input = 0; input < 3; ++input) {
+    inputs.Add(input * conv.width + own.first_row, own.rows);
+  }
+  tensors.MatrixPieces("shortconv.in_proj.weight", inputs, conv.width, &conv.input);
+  tensors.TablePieces("shortconv.conv.weight", PiecesOf(own), conv.taps, &conv.weights);
+  tensors.MatrixPart("shortconv.out_proj.weight", own, conv.width, &conv.output);
 }
 
 Needs Size(const ShortConv& conv, const StepLimits& limits) {
@@ -68,7 +85,7 @@ Needs Size(const ShortConv& conv, const StepLimits& limits) {
 
 kv::KvShape Cache(const ShortConv&) { return {}; }
 
-int64_t StateFloats(const ShortConv& conv) { return (conv.taps - 1) * conv.width; }
+int64_t StateFloats(const ShortConv& conv) { return (conv.taps - 1) * conv.Part().rows; }
 
 void Run(const ShortConv& conv, const Input& input, const MixerStep& step, const Context& context) {
   Carver carver(context.workspace.block);
@@ -80,20 +97,22 @@ void Run(const ShortConv& conv, const Input& input, const MixerStep& step, const
   Convolve(conv, buffers, step, context);
   const int64_t rows = KeepRows(step, conv.width, buffers.mixed);
   if (rows == 0) return;
-  MultiplyRows({buffers.mixed, rows}, {&conv.output, context.workspace.projected}, Phase::kOutput,
-               context);
+  Gather(buffers.mixed, rows, conv.Part(), Phase::kRecurrence, context);
+  MultiplyPart({buffers.mixed, rows}, {&conv.output, context.workspace.projected}, conv.Part(),
+               Phase::kOutput, context);
 }
 
 void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
   const StepShape& step = shape.step;
   AddWork(std::array{&conv.input}, step.rows, Phase::kQkv, work);
-  const auto rows = static_cast<double>(step.rows * conv.width);
+  const int64_t channels = conv.Part().rows;
+  const auto rows = static_cast<double>(step.rows * channels);
   const auto states = static_cast<double>(step.sequences * StateFloats(conv));
   // Three operands and a result a row; a state is read and written.
   work.Add({.phase = Phase::kRecurrence,
-            .input = {step.rows, conv.width},
+            .input = {step.rows, channels},
             .other = {StateFloats(conv)},
-            .output = {step.rows, conv.width},
+            .output = {step.rows, channels},
             .work = {.float_macs = rows * static_cast<double>(conv.taps),
                      .bytes = double{sizeof(float)} * (4 * rows + 2 * states)}});
   if (shape.rows_kept == 0) return;

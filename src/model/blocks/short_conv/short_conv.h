@@ -12,6 +12,7 @@
 #include "kernels/pack/panel.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
+#include "model/rank.h"
 #include "model/tensors.h"
 #include "skald/status.h"
 
@@ -21,10 +22,14 @@ namespace skald::model {
 struct ShortConv {
   int64_t width = 0;  ///< of the residual stream, and channels of the convolution
   int64_t taps = 0;   ///< rows that an output depends on, its own included
+  RowPart rows = {};  ///< of channels and of the output matrix, those of a rank
 
   kernels::PackedMatrix input = {};   ///< [3 * width][width]: B, C, X
   std::vector<float> weights = {};    ///< [width][taps], the present row last
   kernels::PackedMatrix output = {};  ///< [width][width]
+
+  /// Channels of this rank, and rows of its output matrix.
+  RowPart Part() const { return PartOf(rows, width); }
 };
 
 /// What a call tree calls it.
@@ -32,6 +37,10 @@ inline constexpr std::string_view NameOf(const ShortConv&) { return "short convo
 
 /// Checks the numbers. Errors: kBadModel.
 Status Validate(const ShortConv& conv, std::span<const Rope> ropes);
+
+/// Leaves a rank panels of channels, with their states. Errors: kUnsupported for more ranks than
+/// panels.
+Status Split(const Rank& rank, ShortConv& conv);
 
 /// Its tensors.
 void Declare(ShortConv& conv, TensorList& tensors);
