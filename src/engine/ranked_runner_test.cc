@@ -92,8 +92,8 @@ TEST(RankedRunner, GivesTheBitsOfOneRank) {
            " of a KV head: expected fewer ranks";
   };
   const std::map<std::string, std::string> known = {{"internlm2, 4", number("3 heads, 3", 4)},
-                                              {"smollm3, 3", number("2 heads, 2", 3)},
-                                              {"smollm3, 4", number("2 heads, 2", 4)}};
+                                                    {"smollm3, 3", number("2 heads, 2", 3)},
+                                                    {"smollm3, 4", number("2 heads, 2", 4)}};
   EXPECT_EQ(refused, known);
 }
 
@@ -121,16 +121,24 @@ TEST(RankedRunnerSharedData, GivesTheBitsOfOneRank) {
   }
 }
 
-// What an engine does beside Forward: forks that share pages and copy them, types of K and V, one
-// request behind the other, and sizes as planned.
-TEST(RankedRunner, ServesAnEngineAsOneRankDoes) {
-  const EngineOptions options = {.context = 128,
-                                 .max_chunk = 16,
-                                 .threads = 2,
-                                 .kv_types = {KvCacheType::kQ8},
-                                 .kv_positions = 512};
+// Types of keys and values.
+TEST(RankedRunner, GivesTheBitsOfOneRankForEachTypeOfKeysAndValues) {
+  const Model whole = Load("llama", 1);
+  const Model split = Load("llama", 2);
+  using enum KvCacheType;
+  for (const KvCacheTypes types : {KvCacheTypes(kF32), KvCacheTypes(kBF16), KvCacheTypes(kQ8),
+                                   KvCacheTypes(kQ4), KvCacheTypes(kQ8, kF16)}) {
+    EngineOptions options = Options(1);
+    options.kv_types = types;
+    EXPECT_EQ(LogitsOf(split, options), LogitsOf(whole, options));
+  }
+}
+
+// What an engine does beside Forward: forks that share pages and copy them, and states; beams;
+// or guesses, of which some are dropped; one request behind the other, and sizes as planned.
+void ExpectServedAsByOne(const std::string& name, const EngineOptions& options) {
   Request request;
-  for (TokenId i = 0; i < 40; ++i) request.prompt.push_back(3 + i);
+  for (TokenId i = 0; i < 40; ++i) request.prompt.push_back(3 + i % 7);
   request.sampling.temperature = 1;
   request.sampling.seed = 5;
   request.n = 3;
@@ -141,20 +149,36 @@ TEST(RankedRunner, ServesAnEngineAsOneRankDoes) {
   beams.beam_search.beams = 3;
   std::vector<std::vector<TokenId>> expected;
   for (const int ranks : {1, 2}) {
-    const Model model = Load("qwen3moe", ranks);
+    const Model model = Load(name, ranks);
     Result<Engine> engine = Engine::Create(model, options);
     ASSERT_TRUE(engine.ok()) << engine.status().message();
     EXPECT_EQ(engine->memory(), Engine::Plan(model, options)->memory);
     std::vector<std::vector<TokenId>> found;
-    for (const Request& each : {request, beams, request}) {
+    // There are no beams of models with states.
+    const bool all = options.speculation.kind == Speculation::kOff;
+    for (const Request& each : all ? std::vector{request, beams, request} : std::vector{request}) {
       const auto done = engine->Generate(each, [](const TokenEvent&) { return true; });
       ASSERT_TRUE(done.ok()) << done.status().message();
       found.push_back(done->tokens);
       for (const auto& other : done->others) found.push_back(other.tokens);
     }
     if (ranks == 1) expected = found;
-    EXPECT_EQ(found, expected);
+    EXPECT_EQ(found, expected) << name;
   }
+}
+
+TEST(RankedRunner, ServesAnEngineAsOneRankDoes) {
+  const EngineOptions plain = {.context = 128,
+                               .max_chunk = 16,
+                               .threads = 2,
+                               .kv_types = {KvCacheType::kQ8},
+                               .kv_positions = 512};
+  ExpectServedAsByOne("qwen3moe", plain);
+  EngineOptions guessing = plain;
+  guessing.speculation = {.kind = Speculation::kNgram, .min_draft = 3};
+  ExpectServedAsByOne("qwen35", guessing);
+  guessing.speculation = {.kind = Speculation::kDraft, .draft = Load("llama", 1), .min_draft = 2};
+  ExpectServedAsByOne("llama", guessing);
 }
 
 // Encoders, whose rows see those behind them, and the heads of models that rank.
