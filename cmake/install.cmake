@@ -39,7 +39,7 @@ install(FILES ${CMAKE_BINARY_DIR}/skald.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/ma
 install(FILES completions/skald.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME skald)
 install(FILES completions/_skald DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES completions/skald.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES README.md LICENSE CHANGELOG.md SECURITY.md docs/first-hour.md docs/cli.md docs/chat.md docs/grammar.md docs/plan.md docs/explain.md docs/server.md docs/numerics.md
+install(FILES README.md LICENSE CHANGELOG.md SECURITY.md docs/first-hour.md docs/cli.md docs/chat.md docs/grammar.md docs/plan.md docs/explain.md docs/receipts.md docs/server.md docs/numerics.md
   docs/performance.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The unit names the command by its path, which is known when it is installed.
 install(CODE "

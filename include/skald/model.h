@@ -55,6 +55,9 @@ struct ModelInfo {
   std::optional<Pooling> pooling = {};
   /// Of a model that ranks pairs of texts: what Request::pooling must be for a score.
   std::optional<Pooling> rank_pooling = {};
+  /// How it was loaded, as far as that is part of what it computes; filled by LoadModel only.
+  Conventions conventions = Conventions::kPublisher;
+  RopeOverride rope = {};
   /// What a user should know about a file that could be loaded all the same: weights that are no
   /// numbers. Whole sentences; filled by LoadModel only.
   std::vector<std::string> warnings;
@@ -102,6 +105,11 @@ class Model {
   /// Tokenizer::EncodePair. Errors: kInvalidArgument for an empty text; as Tokenizer::Encode.
   Result<PairTokens> EncodePair(std::string_view query, std::string_view document,
                                 StopCheck stop = {}) const;
+  /// SHA-256 of the file's keys and tensors, 64 digits (src/load/model_hash.h says of what).
+  /// The first call reads the whole file, on the calling thread: a second for a GB; what it found
+  /// is kept. The file must have stayed as it was. Thread-safe: who comes meanwhile waits. Errors:
+  /// kIo.
+  Result<std::string> Sha256() const;
   /// The network itself, for the engine. Of one that was split (LoadOptions::ranks) the numbers:
   /// its weights are in the parts.
   const model::Transformer& transformer() const;

@@ -189,6 +189,9 @@ struct TokenEvent {
   int64_t index = 0;  ///< 0 for the first generated token of its sequence
   /// The SamplingParams::top_logprobs most likely tokens, likeliest first, ties by token id.
   std::vector<TokenLogprob> top = {};
+  /// Nothing of beams, which draw nothing, and of a token that a guess decided
+  /// (SpeculationRule::kRejection).
+  TokenDraw draw = {};
 };
 
 /// The vector of a request with Pooling, of length 1 (L2), or all 0; the one number of

@@ -131,6 +131,15 @@ struct TokenLogprob {
   friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
 };
 
+/// What a token was drawn with: the sampler's own numbers, exact on every machine.
+struct TokenDraw {
+  float logit = 0;     ///< of the token, behind penalties and biases
+  uint64_t mass = 0;   ///< of the token among those that the filters left (docs/numerics.md, 3.9)
+  uint64_t total = 0;  ///< of all of these; a greedy choice has all the mass, 2^42 of 2^42
+
+  friend bool operator==(const TokenDraw&, const TokenDraw&) = default;
+};
+
 /// OK if every field of `params` is in the range written beside it and every biased token is in a
 /// vocabulary of `vocab_size` tokens; else kInvalidArgument naming the field, what was found and
 /// what was expected. Implemented in src/sampling.

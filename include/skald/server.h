@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,10 @@ struct ServerOptions {
   std::function<int64_t()> unix_seconds = nullptr;
   /// What an embedding is made of; kNone: there are none.
   Pooling pooling = Pooling::kLast;
+  /// If set, requests may ask for receipts of their answers (skald/receipt.h): the types of K and V
+  /// that the engine was made with. Create then reads the whole file of the model, for its hash.
+  /// Not for an engine that speculates under SpeculationRule::kRejection.
+  std::optional<KvCacheTypes> receipts = {};
   int64_t max_connections = 1024;
   /// Bytes that bodies, prepared requests and unread answers of all clients take together. One
   /// client (a key, without keys an address) gets as much as is left free: alone half.

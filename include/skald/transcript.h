@@ -30,6 +30,7 @@ struct TranscriptKeeps {
   bool tokens = true;
   bool logprobs = true;  ///< and the likeliest other tokens
   bool seconds = false;
+  bool draws = false;  ///< for a receipt (skald/receipt.h)
 };
 
 /// One sequence of the answer.
@@ -39,6 +40,7 @@ struct TranscriptSequence {
   std::vector<double> logprobs = {};                ///< TokenEvent::logprob of each
   std::vector<std::vector<TokenLogprob>> top = {};  ///< TokenEvent::top of each
   std::vector<double> seconds = {};                 ///< Event::seconds of each
+  std::vector<TokenDraw> draws = {};                ///< TokenEvent::draw of each
   std::optional<FinishReason> reason = {};          ///< once it has ended
   int32_t stop_index = -1;                          ///< TextEvent::stop_index
   double score = 0;                                 ///< SequenceFinishedEvent::score

@@ -25,13 +25,18 @@ void Sha256::Add(std::string_view bytes) {
   CHECK(EVP_DigestUpdate(Get(context_), bytes.data(), bytes.size()) == 1);
 }
 
-std::string Sha256::Take() {
+std::string Sha256::TakeBytes() {
   std::array<unsigned char, 32> digest{};
   unsigned length = 0;
   CHECK(EVP_DigestFinal_ex(Get(context_), digest.data(), &length) == 1);
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+std::string Sha256::Take() {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : digest) {
+  for (const char each : TakeBytes()) {
+    const auto byte = static_cast<unsigned char>(each);
     text += kDigits[byte >> 4];
     text += kDigits[byte & 15];
   }

@@ -13,6 +13,8 @@ class Sha256 {
   void Add(std::string_view bytes);
   /// 64 digits. Nothing may be added after.
   std::string Take();
+  /// The same as 32 bytes.
+  std::string TakeBytes();
 
  private:
   std::shared_ptr<void> context_;  // EVP_MD_CTX

@@ -36,6 +36,7 @@
 #include "cli/suggest.h"
 #include "cli/tokenize_command.h"
 #include "cli/trace_command.h"
+#include "cli/verify_command.h"
 #include "skald/engine.h"
 #include "skald/version.h"
 
@@ -178,6 +179,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddPlanCommand(*app, chosen);
   AddProofCommand(*app, chosen);
   AddExplainCommand(*app, chosen);
+  AddVerifyCommand(*app, chosen);
   AddQuantizeCommand(*app, chosen);
   AddGrammarCommand(*app, chosen);
   AddPullCommand(*app, chosen);

@@ -10,7 +10,7 @@ namespace skald::cli {
 /// One number per kind of cause, the kinds of skald/status.h first.
 enum class ExitCode : uint8_t {
   kOk = 0,
-  kMismatch = 1,           ///< `proof`: what was compared differs, as with cmp.
+  kMismatch = 1,           ///< `proof`, `verify`: what was compared differs, as with cmp.
   kUnexpected = 1,         ///< An error of no other kind, e.g. an exception of a library.
   kUsage = 2,              ///< kInvalidArgument: the command line makes no sense as written.
   kNotFound = 3,           ///< No such file or model.

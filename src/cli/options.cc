@@ -123,10 +123,7 @@ void AddContext(CLI::App& app, int64_t& context) {
 }
 
 void AddHardwareArgs(CLI::App& app, EngineArgs& args) {
-  AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
-              {0, kThreadsMax})
-      .Group(kEngineGroup);
-  AddIsa(app, args.isa).Group(kEngineGroup);
+  AddThreadArgs(app, args);
   AddValue(app, {"--kv-type", "element type of the KV cache, or K,V: of each (default f16)"},
            kKvTypeWords,
            [&args](const std::string& value) {
@@ -148,6 +145,13 @@ void AddStepArgs(CLI::App& app, EngineArgs& args) {
 }
 
 }  // namespace
+
+void AddThreadArgs(CLI::App& app, EngineArgs& args) {
+  AddInt<int>(app, {"-t,--threads", "threads; 0 = all cores (default 0)"}, args.threads,
+              {0, kThreadsMax})
+      .Group(kEngineGroup);
+  AddIsa(app, args.isa).Group(kEngineGroup);
+}
 
 void AddModelArgs(CLI::App& app, ModelArgs& args) {
   AddText(app,

@@ -53,6 +53,8 @@ struct EngineArgs {
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
 /// All of them that sizes follow from: neither --ranks nor --conventions nor the --rope flags.
 void AddSizeArgs(CLI::App& app, EngineArgs& args);
+/// Only -t and --isa, for a verb that is told all else.
+void AddThreadArgs(CLI::App& app, EngineArgs& args);
 /// Only -t, --ranks, --isa, --kv-type, --conventions and the --rope flags, for a verb that sizes
 /// its engine itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);

@@ -40,11 +40,10 @@ constexpr const char* kExamples = R"(Examples:
 // What the bundled model continues when nobody says anything.
 constexpr const char* kDefaultPrompt = "Once upon a time";
 
-// The prompt as text and as tokens, and what the text behind it is kept to.
+// The prompt as text, and what is asked of the engine: as tokens, with all that the flags say.
 struct Prompt {
   std::string text;
-  std::vector<TokenId> ids;
-  std::optional<Constraint> constraint = {};
+  Request request = {};
 };
 
 // A finished run.
@@ -87,7 +86,7 @@ Result<std::vector<TokenId>> EncodePrompt(const Tokenizer& tokenizer, const std:
 // The text continues the prompt. SentencePiece's leading space is dropped only if no text of the
 // prompt stands before it.
 DecodeOptions ContinuationOf(const Tokenizer& tokenizer, const Prompt& prompt) {
-  const bool at_start = tokenizer.DecodeBytes(prompt.ids).empty();
+  const bool at_start = tokenizer.DecodeBytes(prompt.request.prompt).empty();
   return {.from = at_start ? DecodeFrom::kStart : DecodeFrom::kContinuation};
 }
 
@@ -163,16 +162,21 @@ Status ReadAll(EventReader& events, const Prompt& prompt, Display& display, Tran
   return answer->end->status;
 }
 
-Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
-                         const Tokenizer& tokenizer, Engine& engine, Console& console) {
+// But for the prompt, and what the text is kept to.
+Result<Request> RequestOf(const RunOptions& options, const Tokenizer& tokenizer) {
   ASSIGN_OR_RETURN(SamplingParams sampling, SamplingFor(options.sampling, tokenizer));
-  Request request{.prompt = prompt.ids, .sampling = std::move(sampling), .stop = {}};
+  Request request{.prompt = {}, .sampling = std::move(sampling), .stop = {}};
   request.sampling.seed = options.sampling.seed.has_value() ? *options.sampling.seed : DrawSeed();
   request.stop.max_tokens = options.stop.max_tokens;
   request.stop.ignore_eos = options.stop.ignore_eos;
   request.beam_search = options.beams.params;
   request.n = options.beams.best;
-  request.constraint = prompt.constraint;
+  return request;
+}
+
+Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
+                         const Tokenizer& tokenizer, Engine& engine, Console& console) {
+  const Request& request = prompt.request;
   const InterruptScope interrupt;
   EventReader events(engine, console);
   ASSIGN_OR_RETURN(const std::shared_ptr<TextSink> sink,
@@ -184,7 +188,7 @@ Result<Outcome> Generate(const RunOptions& options, const Prompt& prompt,
   // The prompt comes at once, unless a terminal's line is needed to say how much of it is read.
   if (!EventReader::ShowsProgress(console)) RETURN_IF_ERROR(display.Begin(prompt.text));
   RETURN_IF_ERROR(events.Submit(request, sink));
-  Transcript answer(request, {.logprobs = false});
+  Transcript answer(request, {.logprobs = false, .draws = options.receipt.path.has_value()});
   RETURN_IF_ERROR(ReadAll(events, prompt, display, &answer));
   RETURN_IF_ERROR(display.End());
   return Outcome{.answer = std::move(answer),
@@ -308,6 +312,7 @@ void AddRunCommand(CLI::App& root, Action& chosen) {
   AddSpeculationArgs(verb, options->speculation);
   AddBeamArgs(verb, options->beams);
   AddConstraintArgs(verb, options->constraint);
+  AddReceiptArgs(verb, options->receipt);
   AddTraceArgs(verb, options->trace);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Run, &chosen);
@@ -328,14 +333,17 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
   const double load_seconds = watch.Seconds();
   const Tokenizer& tokenizer = model.tokenizer();
-  ASSIGN_OR_RETURN(prompt.constraint, ConstraintFor(grammar, model));
-  ASSIGN_OR_RETURN(prompt.ids, EncodePrompt(tokenizer, prompt.text, options.prompt.encode));
+  ASSIGN_OR_RETURN(prompt.request, RequestOf(options, tokenizer));
+  ASSIGN_OR_RETURN(prompt.request.constraint, ConstraintFor(grammar, model));
+  ASSIGN_OR_RETURN(prompt.request.prompt,
+                   EncodePrompt(tokenizer, prompt.text, options.prompt.encode));
   EngineOptions engine_options = ToEngineOptions(options.engine);
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
+  RETURN_IF_ERROR(CheckReceiptArgs(options.receipt, prompt.request, engine_options.speculation));
   ASSIGN_OR_RETURN(const EnginePlan plan, Engine::Plan(model, engine_options));
   MakeRoomForBeams(options.beams,
-                   {.prompt = static_cast<int64_t>(prompt.ids.size()),
+                   {.prompt = static_cast<int64_t>(prompt.request.prompt.size()),
                     .max_tokens = options.stop.max_tokens,
                     .context = plan.context},
                    &engine_options);
@@ -350,6 +358,12 @@ Status Run(const RunOptions& given, const Environment& environment, Console& con
 
   ASSIGN_OR_RETURN(Outcome outcome, Generate(options, prompt, tokenizer, engine, console));
   outcome.load_seconds = load_seconds;
+  RETURN_IF_ERROR(WriteReceipt(options.receipt, model,
+                               {.request = prompt.request,
+                                .output = outcome.best().tokens,
+                                .draws = outcome.best().draws,
+                                .kv_types = engine_options.kv_types,
+                                .hashes_only = options.receipt.hashes_only}));
   if (options.output.form == OutputForm::kJson)
     RETURN_IF_ERROR(console.Write(ToJson(outcome, prompt, model.info(), engine)));
   console.Note(outcome.searched ? BeamLine(outcome, options.beams.params.beams)

@@ -8,6 +8,7 @@
 #include "cli/cli11_forward.h"
 #include "cli/constraint_args.h"
 #include "cli/options.h"
+#include "cli/receipt_args.h"
 #include "cli/run_words.h"
 #include "cli/speculation_args.h"
 #include "cli/trace_file.h"
@@ -29,6 +30,7 @@ struct RunOptions {
   SpeculationArgs speculation;
   BeamArgs beams;
   ConstraintArgs constraint;
+  ReceiptArgs receipt;
   TraceArgs trace;
   OutputArgs output;
   Echo echo = Echo::kPrompt;

@@ -23,6 +23,7 @@
 #include "cli/rope_args.h"
 #include "cli/sandbox.h"
 #include "cli/utf8.h"
+#include "skald/receipt.h"
 #include "skald/version.h"
 
 namespace skald::cli {
@@ -166,6 +167,10 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                         options.max_buffered_bytes, {0, int64_t{1} << 50}));
   group(AddInt<int64_t>(app, {"--drain", "seconds for answers to end after SIGTERM (default 30)"},
                         options.drain_seconds, {0, 86'400}));
+  group(AddSwitch(app,
+                  {"--receipts",
+                   "give receipts to requests that ask; reads the model's whole file at the start"},
+                  options.receipts, true));
   group(AddSwitch(app, {"--no-sandbox", "keep files and system calls that serving does not need"},
                   options.sandbox, false));
 }
@@ -178,6 +183,24 @@ std::vector<std::string> ReadableFiles(const ServeOptions& options) {
   if (options.api_key_file)
     readable.push_back(std::filesystem::absolute(*options.api_key_file).parent_path().string());
   return readable;
+}
+
+Status SetKeys(const ServeOptions& options, ServerOptions* server) {
+  if (!options.api_key_file) return Ok();
+  ASSIGN_OR_RETURN(server->api_keys, ReadInput(*options.api_key_file));
+  if (server->api_keys.empty())
+    return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
+  server->read_api_keys = [file = *options.api_key_file] { return ReadInput(file); };
+  server->on_notice = LogLine;
+  return Ok();
+}
+
+// Errors: kUnsupported, where guesses decide about tokens.
+Status SetReceipts(const ServeOptions& options, const EngineOptions& engine,
+                   ServerOptions* server) {
+  if (!options.receipts) return Ok();
+  server->receipts = engine.kv_types;
+  return CheckReceipt({}, engine.speculation);
 }
 
 // A server without its sandbox serves as well: that is said, not refused.
@@ -243,13 +266,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
       .max_connections = connections,
       .max_buffered_bytes = BufferedBytesFor(options.max_buffered_bytes),
       .drain_seconds = static_cast<double>(options.drain_seconds)};
-  if (options.api_key_file) {
-    ASSIGN_OR_RETURN(server_options.api_keys, ReadInput(*options.api_key_file));
-    if (server_options.api_keys.empty())
-      return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
-    server_options.read_api_keys = [file = *options.api_key_file] { return ReadInput(file); };
-    server_options.on_notice = LogLine;
-  }
+  RETURN_IF_ERROR(SetKeys(options, &server_options));
   // The process cannot end in order: that would wait for what stands.
   server_options.on_dead = [](const std::string& what) {
     LogLine("error: " + what);
@@ -267,6 +284,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   ASSIGN_OR_RETURN(EngineOptions engine_options, MakeEngineOptions(options, model));
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
+  RETURN_IF_ERROR(SetReceipts(options, engine_options, &server_options));
   // Before the engine starts its threads, which then are limited, too.
   if (options.sandbox) {
     NoteSandbox(LimitFiles(ReadableFiles(options)), "any file of this user can be read", console);

@@ -38,7 +38,8 @@ struct ServeOptions {
   int64_t max_connections = 0;     ///< 0 = as descriptors allow
   int64_t max_buffered_bytes = 0;  ///< 0 = a share of memory
   int64_t drain_seconds = 30;
-  bool sandbox = true;  ///< sandbox.h
+  bool receipts = false;  ///< ServerOptions::receipts
+  bool sandbox = true;    ///< sandbox.h
 };
 
 /// Adds the verb; parsing it sets `chosen`.

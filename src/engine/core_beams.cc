@@ -219,6 +219,7 @@ Listening Core::TellToken(RequestState* state, int32_t sequence, TokenId token) 
   event.logprob = std::nullopt;
   event.index = index;
   event.top.clear();
+  event.draw = {};
   return Emit(state, &token_event_);
 }
 

@@ -381,6 +381,7 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
   event.token = chosen->token;
   event.logprob = chosen->logprob;
   event.index = index;
+  event.draw = chosen->draw;
   event.top.assign(chosen->top.begin(), chosen->top.end());
   const Listening answer = Emit(state, &token_event_);
   std::optional<FinishReason> end = chooser_.EndOf(*sequence);

@@ -62,6 +62,7 @@ Result<ChosenToken> TokenChooser::ChooseWith(const Sequence& sequence,
                      .mu = sampled.mu,
                      .logprob = sampled.logprob,
                      .top = sampled.top,
+                     .draw = sampled.draw,
                      .odds = odds};
 }
 

@@ -22,7 +22,8 @@ struct ChosenToken {
   double mu = 0;  ///< Sequence::mu behind it
   std::optional<double> logprob;
   std::span<const TokenLogprob> top;  ///< valid until the next choice
-  sampling::Odds odds = {};           ///< as far as TellOdds asks for them
+  TokenDraw draw = {};
+  sampling::Odds odds = {};  ///< as far as TellOdds asks for them
 };
 
 /// When a mask is made. No token depends on it.

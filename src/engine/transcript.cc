@@ -13,6 +13,7 @@ void Transcript::AddToken(const TokenEvent& token, double seconds, TranscriptSeq
   last_token_seconds = seconds;
   if (keeps.tokens) sequence.tokens.push_back(token.token);
   if (keeps.seconds) sequence.seconds.push_back(seconds);
+  if (keeps.draws) sequence.draws.push_back(token.draw);
   if (!keeps.logprobs || !token.logprob) return;
   sequence.logprobs.push_back(*token.logprob);
   sequence.top.push_back(token.top);

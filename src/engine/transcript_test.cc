@@ -20,7 +20,12 @@ std::vector<Event> Story() {
           at(13, 1, PreemptedEvent{.total = 4}),
           at(14, 1, ResumedEvent{.done = 3, .total = 4}),
           at(15, 0, SequenceFinishedEvent{.reason = FinishReason::kLength}),
-          at(16, 1, TokenEvent{.token = 8, .logprob = -0.25, .index = 1, .top = {{8, -0.25}}}),
+          at(16, 1,
+             TokenEvent{.token = 8,
+                        .logprob = -0.25,
+                        .index = 1,
+                        .top = {{8, -0.25}},
+                        .draw = {.mass = 3, .total = 4}}),
           at(16, 1, SequenceFinishedEvent{.reason = FinishReason::kStop, .score = 2}),
           at(18, 0, FinishedEvent{.reason = FinishReason::kStop, .answer = {1}})};
 }
@@ -33,7 +38,7 @@ Transcript Fold(TranscriptKeeps keeps) {
 }
 
 TEST(Transcript, IsWhatTheEventsAmountTo) {
-  const Transcript answer = Fold({.seconds = true});
+  const Transcript answer = Fold({.seconds = true, .draws = true});
   ASSERT_EQ(answer.sequences.size(), 2u);
   EXPECT_EQ(&answer.best(), &answer.sequences[1]);
   EXPECT_EQ(answer.sequences[0].tokens, std::vector<TokenId>{5});
@@ -41,6 +46,8 @@ TEST(Transcript, IsWhatTheEventsAmountTo) {
   EXPECT_EQ(answer.best().tokens, (std::vector<TokenId>{7, 8}));
   EXPECT_EQ(answer.best().logprobs, (std::vector<double>{-0.5, -0.25}));
   EXPECT_EQ(answer.best().top[1][0].token, 8);
+  ASSERT_EQ(answer.best().draws.size(), 2u);
+  EXPECT_EQ(answer.best().draws[1], (TokenDraw{.mass = 3, .total = 4}));
   EXPECT_EQ(answer.best().seconds, (std::vector<double>{12, 16}));
   EXPECT_EQ(FinishReasonName(*answer.best().reason), "stop");
   EXPECT_EQ(answer.best().score, 2);
@@ -60,7 +67,7 @@ TEST(Transcript, KeepsNoMoreThanItIsTold) {
   const Transcript answer = Fold({.text = false, .tokens = false, .logprobs = false});
   for (const TranscriptSequence& sequence : answer.sequences) {
     EXPECT_TRUE(sequence.text.empty() && sequence.tokens.empty() && sequence.logprobs.empty() &&
-                sequence.top.empty() && sequence.seconds.empty());
+                sequence.top.empty() && sequence.seconds.empty() && sequence.draws.empty());
     EXPECT_TRUE(sequence.reason);
   }
   EXPECT_EQ(answer.output_tokens, 3);

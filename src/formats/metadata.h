@@ -139,6 +139,9 @@ class Metadata {
   /// The i-th key in the order of the file. Requires i < size().
   MetadataEntry entry(size_t i) const;
   bool Contains(std::string_view key) const { return Find(key) != nullptr; }
+  /// Its value as GGUF has it: a number's bytes, a string's without their length, the elements of
+  /// an array one behind the other. Requires i < size().
+  std::span<const std::byte> value_bytes(size_t i) const { return ValueBytes(records_[i]); }
   /// What the key holds, or nothing if it is missing.
   std::optional<MetadataEntry> FindEntry(std::string_view key) const;
 

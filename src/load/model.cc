@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "load/bind_weights.h"
 #include "load/model_chat_template.h"
+#include "load/model_hash.h"
 #include "load/model_identity.h"
 #include "load/network_from_gguf.h"
 #include "load/open_model.h"
@@ -30,6 +31,7 @@ struct Model::State {
   load::RankPrompt rank_prompt;
   std::vector<model::Transformer> parts;    // one a rank
   std::optional<model::Transformer> whole;  // of several parts, without weights
+  std::unique_ptr<load::ModelHash> hash;
 };
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -40,6 +42,7 @@ Result<PairTokens> Model::EncodePair(std::string_view query, std::string_view do
                                      StopCheck stop) const {
   return state_->rank_prompt.Encode(state_->tokenizer, query, document, stop);
 }
+Result<std::string> Model::Sha256() const { return state_->hash->Get(); }
 const model::Transformer& Model::transformer() const {
   return state_->whole ? *state_->whole : state_->parts.front();
 }
@@ -172,6 +175,8 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
   RETURN_IF_ERROR(model::OverrideRopes(options.rope, &network));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(info.identity, load::ModelIdentity(file));
+  info.conventions = options.conventions;
+  info.rope = options.rope;
   Parts parts = {.info = info};
   RETURN_IF_ERROR(LoadParts(opened, options, network, &parts));
   if (!parts.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(parts.not_finite));
@@ -181,9 +186,9 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
   }
   Result<ChatTemplate> chat_template = load::ChatTemplateOf(info.chat_template, tokenizer);
   ASSIGN_OR_RETURN(load::RankPrompt rank_prompt, load::RankPrompt::Read(file.metadata()));
-  return Model(std::make_shared<const Model::State>(
-      Model::State{std::move(info), std::move(tokenizer), std::move(chat_template),
-                   std::move(rank_prompt), std::move(parts.transformers), std::move(whole)}));
+  return Model(std::make_shared<const Model::State>(Model::State{
+      std::move(info), std::move(tokenizer), std::move(chat_template), std::move(rank_prompt),
+      std::move(parts.transformers), std::move(whole), std::make_unique<load::ModelHash>(opened)}));
 }
 
 void AddTables(const ModelFile& file, ModelDescription* description) {

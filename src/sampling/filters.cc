@@ -360,6 +360,10 @@ TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const Ra
 }
 
 TokenId Race(std::span<const Candidate> candidates, const RandomKey& key) {
+  return WinnerOf(candidates, key).token;
+}
+
+const Candidate& WinnerOf(std::span<const Candidate> candidates, const RandomKey& key) {
   // -log(1 - u) >= u, so a token with u / mass clearly above the smallest time so far has lost. The
   // margin is far above the rounding errors of both sides: skipping never changes the winner.
   constexpr double kMargin = 1.0 + 0x1p-40;
@@ -385,7 +389,7 @@ TokenId Race(std::span<const Candidate> candidates, const RandomKey& key) {
     winner_time = time;
   }
   CHECK(winner != nullptr);
-  return winner->token;
+  return *winner;
 }
 
 }  // namespace skald::sampling

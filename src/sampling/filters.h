@@ -163,5 +163,7 @@ TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const Ra
 
 /// The same for candidates that have their masses, below 2^63, at least one of them above 0.
 TokenId Race(std::span<const Candidate> candidates, const RandomKey& key);
+/// Race, with all of the one that wins.
+const Candidate& WinnerOf(std::span<const Candidate> candidates, const RandomKey& key);
 
 }  // namespace skald::sampling

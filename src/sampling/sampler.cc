@@ -124,6 +124,12 @@ std::span<Candidate> Sampler::Truncate(const ScannedRow& row, const Truncation& 
   return survivors;
 }
 
+Sampled Sampler::Greedy(const ScannedRow& row, double mu) {
+  return {.token = FirstLikeliest(row),
+          .draw = {.logit = row.max, .mass = kFullMass, .total = kFullMass},
+          .mu = mu};
+}
+
 std::span<Candidate> Sampler::CollectAll(const ScannedRow& row) {
   return CollectTopK(row.row, 0, row.block_max, candidates_);
 }
@@ -157,32 +163,37 @@ Sampler::Choices Sampler::Filter(const ScannedRow& row, const SamplingParams& pa
   return choices;
 }
 
-TokenId Sampler::Take(const Choices& choices, const SampleInput& input) {
+Sampled Sampler::Take(const Choices& choices, const SampleInput& input) {
   const auto [survivors, weighing] = choices;
-  const TokenId token = input.guess != nullptr
-                            ? KeepOrRedraw(survivors, weighing, *input.guess, input.key)
-                            : Draw(survivors, weighing, input.key);
-  if (input.odds != nullptr) AddOdds(survivors, input, token);
-  if (input.guess != nullptr) return token;
+  Sampled sampled = {.mu = input.mu};
+  if (input.guess != nullptr) {
+    sampled.token = KeepOrRedraw(survivors, weighing, *input.guess, input.key);
+  } else {
+    const uint64_t total = Weigh(survivors, weighing);
+    const Candidate& winner = WinnerOf(survivors, input.key);
+    sampled.token = winner.token;
+    sampled.draw = {.logit = winner.logit, .mass = winner.mass, .total = total};
+  }
+  if (input.odds != nullptr) AddOdds(survivors, input, sampled.token);
+  if (input.guess != nullptr) return sampled;
   if (input.chances != nullptr) {
     const auto added =
         input.chances->insert(input.chances->end(), survivors.begin(), survivors.end());
     std::sort(added, input.chances->end(),
               [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
   }
-  return token;
+  return sampled;
 }
 
 Sampled Sampler::Choose(const ScannedRow& row, const SamplingParams& params,
                         const SampleInput& input) {
   const Choices choices = Filter(row, params, input);
-  if (params.mirostat.version == 0) {
-    return {.token = Take(choices, input), .mu = input.mu, .logprob = {}, .top = {}};
-  }
+  if (params.mirostat.version == 0) return Take(choices, input);
   const Surprise surprise(choices.survivors, choices.weighing);
-  const TokenId token = Take(choices, input);
-  const double bits = surprise.Of(row.row.logits[static_cast<size_t>(token)]);
-  return {.token = token, .mu = NextMu(params.mirostat, input.mu, bits), .logprob = {}, .top = {}};
+  Sampled sampled = Take(choices, input);
+  const double bits = surprise.Of(row.row.logits[static_cast<size_t>(sampled.token)]);
+  sampled.mu = NextMu(params.mirostat, input.mu, bits);
+  return sampled;
 }
 
 Status Sampler::NothingLeft(const SampleInput& input) {
@@ -221,12 +232,9 @@ Result<ScannedRow> Sampler::Prepare(const SampleInput& input, const SamplingPara
 
 Result<Sampled> Sampler::Sample(const SampleInput& input, const SamplingParams& params) {
   ASSIGN_OR_RETURN(const ScannedRow row, Prepare(input, params));
-  Sampled sampled = {.token = kNoToken, .mu = input.mu, .logprob = {}, .top = {}};
-  if (params.temperature == 0) {
-    sampled.token = FirstLikeliest(row);
-    if (input.odds != nullptr) *input.odds = {.drawn = 1, .candidates = 1};
-  } else {
-    sampled = Choose(row, params, input);
+  Sampled sampled = params.temperature == 0 ? Greedy(row, input.mu) : Choose(row, params, input);
+  if (params.temperature == 0 && input.odds != nullptr) {
+    *input.odds = {.drawn = 1, .candidates = 1};
   }
   if (input.decisive != nullptr) AddDecisive(row, params, input, sampled.token);
   if (params.top_logprobs.has_value()) AddLogprobs(input, row, *params.top_logprobs, &sampled);

@@ -75,12 +75,13 @@ bool NeedsMask(const SampleInput& input, const SamplingParams& params);
 /// What was sampled.
 struct Sampled {
   TokenId token = kNoToken;
-  double mu = 0;  ///< for the next token; that of the input unless Mirostat moved it
+  TokenDraw draw = {};  ///< nothing of what became of a guess
+  double mu = 0;        ///< for the next token; that of the input unless Mirostat moved it
   /// Set if and only if params.top_logprobs is: of the unmodified logits; -infinity is possible.
-  std::optional<double> logprob;
+  std::optional<double> logprob = std::nullopt;
   /// The params.top_logprobs most likely tokens, likeliest first, ties by token id. Lies in the
   /// sampler: valid until its next call.
-  std::span<const TokenLogprob> top;
+  std::span<const TokenLogprob> top = {};
 };
 
 /// Samples tokens of one vocabulary. Owns scratch memory of about 40 bytes per token, so that a
@@ -143,6 +144,8 @@ class Sampler {
   Status NothingLeft(const SampleInput& input);
   /// Applies bias and penalties to adjusted_ in the order of `params`.
   void Adjust(const SampleInput& input, const SamplingParams& params);
+  /// The likeliest token of a row.
+  static Sampled Greedy(const ScannedRow& row, double mu);
   /// What may be drawn, and how it is weighed.
   struct Choices {
     std::span<Candidate> survivors;
@@ -151,7 +154,7 @@ class Sampler {
   /// Filters and draws from a row whose scan is in block_max_; temperature is not 0. The token and
   /// its mu.
   Sampled Choose(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
-  TokenId Take(const Choices& choices, const SampleInput& input);
+  Sampled Take(const Choices& choices, const SampleInput& input);
   Choices Filter(const ScannedRow& row, const SamplingParams& params, const SampleInput& input);
   /// All tokens of a row above -infinity.
   std::span<Candidate> CollectAll(const ScannedRow& row);

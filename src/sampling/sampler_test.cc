@@ -336,6 +336,28 @@ TEST(SamplerDeterminism, TokensArePinned) {
             (std::vector<TokenId>{132, 194, 164, 100, 269, 181, 189, 90}));
 }
 
+// What a receipt is made of: the logit behind penalties and biases, the masses behind the filters.
+TEST(SamplerDraw, TellsTheNumbersOfTheDraw) {
+  const std::vector<float> logits = {1, 3, 2, 3};
+  SamplingParams params = {.temperature = 1, .truncation = {.top_k = 2, .top_p = 1, .min_p = 0}};
+  const Sampled drawn = *SampleOnce(logits, params);
+  EXPECT_TRUE(drawn.token == 1 || drawn.token == 3);
+  EXPECT_EQ(drawn.draw, (TokenDraw{.logit = 3, .mass = kFullMass, .total = 2 * kFullMass}));
+  params.truncation.top_k = 1;
+  params.logit_bias = {{.token = 2, .bias = 4}};
+  EXPECT_EQ(SampleOnce(logits, params)->draw,
+            (TokenDraw{.logit = 6, .mass = kFullMass, .total = kFullMass}));
+  params.truncation.top_k = 0;
+  params.logit_bias = {{.token = 0, .bias = 20}, {.token = 1, .bias = -kInf}};
+  const TokenDraw all = SampleOnce(logits, params)->draw;
+  EXPECT_EQ(all.logit, 21);
+  EXPECT_EQ(all.mass, kFullMass);
+  EXPECT_GT(all.total, kFullMass);
+  params.temperature = 0;
+  EXPECT_EQ(SampleOnce(logits, params)->draw,
+            (TokenDraw{.logit = 21, .mass = kFullMass, .total = kFullMass}));
+}
+
 TEST(SamplerLogprobs, AreThoseOfTheUnmodifiedDistribution) {
   const std::vector<float> logits = LogsOf({0.1, 0.2, 0.4, 0.2, 0.1});
   Sampler sampler = NewSampler(5);

@@ -217,6 +217,10 @@ void WriteReason(const AnswerFrame& frame, const Choice& choice, JsonWriter& jso
   choice.stop_string ? json.String(*choice.stop_string) : json.Null();
 }
 
+void WriteReceipt(const Choice& choice, JsonWriter& json) {
+  if (choice.receipt_json) json.Key("receipt").Json(*choice.receipt_json);
+}
+
 std::string_view PromptOf(const Choice& choice) {
   return choice.prompt_json ? std::string_view(*choice.prompt_json) : std::string_view();
 }
@@ -290,6 +294,7 @@ std::vector<std::string> Answer::WholeInPieces(const std::vector<Choice>& choice
     WriteLogprobs(frame_, choices[i], json);
     WriteReason(frame_, choices[i], json);
     if (frame_.kind == GenerationKind::kCompletion) WritePromptLogprobs(frame_, choices[i], json);
+    WriteReceipt(choices[i], json);
     json.EndObject();
     if (json.size() >= kPieceBytes) pieces.push_back(json.TakePart());
   }
@@ -340,6 +345,7 @@ std::string Answer::End(int64_t index, const Choice& choice) {
   }
   json.Key("logprobs").Null();
   WriteReason(frame_, choice, json);
+  WriteReceipt(choice, json);
   json.EndObject().EndArray().EndObject();
   return Event(json.Take());
 }

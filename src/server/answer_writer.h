@@ -59,6 +59,8 @@ struct Choice {
   int64_t text_offset = 0;                      ///< characters before `scored`, for completions
   std::optional<FinishReason> reason = {};      ///< set when it has ended
   std::optional<std::string> stop_string = {};  ///< that ended it
+  /// ReceiptJson; set when it has ended, if one was asked for. nullptr: none was.
+  std::shared_ptr<const std::string> receipt_json = {};
 };
 
 /// True if the model ended it, not a stop string or a bound. Requires that it has ended.

@@ -7,6 +7,8 @@
 
 #include "base/rng.h"
 #include "server/answer.h"
+#include "server/answer_receipt.h"
+#include "skald/receipt.h"
 
 namespace skald::server {
 
@@ -137,6 +139,10 @@ bool Generation::TakeLoad(const std::vector<Request>& requests) {
 
 void Generation::Start(PreparedGeneration prepared) {
   if (channel_ == nullptr) return;
+  if (prepared.request.receipt) {
+    const auto error = RefuseReceipt(context_.served, prepared.engine_requests.front());
+    if (error) return Fail(*error);
+  }
   if (!TakeLoad(prepared.engine_requests)) return;
   prepared_bytes_ = BytesOf(prepared);
   request_ = std::move(prepared.request);
@@ -230,7 +236,10 @@ bool Generation::Submit(size_t index, Request request, int64_t echoed_characters
   }
   const Load load = LoadOf(request, context_.engine.context());
   auto scored_prompt = PromptToScore(request, echoed_characters);
-  Transcript transcript(request, {.text = false, .tokens = false, .logprobs = false});
+  const bool receipt = request_.receipt;
+  Transcript transcript(request,
+                        {.text = false, .tokens = receipt, .logprobs = false, .draws = receipt});
+  auto asked = receipt ? std::make_shared<const Request>(request) : nullptr;
   const Result<RequestId> id = context_.engine.Submit(std::move(request), *sink);
   if (!id.ok()) {
     Fail(FromEngine(id.status()));
@@ -241,7 +250,8 @@ bool Generation::Submit(size_t index, Request request, int64_t echoed_characters
                     .first_choice = first,
                     .load = load,
                     .transcript = std::move(transcript),
-                    .scored_prompt = std::move(scored_prompt)});
+                    .scored_prompt = std::move(scored_prompt),
+                    .asked = std::move(asked)});
   return true;
 }
 
@@ -268,10 +278,11 @@ void Generation::ReadEvents() {
     }
     if (streaming_) SendPieces(part);
   }
-  if ((!streaming_ || answer_->KeepsText()) && !ReserveHeld()) return;
+  const bool keeps = !streaming_ || answer_->KeepsText() || request_.receipt;
+  if (keeps && !ReserveHeld()) return;
   wait_.Begin();
   if (std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.finished; }))
-    Finish();
+    End();
 }
 
 void Generation::ReadPart(Part& part) {
@@ -312,6 +323,7 @@ void Generation::TakePrompt(Part& part, const PromptLogprobsEvent& prompt) {
 
 void Generation::TakeToken(Sequence& sequence, const TokenEvent& token) {
   if (sequence.tells == ChatPiece::Kind::kReasoning) ++reasoning_tokens_;
+  if (request_.receipt) held_bytes_ += kReceiptTokenBytes;
   const Tokenizer& tokenizer = context_.served.model.tokenizer();
   const bool is_end = tokenizer.IsEndOfGeneration(token.token);
   // Behind a prompt it is told: who scores texts leaves out one token that was generated.
@@ -431,6 +443,7 @@ void Generation::SendSequence(int64_t index, Sequence& sequence) {
     choice.prompt_json.reset();
   }
   if (!choice.reason || sequence.ended) return;
+  if (request_.receipt && !choice.receipt_json) return;
   sequence.ended = true;
   WriteOut(answer_->End(index, choice));
 }
@@ -451,8 +464,8 @@ std::vector<Choice> Generation::TakeChoices() {
 void Generation::RespondFromPool(const Usage& usage) {
   int64_t bytes = kChoiceBytes * static_cast<int64_t>(sequences_.size()) + 4 * held_bytes_;
   for (const Sequence& sequence : sequences_) {
-    if (sequence.choice.prompt_json)
-      bytes += static_cast<int64_t>(sequence.choice.prompt_json->size());
+    for (const auto& json : {sequence.choice.prompt_json, sequence.choice.receipt_json})
+      bytes += json ? std::ssize(*json) : 0;
     if (sequence.choice.scored_prompt)
       bytes += ScoredPromptBytes(request_, std::ssize(sequence.choice.scored_prompt->tokens));
   }
@@ -479,6 +492,48 @@ void Generation::RespondFromPool(const Usage& usage) {
   };
   Await(context_.work(
       {.tenant = name_.tenant, .cost_bytes = bytes, .share = name_.share, .run = run}));
+}
+
+// Everything has come of the answer.
+void Generation::End() {
+  wait_.End();
+  request_.receipt ? MakeReceiptOnPool() : Finish();
+}
+
+// Hashes of a long answer take longer than the I/O thread has: it has other clients.
+void Generation::MakeReceiptOnPool() {
+  Part& part = parts_.front();
+  const auto sequence =
+      std::make_shared<const TranscriptSequence>(std::move(part.transcript.sequences.front()));
+  const int64_t bytes = ReceiptBytes(*part.asked, std::ssize(sequence->tokens));
+  held_bytes_ += bytes;
+  if (!ReserveHeld()) return;
+  on_pool_ = true;
+  const auto run = [weak = weak_from_this(), post = context_.post, sequence, asked = part.asked,
+                    &served = context_.served,
+                    is_chat = request_.kind == GenerationKind::kChat](const WorkLimit&) {
+    const Result<Receipt> receipt = MakeReceipt(served.model, {.request = *asked,
+                                                               .output = sequence->tokens,
+                                                               .draws = sequence->draws,
+                                                               .kv_types = *served.receipts,
+                                                               .from_template = is_chat});
+    auto json = std::make_shared<Result<std::string>>(
+        receipt.ok() ? Result<std::string>(ReceiptJson(*receipt)) : receipt.status());
+    post([weak, json] {
+      if (const auto self = weak.lock()) self->TakeReceipt(std::move(*json));
+    });
+  };
+  Await(context_.work(
+      {.tenant = name_.tenant, .cost_bytes = bytes, .share = name_.share, .run = run}));
+}
+
+void Generation::TakeReceipt(Result<std::string> json) {
+  if (channel_ == nullptr) return;
+  on_pool_ = false;
+  if (!json.ok()) return Fail(FromEngine(json.status()));
+  sequences_.front().choice.receipt_json = std::make_shared<const std::string>(*std::move(json));
+  if (streaming_) SendPieces(parts_.front());
+  Finish();
 }
 
 void Generation::Finish() {

@@ -83,6 +83,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
     Load load = {};            // given back at its end
     Transcript transcript;     // keeps no texts: they are in the choices, until they are sent
     std::shared_ptr<ScoredPrompt> scored_prompt = {};  // if its log probabilities are wanted
+    std::shared_ptr<const Request> asked = {};         // of an answer that gets a receipt
     bool finished = false;
   };
   /// One sequence.
@@ -109,9 +110,12 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
   void BeginReading(const PreparedGeneration& prepared, uint64_t seed);
   bool reads_answers() const;
   ScoredToken Scored(const TokenEvent& token) const;
+  void MakeReceiptOnPool();
+  void TakeReceipt(Result<std::string> json);
   void SendPieces(const Part& part);
   void SendSequence(int64_t index, Sequence& sequence);
   void SendChunk(int64_t index, Sequence& sequence, const Choice& choice);
+  void End();
   void Finish();
   bool ReserveHeld();
   void RespondFromPool(const Usage& usage);
@@ -124,7 +128,7 @@ class Generation final : public Exchange, public std::enable_shared_from_this<Ge
 
   GenerationContext context_;
   AnswerChannel* channel_;  // nullptr when the client has gone or the answer is complete
-  bool on_pool_ = false;    // all events are read, and the pool writes the answer
+  bool on_pool_ = false;    // all events are read, and the pool writes the answer or its receipt
   GenerationName name_;
   TenantAccounts::Claim claim_;
   EngineWait wait_;

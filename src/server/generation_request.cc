@@ -83,10 +83,18 @@ void CheckMaxTokens(Fields& fields, std::string_view name, const GenerationReque
                                      name, kInt32Max)));
 }
 
+// A receipt is of one choice: others would take as much again to hold until the end.
+void ReadReceipt(Fields& fields, GenerationRequest& request) {
+  request.receipt = fields.Bool("receipt").value_or(false);
+  if (request.receipt && request.request.sequence_count() > 1)
+    fields.Fail(BadRequest("receipt", "a receipt is of one choice: n and best_of must be 1"));
+}
+
 // The fields that both routes have.
 void ReadCommon(Fields& fields, GenerationRequest& request) {
   ReadStream(fields, request);
   ReadSequences(fields, request);
+  ReadReceipt(fields, request);
   ReadSampling(fields, request.request.sampling);
   ReadSamplers(fields, request);
   request.stop_strings = ReadStopStrings(fields, "stop");
@@ -179,6 +187,8 @@ OrError<GenerationRequest> ReadCompletionRequest(const json::value& body) {
     else
       request.prompts = std::get<std::vector<PromptInput>>(std::move(prompts));
   }
+  if (request.receipt && request.prompts.size() > 1)
+    fields.Fail(BadRequest("receipt", "a receipt is of one choice: there must be one prompt"));
   return FinishReading(fields, std::move(request));
 }
 

@@ -82,6 +82,7 @@ struct GenerationRequest {
   std::string cache_salt;
   bool stream = false;
   bool include_usage = false;  ///< of a stream: a last chunk with the usage
+  bool receipt = false;        ///< of the one choice (skald/receipt.h)
   bool echo = false;           ///< the text of a completion begins with its prompt
   /// vLLM's field: with so many of the likeliest tokens. `request` has the most of what it and
   /// `echo` with log probabilities ask for.

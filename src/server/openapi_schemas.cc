@@ -29,6 +29,7 @@ constexpr std::string_view kSampling = R"({"type":"object","properties":{
 "stop":{"type":["string","array","null"],"items":{"type":"string"},"maxItems":16},
 "logit_bias":{"type":["object","null"],"additionalProperties":{"type":"number"}},
 "stream":{"type":["boolean","null"]},
+"receipt":{"type":["boolean","null"]},
 "stream_options":{"type":["object","null"]},
 "response_format":{"type":["object","null"]}}})";
 
@@ -64,7 +65,7 @@ constexpr auto kSchemas = std::to_array<NamedSchema>({
     {"Completion", R"({"type":"object","properties":{"id":{"type":"string"},
 "object":{"const":"text_completion"},"created":{"type":"integer"},"model":{"type":"string"},
 "choices":{"type":"array","items":{"type":"object","properties":{"index":{"type":"integer"},
-"text":{"type":"string"},"finish_reason":{"enum":["stop","length"]}},
+"text":{"type":"string"},"finish_reason":{"enum":["stop","length"]},"receipt":{"type":"object"}},
 "required":["index","text","finish_reason"]}},
 "usage":{"$ref":"#/components/schemas/Usage"},"seed":{"type":"integer"},
 "system_fingerprint":{"type":"string"}},
@@ -74,8 +75,8 @@ constexpr auto kSchemas = std::to_array<NamedSchema>({
 "choices":{"type":"array","items":{"type":"object","properties":{"index":{"type":"integer"},
 "message":{"type":"object","properties":{"role":{"const":"assistant"},
 "content":{"type":["string","null"]},"tool_calls":{"type":"array"}},"required":["role"]},
-"finish_reason":{"enum":["stop","length","tool_calls","function_call"]}},
-"required":["index","message","finish_reason"]}},
+"finish_reason":{"enum":["stop","length","tool_calls","function_call"]},
+"receipt":{"type":"object"}},"required":["index","message","finish_reason"]}},
 "usage":{"$ref":"#/components/schemas/Usage"},"seed":{"type":"integer"},
 "system_fingerprint":{"type":"string"}},
 "required":["id","object","created","model","choices","usage","seed","system_fingerprint"]})"},

@@ -9,6 +9,7 @@
 
 #include "base/json_writer.h"
 #include "server/answer.h"
+#include "server/answer_receipt.h"
 #include "server/chat_messages.h"
 #include "server/embedding_writer.h"
 #include "server/fields.h"
@@ -343,6 +344,7 @@ int64_t AnswerBytes(const PreparedGeneration& prepared, int64_t context) {
     const int64_t wanted = common.stop.max_tokens;
     const int64_t tokens = wanted < 0 ? left : std::min(wanted, left);
     int64_t choice = kChoice + tokens * per_token + ScoredPromptBytes(prepared.request, prompt);
+    if (prepared.request.receipt) choice += ReceiptBytes(prepared.engine_requests[i], tokens);
     if (prepared.request.echo) choice += static_cast<int64_t>(prepared.echoed[i].json->size());
     bytes += choice * common.n;
   }

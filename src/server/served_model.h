@@ -46,6 +46,8 @@ struct ServedModel {
   ChatForm chat = {};
   /// Whether it is what clients mean by every other name, too.
   ModelNames names = ModelNames::kOwn;
+  /// ServerOptions::receipts.
+  std::optional<KvCacheTypes> receipts = {};
 
   bool IsCalled(std::string_view asked) const { return names == ModelNames::kAny || asked == name; }
 };

@@ -154,21 +154,22 @@ struct Server::State {
         read_buffer(kReadBuffer),
         turns([this](server::ReadTurns::Work work) { asio::post(io, std::move(work)); }),
         engine(std::move(its_engine)),
-        service({.model = model,
-                 .engine = engine,
-                 .model_name = options.model_name,
-                 .version = options.version,
-                 .fingerprint_settings = options.fingerprint_settings,
-                 .model_names = options.model_names,
-                 .rules = std::move(rules),
-                 .admin_rules = MakeAdminRules(options),
-                 .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
-                 .clock = clock,
-                 .id_key = server::Subkey(options.secret, "ids"),
-                 .seed_key = server::Subkey(options.secret, "seeds"),
-                 .pooling = options.pooling,
-                 .max_answer_bytes =
-                     std::min(options.max_answer_bytes, options.max_buffered_bytes / 4)}),
+        service(
+            {.model = model,
+             .engine = engine,
+             .model_name = options.model_name,
+             .version = options.version,
+             .fingerprint_settings = options.fingerprint_settings,
+             .model_names = options.model_names,
+             .rules = std::move(rules),
+             .admin_rules = MakeAdminRules(options),
+             .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
+             .clock = clock,
+             .id_key = server::Subkey(options.secret, "ids"),
+             .seed_key = server::Subkey(options.secret, "seeds"),
+             .pooling = options.pooling,
+             .max_answer_bytes = std::min(options.max_answer_bytes, options.max_buffered_bytes / 4),
+             .receipts = options.receipts}),
         watchdog(options.dead_seconds,
                  [this] { Dead("the thread of the connections stands still"); }) {}
 
@@ -471,6 +472,8 @@ Result<Server> Server::Create(const Model& model, Engine engine, ServerOptions o
     return Status(ErrorCode::kInvalidArgument, "a server needs a secret and a clock");
   ASSIGN_OR_RETURN(AccessRules rules, MakeRules(options, address));
   ASSIGN_OR_RETURN(const std::optional<tcp::endpoint> admin, AdminEndpoint(options.admin_listen));
+  // Now: later no thread of the server has the time, and no client should make it read so much.
+  if (options.receipts) RETURN_IF_ERROR(model.Sha256().status());
   auto state =
       std::make_unique<State>(model, std::move(engine), std::move(options), std::move(rules));
   RETURN_IF_ERROR(state->main.Listen({address, state->options.port}));

@@ -213,7 +213,8 @@ Service::Service(ServiceSetup setup)
               .pooling = setup_.pooling,
               .fingerprint = SystemFingerprint(setup_.model.info(), setup_.fingerprint_settings),
               .chat = ChatFormOf(setup_.model),
-              .names = setup_.model_names},
+              .names = setup_.model_names,
+              .receipts = setup_.receipts},
       accounts_({.running = setup_.engine.max_running(), .waiting = setup_.engine.max_queued()}),
       created_(setup_.clock.UnixSeconds()),
       grammars_(setup_.model.tokenizer()) {

@@ -41,6 +41,7 @@ struct ServiceSetup {
   Pooling pooling = Pooling::kLast;  ///< of embeddings
   WorkPoolOptions work = {};
   int64_t max_answer_bytes = int64_t{64} << 20;
+  std::optional<KvCacheTypes> receipts = {};
 };
 
 /// Reads a body.

@@ -22,7 +22,8 @@ from fake_hub import FakeHub
 
 TIMEOUT_S = 300
 DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/apis.md",
-             "docs/performance.md", "docs/plan.md", "docs/trace.md", "docs/explain.md")
+             "docs/performance.md", "docs/plan.md", "docs/trace.md", "docs/explain.md",
+             "docs/receipts.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
             "SKALD_MODELS=")
 
@@ -38,6 +39,7 @@ NOT_RUN = {
     'skald grammar check --gbnf chess.gbnf "1. e4 e5"': "there is no such file; GrammarCommand has one",
     'skald grammar check --regex pattern.txt --text-file answers.txt --lines': "the same",
     'skald proof --fault': "ends with exit code 1; Proof has one",
+    'skald verify answer.json -m model.gguf --json': "there is no such file; Proof has one",
     'skald rm hf://owner/name-GGUF:Q6_K': "Pull has one",
     'skald rm my-model other-model': "there are no such models; Pull has one",
     'skald rm --dry-run hf://owner/name-GGUF': "Pull has one",
@@ -53,6 +55,7 @@ TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
     r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|explain \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
+    r"skald verify RECEIPT ",
     r"skald rm (MODEL\.\.\.|\[--dry-run\] MODEL)",
     r"skald quantize IN OUT TYPE ",
     r"skald grammar check \[TEXT\] ",
@@ -179,7 +182,7 @@ class Examples(unittest.TestCase):
             self.seen.add(command)
             return
         if command.startswith("curl"):
-            server, address = self.serve("skald serve")
+            server, address = self.serve("skald serve --receipts")
             answer = self.shell(re.sub(r"127\.0\.0\.1:\d+", address, command) + " --fail --silent --show-error")
             self.stop(server)
             self.assertRegex(answer, '"(choices|output|content|response)": ?["\\[]')

@@ -40,6 +40,20 @@ BEFORE = {
     "model_shape": "",
     "plan": "",
     "proof": "",
+    "replay": """const Request request{.prompt = *model.tokenizer().Encode("A fox"), .stop = {.max_tokens = 4}};
+  const std::vector<TokenId> output = Engine::Create(model, {})->Generate(
+      request, [](const TokenEvent&) { return true; })->tokens;
+  size_t drawn = 0;
+  bool same = true;""",
+    "receipt": """const Request request{.prompt = *model.tokenizer().Encode("A fox"),
+                                                 .stop = {.max_tokens = 4}};
+  std::vector<TokenDraw> draws;
+  const auto watch = [&draws](const TokenEvent& event) {
+    if (event.token != kNoToken) draws.push_back(event.draw);
+    return true;
+  };
+  const std::vector<TokenId> output =
+      Engine::Create(model, {})->Generate(request, watch)->tokens;""",
     "roofline": "",
     "quantize": "",
     "server": """Engine engine = *Engine::Create(model, {});
@@ -71,6 +85,8 @@ AFTER = {
     "model_shape": "shape.ok() && shape->info().parameters > 1'000'000",
     "roofline": 'svg.ends_with("</svg>\\n")',
     "plan": "decode.ok() && decode->tokens_per_second > 1000",
+    "replay": "status.ok() && same && drawn == output.size()",
+    "receipt": "verdict.ok() && verdict->holds",
     "proof": "first.ok() && other.ok() && same_bits",
     "quantize": "report.ok() && report->copied > 0 && report->bytes == static_cast<int64_t>(file.size())",
     "server": "server.ok() && status.ok()",
