@@ -14,8 +14,9 @@ namespace skald::grammar {
 
 namespace {
 
-// Names that any reader takes for one, and that no marker begins in.
-constexpr std::string_view kUndeclaredKey = "[A-Za-z_][A-Za-z0-9_.-]{0,63}";
+// Names that any reader takes for one, and that no marker begins in. Few states, so that masks
+// repeat: how long one may be is no part of them (kBareKeyBytesMax).
+constexpr std::string_view kUndeclaredKey = "[A-Za-z_][A-Za-z0-9_.-]*";
 
 Result<Rule> RuleOfExpression(const Expression& expression, Fuel* fuel) {
   Nfa nfa;

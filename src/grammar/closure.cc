@@ -81,6 +81,7 @@ void Closure::AddRoot() {
 std::shared_ptr<const Row> Closure::Finish() {
   if (agenda_.empty()) return nullptr;
   row_.begins_in_leaf = agenda_.size() == 1 && GoesOnInLeaf(agenda_.front());
+  row_.begins_in_key = agenda_.size() == 1 && IsInKey(agenda_.front());
   while (done_ < agenda_.size() && Spend(1)) {
     const Item item = agenda_[done_++];  // the agenda grows meanwhile
     Process(item);
@@ -171,6 +172,11 @@ bool Closure::GoesOnInLeaf(const Item& item) const {
   if (item.rule == kEndOfText) return false;
   const auto* leaf = std::get_if<Leaf>(&form_.rules[item.rule]);
   return leaf != nullptr && leaf->goes_on[item.state];
+}
+
+bool Closure::IsInKey(const Item& item) const {
+  return item.rule != kEndOfText && std::holds_alternative<Object>(form_.rules[item.rule]) &&
+         Place::Of(item.state).phase == Phase::kKey;
 }
 
 // Nothing follows the called rule in its caller, whose own callers are known. Called in place of

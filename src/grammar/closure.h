@@ -48,6 +48,7 @@ class Closure {
   // The context of `rule` that begins here; a new one has `depth` and no callers.
   Context* ContextOf(uint32_t rule, uint32_t depth);
   bool GoesOnInLeaf(const Item& item) const;
+  bool IsInKey(const Item& item) const;
   bool IsTailCall(const Item& caller) const;
   bool Spend(int64_t steps);
   void KeepFrames();

@@ -62,6 +62,8 @@ const std::vector<Grammar>& Grammars() {
              "\"type\":\"integer\"},\"order\":{\"$ref\":\"#\"}},\"required\":[\"name\"],"
              "\"additionalProperties\":false}"),
       Schema("{\"type\":\"object\",\"properties\":{\"name\":{}},\"required\":[\"ab\"]}"),
+      Schema("{\"type\":\"object\",\"properties\":{\"name\":{}},\"required\":[\"name\"]}"),
+      Schema("{\"type\":\"object\",\"required\":[\"ab\"],\"maxProperties\":1}"),
       Schema("{\"type\":\"object\",\"propertyNames\":{\"enum\":[\"a\",\"ab\",\"abc\"]},"
              "\"minProperties\":2}"),
       Schema("{\"type\":\"object\",\"patternProperties\":{\"^a\":{\"type\":\"integer\"}},"

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -161,6 +162,8 @@ struct Object {
   std::vector<uint64_t> free_keys = {};      ///< [state]: how many keys not declared may follow
   std::vector<uint32_t> next_required = {};  ///< [declared]: the first required one from here
   std::vector<uint32_t> required_from = {};  ///< [declared]: how many of them
+  /// Of a bare object: the bytes that what stands behind a key may begin with, and maybe others.
+  std::bitset<256> behind_keys = {};
 };
 
 using Rule = std::variant<Automaton, Leaf, Counted, Array, Object>;

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "grammar/containers.h"
@@ -133,6 +135,40 @@ class KeyCounter {
   std::vector<uint32_t> loops_;  // states with an edge back into their own way
 };
 
+// The bytes that `rule` may begin with, or more: all where that takes more than a look. Adds the
+// rules that stand at its beginning.
+std::bitset<256> FirstBytes(const Rule& rule, std::vector<uint32_t>* called) {
+  std::bitset<256> bytes;
+  if (const auto* automaton = std::get_if<Automaton>(&rule)) {
+    if (automaton->states.empty()) return bytes;
+    const AutomatonState& state = automaton->states[0];
+    if (state.accepting || !state.empty.empty()) return bytes.set();
+    for (const ByteEdge& edge : state.bytes)
+      for (int byte = edge.low; byte <= edge.high; ++byte) bytes.set(static_cast<size_t>(byte));
+    for (const RuleEdge& edge : state.rules) called->push_back(edge.rule);
+    return bytes;
+  }
+  const auto* leaf = std::get_if<Leaf>(&rule);
+  if (leaf == nullptr || leaf->accepting[0]) return bytes.set();
+  for (int byte = 0; byte < 256; ++byte)
+    bytes.set(static_cast<size_t>(byte), leaf->Next(0, static_cast<uint8_t>(byte)) != Leaf::kDead);
+  return bytes;
+}
+
+// What the values of the members begin with.
+std::bitset<256> BytesBehindKeys(const Form& form, const Object& object) {
+  std::vector<uint32_t> rules;
+  for (const Member& member : object.members) rules.push_back(member.rule);
+  std::vector<uint8_t> met(form.rules.size());
+  std::bitset<256> bytes;
+  while (!rules.empty() && !bytes.all()) {
+    const uint32_t rule = rules.back();
+    rules.pop_back();
+    if (std::exchange(met[rule], 1) == 0) bytes |= FirstBytes(form.rules[rule], &rules);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 uint64_t CountKeys(const Object& object, uint32_t member) {
@@ -155,6 +191,7 @@ void IndexKeys(const Form& form, Object* object) {
     object->next_required[i] = required ? i : object->next_required[i + 1];
     object->required_from[i] = object->required_from[i + 1] + (required ? 1 : 0);
   }
+  if (object->is_bare) object->behind_keys = BytesBehindKeys(form, *object);
 }
 
 }  // namespace skald::grammar

@@ -79,8 +79,12 @@ bool KeyRules::IsUsed(const ObjectRun& run, uint32_t member) const {
   return used;
 }
 
+bool KeyRules::IsTooLong(const KeyText* key) const {
+  return object_.is_bare && key != nullptr && key->length > kBareKeyBytesMax;
+}
+
 bool KeyRules::FreeMayFollow(const ObjectRun& run, uint32_t state, const KeyText* key) const {
-  if (object_.free_keys[state] == 0 || !MayTakeFree(run)) return false;
+  if (object_.free_keys[state] == 0 || IsTooLong(key) || !MayTakeFree(run)) return false;
   if (Slack(run) > 0) return FreeLeft(run, state, key) > 0;
   // Only what is required fits.
   return std::any_of(
@@ -109,7 +113,7 @@ bool KeyRules::MayHaveKey(const ObjectRun* run) const { return MayGoOn(run, 0, n
 bool KeyRules::MayEnd(const ObjectRun* run, uint32_t member, const KeyText* key) const {
   const ObjectRun now = Copy(run);
   if (member < object_.declared) return MayTakeDeclared(now, member);
-  if (!Fits(member) || !MayTakeFree(now)) return false;
+  if (!Fits(member) || IsTooLong(key) || !MayTakeFree(now)) return false;
   if (Slack(now) == 0 && member >= object_.named) return false;
   return now.used == nullptr || !now.used->Has(key);
 }

@@ -32,7 +32,8 @@ class KeyRules {
   /// Whether a key of `member` may end with the text `key`.
   bool MayEnd(const ObjectRun* run, uint32_t member, const KeyText* key) const;
 
-  /// Whether any key that is not declared may begin, or go on where their number is endless.
+  /// Whether any key that is not declared may begin, or go on where their number is endless; of a
+  /// bare object up to kBareKeyBytesMax bytes.
   bool TakesFreeKeys(const ObjectRun* run) const;
 
   /// `run` with another beginning of a key.
@@ -51,6 +52,7 @@ class KeyRules {
   bool MayTakeDeclared(const ObjectRun& run, uint32_t member) const;
   bool MayTakeFree(const ObjectRun& run) const;
   bool IsUsed(const ObjectRun& run, uint32_t member) const;
+  bool IsTooLong(const KeyText* key) const;
   bool FreeMayFollow(const ObjectRun& run, uint32_t state, const KeyText* key) const;
 
   const Form& form_;

@@ -1,4 +1,5 @@
-/// LeafMask: what the tokens do from one state of a leaf on, whatever stands around the leaf.
+/// LeafMask: what the tokens do from one state of a leaf on, whatever stands around the leaf; and
+/// the same for the key of an object, where any key may come.
 ///
 /// A token stays inside of the leaf, or dies there, or leaves it at an end. Only what the last ones
 /// do behind the end hangs on the rules above. After Y. Dong and others, "XGrammar", 2024; but each
@@ -18,7 +19,7 @@
 
 namespace skald::grammar {
 
-/// A state of a rule that is a leaf.
+/// A state of a rule that is a leaf, or of the keys of one that is an object.
 struct LeafState {
   uint32_t rule;
   uint32_t state;
@@ -28,9 +29,10 @@ struct LeafState {
 struct LeafMask {
   std::vector<uint64_t> inside = {};  ///< tokens that stay
   /// What tokens that leave add behind the end of the leaf. A token that is in many ends, as in
-  /// `[a-z]+`, is there more than once.
+  /// `[a-z]+`, is there more than once. Of a key the tokens themselves, whole.
   TokenTrie leaving = {};
-  int64_t steps = 0;  ///< that it took to make
+  size_t longest = 0;  ///< bytes of a key that a token adds, at most
+  int64_t steps = 0;   ///< that it took to make
   /// Very many ways to leave: the mask says nothing then.
   bool too_many = false;
 
@@ -41,13 +43,18 @@ struct LeafMask {
 /// where the leaf may end is no end of its own here: no token leaves before its first byte.
 LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place);
 
+/// From a state of keys on where there is no end of keys that are not declared, if such a key may
+/// come (KeyRules::TakesFreeKeys) and has room for `longest` more bytes. Which keys came before
+/// says nothing of tokens that stay; of those that may end the key the recogniser is asked.
+LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place);
+
 /// Those of one constraint that were needed. For any number of threads. What it holds changes no
 /// answer: where there is no more room it makes them anew.
 class LeafMasks {
  public:
   static constexpr size_t kBytesMax = size_t{4} << 20;
 
-  /// As MakeLeafMask.
+  /// As MakeLeafMask or MakeKeyMask.
   std::shared_ptr<const LeafMask> Get(const Form& form, const TokenTable& tokens,
                                       const LeafState& place);
 

@@ -46,6 +46,9 @@ inline constexpr uint32_t kTokenIdMax = 1'000'000'000;
 /// Containers of JSON inside of one another in a text: the grammar then allows no further one.
 inline constexpr uint32_t kTextDepthMax = 512;
 
+/// Bytes of a key without quotes that is not declared. Every reader of such keys takes more.
+inline constexpr uint32_t kBareKeyBytesMax = 256;
+
 /// What is alive at one byte of a text: no unambiguous grammar has more than some dozens.
 inline constexpr size_t kRowItemsMax = 2'000;
 

@@ -7,8 +7,15 @@
 
 #include "grammar/containers.h"
 #include "grammar/key_rules.h"
+#include "grammar/limits.h"
 
 namespace skald::grammar {
+
+namespace {
+
+constexpr size_t kFewItems = 4;
+
+}  // namespace
 
 MaskWalk::MaskWalk(const Form& form, std::span<uint64_t> words) : form_(form), words_(words) {}
 
@@ -78,15 +85,30 @@ MaskWalk::Step MaskWalk::ReadKey(size_t depth, uint8_t byte) {
   const Place& place = places_[depth];
   const Inside& inside = insides_[place.inside];
   const uint32_t next = inside.leaf->Next(place.state, byte);
+  const Object& object = *inside.keys;
+  // A bare key may end in front of the byte.
+  if (object.is_bare && object.ends[place.state] != Object::kNoMember && object.behind_keys[byte])
+    return SetRow(depth + 1, NextRow(form_, *RowOf(form_, KeyItem(depth)), byte));
   if (next == Leaf::kDead) return Step::kDead;
-  if (inside.keys->ends[next] == Object::kNoMember &&
-      inside.keys->free_keys[next] > inside.used_keys) {
+  if (StaysInKey(inside, next, depth + 1)) {
     places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = 0};
     return Step::kAlive;
   }
   const std::optional<Item> moved = ReadContainerByte(form_, KeyItem(depth), byte);
   if (!moved.has_value()) return Step::kDead;
-  return SetRow(depth + 1, RowOf(form_, *moved));
+  if (grammar::Place::Of(moved->state).phase != Phase::kKey)
+    return SetRow(depth + 1, RowOf(form_, *moved));
+  places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = 0};
+  return Step::kAlive;
+}
+
+// Whether a key that is at `next` behind `depth` bytes goes on whatever it is.
+bool MaskWalk::StaysInKey(const Inside& inside, uint32_t next, size_t depth) const {
+  if (inside.keys->free_keys[next] <= inside.used_keys) return false;
+  if (!inside.keys->is_bare) return inside.keys->ends[next] == Object::kNoMember;
+  const ObjectRun* run = inside.item.run.get();
+  const size_t before = run == nullptr || run->key == nullptr ? 0 : run->key->length;
+  return before + depth - inside.depth <= kBareKeyBytesMax;
 }
 
 MaskWalk::Step MaskWalk::SetRow(size_t depth, RowPointer row) {
@@ -105,7 +127,7 @@ void MaskWalk::EnterIfInside(size_t depth) {
   Inside inside{.item = item, .depth = depth};
   const bool enters = place.row->begins_in_leaf
                           ? place.row->steps <= kLightSteps
-                          : place.row->items.size() == 1 && EnterKey(item, &inside);
+                          : place.row->begins_in_key && EnterKey(item, &inside);
   if (!enters) return;
   if (inside.keys == nullptr) inside.leaf = &std::get<Leaf>(form_.rules[item.rule]);
   place.inside = static_cast<uint32_t>(depth);
@@ -140,11 +162,13 @@ const MaskWalk::Inside* MaskWalk::Behind(Inside* inside) {
 
 RowPointer MaskWalk::Next(const RowPointer& row, uint8_t byte) {
   const uint64_t key = uint64_t{reinterpret_cast<uintptr_t>(row.get())} << 8 | byte;
-  const auto [made, is_new] = made_.try_emplace(key);
-  if (!is_new) return made->second.row;
+  const auto made = made_.find(key);
+  if (made != made_.end()) return made->second.row;
   RowPointer next = NextRow(form_, *row, byte);
   steps_ += static_cast<int64_t>(row->items.size()) + (next == nullptr ? 0 : next->steps);
-  made->second = {.from = row, .row = next};
+  // That a byte leads nowhere is found as quickly again where few items are asked.
+  if (next != nullptr || row->items.size() > kFewItems)
+    made_.emplace(key, Made{.from = row, .row = next});
   return next;
 }
 

@@ -66,6 +66,7 @@ class MaskWalk {
   Step SetRow(size_t depth, RowPointer row);
   void EnterIfInside(size_t depth);
   bool EnterKey(const Item& item, Inside* inside) const;
+  bool StaysInKey(const Inside& inside, uint32_t next, size_t depth) const;
   const Inside* Behind(Inside* inside);
   RowPointer Next(const RowPointer& row, uint8_t byte);
   Item LeafItem(const Place& place) const;

@@ -230,8 +230,7 @@ class ObjectBuilder {
 
   bool IsClosed() {
     if (!patterns_.empty()) return false;
-    // Any name that no schema speaks of would be tried token by token against all others, without
-    // the quotes that end a key of JSON. Models do not write these.
+    // Between names without quotes one that no schema speaks of is a slip: models write none.
     const bool says_nothing =
         std::none_of(sources_.begin(), sources_.end(),
                      [](const Source& source) { return source.additional.has_value(); });

@@ -21,17 +21,21 @@ std::optional<Item> Step(const Form& form, const Item& item, uint8_t byte) {
   return moved;
 }
 
-// Adds to `closure` what `item` becomes behind `byte`.
-void Scan(const Form& form, const Item& item, uint8_t byte, Closure* closure) {
+// Adds to `closure` what `item` becomes behind `byte`. Most bytes lead nowhere: it is made only
+// when one does.
+void Scan(const Form& form, const Item& item, uint8_t byte, std::optional<Closure>* closure) {
+  const auto add = [&](const Item& moved) {
+    if (!closure->has_value()) closure->emplace(form);
+    (*closure)->Add(moved);
+  };
   const auto* automaton = std::get_if<Automaton>(&form.rules[item.rule]);
   if (automaton == nullptr) {
     const std::optional<Item> moved = Step(form, item, byte);
-    if (moved.has_value()) closure->Add(*moved);
+    if (moved.has_value()) add(*moved);
     return;
   }
   for (const ByteEdge& edge : automaton->states[item.state].bytes)
-    if (edge.low <= byte && byte <= edge.high)
-      closure->Add({item.rule, edge.target, 0, item.context});
+    if (edge.low <= byte && byte <= edge.high) add({item.rule, edge.target, 0, item.context});
 }
 
 // Reads bytes that stay inside of the leaf of `item` without coming to a place where it may end.
@@ -69,9 +73,9 @@ RowPointer FirstRow(const Form& form) {
 }
 
 RowPointer NextRow(const Form& form, const Row& row, uint8_t byte) {
-  Closure closure(form);
+  std::optional<Closure> closure;
   for (const Item& item : row.items) Scan(form, item, byte, &closure);
-  return closure.Finish();
+  return closure.has_value() ? closure->Finish() : nullptr;
 }
 
 RowPointer RowBehindToken(const Form& form, const Row& row, TokenId token) {

@@ -65,6 +65,8 @@ struct Row {
   int64_t steps = 0;         ///< that it took to make
   /// The first item is of a leaf, and the others are what goes on where this leaf ends.
   bool begins_in_leaf = false;
+  /// The same of an object that is inside of a key: the others begin behind that key.
+  bool begins_in_key = false;
 };
 
 }  // namespace skald::grammar

@@ -8,6 +8,7 @@
 #include "grammar/form.h"
 #include "grammar/key_rules.h"
 #include "grammar/leaf_mask.h"
+#include "grammar/limits.h"
 #include "grammar/mask_walk.h"
 #include "grammar/token_table.h"
 
@@ -48,21 +49,53 @@ const Leaf* OnlyLeaf(const ConstraintData& data, const Row& row) {
   return may_end && HasRoom(leaf, item, TokenTrie::kTokenBytesMax) ? &leaf : nullptr;
 }
 
+// The object whose key is all of `row`, but for what goes on behind that key, if any key that is
+// not declared may come there; else null.
+const Object* OnlyKey(const ConstraintData& data, const Row& row) {
+  if (!row.begins_in_key) return nullptr;
+  const Item& item = row.items.front();
+  const Object& object = std::get<Object>(data.grammar.form().rules[item.rule]);
+  if (object.free_keys[Place::Of(item.state).index] != Object::kEndless) return nullptr;
+  const KeyRules rules(data.grammar.form(), object, item.context->depth);
+  return rules.TakesFreeKeys(item.run.get()) ? &object : nullptr;
+}
+
+// Whether `row` has several leaves, few and nothing else, and is not what one of them leads to.
+bool IsFewLeaves(const ConstraintData& data, const Row& row) {
+  constexpr size_t kFew = 4;
+  if (row.begins_in_leaf || row.items.size() < 2 || row.items.size() > kFew) return false;
+  return std::all_of(row.items.begin(), row.items.end(), [&](const Item& item) {
+    return std::holds_alternative<Leaf>(data.grammar.form().rules[item.rule]);
+  });
+}
+
+size_t KeyLength(const Item& item) {
+  return item.run == nullptr || item.run->key == nullptr ? 0 : item.run->key->length;
+}
+
 class Mask {
  public:
   Mask(const ConstraintData& data, std::span<uint64_t> words)
       : data_(data), words_(words), walk_(data.grammar.form(), words) {}
 
-  bool Allow(RowPointer row) {
+  bool Allow(const RowPointer& row) {
+    if (!IsFewLeaves(data_, *row)) return AllowFrom(row);
+    // Each alone has a mask that was made, all together none: as behind a newline that may belong
+    // to a text or begin what ends it.
+    return std::all_of(row->items.begin(), row->items.end(), [&](const Item& item) {
+      RowPointer one = RowOf(data_.grammar.form(), item);
+      return walk_.Spend(one->steps) && AllowFrom(std::move(one));
+    });
+  }
+
+ private:
+  bool AllowFrom(RowPointer row) {
     while (!row->items.empty()) {
+      if (const Object* object = OnlyKey(data_, *row)) return AllowInKey(row, *object);
       const Leaf* leaf = OnlyLeaf(data_, *row);
       if (leaf == nullptr) return AllowBySlices(row);
       const Item& item = row->items.front();
-      const auto mask =
-          data_.leaf_masks->Get(data_.grammar.form(), data_.vocabulary.table(),
-                                {.rule = item.rule,
-                                 .state = item.state,
-                                 .is_plain = data_.plain[item.rule][item.state] != 0});
+      const auto mask = MaskAt(item.rule, item.state);
       RowPointer behind = RowBehind(data_.grammar.form(), item.context);
       if (!walk_.Spend(mask->steps + behind->steps)) return false;
       if (mask->too_many || behind->steps > kLightSteps) return AllowBySlices(row);
@@ -74,7 +107,23 @@ class Mask {
     return true;
   }
 
- private:
+  std::shared_ptr<const LeafMask> MaskAt(uint32_t rule, uint32_t state) {
+    return data_.leaf_masks->Get(
+        data_.grammar.form(), data_.vocabulary.table(),
+        {.rule = rule, .state = state, .is_plain = data_.plain[rule][state] != 0});
+  }
+
+  bool AllowInKey(const RowPointer& row, const Object& object) {
+    const Item& item = row->items.front();
+    const auto mask = MaskAt(item.rule, Place::Of(item.state).index);
+    if (!walk_.Spend(mask->steps)) return false;
+    const bool has_room =
+        !object.is_bare || KeyLength(item) + mask->longest <= size_t{kBareKeyBytesMax};
+    if (mask->too_many || !has_room) return AllowBySlices(row);
+    Add(mask->inside);
+    return walk_.Run(mask->leaving, row);
+  }
+
   bool AllowBySlices(const RowPointer& row) {
     // As where a call may begin with a control token, and nothing else goes on.
     if (NextBytes(data_.grammar.form(), *row, 1).none()) return true;
