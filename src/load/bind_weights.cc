@@ -135,6 +135,11 @@ bool OfSharingLayer(const model::Network& network, std::string_view name) {
   return false;
 }
 
+// Whether a tensor picks positions in a context that is no longer than what it picks.
+bool OfIndexer(const model::Network& network, std::string_view name) {
+  return network.picked_positions > 0 && name.find(".indexer.") != std::string_view::npos;
+}
+
 // A tensor left out would change the answers in silence.
 Status CheckAllUsed(const model::Network& network, const formats::TensorDirectory& tensors,
                     const std::vector<Binding>& bindings) {
@@ -147,7 +152,7 @@ Status CheckAllUsed(const model::Network& network, const formats::TensorDirector
   std::vector<std::string> unused;
   for (const TensorInfo& tensor : tensors.all()) {
     if (used.contains(&tensor) || OfPredictionLayer(network, tensor.name)) continue;
-    if (OfSharingLayer(network, tensor.name)) continue;
+    if (OfSharingLayer(network, tensor.name) || OfIndexer(network, tensor.name)) continue;
     unused.emplace_back(tensor.name);
   }
   if (unused.empty()) return Ok();

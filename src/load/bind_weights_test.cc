@@ -247,6 +247,22 @@ TEST(BindTensors, LeavesTheLayersThatPredictFurtherTokens) {
   }
 }
 
+// What picks positions does nothing where all are picked.
+TEST(BindTensors, LeavesAnIndexerThatPicksAll) {
+  model::Network network = EmptyNetwork();
+  const auto problem = [&] {
+    GgufBuilder file = File();
+    file.Tensor({.name = "blk.0.indexer.attn_k.weight",
+                 .dims = {512},
+                 .data = std::vector<std::byte>(2048)});
+    const formats::GgufFile parsed = *formats::ParseGguf(file.BuildSource());
+    return BindTensors(network, parsed.tensors).status().message();
+  };
+  EXPECT_NE(problem().find("does not use: 'blk.0.indexer.attn_k.weight'"), std::string::npos);
+  network.picked_positions = network.context;
+  EXPECT_EQ(problem(), "");
+}
+
 // Slices of one tensor lie one after the other in the file, each in panels of its own in memory.
 TEST(PackWeights, PutsEachSliceOfATensorInItsPlace) {
   constexpr size_t kRowBytes = 512 / 32 * 34;

@@ -177,6 +177,24 @@ TEST(NetworkFromGguf, MixturesOfDeepSeekChooseAsTheirTensorsSay) {
             kernels::RouteWeights::kSigmoid);
 }
 
+TEST(NetworkFromGguf, ContextsEndWhereAnIndexerWouldPick) {
+  for (const std::string arch : {"deepseek32", "glm-dsa"}) {
+    const std::string key = arch + ".attention.indexer.top_k";
+    const GgufBuilder file = LatentFile({.arch = arch});
+    const auto context = [&](uint32_t picked) {
+      const Result<model::Network> network = Read(GgufBuilder(file).Key(key, picked));
+      EXPECT_TRUE(network.ok()) << network.status().message();
+      return network.ok() ? network->context : 0;
+    };
+    EXPECT_EQ(context(6), 6);
+    EXPECT_EQ(context(1), 1);
+    EXPECT_EQ(context(1u << 20), Read(LatentFile({}))->context);
+    ExpectError(GgufBuilder(file), ErrorCode::kBadModel, key);
+    for (const uint32_t impossible : {0u, 1u << 31})
+      ExpectError(GgufBuilder(file).Key(key, impossible), ErrorCode::kBadModel, key);
+  }
+}
+
 // Kimi Linear of four layers, the last of them with latent attention.
 struct KdaKeys {
   uint32_t head_dim = 16;

@@ -99,6 +99,8 @@ Status Validate(const Network& network) {
   RETURN_IF_ERROR(
       InRange("block count", static_cast<int64_t>(network.layers.size()), 1, kMaxLayers));
   RETURN_IF_ERROR(InRange("context length", network.context, 1, kMaxContext));
+  if (network.picked_positions > 0)
+    RETURN_IF_ERROR(InRange("context length", network.context, 1, network.picked_positions));
   RETURN_IF_ERROR(Positive("embedding scale", network.embedding_scale));
   RETURN_IF_ERROR(Positive("residual scale", network.residual_scale));
   RETURN_IF_ERROR(InRange("token type count", network.token_types, 0, kMaxTokenTypes));

@@ -126,6 +126,10 @@ struct Network {
   /// Blocks of the file behind the layers, which predict further tokens from what the last layer
   /// gives (multi-token prediction): they are not run, and their tensors are left in the file.
   int64_t prediction_layers = 0;
+  /// Positions that a query sees at most, where an indexer of each layer picks them (sparse
+  /// attention). It is not run, its tensors are left in the file, and so `context` is no more: up
+  /// to there all positions are picked. 0: there is none.
+  int64_t picked_positions = 0;
   Head head = {};
   HiddenProjection hidden_projection = {};
   RankHead rank_head = {};       ///< of a model that ranks texts

@@ -115,6 +115,12 @@ Status OverrideRopes(const RopeOverride& override, Network* network) {
   for (const size_t place : far) OverrideRope(override, trained, &network->ropes[place]);
   // A new base alone says nothing of a length.
   if (!override.stretch && !override.factor && !override.trained_context) return Ok();
+  if (network->picked_positions > 0) {
+    return Status(ErrorCode::kUnsupported,
+                  "the model picks " + std::to_string(network->picked_positions) +
+                      " positions of a longer context, which this version does not run: its "
+                      "context cannot be stretched");
+  }
   const double factor = network->ropes[*far.begin()].factor;
   const bool stretches = override.stretch && *override.stretch != RopeStretch::kNone;
   if (stretches && !override.factor && factor == 1)

@@ -127,6 +127,15 @@ TEST(OverrideRopes, RefusesNumbersThatMakeNoSense) {
   EXPECT_NE(by_how_much.message().find("give a factor"), std::string::npos);
 }
 
+TEST(OverrideRopes, StretchesNoContextOfWhichAnIndexerWouldPick) {
+  Network network = SmallNetwork();
+  network.picked_positions = 128;
+  EXPECT_EQ(Refused({.factor = 2}, network).code(), ErrorCode::kUnsupported);
+  EXPECT_TRUE(Refused({.base = 500}, network).ok());
+  network.context = 129;
+  EXPECT_FALSE(Validate(network).ok());
+}
+
 TEST(OverrideRopes, RefusesNetworksWithoutRopesThatCouldBeChanged) {
   Network none = SmallNetwork();
   for (Layer& layer : none.layers) std::get<Gqa>(layer.mixer).rope.reset();

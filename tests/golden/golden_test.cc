@@ -37,6 +37,24 @@ struct Outcome {
   std::vector<float> long_last;
 };
 
+// The logits of the tokens alone.
+Result<std::vector<float>> RunLogits(const GoldenCase& golden) {
+  Result<Model> model =
+      LoadModel({.path = golden.model_path, .conventions = Conventions::kLlamaCpp});
+  if (!model.ok()) return std::move(model).status();
+  const auto rows = static_cast<int64_t>(golden.tokens.size());
+  Result<LogitsSession> session =
+      LogitsSession::Create(*model, {.max_chunk = rows, .kv_types = KvCacheType::kF32});
+  if (!session.ok()) return std::move(session).status();
+  std::vector<float> logits;
+  const Status status = session->Compute(golden.tokens, {}, [&](std::span<const float> row) {
+    logits.insert(logits.end(), row.begin(), row.end());
+    return Ok();
+  });
+  if (!status.ok()) return status;
+  return logits;
+}
+
 Result<Outcome> RunCase(const GoldenCase& golden,
                         int64_t max_table_bytes = LoadOptions().max_table_bytes) {
   Result<Model> model = LoadModel({.path = golden.model_path,
@@ -200,6 +218,26 @@ INSTANTIATE_TEST_SUITE_P(Hybrids, FloatFamiliesSharedData,
                                          "nemotron_h", "nemotron_h_moe", "nemotron_h_moe-latent",
                                          "falcon-h1"),
                          TestName);
+
+// As many tokens as the indexer picks: behind them what was recorded is another network.
+class ShortFloatFamiliesSharedData : public testing::TestWithParam<std::string> {};
+TEST_P(ShortFloatFamiliesSharedData, LogitsAreThoseRecordedAsFarAsTheContextGoes) {
+  Result<GoldenCase> golden = ReadCase(SharedFolders(GetParam()), GetParam(), Recorded::kLogits);
+  ASSERT_TRUE(golden.ok()) << golden.status().message();
+  const Result<Model> model = LoadModel({.path = golden->model_path});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto tokens = static_cast<size_t>(model->info().context_length);
+  ASSERT_EQ(tokens, 6u);
+  golden->tokens.resize(tokens);
+  golden->logits.resize(tokens * static_cast<size_t>(golden->vocab));
+  const Result<std::vector<float>> logits = RunLogits(*golden);
+  ASSERT_TRUE(logits.ok()) << logits.status().message();
+  const double difference = MaxDifference(*logits, golden->logits);
+  std::printf("%s: largest logit difference %.2e\n", GetParam().c_str(), difference);
+  EXPECT_LE(difference, 2e-4);
+}
+INSTANTIATE_TEST_SUITE_P(SparseAttention, ShortFloatFamiliesSharedData,
+                         testing::Values("deepseek32", "glm-dsa"), TestName);
 
 TEST(TablesSharedData, AnswersAreTheSameWithTablesLeftInTheFile) {
   const Result<GoldenCase> golden =

@@ -14,6 +14,7 @@ Result<Network> Cohere2(const Keys& keys);
 Result<Network> CommandR(const Keys& keys);
 Result<Network> DeepSeek(const Keys& keys);
 Result<Network> DeepSeek2(const Keys& keys);
+Result<Network> DeepSeek32(const Keys& keys);
 Result<Network> Dots1(const Keys& keys);
 Result<Network> Ernie45Moe(const Keys& keys);
 Result<Network> Exaone4(const Keys& keys);
@@ -26,6 +27,7 @@ Result<Network> Gemma4(const Keys& keys);
 Result<Network> GemmaEmbedding(const Keys& keys);
 Result<Network> Glm4(const Keys& keys);
 Result<Network> Glm4Moe(const Keys& keys);
+Result<Network> GlmDsa(const Keys& keys);
 Result<Network> Gpt2(const Keys& keys);
 Result<Network> GptOss(const Keys& keys);
 Result<Network> Granite(const Keys& keys);
@@ -84,6 +86,7 @@ constexpr std::array kFamilies = {
     Family{"command-r", CommandR},
     Family{"deepseek", DeepSeek},
     Family{"deepseek2", DeepSeek2},
+    Family{"deepseek32", DeepSeek32},
     Family{"dots1", Dots1},
     Family{"ernie4_5-moe", Ernie45Moe},
     Family{"exaone-moe", ExaoneMoe},
@@ -96,6 +99,7 @@ constexpr std::array kFamilies = {
     Family{"gemma4", Gemma4},
     Family{"glm4", Glm4},
     Family{"glm4moe", Glm4Moe},
+    Family{"glm-dsa", GlmDsa},
     Family{"gpt-oss", GptOss},
     Family{"gpt2", Gpt2},
     Family{"granite", Granite},
