@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -47,12 +48,18 @@ class Conversation {
   /// What a tool gave. Its name is that of the call with this id, if there was one.
   void AddResult(std::string_view id, std::string text);
 
+  /// Notes the name of something that no template can tell; twice the same counts once.
+  void NoteUntold(std::string_view name) { untold_.emplace(name); }
+  /// What was noted.
+  const std::set<std::string>& untold() const { return untold_; }
+
   /// The messages, or 400 for more than kMaxMessages or none. `field`: where they stand.
   OrError<boost::json::array> Take(std::string_view field);
 
  private:
   boost::json::array messages_;
   std::map<std::string, std::string, std::less<>> tool_of_call_;
+  std::set<std::string> untold_;
 };
 
 }  // namespace skald::server

@@ -85,6 +85,11 @@ class UserBlocks {
     std::optional<ApiError> error;
     const json::string* id = IdIn(block, "tool_use_id", where, error);
     if (id == nullptr) return error;
+    const json::value* is_error = block.if_contains("is_error");
+    if (is_error != nullptr && !is_error->is_bool() && !is_error->is_null())
+      return WrongMember(where + ".is_error", is_error, "true or false");
+    // Templates have no place for it: the model is told what the result's text says.
+    if (is_error != nullptr && *is_error == true) conversation_.NoteUntold("tool_result.is_error");
     const json::value* content = block.if_contains("content");
     OrError<std::string> text = std::string();
     if (content != nullptr && !content->is_null())

@@ -37,7 +37,7 @@ void ReadSystem(Fields& fields, Conversation& conversation) {
     conversation.AddText("system", std::get<std::string>(std::move(text)));
 }
 
-void ReadConversation(Fields& fields, json::object& chat) {
+void ReadConversation(Fields& fields, GenerationRequest& request) {
   Conversation conversation;
   ReadSystem(fields, conversation);
   const json::value* found = fields.Any("messages");
@@ -57,7 +57,9 @@ void ReadConversation(Fields& fields, json::object& chat) {
         "messages", fmt::format("messages[{}] is the assistant's: an answer that goes on from the "
                                 "last message (prefill) is not supported by this server",
                                 list->size() - 1)));
-  chat["messages"] = std::get<json::array>(std::move(messages));
+  request.chat["messages"] = std::get<json::array>(std::move(messages));
+  request.ignored.insert(request.ignored.end(), conversation.untold().begin(),
+                         conversation.untold().end());
 }
 
 void ReadTool(Fields& fields, const std::string& name, const json::value& value, ToolList& list) {
@@ -169,7 +171,7 @@ OrError<GenerationRequest> ReadMessagesRequest(const json::value& body) {
   if (const auto max_tokens = fields.Int("max_tokens", {1, kInt32Max}))
     request.request.stop.max_tokens = *max_tokens;
   CheckMinTokens(fields, request.request.stop);
-  ReadConversation(fields, request.chat);
+  ReadConversation(fields, request);
   request.tools = ReadTools(fields);
   request.chat["add_generation_prompt"] = true;
   ReadThinking(fields, request);

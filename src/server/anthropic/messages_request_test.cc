@@ -91,6 +91,8 @@ TEST(MessagesRequest, PutsResultsBeforeTheTextBesideThem) {
            R"({"type":"tool_result","tool_use_id":"a"},)"
            R"({"type":"tool_result","tool_use_id":"b","content":"2","is_error":true}]}])");
   const json::array& messages = std::get<GenerationRequest>(read).chat.at("messages").as_array();
+  EXPECT_EQ(std::get<GenerationRequest>(read).ignored,
+            std::vector<std::string>{"tool_result.is_error"});
   ASSERT_EQ(messages.size(), 3U);
   EXPECT_EQ(messages[0], json::value({{"role", "tool"}, {"content", ""}, {"tool_call_id", "a"}}));
   EXPECT_EQ(messages[1].at("content"), "2");
@@ -128,6 +130,8 @@ TEST(MessagesRequest, NamesWhatIsWrong) {
   EXPECT_EQ(ParamOfContent("user", R"([{"type":"text"}])"), "messages[0].content[0].text");
   EXPECT_EQ(ParamOfContent("user", R"([{"type":"tool_result","tool_use_id":1}])"),
             "messages[0].content[0].tool_use_id");
+  EXPECT_EQ(ParamOfContent("user", R"([{"type":"tool_result","tool_use_id":"a","is_error":1}])"),
+            "messages[0].content[0].is_error");
   EXPECT_EQ(ParamOfContent("user", R"([{"type":"tool_result","tool_use_id":"a","content":[)"
                                    R"({"type":"image","source":{}}]}])"),
             "messages[0].content[0].content[0]");
