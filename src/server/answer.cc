@@ -150,7 +150,7 @@ class CompletionLogprobs {
     int64_t offset = choice_.text_offset;
     for (const ScoredToken& scored : choice_.scored) {
       json.Int(offset);
-      offset += CharactersIn(scored.token.bytes);
+      offset += CharactersOf(scored);
     }
   }
 
@@ -251,6 +251,10 @@ std::vector<HttpField> AnswerFields(const std::string& id, const AnswerNotes& no
 int64_t CharactersIn(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+int64_t CharactersOf(const ScoredToken& scored) {
+  return scored.is_hidden ? 0 : CharactersIn(scored.token.bytes);
 }
 
 std::string_view OpenAiFinishReason(FinishReason reason) {

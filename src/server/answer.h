@@ -28,6 +28,8 @@ std::vector<HttpField> AnswerFields(const std::string& id, const AnswerNotes& no
 
 /// Characters of a text in UTF-8; of other bytes at most as many.
 int64_t CharactersIn(std::string_view text);
+/// That a token adds to the text of an answer: none if it is hidden.
+int64_t CharactersOf(const ScoredToken& scored);
 
 /// "stop" or "length": the finish reasons of OpenAI's enum. Requires a reason that is an end, not a
 /// failure. (A chat that ends by itself with a call says "tool_calls" or "function_call".)

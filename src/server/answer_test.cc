@@ -97,6 +97,18 @@ TEST(Answer, ShowsLogprobsInTheFormOfEachRoute) {
   EXPECT_NE(chat.find("\"bytes\":[255]"), std::string::npos);
 }
 
+TEST(Answer, ControlTokensTakeNoPlaceInTheText) {
+  const Choice choice = {
+      .text = "ab",
+      .scored = {
+          {.token = {"a", -1}}, {.token = {"<|x|>", -2}, .is_hidden = true}, {.token = {"b", -3}}}};
+  AnswerFrame frame = Frame(GenerationKind::kCompletion);
+  frame.with_logprobs = true;
+  const std::string whole = Answer(frame).Whole({choice}, {});
+  EXPECT_NE(whole.find(R"("tokens":["a","<|x|>","b"])"), std::string::npos) << whole;
+  EXPECT_NE(whole.find(R"("text_offset":[0,1,1])"), std::string::npos) << whole;
+}
+
 // What `scored` is in the member top_logprobs of a completion.
 std::string TopOfCompletion(ScoredToken scored) {
   AnswerFrame frame = Frame(GenerationKind::kCompletion);

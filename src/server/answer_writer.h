@@ -31,6 +31,7 @@ struct TokenText {
 struct ScoredToken {
   TokenText token;
   std::vector<TokenText> top = {};
+  bool is_hidden = false;  ///< a control token: its name is not in the text
 };
 
 /// A prompt with its log probabilities. There may be many: tokens become bytes when they are told.

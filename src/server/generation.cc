@@ -331,7 +331,7 @@ void Generation::TakeToken(Sequence& sequence, const TokenEvent& token) {
   if (sequence.choice.scored.empty()) sequence.choice.text_offset = sequence.characters;
   sequence.choice.scored.push_back(Scored(token));
   held_bytes_ += static_cast<int64_t>(sizeof(ScoredToken) + token.top.size() * sizeof(TokenText));
-  sequence.characters += CharactersIn(sequence.choice.scored.back().token.bytes);
+  sequence.characters += CharactersOf(sequence.choice.scored.back());
 }
 
 ScoredToken Generation::Scored(const TokenEvent& token) const {
@@ -339,7 +339,8 @@ ScoredToken Generation::Scored(const TokenEvent& token) const {
   const auto text = [&](TokenId id, double logprob) {
     return TokenText{std::string(tokenizer.TokenBytes(id)), logprob};
   };
-  ScoredToken scored = {.token = text(token.token, token.logprob.value_or(0))};
+  ScoredToken scored = {.token = text(token.token, token.logprob.value_or(0)),
+                        .is_hidden = tokenizer.IsControl(token.token)};
   for (const TokenLogprob& top : token.top) scored.top.push_back(text(top.token, top.logprob));
   return scored;
 }
