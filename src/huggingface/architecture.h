@@ -15,6 +15,9 @@
 
 namespace skald::huggingface {
 
+/// How the classes are called whose head ranks pairs of texts.
+inline constexpr std::string_view kRankingClass = "ForSequenceClassification";
+
 /// Where the rows of a tensor go on their way.
 enum class Change : uint8_t {
   kNone,
@@ -86,10 +89,13 @@ struct DecoderShape {
 
 /// One kind of model.
 struct Architecture {
-  std::string_view model_type;               ///< of config.json
-  std::string_view other_type = {};          ///< the same under a second name
-  std::string_view family;                   ///< general.architecture
-  std::span<const NameRule> rules = {};      ///< come before those that all have in common
+  std::string_view model_type;           ///< of config.json
+  std::string_view other_type = {};      ///< the same under a second name
+  std::string_view family;               ///< general.architecture
+  std::span<const NameRule> rules = {};  ///< come before those that all have in common
+  /// Of the head that ranks, where `architectures` names such a class (kRankingClass).
+  /// They come before all others, and before what is left out.
+  std::span<const NameRule> rank_rules = {};
   std::span<const MemberName> members = {};  ///< what config.json calls otherwise
   bool pairs_rows = false;                   ///< its rotation turns neighbours (kPairRows)
   bool adds_one = false;                     ///< to all norms (kAddOne)

@@ -30,6 +30,12 @@ std::optional<JsonValue> Config::Find(std::string_view name) const {
   return value;
 }
 
+bool Config::IsClass(std::string_view ending) const {
+  const std::optional<JsonValue> classes = Find("architectures");
+  if (!classes || !classes->IsArray() || classes->size() == 0) return false;
+  return (*classes->begin()).AsString().value_or("").ends_with(ending);
+}
+
 Result<int64_t> Config::Int(std::string_view name) const {
   const std::optional<JsonValue> value = Find(name);
   if (!value) return ConfigError(name, "is missing");

@@ -32,6 +32,9 @@ class Config {
   std::optional<JsonValue> Find(std::string_view name) const;
   bool Contains(std::string_view name) const { return Find(name).has_value(); }
 
+  /// Whether the class that it was published for ends so ("ForSequenceClassification").
+  bool IsClass(std::string_view ending) const;
+
   Result<int64_t> Int(std::string_view name) const;
   Result<double> Number(std::string_view name) const;
   Result<std::string_view> Text(std::string_view name) const;

@@ -106,6 +106,13 @@ std::vector<NameRule> RulesFor(const Architecture& architecture, std::string_vie
   return rules;
 }
 
+std::vector<NameRule> RankRulesFor(const Architecture& architecture, std::string_view pattern) {
+  std::vector<NameRule> rules;
+  for (const NameRule& rule : architecture.rank_rules)
+    if (rule.stored == pattern) rules.push_back(rule);
+  return rules;
+}
+
 bool MayBeLeftOut(std::string_view name) {
   // Of pictures and sounds, of guessing further tokens, of what was trained beside embeddings.
   constexpr std::array<std::string_view, 13> kNotOfTheNetwork = {"vision_tower.",

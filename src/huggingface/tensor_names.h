@@ -24,6 +24,9 @@ NamePattern PatternOf(std::string_view name);
 /// no place.
 std::vector<NameRule> RulesFor(const Architecture& architecture, std::string_view pattern);
 
+/// The same for the head of a model that ranks.
+std::vector<NameRule> RankRulesFor(const Architecture& architecture, std::string_view pattern);
+
 /// Whether a tensor may be left out: of other senses than text, a guess of further tokens, or
 /// computed anew by everybody.
 bool MayBeLeftOut(std::string_view name);

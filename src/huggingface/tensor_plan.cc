@@ -80,6 +80,7 @@ class Planner {
   Result<std::vector<PlannedTensor>> Plan() {
     ASSIGN_OR_RETURN(layers_, config_.Int("num_hidden_layers"));
     ASSIGN_OR_RETURN(is_tied_, config_.FlagOr("tie_word_embeddings", false));
+    ranks_ = config_.IsClass(kRankingClass);
     ASSIGN_OR_RETURN(numbers_, ReadHeadNumbers(config_));
     for (const Stored& each : stored_) {
       if (!by_name_.emplace(each.tensor.name, &each).second)
@@ -107,8 +108,11 @@ class Planner {
   Status Place(const Stored& stored) {
     const std::string& name = stored.tensor.name;
     const NamePattern pattern = PatternOf(name);
-    if (IsLeftOut(name, pattern)) return Ok();
-    const std::vector<NameRule> rules = RulesFor(architecture_, pattern.pattern);
+    // First: a dense layer that is left out of a model that embeds is a part of one that ranks.
+    std::vector<NameRule> rules;
+    if (ranks_) rules = RankRulesFor(architecture_, pattern.pattern);
+    if (rules.empty() && IsLeftOut(name, pattern)) return Ok();
+    if (rules.empty()) rules = RulesFor(architecture_, pattern.pattern);
     if (rules.empty()) {
       return TensorError(name,
                          fmt::format("has no place in a network of type {}, so this version would "
@@ -155,6 +159,7 @@ class Planner {
   std::span<const Stored> stored_;
   int64_t layers_ = 0;
   bool is_tied_ = false;
+  bool ranks_ = false;
   HeadNumbers numbers_;
   StoredByName by_name_;
   std::map<std::string, Found> found_;

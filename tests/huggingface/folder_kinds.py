@@ -84,6 +84,15 @@ BERT = [
     (r"blk\.(\d+)\.ffn_down\.(\w+)", r"bert.encoder.layer.\1.output.dense.\2"),
     (r"blk\.(\d+)\.layer_output_norm\.(\w+)", r"bert.encoder.layer.\1.output.LayerNorm.\2"),
 ]
+# Of classifiers: BERT's dense layer is the pooler's.
+BERT_HEAD = [
+    (r"cls\.(weight|bias)", r"bert.pooler.dense.\1"),
+    (r"cls\.output\.(\w+)", r"classifier.\1"),
+]
+ROBERTA_HEAD = [
+    (r"cls\.(weight|bias)", r"classifier.dense.\1"),
+    (r"cls\.output\.(\w+)", r"classifier.out_proj.\1"),
+]
 NOMIC_BERT = [
     (r"token_embd\.weight", "embeddings.word_embeddings.weight"),
     (r"token_types\.weight", "embeddings.token_type_embeddings.weight"),
@@ -113,7 +122,7 @@ KINDS = {
     "glm4_moe": (GLM4_MOE, False, False), "deepseek_v2": (DEEPSEEK, False, False), "deepseek_v3": (DEEPSEEK, False, False),
     "kimi_k2": (DEEPSEEK, False, False), "lfm2": (LFM2, False, False), "lfm2_moe": (LFM2, False, False),
     "gemma4": (GEMMA4, False, False), "gemma4_text": (GEMMA4, False, False),
-    "bert": (BERT, False, False), "xlm-roberta": (BERT, False, False), "nomic_bert": (NOMIC_BERT, False, False),
+    "bert": (BERT + BERT_HEAD, False, False), "xlm-roberta": (BERT + ROBERTA_HEAD, False, False), "nomic_bert": (NOMIC_BERT, False, False),
     "modernbert": (MODERN_BERT, False, False),
 }
 

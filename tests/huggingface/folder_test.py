@@ -21,9 +21,12 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+
 import folder_kinds as kinds
 import folder_writer as writer
 import gguf_reader
+import skald_server
 from shared_data import shared_data
 
 SKALD, SOURCE, GOLDEN = (os.path.abspath(path) for path in sys.argv[1:4])
@@ -53,6 +56,15 @@ def logits(model, folder, *options):
 # What skald plan takes the weights for, in bytes of memory. A machine by name: nothing is measured.
 def planned_bytes(model, machine="h100"):
     return json.loads(skald("plan", "--json", "-m", model, "--machine", machine))["engine"]["memory"]["weights"]
+
+
+# How relevant texts are, by a server: no command ranks.
+def relevances(model):
+    skald_server.Setup.binary, skald_server.Setup.model = SKALD, model
+    with skald_server.Server("--parallel", "1") as server:
+        reply = server.exchange(skald_server.post("/v1/rerank", {
+            "query": "the cat", "documents": ["the mat", "a cat", "theater"], "raw_scores": True})).json()
+    return [result["relevance_score"] for result in sorted(reply["results"], key=lambda result: result["index"])]
 
 
 class FolderCase(unittest.TestCase):
@@ -188,6 +200,29 @@ class Folder(FolderCase):
         for model_type in ("bert", "xlm-roberta"):
             with self.subTest(model_type=model_type):
                 self.compare_embeddings(os.path.join(GOLDEN, "bert.gguf"), model_type)
+
+    # A head behind the network, which a class of its own has.
+    def test_ranks_as_the_file_does(self):
+        gguf = os.path.join(GOLDEN, "bert-rank.gguf")
+        keys, tensors = gguf_reader.read(gguf)
+        expected = relevances(gguf)
+        self.assertEqual(len(set(expected)), 3)
+        for model_type, name in (("bert", "BertForSequenceClassification"),
+                                 ("xlm-roberta", "XLMRobertaForSequenceClassification")):
+            with self.subTest(model_type=model_type):
+                own = kinds.MEMBERS[model_type](keys) | {"architectures": [name]}
+                writer.write_folder(self.folder, model_type, keys, tensors, own)
+                self.assertEqual(relevances(self.folder), expected)
+                self.compare_plans()
+                # Of another class the head is something else; two labels sort into classes.
+                writer.write_folder(self.folder, model_type, keys, tensors, own | {"architectures": ["X"]})
+                self.assertIn("has no place in a network", run("show", "-m", self.folder).stderr)
+                two = [tensor for tensor in tensors if not tensor.name.startswith("cls.output")]
+                two += [gguf_reader.Tensor("cls.output.weight", [64, 2], 0, bytes(512)),
+                        gguf_reader.Tensor("cls.output.bias", [2], 0, bytes(8))]
+                writer.write_folder(self.folder, model_type, keys, two, own)
+                self.assertIn("'cls.output.weight' has shape 64 x 2",
+                              run("serve", "-m", self.folder, "--port", "0").stderr)
 
     # Characters that merge by the merges themselves, not by scores.
     def test_cuts_texts_as_gemma4_does(self):
@@ -347,6 +382,8 @@ class FolderErrors(FolderCase):
             ({"model_type": "qwen3_moe", "decoder_sparse_step": 2}, ["'decoder_sparse_step'"]),
             ({"model_type": "qwen3_moe", "mlp_only_layers": [1]}, ["'mlp_only_layers'"]),
             ({"model_type": "qwen2_moe", "norm_topk_prob": True}, ["'norm_topk_prob' is true"]),
+            ({"model_type": "gemma3_text", "use_bidirectional_attention": True},
+             ["'use_bidirectional_attention' is true"]),
             ({"model_type": "gemma3_text", "query_pre_attn_scalar": 7}, ["'query_pre_attn_scalar' is 7"]),
             ({"model_type": "gemma2", "query_pre_attn_scalar": 7}, ["'query_pre_attn_scalar' is 7"]),
             ({"model_type": "olmo3", "layer_types": ["linear_attention"]}, ["'layer_types'"]),

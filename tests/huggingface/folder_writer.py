@@ -255,7 +255,9 @@ def tokenizer_of(keys):
     model |= {"byte_fallback": True, "merges": _spm_merges(tokens, get("scores"), types), "unk_token": "<unk>"}
     steps = [{"type": "Prepend", "prepend": "\u2581"}] if get("add_space_prefix", True) else []
     steps.append({"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})
-    return {"added_tokens": added, "normalizer": {"type": "Sequence", "normalizers": steps}, "model": model}
+    frame = _frame(tokens[get("bos_token_id")], tokens[get("eos_token_id")]) if get("add_eos_token", False) else None
+    return {"added_tokens": added, "normalizer": {"type": "Sequence", "normalizers": steps}, "model": model,
+            "post_processor": frame}
 
 
 def tokenizer_config_of(keys):

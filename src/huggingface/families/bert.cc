@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "huggingface/architecture.h"
@@ -36,6 +38,16 @@ constexpr NameRule kBertNames[] = {
     {"encoder.layer.#.output.LayerNorm.weight", "blk.#.layer_output_norm.weight"},
     {"encoder.layer.#.output.LayerNorm.bias", "blk.#.layer_output_norm.bias"}};
 
+// Both are a dense layer with tanh of the first token's state and one output.
+constexpr NameRule kBertRankNames[] = {{"pooler.dense.weight", "cls.weight"},
+                                       {"pooler.dense.bias", "cls.bias"},
+                                       {"classifier.weight", "cls.output.weight"},
+                                       {"classifier.bias", "cls.output.bias"}};
+constexpr NameRule kRobertaRankNames[] = {{"classifier.dense.weight", "cls.weight"},
+                                          {"classifier.dense.bias", "cls.bias"},
+                                          {"classifier.out_proj.weight", "cls.output.weight"},
+                                          {"classifier.out_proj.bias", "cls.output.bias"}};
+
 Status RobertaShape(const Config& config, DecoderShape* shape) {
   ASSIGN_OR_RETURN(const int64_t before, PaddingRows(config));
   if (before >= shape->context)
@@ -52,21 +64,31 @@ Status Bert(const Config& config, KeyWriter* keys) {
   return ConfigError("position_embedding_type", "is not absolute", ErrorCode::kUnsupported);
 }
 
+Status NameBert(const Config& config, std::vector<std::string>* names) {
+  if (!config.IsClass(kRankingClass)) return Ok();
+  names->insert(names->end(), {"cls.weight", "cls.output.weight"});
+  return Ok();
+}
+
 constexpr Architecture kKinds[] = {
     {.model_type = "bert",
      .family = "bert",
      .rules = kBertNames,
+     .rank_rules = kBertRankNames,
      .ties_head = true,
      .activation = "gelu",
-     .write_keys = Bert},
+     .write_keys = Bert,
+     .name_tensors = NameBert},
     {.model_type = "xlm-roberta",
      .family = "bert",
      .rules = kBertNames,
+     .rank_rules = kRobertaRankNames,
      .pads_first = true,
      .ties_head = true,
      .activation = "gelu",
      .change_shape = RobertaShape,
-     .write_keys = Bert},
+     .write_keys = Bert,
+     .name_tensors = NameBert},
 };
 
 }  // namespace

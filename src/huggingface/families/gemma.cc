@@ -7,6 +7,7 @@
 #include "huggingface/architecture.h"
 #include "huggingface/config.h"
 #include "huggingface/decoder_keys.h"
+#include "huggingface/expert_keys.h"
 #include "huggingface/rope_keys.h"
 #include "skald/status.h"
 
@@ -45,6 +46,8 @@ Status Gemma2(const Config& config, KeyWriter* keys) {
 }
 
 Status Gemma3(const Config& config, KeyWriter* keys) {
+  // EmbeddingGemma, which is called so too, reads texts both ways.
+  RETURN_IF_ERROR(ExpectFalse(config, "use_bidirectional_attention"));
   RETURN_IF_ERROR(GemmaScale(config, 62));
   RETURN_IF_ERROR(WindowKey(config, keys));
   ASSIGN_OR_RETURN(const double near, NearRopeBase(config, 10000));
