@@ -219,6 +219,8 @@ _skald() {
     'plan -p'|'plan --n-prompt') return ;;
     'plan -b'|'plan --batch') return ;;
     'plan -d'|'plan --depth') return ;;
+    'plan --ranks') return ;;
+    'plan --network') return ;;
     'plan --svg') return ;;
     'plan --machine') return ;;
     'plan --bandwidth') return ;;
@@ -397,7 +399,7 @@ _skald() {
     embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
     logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
-    plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
+    plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --ranks --network --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
     proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color' ;;
     explain) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --warm --depth --layer --step --html --no-ceiling --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
     verify) words='-h --help -m --model --prompt-tokens --output-tokens -c --ctx-size -t --threads --isa --json -q --quiet --verbose --color' ;;

@@ -268,6 +268,8 @@ complete -c skald -n '__fish_seen_subcommand_from plan' -l kv-positions -x -d 't
 complete -c skald -n '__fish_seen_subcommand_from plan' -s p -l n-prompt -x -d 'tokens of a prefill; 0 = none (default 512, at most half a context)'
 complete -c skald -n '__fish_seen_subcommand_from plan' -s b -l batch -x -d 'sequences of a decode step (default 1,4,16,64)'
 complete -c skald -n '__fish_seen_subcommand_from plan' -s d -l depth -x -d 'tokens that are there before (default 0 and half a context)'
+complete -c skald -n '__fish_seen_subcommand_from plan' -l ranks -x -d 'machines that the model is split among, as this one (default 1)'
+complete -c skald -n '__fish_seen_subcommand_from plan' -l network -x -d 'between ranks: shared-memory, 100gbe-rdma, 25gbe, 10gbe, 1gbe (default shared-memory)'
 complete -c skald -n '__fish_seen_subcommand_from plan' -l svg -r -F -d 'draw the roofline with a dot for each test; - is stdout'
 complete -c skald -n '__fish_seen_subcommand_from plan' -l machine -x -d 'h100, h200, xeon6, or a file that skald bench --json wrote (default: this one, measured now)'
 complete -c skald -n '__fish_seen_subcommand_from plan' -l bandwidth -x -d 'GB/s from memory, in place of the machine\'s'

@@ -60,6 +60,7 @@ struct ShapeInfo {
   int64_t context = 0;      ///< trained positions
   int64_t state_bytes = 0;  ///< that recurrent layers carry for a sequence; 0: none
   int64_t state_layers = 0;
+  int ranks = 1;                         ///< ShapeOptions::ranks
   bool generates = true;                 ///< false: it reads texts both ways, to embed them
   std::vector<WeightType> weights = {};  ///< by type, the largest first
 };
@@ -85,13 +86,18 @@ class ModelShape {
 /// for the types of the file, or those that were published.
 struct ShapeOptions {
   std::string weights = {};
+  /// Of a model that is split (LoadOptions::ranks), the part of one rank, counted from 0. Packed
+  /// bytes, active parameters and the state are then those of the rank.
+  int ranks = 1;
+  int rank = 0;
 };
 /// "F32", "F16", "BF16", and what `skald quantize` makes: "Q8_0", "Q4_K_M", ...
 std::vector<std::string_view> WeightChoices();
 
 /// The shape of a model at `path`: a GGUF file, or the first part of a split one; a folder with a
 /// config.json, with weights or without; a config.json. No weight is read. Errors: as LoadModel;
-/// kInvalidArgument for weights that are no choice.
+/// kInvalidArgument for weights that are no choice, and a rank that is not there; kUnsupported for
+/// more ranks than share it.
 Result<ModelShape> ReadModelShape(const std::string& path, const ShapeOptions& options = {});
 
 /// A published shape.

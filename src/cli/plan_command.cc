@@ -12,6 +12,7 @@
 #include "cli/output_file.h"
 #include "cli/plan_report.h"
 #include "cli/show_command.h"
+#include "skald/model.h"
 #include "skald/plan.h"
 #include "skald/roofline.h"
 
@@ -25,6 +26,7 @@ constexpr const char* kExamples = R"(Examples:
   skald plan gpt-oss-20b --machine h100 -b 1,8,64 -d 1024
   skald plan llama-2-7b --bandwidth 100 --peak 2 --json
   skald plan llama-3-8b --machine h200 --svg roofline.svg
+  skald plan llama-3-70b --weights Q4_K_M --machine xeon6 --ranks 4 --network 10gbe
 
 MODEL may be a GGUF file (its header is read), a folder with a config.json or that file alone, or
 the name of a published shape. Nothing is downloaded. Docs: docs/plan.md.
@@ -60,12 +62,13 @@ std::string ModelName(const ModelArgs& args) {
 }
 
 // A model that would have to be fetched is not: a plan is for before that.
-Result<ModelShape> FindShape(const PlanOptions& options, const Environment& environment) {
+Result<ModelShape> FindShape(const PlanOptions& options, const Environment& environment,
+                             ShapeOptions wanted = {}) {
   const ModelArgs& args = options.model;
   if (args.model.has_value() && args.word.has_value())
     return Status(ErrorCode::kInvalidArgument, "two models: give MODEL or -m MODEL, not both");
   const std::string name = ModelName(args);
-  const ShapeOptions wanted = {.weights = options.weights.value_or("")};
+  wanted.weights = options.weights.value_or("");
   if (IsShape(name)) return NamedModelShape(name, wanted);
   Result<std::string> path = FindModel(environment, name);
   if (path.ok()) return ReadModelShape(*path, wanted);
@@ -109,6 +112,33 @@ Status AddCapacity(const ModelShape& shape, EngineOptions engine, PlanReport* re
     ASSIGN_OR_RETURN(const EnginePlan one, PlanEngine(shape, alone));
     report->contexts.push_back({context, one.memory.kv});
   }
+  return Ok();
+}
+
+Result<RankLink> FindLink(const std::string& name) {
+  std::string names;
+  for (const RankLink& link : RankLinks()) {
+    if (link.name == name) return link;
+    names += (names.empty() ? "" : ", ") + std::string(link.name);
+  }
+  return Status(ErrorCode::kInvalidArgument,
+                fmt::format("--network {}: expected one of {}", name, names));
+}
+
+Status AddRanks(const PlanOptions& options, const Environment& environment, const ModelShape& shape,
+                PlanReport* report) {
+  ASSIGN_OR_RETURN(const RankLink link, FindLink(options.network.value_or("shared-memory")));
+  if (options.ranks == 1) return Ok();
+  const EngineOptions engine = OptionsOf(options);
+  const RanksWanted wanted = {.whole = shape,
+                              .engine = engine,
+                              .machine = report->machine,
+                              .link = link,
+                              .ranks = options.ranks};
+  const auto find = [&](int rank) {
+    return FindShape(options, environment, {.ranks = options.ranks, .rank = rank});
+  };
+  ASSIGN_OR_RETURN(report->ranks, PlanRanks(wanted, CasesOf(options, report->engine), find));
   return Ok();
 }
 
@@ -159,6 +189,15 @@ void AddPlanCommand(CLI::App& root, Action& chosen) {
           kBatchRange);
   AddList(verb, {"-d,--depth", "tokens that are there before (default 0 and half a context)"},
           options->depths, kTokensRange);
+  AddInt<int>(verb, {"--ranks", "machines that the model is split among, as this one (default 1)"},
+              options->ranks, {1, kMaxRanks})
+      .Group(kPlanGroup);
+  AddText(verb,
+          {"--network",
+           "between ranks: shared-memory, 100gbe-rdma, 25gbe, 10gbe, 1gbe (default "
+           "shared-memory)"},
+          "NAME", options->network)
+      .Group(kPlanGroup);
   AddText(verb, {"--svg", "draw the roofline with a dot for each test; - is stdout"}, kFileType,
           options->svg)
       .Group(kPlanGroup);
@@ -182,6 +221,7 @@ Status Plan(const PlanOptions& options, const Environment& environment, Console&
     ASSIGN_OR_RETURN(Forecast forecast, ForecastOf(shape, engine, report.machine, bench_case));
     report.forecasts.push_back(forecast);
   }
+  RETURN_IF_ERROR(AddRanks(options, environment, shape, &report));
   if (options.svg) {
     RETURN_IF_ERROR(Draw(options, report));
     if (*options.svg == "-") return Ok();

@@ -21,7 +21,9 @@ struct PlanOptions {
   int64_t max_running = 16;
   int64_t kv_positions = 0;
   MachineArgs machine;
-  int64_t prompt_tokens = -1;  ///< -1: 512, at most half a context
+  int ranks = 1;                       ///< LoadOptions::ranks
+  std::optional<std::string> network;  ///< of RankLinks; nothing: shared memory
+  int64_t prompt_tokens = -1;          ///< -1: 512, at most half a context
   std::vector<int64_t> batches = {1, 4, 16, 64};
   std::vector<int64_t> depths = {};  ///< none: 0 and half a context
   EngineArgs engine;

@@ -215,9 +215,10 @@ int64_t PositionBytes(const std::vector<KvGroup>& groups) {
 }
 
 std::string PlanText(const PlanReport& report) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", Facts(report.shape), Weights(report.shape),
+  const std::string ranks = report.ranks.memory.empty() ? "" : RanksText(report.ranks);
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}{}", Facts(report.shape), Weights(report.shape),
                      Kept(report), Memory(report), Fit(report), MachineText(report.machine),
-                     Speeds(report));
+                     Speeds(report), ranks);
 }
 
 std::string PlanJson(const PlanReport& report) {
@@ -229,7 +230,9 @@ std::string PlanJson(const PlanReport& report) {
   WriteMachine(report, json);
   json.Key("forecasts").BeginArray();
   for (const Forecast& forecast : report.forecasts) WriteForecast(forecast, json);
-  json.EndArray().EndObject();
+  json.EndArray();
+  if (!report.ranks.memory.empty()) WriteRanks(report.ranks, json);
+  json.EndObject();
   return json.Take() + '\n';
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/plan_ranks.h"
 #include "skald/machine.h"
 #include "skald/model_shape.h"
 #include "skald/plan.h"
@@ -33,6 +34,7 @@ struct PlanReport {
   Machine machine = {};
   std::vector<Capacity> capacity = {};  ///< by context, in the machine's memory
   std::vector<Forecast> forecasts = {};
+  RanksReport ranks = {};  ///< where the model is split
 };
 
 /// Bytes of a position in all groups.

@@ -429,7 +429,10 @@ Status DescribeMatrices(const std::vector<Binding>& bindings, model::Network* ne
     for (kernels::PackedMatrix& place : binding.slot.matrices()) place = Describe(binding);
   }
   // As Transformer does.
-  if (network->head.weights.rows == 0) network->head.weights = network->embedding;
+  if (network->head.weights.rows == 0) {
+    network->head.weights = network->embedding;
+    network->head.weights.rows = model::PartOf(network->head.rows, network->vocab).rows;
+  }
   return Ok();
 }
 

@@ -220,10 +220,12 @@ void AddWork(const AltUp& alt_up, int64_t rows, StepWork& work) {
 void AddWork(const Streams& streams, const StepShape& shape, StepWork& work) {
   for (const kernels::PackedMatrix& matrix : streams.open) {
     AddWork(std::array{&matrix}, shape.rows, Phase::kEmbed, work);
+    AddGather(streams.Part(), shape.rows, work);
   }
   if (shape.output_rows() == 0) return;
   for (const kernels::PackedMatrix& matrix : streams.close) {
     AddWork(std::array{&matrix}, shape.output_rows(), Phase::kHead, work);
+    AddGather(streams.Part(), shape.output_rows(), work);
   }
 }
 

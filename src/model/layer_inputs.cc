@@ -91,6 +91,7 @@ void Run(const LayerInputs& inputs, const StepBatch& batch, const Context& conte
 void AddWork(const LayerInputs& inputs, int64_t rows, StepWork& work) {
   if (!inputs.exist()) return;
   AddWork(std::array{&inputs.projection}, rows, Phase::kEmbed, work);
+  AddGather(inputs.Part(), rows, work);
   // The row of the table is counted as floats.
   work[Phase::kEmbed].bytes +=
       static_cast<double>(rows * inputs.row_width()) * 2 * double{sizeof(float)};

@@ -62,6 +62,7 @@ class WorkWalk {
     StepWork& work = Begin({PartKind::kHead}, sum_phase);
     if (step.logit_rows > 0) {
       AddWork(std::array{&network_.head.weights}, step.logit_rows, Phase::kHead, work);
+      AddGather(PartOf(network_.head.rows, network_.vocab), step.logit_rows, work);
     }
     // Normed: read and written.
     work[Phase::kHead].bytes += static_cast<double>(step.hidden_rows) * 2 * row_bytes();

@@ -48,6 +48,12 @@ struct WorkItem {
   Work work = {};
 };
 
+/// What a rank of a network that was split receives of the others.
+struct Gathered {
+  int64_t gathers = 0;  ///< one behind the other
+  int64_t floats = 0;
+};
+
 /// Work by phase.
 class StepWork {
  public:
@@ -62,8 +68,18 @@ class StepWork {
     if (items_ != nullptr) items_->push_back(item);
   }
 
+  /// Counts a gather of `rows` rows, of whose `all` columns the rank has `own`. One that has all
+  /// is alone.
+  void AddGather(int64_t own, int64_t all, int64_t rows) {
+    if (own == all) return;
+    ++gathered_.gathers;
+    gathered_.floats += (all - own) * rows;
+  }
+  const Gathered& gathered() const { return gathered_; }
+
  private:
   std::array<Work, kPhaseCount> work_ = {};
+  Gathered gathered_;
   std::vector<WorkItem>* items_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -16,8 +17,10 @@
 #include "load/network_from_gguf.h"
 #include "load/open_model.h"
 #include "model/network.h"
+#include "model/split.h"
 #include "plan/named_shapes.h"
 #include "plan/paper.h"
+#include "skald/model.h"
 
 namespace skald {
 
@@ -87,6 +90,16 @@ Result<ModelShape> Finish(model::Network network, TensorDirectory tensors,
                           const ShapeOptions& options, ShapeInfo info) {
   if (!options.weights.empty()) {
     ASSIGN_OR_RETURN(tensors, plan::InOtherTypes(tensors, options.weights));
+  }
+  if (options.ranks < 1 || options.ranks > kMaxRanks || options.rank < 0 ||
+      options.rank >= options.ranks) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "rank " + std::to_string(options.rank) + " of " + std::to_string(options.ranks) +
+                      ", expected one of 1 to " + std::to_string(kMaxRanks) + " ranks");
+  }
+  info.ranks = options.ranks;
+  if (options.ranks > 1) {
+    RETURN_IF_ERROR(model::Split({.index = options.rank, .count = options.ranks}, &network));
   }
   auto state = std::make_shared<ModelShape::State>(
       ModelShape::State{.info = std::move(info), .network = std::move(network)});

@@ -1,6 +1,7 @@
 #include "skald/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "base/checked_math.h"
@@ -57,6 +58,30 @@ Result<EnginePlan> PlanEngine(const ModelShape& shape, const EngineOptions& opti
   return engine::PlanOf(shape.network(), resolved, shape.info().weight_bytes);
 }
 
+Result<EnginePlan> PlanRank(const ModelShape& whole, const ModelShape& part,
+                            const EngineOptions& options) {
+  // All ranks have as many pages and slots as the whole network would.
+  ASSIGN_OR_RETURN(const engine::ResolvedOptions resolved,
+                   engine::Resolve(options, whole.network()));
+  return engine::PlanOf(part.network(), engine::OfRank(resolved, part.info().ranks),
+                        part.info().weight_bytes);
+}
+
+std::vector<RankLink> RankLinks() {
+  constexpr double kBytesOfGigabit = 0.9 * 1e9 / 8;
+  return {{"shared-memory", 2e-6, 5e9},
+          {"100gbe-rdma", 5e-6, 100 * kBytesOfGigabit},
+          {"25gbe", 25e-6, 25 * kBytesOfGigabit},
+          {"10gbe", 30e-6, 10 * kBytesOfGigabit},
+          {"1gbe", 50e-6, kBytesOfGigabit}};
+}
+
+double ExchangeSeconds(const Forecast& part, int ranks, const RankLink& link) {
+  const auto messages = static_cast<double>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+  return static_cast<double>(part.gathers) * messages * link.latency_seconds +
+         part.gathered_bytes / link.bytes_per_second;
+}
+
 Result<int64_t> RequestsThatFit(const ModelShape& shape, const EngineOptions& options,
                                 int64_t memory_bytes) {
   ASSIGN_OR_RETURN(const EnginePlan one, PlanEngine(shape, options));
@@ -94,6 +119,8 @@ Result<Forecast> ForecastOf(const ModelShape& shape, const EngineOptions& option
   const model::StepWork work = count(bench_case);
   Forecast forecast = {.bench_case = bench_case};
   forecast.work = engine::PublicWork(model::Essential(work));
+  forecast.gathers = work.gathered().gathers;
+  forecast.gathered_bytes = double{sizeof(float)} * static_cast<double>(work.gathered().floats);
   forecast.attention_macs = work[model::Phase::kAttention].float_macs;
   BenchCase short_text = bench_case;
   short_text.depth = 0;

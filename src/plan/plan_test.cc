@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "engine/model_network.h"
+#include "ranks/exchange.h"
+#include "skald/model.h"
+
 namespace skald {
 namespace {
 
@@ -65,6 +72,92 @@ TEST(ForecastOf, DepthAddsAttention) {
         ->seconds;
   };
   EXPECT_GT(seconds(8000), 1.5 * seconds(0));
+}
+
+ModelShape PartOf(const std::string& name, int rank, int ranks) {
+  return *ReadModelShape(SKALD_GOLDEN_MODELS "/" + name + ".gguf", {.ranks = ranks, .rank = rank});
+}
+
+// Of each kind of block: what an engine of the split model takes.
+TEST(PlanRank, AddsUpToTheEngineOfAllRanks) {
+  for (const std::string name : {"llama", "deepseek2", "lfm2", "qwen35", "qwen3moe"}) {
+    const std::string path = SKALD_GOLDEN_MODELS "/" + name + ".gguf";
+    const EngineOptions options = {.context = 100, .threads = 4};
+    const Result<Model> model = LoadModel({.path = path, .threads = 1, .ranks = 2});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    const ModelShape whole = *ReadModelShape(path);
+    EngineMemory sum;
+    for (const int rank : {0, 1}) {
+      sum += PlanRank(whole, PartOf(name, rank, 2), options)->memory;
+    }
+    EXPECT_EQ(sum, Engine::Plan(*model, options)->memory) << name;
+    EXPECT_EQ(sum.weights, model->info().weight_bytes) << name;
+  }
+}
+
+// Counts what a rank is asked to exchange, and brings nothing.
+class CountingExchange final : public ranks::Exchange {
+ public:
+  void Gather(const ranks::Columns& own) override {
+    ++gathers;
+    given += own.row_count * own.count * own.runs;
+  }
+  void GatherToFirst(const ranks::Columns& own) override { Gather(own); }
+
+  int64_t gathers = 0;
+  int64_t given = 0;
+};
+
+// A step of one row, of rank `rank`.
+CountingExchange Exchanged(const Model& model, size_t rank) {
+  CountingExchange exchange;
+  const EngineOptions options = {.context = 32, .max_chunk = 1, .threads = 1, .max_running = 1};
+  const auto resolved = *engine::Resolve(options, model.transformer().network());
+  const auto network =
+      *engine::ModelNetwork::Create(model.parts()[rank], resolved, nullptr, &exchange);
+  const std::vector<TokenId> tokens = {3};
+  const std::vector<kv::PageId> pages = {0};
+  model::SequenceRows sequence;
+  sequence.row_count = 1;
+  sequence.pages.full = pages;
+  sequence.pages.window = pages;
+  sequence.state = 0;
+  const std::vector<model::SequenceRows> sequences = {sequence};
+  const std::vector<int32_t> logits = {0};
+  network->Forward({.tokens = tokens, .sequences = sequences, .logit_rows = logits});
+  return exchange;
+}
+
+// What one rank receives, the others have given. Those that a rank has all of are no gathers of
+// its own: the first has all of nothing.
+TEST(ForecastOf, CountsWhatAForwardPassExchanges) {
+  const Machine machine = *NamedMachine("xeon6");
+  for (const std::string name : {"llama", "deepseek2", "lfm2", "qwen35", "qwen3moe", "internlm2"}) {
+    const std::string path = SKALD_GOLDEN_MODELS "/" + name + ".gguf";
+    const Result<Model> model = LoadModel({.path = path, .threads = 1, .ranks = 2});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    const Forecast forecast = *ForecastOf(PartOf(name, 0, 2), {.max_chunk = 1, .threads = 1},
+                                          machine, {.decode_tokens = 1});
+    EXPECT_EQ(forecast.gathers, Exchanged(*model, 0).gathers) << name;
+    EXPECT_EQ(forecast.gathered_bytes,
+              static_cast<double>(Exchanged(*model, 1).given * int64_t{sizeof(float)}))
+        << name;
+  }
+}
+
+// The figures of docs/plan.md: 4 gathers a layer and the logits; half of all columns.
+TEST(ExchangeSeconds, IsMessagesAndBytes) {
+  const ModelShape part = *NamedModelShape("llama-3-8b", {.ranks = 2});
+  const Machine machine = *NamedMachine("xeon6");
+  const Forecast forecast = *ForecastOf(part, {.threads = 1}, machine, {.decode_tokens = 1});
+  EXPECT_EQ(forecast.gathers, 32 * 4 + 1);
+  EXPECT_EQ(forecast.gathered_bytes, (32 * (3 * 4096 + 14336) + 128256) / 2 * 4);
+  const RankLink link = {"", 1e-3, 1e6};
+  EXPECT_EQ(ExchangeSeconds(forecast, 2, link), 0.129 + forecast.gathered_bytes / 1e6);
+  EXPECT_EQ(ExchangeSeconds(forecast, 4, link), 0.258 + forecast.gathered_bytes / 1e6);
+  EXPECT_FALSE(NamedModelShape("llama-3-8b", {.ranks = 2, .rank = 2}).ok());
+  EXPECT_EQ(NamedModelShape("llama-3-8b", {.ranks = 33}).status().message(),
+            "layer 0: 33 ranks share 32 heads, 4 of a KV head: expected fewer ranks");
 }
 
 TEST(ForecastOf, RefusesCasesThatAreNone) {

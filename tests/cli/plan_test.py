@@ -132,10 +132,26 @@ class Plan(unittest.TestCase):
                              text.replace(str(path), "-"))
             self.assert_fails(run("plan", "gpt2", "--svg", f"{folder}/none/x.svg", *H100), 4, "none/x.svg")
 
+    def test_ranks_share_weights_and_exchange_the_rest(self):
+        wanted = ("plan", "llama-3-8b", *H100, "-p", "0", "-b", "1", "-d", "0")
+        whole = run_json(*wanted)
+        self.assertNotIn("ranks", whole)
+        ranks = run_json(*wanted, "--ranks", "4", "--network", "25gbe")["ranks"]
+        weights = [rank["weights"] for rank in ranks["memory"]]
+        self.assertEqual(len(weights), 4)
+        self.assertGreater(sum(weights), whole["engine"]["memory"]["weights"])
+        self.assertLess(max(weights), 0.35 * whole["engine"]["memory"]["weights"])
+        step = ranks["forecasts"][0]
+        self.assertEqual(step["gathers"], 129)
+        self.assertAlmostEqual(step["exchange_seconds"], 129 * 2 * 25e-6 + step["received_bytes"] / (0.9 * 25e9 / 8))
+        self.assertAlmostEqual(step["seconds"], step["compute_seconds"] + step["exchange_seconds"])
+        self.assert_fails(run("plan", "gpt2", *H100, "--network", "tin-cans"), 2, "expected one of shared-memory")
+        self.assert_fails(run("plan", "llama-3-8b", *H100, "--ranks", "33"), 6, "33 ranks share 32 heads")
+
     def test_the_page_shows_what_is_printed(self):
         page = (Setup.source / "docs/plan.md").read_text()
-        shown = re.findall(r"^    skald (plan .*--machine .*)\n\n```text\n(.*?)```", page, re.MULTILINE | re.DOTALL)
-        self.assertGreaterEqual(len(shown), 1)
+        shown = re.findall(r"^    skald (plan [^\n]*--machine [^\n]*)\n\n```text\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+        self.assertGreaterEqual(len(shown), 2)
         for command, text in shown:
             self.assertEqual(run(*command.split()).stdout.decode(), text)
 

@@ -151,6 +151,10 @@ void AddProductWork(const kernels::PackedMatrix& matrix, int64_t rows, Phase pha
 /// A product of which fewer or more bytes are read than those of the matrix.
 void AddProductWork(const kernels::PackedMatrix& matrix, int64_t rows, Phase phase,
                     const Work& counted, StepWork& work);
+/// Counts Gather of `rows` rows.
+inline void AddGather(const RowPart& own, int64_t rows, StepWork& work) {
+  work.AddGather(own.rows, own.all_rows, rows);
+}
 /// What Multiply alone does, for one matrix, and Prepare alone.
 Work MultiplyWork(const kernels::PackedMatrix& matrix, int64_t rows);
 Work PrepareWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows);

@@ -261,6 +261,8 @@ void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {
                                2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&net.output}, shape.rows_kept, Phase::kOutput, work);
+  work.AddGather(net.value_width(), net.all_value_heads() * net.value_dim, shape.rows_kept);
+  AddGather(net.OutputPart(), shape.rows_kept, work);
 }
 
 }  // namespace skald::model

@@ -65,6 +65,16 @@ void DeclareSlices(Experts& experts, TensorList& tensors) {
                      &experts.down);
 }
 
+void AddGathers(const Experts& experts, int64_t rows, StepWork& work) {
+  if (experts.latent > 0) {
+    AddGather(experts.LatentPart(), rows, work);
+    AddGather(experts.OutputPart(), rows, work);
+  }
+  AddGather(experts.HiddenPart(), rows * experts.used, work);
+  if (experts.has_shared()) AddGather(experts.shared.HiddenPart(), rows, work);
+  AddGather(experts.StreamPart(), rows, work);
+}
+
 void AddSharedWork(const Experts& experts, int64_t rows, StepWork& work) {
   const SharedExpert& shared = experts.shared;
   const std::array readers = {&shared.up, &shared.gate};
@@ -171,6 +181,7 @@ void AddWork(const Experts& experts, int64_t rows, StepWork& work) {
   prepare.Add(PrepareWork(std::array{&experts.down[0]}, uses));
   work[Phase::kRoute].bytes +=
       static_cast<double>(uses * experts.expert_width() * int64_t{sizeof(float)});
+  AddGathers(experts, rows, work);
 }
 
 }  // namespace skald::model

@@ -166,6 +166,10 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
 void AddWork(const Gated& gated, int64_t rows, StepWork& work) {
   AddWork(std::array{&gated.gate, &gated.up}, rows, Phase::kGateUp, work);
   AddWork(std::array{&gated.down}, rows, Phase::kDown, work);
+  // Gates that are cut are gathered before, too.
+  if (gated.sparsity > 0) AddGather(gated.HiddenPart(), rows, work);
+  AddGather(gated.HiddenPart(), rows, work);
+  AddGather(gated.OutputPart(), rows, work);
 }
 
 }  // namespace skald::model

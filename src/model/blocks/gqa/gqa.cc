@@ -479,6 +479,10 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   if (gqa.has_gates() && !gqa.gates_in_query()) {
     AddProductWork(gqa.gate, step.rows, Phase::kQkv, work);
   }
+  if (NormsRows(gqa)) {
+    AddGather(gqa.QueryPart(gqa.key_dim), step.rows, work);
+    if (!gqa.shared_kv) AddGather(gqa.KvPart(gqa.key_dim), step.rows, work);
+  }
   const auto position_bytes = static_cast<double>(ShapeOf(gqa).position_bytes(shape.layout.types));
   const int64_t own = gqa.shared_kv ? 0 : 2 * gqa.key_width() + gqa.value_width();
   const double floats = double{sizeof(float)} * static_cast<double>(2 * gqa.query_width() + own);
@@ -501,6 +505,8 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
             .work = {.float_macs = sequences * visible.by_rows * macs,
                      .bytes = sequences * visible.by_sequence * position_bytes}});
   AddWork(std::array{&gqa.output}, shape.rows_kept, Phase::kOutput, work);
+  AddGather(gqa.QueryPart(gqa.value_dim), shape.rows_kept, work);
+  AddGather(gqa.OutputPart(), shape.rows_kept, work);
 }
 
 }  // namespace skald::model

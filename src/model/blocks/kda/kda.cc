@@ -253,6 +253,8 @@ void AddWork(const Kda& kda, const MixerShape& shape, StepWork& work) {
                      .bytes = double{sizeof(float)} * (rows * 16 * inner + 2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&kda.output}, shape.rows_kept, Phase::kOutput, work);
+  AddGather(kda.HeadPart(kda.head_dim), shape.rows_kept, work);
+  AddGather(kda.OutputPart(), shape.rows_kept, work);
 }
 
 }  // namespace skald::model

@@ -55,6 +55,8 @@ void Run(const Laurel& laurel, const Input& input, const Context& context) {
 void AddWork(const Laurel& laurel, int64_t rows, StepWork& work) {
   AddWork(std::array{&laurel.down}, rows, Phase::kGateUp, work);
   AddWork(std::array{&laurel.up}, rows, Phase::kDown, work);
+  AddGather(laurel.DownPart(), rows, work);
+  AddGather(laurel.UpPart(), rows, work);
 }
 
 }  // namespace skald::model

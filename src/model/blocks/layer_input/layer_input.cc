@@ -49,6 +49,8 @@ void Run(const LayerInput& block, const Input& input, const Context& context) {
 void AddWork(const LayerInput& block, int64_t rows, StepWork& work) {
   AddWork(std::array{&block.gate}, rows, Phase::kGateUp, work);
   AddWork(std::array{&block.projection}, rows, Phase::kDown, work);
+  AddGather(block.GatePart(), rows, work);
+  AddGather(block.ProjectionPart(), rows, work);
 }
 
 }  // namespace skald::model

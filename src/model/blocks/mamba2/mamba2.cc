@@ -258,6 +258,8 @@ void AddWork(const Mamba2& mamba, const MixerShape& shape, StepWork& work) {
                                2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&mamba.output}, shape.rows_kept, Phase::kOutput, work);
+  AddGather(mamba.HeadPart(mamba.head_dim), shape.rows_kept, work);
+  AddGather(mamba.OutputPart(), shape.rows_kept, work);
 }
 
 }  // namespace skald::model

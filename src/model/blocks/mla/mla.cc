@@ -150,6 +150,8 @@ void AddWork(const Mla& mla, const MixerShape& shape, StepWork& work) {
   } else {
     AddWork(std::array{&mla.query, &mla.latent}, step.rows, Phase::kQkv, work);
   }
+  if (mla.has_query_rank()) AddGather(mla.QueryDownPart(), step.rows, work);
+  AddGather(mla.LatentPart(), step.rows, work);
   const auto position_bytes = static_cast<double>(Cache(mla).position_bytes(shape.layout.types));
   work[Phase::kRope].bytes +=
       static_cast<double>(step.rows) *
@@ -172,6 +174,8 @@ void AddWork(const Mla& mla, const MixerShape& shape, StepWork& work) {
     }
   }
   AddWork(std::array{&mla.output}, shape.rows_kept, Phase::kOutput, work);
+  AddGather(mla.HeadPart(mla.value_dim), shape.rows_kept, work);
+  AddGather(mla.OutputPart(), shape.rows_kept, work);
 }
 
 }  // namespace skald::model

@@ -97,6 +97,8 @@ void Run(const Plain& plain, const Input& input, const Context& context) {
 void AddWork(const Plain& plain, int64_t rows, StepWork& work) {
   AddWork(std::array{&plain.up}, rows, Phase::kGateUp, work);
   AddWork(std::array{&plain.down}, rows, Phase::kDown, work);
+  AddGather(plain.HiddenPart(), rows, work);
+  AddGather(plain.OutputPart(), rows, work);
 }
 
 }  // namespace skald::model

@@ -117,6 +117,8 @@ void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
                      .bytes = double{sizeof(float)} * (4 * rows + 2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&conv.output}, shape.rows_kept, Phase::kOutput, work);
+  AddGather(conv.Part(), shape.rows_kept, work);
+  AddGather(conv.Part(), shape.rows_kept, work);
 }
 
 }  // namespace skald::model
