@@ -73,12 +73,14 @@ class FolderCase(unittest.TestCase):
         self.addCleanup(self.place.cleanup)
         self.folder = os.path.join(self.place.name, "model")
 
-    def compare(self, gguf, model_type, own=None, parts=1, conventions="publisher"):
+    # `says_all`: its config.json tells which matrices there are, as those of published models do.
+    def compare(self, gguf, model_type, own=None, parts=1, conventions="publisher", says_all=True):
         keys, tensors = gguf_reader.read(gguf)
         writer.write_folder(self.folder, model_type, keys, tensors, own(keys) if own else None, parts)
         options = ("--conventions", conventions)
         self.assertEqual(logits(gguf, self.place.name, *options), logits(self.folder, self.place.name, *options))
-        self.compare_plans()
+        if says_all:
+            self.compare_plans()
 
     # config.json alone, which has no tensors to count, tells the size of the weights.
     def compare_plans(self):
@@ -641,7 +643,8 @@ class FolderSharedData(FolderCase):
         ("qwen2_moe", "families/qwen2moe", lambda keys: {
             "num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 48}),
         ("qwen3_moe", "qwen3moe", experts("num_experts", "num_experts_per_tok", "moe_intermediate_size")),
-        ("gpt_oss", "families/gpt-oss-mxfp4", lambda keys: {"num_local_experts": 4, "num_experts_per_tok": 2}),
+        ("gpt_oss", "families/gpt-oss-mxfp4", lambda keys: {
+            "num_local_experts": 4, "num_experts_per_tok": 2, "quantization_config": {"quant_method": "mxfp4"}}),
     ]
 
     def test_gives_the_bits_of_the_file(self):
@@ -659,7 +662,9 @@ class FolderSharedData(FolderCase):
     def test_gives_the_bits_of_the_file_rearranged(self):
         for model_type, name in self.REARRANGED:
             with self.subTest(name=name):
-                self.compare_rearranged(os.path.join(SHARED, "families", name + ".gguf"), model_type)
+                # Far layers of its own number of heads and with values of their own: no member of Gemma 4 says that.
+                self.compare_rearranged(os.path.join(SHARED, "families", name + ".gguf"), model_type,
+                                        says_all=name != "gemma4-e")
 
     def test_gives_the_embeddings_of_the_file(self):
         for model_type, name in (("bert", "bert"), ("xlm-roberta", "bert"), ("nomic_bert", "nomic-bert"),
