@@ -58,10 +58,11 @@ def planned_bytes(model, machine="h100"):
     return json.loads(skald("plan", "--json", "-m", model, "--machine", machine))["engine"]["memory"]["weights"]
 
 
-# How relevant texts are, by a server: no command ranks.
+# How relevant texts are, by a server: no command ranks. A sanitizer looks for leaks at the end, which the sandbox would keep
+# it from.
 def relevances(model):
     skald_server.Setup.binary, skald_server.Setup.model = SKALD, model
-    with skald_server.Server("--parallel", "1") as server:
+    with skald_server.Server("--parallel", "1", "--no-sandbox") as server:
         reply = server.exchange(skald_server.post("/v1/rerank", {
             "query": "the cat", "documents": ["the mat", "a cat", "theater"], "raw_scores": True})).json()
     return [result["relevance_score"] for result in sorted(reply["results"], key=lambda result: result["index"])]
