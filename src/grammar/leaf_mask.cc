@@ -18,76 +18,33 @@ void Set(std::span<const TokenId> tokens, LeafMask* mask) {
   for (const TokenId token : tokens) mask->inside[token >> 6] |= uint64_t{1} << (token & 63);
 }
 
-// What both makers do: `walk` looks at the tree of a slice.
-template <typename Walk>
-LeafMask MakeBySlices(const TokenTable& tokens, bool is_plain, LeafMask* made,
-                      std::vector<TokenText>* leaving, const Walk& walk) {
-  made->inside.resize(static_cast<size_t>(tokens.token_count() + 63) / 64);
-  for (const TokenSlice& slice : tokens.slices()) {
-    if (is_plain && !slice.mask.empty()) {
-      for (size_t i = 0; i < slice.mask.size(); ++i) made->inside[i] |= slice.mask[i];
-    } else {
-      walk(slice.trie);
-    }
-    if (leaving->size() > kLeavingMax) return LeafMask{.steps = made->steps, .too_many = true};
-  }
-  made->leaving = TokenTrie(std::move(*leaving));
-  return std::move(*made);
-}
-
-class Maker {
- public:
-  Maker(const TokenTable& tokens, const Leaf& leaf, uint32_t state)
-      : tokens_(tokens), leaf_(leaf), states_{state} {}
-
-  LeafMask Make(bool is_plain) {
-    return MakeBySlices(tokens_, is_plain, &made_, &leaving_,
-                        [&](const TokenTrie& trie) { Walk(trie); });
-  }
-
- private:
-  void Walk(const TokenTrie& trie) {
-    for (uint32_t i = 0; i < trie.node_count() && leaving_.size() <= kLeavingMax;) {
-      const TokenTrie::Node& node = trie.node(i);
-      states_.resize(node.depth);
-      const uint32_t next = leaf_.Next(states_.back(), node.byte);
-      ++made_.steps;
-      if (next == Leaf::kDead) {
-        Leave(trie.TokensBelow(i));
-        i = node.end;
-        continue;
-      }
-      states_.push_back(next);
-      Set(trie.TokensAt(i), &made_);
-      ++i;
-    }
-  }
-
-  // `tokens` die behind the bytes of `states_`. Where the leaf may end on the way they leave it.
-  void Leave(std::span<const TokenId> tokens) {
-    for (size_t depth = 1; depth < states_.size(); ++depth) {
-      if (!leaf_.accepting[states_[depth]]) continue;
-      for (const TokenId token : tokens)
-        leaving_.push_back({tokens_.BytesOf(token).substr(depth), token});
-      if (leaving_.size() > kLeavingMax) return;
-    }
-  }
-
-  const TokenTable& tokens_;
-  const Leaf& leaf_;
-  std::vector<uint32_t> states_;  // [bytes read]
-  std::vector<TokenText> leaving_;
-  LeafMask made_;
+// Where a byte leads.
+struct Edge {
+  std::span<const uint32_t> states;  // [bytes read], those before it
+  uint32_t next;
+  const TokenTrie::Node& node;  // of the byte
 };
 
-class KeyMaker {
+// Walks the trees of all tokens. Rule: Next, the state behind a byte; StaysInside, whether a text
+// stays in the leaf there; Leave, what becomes of the tokens that do not.
+template <typename Rule>
+class Maker {
  public:
-  KeyMaker(const TokenTable& tokens, const Object& object, uint32_t state)
-      : tokens_(tokens), object_(object), states_{state} {}
+  Maker(const TokenTable& tokens, const Rule& rule, uint32_t state)
+      : tokens_(tokens), rule_(rule), states_{state} {}
 
   LeafMask Make(bool is_plain) {
-    return MakeBySlices(tokens_, is_plain, &made_, &leaving_,
-                        [&](const TokenTrie& trie) { Walk(trie); });
+    made_.inside.resize(static_cast<size_t>(tokens_.token_count() + 63) / 64);
+    for (const TokenSlice& slice : tokens_.slices()) {
+      if (is_plain && !slice.mask.empty()) {
+        for (size_t i = 0; i < slice.mask.size(); ++i) made_.inside[i] |= slice.mask[i];
+      } else {
+        Walk(slice.trie);
+      }
+      if (leaving_.size() > kLeavingMax) return LeafMask{.steps = made_.steps, .too_many = true};
+    }
+    made_.leaving = TokenTrie(std::move(leaving_));
+    return std::move(made_);
   }
 
  private:
@@ -95,48 +52,74 @@ class KeyMaker {
     for (uint32_t i = 0; i < trie.node_count() && leaving_.size() <= kLeavingMax;) {
       const TokenTrie::Node& node = trie.node(i);
       states_.resize(node.depth);
-      const uint32_t next = object_.keys.Next(states_.back(), node.byte);
+      const Edge edge = {states_, rule_.Next(states_.back(), node.byte), node};
       ++made_.steps;
-      if (!StaysInside(next, node.byte)) {
-        Leave(next, node, trie.TokensBelow(i));
+      if (!rule_.StaysInside(edge)) {
+        rule_.Leave(edge, trie.TokensBelow(i), &leaving_);
         i = node.end;
         continue;
       }
-      states_.push_back(next);
+      states_.push_back(edge.next);
       made_.longest = std::max(made_.longest, size_t{node.depth});
       Set(trie.TokensAt(i), &made_);
       ++i;
     }
   }
 
-  bool StaysInside(uint32_t next, uint8_t byte) const {
-    if (next == Leaf::kDead || object_.free_keys[next] != Object::kEndless) return false;
-    return !MayEndBefore(byte);
-  }
-
-  // Whether a bare key may end at the last state and `byte` stand behind it.
-  bool MayEndBefore(uint8_t byte) const {
-    return object_.is_bare && object_.ends[states_.back()] != Object::kNoMember &&
-           object_.behind_keys[byte];
-  }
-
-  // `tokens` do not stay inside behind the byte of `node`, which leads to `next`.
-  void Leave(uint32_t next, const TokenTrie::Node& node, std::span<const TokenId> tokens) {
-    if (next == Leaf::kDead && !MayEndBefore(node.byte)) return;
-    // Behind the quotation mark that ends a key stands a colon.
-    const bool is_end = !object_.is_bare && object_.ends[next] != Object::kNoMember;
-    for (const TokenId token : tokens) {
-      const std::string_view bytes = tokens_.BytesOf(token);
-      if (is_end && bytes.size() > node.depth && bytes[node.depth] != ':') continue;
-      leaving_.push_back({bytes, token});
-    }
-  }
-
   const TokenTable& tokens_;
-  const Object& object_;
-  std::vector<uint32_t> states_;  // of the keys, [bytes read]
+  const Rule rule_;
+  std::vector<uint32_t> states_;  // [bytes read]
   std::vector<TokenText> leaving_;
   LeafMask made_;
+};
+
+struct LeafRule {
+  const TokenTable& tokens;
+  const Leaf& leaf;
+
+  uint32_t Next(uint32_t state, uint8_t byte) const { return leaf.Next(state, byte); }
+  bool StaysInside(const Edge& edge) const { return edge.next != Leaf::kDead; }
+
+  // Where the leaf may end on the way, `leavers` leave it there.
+  void Leave(const Edge& edge, std::span<const TokenId> leavers,
+             std::vector<TokenText>* leaving) const {
+    for (size_t depth = 1; depth < edge.states.size(); ++depth) {
+      if (!leaf.accepting[edge.states[depth]]) continue;
+      for (const TokenId token : leavers)
+        leaving->push_back({tokens.BytesOf(token).substr(depth), token});
+      if (leaving->size() > kLeavingMax) return;
+    }
+  }
+};
+
+struct KeyRule {
+  const TokenTable& tokens;
+  const Object& object;
+
+  uint32_t Next(uint32_t state, uint8_t byte) const { return object.keys.Next(state, byte); }
+
+  bool StaysInside(const Edge& edge) const {
+    if (edge.next == Leaf::kDead || object.free_keys[edge.next] != Object::kEndless) return false;
+    return !MayEndBefore(edge);
+  }
+
+  // Whether a bare key may end at the last state and the byte stand behind it.
+  bool MayEndBefore(const Edge& edge) const {
+    return object.is_bare && object.ends[edge.states.back()] != Object::kNoMember &&
+           object.behind_keys[edge.node.byte];
+  }
+
+  void Leave(const Edge& edge, std::span<const TokenId> leavers,
+             std::vector<TokenText>* leaving) const {
+    if (edge.next == Leaf::kDead && !MayEndBefore(edge)) return;
+    // Behind the quotation mark that ends a key stands a colon.
+    const bool is_end = !object.is_bare && object.ends[edge.next] != Object::kNoMember;
+    for (const TokenId token : leavers) {
+      const std::string_view bytes = tokens.BytesOf(token);
+      if (is_end && bytes.size() > edge.node.depth && bytes[edge.node.depth] != ':') continue;
+      leaving->push_back({bytes, token});
+    }
+  }
 };
 
 LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place) {
@@ -152,11 +135,11 @@ size_t LeafMask::bytes() const {
 }
 
 LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place) {
-  return Maker(tokens, leaf, place.state).Make(place.is_plain);
+  return Maker(tokens, LeafRule{tokens, leaf}, place.state).Make(place.is_plain);
 }
 
 LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place) {
-  return KeyMaker(tokens, object, place.state).Make(place.is_plain);
+  return Maker(tokens, KeyRule{tokens, object}, place.state).Make(place.is_plain);
 }
 
 std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTable& tokens,

@@ -31,7 +31,7 @@ struct LeafMask {
   /// What tokens that leave add behind the end of the leaf. A token that is in many ends, as in
   /// `[a-z]+`, is there more than once. Of a key the tokens themselves, whole.
   TokenTrie leaving = {};
-  size_t longest = 0;  ///< bytes of a key that a token adds, at most
+  size_t longest = 0;  ///< bytes that a token that stays adds, at most
   int64_t steps = 0;   ///< that it took to make
   /// Very many ways to leave: the mask says nothing then.
   bool too_many = false;
