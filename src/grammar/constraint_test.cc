@@ -128,6 +128,33 @@ TEST(Constraint, AMaskOfOneStringIsNotThatOfTheNext) {
   EXPECT_TRUE(read("\"}]") || read("a\"]"));
 }
 
+// Masks inside of a key are copied from one place to the next, as those of a string are; but what
+// ends there must not be a key that came, be it before this one or this one itself, and a token may
+// lead into the next key.
+TEST(Constraint, AMaskInsideOfAKeyKnowsTheKeysThatCame) {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  tokens.insert(tokens.end(), {"b\"", "\":1,\"z", "\":1,\"ya\""});
+  for (const size_t count : {tokens.size() - 1, tokens.size()}) {
+    const Vocabulary vocabulary = Vocabulary::FromBytes(
+        std::vector<std::string_view>(tokens.begin(), tokens.begin() + count));
+    for (const char* schema : {R"({"type":"object"})", R"({"properties":{"xab":{}}})",
+                               R"({"type":"object","maxProperties":5})"}) {
+      ConstraintState state(Over(Schema(schema), vocabulary));
+      const auto read = [&](TokenId token) {
+        ASSERT_TRUE(state.Advance(token).ok()) << token;
+        std::vector<TokenId> allowed;
+        for (TokenId id = 0; id < vocabulary.size(); ++id)
+          if (state.Allows(id)) allowed.push_back(id);
+        EXPECT_EQ(MaskOf(state, vocabulary.size()), allowed) << schema << " behind " << token;
+      };
+      for (const char byte : std::string_view(R"({"ab":1,"a":2,"xx":3,"ya)"))
+        read(static_cast<uint8_t>(byte));
+      read(257);
+    }
+  }
+}
+
 TEST(Constraint, ATokenThatMayNotFollowIsRefusedAndNothingMoves) {
   const Vocabulary vocabulary = SmallVocabulary().Make();
   ConstraintState state(Over(Regex("(ab){2}"), vocabulary));

@@ -13,12 +13,6 @@ namespace {
 
 constexpr uint64_t kEndless = Object::kEndless;
 
-// Whether `key` begins with the bytes of `beginning`.
-bool BeginsWith(const KeyText* key, const KeyText* beginning) {
-  while (key != nullptr && key->length > beginning->length) key = key->before.get();
-  return key != nullptr && SameKey(key, beginning);
-}
-
 uint64_t Add(uint64_t a, uint64_t b) { return a > kEndless - b ? kEndless : a + b; }
 
 }  // namespace

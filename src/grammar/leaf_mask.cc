@@ -18,6 +18,14 @@ void Set(std::span<const TokenId> tokens, LeafMask* mask) {
   for (const TokenId token : tokens) mask->inside[token >> 6] |= uint64_t{1} << (token & 63);
 }
 
+// Whether `bytes`, which end a key in quotes, may end another key, too: behind a comma that one has
+// two quotes of its own. Says yes too often rather than too seldom.
+bool MayEndTwoKeys(std::string_view bytes) {
+  const size_t comma = bytes.find(',', bytes.find('"'));
+  if (comma == std::string_view::npos) return false;
+  return std::count(bytes.begin() + static_cast<ptrdiff_t>(comma), bytes.end(), '"') >= 2;
+}
+
 // Where a byte leads.
 struct Edge {
   std::span<const uint32_t> states;  // [bytes read], those before it
@@ -43,6 +51,9 @@ class Maker {
       }
       if (leaving_.size() > kLeavingMax) return LeafMask{.steps = made_.steps, .too_many = true};
     }
+    made_.ends_two_keys = std::any_of(leaving_.begin(), leaving_.end(), [](const TokenText& token) {
+      return MayEndTwoKeys(token.bytes);
+    });
     made_.leaving = TokenTrie(std::move(leaving_));
     return std::move(made_);
   }

@@ -35,6 +35,8 @@ struct LeafMask {
   int64_t steps = 0;   ///< that it took to make
   /// Very many ways to leave: the mask says nothing then.
   bool too_many = false;
+  /// Of a key: whether a token may end it and another key behind it.
+  bool ends_two_keys = false;
 
   size_t bytes() const;
 };

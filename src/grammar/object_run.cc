@@ -36,6 +36,11 @@ bool SameKey(const KeyText* a, const KeyText* b) {
   return true;
 }
 
+bool BeginsWith(const KeyText* key, const KeyText* beginning) {
+  while (key != nullptr && key->length > beginning->length) key = key->before.get();
+  return key != nullptr && SameKey(key, beginning);
+}
+
 UsedKeys UsedKeys::With(UsedKey key) const {
   UsedKeys more = *this;
   List list;

@@ -27,6 +27,9 @@ using KeyPointer = std::shared_ptr<const KeyText>;
 /// Whether two keys are the same. Compares the bytes only where the hashes are equal.
 bool SameKey(const KeyText* a, const KeyText* b);
 
+/// Whether `key` begins with the bytes of `beginning`, which has some. Goes back from its end.
+bool BeginsWith(const KeyText* key, const KeyText* beginning);
+
 /// A key that is not declared and came.
 struct UsedKey {
   KeyPointer key;
@@ -62,6 +65,12 @@ struct ObjectRun {
   uint32_t missing = 0;  ///< required ones that are not declared
   std::shared_ptr<const UsedKeys> used = nullptr;
   KeyPointer key = nullptr;  ///< the key that is being written, if one not declared may come
+
+  /// Whether the same members came.
+  bool IsSameButForKey(const ObjectRun& other) const {
+    return next == other.next && members == other.members && missing == other.missing &&
+           used == other.used;
+  }
 };
 
 }  // namespace skald::grammar

@@ -69,6 +69,38 @@ bool IsFewLeaves(const ConstraintData& data, const Row& row) {
   });
 }
 
+std::shared_ptr<const LeafMask> MaskAt(const ConstraintData& data, uint32_t rule, uint32_t state) {
+  return data.leaf_masks->Get(
+      data.grammar.form(), data.vocabulary.table(),
+      {.rule = rule, .state = state, .is_plain = data.plain[rule][state] != 0});
+}
+
+// Whether the keys that came say something of what may follow the key of `run`: whether it is, so
+// far, the beginning of one of them. Of very many keys nobody looks.
+bool MayRepeatKey(const ObjectRun& run) {
+  constexpr uint64_t kMany = 64;
+  if (run.used == nullptr) return false;
+  if (run.key == nullptr || run.used->size() > kMany) return true;
+  bool may = false;
+  run.used->ForEach([&](const UsedKey& one) { may |= BeginsWith(one.key.get(), run.key.get()); });
+  return may;
+}
+
+// Rows inside of one key, where nothing asks which one it is: as long as it is not the beginning of
+// a key that came, and no token ends it and then compares another key with it.
+bool AllowTheSameInKey(const ConstraintData& data, const Row& a, const Row& b) {
+  const Object* object = OnlyKey(data, a);
+  if (object == nullptr || object->is_bare || OnlyKey(data, b) != object) return false;
+  const Item& one = a.items.front();
+  const Item& other = b.items.front();
+  if (one.state != other.state || one.context != other.context) return false;
+  if (one.run == nullptr || other.run == nullptr) return one.run == other.run;
+  if (!one.run->IsSameButForKey(*other.run)) return false;
+  if (MayRepeatKey(*one.run) || MayRepeatKey(*other.run)) return false;
+  const auto mask = MaskAt(data, one.rule, Place::Of(one.state).index);
+  return !mask->too_many && !mask->ends_two_keys;
+}
+
 size_t KeyLength(const Item& item) {
   return item.run == nullptr || item.run->key == nullptr ? 0 : item.run->key->length;
 }
@@ -95,7 +127,7 @@ class Mask {
       const Leaf* leaf = OnlyLeaf(data_, *row);
       if (leaf == nullptr) return AllowBySlices(row);
       const Item& item = row->items.front();
-      const auto mask = MaskAt(item.rule, item.state);
+      const auto mask = MaskAt(data_, item.rule, item.state);
       RowPointer behind = RowBehind(data_.grammar.form(), item.context);
       if (!walk_.Spend(mask->steps + behind->steps)) return false;
       if (mask->too_many || behind->steps > kLightSteps) return AllowBySlices(row);
@@ -107,15 +139,9 @@ class Mask {
     return true;
   }
 
-  std::shared_ptr<const LeafMask> MaskAt(uint32_t rule, uint32_t state) {
-    return data_.leaf_masks->Get(
-        data_.grammar.form(), data_.vocabulary.table(),
-        {.rule = rule, .state = state, .is_plain = data_.plain[rule][state] != 0});
-  }
-
   bool AllowInKey(const RowPointer& row, const Object& object) {
     const Item& item = row->items.front();
-    const auto mask = MaskAt(item.rule, Place::Of(item.state).index);
+    const auto mask = MaskAt(data_, item.rule, Place::Of(item.state).index);
     if (!walk_.Spend(mask->steps)) return false;
     const bool has_room =
         !object.is_bare || KeyLength(item) + mask->longest <= size_t{kBareKeyBytesMax};
@@ -155,6 +181,7 @@ bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<ui
 
 bool AllowTheSame(const ConstraintData& data, const Row& a, const Row& b) {
   if (&a == &b) return true;
+  if (a.begins_in_key && b.begins_in_key) return AllowTheSameInKey(data, a, b);
   if (OnlyLeaf(data, a) == nullptr || OnlyLeaf(data, b) == nullptr) return false;
   const Item& one = a.items.front();
   const Item& other = b.items.front();

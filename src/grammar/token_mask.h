@@ -14,7 +14,8 @@ namespace skald::grammar {
 bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words);
 
 /// Whether AllowTokens says the same of both rows: they are in the same state of the same leaf,
-/// with the same around it, as rows inside of one string are.
+/// with the same around it, as rows inside of one string are, or inside of one key of an object. It
+/// may say no where they do.
 bool AllowTheSame(const ConstraintData& data, const Row& a, const Row& b);
 
 }  // namespace skald::grammar
