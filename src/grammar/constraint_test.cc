@@ -134,8 +134,8 @@ TEST(Constraint, AMaskOfOneStringIsNotThatOfTheNext) {
 TEST(Constraint, AMaskInsideOfAKeyKnowsTheKeysThatCame) {
   std::vector<std::string> tokens;
   for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
-  tokens.insert(tokens.end(), {"b\"", "\":1,\"z", "\":1,\"ya\""});
-  for (const size_t count : {tokens.size() - 1, tokens.size()}) {
+  tokens.insert(tokens.end(), {"b\"", "\":1,\"z", "\":1,\"ya\"", "b\":1,\"yb\""});
+  for (const size_t count : {tokens.size() - 2, tokens.size()}) {
     const Vocabulary vocabulary = Vocabulary::FromBytes(
         std::vector<std::string_view>(tokens.begin(), tokens.begin() + count));
     for (const char* schema : {R"({"type":"object"})", R"({"properties":{"xab":{}}})",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -189,9 +190,21 @@ std::optional<Item> Read(const Form& form, const Object& object, const Item& ite
   return std::nullopt;
 }
 
+// Whether `byte` may be something of a container outside of its keys. Keys of a bare object have no
+// quotes: they begin with any byte.
+bool MayBePunctuation(const Rule& rule, uint8_t byte) {
+  const auto* object = std::get_if<Object>(&rule);
+  if (object != nullptr && object->is_bare) return true;
+  constexpr std::string_view kPunctuation = "{}[],:\" \n\t";
+  return kPunctuation.find(static_cast<char>(byte)) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Item> ReadContainerByte(const Form& form, const Item& item, uint8_t byte) {
+  // Outside of keys few bytes are anything at all, and masks ask for each of 256.
+  if (Place::Of(item.state).phase != Phase::kKey && !MayBePunctuation(form.rules[item.rule], byte))
+    return std::nullopt;
   if (const auto* array = std::get_if<Array>(&form.rules[item.rule]))
     return Read(form, *array, item, byte);
   return Read(form, std::get<Object>(form.rules[item.rule]), item, byte);

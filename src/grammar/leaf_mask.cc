@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "grammar/common_masks.h"
+
 namespace skald::grammar {
 
 namespace {
@@ -133,12 +135,6 @@ struct KeyRule {
   }
 };
 
-LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place) {
-  const Rule& rule = form.rules[place.rule];
-  if (const auto* leaf = std::get_if<Leaf>(&rule)) return MakeLeafMask(tokens, *leaf, place);
-  return MakeKeyMask(tokens, std::get<Object>(rule), place);
-}
-
 }  // namespace
 
 size_t LeafMask::bytes() const {
@@ -153,6 +149,12 @@ LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafS
   return Maker(tokens, KeyRule{tokens, object}, place.state).Make(place.is_plain);
 }
 
+LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place) {
+  const Rule& rule = form.rules[place.rule];
+  if (const auto* leaf = std::get_if<Leaf>(&rule)) return MakeLeafMask(tokens, *leaf, place);
+  return MakeKeyMask(tokens, std::get<Object>(rule), place);
+}
+
 std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTable& tokens,
                                                const LeafState& place) {
   const uint64_t key = uint64_t{place.rule} << 32 | place.state;
@@ -162,9 +164,11 @@ std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTabl
     if (found != made_.end()) return found->second;
   }
   // Two threads may make the same one; both come to the same.
-  auto mask = std::make_shared<const LeafMask>(MakeMask(form, tokens, place));
+  std::shared_ptr<const LeafMask> mask = tokens.common_masks().Get(form, tokens, place);
+  const bool is_common = mask != nullptr;
+  if (!is_common) mask = std::make_shared<const LeafMask>(MakeMask(form, tokens, place));
   const std::lock_guard lock(mutex_);
-  const size_t bytes = mask->bytes();
+  const size_t bytes = is_common ? 0 : mask->bytes();
   if (bytes_ + bytes <= kBytesMax && made_.emplace(key, mask).second) bytes_ += bytes;
   return mask;
 }

@@ -50,8 +50,11 @@ LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafStat
 /// says nothing of tokens that stay; of those that may end the key the recogniser is asked.
 LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place);
 
-/// Those of one constraint that were needed. For any number of threads. What it holds changes no
-/// answer: where there is no more room it makes them anew.
+/// The one of the two that `place` asks for.
+LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place);
+
+/// Those of one constraint that were needed, beside common ones (common_masks.h). For any number of
+/// threads. What it holds changes no answer: where there is no more room it makes them anew.
 class LeafMasks {
  public:
   static constexpr size_t kBytesMax = size_t{4} << 20;

@@ -13,7 +13,7 @@ namespace skald::grammar {
 
 namespace {
 
-constexpr size_t kFewItems = 4;
+constexpr size_t kFewItems = 1;
 
 }  // namespace
 
@@ -28,6 +28,14 @@ bool MaskWalk::Run(const TokenTrie& trie, const RowPointer& row) {
   MakeRoom(0);
   SetRow(0, row);
   return Walk(trie);
+}
+
+bool MaskWalk::RunInKey(const TokenTrie& trie, const RowPointer& row) {
+  ends_one_key_ = true;
+  key_ended_.clear();
+  const bool done = Run(trie, row);
+  ends_one_key_ = false;
+  return done;
 }
 
 // For `depth` bytes: few tokens are long.
@@ -61,8 +69,22 @@ MaskWalk::Step MaskWalk::Read(size_t depth, uint8_t byte) {
   const Place& place = places_[depth];
   path_[depth] = static_cast<char>(byte);
   ++steps_;
-  if (place.inside == kNone) return SetRow(depth + 1, Next(place.row, byte));
+  if (place.inside == kNone) return ReadRow(depth, byte);
   return insides_[place.inside].keys == nullptr ? ReadLeaf(depth, byte) : ReadKey(depth, byte);
+}
+
+MaskWalk::Step MaskWalk::ReadRow(size_t depth, uint8_t byte) {
+  const Place& place = places_[depth];
+  if (place.dead != nullptr && place.dead->bytes[byte]) return Step::kDead;
+  RowPointer next = Next(place.row, byte);
+  if (next == nullptr && place.dead != nullptr) place.dead->bytes.set(byte);
+  return SetRow(depth + 1, std::move(next));
+}
+
+// That a byte leads nowhere is found as quickly again where few items are asked.
+MaskWalk::Dead* MaskWalk::DeadOf(const RowPointer& row) {
+  if (row->items.size() <= kFewItems) return nullptr;
+  return &dead_.try_emplace(row.get(), Dead{.row = row, .bytes = {}}).first->second;
 }
 
 MaskWalk::Step MaskWalk::ReadLeaf(size_t depth, uint8_t byte) {
@@ -94,12 +116,29 @@ MaskWalk::Step MaskWalk::ReadKey(size_t depth, uint8_t byte) {
     places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = 0};
     return Step::kAlive;
   }
+  const uint32_t member = object.ends[next];
+  if (ends_one_key_ && inside.depth == 0 && !object.is_bare && member != Object::kNoMember)
+    return EndKey(depth, member, byte);
   const std::optional<Item> moved = ReadContainerByte(form_, KeyItem(depth), byte);
   if (!moved.has_value()) return Step::kDead;
   if (grammar::Place::Of(moved->state).phase != Phase::kKey)
     return SetRow(depth + 1, RowOf(form_, *moved));
   places_[depth + 1] = {.row = nullptr, .inside = place.inside, .state = next, .count = 0};
   return Step::kAlive;
+}
+
+// The key of the first row ends. Only whether it may hangs on which one it is: where no other key
+// ends in the same token nobody compares it with anything.
+MaskWalk::Step MaskWalk::EndKey(size_t depth, uint32_t member, uint8_t byte) {
+  const Inside& inside = insides_[places_[depth].inside];
+  const auto ended = key_ended_.find(member);
+  if (ended == key_ended_.end() || inside.used_keys > 0) {
+    const std::optional<Item> moved = ReadContainerByte(form_, KeyItem(depth), byte);
+    if (!moved.has_value()) return Step::kDead;
+    if (ended == key_ended_.end())
+      return SetRow(depth + 1, key_ended_[member] = RowOf(form_, *moved));
+  }
+  return SetRow(depth + 1, ended->second);
 }
 
 // Whether a key that is at `next` behind `depth` bytes goes on whatever it is.
@@ -117,6 +156,7 @@ MaskWalk::Step MaskWalk::SetRow(size_t depth, RowPointer row) {
   if (row->too_complex) return Step::kTooComplex;
   places_[depth] = {.row = std::move(row)};
   EnterIfInside(depth);
+  if (places_[depth].inside == kNone) places_[depth].dead = DeadOf(places_[depth].row);
   return Step::kAlive;
 }
 
@@ -166,9 +206,7 @@ RowPointer MaskWalk::Next(const RowPointer& row, uint8_t byte) {
   if (made != made_.end()) return made->second.row;
   RowPointer next = NextRow(form_, *row, byte);
   steps_ += static_cast<int64_t>(row->items.size()) + (next == nullptr ? 0 : next->steps);
-  // That a byte leads nowhere is found as quickly again where few items are asked.
-  if (next != nullptr || row->items.size() > kFewItems)
-    made_.emplace(key, Made{.from = row, .row = next});
+  if (next != nullptr) made_.emplace(key, Made{.from = row, .row = next});
   return next;
 }
 

@@ -36,6 +36,10 @@ class MaskWalk {
   /// take at most kMaskSteps; false if that is not enough.
   bool Run(const TokenTrie& trie, const RowPointer& row);
 
+  /// As Run, where `row` is inside of a key and no token of `trie` may end two keys: what goes on
+  /// behind the key is then made once for all tokens that end it.
+  bool RunInKey(const TokenTrie& trie, const RowPointer& row);
+
  private:
   // A way into an automaton of bytes, and what may follow where it ends.
   struct Inside {
@@ -47,9 +51,16 @@ class MaskWalk {
     RowPointer behind = nullptr;  // what goes on where the leaf ends; made when it is needed
     std::bitset<256> behind_bytes = {};
   };
+  // Bytes that lead nowhere from a row, as far as they were asked for. All slices of the tokens
+  // ask the first row for the same ones. It keeps the row's address its own.
+  struct Dead {
+    RowPointer row;
+    std::bitset<256> bytes;
+  };
   // Behind some bytes: a row, or a state of what `inside` names.
   struct Place {
     RowPointer row = nullptr;
+    Dead* dead = nullptr;  // of the row; null where it has few items
     uint32_t inside = kNone;
     uint32_t state = 0;
     uint32_t count = 0;
@@ -63,11 +74,14 @@ class MaskWalk {
   Step Read(size_t depth, uint8_t byte);
   Step ReadLeaf(size_t depth, uint8_t byte);
   Step ReadKey(size_t depth, uint8_t byte);
+  Step EndKey(size_t depth, uint32_t member, uint8_t byte);
   Step SetRow(size_t depth, RowPointer row);
   void EnterIfInside(size_t depth);
   bool EnterKey(const Item& item, Inside* inside) const;
   bool StaysInKey(const Inside& inside, uint32_t next, size_t depth) const;
   const Inside* Behind(Inside* inside);
+  Step ReadRow(size_t depth, uint8_t byte);
+  Dead* DeadOf(const RowPointer& row);
   RowPointer Next(const RowPointer& row, uint8_t byte);
   Item LeafItem(const Place& place) const;
   Item KeyItem(size_t depth) const;
@@ -87,6 +101,9 @@ class MaskWalk {
   std::vector<Inside> insides_;  // [bytes read when it was entered]
   std::vector<char> path_;       // the bytes read
   std::unordered_map<uint64_t, Made> made_;
+  std::unordered_map<const Row*, Dead> dead_;
+  bool ends_one_key_ = false;                           // RunInKey
+  std::unordered_map<uint32_t, RowPointer> key_ended_;  // by member, of the key of the first row
 };
 
 }  // namespace skald::grammar

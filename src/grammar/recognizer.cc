@@ -15,9 +15,13 @@ namespace {
 std::optional<Item> Step(const Form& form, const Item& item, uint8_t byte) {
   const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule]);
   if (leaf == nullptr) return ReadContainerByte(form, item, byte);
+  uint32_t count = item.count;
+  const uint32_t state = leaf->NextCounted(item.state, byte, &count);
+  // Most bytes lead nowhere, and an item is no small thing to copy.
+  if (state == Leaf::kDead) return std::nullopt;
   Item moved = item;
-  moved.state = leaf->NextCounted(item.state, byte, &moved.count);
-  if (moved.state == Leaf::kDead) return std::nullopt;
+  moved.state = state;
+  moved.count = count;
   return moved;
 }
 

@@ -147,7 +147,8 @@ class Mask {
         !object.is_bare || KeyLength(item) + mask->longest <= size_t{kBareKeyBytesMax};
     if (mask->too_many || !has_room) return AllowBySlices(row);
     Add(mask->inside);
-    return walk_.Run(mask->leaving, row);
+    return mask->ends_two_keys || object.is_bare ? walk_.Run(mask->leaving, row)
+                                                 : walk_.RunInKey(mask->leaving, row);
   }
 
   bool AllowBySlices(const RowPointer& row) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "grammar/common_masks.h"
 
 namespace skald::grammar {
 
@@ -36,7 +37,8 @@ uint32_t PlainCharacters(std::string_view bytes) {
   return characters;
 }
 
-TokenTable::TokenTable(std::span<const std::string_view> token_bytes) {
+TokenTable::TokenTable(std::span<const std::string_view> token_bytes)
+    : common_masks_(std::make_unique<CommonMasks>()) {
   enum { kShort, kLong, kRest };
   std::array<std::vector<TokenText>, 3> parts;
   offsets_.push_back(0);
@@ -60,6 +62,8 @@ TokenTable::TokenTable(std::span<const std::string_view> token_bytes) {
     slices_.push_back(std::move(slice));
   }
 }
+
+TokenTable::~TokenTable() = default;
 
 std::string_view TokenTable::BytesOf(TokenId token) const {
   if (token < 0 || token >= token_count()) return {};

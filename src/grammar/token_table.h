@@ -8,6 +8,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,14 @@ struct TokenSlice {
   uint32_t characters = 0;          ///< of the longest one then
 };
 
+class CommonMasks;
+
 class TokenTable {
  public:
   /// The bytes of each token; those without any, and those longer than TokenTrie::kTokenBytesMax,
   /// have no text.
   explicit TokenTable(std::span<const std::string_view> token_bytes);
+  ~TokenTable();
 
   /// Each token with text is in one of them.
   const std::vector<TokenSlice>& slices() const { return slices_; }
@@ -37,12 +41,15 @@ class TokenTable {
   std::string_view BytesOf(TokenId token) const;
   /// Whether the byte alone is a token.
   bool HasByte(uint8_t byte) const { return single_[byte]; }
+  /// Made as they are needed, by whatever constraint.
+  CommonMasks& common_masks() const { return *common_masks_; }
 
  private:
   std::vector<char> bytes_;        // of all tokens, one behind the other
   std::vector<uint64_t> offsets_;  // [token], and one more
   std::bitset<256> single_;
   std::vector<TokenSlice> slices_;
+  std::unique_ptr<CommonMasks> common_masks_;
 };
 
 /// The number of characters of `bytes` if they are plain text, else 0.

@@ -1,5 +1,6 @@
-// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl [FORMAT]: what a schema costs to compile, a mask
-// to make. With FORMAT ("qwen3-coder", "gemma4": docs/chat.md has the names) an answer is a row of
+// skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl [FORMAT | TOKENS]: what a schema costs to compile,
+// a mask to make. With TOKENS (248000) pairs of tokens are added to the vocabulary until it has so
+// many. With FORMAT ("qwen3-coder", "gemma4": docs/chat.md has the names) an answer is a row of
 // calls of a tool in that format, which has the schema as one of two arguments; the other is a
 // text. A marker that the vocabulary has as a control token is that one, else it is spelled.
 //
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -116,13 +119,29 @@ void Print(const char* what, std::vector<double> times) {
               at(0.99), times.back());
 }
 
-int Main(const std::string& model, const std::string& schemas, const char* format) {
+// The tokens of `tokenizer`, and pairs of them until there are `count`: as in large vocabularies,
+// words with something in front.
+Vocabulary Filled(const Tokenizer& tokenizer, size_t count) {
+  const Vocabulary vocabulary = Vocabulary::FromTokenizer(tokenizer);
+  std::vector<std::string> tokens;
+  for (TokenId id = 0; id < vocabulary.size(); ++id)
+    tokens.emplace_back(vocabulary.table().BytesOf(id));
+  const size_t known = tokens.size();
+  for (size_t i = 0; tokens.size() < count; ++i)
+    tokens.push_back(tokens[i % known] + tokens[(7 * i + i / known + 1) % known]);
+  return Vocabulary::FromBytes(std::vector<std::string_view>(tokens.begin(), tokens.end()));
+}
+
+int Main(const std::string& model, const std::string& schemas, const char* option) {
   const Result<Tokenizer> tokenizer = LoadTokenizer(model);
   if (!tokenizer.ok()) {
     std::fprintf(stderr, "%s\n", tokenizer.status().message().c_str());
     return 1;
   }
-  Held held = {.vocabulary = Vocabulary::FromTokenizer(*tokenizer), .format = {}};
+  size_t count = 0;
+  if (option != nullptr) std::from_chars(option, option + std::strlen(option), count);
+  const char* format = count == 0 ? option : nullptr;
+  Held held = {.vocabulary = Filled(*tokenizer, count), .format = {}};
   if (format != nullptr) held.format = FormatOf(format, *tokenizer);
   if (format != nullptr && held.format->name() != format) {
     std::fprintf(stderr, "%s is no format of calls\n", format);
@@ -148,6 +167,6 @@ int Main(const std::string& model, const std::string& schemas, const char* forma
 
 int main(int argc, char** argv) {
   if (argc == 3 || argc == 4) return skald::Main(argv[1], argv[2], argv[3]);
-  std::fprintf(stderr, "usage: skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl [FORMAT]\n");
+  std::fprintf(stderr, "usage: skald_mask_bench VOCABULARY.gguf SCHEMAS.jsonl [FORMAT | TOKENS]\n");
   return 2;
 }
