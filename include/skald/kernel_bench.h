@@ -26,6 +26,9 @@ struct KernelInfo {
   std::string weights;  ///< the types of files that it holds: "Q8_0, Q5_0, IQ4_NL"
   /// What it is made of, and so what bounds it: kInt8 or kFloat.
   Resource resource = Resource::kInt8;
+  /// Which of several inner loops was found to be the fastest on this core; empty where there is
+  /// one only.
+  std::string way;
 };
 
 /// One measurement.

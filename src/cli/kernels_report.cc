@@ -59,6 +59,7 @@ void WriteSamples(const KernelReport& report, const KernelResult& result, size_t
   json.Key("numerics").Int(kNumericsVersion).Key("test_time").String(header.date);
   json.Key("cpu_info").String(header.cpu).Key("isa").String(report.isa_name);
   json.Key("n_threads").Int(1).Key("weights").String(result.kernel.weights);
+  json.Key("loop").String(result.kernel.way);
   json.Key("rows").Int(kKernelRows[rows]);
   json.Key("bound").String(ResourceName(result.kernel.resource));
   WriteSpread("macs_per_second", RateOf(samples), json);
@@ -70,14 +71,14 @@ void WriteSamples(const KernelReport& report, const KernelResult& result, size_t
 }  // namespace
 
 std::string KernelText(const KernelReport& report) {
-  std::vector<std::vector<std::string>> rows = {{"weights", "peak"}};
+  std::vector<std::vector<std::string>> rows = {{"weights", "loop", "peak"}};
   std::vector<size_t> right;
   for (const int64_t count : kKernelRows) {
     right.push_back(rows.front().size());
     rows.front().push_back(fmt::format("{}", count));
   }
   for (const KernelResult& result : report.results) {
-    std::vector<std::string> row = {result.kernel.weights,
+    std::vector<std::string> row = {result.kernel.weights, result.kernel.way,
                                     std::string(ResourceName(result.kernel.resource))};
     for (const std::vector<KernelSample>& samples : result.samples) {
       row.push_back(fmt::format("{:.1f} {:3.0f} %", RateOf(samples).median / kGiga,

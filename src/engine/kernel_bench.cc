@@ -149,7 +149,8 @@ Result<KernelBench> KernelBench::Create(const std::string& isa) {
     }
     kernel = state->kernels.size();
     state->kernels.push_back({.weights = std::string(info.name),
-                              .resource = ResourceOf(kernels::InfoOf(type).activation)});
+                              .resource = ResourceOf(kernels::InfoOf(type).activation),
+                              .way = std::string(state->table.MatmulWayOf(type))});
     state->dtypes.push_back(info.dtype);
   }
   return KernelBench(std::move(state));

@@ -5,6 +5,7 @@
 namespace skald::kernels {
 
 void KernelTable::SetMatmul(MatmulFn (*function_of)(PanelType type)) {
+  matmul_way.fill({});
   for (size_t i = 0; i < matmul.size(); ++i) matmul[i] = function_of(static_cast<PanelType>(i));
 }
 

@@ -26,6 +26,9 @@ struct KernelTable {
   std::string_view isa_name;                                     ///< "avx512"
   std::array<QuantizeFn, kActivationFormatCount> quantize = {};  ///< by ActivationFormat
   std::array<MatmulFn, kPanelTypeCount> matmul = {};             ///< by PanelType
+  /// By PanelType: which of several loops was found to be the fastest here; empty where there is
+  /// one only. For people to read.
+  std::array<std::string_view, kPanelTypeCount> matmul_way = {};
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;
@@ -54,12 +57,15 @@ struct KernelTable {
     return quantize[static_cast<size_t>(format)];
   }
   MatmulFn MatmulOf(PanelType type) const { return matmul[static_cast<size_t>(type)]; }
+  std::string_view MatmulWayOf(PanelType type) const {
+    return matmul_way[static_cast<size_t>(type)];
+  }
 
   // For those who fill a table.
   void SetQuantize(ActivationFormat format, QuantizeFn function) {
     quantize[static_cast<size_t>(format)] = function;
   }
-  /// Asks for the function of each type.
+  /// Asks for the function of each type, of which there is one way.
   void SetMatmul(MatmulFn (*function_of)(PanelType type));
 };
 

@@ -7,12 +7,14 @@
 // type can reach.
 
 #include <array>
+#include <span>
 
 #include "base/check.h"
 #include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/matmul/low_bit_avx512.h"
 #include "kernels/matmul/variants.h"
+#include "kernels/matmul/ways.h"
 #include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"
 #include "kernels/quantize/tile_layout.h"
@@ -42,6 +44,10 @@ template <int MR>
 inline constexpr int kChains = MR % 4 == 0   ? 4
                                : MR % 3 == 0 ? 3
                                              : MR;
+// For tiles of 8 tokens whose sums are integers there are registers for all of them: a twelfth
+// faster on Zen 4 than by four.
+template <int MR>
+inline constexpr int kProductChains = MR == 8 ? 8 : kChains<MR>;
 // The same where a token has two chains.
 template <int MR>
 inline constexpr int kHalfChains = MR % 2 == 0 ? 2 : 1;
@@ -51,7 +57,7 @@ template <int kStride, int N>
 [[gnu::always_inline]] inline void AddDots(const Weights& w, const int8_t* q, __m512i (&dots)[N]) {
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < N; ++j) dots[j] = AddDot(dots[j], w[k], q + j * kStride + 4 * k);
   }
 }
@@ -247,34 +253,71 @@ struct WideScales {
   Scales6 scales;
 };
 
-// kQ4K. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16: vpdpwssd
-// multiplies it with the scale and adds, in place of a 32-bit multiplication, which takes two
-// instructions, and an addition. The high int16 of its operands meet zeros.
+// kQ4K by pairs. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16:
+// vpdpwssd multiplies it with the scale and adds, in place of a 32-bit multiplication, which takes
+// two instructions on Intel's cores, and an addition. The high int16 of its operands meet zeros.
 template <int MR>
-struct Q4KPolicy : WideScales<MR> {
+struct Q4KByPairs : WideScales<MR> {
   using Unit = UnitQ4K;
 
-  [[gnu::always_inline]] Q4KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
+  [[gnu::always_inline]] Q4KByPairs(const Unit& unit) : WideScales<MR>(unit.scales) {}
 
+  template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       __m512i (&sums)[MR]) const {
-    constexpr int kChainTokens = kHalfChains<MR>;
+                                       int first, __m512i (&sums)[N]) const {
+    constexpr int kChainTokens = kHalfChains<N>;
     Weights w;
     UnpackNibbles(unit.nibbles[b], w);
     const __m512i scale = this->scales.ScaleOf(b);
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; m += kChainTokens) {
+    for (int m = 0; m < N; m += kChainTokens) {
       __m512i low[kChainTokens];
       __m512i high[kChainTokens];
 #pragma GCC unroll 2
       for (int j = 0; j < kChainTokens; ++j) low[j] = high[j] = _mm512_setzero_si512();
-      AddHalfDots<64>(w, BlockOf(a, b % 4, m), low, high);
+      AddHalfDots<64>(w, BlockOf(a, b % 4, first + m), low, high);
 #pragma GCC unroll 2
       for (int j = 0; j < kChainTokens; ++j) {
         sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], low[j], scale);
         sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], high[j], scale);
       }
     }
+  }
+};
+
+// sums[j] += the dot products of the 32 columns w with the tokens from `first` on, times scale: one
+// 32-bit multiplication, which is one instruction of the dots' ports on Zen 4, and an addition,
+// which other ports do there.
+template <int MR, int N>
+[[gnu::always_inline]] inline void AddProducts(const Weights& w, __m512i scale,
+                                               const Block128Tile<MR>& a, int b, int first,
+                                               __m512i (&sums)[N]) {
+  constexpr int kChainTokens = kProductChains<N>;
+#pragma GCC unroll 16
+  for (int m = 0; m < N; m += kChainTokens) {
+    __m512i dots[kChainTokens];
+#pragma GCC unroll 8
+    for (int j = 0; j < kChainTokens; ++j) dots[j] = _mm512_setzero_si512();
+    AddDots<64>(w, BlockOf(a, b % 4, first + m), dots);
+#pragma GCC unroll 8
+    for (int j = 0; j < kChainTokens; ++j) {
+      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dots[j], scale));
+    }
+  }
+}
+
+template <int MR>
+struct Q4KByProducts : WideScales<MR> {
+  using Unit = UnitQ4K;
+
+  [[gnu::always_inline]] Q4KByProducts(const Unit& unit) : WideScales<MR>(unit.scales) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackNibbles(unit.nibbles[b], w);
+    AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
   }
 };
 
@@ -285,23 +328,12 @@ struct Q5KPolicy : WideScales<MR> {
 
   [[gnu::always_inline]] Q5KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
 
+  template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       __m512i (&sums)[MR]) const {
-    constexpr int kChainTokens = kChains<MR>;
+                                       int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackFive(unit.blocks[b], w);
-    const __m512i scale = this->scales.ScaleOf(b);
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; m += kChainTokens) {
-      __m512i dots[kChainTokens];
-#pragma GCC unroll 4
-      for (int j = 0; j < kChainTokens; ++j) dots[j] = _mm512_setzero_si512();
-      AddDots<64>(w, BlockOf(a, b % 4, m), dots);
-#pragma GCC unroll 4
-      for (int j = 0; j < kChainTokens; ++j) {
-        sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dots[j], scale));
-      }
-    }
+    AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
   }
 };
 
@@ -318,22 +350,22 @@ template <int kOffset>
 }
 
 // Both halves of a block whose scales are 16 columns wide. kOffset: that of the weights.
-template <int MR, int kOffset>
+template <int kOffset, int MR, int N>
 [[gnu::always_inline]] inline void AddHalves(const Weights& w, const HalfScales& scales,
-                                             const Block128Tile<MR>& a, int b,
-                                             __m512i (&sums)[MR]) {
-  constexpr int kChainTokens = kHalfChains<MR>;
+                                             const Block128Tile<MR>& a, int b, int first,
+                                             __m512i (&sums)[N]) {
+  constexpr int kChainTokens = kHalfChains<N>;
   const int block = b % 4;
 #pragma GCC unroll 16
-  for (int m = 0; m < MR; m += kChainTokens) {
+  for (int m = 0; m < N; m += kChainTokens) {
     __m512i low[kChainTokens];
     __m512i high[kChainTokens];
 #pragma GCC unroll 2
     for (int j = 0; j < kChainTokens; ++j) {
-      low[j] = CorrectionFor<kOffset>(&a.corr32[2 * block][m + j]);
-      high[j] = CorrectionFor<kOffset>(&a.corr32[2 * block + 1][m + j]);
+      low[j] = CorrectionFor<kOffset>(&a.corr32[2 * block][first + m + j]);
+      high[j] = CorrectionFor<kOffset>(&a.corr32[2 * block + 1][first + m + j]);
     }
-    AddHalfDots<64>(w, BlockOf(a, block, m), low, high);
+    AddHalfDots<64>(w, BlockOf(a, block, first + m), low, high);
 #pragma GCC unroll 2
     for (int j = 0; j < kChainTokens; ++j) {
       const __m512i scaled_low = _mm512_mullo_epi32(low[j], scales.low);
@@ -350,11 +382,12 @@ struct Q6KPolicy {
 
   [[gnu::always_inline]] Q6KPolicy(const Unit&) {}
 
+  template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       __m512i (&sums)[MR]) const {
+                                       int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackSix(unit.blocks[b], w);
-    AddHalves<MR, 32>(w, HalfScalesOf(unit.scales, b), a, b, sums);
+    AddHalves<32>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
   }
 };
 
@@ -373,11 +406,12 @@ struct Q8KPolicy {
     any_minimum = _mm512_test_epi32_mask(any, any) != 0;
   }
 
+  template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       __m512i (&sums)[MR]) const {
+                                       int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackBytes(unit.q[b], w);
-    AddHalves<MR, 128>(w, HalfScalesOf(unit.scales, b), a, b, sums);
+    AddHalves<128>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
   }
 
   [[gnu::always_inline]] bool AnyMinimum() const { return any_minimum; }
@@ -408,11 +442,12 @@ struct CodesPolicy {
 
   [[gnu::always_inline]] CodesPolicy(const Unit&) {}
 
+  template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       __m512i (&sums)[MR]) const {
+                                       int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackBlock(unit, b, w);
-    AddHalves<MR, kOffsetOf<Unit>>(w, HalfScalesOf(unit.blocks[b]), a, b, sums);
+    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit.blocks[b]), a, b, first, sums);
   }
 };
 
@@ -424,31 +459,37 @@ struct T2Policy {
 
   [[gnu::always_inline]] T2Policy(const Unit&) {}
 
+  template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       __m512i (&sums)[MR]) const {
-    constexpr int kChainTokens = kChains<MR>;
+                                       int first, __m512i (&sums)[N]) const {
+    constexpr int kChainTokens = kChains<N>;
     const int block = b % 4;
     Weights w;
     UnpackBlock(unit.blocks[b], w);
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; m += kChainTokens) {
+    for (int m = 0; m < N; m += kChainTokens) {
       __m512i dots[kChainTokens];
 #pragma GCC unroll 4
       for (int j = 0; j < kChainTokens; ++j) {
-        const int32_t corr32 = a.corr32[2 * block][m + j] + a.corr32[2 * block + 1][m + j];
+        const int32_t corr32 =
+            a.corr32[2 * block][first + m + j] + a.corr32[2 * block + 1][first + m + j];
         dots[j] = _mm512_add_epi32(sums[m + j], _mm512_set1_epi32(corr32 >> 5));
       }
-      AddDots<64>(w, BlockOf(a, block, m), dots);
+      AddDots<64>(w, BlockOf(a, block, first + m), dots);
 #pragma GCC unroll 4
       for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
     }
   }
 };
 
-template <typename Policy, int MR>
+// kAtOnce: tokens whose sums are in registers while the weights of half a unit are unpacked once.
+// With 16 of them 8 weights and the operands of the dots do not fit the 32 registers; with 8 the
+// weights are unpacked twice. Which one costs less depends on the core.
+template <typename Policy, int MR, int kAtOnce = MR>
 struct SuperKernel {
   using Unit = typename Policy::Unit;
   using Tile = Block128Tile<MR>;
+  static_assert(MR % kAtOnce == 0);
 
   static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
                     int64_t out_stride) {
@@ -465,26 +506,35 @@ struct SuperKernel {
     const __m512 d = LoadScales(unit);
 #pragma GCC unroll 1
     for (int half = 0; half < 2; ++half) {
-      const Tile& a = tile[half];
-      __m512i sums[MR];
+#pragma GCC unroll 2
+      for (int first = 0; first < MR; first += kAtOnce) {
+        AddHalf(policy, unit, d, tile[half], half, first, acc);
+      }
+    }
+  }
+
+  // Adds half a unit to the tokens from `first` on.
+  [[gnu::always_inline]] static void AddHalf(const Policy& policy, const Unit& unit, __m512 d,
+                                             const Tile& a, int half, int first,
+                                             __m512 (&acc)[MR]) {
+    __m512i sums[kAtOnce];
 #pragma GCC unroll 16
-      for (int m = 0; m < MR; ++m) sums[m] = _mm512_setzero_si512();
+    for (int m = 0; m < kAtOnce; ++m) sums[m] = _mm512_setzero_si512();
 #pragma GCC unroll 1
-      for (int b = 4 * half; b < 4 * half + 4; ++b) {
-        PrefetchAhead<sizeof(Unit) / 8>(&unit, b);
-        policy.AddBlock(unit, a, b, sums);
-      }
+    for (int b = 4 * half; b < 4 * half + 4; ++b) {
+      if (first == 0) PrefetchAhead<sizeof(Unit) / 8>(&unit, b);
+      policy.AddBlock(unit, a, b, first, sums);
+    }
 #pragma GCC unroll 16
-      for (int m = 0; m < MR; ++m) {
-        __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
-        if constexpr (Policy::kHasMin) {
-          if (policy.AnyMinimum()) {
-            const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(a, half, m));
-            t = _mm512_fnmadd_ps(minimums, LoadHalves(unit.dmin), t);
-          }
+    for (int m = 0; m < kAtOnce; ++m) {
+      __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
+      if constexpr (Policy::kHasMin) {
+        if (policy.AnyMinimum()) {
+          const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(a, half, first + m));
+          t = _mm512_fnmadd_ps(minimums, LoadHalves(unit.dmin), t);
         }
-        acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[m]), acc[m]);
       }
+      acc[first + m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[first + m]);
     }
   }
 
@@ -498,14 +548,30 @@ struct SuperKernel {
   }
 };
 
+// Tokens at once of a tile of MR where there are never more than 8.
 template <int MR>
-using Q4KKernel = SuperKernel<Q4KPolicy<MR>, MR>;
+inline constexpr int kEight = MR == 16 ? 8 : MR;
+
 template <int MR>
-using Q5KKernel = SuperKernel<Q5KPolicy<MR>, MR>;
+using Q4KPairs16 = SuperKernel<Q4KByPairs<MR>, MR>;
 template <int MR>
-using Q6KKernel = SuperKernel<Q6KPolicy<MR>, MR>;
+using Q4KPairs8 = SuperKernel<Q4KByPairs<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q8KKernel = SuperKernel<Q8KPolicy<MR>, MR>;
+using Q4KProducts16 = SuperKernel<Q4KByProducts<MR>, MR>;
+template <int MR>
+using Q4KProducts8 = SuperKernel<Q4KByProducts<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q5KBy16 = SuperKernel<Q5KPolicy<MR>, MR>;
+template <int MR>
+using Q5KBy8 = SuperKernel<Q5KPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q6KBy16 = SuperKernel<Q6KPolicy<MR>, MR>;
+template <int MR>
+using Q6KBy8 = SuperKernel<Q6KPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q8KBy16 = SuperKernel<Q8KPolicy<MR>, MR>;
+template <int MR>
+using Q8KBy8 = SuperKernel<Q8KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
 using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, MR>, MR>;
 template <int MR>
@@ -597,9 +663,22 @@ bool UsesBFloat16Dots() {
   return uses;
 }
 
-}  // namespace
+// The ways. Constants: nothing of the standard library is called inside of the region.
+template <PanelType kType, template <int> typename Kernel>
+constexpr MatmulFn kWay = EveryTile<kType, ForTileSize<Kernel>>;
+constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kWay<PanelType::kQ4K, Q4KPairs16>},
+                                  {"pairs, 8 tokens", kWay<PanelType::kQ4K, Q4KPairs8>},
+                                  {"products, 16 tokens", kWay<PanelType::kQ4K, Q4KProducts16>},
+                                  {"products, 8 tokens", kWay<PanelType::kQ4K, Q4KProducts8>}};
+constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kWay<PanelType::kQ5K, Q5KBy16>},
+                                  {"8 tokens", kWay<PanelType::kQ5K, Q5KBy8>}};
+constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kWay<PanelType::kQ6K, Q6KBy16>},
+                                  {"8 tokens", kWay<PanelType::kQ6K, Q6KBy8>}};
+constexpr MatmulWay kQ8KWays[] = {{"16 tokens", kWay<PanelType::kQ8K, Q8KBy16>},
+                                  {"8 tokens", kWay<PanelType::kQ8K, Q8KBy8>}};
 
-MatmulFn MatmulFor(PanelType type) {
+// Of a type with one way.
+MatmulFn OnlyMatmulFor(PanelType type) {
   switch (type) {
     case PanelType::kF32: return EveryTile<PanelType::kF32, ForTileSize<F32Kernel>>;
     case PanelType::kF16: return EveryTile<PanelType::kF16, ForTileSize<F16Kernel>>;
@@ -609,10 +688,6 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ4: return EveryTile<PanelType::kQ4, ForTileSize<Q4Kernel>>;
     case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, ForTileSize<Q4MKernel>>;
     case PanelType::kMX4: return EveryTile<PanelType::kMX4, ForTileSize<MX4Kernel>>;
-    case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, ForTileSize<Q4KKernel>>;
-    case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, ForTileSize<Q5KKernel>>;
-    case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, ForTileSize<Q6KKernel>>;
-    case PanelType::kQ8K: return EveryTile<PanelType::kQ8K, ForTileSize<Q8KKernel>>;
     case PanelType::kI2XXS: return EveryTile<PanelType::kI2XXS, ForTileSize<I2XXSKernel>>;
     case PanelType::kI2XS: return EveryTile<PanelType::kI2XS, ForTileSize<I2XSKernel>>;
     case PanelType::kI2S: return EveryTile<PanelType::kI2S, ForTileSize<I2SKernel>>;
@@ -623,10 +698,47 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kQ1: return EveryTile<PanelType::kQ1, ForTileSize<Q1Kernel>>;
     case PanelType::kQ2: return EveryTile<PanelType::kQ2, ForTileSize<Q2Kernel>>;
     case PanelType::kNV4: return EveryTile<PanelType::kNV4, ForTileSize<NV4Kernel>>;
+    default: UNREACHABLE();
   }
-  UNREACHABLE();
 }
 
+}  // namespace
 }  // namespace skald::kernels::avx512
 
 #include "kernels/isa/target_end.h"
+
+namespace skald::kernels::avx512 {
+namespace {
+
+// Timed once: a process starts many engines, and its core stays.
+template <PanelType kType>
+MatmulWay Chosen() {
+  static const MatmulWay way = FastestOf(kType, WaysOf(kType));
+  return way;
+}
+
+}  // namespace
+
+std::span<const MatmulWay> WaysOf(PanelType type) {
+  switch (type) {
+    case PanelType::kQ4K: return kQ4KWays;
+    case PanelType::kQ5K: return kQ5KWays;
+    case PanelType::kQ6K: return kQ6KWays;
+    case PanelType::kQ8K: return kQ8KWays;
+    default: return {};
+  }
+}
+
+MatmulWay WayFor(PanelType type) {
+  switch (type) {
+    case PanelType::kQ4K: return Chosen<PanelType::kQ4K>();
+    case PanelType::kQ5K: return Chosen<PanelType::kQ5K>();
+    case PanelType::kQ6K: return Chosen<PanelType::kQ6K>();
+    case PanelType::kQ8K: return Chosen<PanelType::kQ8K>();
+    default: return {"", OnlyMatmulFor(type)};
+  }
+}
+
+MatmulFn MatmulFor(PanelType type) { return WayFor(type).matmul; }
+
+}  // namespace skald::kernels::avx512

@@ -138,6 +138,17 @@ void RegisterMatmul(Isa isa) {
   }
 }
 
+// The ways of AVX-512 for one type, of which the fastest is chosen.
+void RegisterWays() {
+  if (!CpuHasAvx2() || !CpuHasAvx512()) return;
+  using tensor::DType;
+  for (const DType dtype : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
+    for (const MatmulWay& way : avx512::WaysOf(PanelTypeFor(dtype))) {
+      RegisterTokens("avx512 " + std::string(way.name), way.matmul, dtype);
+    }
+  }
+}
+
 // The ways of AVX-512, of which MatmulFor chooses one.
 void RegisterBFloat16() {
   if (!CpuHasAvx2() || !CpuHasAvx512()) return;
@@ -155,6 +166,7 @@ void RegisterAll() {
     benchmark::RegisterBenchmark((name + "/read").c_str(), RunRead, isa);
     RegisterMatmul(isa);
   }
+  RegisterWays();
   RegisterBFloat16();
 }
 

@@ -18,6 +18,7 @@
 #include "kernels/isa/isa.h"
 #include "kernels/isa/tested_isas.h"
 #include "kernels/kernels.h"
+#include "kernels/matmul/variants.h"
 #include "kernels/pack/dequantize.h"
 #include "kernels/pack/panel.h"
 #include "kernels/test_data.h"
@@ -69,18 +70,21 @@ class Problem {
 
   // [token][panel][lane], the rows of two tokens `gap` floats apart more than needed.
   std::vector<float> Run(Isa isa, int64_t gap = 0) const {
+    return Run(TableFor(isa).MatmulOf(type_), gap);
+  }
+  std::vector<float> Run(MatmulFn matmul, int64_t gap = 0) const {
     const int64_t stride = panels_ * kPanelRows + gap;
     std::vector<float> out(tokens_ * stride, kPoison);
     AlignedBuffer scratch = *AlignedBuffer::Create(kMatmulScratchBytes);
     std::memset(scratch.data(), 0xff, kMatmulScratchBytes);  // NaN: what is left from before
-    TableFor(isa).MatmulOf(type_)({.panels = packed_.data(),
-                                   .panel_count = panels_,
-                                   .cols = cols_,
-                                   .tiles = tiles_.data(),
-                                   .tokens = tokens_,
-                                   .out = out.data(),
-                                   .out_stride = stride,
-                                   .scratch = scratch.data()});
+    matmul({.panels = packed_.data(),
+            .panel_count = panels_,
+            .cols = cols_,
+            .tiles = tiles_.data(),
+            .tokens = tokens_,
+            .out = out.data(),
+            .out_stride = stride,
+            .scratch = scratch.data()});
     return out;
   }
 
@@ -158,10 +162,23 @@ class EveryVariant : public testing::TestWithParam<DType> {
     }
   }
 
-  // Expects of each set the bits of the scalar one.
-  static void ExpectBitsOfTheScalarVariant(const Problem& problem, int64_t gap = 0) {
+  // Expects of each set the bits of the scalar one, and of each way that a set has: which one it
+  // takes is a matter of the machine.
+  void ExpectBitsOfTheScalarVariant(const Problem& problem, int64_t gap = 0) const {
     const std::vector<float> expected = problem.Run(ScalarIsa(), gap);
-    ForEachIsa([&](const Isa& isa) { ExpectSameBits(problem.Run(isa, gap), expected); });
+    ForEachIsa([&](const Isa& isa) {
+      ExpectSameBits(problem.Run(isa, gap), expected);
+      if (isa.name == "avx512") ExpectBitsOfEveryWay(problem, gap, expected);
+    });
+  }
+
+ private:
+  void ExpectBitsOfEveryWay(const Problem& problem, int64_t gap,
+                            const std::vector<float>& expected) const {
+    for (const MatmulWay& way : avx512::WaysOf(PanelTypeFor(dtype()))) {
+      SCOPED_TRACE(way.name);
+      ExpectSameBits(problem.Run(way.matmul, gap), expected);
+    }
   }
 };
 

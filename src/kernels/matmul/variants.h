@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul/ways.h"
 
 namespace skald::kernels {
 
@@ -54,7 +56,12 @@ void MatmulBFloat16(const MatmulArgs& args);
 }  // namespace avx2
 
 namespace avx512 {
+/// What WayFor(type) does.
 MatmulFn MatmulFor(PanelType type);
+/// The ways of a type that has several, else nothing.
+std::span<const MatmulWay> WaysOf(PanelType type);
+/// The one that is used: the fastest, timed at the first call, or the only one, without a name.
+MatmulWay WayFor(PanelType type);
 void MatmulBFloat16ByFma(const MatmulArgs& args);
 /// Requires CpuHasBFloat16Dots().
 void MatmulBFloat16ByDots(const MatmulArgs& args);

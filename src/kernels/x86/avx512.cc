@@ -26,6 +26,9 @@ void Install(KernelTable& table) {
   avx2::Install(table);  // it quantizes
   InstallVectors<F32x16>(table);
   table.SetMatmul(MatmulFor);
+  for (size_t i = 0; i < kPanelTypeCount; ++i) {
+    table.matmul_way[i] = WayFor(static_cast<PanelType>(i)).name;
+  }
   table.attention = Attention;
   table.append_kv = AppendKv;
   table.mass = Mass;

@@ -1,0 +1,84 @@
+#include "kernels/matmul/ways.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/check.h"
+#include "base/stopwatch.h"
+
+namespace skald::kernels {
+namespace {
+
+// The largest tile, where ways differ most: with one row a step waits for memory, not for a loop.
+constexpr int kTokens = kTileSizes[0];
+// 64 rows and 1024 columns: at most 64 KiB of weights, which stay in the second-level cache. A call
+// takes some 6 us.
+constexpr int64_t kPanels = 4;
+constexpr int64_t kCols = 1024;
+// The least time of this many calls is that of the loop. What else the core does meanwhile
+// (interrupts, other processes) only ever adds to a call, and seldom to all of them.
+constexpr int kRounds = 16;
+// As halves and floats this byte, repeated, is a plain number, and so is what comes of multiplying
+// it here: nothing denormal, infinite or NaN, whose arithmetic could take longer.
+constexpr int kPlainByte = 0x20;
+
+struct Trial {
+  AlignedBuffer panels;
+  AlignedBuffer tiles;
+  AlignedBuffer scratch;
+  std::vector<float> out;
+};
+
+Result<AlignedBuffer> Plain(int64_t bytes) {
+  Result<AlignedBuffer> buffer = AlignedBuffer::Create(static_cast<uint64_t>(bytes));
+  if (buffer.ok()) std::memset(buffer->data(), kPlainByte, buffer->size());
+  return buffer;
+}
+
+Result<Trial> MakeTrial(PanelType type) {
+  Result<AlignedBuffer> panels = Plain(kPanels * PanelBytes(type, kCols));
+  if (!panels.ok()) return panels.status();
+  Result<AlignedBuffer> tiles = Plain(kTokens * ActivationBytes(InfoOf(type).activation, kCols));
+  if (!tiles.ok()) return tiles.status();
+  Result<AlignedBuffer> scratch = Plain(kMatmulScratchBytes);
+  if (!scratch.ok()) return scratch.status();
+  return Trial{.panels = std::move(*panels),
+               .tiles = std::move(*tiles),
+               .scratch = std::move(*scratch),
+               .out = std::vector<float>(kTokens * kPanels * kPanelRows)};
+}
+
+double SecondsOf(MatmulFn matmul, Trial& trial) {
+  const Stopwatch watch;
+  matmul({.panels = trial.panels.data(),
+          .panel_count = kPanels,
+          .cols = kCols,
+          .tiles = trial.tiles.data(),
+          .tokens = kTokens,
+          .out = trial.out.data(),
+          .out_stride = kPanels * kPanelRows,
+          .scratch = trial.scratch.data()});
+  return watch.Seconds();
+}
+
+}  // namespace
+
+MatmulWay FastestOf(PanelType type, std::span<const MatmulWay> ways) {
+  CHECK(!ways.empty());
+  if (ways.size() == 1) return ways[0];
+  Result<Trial> trial = MakeTrial(type);
+  if (!trial.ok()) return ways[0];
+  std::vector<double> least(ways.size(), std::numeric_limits<double>::infinity());
+  // In turn, so that a clock that rises or a neighbour that comes meets all of them alike.
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < ways.size(); ++i) {
+      least[i] = std::min(least[i], SecondsOf(ways[i].matmul, *trial));
+    }
+  }
+  return ways[static_cast<size_t>(std::ranges::min_element(least) - least.begin())];
+}
+
+}  // namespace skald::kernels

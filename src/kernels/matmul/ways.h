@@ -1,0 +1,27 @@
+/// Ways: inner loops for one panel type on one instruction set, of which the fastest is chosen.
+///
+/// All ways give the same bits. They differ in how they load the ports and registers of a core. No
+/// document of a CPU says which is the fastest: a 32-bit multiplication is one instruction of the
+/// ports of the dots on AMD's cores and two on Intel's. So they are timed where they will run.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/pack/panel.h"
+
+namespace skald::kernels {
+
+/// One way. `name` says what is special about it, and is empty where there is no other; constant.
+struct MatmulWay {
+  std::string_view name;
+  MatmulFn matmul = nullptr;
+};
+
+/// The fastest of `ways`, of which there is at least one, all for panels of `type`; the first where
+/// there is only one, or no memory to try them. Requires a CPU that can run them. Any thread. Some
+/// 100 us a way, so keep the answer: a process may ask once for each type.
+MatmulWay FastestOf(PanelType type, std::span<const MatmulWay> ways);
+
+}  // namespace skald::kernels

@@ -1,0 +1,60 @@
+#include "kernels/matmul/ways.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "kernels/isa/cpu.h"
+#include "kernels/isa/isa.h"
+#include "kernels/kernels.h"
+#include "kernels/matmul/variants.h"
+
+namespace skald::kernels {
+namespace {
+
+constexpr PanelType kType = PanelType::kQ4K;
+
+void Once(const MatmulArgs& args) { scalar::MatmulFor(kType)(args); }
+
+void ThreeTimes(const MatmulArgs& args) {
+  for (int i = 0; i < 3; ++i) Once(args);
+}
+
+TEST(MatmulWays, TheFastestIsChosenWhereverItStands) {
+  const MatmulWay fast = {"fast", Once};
+  const MatmulWay slow = {"slow", ThreeTimes};
+  EXPECT_EQ(FastestOf(kType, std::array{fast, slow}).name, "fast");
+  EXPECT_EQ(FastestOf(kType, std::array{slow, slow, fast}).name, "fast");
+}
+
+void MustNotBeCalled(const MatmulArgs&) { ADD_FAILURE() << "one way needs no trial"; }
+
+TEST(MatmulWays, TheOnlyOneIsNotTried) {
+  EXPECT_EQ(FastestOf(kType, std::array{MatmulWay{"only", MustNotBeCalled}}).name, "only");
+}
+
+// Who asks twice gets the same function: tables of one process do not differ.
+TEST(MatmulWays, TheChoiceOfAProcessStays) {
+  if (!CpuHasAvx2() || !CpuHasAvx512()) GTEST_SKIP() << "this CPU has no AVX-512";
+  for (int i = 0; i < kPanelTypeCount; ++i) {
+    const auto type = static_cast<PanelType>(i);
+    EXPECT_EQ(avx512::MatmulFor(type), avx512::MatmulFor(type));
+  }
+}
+
+TEST(MatmulWays, TheTableSaysWhatWasChosen) {
+  const std::optional<Isa> isa = FindIsa("avx512");
+  if (!isa || !isa->supported()) GTEST_SKIP() << "this CPU has no AVX-512";
+  const KernelTable table = TableFor(*isa);
+  bool found = false;
+  for (const MatmulWay& way : avx512::WaysOf(kType)) {
+    if (table.MatmulOf(kType) != way.matmul) continue;
+    EXPECT_EQ(table.MatmulWayOf(kType), way.name);
+    found = true;
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(table.MatmulWayOf(PanelType::kF32), "");
+}
+
+}  // namespace
+}  // namespace skald::kernels
