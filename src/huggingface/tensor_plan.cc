@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "formats/quote.h"
 #include "huggingface/row_changes.h"
 #include "huggingface/tensor_coding.h"
 #include "huggingface/tensor_names.h"
@@ -126,7 +127,13 @@ class Planner {
       Found& found = found_[WithLayer(rule.name, layer)];
       found.rule = rule;
       found.has_experts = pattern.numbers.size() > 1;
-      found.slices.emplace(expert, &stored);
+      const auto [other, is_new] = found.slices.emplace(expert, &stored);
+      // Names that differ in what stands before the network only ("model." or nothing) mean one
+      // tensor. Which of two would be the right one, nobody here can know.
+      if (!is_new) {
+        return TensorError(name, fmt::format("means the same as {}: expected one of them",
+                                             formats::Quote(other->second->tensor.name)));
+      }
     }
     return Ok();
   }

@@ -24,12 +24,13 @@ from shared_data import shared_data
 
 FILE = HERE.parent / "data/families.txt"
 # Every recorded model of a family in float weights; those of the compact set are compared with more.
-NAMES = """afmoe bailingmoe2 bert cohere2 command-r deepseek deepseek2 deepseek3 deepseek3-kvb dots1 ernie4_5-moe exaone-moe
-exaone4 exaone4-swa falcon-h1 gemma-embedding gemma2 gemma3 gemma3n gemma4 gemma4-e gemma4-moe glm4 glm4moe glm4moe-qknorm
-gpt-oss gpt2 granite granitehybrid granitehybrid-dense granitemoe hunyuan-moe hy_v3 jina-bert-v2 kimi-k2 kimi-linear lfm2 lfm2moe
-llama4 mamba2 mimo2 minimax-m2 mistral3 mistral4 modern-bert nemotron_h nemotron_h_moe nemotron_h_moe-latent nomic-bert
-nomic-bert-moe olmo2 olmo3 olmoe phi2 phi3-long phi3-short qwen2moe qwen3-embedding qwen35 qwen35-mtp qwen35moe qwen35moe-mtp
-qwen3next qwen3next-legacy stablelm stablelm-parallel starcoder2 step35""".split()
+NAMES = """afmoe bailingmoe2 bert cohere2 command-r deepseek deepseek2 deepseek3 deepseek3-kvb deepseek32 dots1
+ernie4_5-moe exaone-moe exaone4 exaone4-swa falcon-h1 gemma-embedding gemma2 gemma3 gemma3n gemma4 gemma4-e gemma4-moe
+glm-dsa glm4 glm4moe glm4moe-qknorm gpt-oss gpt2 granite granitehybrid granitehybrid-dense granitemoe hunyuan-moe hy_v3
+jina-bert-v2 kimi-k2 kimi-linear lfm2 lfm2moe llama4 mamba2 mimo2 minimax-m2 mistral3 mistral4 modern-bert nemotron_h
+nemotron_h_moe nemotron_h_moe-latent nomic-bert nomic-bert-moe olmo2 olmo3 olmoe phi2 phi3-long phi3-short qwen2moe
+qwen3-embedding qwen35 qwen35-mtp qwen35moe qwen35moe-mtp qwen3next qwen3next-legacy stablelm stablelm-parallel
+starcoder2 step35""".split()
 HEAD = """# What a clone without the large set knows of the families: the shape of a small model of each, and the hash of what
 # skald computed for such a model with random weights when this file was written by tests/golden/describe_families.py.
 # model NAME HASH; key TYPE NAME VALUES (u integers, f floats, b flags, s texts; ~ is the architecture); vocabulary SIZE;

@@ -529,6 +529,16 @@ class FolderErrors(FolderCase):
         writer.write_tensors(self.folder, whole, parts=2)
         self.expect("model.norm.weight", "stands twice")
 
+    # "model." or nothing before a name: one tensor of the network, and two weights for it.
+    def test_of_names_that_mean_one_tensor(self):
+        whole = writer.tensors_of("llama", self.keys, self.tensors)
+        for name in ("model.norm.weight", "model.layers.1.self_attn.q_proj.weight"):
+            with self.subTest(name=name):
+                first = next(tensor for tensor in whole if tensor.name == name)
+                again = writer.Stored(name.removeprefix("model."), first.kind, first.shape, first.data)
+                writer.write_tensors(self.folder, whole + [again])
+                self.expect(name, again.name, "means the same as")
+
     def test_of_a_file_cut_short(self):
         with open(self.path("model.safetensors"), "rb") as file:
             whole = file.read()

@@ -515,6 +515,25 @@ TEST(Promise1, HoldsForLatentAttention) {
   }
 }
 
+// As the families put it together: mixtures behind latent attention, and all positions that their
+// indexers may pick.
+TEST(Promise1, HoldsForFamiliesWithLatentAttention) {
+  for (const char* family : {"deepseek32", "glm-dsa"}) {
+    SCOPED_TRACE(family);
+    CheckNetwork({.family = family,
+                  .dtype = tensor::DType::kQ8_0,
+                  .embedding = 96,
+                  .heads = 3,
+                  .kv_heads = 1,
+                  .head_dim = 64,
+                  .feed_forward = 64,
+                  .experts = 12,
+                  .used_experts = 3,
+                  .latent_rank = 32},
+                 {20, 9});
+  }
+}
+
 // The sizes of DeepSeek V3, Kimi K2 and Mistral Large 3, but for the width: 128 heads of 128 + 64.
 TEST(Promise1, HoldsForLatentAttentionOfRealSize) {
   CheckNetwork({.dtype = tensor::DType::kQ8_0,

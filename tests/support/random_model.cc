@@ -33,10 +33,21 @@ class SpecKeys final : public model::Keys {
                {"attention.sliding_window", spec.window},
                {"feed_forward_length", spec.feed_forward},
                {"context_length", 1024}} {
+    if (spec.latent_rank > 0) AddLatents(spec);
     if (spec.experts == 0) return;
     sizes_["expert_count"] = spec.experts;
     sizes_["expert_used_count"] = spec.used_experts;
     sizes_["expert_feed_forward_length"] = spec.feed_forward;
+  }
+
+  void AddLatents(const RandomModelSpec& spec) {
+    sizes_["attention.kv_lora_rank"] = spec.latent_rank;
+    sizes_["attention.q_lora_rank"] = 2 * spec.latent_rank;
+    sizes_["attention.key_length_mla"] = spec.head_dim;
+    sizes_["attention.value_length_mla"] = spec.head_dim;
+    sizes_["rope.dimension_count"] = spec.head_dim / 2;
+    // As many as there are: which of them an indexer would pick is no question then.
+    sizes_["attention.indexer.top_k"] = sizes_["context_length"];
   }
 
   std::string Spelled(std::string_view name) const override { return std::string(name); }

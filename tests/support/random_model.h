@@ -24,6 +24,7 @@ struct RandomModelSpec {
   int64_t window = 0;
   int64_t experts = 0;  ///< 0: no mixture
   int64_t used_experts = 0;
+  int64_t latent_rank = 0;  ///< of families with latent attention; half of a head is turned
   uint32_t seed = 1;
   /// Of every matrix (PackedMatrix::factor); what the panels hold is smaller by it.
   float factor = 1;
