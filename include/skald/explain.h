@@ -32,6 +32,10 @@ namespace skald {
 /// Bound of ExplainQuestion::max_tokens: more steps than this nobody reads.
 inline constexpr int64_t kMaxExplainTokens = 64;
 
+/// Bound of prompt and answer together where attention is asked for: a map with more rows nobody
+/// can read, and its data would be hundreds of megabytes.
+inline constexpr int64_t kMaxAttentionTokens = 256;
+
 /// What is asked, and how.
 struct ExplainQuestion {
   std::vector<TokenId> prompt;
@@ -39,6 +43,9 @@ struct ExplainQuestion {
   int64_t max_tokens = 8;  ///< of the answer, 1 to kMaxExplainTokens
   /// Asks the same once before, unwatched: the beginning of the prompt is in the cache then.
   bool warm = false;
+  /// Attention weights, too (--attention): memory grows with the square of the text. Prompt and
+  /// answer have at most kMaxAttentionTokens then.
+  bool attention = false;
   /// What is made of the prompt by a model that embeds texts; others do not look at it.
   Pooling pooling = Pooling::kMean;
   EngineOptions engine = {};  ///< its trace and step log are set here
@@ -155,6 +162,17 @@ struct ExplainedStep {
   Call tree = {};
 };
 
+/// How one head of one layer shares its attention among the positions that a row sees.
+struct ExplainedAttention {
+  int64_t layer = 0;
+  bool beside = false;    ///< of the second mixer of the layer
+  int64_t head = 0;       ///< query head
+  int64_t position = 0;   ///< of the row
+  int64_t first_key = 0;  ///< position of weights[0]
+  /// By position. They add up to 1, or to less where the head has a sink.
+  std::vector<float> weights = {};
+};
+
 /// All of it.
 struct Explanation {
   ModelInfo model = {};
@@ -168,6 +186,9 @@ struct Explanation {
   int64_t cached_tokens = 0;  ///< of these, found in the cache
   std::vector<ExplainedStep> steps = {};
   std::vector<ExplainedPage> pages = {};  ///< of the sequence, by position
+  /// Where asked for: of each step by layer, position and head. Rows behind the last mixer that
+  /// nobody reads are not computed, so not here.
+  std::vector<ExplainedAttention> attention = {};
 };
 
 /// Answers the question, watched. `go_on` is asked once a token; false ends it. Errors:

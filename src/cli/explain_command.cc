@@ -55,6 +55,8 @@ void AddFlags(CLI::App& verb, ExplainOptions& options) {
                   {1, kMaxExplainTokens});
   AddSwitch(verb, {"--warm", "ask the same once before: the prompt is in the cache then"},
             options.warm, true);
+  AddSwitch(verb, {"--attention", "attention weights of each layer and head, in --json"},
+            options.attention, true);
   AddViewArgs(verb, options.view);
   AddText(verb, {"--html", "draw all of it as one page that needs nothing else; - is stdout"},
           kFileType, options.html)
@@ -81,6 +83,7 @@ Result<ExplainQuestion> QuestionOf(const ExplainOptions& options, const Model& m
                               .sampling = std::move(sampling),
                               .max_tokens = options.max_tokens,
                               .warm = options.warm,
+                              .attention = options.attention,
                               .pooling = PoolingFor(std::nullopt, model.info()),
                               .engine = ToEngineOptions(options.engine)};
   question.sampling.seed = options.sampling.seed.value_or(kSeed);

@@ -20,6 +20,7 @@ struct ExplainOptions {
   ModelArgs model;
   int64_t max_tokens = 8;
   bool warm = false;
+  bool attention = false;
   SamplingArgs sampling;  ///< its seed unset: 1
   ExplainView view;
   std::optional<std::string> html = {};  ///< file; "-": stdout, in place of the rest

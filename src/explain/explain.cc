@@ -23,6 +23,13 @@ namespace {
 
 Status Check(const ExplainQuestion& question) {
   if (question.prompt.empty()) return Status(ErrorCode::kInvalidArgument, "the prompt is empty");
+  const int64_t length = std::ssize(question.prompt) + question.max_tokens;
+  if (question.attention && length > kMaxAttentionTokens) {
+    return Status(ErrorCode::kInvalidArgument, "prompt and answer have " + std::to_string(length) +
+                                                   " tokens, expected at most " +
+                                                   std::to_string(kMaxAttentionTokens) +
+                                                   " where attention is shown");
+  }
   if (question.max_tokens >= 1 && question.max_tokens <= kMaxExplainTokens) return Ok();
   return Status(ErrorCode::kInvalidArgument,
                 "the answer has " + std::to_string(question.max_tokens) +
@@ -106,6 +113,19 @@ void AddSteps(const explain::CallTrees& trees, const std::vector<model::LoggedSt
   }
 }
 
+void AddAttention(std::vector<model::LoggedStep> steps, Explanation* explanation) {
+  for (model::LoggedStep& step : steps) {
+    for (model::HeadWeights& seen : step.attention) {
+      explanation->attention.push_back({.layer = seen.part.layer,
+                                        .beside = seen.part.kind == model::PartKind::kBeside,
+                                        .head = seen.head,
+                                        .position = seen.position,
+                                        .first_key = seen.first_key,
+                                        .weights = std::move(seen.weights)});
+    }
+  }
+}
+
 std::optional<PageSource> SourceOf(PageAct act) {
   switch (act) {
     case PageAct::kShared: return PageSource::kShared;
@@ -169,7 +189,10 @@ Status AddChoices(explain::Choices choices, const LogitRows& seen,
 
 // An engine that is watched.
 struct Watch {
-  std::shared_ptr<model::StepLog> log = std::make_shared<model::StepLog>();
+  explicit Watch(model::LogAttention attention)
+      : log(std::make_shared<model::StepLog>(attention)) {}
+
+  std::shared_ptr<model::StepLog> log;
   std::shared_ptr<TraceRing> trace = std::make_shared<TraceRing>(TraceOptions{});
   std::shared_ptr<LogitRows> rows = std::make_shared<LogitRows>();
 
@@ -213,7 +236,9 @@ Result<Explanation> ExplainWatched(const Model& model, const ExplainQuestion& qu
   AddTokens(model, question, answer.transcript, &explanation);
   const explain::CallTrees trees(network, model::KvLayoutOf(network, resolved.kv_types),
                                  question.ceilings);
-  AddSteps(trees, watch.log->Take(), &explanation);
+  std::vector<model::LoggedStep> steps = watch.log->Take();
+  AddSteps(trees, steps, &explanation);
+  AddAttention(std::move(steps), &explanation);
   AddPages(EventsOf<TracePages>(record, answer.id), &explanation);
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(network.vocab, resolved.isa));
@@ -245,7 +270,9 @@ std::string_view TokenOriginName(TokenOrigin origin) {
 Result<Explanation> ExplainRun(const Model& model, const ExplainQuestion& question,
                                const std::function<bool()>& go_on) {
   RETURN_IF_ERROR(Check(question));
-  return ExplainWatched(model, question, Watch(), go_on);
+  return ExplainWatched(
+      model, question,
+      Watch(question.attention ? model::LogAttention::kYes : model::LogAttention::kNo), go_on);
 }
 
 }  // namespace skald

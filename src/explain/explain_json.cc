@@ -75,6 +75,15 @@ void WritePage(const ExplainedPage& page, JsonWriter& json) {
   json.Key("source").String(PageSourceName(page.source)).EndObject();
 }
 
+void WriteAttention(const ExplainedAttention& attention, JsonWriter& json) {
+  json.BeginObject().Key("layer").Int(attention.layer);
+  if (attention.beside) json.Key("beside").Bool(true);
+  json.Key("head").Int(attention.head).Key("position").Int(attention.position);
+  json.Key("first_key").Int(attention.first_key).Key("weights").BeginArray();
+  for (const float weight : attention.weights) json.Double(weight);
+  json.EndArray().EndObject();
+}
+
 void WriteStep(const ExplainedStep& step, JsonWriter& json) {
   json.BeginObject().Key("kind").String(step.is_prefill ? "prefill" : "decode");
   json.Key("first_position").Int(step.first_position).Key("rows").Int(step.rows);
@@ -119,7 +128,13 @@ std::string ExplainJson(const Explanation& explanation) {
   for (const ExplainedStep& step : explanation.steps) WriteStep(step, json);
   json.EndArray().Key("pages").BeginArray();
   for (const ExplainedPage& page : explanation.pages) WritePage(page, json);
-  json.EndArray().EndObject();
+  json.EndArray();
+  if (!explanation.attention.empty()) {
+    json.Key("attention").BeginArray();
+    for (const auto& attention : explanation.attention) WriteAttention(attention, json);
+    json.EndArray();
+  }
+  json.EndObject();
   return json.Take() + '\n';
 }
 

@@ -98,6 +98,49 @@ TEST(Explain, WatchesTheAnswerAndChangesNoToken) {
   EXPECT_EQ(explanation.steps[2].drawn, tokens[7]);
 }
 
+// A tap that changed one bit would change a probability on the way.
+void ExpectSameBitsWithAttention(const std::string& name) {
+  const Model model = Golden(name);
+  ExplainQuestion question = Question();
+  const Explanation without = *ExplainRun(model, question, GoOn);
+  question.attention = true;
+  const Explanation with = *ExplainRun(model, question, GoOn);
+  EXPECT_TRUE(without.attention.empty());
+  EXPECT_FALSE(with.attention.empty());
+  ASSERT_EQ(with.steps.size(), without.steps.size());
+  for (size_t i = 0; i < with.steps.size(); ++i) {
+    ASSERT_EQ(with.steps[i].drawn, without.steps[i].drawn);
+    if (!with.steps[i].choice) continue;
+    const auto& chances = with.steps[i].choice->chances;
+    ASSERT_EQ(chances.size(), without.steps[i].choice->chances.size());
+    for (size_t c = 0; c < chances.size(); ++c) {
+      EXPECT_EQ(chances[c].probabilities, without.steps[i].choice->chances[c].probabilities);
+    }
+  }
+  for (const ExplainedAttention& row : with.attention) {
+    double sum = 0;
+    for (const float weight : row.weights) sum += double{weight};
+    EXPECT_GT(sum, 0);
+    EXPECT_LT(sum, 1 + 1e-5);
+    EXPECT_LE(row.first_key + std::ssize(row.weights), std::ssize(with.tokens));
+  }
+}
+
+TEST(Explain, ATapOfAttentionChangesNoBit) {
+  for (const char* name : {"llama", "deepseek2", "lfm2", "moe", "qwen35"}) {
+    SCOPED_TRACE(name);
+    ExpectSameBitsWithAttention(name);
+  }
+}
+
+TEST(Explain, RefusesAttentionOverALongText) {
+  ExplainQuestion question = Question();
+  question.attention = true;
+  question.prompt.assign(kMaxAttentionTokens, 3);
+  EXPECT_EQ(ExplainRun(Golden("llama"), question, GoOn).status().code(),
+            ErrorCode::kInvalidArgument);
+}
+
 // The filters shown are those of the engine's own record, and the race has its winner.
 TEST(Explain, ShowsTheChoiceThatTheEngineMade) {
   const Model model = Golden("llama");

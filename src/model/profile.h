@@ -78,10 +78,14 @@ struct PartSeconds {
   PhaseSeconds seconds = {};
 };
 
+class AttentionTap;
+
 /// Seconds by phase, added up over as many steps as it is passed to.
 struct StepProfile : PhaseSeconds {
   /// Where they are wanted by part, too; each part stands there once. Takes memory as it grows.
   std::vector<PartSeconds>* parts = nullptr;
+  /// Where attention weights are wanted, too; with parts only.
+  AttentionTap* attention = nullptr;
 
   /// What follows belongs to `part`.
   void Enter(const StepPart& part) {
@@ -90,6 +94,9 @@ struct StepProfile : PhaseSeconds {
     while (current_ < parts->size() && (*parts)[current_].part != part) ++current_;
     if (current_ == parts->size()) parts->push_back({.part = part});
   }
+
+  /// What was entered last. Requires parts, and that one was entered.
+  const StepPart& part() const { return (*parts)[current_].part; }
 
   /// Requires that a part was entered, where parts are wanted.
   void Add(Phase phase, double more) {

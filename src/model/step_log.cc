@@ -15,6 +15,7 @@ StepProfile* StepLog::Begin(const StepBatch& batch) {
                      .hidden_rows = static_cast<int64_t>(batch.hidden_rows.size())}};
   profile_ = {};
   profile_.parts = &step_.parts;
+  if (attention_ == LogAttention::kYes) profile_.attention = &tap_;
   watch_ = Stopwatch();
   return &profile_;
 }
@@ -22,6 +23,7 @@ StepProfile* StepLog::Begin(const StepBatch& batch) {
 void StepLog::End() {
   step_.seconds = watch_.Seconds();
   profile_.parts = nullptr;
+  step_.attention = tap_.Take();
   const std::lock_guard lock(mutex_);
   steps_.push_back(std::move(step_));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "model/attention_tap.h"
 #include "model/profile.h"
 #include "model/step_batch.h"
 #include "model/work.h"
@@ -19,11 +20,17 @@ namespace skald::model {
 struct LoggedStep {
   StepShape shape = {};  ///< where several sequences had different rows: those of the first
   double seconds = 0;
-  std::vector<PartSeconds> parts = {};  ///< in the order in which they were first entered
+  std::vector<PartSeconds> parts = {};      ///< in the order in which they were first entered
+  std::vector<HeadWeights> attention = {};  ///< where the log has a tap
 };
+
+/// Whether attention weights are written down, too: of every row, head and position.
+enum class LogAttention : uint8_t { kNo, kYes };
 
 class StepLog {
  public:
+  explicit StepLog(LogAttention attention = LogAttention::kNo) : attention_(attention) {}
+
   /// A step begins. What is returned takes its times, up to End.
   StepProfile* Begin(const StepBatch& batch);
   void End();
@@ -33,6 +40,8 @@ class StepLog {
 
  private:
   // Of the thread that computes.
+  const LogAttention attention_;
+  AttentionTap tap_;
   LoggedStep step_;
   StepProfile profile_;
   Stopwatch watch_;

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <limits>
 
+#include "base/check.h"
 #include "kernels/attention/attention_layout.h"
+#include "kernels/attention/attention_weights.h"
 #include "kernels/attention/kv_scale.h"
 #include "kernels/attention/rotate_ref.h"
 #include "kernels/attention/variants.h"
@@ -148,6 +150,14 @@ float Score(const PagedKv& kv, const Row& row, int64_t position) {
   return acc;
 }
 
+// What the softmax takes.
+float FinalScore(const AttentionArgs& args, const Row& row, int64_t position) {
+  float score = Score(args.kv, row, position);
+  if (args.soft_cap > 0) score = SoftCapRef(args.soft_cap, score);
+  if (args.slopes == nullptr) return score;
+  return std::fma(-row.slope, static_cast<float>(std::abs(row.position - position)), score);
+}
+
 bool QuantizedValues(const PagedKv& kv) {
   return kv.values == ValuePlace::kOwn && IsQuantized(kv.types.values);
 }
@@ -192,11 +202,7 @@ void AttendPartition(const AttentionArgs& args, PositionRange visible, Row& row,
   constexpr int kWidth = 16;
   float m_p = -kInfinity;
   for (int64_t t = visible.begin; t < visible.end; ++t) {
-    float score = Score(kv, row, t);
-    if (args.soft_cap > 0) score = SoftCapRef(args.soft_cap, score);
-    if (args.slopes != nullptr) {
-      score = std::fma(-row.slope, static_cast<float>(std::abs(row.position - t)), score);
-    }
+    const float score = FinalScore(args, row, t);
     if (score > m_p) m_p = score;
     e[t - visible.begin] = score;
   }
@@ -230,6 +236,19 @@ void PrepareQuery(const AttentionArgs& args, const float* source, float* query, 
   const RowScale scale = RowScaleOf(RangeOf(query, key_dim), kLargestOfQuery);
   row.query_scale = scale.scale;
   Round(query, key_dim, scale.inverse, kLargestOfQuery, row.integers);
+}
+
+// Row i of the attention matrix before any position: its query, and its sink where there is one.
+void Begin(const AttentionArgs& args, int64_t i, float* query, Row& row) {
+  const int64_t token = i / args.group;
+  const int64_t head = i % args.group;
+  PrepareQuery(args, args.query + token * args.query_stride + head * args.kv.key_dim, query, row);
+  if (args.sinks != nullptr) {
+    row.m = args.sinks[head];
+    row.l = 1;
+  }
+  row.position = args.first_position + token;
+  if (args.slopes != nullptr) row.slope = args.slopes[head];
 }
 
 // out = o / l + 0; quantized values are rotated, and o / l is rotated back.
@@ -277,16 +296,9 @@ void Attention(const AttentionArgs& args) {
     const int64_t token = i / args.group;
     const int64_t head = i % args.group;
     Row row;
-    PrepareQuery(args, args.query + token * args.query_stride + head * kv.key_dim,
-                 args.scratch + layout.query, row);
+    Begin(args, i, args.scratch + layout.query, row);
     row.o = args.scratch + layout.out;
     for (int d = 0; d < kv.value_dim; ++d) row.o[d] = 0;
-    if (args.sinks != nullptr) {
-      row.m = args.sinks[head];
-      row.l = 1;
-    }
-    row.position = args.first_position + token;
-    if (args.slopes != nullptr) row.slope = args.slopes[head];
     const PositionRange seen = VisibleRange(row.position, args);
     for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
       AttendPartition(args, CutToPartition(seen, p), row, args.scratch + layout.scores,
@@ -302,3 +314,34 @@ void AppendKv(const PagedKv& kv, int64_t position, const float* key, const float
 }
 
 }  // namespace skald::kernels::scalar
+
+namespace skald::kernels {
+
+void AttentionWeights(const AttentionArgs& args, int64_t row, std::span<float> weights) {
+  scalar::Row of_row;
+  const AttentionScratch layout = LayOutScratch(args.kv.key_dim, args.kv.value_dim, args.group);
+  scalar::Begin(args, row, args.scratch + layout.query, of_row);
+  const PositionRange seen = VisibleRange(of_row.position, args);
+  CHECK(seen.end <= static_cast<int64_t>(weights.size()));
+  std::fill(weights.begin(), weights.end(), 0.0f);
+  // One pass over all positions: partitions exist for the caches of a kernel, and a reader wants
+  // shares of the whole. A sink stands in m and l before the first position.
+  const float sink = of_row.m;
+  float maximum = sink;
+  for (int64_t t = seen.begin; t < seen.end; ++t) {
+    weights[static_cast<size_t>(t)] = scalar::FinalScore(args, of_row, t);
+    maximum = std::max(maximum, weights[static_cast<size_t>(t)]);
+  }
+  double sum = of_row.l > 0 ? double{ExpRef(sink - maximum)} : 0.0;
+  for (int64_t t = seen.begin; t < seen.end; ++t) {
+    float& weight = weights[static_cast<size_t>(t)];
+    weight = ExpRef(weight - maximum);
+    sum += double{weight};
+  }
+  for (int64_t t = seen.begin; t < seen.end; ++t) {
+    float& weight = weights[static_cast<size_t>(t)];
+    weight = static_cast<float>(double{weight} / sum);
+  }
+}
+
+}  // namespace skald::kernels

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/attention/attention_weights.h"
 #include "kernels/attention/paged_cache_for_test.h"
 #include "kernels/isa/tested_isas.h"
 #include "kernels/kernels.h"
@@ -113,27 +114,34 @@ class Sequence {
   const std::vector<std::vector<float>>& keys() const { return keys_; }
   const std::vector<std::vector<float>>& values() const { return values_; }
 
+  // The call for some of the tokens, without a place for what it gives.
+  AttentionArgs ArgsOf(int64_t token, int64_t tokens) {
+    AttentionArgs args;
+    args.kv = cache_.kv();
+    args.query = queries_.data() + token * query_stride();
+    args.query_stride = query_stride();
+    args.out = nullptr;
+    args.out_stride = out_stride();
+    args.tokens = tokens;
+    args.first_position = shape_.first_position + token;
+    if (shape_.ahead >= 0) args.end = shape_.length();
+    args.group = shape_.group;
+    args.scale = scale();
+    args.window = shape_.window;
+    args.chunk = shape_.chunk;
+    args.soft_cap = shape_.soft_cap;
+    if (shape_.sinks) args.sinks = sinks_.data();
+    if (shape_.slopes) args.slopes = slopes_.data();
+    args.scratch = scratch_.data();
+    return args;
+  }
+
   // The outputs of all tokens, computed `chunk` tokens at a time; poison between the rows.
   std::vector<float> Attend(Isa isa, int64_t chunk) {
     std::vector<float> out(static_cast<size_t>(shape_.tokens * out_stride()), kPoison);
     for (int64_t token = 0; token < shape_.tokens; token += chunk) {
-      AttentionArgs args;
-      args.kv = cache_.kv();
-      args.query = queries_.data() + token * query_stride();
-      args.query_stride = query_stride();
+      AttentionArgs args = ArgsOf(token, std::min(chunk, shape_.tokens - token));
       args.out = out.data() + token * out_stride();
-      args.out_stride = out_stride();
-      args.tokens = std::min(chunk, shape_.tokens - token);
-      args.first_position = shape_.first_position + token;
-      if (shape_.ahead >= 0) args.end = shape_.length();
-      args.group = shape_.group;
-      args.scale = scale();
-      args.window = shape_.window;
-      args.chunk = shape_.chunk;
-      args.soft_cap = shape_.soft_cap;
-      if (shape_.sinks) args.sinks = sinks_.data();
-      if (shape_.slopes) args.slopes = slopes_.data();
-      args.scratch = scratch_.data();
       TableFor(isa).attention(args);
     }
     return out;
@@ -644,6 +652,71 @@ TEST_P(AttentionTest, IsCloseToDoublePrecision) {
       }
     }
   }
+}
+
+// V weighted with them is what attention gives.
+void ExpectWeightsOf(const Shape& shape) {
+  Sequence sequence(shape);
+  const std::vector<float> out = sequence.Attend(ScalarIsa());
+  const AttentionArgs args = sequence.ArgsOf(0, shape.tokens);
+  std::vector<float> weights(static_cast<size_t>(shape.length()), kPoison);
+  for (int64_t row = 0; row < shape.tokens * shape.group; ++row) {
+    AttentionWeights(args, row, weights);
+    const int64_t token = row / shape.group;
+    const int64_t position = shape.first_position + token;
+    const float* got =
+        out.data() + token * sequence.out_stride() + row % shape.group * shape.value_dim;
+    for (int d = 0; d < shape.value_dim; ++d) {
+      double sum = 0;
+      for (size_t t = 0; t < weights.size(); ++t) {
+        sum += double{weights[t]} * sequence.values()[t][static_cast<size_t>(d)];
+      }
+      ASSERT_NEAR(sum, got[d], 1e-5) << Describe(shape) << " row " << row;
+    }
+    for (int64_t t = 0; t < shape.length(); ++t) {
+      const bool is_seen = t >= shape.first_seen(position) && t < shape.end_seen(position);
+      ASSERT_EQ(weights[static_cast<size_t>(t)] > 0, is_seen) << Describe(shape) << " at " << t;
+    }
+  }
+}
+
+TEST(AttentionWeights, AreWhatValuesAreMultipliedWith) {
+  for (const KvType keys : {KvType::kF16, KvType::kBF16, KvType::kF32, KvType::kQ8, KvType::kQ4}) {
+    const KvTypes types = {keys, KvType::kF32};
+    ExpectWeightsOf({types, 8, 4, 3, 5, 0, 0});
+    ExpectWeightsOf({types, 16, 4, 2, 3, 600, 0});
+    ExpectWeightsOf({types, 16, 4, 2, 40, 250, 7});
+    ExpectWeightsOf({.types = types,
+                     .key_dim = 8,
+                     .value_dim = 4,
+                     .group = 2,
+                     .tokens = 9,
+                     .first_position = 3,
+                     .soft_cap = 0.7f,
+                     .sinks = true});
+    ExpectWeightsOf({.types = types,
+                     .key_dim = 8,
+                     .value_dim = 4,
+                     .group = 2,
+                     .tokens = 9,
+                     .first_position = 260,
+                     .chunk = 12});
+    ExpectWeightsOf({.types = types,
+                     .key_dim = 8,
+                     .value_dim = 4,
+                     .group = 2,
+                     .tokens = 9,
+                     .ahead = 4,
+                     .slopes = true});
+  }
+  ExpectWeightsOf({.types = KvType::kF32,
+                   .key_dim = 12,
+                   .value_dim = 8,
+                   .group = 5,
+                   .tokens = 6,
+                   .first_position = 40,
+                   .place = ValuePlace::kInKeys,
+                   .equal_parts = true});
 }
 
 TEST(AttentionScratchFloats, HoldsTheRowsOfABlock) {

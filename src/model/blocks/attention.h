@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/attention/attention.h"
+#include "model/execution.h"
 #include "model/step_batch.h"
 #include "skald/status.h"
 
@@ -41,6 +43,12 @@ struct StepRow {
 
 /// O(sequences): steps have few, compared with the work per row.
 StepRow FindRow(const StepBatch& batch, int64_t row);
+
+/// Attention over pages by the kernel of `execution`; `first_head` is that of args among the query
+/// heads of the block. Where somebody wants the weights, they get them behind it: the queries and
+/// K still stand where the kernel read them, and its scratch is free.
+void AttendPages(int64_t first_head, const kernels::AttentionArgs& args,
+                 const Execution& execution);
 
 /// Whom a row may see at all.
 enum class Mask : uint8_t {

@@ -234,23 +234,24 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
   context.execution.pool.Run(UnitCount(gqa, step), [&](int64_t index, int worker) {
     const AttentionUnit unit = FindUnit(gqa, step, index);
     const int64_t first_head = unit.head * gqa.group();
-    context.execution.kernels.attention(
-        {.kv = context.store.View(kv_layer, unit.head, unit.sequence->pages),
-         .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
-         .query_stride = buffers.query.stride,
-         .out = own.row(unit.row) + first_head * gqa.value_dim,
-         .out_stride = own.stride,
-         .tokens = unit.rows,
-         .first_position = unit.position,
-         .group = static_cast<int>(gqa.group()),
-         .scale = gqa.scale,
-         .end = EndSeen(gqa, *unit.sequence),
-         .window = gqa.window,
-         .chunk = gqa.chunk,
-         .soft_cap = gqa.soft_cap,
-         .sinks = gqa.sink.empty() ? nullptr : gqa.sink.data() + first_head,
-         .slopes = gqa.slopes.empty() ? nullptr : gqa.slopes.data() + first_head,
-         .scratch = context.workspace.attention_scratch(worker)});
+    AttendPages(first_head,
+                {.kv = context.store.View(kv_layer, unit.head, unit.sequence->pages),
+                 .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
+                 .query_stride = buffers.query.stride,
+                 .out = own.row(unit.row) + first_head * gqa.value_dim,
+                 .out_stride = own.stride,
+                 .tokens = unit.rows,
+                 .first_position = unit.position,
+                 .group = static_cast<int>(gqa.group()),
+                 .scale = gqa.scale,
+                 .end = EndSeen(gqa, *unit.sequence),
+                 .window = gqa.window,
+                 .chunk = gqa.chunk,
+                 .soft_cap = gqa.soft_cap,
+                 .sinks = gqa.sink.empty() ? nullptr : gqa.sink.data() + first_head,
+                 .slopes = gqa.slopes.empty() ? nullptr : gqa.slopes.data() + first_head,
+                 .scratch = context.workspace.attention_scratch(worker)},
+                context.execution);
   });
 }
 

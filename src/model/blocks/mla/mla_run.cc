@@ -173,17 +173,18 @@ void AbsorbQueries(const Sharing& run, const Unit& unit, const MlaWorker& own) {
 
 void Attend(const Sharing& run, const Unit& unit, const MlaWorker& own) {
   const Context& context = run.context;
-  context.execution.kernels.attention(
-      {.kv = context.store.View(run.step.place.kv_layer, 0, unit.sequence->pages),
-       .query = own.query,
-       .query_stride = unit.heads * run.mla.key_dim(),
-       .out = own.mixed,
-       .out_stride = unit.heads * run.mla.rank,
-       .tokens = unit.tokens,
-       .first_position = unit.position,
-       .group = static_cast<int>(unit.heads),
-       .scale = run.mla.scale,
-       .scratch = context.workspace.attention_scratch(own.index)});
+  AttendPages(unit.first_head,
+              {.kv = context.store.View(run.step.place.kv_layer, 0, unit.sequence->pages),
+               .query = own.query,
+               .query_stride = unit.heads * run.mla.key_dim(),
+               .out = own.mixed,
+               .out_stride = unit.heads * run.mla.rank,
+               .tokens = unit.tokens,
+               .first_position = unit.position,
+               .group = static_cast<int>(unit.heads),
+               .scale = run.mla.scale,
+               .scratch = context.workspace.attention_scratch(own.index)},
+              context.execution);
 }
 
 // What the heads of a unit give, out of the sums of latents.
