@@ -131,7 +131,7 @@ BANS = [
     Ban(r"\b(ato[ifl]l?|strto\w+|sscanf|sto(i|l|ll|ul|ull|f|d|ld))\s*\(", "std::from_chars", TESTS),
     Ban(r"\bassert\s*\(|<cassert>", "CHECK or DCHECK (base/check.h)"),
     Ban(r"\b(abort|exit|_exit|quick_exit|terminate)\s*\(", "a Status, or CHECK for a bug",
-        ("src/base/check.cc", "src/cli/*", "*_fuzz.cc")),
+        ("src/base/check.cc", "src/cli/*", "src/ranks/shared_ranks_test.cc", "*_fuzz.cc")),
     Ban(r"\b(try|catch|throw)\b", "Status or Result", ("src/cli/*", *TESTS)),
     # An engine of one instruction set uses no other: the set is resolved once and handed on.
     Ban(r"\bDetectIsa\s*\(", "the Isa of the engine's options",
