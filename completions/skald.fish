@@ -346,6 +346,7 @@ complete -c skald -n '__fish_seen_subcommand_from explain' -l no-bos -d 'do not 
 complete -c skald -n '__fish_seen_subcommand_from explain' -s m -l model -r -F -d 'a GGUF file, a folder with config.json, a name that \'skald ls\' shows, or hf://owner/name (default tales)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -s n -l n-predict -x -d 'tokens of the answer (default 8)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l warm -d 'ask the same once before: the prompt is in the cache then'
+complete -c skald -n '__fish_seen_subcommand_from explain' -l attention -d 'attention weights of each layer and head, in --json'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l depth -x -d 'levels of a tree: layers, blocks, operations, matrices (default 2)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l layer -x -d 'of the layers only this one (default all)'
 complete -c skald -n '__fish_seen_subcommand_from explain' -l step -x -d 'steps to show as trees (default the first, and the first decode)'

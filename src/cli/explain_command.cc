@@ -22,6 +22,7 @@ constexpr const char* kExamples = R"(Examples:
   skald explain --step 1 --layer 0 --depth 4        one layer down to its matrices
   skald explain --warm                              the prompt from the cache
   skald explain --html page.html                    tokens, choices, trees and pages to look at
+  skald explain --attention --json                  how each head shares its attention
   skald explain --json | jq '.steps[1].tree.seconds'
 
 Docs: docs/explain.md.

@@ -19,7 +19,7 @@ struct HeadWeights {
   StepPart part = {};               ///< the mixer
   int64_t head = 0;                 ///< query head
   int64_t position = 0;             ///< of the row
-  int64_t first_key = 0;            ///< position of weights[0]; the row sees none before it
+  int64_t first_key = 0;            ///< position of weights[0]; none before it is seen
   std::vector<float> weights = {};  ///< by position; with a sink they add up to less than 1
 };
 
