@@ -26,7 +26,7 @@ struct HeadWeights {
 class AttentionTap {
  public:
   /// Keeps the weights of all rows of `args`, whose first head is `first_head`. `args` as they were
-  /// given to the kernel, and its scratch may be overwritten. Any worker, each with its own scratch.
+  /// given to the kernel, whose scratch may be overwritten. Any worker, each with its own scratch.
   void See(const StepPart& part, int64_t first_head, const kernels::AttentionArgs& args);
 
   /// What was seen since the last call, by part, position and head. Any thread, while no step runs.
