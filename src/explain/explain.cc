@@ -57,14 +57,18 @@ Result<Answer> Ask(Request request, Engine& engine, const std::function<bool()>&
   const auto events = std::make_shared<EventQueue>();
   Transcript answer(request, {.text = false, .logprobs = false});
   ASSIGN_OR_RETURN(const RequestId id, engine.Submit(std::move(request), events));
+  bool interrupted = false;
   while (!answer.end) {
-    if (!go_on()) engine.Cancel(id);
+    if (!interrupted && !go_on()) {
+      engine.Cancel(id);
+      interrupted = true;
+    }
     answer.Add(events->Next());
   }
   RETURN_IF_ERROR(answer.end->status);
-  if (answer.end->reason == FinishReason::kCancelled) {
-    return Status(ErrorCode::kCancelled, "interrupted");
-  }
+  // Whatever the reason of the end: a short answer may be whole before its cancelling is seen, and
+  // who asked to stop must not get another result for that.
+  if (interrupted) return Status(ErrorCode::kCancelled, "interrupted");
   return Answer{.transcript = std::move(answer), .id = id};
 }
 
