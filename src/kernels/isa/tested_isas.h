@@ -26,17 +26,21 @@ namespace skald::kernels {
 inline void PrintTo(const Isa& isa, std::ostream* out) { *out << isa.name; }
 
 /// Every set that is supported(). Says on stderr which ones this CPU lacks: their tests do not
-/// exist on this machine, and a reader of the log should know.
+/// exist on this machine, and a reader of the log should know. Says it once a process: a hundred
+/// suites ask, and as many lines would hide what a failed test says.
 inline std::vector<Isa> TestedIsas() {
-  std::vector<Isa> isas;
-  for (const Isa& isa : AllIsas()) {
-    if (isa.supported()) {
-      isas.push_back(isa);
-    } else {
-      std::fprintf(stderr, "not run: this CPU lacks %s\n", std::string(isa.name).c_str());
+  static const std::vector<Isa> tested = [] {
+    std::vector<Isa> isas;
+    for (const Isa& isa : AllIsas()) {
+      if (isa.supported()) {
+        isas.push_back(isa);
+      } else {
+        std::fprintf(stderr, "not run: this CPU lacks %s\n", std::string(isa.name).c_str());
+      }
     }
-  }
-  return isas;
+    return isas;
+  }();
+  return tested;
 }
 
 /// The name of a test's instance.
