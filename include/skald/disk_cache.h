@@ -1,8 +1,8 @@
 /// DiskCache: what a server computed, kept in files for when memory is short, and for the next one.
 ///
-/// A folder holds pages of K and V, each found by what it is a function of (docs/cache.md): the
-/// model, the numerics version, how K and V are kept, the namespace, the tokens before and in it.
-/// So an answer is the same whatever stands there, to the last bit. What was altered is found out
+/// A folder holds pages of K and V, each found by what it is a function of (docs/decisions/0033):
+/// the model, the numerics version, how K and V are kept, the namespace, the tokens before and in
+/// it. So an answer is the same whatever stands there, to the last bit. What was altered is found out
 /// and computed again.
 ///
 /// Prompts can be read out of such a folder: it is made with mode 0700, its files with 0600.
