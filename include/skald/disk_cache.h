@@ -2,8 +2,8 @@
 ///
 /// A folder holds pages of K and V, each found by what it is a function of (docs/decisions/0033):
 /// the model, the numerics version, how K and V are kept, the namespace, the tokens before and in
-/// it. So an answer is the same whatever stands there, to the last bit. What was altered is found out
-/// and computed again.
+/// it. So an answer is the same whatever stands there, to the last bit. What was altered is found
+/// out and computed again.
 ///
 /// Prompts can be read out of such a folder: it is made with mode 0700, its files with 0600.
 #pragma once

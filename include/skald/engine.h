@@ -79,7 +79,7 @@ struct KvCacheTypes {
 
 /// Who guesses tokens ahead, for the model to check several of them in one pass.
 enum class Speculation : uint8_t {
-  kOff,
+  kOff,    ///< nobody; but what a constraint leaves no choice about is computed in one pass still
   kNgram,  ///< what followed the same few tokens before, in prompt or output
   kDraft,  ///< a smaller model
   kChain,  ///< n-grams, and where they know nothing the smaller model

@@ -16,6 +16,7 @@
 #include "engine/batch_builder.h"
 #include "engine/cache_manager.h"
 #include "engine/clock.h"
+#include "engine/draft_length.h"
 #include "engine/network.h"
 #include "engine/proposer.h"
 #include "engine/request_state.h"
@@ -42,6 +43,7 @@ struct CoreLimits {
   int64_t least_draft = 0;     ///< DraftLength
   int64_t most_draft = 0;      ///< DraftLength
   int64_t max_draft_rows = 0;  ///< of a step; the network has logits for these and max_running
+  DraftRule drafts = DraftRule::kAll;
   PromptRule prompts = PromptRule::kInChunks;
 };
 

@@ -86,6 +86,8 @@ int64_t Core::AllowedDrafts(const Sequence& sequence) const {
   // The last row of a prompt is no place to guess from while its log probabilities are to be told.
   const auto& scorer = sequence.request->scorer;
   if (sequence.request->beams || (scorer && scorer->is_to_tell())) return 0;
+  // A row that is kept for a guess nobody makes is one less for prompts.
+  if (limits_.drafts == DraftRule::kConstrained && !request.constraint) return 0;
   int64_t allowed = limits_.context - sequence.length();
   if (request.max_draft >= 0) allowed = std::min(allowed, request.max_draft);
   if (request.stop.max_tokens >= 0) {

@@ -12,6 +12,12 @@
 
 namespace skald::engine {
 
+/// Whose tokens are guessed.
+enum class DraftRule : uint8_t {
+  kAll,
+  kConstrained,  ///< of those that a constraint binds: without speculation only forced text is known
+};
+
 /// What is known of the drafts of one sequence.
 struct DraftRecord {
   /// Of a token, given that those before it were right. At first a guess worth two tokens.

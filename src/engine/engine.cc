@@ -71,6 +71,7 @@ struct Engine::State {
               .least_draft = resolved.least_draft,
               .most_draft = resolved.most_draft,
               .max_draft_rows = resolved.max_draft_rows,
+              .drafts = resolved.drafts,
               .prompts = PromptRuleOf(resolved)},
              {.network = logged ? static_cast<engine::Network&>(*logged) : *runner,
               .clock = clock,

@@ -56,7 +56,13 @@ kernels::KvType KvTypeOf(KvCacheType type) {
 }
 
 Status ResolveSpeculation(const SpeculationOptions& options, ResolvedOptions* resolved) {
-  if (options.kind == Speculation::kOff) return Ok();
+  if (options.kind == Speculation::kOff) {
+    resolved->drafts = DraftRule::kConstrained;
+    resolved->most_draft = std::clamp<int64_t>(options.max_draft, 0, kMaxForcedRows);
+    resolved->max_draft_rows =
+        std::min(resolved->most_draft * resolved->max_running, kMaxForcedRows);
+    return Ok();
+  }
   const bool needs_model =
       options.kind == Speculation::kDraft || options.kind == Speculation::kChain;
   if (needs_model && !options.draft.has_value()) {

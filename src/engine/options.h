@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/draft_length.h"
 #include "kernels/attention/attention.h"
 #include "kernels/isa/isa.h"
 #include "kv/window_pool.h"
@@ -28,6 +29,9 @@ inline constexpr int64_t kMaxSnapshots = 1 << 10;
 /// Guessed tokens of a step: four tiles of rows. More cost as much as rows of prompts.
 inline constexpr int64_t kMaxDraftRows = 64;
 
+/// The same where only forced text is guessed: each row takes a row of logits, whoever comes.
+inline constexpr int64_t kMaxForcedRows = 16;
+
 struct ResolvedOptions {
   int64_t context = 0;
   int64_t max_chunk = 0;  ///< prompt rows of a step
@@ -42,8 +46,9 @@ struct ResolvedOptions {
   /// Of a network with recurrent layers: one for each running sequence, and those for snapshots.
   int64_t state_slots = 0;
   int64_t least_draft = 0;     ///< SpeculationOptions
-  int64_t most_draft = 0;      ///< SpeculationOptions; 0 without speculation
+  int64_t most_draft = 0;      ///< SpeculationOptions; 0: nothing is guessed
   int64_t max_draft_rows = 0;  ///< rows of guessed tokens in a step
+  DraftRule drafts = DraftRule::kAll;
   SpeculationRule rule = SpeculationRule::kExact;
   /// The network takes texts whole only (model::NeedsWholeTexts): a step has room for a context.
   bool whole_texts = false;

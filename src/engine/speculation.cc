@@ -105,9 +105,10 @@ Result<std::unique_ptr<Proposer>> MakeProposer(const Model& target,
                                                std::shared_ptr<ThreadPool> threads) {
   std::vector<std::unique_ptr<Proposer>> links;
   // Options that leave no room for guesses leave nobody to make them.
-  const Speculation kind = resolved.most_draft == 0 ? Speculation::kOff : options.kind;
-  // Before all others: what is forced is hardly ever wrong.
-  if (kind != Speculation::kOff) links.push_back(std::make_unique<ForcedProposer>());
+  if (resolved.most_draft == 0) return std::unique_ptr<Proposer>();
+  const Speculation kind = options.kind;
+  // Before all others, and without them: what is forced is hardly ever wrong.
+  links.push_back(std::make_unique<ForcedProposer>());
   if (kind == Speculation::kNgram || kind == Speculation::kChain) {
     links.push_back(std::make_unique<NgramProposer>());
   }
@@ -116,7 +117,6 @@ Result<std::unique_ptr<Proposer>> MakeProposer(const Model& target,
     ASSIGN_OR_RETURN(auto draft, MakeDraft(target, *options.draft, resolved, std::move(threads)));
     links.push_back(std::move(draft));
   }
-  if (links.empty()) return std::unique_ptr<Proposer>();
   return std::unique_ptr<Proposer>(std::make_unique<ChainProposer>(std::move(links)));
 }
 

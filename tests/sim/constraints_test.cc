@@ -104,14 +104,36 @@ TEST(Constraints, ForcedTextComesInFewerSteps) {
   Workload workload = Server();
   workload.clients = {Ask(R"(root ::= "abcxabcxabcxabcxabcxabcx" [ab])", 4)};
   const Outcome plain = RunWorkload(workload, Fault::kNone);
-  workload.guessing = Guessing::kNgram;
+  EXPECT_EQ(plain.wrong, "");
   workload.core.least_draft = workload.core.most_draft = 4;
   workload.core.max_draft_rows = 8;
-  const Outcome guessed = RunWorkload(workload, Fault::kNone);
-  EXPECT_EQ(plain.wrong, "");
-  EXPECT_EQ(guessed.wrong, "");
-  EXPECT_EQ(plain.tokens, guessed.tokens);
-  EXPECT_LT(guessed.steps, plain.steps);
+  for (const Guessing guessing : {Guessing::kNgram, Guessing::kForced}) {
+    workload.guessing = guessing;
+    if (guessing == Guessing::kForced) workload.core.drafts = engine::DraftRule::kConstrained;
+    const Outcome guessed = RunWorkload(workload, Fault::kNone);
+    EXPECT_EQ(guessed.wrong, "");
+    EXPECT_EQ(plain.tokens, guessed.tokens);
+    EXPECT_LT(guessed.steps, plain.steps);
+  }
+}
+
+// Who guesses forced text alone keeps no rows for texts without a constraint, be it that somebody
+// had a guess for them.
+TEST(Constraints, OnlyWhatIsConstrainedIsGuessedWithoutSpeculation) {
+  int64_t steps[2];
+  for (const auto rule : {engine::DraftRule::kConstrained, engine::DraftRule::kAll}) {
+    Workload workload = Server();
+    workload.clients = {Ask(R"(root ::= [abcx]{40})", 4)};
+    workload.clients[0].request.constraint = std::nullopt;
+    workload.guessing = Guessing::kScripted;
+    workload.core.least_draft = workload.core.most_draft = 4;
+    workload.core.max_draft_rows = 8;
+    workload.core.drafts = rule;
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    EXPECT_EQ(outcome.wrong, "");
+    steps[rule == engine::DraftRule::kAll ? 1 : 0] = outcome.steps;
+  }
+  EXPECT_GT(steps[0], steps[1]);
 }
 
 }  // namespace

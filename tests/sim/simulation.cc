@@ -51,7 +51,8 @@ Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler
   const Guessing guessing = workload.guessing;
   if (guessing == Guessing::kNone) return proposers;
   links.push_back(std::make_unique<engine::ForcedProposer>());
-  if (guessing != Guessing::kScripted && guessing != Guessing::kDraft) {
+  if (guessing == Guessing::kNgram || guessing == Guessing::kChain ||
+      guessing == Guessing::kMixed) {
     links.push_back(std::make_unique<engine::NgramProposer>());
   }
   if (guessing == Guessing::kScripted || guessing == Guessing::kChain) {

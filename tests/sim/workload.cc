@@ -111,6 +111,17 @@ void DrawGuessing(Seeded& draw, Workload* workload) {
   workload->core.max_draft_rows = draw.Between(1, 12);
 }
 
+// Without speculation there is forced text, in half of the seeds. Numbers of their own.
+void DrawForced(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 6);
+  if (workload->guessing != Guessing::kNone || workload->state_slots > 0 || draw.OneIn(2)) return;
+  workload->guessing = Guessing::kForced;
+  workload->core.drafts = engine::DraftRule::kConstrained;
+  workload->core.most_draft = draw.Between(1, 8);
+  if (draw.OneIn(2)) workload->core.least_draft = draw.Between(0, workload->core.most_draft);
+  workload->core.max_draft_rows = draw.Between(1, 16);
+}
+
 // Who asks, and how fast readers read: numbers of their own, so that the seeds known to find
 // something go on finding it.
 void DrawTenantsAndReaders(uint64_t seed, Workload* workload) {
@@ -277,6 +288,7 @@ Workload DrawWorkload(uint64_t seed) {
     workload.guessing = Guessing::kNone;
     core.most_draft = core.least_draft = core.max_draft_rows = 0;
   }
+  DrawForced(seed, &workload);
   // None of these has failed either.
   if (seed % 16 == 9) MakeWhole(seed, &workload);
   DrawTenantsAndReaders(seed, &workload);

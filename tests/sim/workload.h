@@ -42,6 +42,7 @@ enum class Guessing : uint8_t {
   kChain,     ///< n-grams, then the script
   kDraft,     ///< a draft model
   kMixed,     ///< n-grams, then a draft model
+  kForced,    ///< what constraints force, and nothing else
 };
 
 struct Workload {
