@@ -15,7 +15,8 @@ namespace skald::engine {
 /// Whose tokens are guessed.
 enum class DraftRule : uint8_t {
   kAll,
-  kConstrained,  ///< of those that a constraint binds: without speculation only forced text is known
+  kConstrained,  ///< of those that a constraint binds: without speculation only forced text is
+                 ///< known
 };
 
 /// What is known of the drafts of one sequence.

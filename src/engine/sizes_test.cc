@@ -108,7 +108,8 @@ TEST(EnginePlan, LayersWithWindowsTakeFewPages) {
   ASSERT_TRUE(resolved.ok()) << resolved.status().message();
   const engine::Sizes sizes = engine::SizesOf(network, *resolved);
   EXPECT_EQ(sizes.pages.full, 4097);
-  // The window with 8 rows of forced text behind it, two to turn, the rows of a step, one in sixteen.
+  // The window with 8 rows of forced text behind it, two to turn, the rows of a step, one in
+  // sixteen.
   EXPECT_EQ(sizes.pages.window, 34 + 2 + 17 + 256);
   const int64_t everything = sizes.layout.page_bytes() * sizes.pages.full;
   const Result<EngineMemory> memory = engine::MemoryOf(network, sizes);
