@@ -39,19 +39,30 @@ TokenId LongestToken(const grammar::TokenTable& table, std::string_view bytes) {
   return longest;
 }
 
-void Propose(const DraftWish& wish) {
-  const Sequence& sequence = *wish.sequence;
-  if (!sequence.text) return;
-  const auto most = static_cast<size_t>(wish.most);
-  const std::string forced = sequence.text->state().ForcedBytes(most * kBytesOfToken);
-  const auto& table = sequence.request->request.constraint->vocabulary().table();
-  std::string_view left = forced;
-  while (!left.empty() && wish.tokens->size() < most) {
-    const TokenId token = LongestToken(table, left);
-    if (token == kNoToken) return;
+// Appends what spells `forced`, up to `most` tokens in all, and moves `state` behind it.
+void Spell(std::string_view forced, const DraftWish& wish, grammar::ConstraintState* state) {
+  const auto& table = wish.sequence->request->request.constraint->vocabulary().table();
+  while (!forced.empty() && static_cast<int64_t>(wish.tokens->size()) < wish.most) {
+    const TokenId token = LongestToken(table, forced);
+    if (token == kNoToken || !state->Advance(token).ok()) return;
     wish.tokens->push_back(token);
-    left.remove_prefix(table.BytesOf(token).size());
+    forced.remove_prefix(table.BytesOf(token).size());
   }
+}
+
+// Calls of tools are bytes between control tokens: each of both may be forced behind the other.
+void Propose(const DraftWish& wish) {
+  if (!wish.sequence->text) return;
+  grammar::ConstraintState state = wish.sequence->text->state();
+  size_t before = 0;
+  do {
+    before = wish.tokens->size();
+    const size_t left = static_cast<size_t>(wish.most) - before;
+    Spell(state.ForcedBytes(left * kBytesOfToken), wish, &state);
+    if (static_cast<int64_t>(wish.tokens->size()) == wish.most) return;
+    const TokenId token = state.ForcedToken();
+    if (token != kNoToken && state.Advance(token).ok()) wish.tokens->push_back(token);
+  } while (wish.tokens->size() > before);
 }
 
 }  // namespace

@@ -73,4 +73,14 @@ std::string ConstraintState::ForcedBytes(size_t limit) const {
   return forced;
 }
 
+TokenId ConstraintState::ForcedToken() const {
+  if (row_->accepting || row_->too_complex) return kNoToken;
+  const std::vector<TokenId> tokens = NextTokens(form(), *row_);
+  if (tokens.empty() || NextBytes(form(), *row_, 1).any()) return kNoToken;
+  // Two rules may lead to the same one.
+  const bool one = std::all_of(tokens.begin(), tokens.end(),
+                               [&](TokenId token) { return token == tokens.front(); });
+  return one ? tokens.front() : kNoToken;
+}
+
 }  // namespace skald::grammar

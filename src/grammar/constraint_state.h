@@ -48,6 +48,8 @@ class ConstraintState {
   /// The bytes that are the only way on, at most `limit`: none where the text may end, where there
   /// is a choice, or where a control token may follow.
   std::string ForcedBytes(size_t limit) const;
+  /// The control token that is the only way on, by the same rule; else kNoToken.
+  TokenId ForcedToken() const;
 
  private:
   const Form& form() const { return data_->grammar.form(); }

@@ -268,6 +268,21 @@ TEST(Constraint, NoBytesAreForcedWhereATokenMayFollow) {
   EXPECT_EQ(state.ForcedBytes(100), "d");
 }
 
+TEST(Constraint, AControlTokenIsForcedWhereNothingElseMayFollow) {
+  const Vocabulary vocabulary =
+      Vocabulary::FromBytes(std::vector<std::string_view>{"d", "", "", "e"});
+  const auto forced = [&](const std::string& rules) {
+    return ConstraintState{Over(Gbnf("root ::= " + rules), vocabulary)}.ForcedToken();
+  };
+  EXPECT_EQ(forced("<[1]> \"d\""), 1);
+  // Two rules begin with the same one.
+  EXPECT_EQ(forced("<[1]> \"d\" | x\nx ::= <[1]> \"e\""), 1);
+  EXPECT_EQ(forced("\"d\" | <[1]>"), kNoToken);
+  EXPECT_EQ(forced("\"d\""), kNoToken);
+  EXPECT_EQ(forced("<[1]>?"), kNoToken);
+  EXPECT_EQ(forced("<[1]> | <[2]>"), kNoToken);
+}
+
 // Against a search for what is forbidden.
 TEST(FreeText, IsAnyTextButWhatIsForbidden) {
   Fuel fuel;

@@ -117,6 +117,21 @@ TEST(Constraints, ForcedTextComesInFewerSteps) {
   }
 }
 
+// As a call of a tool is: letters between control tokens. The letter has one spelling: the first
+// step computes the prompt, the second all that is forced.
+TEST(Constraints, ForcedTextGoesOnBehindControlTokens) {
+  Workload workload = Server();
+  workload.clients = {Ask(R"(root ::= "ccc" <[5]> <[5]> "ccc" <[5]> "cc" [ab])", 4)};
+  workload.guessing = Guessing::kForced;
+  workload.core.drafts = engine::DraftRule::kConstrained;
+  workload.core.least_draft = workload.core.most_draft = 16;
+  workload.core.max_draft_rows = 16;
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(outcome.tokens, 12);
+  EXPECT_EQ(outcome.steps, 2);
+}
+
 // Who guesses forced text alone keeps no rows for texts without a constraint, be it that somebody
 // had a guess for them.
 TEST(Constraints, OnlyWhatIsConstrainedIsGuessedWithoutSpeculation) {

@@ -79,6 +79,10 @@ enum class Fault : uint8_t {
   kWindowKept,
   kWindowPageTaken,
   kPromptRowShifted,
+  kForcedTextBelieved,
+  kForcedTextAhead,
+  kForcedTextGoesOn,
+  kForcedTextLost,
 };
 
 struct FaultName {
@@ -158,6 +162,10 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kWindowKept, "what has fallen out of a window is kept"},
     FaultName{Fault::kWindowPageTaken, "a window page in use is free for others"},
     FaultName{Fault::kPromptRowShifted, "a block of a prompt's logits begins one row early"},
+    FaultName{Fault::kForcedTextBelieved, "a spelling of forced text is believed unchecked"},
+    FaultName{Fault::kForcedTextAhead, "forced text is guessed one token too far ahead"},
+    FaultName{Fault::kForcedTextGoesOn, "a guess goes on where the text has a choice"},
+    FaultName{Fault::kForcedTextLost, "forced text behind a control token is not guessed"},
 };
 
 }  // namespace skald::sim

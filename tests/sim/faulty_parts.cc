@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/attention/attention.h"
+#include "sim/constraints.h"
 
 namespace skald::sim {
 
@@ -174,6 +175,11 @@ Result<engine::ChosenToken> FaultyChooser::Choose(const Sequence& sequence,
   if (fault_ == Fault::kDraftBelieved && guess < sequence.draft.size()) {
     return engine::ChosenToken{.token = sequence.draft[guess], .logprob = {}, .top = {}};
   }
+  // Nobody else guesses there, so the text is right; how it is spelled is the model's to say.
+  const bool is_forced = workload_.guessing == Guessing::kForced && guess < sequence.draft.size();
+  if (fault_ == Fault::kForcedTextBelieved && is_forced) {
+    return engine::ChosenToken{.token = sequence.draft[guess], .logprob = {}, .top = {}};
+  }
   RandomKey key = KeyOf(sequence);
   if (fault_ == Fault::kRandomShared) key.sequence = 0;
   if (fault_ == Fault::kRandomByOrder) key.position = chosen_++;
@@ -206,6 +212,30 @@ std::optional<FinishReason> FaultyChooser::EndOf(const Sequence& sequence) const
     return FinishReason::kContext;
   }
   return end;
+}
+
+void FaultyForced::PlantIn(const engine::DraftWish& wish) const {
+  std::vector<TokenId>* guess = wish.tokens;
+  if (fault_ == Fault::kForcedTextAhead && guess->size() > 1) guess->erase(guess->begin());
+  const bool has_room = static_cast<int64_t>(guess->size()) < wish.most;
+  if (fault_ == Fault::kForcedTextGoesOn && !guess->empty() && has_room) {
+    guess->push_back(guess->back());
+  }
+  const auto control = std::find_if(guess->begin(), guess->end(), IsControl);
+  if (fault_ == Fault::kForcedTextLost && control != guess->end()) {
+    guess->erase(control + 1, guess->end());
+  }
+}
+
+int64_t FaultyForced::Propose(std::span<const engine::DraftWish> wishes, int64_t catch_up_rows) {
+  const int64_t rows = ForcedProposer::Propose(wishes, catch_up_rows);
+  for (const engine::DraftWish& wish : wishes) {
+    PlantIn(wish);
+    const std::string wrong = CheckForced(wish.sequence->request->request, wish.sequence->output(),
+                                          {.tokens = *wish.tokens, .most = wish.most});
+    if (!wrong.empty()) wrong_ = wrong;
+  }
+  return rows;
 }
 
 namespace {

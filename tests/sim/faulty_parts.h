@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/cache_manager.h"
+#include "engine/forced_proposer.h"
 #include "engine/scheduler.h"
 #include "engine/token_chooser.h"
 #include "sim/fault.h"
@@ -73,6 +74,23 @@ class FaultyChooser : public engine::TokenChooser {
   const Workload& workload_;
   Fault fault_;
   uint64_t chosen_ = 0;  // tokens chosen so far, of all sequences
+};
+
+/// It also compares each guess with what the letters say.
+class FaultyForced : public engine::ForcedProposer {
+ public:
+  explicit FaultyForced(Fault fault) : fault_(fault) {}
+
+  int64_t Propose(std::span<const engine::DraftWish> wishes, int64_t catch_up_rows) override;
+
+  /// Empty, or what was wrong with a guess so far.
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  void PlantIn(const engine::DraftWish& wish) const;
+
+  Fault fault_;
+  std::string wrong_;
 };
 
 class FaultyScheduler : public engine::Scheduler {

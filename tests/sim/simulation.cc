@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "engine/core.h"
-#include "engine/forced_proposer.h"
 #include "engine/ngram_proposer.h"
 #include "sim/draft_model.h"
 #include "sim/fake_network.h"
@@ -41,6 +40,7 @@ bool Contains(const std::vector<engine::Sequence*>& list, const engine::Sequence
 struct Proposers {
   std::unique_ptr<engine::Proposer> all;
   DraftModel* draft = nullptr;  // among them, if there is one
+  FaultyForced* forced = nullptr;
 };
 
 // One guess of the script in three is wrong.
@@ -50,7 +50,9 @@ Proposers MakeProposers(const Workload& workload, Fault fault, sampling::Sampler
   std::vector<std::unique_ptr<engine::Proposer>> links;
   const Guessing guessing = workload.guessing;
   if (guessing == Guessing::kNone) return proposers;
-  links.push_back(std::make_unique<engine::ForcedProposer>());
+  auto forced = std::make_unique<FaultyForced>(fault);
+  proposers.forced = forced.get();
+  links.push_back(std::move(forced));
   if (guessing == Guessing::kNgram || guessing == Guessing::kChain ||
       guessing == Guessing::kMixed) {
     links.push_back(std::make_unique<engine::NgramProposer>());
@@ -160,6 +162,7 @@ class Simulation {
         wrong = "the first in order is preempted";
       }
       if (wrong.empty() && proposers_.draft != nullptr) wrong = proposers_.draft->Check();
+      if (wrong.empty() && proposers_.forced != nullptr) wrong = proposers_.forced->wrong();
       if (wrong.empty() && computed) wrong = watch_.End(core_);
       if (wrong.empty()) wrong = cache_.wrong();
       if (wrong.empty()) wrong = traces_.Check(core_);
