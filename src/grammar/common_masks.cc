@@ -37,7 +37,8 @@ char MarkOf(const Rule& rule, uint32_t state) {
   if (const auto* leaf = std::get_if<Leaf>(&rule)) return leaf->accepting[state] ? 'A' : '-';
   const Object& object = std::get<Object>(rule);
   const int ends = object.ends[state] != Object::kNoMember ? 1 : 0;
-  return static_cast<char>('0' + 2 * ends + (object.free_keys[state] == Object::kEndless ? 1 : 0));
+  const int many = object.HasManyKeys(state) ? 1 : 0;
+  return static_cast<char>('0' + 4 * ends + 2 * many + (object.free_keys[state] > 0 ? 1 : 0));
 }
 
 // The states below one, numbered as they are met. Two leaves may sort bytes into classes in
@@ -100,7 +101,13 @@ std::string ShapeOf(const Rule& rule, const LeafState& place) {
   const auto* object = std::get_if<Object>(&rule);
   if (object != nullptr && object->is_bare) return {};
   std::string shape = Shape(rule, place.state).Write();
-  if (!shape.empty()) shape.push_back(place.is_plain ? 'P' : '-');
+  // What is taken whole is not walked, which is counted.
+  if (!shape.empty()) {
+    shape.push_back(static_cast<char>(place.plain.characters & 255));
+    shape.push_back(static_cast<char>(place.plain.characters >> 8));
+    shape.push_back(place.plain.exact ? 'E' : '-');
+    shape.push_back(place.keys == KeysLeft::kMany ? 'M' : 'A');
+  }
   return shape;
 }
 
@@ -115,10 +122,13 @@ CommonMasks::CommonMasks() {
 void CommonMasks::AddShapes(const Form& form) {
   for (uint32_t i = 0; i < form.rules.size(); ++i) {
     const Rule& rule = form.rules[i];
-    const std::vector<uint8_t> plain = PlainStates(rule);
-    for (uint32_t state = 0; state < plain.size(); ++state) {
-      std::string shape = ShapeOf(rule, {.rule = i, .state = state, .is_plain = plain[state] != 0});
-      if (!shape.empty()) made_.emplace(std::move(shape), nullptr);
+    for (const KeysLeft keys : {KeysLeft::kMany, KeysLeft::kAny}) {
+      const std::vector<PlainRoom> plain = PlainRooms(rule, keys);
+      for (uint32_t state = 0; state < plain.size(); ++state) {
+        std::string shape =
+            ShapeOf(rule, {.rule = i, .state = state, .plain = plain[state], .keys = keys});
+        if (!shape.empty()) made_.emplace(std::move(shape), nullptr);
+      }
     }
   }
 }

@@ -30,9 +30,9 @@ std::vector<std::shared_ptr<const LeafMask>> MasksOf(std::string_view schema,
   const Grammar grammar = Schema(schema);
   const Form& form = grammar.form();
   for (uint32_t rule = 0; rule < form.rules.size(); ++rule) {
-    const std::vector<uint8_t> plain = PlainStates(form.rules[rule]);
+    const std::vector<PlainRoom> plain = PlainRooms(form.rules[rule], KeysLeft::kMany);
     for (uint32_t state = 0; state < plain.size(); ++state) {
-      const LeafState place = {.rule = rule, .state = state, .is_plain = plain[state] != 0};
+      const LeafState place = {.rule = rule, .state = state, .plain = plain[state]};
       masks.push_back(tokens.common_masks().Get(form, tokens, place));
       if (masks.back() == nullptr) continue;
       const LeafMask own = MakeMask(form, tokens, place);
@@ -84,11 +84,13 @@ Leaf TwoStates() {
 }
 
 TEST(CommonMasks, AShapeTellsApartWhatAMaskDoes) {
-  const LeafState first = {.rule = 0, .state = 0, .is_plain = false};
+  const LeafState first = {.rule = 0, .state = 0, .plain = {}};
   const std::string shape = ShapeOf(TwoStates(), first);
   EXPECT_FALSE(shape.empty());
-  EXPECT_NE(ShapeOf(TwoStates(), {.rule = 0, .state = 1, .is_plain = false}), shape);
-  EXPECT_NE(ShapeOf(TwoStates(), {.rule = 0, .state = 0, .is_plain = true}), shape);
+  EXPECT_NE(ShapeOf(TwoStates(), {.rule = 0, .state = 1, .plain = {}}), shape);
+  EXPECT_NE(
+      ShapeOf(TwoStates(), {.rule = 0, .state = 0, .plain = {.characters = PlainRoom::kEndless}}),
+      shape);
   Leaf other = TwoStates();
   other.accepting = {1, 1};
   EXPECT_NE(ShapeOf(other, first), shape);
@@ -107,7 +109,7 @@ TEST(CommonMasks, AShapeTellsApartWhatAMaskDoes) {
 }
 
 TEST(CommonMasks, AShapeOfKeysSaysWhereTheyEnd) {
-  const LeafState first = {.rule = 0, .state = 0, .is_plain = false};
+  const LeafState first = {.rule = 0, .state = 0, .plain = {}};
   Object object;
   object.keys = TwoStates();
   object.ends = {Object::kNoMember, 0};
@@ -134,8 +136,8 @@ TEST(CommonMasks, AVeryLargeLeafHasNoShape) {
     leaf.next.push_back(state + 1 < 1000 ? state + 1 : Leaf::kDead);
     leaf.accepting.push_back(1);
   }
-  EXPECT_EQ(ShapeOf(leaf, {.rule = 0, .state = 0, .is_plain = false}), "");
-  EXPECT_NE(ShapeOf(leaf, {.rule = 0, .state = 900, .is_plain = false}), "");
+  EXPECT_EQ(ShapeOf(leaf, {.rule = 0, .state = 0, .plain = {}}), "");
+  EXPECT_NE(ShapeOf(leaf, {.rule = 0, .state = 900, .plain = {}}), "");
 }
 
 }  // namespace

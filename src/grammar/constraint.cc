@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "grammar/constraint_data.h"
@@ -65,9 +66,12 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
                   "the model's vocabulary has no token for the byte " + Hex(byte) +
                       " alone, which the grammar allows; it cannot spell such texts");
   }
-  std::vector<std::vector<uint8_t>> plain;
-  for (const grammar::Rule& rule : grammar.form().rules)
-    plain.push_back(grammar::PlainStates(rule));
+  std::vector<grammar::RulePlain> plain;
+  for (const grammar::Rule& rule : grammar.form().rules) {
+    plain.push_back({.many = grammar::PlainRooms(rule, grammar::KeysLeft::kMany), .any = {}});
+    if (std::holds_alternative<grammar::Object>(rule))
+      plain.back().any = grammar::PlainRooms(rule, grammar::KeysLeft::kAny);
+  }
   return Constraint(std::make_shared<const grammar::ConstraintData>(
       grammar::ConstraintData{.grammar = grammar,
                               .vocabulary = vocabulary,
@@ -82,7 +86,8 @@ const Vocabulary& Constraint::vocabulary() const { return data_->vocabulary; }
 
 int64_t Constraint::memory_bytes() const {
   size_t bytes = grammar::MemoryBytes(data_->grammar.form()) + data_->leaf_masks->bytes();
-  for (const std::vector<uint8_t>& states : data_->plain) bytes += sizeof(states) + states.size();
+  for (const grammar::RulePlain& rule : data_->plain)
+    bytes += sizeof(rule) + (rule.many.size() + rule.any.size()) * sizeof(grammar::PlainRoom);
   return static_cast<int64_t>(bytes);
 }
 

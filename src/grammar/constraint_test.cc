@@ -68,6 +68,15 @@ const std::vector<Grammar>& Grammars() {
              "\"minProperties\":2}"),
       Schema("{\"type\":\"object\",\"patternProperties\":{\"^a\":{\"type\":\"integer\"}},"
              "\"additionalProperties\":{\"type\":\"string\"},\"maxProperties\":3}"),
+      // Keys without end, very many and few of them.
+      Schema("{\"type\":\"object\",\"propertyNames\":{\"maxLength\":1},\"additionalProperties\":"
+             "{\"enum\":[1]}}"),
+      Schema("{\"type\":\"object\",\"propertyNames\":{\"maxLength\":9},\"additionalProperties\":"
+             "{\"type\":\"boolean\"}}"),
+      Schema("{\"type\":\"object\",\"propertyNames\":{\"maxLength\":40,\"minLength\":2},"
+             "\"properties\":{\"order\":{\"enum\":[1]}},\"maxProperties\":4}"),
+      Schema("{\"type\":\"object\",\"propertyNames\":{\"pattern\":\"^([ab]{0,7}|x.*|c.{1,3})$\"},"
+             "\"additionalProperties\":{\"enum\":[1]}}"),
       Schema("{\"anyOf\":[{\"type\":\"string\",\"format\":\"date\"},{\"type\":\"integer\"}]}"),
       Gbnf("root ::= \"(\" root \")\" | [a-c]* | root \",\" root"),
       Gbnf("root ::= (\"a\" | \"ab\" | \"abc\")* \"order\"? .?"),
@@ -87,6 +96,60 @@ TEST(Constraint, AMaskIsWhatEachTokenAloneSays) {
     for (int walk = 0; walk < 4; ++walk) {
       SCOPED_TRACE(seed);
       CheckWalk(constraint, {.seed = seed++, .tokens = 40});
+    }
+  }
+}
+
+// A key that is as long as it may be is free only if it did not come.
+TEST(Constraint, AMaskOfShortKeysKnowsTheKeysThatCame) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  for (int most = 1; most < 6; ++most) {
+    const Constraint constraint = Over(
+        Schema("{\"type\":\"object\",\"propertyNames\":{\"maxLength\":" + std::to_string(most) +
+               "},\"additionalProperties\":{\"enum\":[1]}}"),
+        vocabulary);
+    for (const std::string whole :
+         {"{\"a\":1,\"b", "{\"order\":1,\"abc\":1,\"orde", "{\"ab\":1,\"na"}) {
+      ConstraintState state(constraint);
+      std::string text;
+      for (const char byte : whole) {
+        EXPECT_EQ(MaskOf(state, vocabulary.size()), EachAlone(constraint, text, state)) << text;
+        if (!state.Advance(byte).ok()) break;
+        text += byte;
+      }
+    }
+  }
+}
+
+// Where few keys are left they are compared with those that came.
+TEST(Constraint, AMaskBehindManyKeysIsWhatEachTokenAloneSays) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  for (const char* pattern : {"^[ab]{1,6}$", "^([ab]{1,6}|x.*|c.{1,3})$"}) {
+    const Constraint constraint =
+        Over(Schema("{\"type\":\"object\",\"propertyNames\":{\"pattern\":\"" +
+                    std::string(pattern) + "\"},\"additionalProperties\":{\"enum\":[1]}}"),
+             vocabulary);
+    ConstraintState state(constraint);
+    std::string text = "{";
+    const auto write = [&](const std::string& more) {
+      for (const char byte : more) ASSERT_TRUE(state.Advance(byte).ok()) << text << more;
+      text += more;
+    };
+    ASSERT_TRUE(state.Advance('{').ok());
+    for (int key = 0; key < 126; ++key) {
+      // All of one letter, of two, and so on.
+      std::string name;
+      for (int left = key + 2; left > 1; left /= 2) name += left % 2 == 0 ? 'a' : 'b';
+      write("\"");
+      for (const char letter : name) {
+        const bool looks = key < 2 || (key > 60 && key < 68) || key > 120;
+        if (looks) {
+          EXPECT_EQ(MaskOf(state, vocabulary.size()), EachAlone(constraint, text, state));
+        }
+        write(std::string(1, letter));
+      }
+      write("\":1");
+      if (key < 125) write(",");
     }
   }
 }

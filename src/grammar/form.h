@@ -143,6 +143,9 @@ struct Member {
 struct Object {
   static constexpr uint32_t kNoMember = std::numeric_limits<uint32_t>::max();
   static constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
+  /// Fewer keys than one character more makes. Where more than so many may follow, another one is
+  /// left whichever came, unless as many did, which no text for a model has.
+  static constexpr uint64_t kManyKeys = uint64_t{1} << 20;
 
   bool is_bare = false;
   uint32_t before_first = kNoRule;  ///< of a bare object: in front of its first key
@@ -164,6 +167,8 @@ struct Object {
   std::vector<uint32_t> required_from = {};  ///< [declared]: how many of them
   /// Of a bare object: the bytes that what stands behind a key may begin with, and maybe others.
   std::bitset<256> behind_keys = {};
+
+  bool HasManyKeys(uint32_t state) const { return free_keys[state] > kManyKeys; }
 };
 
 using Rule = std::variant<Automaton, Leaf, Counted, Array, Object>;

@@ -43,11 +43,13 @@ class Maker {
   Maker(const TokenTable& tokens, const Rule& rule, uint32_t state)
       : tokens_(tokens), rule_(rule), states_{state} {}
 
-  LeafMask Make(bool is_plain) {
+  LeafMask Make(const PlainRoom& plain) {
     made_.inside.resize(static_cast<size_t>(tokens_.token_count() + 63) / 64);
     for (const TokenSlice& slice : tokens_.slices()) {
-      if (is_plain && !slice.mask.empty()) {
-        for (size_t i = 0; i < slice.mask.size(); ++i) made_.inside[i] |= slice.mask[i];
+      const bool is_known = plain.exact || slice.characters <= plain.characters;
+      const auto whole = is_known ? slice.UpTo(plain.characters) : std::nullopt;
+      if (whole.has_value()) {
+        for (size_t i = 0; i < whole->size(); ++i) made_.inside[i] |= (*whole)[i];
       } else {
         Walk(slice.trie);
       }
@@ -108,12 +110,18 @@ struct LeafRule {
 struct KeyRule {
   const TokenTable& tokens;
   const Object& object;
+  KeysLeft keys;
 
   uint32_t Next(uint32_t state, uint8_t byte) const { return object.keys.Next(state, byte); }
 
   bool StaysInside(const Edge& edge) const {
-    if (edge.next == Leaf::kDead || object.free_keys[edge.next] != Object::kEndless) return false;
+    if (edge.next == Leaf::kDead || !MayGoOn(edge.next)) return false;
     return !MayEndBefore(edge);
+  }
+
+  bool MayGoOn(uint32_t state) const {
+    if (keys == KeysLeft::kMany) return object.HasManyKeys(state);
+    return object.free_keys[state] > 0 && object.ends[state] == Object::kNoMember;
   }
 
   // Whether a bare key may end at the last state and the byte stand behind it.
@@ -142,11 +150,11 @@ size_t LeafMask::bytes() const {
 }
 
 LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place) {
-  return Maker(tokens, LeafRule{tokens, leaf}, place.state).Make(place.is_plain);
+  return Maker(tokens, LeafRule{tokens, leaf}, place.state).Make(place.plain);
 }
 
 LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place) {
-  return Maker(tokens, KeyRule{tokens, object}, place.state).Make(place.is_plain);
+  return Maker(tokens, KeyRule{tokens, object, place.keys}, place.state).Make(place.plain);
 }
 
 LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place) {
@@ -157,7 +165,8 @@ LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& p
 
 std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTable& tokens,
                                                const LeafState& place) {
-  const uint64_t key = uint64_t{place.rule} << 32 | place.state;
+  const uint64_t keys = place.keys == KeysLeft::kAny ? 1 : 0;
+  const uint64_t key = uint64_t{place.rule} << 33 | keys << 32 | place.state;
   {
     const std::lock_guard lock(mutex_);
     const auto found = made_.find(key);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "grammar/form.h"
+#include "grammar/plain_states.h"
 #include "grammar/token_table.h"
 #include "grammar/token_trie.h"
 
@@ -23,7 +24,8 @@ namespace skald::grammar {
 struct LeafState {
   uint32_t rule;
   uint32_t state;
-  bool is_plain;  ///< whether any plain text may follow (plain_states.h)
+  PlainRoom plain = {};
+  KeysLeft keys = KeysLeft::kMany;  ///< of an object; a bare one has many
 };
 
 struct LeafMask {
@@ -45,9 +47,11 @@ struct LeafMask {
 /// where the leaf may end is no end of its own here: no token leaves before its first byte.
 LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place);
 
-/// From a state of keys on where there is no end of keys that are not declared, if such a key may
-/// come (KeyRules::TakesFreeKeys) and has room for `longest` more bytes. Which keys came before
-/// says nothing of tokens that stay; of those that may end the key the recogniser is asked.
+/// From a state of keys on where many that are not declared may follow (KeysLeft::kMany; not more
+/// than Object::kManyKeys came), or any, if none of those behind the state came (kAny). Requires
+/// that such a key may come (KeyRules::TakesFreeKeys) and has room for `longest` more bytes. Which
+/// keys came before says nothing of tokens that stay; of those that may end the key the recogniser
+/// is asked.
 LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place);
 
 /// The one of the two that `place` asks for.

@@ -182,8 +182,7 @@ bool MaskWalk::EnterKey(const Item& item, Inside* inside) const {
   if (object == nullptr) return false;
   const grammar::Place place = grammar::Place::Of(item.state);
   // Where there are more keys than came, another one is among them, whatever they were.
-  const ObjectRun* run = item.run.get();
-  const uint64_t used = run == nullptr || run->used == nullptr ? 0 : run->used->size();
+  const uint64_t used = item.run == nullptr ? 0 : item.run->UsedBelow();
   if (place.phase != Phase::kKey || object->free_keys[place.index] <= used) return false;
   inside->used_keys = used;
   if (!KeyRules(form_, *object, item.context->depth).TakesFreeKeys(item.run.get())) return false;

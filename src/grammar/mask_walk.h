@@ -46,7 +46,7 @@ class MaskWalk {
     Item item = {};              // where the walk came into it
     const Leaf* leaf = nullptr;  // of the item, or the keys of its object
     const Object* keys = nullptr;
-    uint64_t used_keys = 0;       // keys that came and are not declared
+    uint64_t used_keys = 0;       // keys that came and begin as this one, or more
     size_t depth = 0;             // bytes of the walk up to there
     RowPointer behind = nullptr;  // what goes on where the leaf ends; made when it is needed
     std::bitset<256> behind_bytes = {};

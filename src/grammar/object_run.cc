@@ -75,4 +75,13 @@ uint64_t UsedKeys::size() const {
   return size;
 }
 
+uint64_t ObjectRun::UsedBelow() const {
+  constexpr uint64_t kLookedAt = 64;
+  const uint64_t count = used_count();
+  if (count == 0 || count > kLookedAt || key == nullptr) return count;
+  uint64_t below = 0;
+  used->ForEach([&](const UsedKey& one) { below += BeginsWith(one.key.get(), key.get()) ? 1 : 0; });
+  return below;
+}
+
 }  // namespace skald::grammar

@@ -66,6 +66,13 @@ struct ObjectRun {
   std::shared_ptr<const UsedKeys> used = nullptr;
   KeyPointer key = nullptr;  ///< the key that is being written, if one not declared may come
 
+  /// How many keys came that are not declared.
+  uint64_t used_count() const { return used == nullptr ? 0 : used->size(); }
+
+  /// How many of them begin as the key that is being written, or more: what may follow its
+  /// beginning they alone take away. Of very many nobody looks.
+  uint64_t UsedBelow() const;
+
   /// Whether the same members came.
   bool IsSameButForKey(const ObjectRun& other) const {
     return next == other.next && members == other.members && missing == other.missing &&

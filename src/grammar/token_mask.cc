@@ -21,16 +21,22 @@ bool HasRoom(const Leaf& leaf, const Item& item, uint64_t units) {
   return leaf.boundary.empty() || leaf.max == kUnbounded || item.count + units <= leaf.max;
 }
 
+// Whether so many keys came that of many others there may be none left.
+bool HasManyUsed(const Item& item) {
+  return item.run != nullptr && item.run->used_count() > Object::kManyKeys;
+}
+
 bool TakesPlain(const ConstraintData& data, const Item& item, uint32_t characters) {
   const Form& form = data.grammar.form();
-  const std::vector<uint8_t>& plain = data.plain[item.rule];
+  const std::vector<PlainRoom>& plain = data.plain[item.rule].many;
   if (plain.empty()) return false;
   if (const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule]))
-    return plain[item.state] && HasRoom(*leaf, item, characters);
+    return plain[item.state].characters >= characters && HasRoom(*leaf, item, characters);
   const Place place = Place::Of(item.state);
-  if (place.phase != Phase::kKey || !plain[place.index]) return false;
+  if (place.phase != Phase::kKey || plain[place.index].characters < characters) return false;
   const Object& object = std::get<Object>(form.rules[item.rule]);
-  return KeyRules(form, object, item.context->depth).TakesFreeKeys(item.run.get());
+  return !HasManyUsed(item) &&
+         KeyRules(form, object, item.context->depth).TakesFreeKeys(item.run.get());
 }
 
 bool TakesWhole(const ConstraintData& data, const Row& row, const TokenSlice& slice) {
@@ -49,13 +55,24 @@ const Leaf* OnlyLeaf(const ConstraintData& data, const Row& row) {
   return may_end && HasRoom(leaf, item, TokenTrie::kTokenBytesMax) ? &leaf : nullptr;
 }
 
+// Which keys behind the state of `item` matter. Where none that came begins as this one each that
+// may follow is free.
+KeysLeft KeysLeftTo(const Object& object, const Item& item) {
+  const bool none = item.run == nullptr || item.run->UsedBelow() == 0;
+  return none && !object.is_bare ? KeysLeft::kAny : KeysLeft::kMany;
+}
+
 // The object whose key is all of `row`, but for what goes on behind that key, if any key that is
 // not declared may come there; else null.
 const Object* OnlyKey(const ConstraintData& data, const Row& row) {
   if (!row.begins_in_key) return nullptr;
   const Item& item = row.items.front();
   const Object& object = std::get<Object>(data.grammar.form().rules[item.rule]);
-  if (object.free_keys[Place::Of(item.state).index] != Object::kEndless) return nullptr;
+  const uint32_t state = Place::Of(item.state).index;
+  const bool follows = KeysLeftTo(object, item) == KeysLeft::kAny
+                           ? object.free_keys[state] > 0
+                           : object.HasManyKeys(state) && !HasManyUsed(item);
+  if (!follows) return nullptr;
   const KeyRules rules(data.grammar.form(), object, item.context->depth);
   return rules.TakesFreeKeys(item.run.get()) ? &object : nullptr;
 }
@@ -69,21 +86,22 @@ bool IsFewLeaves(const ConstraintData& data, const Row& row) {
   });
 }
 
-std::shared_ptr<const LeafMask> MaskAt(const ConstraintData& data, uint32_t rule, uint32_t state) {
+std::shared_ptr<const LeafMask> MaskAt(const ConstraintData& data, const Item& item) {
   return data.leaf_masks->Get(
       data.grammar.form(), data.vocabulary.table(),
-      {.rule = rule, .state = state, .is_plain = data.plain[rule][state] != 0});
+      {.rule = item.rule, .state = item.state, .plain = data.plain[item.rule].many[item.state]});
 }
 
-// Whether the keys that came say something of what may follow the key of `run`: whether it is, so
-// far, the beginning of one of them. Of very many keys nobody looks.
-bool MayRepeatKey(const ObjectRun& run) {
-  constexpr uint64_t kMany = 64;
-  if (run.used == nullptr) return false;
-  if (run.key == nullptr || run.used->size() > kMany) return true;
-  bool may = false;
-  run.used->ForEach([&](const UsedKey& one) { may |= BeginsWith(one.key.get(), run.key.get()); });
-  return may;
+std::shared_ptr<const LeafMask> KeyMaskAt(const ConstraintData& data, const Item& item) {
+  const Object& object = std::get<Object>(data.grammar.form().rules[item.rule]);
+  const KeysLeft keys = KeysLeftTo(object, item);
+  const RulePlain& plain = data.plain[item.rule];
+  const uint32_t state = Place::Of(item.state).index;
+  return data.leaf_masks->Get(data.grammar.form(), data.vocabulary.table(),
+                              {.rule = item.rule,
+                               .state = state,
+                               .plain = (keys == KeysLeft::kAny ? plain.any : plain.many)[state],
+                               .keys = keys});
 }
 
 // Rows inside of one key, where nothing asks which one it is: as long as it is not the beginning of
@@ -96,8 +114,8 @@ bool AllowTheSameInKey(const ConstraintData& data, const Row& a, const Row& b) {
   if (one.state != other.state || one.context != other.context) return false;
   if (one.run == nullptr || other.run == nullptr) return one.run == other.run;
   if (!one.run->IsSameButForKey(*other.run)) return false;
-  if (MayRepeatKey(*one.run) || MayRepeatKey(*other.run)) return false;
-  const auto mask = MaskAt(data, one.rule, Place::Of(one.state).index);
+  if (one.run->UsedBelow() > 0 || other.run->UsedBelow() > 0) return false;
+  const auto mask = KeyMaskAt(data, one);
   return !mask->too_many && !mask->ends_two_keys;
 }
 
@@ -127,7 +145,7 @@ class Mask {
       const Leaf* leaf = OnlyLeaf(data_, *row);
       if (leaf == nullptr) return AllowBySlices(row);
       const Item& item = row->items.front();
-      const auto mask = MaskAt(data_, item.rule, item.state);
+      const auto mask = MaskAt(data_, item);
       RowPointer behind = RowBehind(data_.grammar.form(), item.context);
       if (!walk_.Spend(mask->steps + behind->steps)) return false;
       if (mask->too_many || behind->steps > kLightSteps) return AllowBySlices(row);
@@ -141,7 +159,7 @@ class Mask {
 
   bool AllowInKey(const RowPointer& row, const Object& object) {
     const Item& item = row->items.front();
-    const auto mask = MaskAt(data_, item.rule, Place::Of(item.state).index);
+    const auto mask = KeyMaskAt(data_, item);
     if (!walk_.Spend(mask->steps)) return false;
     const bool has_room =
         !object.is_bare || KeyLength(item) + mask->longest <= size_t{kBareKeyBytesMax};

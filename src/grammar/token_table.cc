@@ -15,12 +15,28 @@ namespace {
 // string of bounded length has room for so many characters.
 constexpr uint32_t kShortCharacters = 10;
 
+void Set(TokenId token, std::vector<uint64_t>* mask) {
+  (*mask)[token >> 6] |= uint64_t{1} << (token & 63);
+}
+
 void SetMask(const std::vector<TokenText>& tokens, size_t words, TokenSlice* slice) {
   slice->mask.resize(words);
+  slice->fewest = PlainCharacters(tokens.front().bytes);
   for (const TokenText& token : tokens) {
-    slice->mask[token.id >> 6] |= uint64_t{1} << (token.id & 63);
-    slice->characters = std::max(slice->characters, PlainCharacters(token.bytes));
+    Set(token.id, &slice->mask);
+    const uint32_t characters = PlainCharacters(token.bytes);
+    slice->characters = std::max(slice->characters, characters);
+    slice->fewest = std::min(slice->fewest, characters);
   }
+}
+
+// For texts of bounded length, near their ends: some 30 KiB for each length.
+void SetShorter(const std::vector<TokenText>& tokens, TokenSlice* slice) {
+  slice->shorter.assign(slice->characters - slice->fewest,
+                        std::vector<uint64_t>(slice->mask.size()));
+  for (const TokenText& token : tokens)
+    for (size_t n = PlainCharacters(token.bytes) - slice->fewest; n < slice->shorter.size(); ++n)
+      Set(token.id, &slice->shorter[n]);
 }
 
 }  // namespace
@@ -35,6 +51,14 @@ uint32_t PlainCharacters(std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(sequence.length));
   }
   return characters;
+}
+
+std::optional<std::span<const uint64_t>> TokenSlice::UpTo(uint32_t most) const {
+  if (mask.empty()) return std::nullopt;
+  if (most >= characters) return mask;
+  if (most < fewest) return std::span<const uint64_t>();
+  if (most - fewest >= shorter.size()) return std::nullopt;
+  return shorter[most - fewest];
 }
 
 TokenTable::TokenTable(std::span<const std::string_view> token_bytes)
@@ -58,6 +82,7 @@ TokenTable::TokenTable(std::span<const std::string_view> token_bytes)
     if (parts[part].empty()) continue;
     TokenSlice slice;
     if (part != kRest) SetMask(parts[part], words, &slice);
+    if (part == kShort) SetShorter(parts[part], &slice);
     slice.trie = TokenTrie(std::move(parts[part]));
     slices_.push_back(std::move(slice));
   }

@@ -9,6 +9,7 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,13 @@ struct TokenSlice {
   TokenTrie trie;
   std::vector<uint64_t> mask = {};  ///< of its tokens, if all of them are plain text
   uint32_t characters = 0;          ///< of the longest one then
+  uint32_t fewest = 0;              ///< of the shortest one
+  /// [n]: of the tokens of at most `fewest + n` characters, where that was made.
+  std::vector<std::vector<uint64_t>> shorter = {};
+
+  /// Of the plain tokens of at most so many characters: empty if there are none, nothing if only
+  /// a walk tells.
+  std::optional<std::span<const uint64_t>> UpTo(uint32_t most) const;
 };
 
 class CommonMasks;
