@@ -36,6 +36,22 @@ void CheckCases(std::string_view schema, const std::vector<Case>& cases) {
         << schema << " " << one.text << " " << Check(schema, one.text);
 }
 
+// Found by the fuzzer: the quotation mark was taken, and nothing could follow.
+TEST(JsonSchema, APatternThatNothingMatchesIsNoText) {
+  for (const char* schema :
+       {R"({"type":"string","pattern":"a$~"})",
+        R"({"type":"array","items":{"type":"string","pattern":"a$~"},"minItems":1})"}) {
+    const auto grammar = Grammar::FromJsonSchema(schema);
+    ASSERT_FALSE(grammar.ok()) << schema;
+    EXPECT_NE(grammar.status().message().find("no text can satisfy"), std::string::npos);
+  }
+  const auto array = Grammar::FromJsonSchema(
+      R"({"type":"array","prefixItems":[{"enum":[1]},{"type":"string","pattern":"e?w$~"}]})");
+  ASSERT_TRUE(array.ok());
+  EXPECT_FALSE(CheckText(*array, "[1").next[',']);
+  EXPECT_TRUE(CheckText(*array, "[1").next[']']);
+}
+
 TEST(JsonSchema, Types) {
   CheckCases(R"({"type":["integer","null"]})",
              {{"1", true}, {"null", true}, {"1.0", false}, {"true", false}, {"-0", true}});

@@ -159,7 +159,10 @@ Result<Nfa> PatternText(std::string_view pattern, TextSpelling spelling, Fuel* f
   ASSIGN_OR_RETURN(Nfa nfa, RegexNfa(pattern, RegexMatch::kSearch, Spelling::kJsonString, fuel));
   const uint32_t begin = nfa.AddState();
   const uint32_t end = nfa.AddState();
-  nfa.AddText(begin, nfa.start, "\"");
+  // What leads to no end has no edges left: of an expression that no text matches not even the
+  // quotation mark may come.
+  const bool matches = nfa.accepting[nfa.start] != 0 || !nfa.edges(nfa.start).empty();
+  if (matches) nfa.AddText(begin, nfa.start, "\"");
   for (uint32_t state = 0; state < begin; ++state)
     if (nfa.accepting[state]) nfa.AddText(state, end, "\"");
   nfa.accepting.assign(nfa.size(), 0);
