@@ -68,6 +68,24 @@ void KvStore::CopyPage(const PageCopy& copy) {
   }
 }
 
+void KvStore::SavePage(PageId page, std::span<std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == page_bytes() && counts_.full == counts_.window);
+  for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
+    const std::span<std::byte> part = LayerPage(layer, page);
+    if (!part.empty()) std::memcpy(bytes.data(), part.data(), part.size());
+    bytes = bytes.subspan(part.size());
+  }
+}
+
+void KvStore::LoadPage(PageId page, std::span<const std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == page_bytes() && counts_.full == counts_.window);
+  for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
+    const std::span<std::byte> part = LayerPage(layer, page);
+    if (!part.empty()) std::memcpy(part.data(), bytes.data(), part.size());
+    bytes = bytes.subspan(part.size());
+  }
+}
+
 void KvStore::Poison(PageGroup group, PageId page) {
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
     if (layout_.layers[layer].group != group) continue;

@@ -41,6 +41,14 @@ class KvStore {
   /// less than picking some out. Must not run while a step does.
   void CopyPage(const PageCopy& copy);
 
+  /// Bytes of a page in all layers, those of both groups.
+  int64_t page_bytes() const { return layout_.page_bytes(); }
+  /// Copies a page out, and back in, where both groups have the same page numbers: all layers, one
+  /// after the other. `bytes` are page_bytes(). A page that is loaded has the bits of the one
+  /// saved.
+  void SavePage(PageId page, std::span<std::byte> bytes);
+  void LoadPage(PageId page, std::span<const std::byte> bytes);
+
   /// Fills a page of a group, or those of both, with NaN. For tests: a read of a stale page shows
   /// at once.
   void Poison(PageGroup group, PageId page);

@@ -47,10 +47,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "disk/page_key.h"
 #include "kv/child_index.h"
 #include "kv/page_pool.h"
 #include "kv/page_table.h"
@@ -61,6 +63,23 @@ namespace skald::kv {
 
 /// Requests share prefixes within a namespace only. The caller derives the number.
 enum class Namespace : uint64_t {};
+
+/// A page whose 32 positions are all computed, as eviction finds it.
+struct EvictedPage {
+  const disk::PageKey& key;
+  const disk::PageKey& before;
+  std::span<const TokenId> tokens;  ///< of the page
+  PageId page = 0;
+  int64_t begin = 0;  ///< tokens before it
+};
+
+/// Hears of what the tree gives up, to keep it elsewhere.
+class EvictionWatcher {
+ public:
+  virtual ~EvictionWatcher() = default;
+  /// The page stands as it is until the call returns.
+  virtual void Evicting(const EvictedPage& page) = 0;
+};
 
 /// Not thread-safe: the engine thread owns it. The pool must outlive the tree, and the tree its
 /// pins. Not movable, because pins point to it.
@@ -159,6 +178,10 @@ class PrefixTree {
   /// As EvictState, but none if that would cost more than `tokens` that are used just now, or if
   /// somebody waits for it.
   StateSlot EvictStateFor(int64_t tokens);
+
+  /// From now on `watcher` hears of each whole page before it is evicted, with keys that begin with
+  /// `identity`; null ends it. To be called while the tree is empty, or for the end.
+  void WatchEvictions(EvictionWatcher* watcher, const disk::PageKey& identity);
 
   int64_t snapshot_count() const { return static_cast<int64_t>(snapshots_.size()); }
 
@@ -262,6 +285,10 @@ class PrefixTree {
   NodeId LeastWorth() const;
   StateSlot DropSnapshot(NodeId node);
 
+  // prefix_tree_keys.cc
+  void TellEviction(NodeId leaf);
+  disk::PageKey KeyBefore(NodeId node);
+
   // prefix_tree_check.cc
   std::string CheckNode(NodeId node) const;
   std::string CheckChildren(NodeId node) const;
@@ -281,6 +308,12 @@ class PrefixTree {
   int64_t token_count_ = 0;
   std::vector<Snapshot> snapshots_;  // in no order
   int64_t state_clock_ = 0;          // counts the uses of snapshots
+  EvictionWatcher* watcher_ = nullptr;
+  disk::PageKey identity_;
+  // By node, of those that end at a page border, where somebody asked: the key of their page. What
+  // such a node stands for never changes while it lives.
+  std::vector<std::optional<disk::PageKey>> keys_;
+  std::vector<NodeId> unkeyed_;  // scratch of KeyBefore
 };
 
 }  // namespace skald::kv

@@ -42,6 +42,7 @@ NodeId PrefixTree::NewNode() {
   const NodeId node = free_nodes_.back();
   free_nodes_.pop_back();
   At(node) = Node{.used = true};
+  if (static_cast<size_t>(node) < keys_.size()) keys_[static_cast<size_t>(node)].reset();
   return node;
 }
 
@@ -134,6 +135,7 @@ void PrefixTree::RemoveLeaf(NodeId leaf) {
   const NodeId parent = At(leaf).parent;
   const PageId page = At(leaf).page;
   CHECK(At(leaf).first_child == kNoNode && At(leaf).pins_below == 0);
+  if (watcher_ != nullptr) TellEviction(leaf);
   if (At(leaf).snapshot != kNoSnapshot) DropSnapshot(leaf);  // and with it goes its slot
   token_count_ -= At(leaf).end - At(leaf).begin;
   ListRemove(leaf);

@@ -1,0 +1,63 @@
+// Keys of the pages that eviction takes. A path is evicted from its tail, page by page, and each
+// key covers all tokens before it: so keys are kept for as long as their nodes live, or a path of n
+// pages would be hashed n times.
+#include "base/check.h"
+#include "kernels/attention/attention.h"
+#include "kv/prefix_tree.h"
+
+namespace skald::kv {
+namespace {
+
+constexpr int64_t kPage = kernels::kPageTokens;
+static_assert(disk::kKeyTokens == kPage);
+
+}  // namespace
+
+void PrefixTree::WatchEvictions(EvictionWatcher* watcher, const disk::PageKey& identity) {
+  CHECK(watcher == nullptr || node_count() == 0);
+  watcher_ = watcher;
+  identity_ = identity;
+}
+
+// Only whole pages: what a sequence goes on to write is no function of the tokens yet.
+void PrefixTree::TellEviction(NodeId leaf) {
+  if (At(leaf).end % kPage != 0) return;
+  const disk::PageKey before = KeyBefore(leaf);
+  const std::span<const TokenId> tokens(TokensOf(At(leaf).page), static_cast<size_t>(kPage));
+  std::optional<disk::PageKey>& key = keys_[static_cast<size_t>(leaf)];
+  if (!key) key = disk::NextKey(before, tokens);
+  watcher_->Evicting({.key = *key,
+                      .before = before,
+                      .tokens = tokens,
+                      .page = At(leaf).page,
+                      .begin = At(leaf).end - kPage});
+}
+
+// The key of the page before that of `node`. Amortized O(1) a page.
+disk::PageKey PrefixTree::KeyBefore(NodeId place) {
+  keys_.resize(nodes_.size());
+  unkeyed_.clear();
+  const int64_t page = At(place).begin / kPage;
+  disk::PageKey key;
+  for (NodeId node = At(place).parent;; node = At(node).parent) {
+    if (IsRoot(node)) {
+      key = disk::FirstKey(identity_, static_cast<uint64_t>(At(node).space));
+      break;
+    }
+    // Nodes that end inside a page, of this one and those before, have no key.
+    if (At(node).end % kPage != 0 || At(node).begin / kPage >= page) continue;
+    if (keys_[static_cast<size_t>(node)]) {
+      key = *keys_[static_cast<size_t>(node)];
+      break;
+    }
+    unkeyed_.push_back(node);
+  }
+  for (; !unkeyed_.empty(); unkeyed_.pop_back()) {
+    const NodeId node = unkeyed_.back();
+    key = disk::NextKey(key, {TokensOf(At(node).page), static_cast<size_t>(kPage)});
+    keys_[static_cast<size_t>(node)] = key;
+  }
+  return key;
+}
+
+}  // namespace skald::kv
