@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/disk_cache.h"
 #include "skald/engine_plan.h"
 #include "skald/engine_stats.h"
 #include "skald/ids.h"
@@ -129,6 +130,11 @@ struct EngineOptions {
   /// without prompts takes.
   double target_tbt_seconds = 0;
   SpeculationOptions speculation = {};
+  /// Where pages go that memory is short of, or that are cached at the end, and come back from: for
+  /// one engine at a time. Not for a model with recurrent layers, with windows shorter than the
+  /// context, or one that reads texts both ways: Engine::Create refuses these. With it, Create
+  /// reads the model's whole file (Model::Sha256). No answer depends on it.
+  std::shared_ptr<DiskCache> disk = nullptr;
   /// Takes a record of what the engine does (skald/trace.h). No answer depends on it.
   std::shared_ptr<TraceRing> trace = nullptr;
   /// Takes times of each forward pass, part by part: what ExplainRun reads (skald/explain.h).

@@ -41,6 +41,7 @@ struct EngineStats {
 
   int64_t prompt_tokens = 0;         ///< of admitted requests
   int64_t prompt_tokens_cached = 0;  ///< of these, found in the prefix tree
+  int64_t prompt_tokens_disk = 0;    ///< of these, brought back from files for the request
   int64_t prefill_rows = 0;          ///< rows of prompts computed, those of resumed requests too
   int64_t output_tokens = 0;
   int64_t constrained_tokens = 0;  ///< of these, of requests with a constraint
@@ -57,6 +58,15 @@ struct EngineStats {
   int64_t pages_evicted = 0;  ///< from the prefix tree
   /// Window pages that went to others while the prefix tree still had the rest of their pages.
   int64_t window_pages_dropped = 0;
+  // Of a cache on disk (EngineOptions::disk).
+  int64_t disk_pages = 0;        ///< that can be found, now
+  int64_t disk_bytes = 0;        ///< of all files, now
+  int64_t disk_bytes_limit = 0;  ///< DiskCache::Open
+  int64_t disk_pages_written = 0;
+  int64_t disk_pages_restored = 0;  ///< put back into memory
+  int64_t disk_pages_damaged = 0;   ///< found altered, and computed instead
+  int64_t disk_pages_lost = 0;      ///< evicted while too many waited to be written
+  bool disk_writes = false;         ///< false: none, or the disk is full or broken
   // Of a model with recurrent layers.
   int64_t states_copied = 0;   ///< for a snapshot, from one, or for a fork
   int64_t states_evicted = 0;  ///< snapshots that gave their slots to others

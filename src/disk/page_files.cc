@@ -42,7 +42,11 @@ Result<std::unique_ptr<PageFiles>> PageFiles::Open(const std::string& path, int6
 }
 
 Status PageFiles::Serve(const PageKind& kind) {
-  CHECK(kind.page_bytes > 0 && current_ < 0 && index_.empty());
+  CHECK(kind.page_bytes > 0);
+  if (kind_.page_bytes > 0) {
+    return Status(ErrorCode::kInvalidArgument,
+                  folder_.path() + ": serves an engine already; a folder is for one");
+  }
   const auto page_bytes = static_cast<uint64_t>(kind.page_bytes);
   const auto most = static_cast<uint64_t>(bytes_ / kSegments);
   if (page_bytes > kMostPageBytes || RecordStart(page_bytes, 1) > most) {
@@ -106,6 +110,11 @@ std::optional<PageFiles::Place> PageFiles::PlaceOf(const PageKey& key) const {
 bool PageFiles::Has(const PageKey& key) const {
   const std::lock_guard lock(mutex_);
   return index_.contains(key);
+}
+
+bool PageFiles::writes() const {
+  const std::lock_guard lock(mutex_);
+  return stats_.stopped.empty();
 }
 
 void PageFiles::Put(const PageName& name, std::span<const std::byte> page) {

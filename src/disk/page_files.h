@@ -52,7 +52,7 @@ struct PageFilesStats {
   std::string stopped;  ///< why nothing is written any more; empty: it is
 };
 
-/// Has and Stats: any thread. Serve first, once; Put and Read: one thread at a time.
+/// Has, writes and Stats: any thread. Serve first, once; Put and Read: one thread at a time.
 class PageFiles {
  public:
   /// Opens all files, those of the folder kept for nobody else meanwhile. Those that are longer
@@ -62,13 +62,15 @@ class PageFiles {
 
   /// Reads which pages of this kind there are: the header of each record. Pages of other kinds stay
   /// until their place is needed. Errors: kInvalidArgument if no page fits a sixteenth of the
-  /// bytes.
+  /// bytes, or where this was called before.
   Status Serve(const PageKind& kind);
 
   /// 32 bytes that stay the same for the folder: `fresh`, where it has none yet. Errors: kIo.
   Result<std::string> KeepSecret(const std::string& fresh);
 
   bool Has(const PageKey& key) const;
+  /// False once writing has ended: what is put is lost.
+  bool writes() const;
   /// Writes a page, if it is not there. What fails is seen in Stats.
   void Put(const PageName& name, std::span<const std::byte> page);
   /// True if the page was there: `page` holds it then, and anything otherwise.

@@ -183,6 +183,27 @@ int64_t CacheManager::Evict(int64_t wanted) {
   return freed;
 }
 
+// With a table of its own, as a sequence would that computes them. It gives its references back at
+// the end: then the pages are cached ones as all others, which anybody who needs them evicts.
+int64_t CacheManager::Restore(kv::Namespace space, std::span<const TokenId> tokens, int64_t from,
+                              FunctionRef<void(kv::PageId, int64_t)> fill) {
+  constexpr int64_t kPage = kernels::kPageTokens;
+  const auto end = static_cast<int64_t>(tokens.size());
+  CHECK(!has_states() && !pool_.windows().exists() && from % kPage == 0 && end % kPage == 0);
+  kv::PageTable table(&pool_, end);
+  kv::PrefixTree::Pin pin = tree_.Acquire(space, tokens.first(static_cast<size_t>(from)), &table);
+  std::vector<kv::PageCopy> copies;
+  while (pin.tokens() >= from && pin.tokens() < end) {
+    const int64_t at = pin.tokens();
+    Evict(1 - pool_.free_count());
+    if (!table.PrepareWrite(at, at + kPage, &copies)) break;
+    CHECK(copies.empty());  // it begins at the border of a page
+    fill(table.pages().back(), (at - from) / kPage);
+    tree_.Insert(&pin, tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(kPage)), &table);
+  }
+  return pin.tokens();
+}
+
 int64_t CacheManager::PagesOnlyOf(const Sequence& sequence) const {
   const auto pages = sequence.table.pages();
   return std::count_if(pages.begin(), pages.end(), [this](kv::PageId page) {

@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "engine/request_state.h"
 #include "kv/page_pool.h"
 #include "kv/prefix_tree.h"
@@ -106,6 +107,18 @@ class CacheManager {
 
   /// Frees at least `wanted` pages if so many are cached; returns how many.
   int64_t Evict(int64_t wanted);
+
+  /// Puts pages back into the tree that were kept elsewhere: those of the positions [from,
+  /// tokens.size()) of a text that begins with `tokens`, both multiples of 32. `fill(page, index)`
+  /// writes the page `index` of them. Returns where the tree's part of it ends now: fewer tokens
+  /// where pages before have been evicted meanwhile, or there is no room. Nobody's pages but cached
+  /// ones are taken for it.
+  virtual int64_t Restore(kv::Namespace space, std::span<const TokenId> tokens, int64_t from,
+                          FunctionRef<void(kv::PageId, int64_t)> fill);
+  /// PrefixTree::WatchEvictions.
+  void WatchEvictions(kv::EvictionWatcher* watcher, const disk::PageKey& identity) {
+    tree_.WatchEvictions(watcher, identity);
+  }
 
   /// How many leading tokens are cached, up to a place from which it can go on.
   int64_t Match(const Sequence& sequence) const;

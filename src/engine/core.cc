@@ -10,6 +10,12 @@
 namespace skald::engine {
 namespace {
 
+// Tokens of its prompt that were found in the cache, because they were brought back.
+int64_t FetchedTokens(const RequestState& request) {
+  const int64_t end = std::min(request.fetched_to, request.cached_tokens);
+  return std::max<int64_t>(end - request.fetched_from, 0);
+}
+
 // So many that have ended are taken out one by one: each moves what stands behind it, but looks at
 // a few of the others only.
 constexpr size_t kFewFinished = 64;
@@ -44,6 +50,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
       chooser_(parts.chooser),
       proposer_(parts.proposer),
       tracer_(parts.tracer),
+      tier_(parts.tier),
       token_budget_(limits.max_chunk, limits.target_seconds),
       draft_length_(limits.least_draft, limits.most_draft,
                     limits.max_running + limits.max_draft_rows) {
@@ -96,6 +103,10 @@ void Core::CancelAll() {
   RemoveFinished();
 }
 
+void Core::PutAll() {
+  if (tier_ != nullptr) tier_->PutAll();
+}
+
 bool Core::Step() {
   BeginStep();
   return FinishStep();
@@ -106,6 +117,8 @@ void Core::BeginStep() {
   preempted_before_ = stats_.preemptions;
   EndOverdue();
   Park();
+  // Before the plan, which sees what has come as cached.
+  if (tier_ != nullptr) tier_->TakeDeliveries(token_budget_.row_seconds());
   MakePlan();
   if (tracer_ != nullptr) TracePlanned();
   Displace();
@@ -216,6 +229,7 @@ void Core::Admit() {
       request.cached_tokens = sequence->computed;
       stats_.prompt_tokens += sequence->length();
       stats_.prompt_tokens_cached += sequence->computed;
+      stats_.prompt_tokens_disk += FetchedTokens(request);
       stats_.queue_seconds.Add(clock_.Seconds() - request.submitted_seconds);
       CountOvertaken(request);
     }
@@ -312,6 +326,7 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   // Behind these: sequences never forked, texts never told.
   int32_t last = count - (state->beams ? state->unfinished : state->unforked());
   state->unfinished = 0;
+  if (tier_ != nullptr) tier_->Forget(state);
   finished_.push_back(state->id);
   for (const auto& sequence : state->sequences) {
     if (sequence->phase() == Phase::kFinished) continue;
@@ -425,6 +440,19 @@ EngineStats Core::Stats() const {
   return stats;
 }
 
+void Core::LookAtTier(EngineStats* stats) const {
+  const PageTierStats& tier = tier_->stats();
+  const ShelfStats shelf = tier_->shelf_stats();
+  stats->disk_pages = shelf.pages;
+  stats->disk_bytes = shelf.bytes;
+  stats->disk_bytes_limit = shelf.bytes_limit;
+  stats->disk_writes = shelf.writes;
+  stats->disk_pages_written = shelf.pages_written;
+  stats->disk_pages_damaged = shelf.pages_damaged;
+  stats->disk_pages_lost = shelf.pages_lost;
+  stats->disk_pages_restored = tier.pages_restored;
+}
+
 void Core::LookAtState(EngineStats* stats) const {
   const kv::PagePool& pool = cache_.pool();
   stats->running = static_cast<int64_t>(running_.size());
@@ -447,6 +475,7 @@ void Core::LookAtState(EngineStats* stats) const {
   const kv::StatePool& states = cache_.states();
   stats->states_total = states.total_count();
   stats->states_free = states.free_count();
+  if (tier_ != nullptr) LookAtTier(stats);
   stats->states_cached = cache_.tree().snapshot_count();
   stats->states_held = states.held_count() - stats->states_cached;
 }

@@ -18,6 +18,7 @@
 #include "engine/clock.h"
 #include "engine/draft_length.h"
 #include "engine/network.h"
+#include "engine/page_tier.h"
 #include "engine/proposer.h"
 #include "engine/request_state.h"
 #include "engine/scheduler.h"
@@ -56,6 +57,7 @@ struct CoreParts {
   TokenChooser& chooser;
   Proposer* proposer = nullptr;  ///< none: no speculation
   Tracer* tracer = nullptr;      ///< none: no record of what it does
+  PageTier* tier = nullptr;      ///< none: what is evicted is gone
 };
 
 /// One thread at a time.
@@ -72,6 +74,8 @@ class Core {
   /// Ends a request, in whatever state, and frees all it had. Unknown ids are over already.
   void Cancel(RequestId id);
   void CancelAll();
+  /// Gives what is cached to the tier behind memory, if there is one. For the end.
+  void PutAll();
 
   /// One step. Returns false if there was nothing to do: no request, or readers of all of them are
   /// slow.
@@ -134,6 +138,7 @@ class Core {
   void PreemptOne(Sequence* sequence, PreemptReason reason);
   void FinishSequence(Sequence* sequence, FinishReason reason);
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
+  void LookAtTier(EngineStats* stats) const;
   void CountTimes(const RequestState& ended, FinishReason reason);
   void Retire(Sequence* sequence);
   void RemoveFinished();
@@ -149,6 +154,7 @@ class Core {
   const FreePlaces& PlacesNow();
   int64_t SharedTokens(const Sequence& a, const Sequence& b) const;
   bool WaitsForPrefix(const Sequence& sequence);
+  bool IsBrought(Sequence* sequence) const;
   void LookAtPlaces();
   void ChargeTenants();
   RunningView ViewOf(const Sequence& sequence) const;
@@ -212,6 +218,7 @@ class Core {
   TokenChooser& chooser_;
   Proposer* const proposer_;
   Tracer* const tracer_;
+  PageTier* const tier_;
   TokenBudget token_budget_;
   DraftLength draft_length_;
 

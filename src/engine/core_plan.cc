@@ -149,7 +149,7 @@ void Core::LookAtWaiting() {
     const RequestState& request = *sequence->request;
     WaitingView view = {.length = sequence->length(),
                         .sequences = PlacesOf(*sequence),
-                        .waits_for_prefix = WaitsForPrefix(*sequence),
+                        .waits_for_prefix = WaitsForPrefix(*sequence) || IsBrought(sequence),
                         .held = HeldRows(*sequence),
                         .priority = request.request.priority,
                         .tenant = request.tenant->index,
@@ -210,6 +210,11 @@ bool Core::WaitsForPrefix(const Sequence& sequence) {
     return true;
   }
   return false;
+}
+
+// True if more of its prefix is on its way from the tier behind memory.
+bool Core::IsBrought(Sequence* sequence) const {
+  return tier_ != nullptr && tier_->Brings(sequence);
 }
 
 // Steps end where snapshots are to stand: as many halves of a prompt as a quarter of the slots that

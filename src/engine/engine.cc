@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "engine/completion_sink.h"
 #include "engine/core.h"
+#include "engine/disk_tier.h"
 #include "engine/engine_loop.h"
 #include "engine/logged_network.h"
 #include "engine/options.h"
@@ -40,6 +41,7 @@ struct Engine::State {
     sampling::Sampler sampler;
     std::shared_ptr<TraceRing> trace;
     std::shared_ptr<model::StepLog> step_log;
+    std::shared_ptr<DiskCache> disk;  // serves the runner's pages
   };
 
   State(const Model& model_of_engine, const engine::ResolvedOptions& resolved, Parts parts)
@@ -63,6 +65,10 @@ struct Engine::State {
                 resolved.rule),
         tracer(trace ? std::optional<engine::Tracer>(std::in_place, trace.get(), clock)
                      : std::nullopt),
+        disk(parts.disk
+                 ? std::make_unique<engine::DiskTier>(std::move(parts.disk), &cache, &network(),
+                                                      &clock, tracer ? &*tracer : nullptr)
+                 : nullptr),
         core({.context = resolved.context,
               .max_rows = resolved.max_rows,
               .max_chunk = resolved.max_chunk,
@@ -73,14 +79,17 @@ struct Engine::State {
               .max_draft_rows = resolved.max_draft_rows,
               .drafts = resolved.drafts,
               .prompts = PromptRuleOf(resolved)},
-             {.network = logged ? static_cast<engine::Network&>(*logged) : *runner,
+             {.network = network(),
               .clock = clock,
               .cache = cache,
               .scheduler = scheduler,
               .chooser = chooser,
               .proposer = proposer.get(),
-              .tracer = tracer ? &*tracer : nullptr}),
+              .tracer = tracer ? &*tracer : nullptr,
+              .tier = disk ? &disk->tier() : nullptr}),
         loop(&core, &clock, resolved.max_queued) {}
+
+  engine::Network& network() { return logged ? static_cast<engine::Network&>(*logged) : *runner; }
 
   Model model;
   engine::ResolvedOptions options;
@@ -94,6 +103,7 @@ struct Engine::State {
   engine::Scheduler scheduler;
   engine::TokenChooser chooser;
   std::optional<engine::Tracer> tracer;
+  std::unique_ptr<engine::DiskTier> disk;  // null: what is evicted is gone
   engine::Core core;
   engine::EngineLoop loop;
 };
@@ -114,10 +124,13 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
                    engine::MakeProposer(model, options.speculation, resolved, threads));
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(transformer.network().vocab, resolved.isa));
-  return Engine(
-      std::make_unique<State>(model, resolved,
-                              State::Parts{std::move(runner), std::move(proposer),
-                                           std::move(sampler), options.trace, options.step_log}));
+  if (options.disk) {
+    RETURN_IF_ERROR(engine::ServePages(options.disk.get(), model, resolved, runner->PageBytes()));
+  }
+  return Engine(std::make_unique<State>(
+      model, resolved,
+      State::Parts{std::move(runner), std::move(proposer), std::move(sampler), options.trace,
+                   options.step_log, options.disk}));
 }
 
 Result<EnginePlan> Engine::Plan(const Model& model, const EngineOptions& options) {
@@ -189,6 +202,9 @@ EngineMemory Engine::memory() const {
 }
 int64_t Engine::kv_bytes() const { return memory().kv; }
 int64_t Engine::state_bytes() const { return memory().states; }
-uint64_t Engine::progress() const { return state_->runner->progress(); }
+uint64_t Engine::progress() const {
+  const uint64_t restored = state_->disk ? state_->disk->tier().progress() : 0;
+  return state_->runner->progress() + restored;
+}
 
 }  // namespace skald

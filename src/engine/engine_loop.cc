@@ -136,6 +136,7 @@ void EngineLoop::Main() {
     computing_ = core_.FinishStep();
   }
   core_.CancelAll();
+  core_.PutAll();
 }
 
 }  // namespace skald::engine

@@ -17,6 +17,13 @@ class LoggedNetwork : public Network {
       : runner_(runner), log_(std::move(log)) {}
 
   void CopyPage(const kv::PageCopy& copy) override { runner_->CopyPage(copy); }
+  int64_t PageBytes() const override { return runner_->PageBytes(); }
+  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
+    runner_->SavePage(page, bytes);
+  }
+  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
+    runner_->LoadPage(page, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { runner_->CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     runner_->SetProfile(log_->Begin(batch));

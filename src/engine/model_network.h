@@ -37,6 +37,13 @@ class ModelNetwork : public Runner {
   ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, Parts parts);
 
   void CopyPage(const kv::PageCopy& copy) override { store_.CopyPage(copy); }
+  int64_t PageBytes() const override { return store_.page_bytes(); }
+  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
+    store_.SavePage(page, bytes);
+  }
+  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
+    store_.LoadPage(page, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { states_.Copy(copy); }
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;

@@ -4,6 +4,7 @@
 /// pages.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -20,6 +21,13 @@ class Network {
 
   /// Copies the front of a page that a sequence shared and now writes.
   virtual void CopyPage(const kv::PageCopy& copy) = 0;
+
+  /// Bytes of a page, and the page itself, for a tier behind memory (engine/page_tier.h): a page
+  /// that was loaded has the bits of the one saved. For networks whose layers all keep all
+  /// positions, and none a state.
+  virtual int64_t PageBytes() const = 0;
+  virtual void SavePage(kv::PageId page, std::span<std::byte> bytes) = 0;
+  virtual void LoadPage(kv::PageId page, std::span<const std::byte> bytes) = 0;
 
   /// Copies a state to a sequence that forks. For networks that have states.
   virtual void CopyState(const kv::StateCopy& copy) = 0;

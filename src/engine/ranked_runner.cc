@@ -23,6 +23,29 @@ void RankedRunner::CopyPage(const kv::PageCopy& copy) {
   for (const auto& rank : ranks_) rank->CopyPage(copy);
 }
 
+// The pages of the ranks, one behind the other.
+int64_t RankedRunner::PageBytes() const {
+  int64_t bytes = 0;
+  for (const auto& rank : ranks_) bytes += rank->PageBytes();
+  return bytes;
+}
+
+void RankedRunner::SavePage(kv::PageId page, std::span<std::byte> bytes) {
+  for (const auto& rank : ranks_) {
+    const auto length = static_cast<size_t>(rank->PageBytes());
+    rank->SavePage(page, bytes.first(length));
+    bytes = bytes.subspan(length);
+  }
+}
+
+void RankedRunner::LoadPage(kv::PageId page, std::span<const std::byte> bytes) {
+  for (const auto& rank : ranks_) {
+    const auto length = static_cast<size_t>(rank->PageBytes());
+    rank->LoadPage(page, bytes.first(length));
+    bytes = bytes.subspan(length);
+  }
+}
+
 void RankedRunner::CopyState(const kv::StateCopy& copy) {
   for (const auto& rank : ranks_) rank->CopyState(copy);
 }

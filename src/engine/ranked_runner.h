@@ -28,6 +28,9 @@ class RankedRunner : public Runner {
   explicit RankedRunner(int count) : exchange_(count), threads_(count) {}
 
   void CopyPage(const kv::PageCopy& copy) override;
+  int64_t PageBytes() const override;
+  void SavePage(kv::PageId page, std::span<std::byte> bytes) override;
+  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override;
   void CopyState(const kv::StateCopy& copy) override;
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override { return first().Logits(index); }

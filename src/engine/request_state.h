@@ -118,6 +118,9 @@ struct BeamState {
   FinishReason reason = FinishReason::kStop;  ///< of the best text, once it is told
 };
 
+/// Whether pages of a prefix are brought back from a tier behind memory (page_tier.h).
+enum class Fetch : uint8_t { kNotAsked, kOnItsWay, kOver };
+
 /// A request inside the engine.
 struct RequestState {
   RequestId id = {};
@@ -137,6 +140,9 @@ struct RequestState {
   bool admitted = false;  ///< at least once
   double admitted_seconds = 0;
   int64_t cached_tokens = 0;  ///< found in the cache when it was admitted first
+  Fetch fetch = Fetch::kNotAsked;
+  int64_t fetched_from = 0;  ///< what was brought back for it: tokens [from, to)
+  int64_t fetched_to = 0;
   std::optional<double> first_token_seconds;
   Tenant* tenant = nullptr;
   int32_t priority = 0;   ///< the request's, until it has been overtaken too often

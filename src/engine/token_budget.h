@@ -51,6 +51,9 @@ class TokenBudget {
   /// measured.
   int64_t DraftRows(const Rows& others) const;
 
+  /// What one row of a prompt takes; 0: not known yet.
+  double row_seconds() const { return row_seconds_; }
+
   /// A step took `seconds`.
   void Observe(const Rows& rows, double seconds);
 

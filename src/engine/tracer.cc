@@ -83,9 +83,13 @@ void Tracer::Pages(const Sequence& sequence, PageAct act, size_t first) {
   }
 }
 
+void Tracer::Evicted(const Sequence& sequence, int64_t count) {
+  if (count > 0) AppendOf(sequence, TracePages{.act = PageAct::kEvicted, .count = count});
+}
+
 void Tracer::Wrote(const Sequence& sequence, size_t pages_before,
                    std::span<const kv::PageCopy> copies, int64_t evicted) {
-  if (evicted > 0) AppendOf(sequence, TracePages{.act = PageAct::kEvicted, .count = evicted});
+  Evicted(sequence, evicted);
   const std::span<const kv::PageId> pages = sequence.table.pages();
   for (const kv::PageCopy& copy : copies) {
     const auto place = std::find(pages.begin(), pages.end(), copy.to);

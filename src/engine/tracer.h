@@ -37,6 +37,8 @@ class Tracer {
   /// `copies` are its copies, `evicted` the pages that left the tree for it.
   void Wrote(const Sequence& sequence, size_t pages_before, std::span<const kv::PageCopy> copies,
              int64_t evicted);
+  /// So many pages left the tree for it.
+  void Evicted(const Sequence& sequence, int64_t count);
   void Snapshot(const Sequence& sequence);
   void Chunk(const Sequence& sequence);
   void Token(const Sequence& sequence, const ChosenToken& chosen, int64_t index);

@@ -74,6 +74,14 @@ class PoisoningNetwork : public engine::Network {
     PoisonFreed();
     network_->CopyPage(copy);
   }
+  int64_t PageBytes() const override { return network_->PageBytes(); }
+  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
+    network_->SavePage(page, bytes);
+  }
+  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
+    PoisonFreed();
+    network_->LoadPage(page, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { network_->CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     PoisonFreed();

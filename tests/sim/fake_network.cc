@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
 #include "kernels/attention/attention.h"
 
 namespace skald::sim {
@@ -101,6 +103,22 @@ void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
   if (window_ == 0) return;
   std::copy_n(window_slots_.begin() + copy.window_from * kPage, copy.positions,
               window_slots_.begin() + copy.window_to * kPage);
+}
+
+int64_t FakeNetwork::PageBytes() const { return kPage * int64_t{sizeof(uint64_t)}; }
+
+void FakeNetwork::SavePage(kv::PageId page, std::span<std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == PageBytes());
+  const auto pages = static_cast<int64_t>(slots_.size()) / kPage;
+  const int64_t kept = fault_ == Fault::kSavedPageBeside ? (page + 1) % pages : page;
+  std::memcpy(bytes.data(), &slots_[static_cast<size_t>(kept * kPage)], bytes.size());
+}
+
+void FakeNetwork::LoadPage(kv::PageId page, std::span<const std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == PageBytes());
+  PoisonFreed();  // the page may be one of these
+  if (fault_ == Fault::kRestoreForgotten) return;
+  std::memcpy(&slots_[static_cast<size_t>(page * kPage)], bytes.data(), bytes.size());
 }
 
 void FakeNetwork::CopyState(const kv::StateCopy& copy) {

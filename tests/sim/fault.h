@@ -83,6 +83,10 @@ enum class Fault : uint8_t {
   kForcedTextAhead,
   kForcedTextGoesOn,
   kForcedTextLost,
+  kRestoreForgotten,
+  kSavedPageBeside,
+  kShelfOtherPage,
+  kTierWaitsForEver,
 };
 
 struct FaultName {
@@ -166,6 +170,11 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kForcedTextAhead, "forced text is guessed one token too far ahead"},
     FaultName{Fault::kForcedTextGoesOn, "a guess goes on where the text has a choice"},
     FaultName{Fault::kForcedTextLost, "forced text behind a control token is not guessed"},
+    FaultName{Fault::kRestoreForgotten, "a page that comes back is not put into memory"},
+    FaultName{Fault::kSavedPageBeside,
+              "a page that leaves memory is kept with the bytes beside it"},
+    FaultName{Fault::kShelfOtherPage, "a shelf gives another page than was asked for"},
+    FaultName{Fault::kTierWaitsForEver, "a request waits for a shelf that hangs"},
 };
 
 }  // namespace skald::sim

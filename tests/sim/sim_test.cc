@@ -73,6 +73,18 @@ TEST(Simulation, MeetsWhatItIsFor) {
   EXPECT_GT(all.draft_tokens - all.draft_tokens_accepted, 500);
 }
 
+// Of the seeds that have a shelf.
+TEST(Simulation, MeetsShelvesThatGiveAndThatHang) {
+  Outcome all;
+  for (uint64_t seed = 3; seed < 1000; seed += 5) {
+    const Outcome outcome = RunSeed(seed, Fault::kNone);
+    all.pages_restored += outcome.pages_restored;
+    all.fetches_given_up += outcome.fetches_given_up;
+  }
+  EXPECT_GT(all.pages_restored, 50);
+  EXPECT_GT(all.fetches_given_up, 4);
+}
+
 // Stops the process at the first seed that shows the fault; `*seed` says which it was.
 void RunUntilFound(Fault fault, uint64_t* seed) {
   for (*seed = 0; *seed < kFaultSeeds; ++*seed) {

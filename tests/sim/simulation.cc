@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/ngram_proposer.h"
 #include "sim/draft_model.h"
 #include "sim/fake_network.h"
+#include "sim/fake_shelf.h"
 #include "sim/faulty_parts.h"
 #include "sim/invariants.h"
 #include "sim/recording_sink.h"
@@ -97,13 +99,26 @@ class Simulation {
         proposers_(MakeProposers(workload, fault, &sampler_, &clock_)),
         traces_(workload),
         tracer_(traces_.ring(), clock_),
+        shelf_(workload.seed, network_.PageBytes(), fault),
+        tier_(workload.has_shelf
+                  ? std::optional<engine::PageTier>(
+                        std::in_place,
+                        engine::PageTier::Parts{
+                            .shelf = shelf_,
+                            .cache = cache_,
+                            .network = timed_network_,
+                            .clock = fault == Fault::kTierWaitsForEver ? stopped_clock_ : clock_,
+                            .tracer = &tracer_},
+                        disk::IdentityKey("simulation"))
+                  : std::nullopt),
         core_(workload.core, {.network = timed_network_,
                               .clock = clock_,
                               .cache = cache_,
                               .scheduler = scheduler_,
                               .chooser = chooser_,
                               .proposer = proposers_.all.get(),
-                              .tracer = &tracer_}),
+                              .tracer = &tracer_,
+                              .tier = tier_ ? &*tier_ : nullptr}),
         watch_(workload.core) {
     cache_.pool().RecordFreed(&freed_);
     cache_.pool().windows().RecordFreed(&freed_windows_);
@@ -129,6 +144,10 @@ class Simulation {
     outcome.draft_tokens = stats.draft_tokens;
     outcome.constrained_tokens = stats.constrained_tokens;
     outcome.masks = stats.masks;
+    if (tier_) {
+      outcome.pages_restored = tier_->stats().pages_restored;
+      outcome.fetches_given_up = tier_->stats().given_up;
+    }
     outcome.draft_tokens_accepted = stats.draft_tokens_accepted;
     if (proposers_.draft != nullptr) outcome.draft_rows = proposers_.draft->rows();
     for (const auto& sink : sinks_) outcome.events.push_back(sink->events());
@@ -146,11 +165,14 @@ class Simulation {
       const engine::Sequence* first = FirstInOrder();
       // One behind a paused one can be on loan.
       const bool first_runs = !core_.running().empty() && core_.running().front() == first;
+      const bool waited_for_shelf = tier_ && tier_->busy();
       watch_.Begin(core_);
       const bool computed = core_.Step();
       if (trace_) trace_(Describe(tick, computed));
       if (!computed) clock_.Advance(kIdleSeconds);
-      if (someone_could && !computed && !core_.idle() && SomeoneCould()) {
+      const bool waits_for_shelf = tier_ && tier_->busy();
+      if (someone_could && !computed && !core_.idle() && SomeoneCould() && !waits_for_shelf &&
+          !waited_for_shelf) {
         return "nothing is computed, though somebody could go on";
       }
       network_.PoisonFreed();
@@ -236,6 +258,7 @@ class Simulation {
           CheckAnswer(workload_.clients[i], *sinks_[i], workload_.core.context, &sampler_);
       if (!wrong.empty()) return "request " + std::to_string(i) + ": " + wrong;
     }
+    if (tier_ && tier_->busy()) return "the tier waits for a request that is over";
     cache_.Evict(workload_.page_count);
     if (cache_.pool().free_count() != workload_.page_count) return "pages are left behind";
     if (cache_.tree().node_count() != 0) return "nodes are left behind";
@@ -269,6 +292,9 @@ class Simulation {
   Proposers proposers_;
   TraceWatch traces_;
   engine::Tracer tracer_;
+  support::VirtualClock stopped_clock_;
+  FakeShelf shelf_;
+  std::optional<engine::PageTier> tier_;
   engine::Core core_;
   WaitingWatch watch_;
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client

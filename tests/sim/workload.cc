@@ -238,6 +238,29 @@ void DrawWindows(uint64_t seed, Workload* workload) {
                        .positions = positions};
 }
 
+// No seed that once failed ends like these. Everybody comes back once, when memory has given up
+// some of what was computed for him.
+void DrawShelf(uint64_t seed, Workload* workload) {
+  workload->has_shelf = seed % 5 == 3 && workload->state_slots == 0 &&
+                        workload->windows.pages == 0 &&
+                        workload->core.prompts == engine::PromptRule::kInChunks;
+  if (!workload->has_shelf) return;
+  Seeded draw(seed ^ 0x5e1f2);
+  const int64_t least = workload->core.context / kernels::kPageTokens + 2;
+  workload->page_count = std::min(workload->page_count, least + draw.Between(0, 2));
+  std::erase_if(workload->clients, [workload](const Client& client) {
+    return !engine::CheckRequest(client.request, workload->request_limits()).ok();
+  });
+  std::vector<Client> again = workload->clients;
+  double now = again.empty() ? 0 : again.back().arrives_seconds;
+  for (Client& client : again) {
+    now += draw.Uniform() * 0.2;
+    client.cancelled_seconds += now - client.arrives_seconds;
+    client.arrives_seconds = now;
+    workload->clients.push_back(std::move(client));
+  }
+}
+
 }  // namespace
 
 engine::RequestLimits Workload::request_limits() const {
@@ -297,6 +320,8 @@ Workload DrawWorkload(uint64_t seed) {
   DrawSamplers(seed, &workload);
   DrawPromptLogprobs(seed, &workload);
   DrawWindows(seed, &workload);
+  DrawShelf(seed, &workload);
+  workload.seed = seed;
   return workload;
 }
 

@@ -46,6 +46,7 @@ enum class Guessing : uint8_t {
 };
 
 struct Workload {
+  uint64_t seed = 0;
   engine::CoreLimits core;
   int64_t page_count = 0;
   int64_t state_slots = 0;  ///< of running sequences and snapshots; 0: a network without states
@@ -57,6 +58,7 @@ struct Workload {
   double draft_row_seconds = 0;  ///< time a row of the draft model takes
   double step_seconds = 0;       ///< time a step takes besides
   engine::MaskRule masks = engine::MaskRule::kWhereItTells;
+  bool has_shelf = false;       ///< pages that memory gives up are kept elsewhere (fake_shelf.h)
   std::vector<Client> clients;  ///< in the order of their arrival; all pass CheckRequest
 
   engine::RequestLimits request_limits() const;

@@ -32,6 +32,13 @@ class TimedNetwork : public engine::Network {
       : network_(*network), clock_(*clock), pass_(pass) {}
 
   void CopyPage(const kv::PageCopy& copy) override { network_.CopyPage(copy); }
+  int64_t PageBytes() const override { return network_.PageBytes(); }
+  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
+    network_.SavePage(page, bytes);
+  }
+  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
+    network_.LoadPage(page, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { network_.CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     network_.Forward(batch);
