@@ -76,6 +76,9 @@ struct ServerOptions {
   /// Random bytes, at least 16, that nobody else knows: seeds, ids and the namespaces of the cache
   /// come from them.
   std::string secret = {};
+  /// Where the namespaces of the cache come from instead: 32 bytes that outlive the process, for an
+  /// engine that keeps its cache (DiskCache::KeepSecret). Empty: `secret`.
+  std::string cache_secret = {};
   /// The time of day in seconds since 1970.
   std::function<int64_t()> unix_seconds = nullptr;
   /// What an embedding is made of; kNone: there are none.

@@ -12,6 +12,7 @@
 
 #include "base/status_macros.h"
 #include "cli/bench_command.h"
+#include "cli/cache_command.h"
 #include "cli/chat_command.h"
 #include "cli/completion.h"
 #include "cli/console.h"
@@ -186,6 +187,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddLsCommand(*app, chosen);
   AddRmCommand(*app, chosen);
   AddDuCommand(*app, chosen);
+  AddCacheCommand(*app, chosen);
   AddBenchCommand(*app, chosen);
   AddTraceCommand(*app, chosen);
   AddCompletionCommand(*app, chosen);

@@ -95,8 +95,9 @@ using Context = std::unique_ptr<void, ContextRelease>;
 constexpr std::array kAllowed = {
     // bytes of connections, and of files that are open
     SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64),
-    SCMP_SYS(recvfrom), SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(lseek),
-    SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(getdents64),
+    SCMP_SYS(pwrite64), SCMP_SYS(ftruncate), SCMP_SYS(fallocate), SCMP_SYS(recvfrom),
+    SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(lseek), SCMP_SYS(close),
+    SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(getdents64),
     // connections that clients open
     SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(shutdown), SCMP_SYS(getsockopt),
     SCMP_SYS(setsockopt), SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(fcntl),

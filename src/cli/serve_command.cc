@@ -23,6 +23,7 @@
 #include "cli/rope_args.h"
 #include "cli/sandbox.h"
 #include "cli/utf8.h"
+#include "skald/disk_cache.h"
 #include "skald/receipt.h"
 #include "skald/version.h"
 
@@ -167,6 +168,13 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                         options.max_buffered_bytes, {0, int64_t{1} << 50}));
   group(AddInt<int64_t>(app, {"--drain", "seconds for answers to end after SIGTERM (default 30)"},
                         options.drain_seconds, {0, 86'400}));
+  group(AddText(app,
+                {"--cache-dir",
+                 "folder that keeps prompts which were computed, for when memory is short and for "
+                 "the next start"},
+                "DIR", options.cache_dir));
+  group(AddBytes(app, {"--cache-disk", "bytes (8G) that --cache-dir takes at most (default 8G)"},
+                 options.cache_disk, int64_t{1} << 50));
   group(AddSwitch(app,
                   {"--receipts",
                    "give receipts to requests that ask; reads the model's whole file at the start"},
@@ -192,6 +200,15 @@ Status SetKeys(const ServeOptions& options, ServerOptions* server) {
     return Status(ErrorCode::kInvalidArgument, *options.api_key_file + ": there is no key in it");
   server->read_api_keys = [file = *options.api_key_file] { return ReadInput(file); };
   server->on_notice = LogLine;
+  return Ok();
+}
+
+// Before the right to open files is given up. Namespaces are derived from the folder's secret then,
+// or nobody would find his prompts again after a restart.
+Status OpenCache(const ServeOptions& options, EngineOptions* engine, ServerOptions* server) {
+  if (!options.cache_dir) return Ok();
+  ASSIGN_OR_RETURN(engine->disk, DiskCache::Open(*options.cache_dir, options.cache_disk));
+  ASSIGN_OR_RETURN(server->cache_secret, engine->disk->KeepSecret(DrawSecret()));
   return Ok();
 }
 
@@ -285,6 +302,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
   RETURN_IF_ERROR(SetReceipts(options, engine_options, &server_options));
+  RETURN_IF_ERROR(OpenCache(options, &engine_options, &server_options));
   // Before the engine starts its threads, which then are limited, too.
   if (options.sandbox) {
     NoteSandbox(LimitFiles(ReadableFiles(options)), "any file of this user can be read", console);

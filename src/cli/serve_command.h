@@ -38,8 +38,10 @@ struct ServeOptions {
   int64_t max_connections = 0;     ///< 0 = as descriptors allow
   int64_t max_buffered_bytes = 0;  ///< 0 = a share of memory
   int64_t drain_seconds = 30;
-  bool receipts = false;  ///< ServerOptions::receipts
-  bool sandbox = true;    ///< sandbox.h
+  std::optional<std::string> cache_dir;   ///< DiskCache::Open
+  int64_t cache_disk = int64_t{8} << 30;  ///< bytes of it at most
+  bool receipts = false;                  ///< ServerOptions::receipts
+  bool sandbox = true;                    ///< sandbox.h
 };
 
 /// Adds the verb; parsing it sets `chosen`.

@@ -102,6 +102,26 @@ double Share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
+void WriteDisk(const EngineStats& stats, Writer& out) {
+  const auto gauge = [&](std::string_view name, std::string_view help, int64_t value) {
+    out.Gauge(name, help, static_cast<double>(value));
+  };
+  gauge("skald_disk_pages", "Pages that the cache on disk can give.", stats.disk_pages);
+  gauge("skald_disk_bytes", "Bytes of its files.", stats.disk_bytes);
+  gauge("skald_disk_bytes_limit", "Bytes that these may have (--cache-disk).",
+        stats.disk_bytes_limit);
+  gauge("skald_disk_writes",
+        "1 while pages are written: 0 without one, or if it is full or broken.",
+        int64_t{stats.disk_writes});
+  out.Counter("skald_disk_pages_written_total", "Pages written to it.", stats.disk_pages_written);
+  out.Counter("skald_disk_pages_restored_total", "Pages put back into memory.",
+              stats.disk_pages_restored);
+  out.Counter("skald_disk_pages_damaged_total", "Pages found altered, and computed instead.",
+              stats.disk_pages_damaged);
+  out.Counter("skald_disk_pages_lost_total", "Pages evicted while too many waited to be written.",
+              stats.disk_pages_lost);
+}
+
 void WriteOwn(const MetricsInput& input, Writer& out) {
   const EngineStats& stats = input.stats;
   const auto gauge = [&](std::string_view name, std::string_view help, int64_t value) {
@@ -113,6 +133,8 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   out.Counter("skald_prompt_tokens_total", "Tokens of admitted prompts.", stats.prompt_tokens);
   out.Counter("skald_prompt_tokens_cached_total", "Of these, found in the prefix tree.",
               stats.prompt_tokens_cached);
+  out.Counter("skald_prompt_tokens_disk_total", "Of these, brought back from the cache on disk.",
+              stats.prompt_tokens_disk);
   out.Counter("skald_prefill_rows_total", "Prompt rows computed.", stats.prefill_rows);
   out.Counter("skald_output_tokens_total", "Tokens generated.", stats.output_tokens);
   out.Counter("skald_steps_total", "Steps of the engine.", stats.steps);
@@ -144,6 +166,7 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
   gauge("skald_states_free", "Slots that nothing uses.", stats.states_free);
   gauge("skald_states_held", "Slots of running sequences.", stats.states_held);
   gauge("skald_states_cached", "Snapshots of states in the prefix tree.", stats.states_cached);
+  WriteDisk(stats, out);
   gauge("skald_connections", "Open connections.", input.connections);
   int64_t answers = 0;
   for (const auto& [status, count] : input.answers) answers += count;

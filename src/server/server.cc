@@ -49,10 +49,15 @@ constexpr int64_t kMostMonitors = 16;
 constexpr std::chrono::milliseconds kLastWords{500};
 constexpr size_t kReadBuffer = size_t{64} << 10;
 
+// What tenants and namespaces are derived from.
+const std::string& KeySecret(const ServerOptions& options) {
+  return options.cache_secret.empty() ? options.secret : options.cache_secret;
+}
+
 Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::address& address) {
-  ApiKeys keys(options.secret);
+  ApiKeys keys(KeySecret(options));
   if (!options.api_keys.empty()) {
-    ASSIGN_OR_RETURN(keys, ApiKeys::Parse(options.api_keys, options.secret));
+    ASSIGN_OR_RETURN(keys, ApiKeys::Parse(options.api_keys, KeySecret(options)));
   }
   AccessRules rules = {.keys = std::make_shared<const ApiKeys>(std::move(keys)),
                        .hosts = options.allowed_hosts,
@@ -73,7 +78,7 @@ Result<AccessRules> MakeRules(const ServerOptions& options, const asio::ip::addr
 
 // Of the door for administrators: as a loopback address without keys.
 AccessRules MakeAdminRules(const ServerOptions& options) {
-  AccessRules rules = {.keys = std::make_shared<const ApiKeys>(options.secret),
+  AccessRules rules = {.keys = std::make_shared<const ApiKeys>(KeySecret(options)),
                        .hosts = options.allowed_hosts};
   const std::vector<std::string> own = server::LoopbackHosts();
   rules.hosts.insert(rules.hosts.end(), own.begin(), own.end());
@@ -412,7 +417,7 @@ void Server::State::ReadKeysAgain() {
   };
   const Result<std::string> text = options.read_api_keys();
   if (!text.ok()) return notice("the keys stay as they are: " + text.status().message());
-  Result<ApiKeys> keys = ApiKeys::Parse(*text, options.secret);
+  Result<ApiKeys> keys = ApiKeys::Parse(*text, KeySecret(options));
   if (!keys.ok())
     return notice("the keys stay as they are: the key file: " + keys.status().message());
   const size_t count = keys->size();
