@@ -35,7 +35,7 @@ Result<std::unique_ptr<PageFiles>> PageFiles::Open(const std::string& path, int6
     if (segment.file_bytes() > most) RETURN_IF_ERROR(segment.CutTo(most));
     files->generation_ = std::max(files->generation_, segment.header().generation);
     const auto size = static_cast<int64_t>(segment.file_bytes());
-    files->files_.push_back({.segment = std::move(segment), .keys = {}, .bytes = size});
+    files->files_.push_back({.segment = std::move(segment), .records = {}, .bytes = size});
   }
   files->stats_.bytes_limit = bytes;
   return files;
@@ -82,10 +82,28 @@ void PageFiles::Scan(int32_t index) {
     RecordHeader record;
     // What is not whole is skipped: all records are of one length.
     if (!file.segment.ReadHeader(i, &record)) continue;
-    file.keys.resize(i);
-    file.keys.emplace_back(record.key);
-    index_[record.key] = {.file = index, .index = i};
+    file.records.resize(i);
+    Enter(index, {.key = record.key, .before = record.before, .tokens = record.tokens});
   }
+}
+
+// The next record of a file is whole.
+void PageFiles::Enter(int32_t file, const PageName& name) {
+  std::vector<std::optional<Kept>>& records = files_[static_cast<size_t>(file)].records;
+  index_[name.key] = {.file = file, .index = records.size()};
+  Kept kept = {.key = name.key, .tail_of = std::nullopt};
+  if (IsTail(name.tokens)) {
+    kept.tail_of = name.before;
+    tails_.insert(name.before);
+  }
+  records.emplace_back(kept);
+}
+
+void PageFiles::Leave(const Kept& kept) {
+  if (!kept.tail_of) return;
+  const auto found = tails_.find(*kept.tail_of);
+  CHECK(found != tails_.end());
+  tails_.erase(found);
 }
 
 Result<std::string> PageFiles::KeepSecret(const std::string& fresh) {
@@ -112,6 +130,11 @@ bool PageFiles::Has(const PageKey& key) const {
   return index_.contains(key);
 }
 
+bool PageFiles::HasTailBehind(const PageKey& key) const {
+  const std::lock_guard lock(mutex_);
+  return tails_.contains(key);
+}
+
 bool PageFiles::writes() const {
   const std::lock_guard lock(mutex_);
   return stats_.stopped.empty();
@@ -127,25 +150,23 @@ void PageFiles::Put(const PageName& name, std::span<const std::byte> page) {
   if (!MakeRoom()) return;
   File& file = files_[static_cast<size_t>(current_)];
   RecordHeader header;
-  header.index = file.keys.size();
+  header.index = file.records.size();
   header.key = name.key;
   header.before = name.before;
   std::copy(name.tokens.begin(), name.tokens.end(), header.tokens.begin());
   const Status written = file.segment.Write(header, page);
   if (!written.ok()) return Stop(written);
   const std::lock_guard lock(mutex_);
-  index_[name.key] = {.file = current_, .index = header.index};
-  file.keys.emplace_back(name.key);
-  file.bytes = std::max(
-      file.bytes,
-      static_cast<int64_t>(RecordStart(static_cast<uint64_t>(kind_.page_bytes), file.keys.size())));
+  Enter(current_, name);
+  const uint64_t end = RecordStart(static_cast<uint64_t>(kind_.page_bytes), file.records.size());
+  file.bytes = std::max(file.bytes, static_cast<int64_t>(end));
   file.used = ++clock_;
   ++stats_.pages_written;
 }
 
 // The file that is written, or the next one, has a place.
 bool PageFiles::MakeRoom() {
-  if (current_ >= 0 && files_[static_cast<size_t>(current_)].keys.size() < places_) return true;
+  if (current_ >= 0 && files_[static_cast<size_t>(current_)].records.size() < places_) return true;
   const int32_t next = LeastUsed();
   Forget(next);
   SegmentHeader header;
@@ -174,13 +195,14 @@ void PageFiles::Forget(int32_t index) {
   const std::lock_guard lock(mutex_);
   File& file = files_[static_cast<size_t>(index)];
   stats_.segments_reused += int64_t{file.used > 0};
-  for (const std::optional<PageKey>& key : file.keys) {
-    if (!key) continue;
-    const auto found = index_.find(*key);
+  for (const std::optional<Kept>& kept : file.records) {
+    if (!kept) continue;
+    Leave(*kept);
+    const auto found = index_.find(kept->key);
     // A page may have been written anew since, elsewhere.
     if (found != index_.end() && found->second.file == index) index_.erase(found);
   }
-  file.keys.clear();
+  file.records.clear();
   file.bytes = 0;
 }
 
@@ -214,7 +236,9 @@ void PageFiles::Drop(const PageKey& key) {
   const std::lock_guard lock(mutex_);
   const std::optional<Place> place = PlaceOf(key);
   if (!place) return;
-  files_[static_cast<size_t>(place->file)].keys[place->index].reset();
+  std::optional<Kept>& kept = files_[static_cast<size_t>(place->file)].records[place->index];
+  Leave(*kept);
+  kept.reset();
   index_.erase(key);
   ++stats_.pages_dropped;
 }

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "disk/folder.h"
@@ -69,6 +70,8 @@ class PageFiles {
   Result<std::string> KeepSecret(const std::string& fresh);
 
   bool Has(const PageKey& key) const;
+  /// True if there is a record of a tail (IsTail) behind the page of this key.
+  bool HasTailBehind(const PageKey& key) const;
   /// False once writing has ended: what is put is lost.
   bool writes() const;
   /// Writes a page, if it is not there. What fails is seen in Stats.
@@ -80,9 +83,13 @@ class PageFiles {
   const PageKind& kind() const { return kind_; }
 
  private:
+  struct Kept {
+    PageKey key = {};
+    std::optional<PageKey> tail_of;  // of a tail: the key before
+  };
   struct File {
     Segment segment;
-    std::vector<std::optional<PageKey>> keys;  // by record; none: not whole, or dropped
+    std::vector<std::optional<Kept>> records;  // none: not whole, or dropped
     int64_t used = 0;                          // clock_ when a record was last written or read
     int64_t bytes = 0;                         // of the file
   };
@@ -95,6 +102,8 @@ class PageFiles {
   void Scan(int32_t index);
   bool MakeRoom();
   int32_t LeastUsed() const;
+  void Enter(int32_t file, const PageName& name);
+  void Leave(const Kept& kept);
   void Forget(int32_t index);
   void Drop(const PageKey& key);
   void Stop(const Status& status);
@@ -110,6 +119,7 @@ class PageFiles {
 
   mutable std::mutex mutex_;  // for what follows, and the lists of files
   std::unordered_map<PageKey, Place, PageKeyHash> index_;
+  std::unordered_multiset<PageKey, PageKeyHash> tails_;  // keys before those of tails
   int64_t clock_ = 0;
   PageFilesStats stats_;
 };

@@ -48,6 +48,28 @@ TEST(PageFiles, GivesWhatWasPutAndNothingElse) {
   EXPECT_EQ(files->Stats().pages_dropped, 0);
 }
 
+// As long as one of them is there, also for whoever opens the files later.
+TEST(PageFiles, SaysBehindWhichPagesThereAreTails) {
+  const TestFolder folder;
+  TestPage tail(1);
+  tail.tokens.back() = kNoToken;
+  tail.key = NextKey(tail.before, tail.tokens);
+  {
+    auto files = OpenFiles(folder, kMiB);
+    files->Put(TestPage(1).name(), TestPage(1).page);
+    EXPECT_FALSE(files->HasTailBehind(tail.before)) << "a page is none";
+    files->Put(tail.name(), tail.page);
+    EXPECT_TRUE(files->HasTailBehind(tail.before));
+    EXPECT_FALSE(files->HasTailBehind(tail.key));
+  }
+  auto files = OpenFiles(folder, kMiB);
+  EXPECT_TRUE(files->HasTailBehind(tail.before));
+  EXPECT_EQ(ReadBack(files.get(), tail), Found::kRight);
+  for (int i = 2; i < 400; ++i) files->Put(TestPage(i).name(), TestPage(i).page);
+  EXPECT_FALSE(files->Has(tail.key)) << "its file has begun anew";
+  EXPECT_FALSE(files->HasTailBehind(tail.before));
+}
+
 // The key is a hash of the tokens; what decides are the tokens.
 TEST(PageFiles, ComparesTokensAndTheKeyBefore) {
   const TestFolder folder;

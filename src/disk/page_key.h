@@ -26,6 +26,11 @@ namespace skald::disk {
 /// Positions of a page: kernels::kPageTokens, which rooms to the right compare with this.
 inline constexpr int64_t kKeyTokens = 32;
 
+/// What stands in a record need not be a page. A record whose last token is kNoToken is of a tail:
+/// of the tokens behind whole pages, fewer than a page has, filled up with kNoToken. That is where
+/// states of recurrent layers stand.
+inline bool IsTail(std::span<const TokenId> tokens) { return tokens.back() == kNoToken; }
+
 struct PageKey {
   std::array<char, 32> bytes = {};
 
