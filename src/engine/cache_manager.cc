@@ -1,6 +1,7 @@
 #include "engine/cache_manager.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -73,15 +74,20 @@ std::optional<kv::StateCopy> CacheManager::PrepareState(Sequence* sequence) {
 std::optional<kv::StateCopy> CacheManager::KeepState(const Sequence& sequence, int64_t tokens) {
   CHECK(sequence.consumed == sequence.computed);
   if (tree_.HasState(sequence.pin)) return std::nullopt;
-  kv::StateSlot slot = states_.Take();
-  if (!slot.holds()) {
-    slot = tree_.EvictStateFor(tokens);
-    states_evicted_ += int64_t{slot.holds()};
-  }
+  kv::StateSlot slot = SlotFor(tokens);
   if (!slot.holds()) return std::nullopt;
   const kv::StateCopy copy = {.from = sequence.state.id(), .to = slot.id()};
   tree_.PutState(sequence.pin, std::move(slot));
   return copy;
+}
+
+// For a snapshot that saves `tokens`: none, if all others are worth more.
+kv::StateSlot CacheManager::SlotFor(int64_t tokens) {
+  kv::StateSlot slot = states_.Take();
+  if (slot.holds()) return slot;
+  slot = tree_.EvictStateFor(tokens);
+  states_evicted_ += int64_t{slot.holds()};
+  return slot;
 }
 
 kv::StateSlot CacheManager::FreeState() {
@@ -189,7 +195,7 @@ int64_t CacheManager::Restore(kv::Namespace space, std::span<const TokenId> toke
                               FunctionRef<void(kv::PageId, int64_t)> fill) {
   constexpr int64_t kPage = kernels::kPageTokens;
   const auto end = static_cast<int64_t>(tokens.size());
-  CHECK(!has_states() && !pool_.windows().exists() && from % kPage == 0 && end % kPage == 0);
+  CHECK(!pool_.windows().exists() && from % kPage == 0 && end % kPage == 0);
   kv::PageTable table(&pool_, end);
   kv::PrefixTree::Pin pin = tree_.Acquire(space, tokens.first(static_cast<size_t>(from)), &table);
   std::vector<kv::PageCopy> copies;
@@ -202,6 +208,35 @@ int64_t CacheManager::Restore(kv::Namespace space, std::span<const TokenId> toke
     tree_.Insert(&pin, tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(kPage)), &table);
   }
   return pin.tokens();
+}
+
+bool CacheManager::RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
+                                FunctionRef<void(kv::PageId)> fill_page,
+                                FunctionRef<void(kv::StateId)> fill_state) {
+  constexpr int64_t kPage = kernels::kPageTokens;
+  const auto end = static_cast<int64_t>(tokens.size());
+  kv::PageTable table(&pool_, end);
+  kv::PrefixTree::Pin pin = tree_.Acquire(space, tokens, &table);
+  const int64_t known = pin.tokens();
+  if (known < end / kPage * kPage) return false;
+  if (known < end) {
+    std::vector<kv::PageCopy> copies;
+    Evict(table.PagesToWrite(known, end) - pool_.free_count());
+    if (!table.PrepareWrite(known, end, &copies)) return false;
+    fill_page(table.pages().back());  // from its first position on: nothing is left to be copied
+    tree_.Insert(&pin, tokens.subspan(static_cast<size_t>(known)), &table);
+  }
+  if (tree_.HasState(pin)) return true;
+  // Whoever asked goes on from there, and nobody knows who will from the others.
+  kv::StateSlot slot = SlotFor(std::numeric_limits<int64_t>::max());
+  if (!slot.holds()) return false;
+  fill_state(slot.id());
+  tree_.PutState(pin, std::move(slot));
+  return true;
+}
+
+int64_t CacheManager::MatchPages(const Sequence& sequence) const {
+  return tree_.Match(NamespaceOf(*sequence.request), Matchable(sequence));
 }
 
 int64_t CacheManager::PagesOnlyOf(const Sequence& sequence) const {

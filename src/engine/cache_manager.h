@@ -113,8 +113,15 @@ class CacheManager {
   /// writes the page `index` of them. Returns where the tree's part of it ends now: fewer tokens
   /// where pages before have been evicted meanwhile, or there is no room. Nobody's pages but cached
   /// ones are taken for it.
-  virtual int64_t Restore(kv::Namespace space, std::span<const TokenId> tokens, int64_t from,
-                          FunctionRef<void(kv::PageId, int64_t)> fill);
+  int64_t Restore(kv::Namespace space, std::span<const TokenId> tokens, int64_t from,
+                  FunctionRef<void(kv::PageId, int64_t)> fill);
+  /// Puts back a state that was kept elsewhere, behind `tokens`, at least one, of which those of
+  /// whole pages are cached. `fill_page` writes the positions behind these into a page, if the tree
+  /// has not all of them, `fill_state` the state. False where something of it is gone meanwhile, or
+  /// there is no room. Of other snapshots those that nobody waits for are evicted for it.
+  virtual bool RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
+                            FunctionRef<void(kv::PageId)> fill_page,
+                            FunctionRef<void(kv::StateId)> fill_state);
   /// PrefixTree::WatchEvictions.
   void WatchEvictions(kv::EvictionWatcher* watcher, const disk::PageKey& identity) {
     tree_.WatchEvictions(watcher, identity);
@@ -122,6 +129,9 @@ class CacheManager {
 
   /// How many leading tokens are cached, up to a place from which it can go on.
   int64_t Match(const Sequence& sequence) const;
+
+  /// How many leading tokens have K and V: no fewer, in a network with states.
+  int64_t MatchPages(const Sequence& sequence) const;
 
   /// Pages that nobody else holds: available once it lets go.
   int64_t PagesOnlyOf(const Sequence& sequence) const;
@@ -156,6 +166,7 @@ class CacheManager {
   const Sharing sharing_;
 
   std::span<const TokenId> Matchable(const Sequence& sequence) const;
+  kv::StateSlot SlotFor(int64_t tokens);
   void ReleasePages(Sequence* sequence);
   void FindPlaces(Sequence* sequence) const;
 

@@ -14,7 +14,9 @@ constexpr size_t kBytesToWrite = size_t{128} << 20;
 // What is read between two steps is copied by the engine's thread: 32 MiB are some milliseconds.
 constexpr size_t kBytesToRead = size_t{32} << 20;
 constexpr size_t kLeastBuffers = 4;
-constexpr size_t kMostBuffers = 256;
+// A state goes in pieces of a page's length (state_pieces.h), all at once: 63 MiB are a thousand
+// of 64 KiB, which all wait.
+constexpr size_t kMostBuffers = 2048;
 
 size_t BuffersFor(size_t bytes, size_t page_bytes) {
   return std::clamp(bytes / page_bytes, kLeastBuffers, kMostBuffers);
@@ -43,6 +45,7 @@ DiskShelf::~DiskShelf() {
 }
 
 bool DiskShelf::Has(const disk::PageKey& key) const { return files_.Has(key); }
+bool DiskShelf::HasTailBehind(const disk::PageKey& key) const { return files_.HasTailBehind(key); }
 
 std::span<std::byte> DiskShelf::Begin(const ShelfPage& page) {
   CHECK(!filling_);

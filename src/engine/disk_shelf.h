@@ -27,6 +27,7 @@ class DiskShelf : public PageShelf {
   ~DiskShelf() override;
 
   bool Has(const disk::PageKey& key) const override;
+  bool HasTailBehind(const disk::PageKey& key) const override;
   std::span<std::byte> Begin(const ShelfPage& page) override;
   void Commit() override;
   void BePatient() override { patient_ = true; }

@@ -41,10 +41,11 @@ Result<std::string> PageIdentity(const Model& model, const ResolvedOptions& opti
 
 Status ServePages(DiskCache* folder, const Model& model, const ResolvedOptions& options,
                   int64_t page_bytes) {
-  if (options.state_slots > 0 || options.windows.pages > 0 || options.whole_texts) {
-    return Status(ErrorCode::kInvalidArgument,
-                  "a cache on disk is for models whose layers all keep every position: this one "
-                  "has recurrent layers, windows shorter than the context, or reads texts whole");
+  if (page_bytes == 0 || options.windows.pages > 0 || options.whole_texts) {
+    return Status(
+        ErrorCode::kInvalidArgument,
+        "a cache on disk is for models with layers that keep every position: this one has "
+        "none, or windows shorter than the context, or reads texts whole");
   }
   ASSIGN_OR_RETURN(const std::string identity, PageIdentity(model, options));
   return folder->files().Serve({.identity = disk::IdentityKey(identity),

@@ -24,6 +24,13 @@ class LoggedNetwork : public Network {
   void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
     runner_->LoadPage(page, bytes);
   }
+  int64_t StateBytes() const override { return runner_->StateBytes(); }
+  void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override {
+    runner_->SaveState(state, begin, bytes);
+  }
+  void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override {
+    runner_->LoadState(state, begin, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { runner_->CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     runner_->SetProfile(log_->Begin(batch));

@@ -44,6 +44,13 @@ class ModelNetwork : public Runner {
   void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
     store_.LoadPage(page, bytes);
   }
+  int64_t StateBytes() const override { return states_.slot_bytes(); }
+  void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override {
+    states_.Save(state, begin, bytes);
+  }
+  void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override {
+    states_.Load(state, begin, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { states_.Copy(copy); }
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;

@@ -23,11 +23,15 @@ class Network {
   virtual void CopyPage(const kv::PageCopy& copy) = 0;
 
   /// Bytes of a page, and the page itself, for a tier behind memory (engine/page_tier.h): a page
-  /// that was loaded has the bits of the one saved. For networks whose layers all keep all
-  /// positions, and none a state.
+  /// that was loaded has the bits of the one saved. For networks without window pages.
   virtual int64_t PageBytes() const = 0;
   virtual void SavePage(kv::PageId page, std::span<std::byte> bytes) = 0;
   virtual void LoadPage(kv::PageId page, std::span<const std::byte> bytes) = 0;
+
+  /// The same of states, of which `bytes` are those from `begin` on.
+  virtual int64_t StateBytes() const = 0;
+  virtual void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) = 0;
+  virtual void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) = 0;
 
   /// Copies a state to a sequence that forks. For networks that have states.
   virtual void CopyState(const kv::StateCopy& copy) = 0;

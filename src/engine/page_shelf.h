@@ -15,7 +15,7 @@
 
 namespace skald::engine {
 
-/// A page by all that it is a function of.
+/// A page by all that it is a function of, or a piece of a state (state_pieces.h), as long as one.
 struct ShelfPage {
   disk::PageKey key = {};
   disk::PageKey before = {};
@@ -55,6 +55,8 @@ class PageShelf {
 
   /// Whether a page can be asked for. A hint: it may turn out to be lost.
   virtual bool Has(const disk::PageKey& key) const = 0;
+  /// Whether there is a tail (disk::IsTail) behind the page of this key. As much of a hint.
+  virtual bool HasTailBehind(const disk::PageKey& key) const = 0;
 
   /// Memory for a page that is to be kept, to be filled before Commit. Empty if the shelf has more
   /// than enough to do, or keeps nothing any more: then the page is lost. A page is worth nothing

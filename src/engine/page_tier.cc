@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/state_pieces.h"
 #include "kernels/attention/attention.h"
 
 namespace skald::engine {
@@ -27,8 +28,10 @@ PageTier::PageTier(const Parts& parts, const disk::PageKey& identity)
       network_(parts.network),
       clock_(parts.clock),
       tracer_(parts.tracer),
-      identity_(identity) {
-  CHECK(!cache_.has_states() && !cache_.pool().windows().exists());
+      identity_(identity),
+      page_bytes_(network_.PageBytes()),
+      piece_count_(cache_.has_states() ? StatePieceCount(network_.StateBytes(), page_bytes_) : 0) {
+  CHECK(!cache_.pool().windows().exists());
   cache_.WatchEvictions(this, identity_);
 }
 
@@ -47,72 +50,131 @@ void PageTier::Evicting(const kv::EvictedPage& page) {
   shelf_.Commit();
 }
 
+// Each piece is copied from where it stands, and none that the shelf has.
+void PageTier::Evicting(const kv::EvictedState& state) {
+  int64_t begin = -page_bytes_;  // of the piece in the state; the first is the page
+  for (const ShelfPage& piece : StatePieces(state.before, state.tokens, state.end, piece_count_)) {
+    const int64_t at = std::exchange(begin, begin + page_bytes_);
+    if (shelf_.Has(piece.key)) continue;
+    const std::span<std::byte> bytes = shelf_.Begin(piece);
+    if (bytes.empty()) return;  // a state that lacks a piece is none
+    if (at < 0) {
+      network_.SavePage(state.page, bytes);
+    } else {
+      const int64_t count = std::min(page_bytes_, network_.StateBytes() - at);
+      network_.SaveState(state.state, at, bytes.first(static_cast<size_t>(count)));
+    }
+    shelf_.Commit();
+  }
+}
+
 bool PageTier::Brings(Sequence* sequence) {
   RequestState* request = sequence->request;
   if (request->fetch != Fetch::kNotAsked) return request->fetch == Fetch::kOnItsWay;
   if (request->admitted) return false;
-  const int64_t cached = cache_.Match(*sequence);
+  const InMemory memory = {.cached = cache_.Match(*sequence),
+                           .in_pages = cache_.MatchPages(*sequence)};
   // Without room it is not admitted either, and asks again in the next step. So this stands before
   // what costs more than a look.
   const int64_t reusable = cache_.ReusableTokens(*sequence);
-  if (reusable / kPage - cached / kPage > cache_.available_pages()) return false;
-  if (IsComing(*sequence, cached)) return true;
+  if (reusable / kPage - memory.in_pages / kPage > cache_.available_pages()) return false;
+  if (IsComing(*sequence, memory.cached)) return true;
   if (errands_.size() == kMostErrands || hangs_) return false;
-  std::vector<ShelfPage> pages = PagesFor(*sequence, cached);
-  if (pages.empty() || !IsWorthReading()) {
+  OnShelf found = Find(*sequence, memory);
+  if (found.tokens == 0 || !IsWorthReading()) {
     request->fetch = Fetch::kOver;
     return false;
   }
-  const int64_t from = cached / kPage * kPage;
-  const auto end = static_cast<size_t>(from + kPage * std::ssize(pages));
+  const auto tokens = sequence->tokens.begin();
   errands_.push_back({.request = request,
                       .order = next_order_++,
-                      .tokens = {sequence->tokens.begin(), sequence->tokens.begin() + end},
-                      .next = from,
+                      .tokens = {tokens, tokens + static_cast<ptrdiff_t>(found.tokens)},
+                      .pages_end = found.tokens / kPage * kPage,
+                      .next = std::min(memory.in_pages, found.tokens) / kPage * kPage,
+                      .records = std::ssize(found.pages),
+                      .came = 0,
                       .asked_seconds = clock_.Seconds()});
-  request->fetched_from = cached;
-  request->fetched_to = cached;
-  shelf_.Ask({.id = errands_.back().order, .pages = std::move(pages)});
+  request->fetched_from = memory.cached;
+  request->fetched_to = memory.cached;
+  shelf_.Ask({.id = errands_.back().order, .pages = std::move(found.pages)});
   request->fetch = Fetch::kOnItsWay;
   return true;
 }
 
-// True if the next page of its prefix is brought for another one.
+// True if the next page of its prefix is brought for another one; with states, a longer part of it.
 bool PageTier::IsComing(const Sequence& sequence, int64_t cached) const {
-  const int64_t wanted = cached / kPage * kPage + kPage;
-  if (wanted > cache_.ReusableTokens(sequence)) return false;
   const kv::Namespace space = NamespaceOf(*sequence.request);
+  const int64_t reusable = cache_.ReusableTokens(sequence);
   return std::any_of(errands_.begin(), errands_.end(), [&](const Errand& errand) {
-    return NamespaceOf(*errand.request) == space && wanted <= std::ssize(errand.tokens) &&
+    const int64_t all = std::ssize(errand.tokens);
+    const int64_t wanted = piece_count_ > 0 ? all : cached / kPage * kPage + kPage;
+    return NamespaceOf(*errand.request) == space && wanted > cached && wanted <= all &&
+           wanted <= reusable &&
            std::equal(errand.tokens.begin(), errand.tokens.begin() + wanted,
                       sequence.tokens.begin());
   });
 }
 
-// The pages of the prefix of `sequence` behind `cached` tokens, as far as the shelf has them.
-std::vector<ShelfPage> PageTier::PagesFor(const Sequence& sequence, int64_t cached) const {
-  const int64_t last = cache_.ReusableTokens(sequence) / kPage;
+// Along the pages of its prefix, as far as memory or the shelf has them. Of a network with states
+// up to the last snapshot on the way.
+PageTier::OnShelf PageTier::Find(const Sequence& sequence, const InMemory& memory) const {
+  const int64_t reusable = cache_.ReusableTokens(sequence);
+  if (reusable / kPage <= memory.cached / kPage) return {};
+  const auto tokens =
+      std::span<const TokenId>(sequence.tokens).first(static_cast<size_t>(reusable));
   const auto space = static_cast<uint64_t>(NamespaceOf(*sequence.request));
-  std::vector<ShelfPage> pages;
-  if (last <= cached / kPage) return pages;
+  OnShelf found;
+  std::vector<ShelfPage> state;
+  size_t pages_to_state = 0;
   disk::PageKey before = disk::FirstKey(identity_, space);
-  for (int64_t page = 0; page < last; ++page) {
-    const auto tokens = std::span<const TokenId>(sequence.tokens)
-                            .subspan(static_cast<size_t>(page * kPage), static_cast<size_t>(kPage));
-    const disk::PageKey key = disk::NextKey(before, tokens);
-    if (page >= cached / kPage) {
+  for (int64_t begin = 0;; begin += kPage) {
+    const auto left = tokens.subspan(static_cast<size_t>(begin));
+    if (piece_count_ > 0) {
+      std::vector<ShelfPage> here = FindState(left, before, begin, memory.cached + kPage);
+      if (!here.empty()) {
+        state = std::move(here);
+        pages_to_state = found.pages.size();
+      }
+    }
+    if (std::ssize(left) < kPage) break;
+    const auto page = left.first(static_cast<size_t>(kPage));
+    const disk::PageKey key = disk::NextKey(before, page);
+    if (begin >= memory.in_pages / kPage * kPage) {
       if (!shelf_.Has(key)) break;
-      pages.push_back({.key = key,
-                       .before = before,
-                       .tokens = {tokens.begin(), tokens.end()},
-                       .begin = page * kPage});
+      found.pages.push_back(
+          {.key = key, .before = before, .tokens = {page.begin(), page.end()}, .begin = begin});
+      if (piece_count_ == 0) found.tokens = begin + kPage;
     }
     before = key;
   }
-  return pages;
+  if (piece_count_ == 0) return found;
+  found.pages.resize(pages_to_state);
+  if (!state.empty()) found.tokens = state.front().begin;
+  found.pages.insert(found.pages.end(), state.begin(), state.end());
+  return found;
 }
 
-PageTier::Errand* PageTier::Find(uint64_t order) {
+// The pieces of the last state that the shelf has behind fewer than 32 of the tokens `left` of a
+// prefix, `begin` tokens from its beginning and `least` at least; empty if there is none. A hash
+// for each place, so only where there is one for somebody.
+std::vector<ShelfPage> PageTier::FindState(std::span<const TokenId> left,
+                                           const disk::PageKey& before, int64_t begin,
+                                           int64_t least) const {
+  const int64_t most = std::min<int64_t>(std::ssize(left), kPage - 1);
+  if (begin + most < least || !shelf_.HasTailBehind(before)) return {};
+  for (int64_t count = most; count >= 0 && begin + count >= least; --count) {
+    const auto tail = left.first(static_cast<size_t>(count));
+    if (!shelf_.Has(StatePieces(before, tail, begin + count, 1).front().key)) continue;
+    std::vector<ShelfPage> pieces = StatePieces(before, tail, begin + count, piece_count_);
+    const bool is_whole = std::all_of(pieces.begin(), pieces.end(), [this](const ShelfPage& piece) {
+      return shelf_.Has(piece.key);
+    });
+    if (is_whole) return pieces;
+  }
+  return {};
+}
+
+PageTier::Errand* PageTier::ErrandOf(uint64_t order) {
   const auto found = std::find_if(errands_.begin(), errands_.end(),
                                   [&](const Errand& errand) { return errand.order == order; });
   return found == errands_.end() ? nullptr : &*found;
@@ -171,8 +233,7 @@ void PageTier::GiveUpSlow() {
 
 // Both were measured; what was not is worth a try.
 bool PageTier::IsWorthReading() {
-  const double computing = row_seconds_ * static_cast<double>(kPage);
-  const bool faster = row_seconds_ <= 0 || page_seconds_ < computing;
+  const bool faster = row_seconds_ <= 0 || token_seconds_ < row_seconds_;
   if (!faster && ++passed_over_ < kAskedOneIn) return false;
   passed_over_ = 0;
   return true;
@@ -180,19 +241,23 @@ bool PageTier::IsWorthReading() {
 
 // Of an order that was withdrawn some may still come.
 void PageTier::TakeOrder(std::span<const Delivery> deliveries) {
-  Errand* errand = Find(deliveries.front().order);
+  Errand* errand = ErrandOf(deliveries.front().order);
   if (errand == nullptr) return;
   const bool missed = deliveries.back().page.empty();
   if (missed) deliveries = deliveries.first(deliveries.size() - 1);
-  const int64_t wanted = errand->next + kPage * std::ssize(deliveries);
-  Restore(errand, deliveries);
-  const bool is_last = errand->next == std::ssize(errand->tokens);
+  errand->came += std::ssize(deliveries);
+  const int64_t pages =
+      std::min<int64_t>(std::ssize(deliveries), (errand->pages_end - errand->next) / kPage);
+  const int64_t wanted = errand->next + kPage * pages;
+  Restore(errand, deliveries.first(static_cast<size_t>(pages)));
+  const bool lost = errand->next < wanted;
+  if (!lost) TakePieces(errand, deliveries.subspan(static_cast<size_t>(pages)));
+  const bool is_last = errand->came == errand->records;
   if (is_last) {
-    const int64_t pages = (errand->next - errand->request->fetched_from) / kPage;
-    page_seconds_ = (clock_.Seconds() - errand->asked_seconds) /
-                    static_cast<double>(std::max<int64_t>(pages, 1));
+    const int64_t tokens = std::ssize(errand->tokens) - errand->request->fetched_from;
+    token_seconds_ = (clock_.Seconds() - errand->asked_seconds) / static_cast<double>(tokens);
   }
-  if (missed || is_last || errand->next < wanted) End(errand);
+  if (missed || is_last || lost) End(errand);
 }
 
 void PageTier::Restore(Errand* errand, std::span<const Delivery> deliveries) {
@@ -206,9 +271,40 @@ void PageTier::Restore(Errand* errand, std::span<const Delivery> deliveries) {
   const int64_t evicted = cache_.evicted_count();
   errand->next = cache_.Restore(NamespaceOf(*errand->request), std::span(errand->tokens).first(end),
                                 from, fill);
+  TraceEvicted(*errand, evicted);
   RequestState* request = errand->request;
-  if (tracer_ != nullptr) tracer_->Evicted(*request->lead(), cache_.evicted_count() - evicted);
-  request->fetched_to = std::max(request->fetched_to, errand->next);
+  // With states nobody can go on from pages alone.
+  if (piece_count_ == 0) request->fetched_to = std::max(request->fetched_to, errand->next);
+}
+
+void PageTier::TakePieces(Errand* errand, std::span<const Delivery> deliveries) {
+  if (deliveries.empty()) return;
+  pieces_.resize(static_cast<size_t>(piece_count_ * page_bytes_));
+  for (const Delivery& delivery : deliveries) {
+    const int64_t piece = delivery.index - (errand->records - piece_count_);
+    std::copy(delivery.page.begin(), delivery.page.end(), pieces_.begin() + piece * page_bytes_);
+  }
+  if (errand->came == errand->records) RestoreState(errand);
+}
+
+void PageTier::RestoreState(Errand* errand) {
+  const std::span<const std::byte> pieces = pieces_;
+  const auto page = pieces.first(static_cast<size_t>(page_bytes_));
+  const auto state = pieces.subspan(page.size(), static_cast<size_t>(network_.StateBytes()));
+  const int64_t evicted = cache_.evicted_count();
+  const bool restored = cache_.RestoreState(
+      NamespaceOf(*errand->request), errand->tokens,
+      [&](kv::PageId id) { network_.LoadPage(id, page); },
+      [&](kv::StateId id) { network_.LoadState(id, 0, state); });
+  TraceEvicted(*errand, evicted);
+  if (!restored) return;
+  ++stats_.states_restored;
+  errand->request->fetched_to = std::ssize(errand->tokens);
+}
+
+void PageTier::TraceEvicted(const Errand& errand, int64_t evicted_before) {
+  if (tracer_ == nullptr) return;
+  tracer_->Evicted(*errand.request->lead(), cache_.evicted_count() - evicted_before);
 }
 
 void PageTier::PutAll() {

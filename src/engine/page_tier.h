@@ -1,5 +1,7 @@
 /// PageTier: what the engine does with a shelf (page_shelf.h). Pages that the prefix tree evicts go
-/// there, and a request whose prefix goes on there has it brought back before it is admitted.
+/// there, and a request whose prefix goes on there has it brought back before it is admitted. So do
+/// snapshots, of a network with states: without one behind them pages are of no use there, and so
+/// the pages up to a snapshot are brought, and then it.
 ///
 /// A prefix comes back into the tree, not into a sequence: pages that have come are cached pages as
 /// all others, seen by whoever matches them, evicted by whoever needs room. So nothing that runs
@@ -25,8 +27,9 @@ namespace skald::engine {
 
 /// Since it was made.
 struct PageTierStats {
-  int64_t pages_restored = 0;  ///< that came back into the tree
-  int64_t given_up = 0;        ///< prefixes that took longer than to compute them
+  int64_t pages_restored = 0;   ///< that came back into the tree
+  int64_t states_restored = 0;  ///< the same of snapshots
+  int64_t given_up = 0;         ///< prefixes that took longer than to compute them
 };
 
 /// The engine's thread owns it. All it works with outlives it.
@@ -39,7 +42,7 @@ class PageTier : public kv::EvictionWatcher {
     const Clock& clock;
     Tracer* tracer = nullptr;
   };
-  /// For a network without states and window pages, whose prefixes are shared. The cache is empty.
+  /// For a network without window pages, whose prefixes are shared. The cache is empty.
   PageTier(const Parts& parts, const disk::PageKey& identity);
   ~PageTier() override;
   PageTier(const PageTier&) = delete;
@@ -68,22 +71,41 @@ class PageTier : public kv::EvictionWatcher {
   ShelfStats shelf_stats() const { return shelf_.Stats(); }
 
   void Evicting(const kv::EvictedPage& page) override;
+  void Evicting(const kv::EvictedState& state) override;
 
  private:
+  // What memory has of a prefix: tokens that a sequence can go on from, and those that have pages.
+  struct InMemory {
+    int64_t cached = 0;
+    int64_t in_pages = 0;
+  };
+  // What the shelf has more of it.
+  struct OnShelf {
+    int64_t tokens = 0;            // of the prefix, with those in memory; 0: nothing
+    std::vector<ShelfPage> pages;  // then the pieces of a state, if the network has one
+  };
   // A prefix on its way.
   struct Errand {
     RequestState* request;
     uint64_t order;
-    std::vector<TokenId> tokens;  // up to the end of the last page
-    int64_t next;                 // tokens that are in the tree
+    std::vector<TokenId> tokens;  // of the prefix
+    int64_t pages_end;            // of which so many stand in whole pages
+    int64_t next;                 // tokens whose pages are in the tree
+    int64_t records;              // that were asked for
+    int64_t came;                 // of these
     double asked_seconds;
   };
 
   bool IsComing(const Sequence& sequence, int64_t cached) const;
-  std::vector<ShelfPage> PagesFor(const Sequence& sequence, int64_t cached) const;
-  Errand* Find(uint64_t order);
+  OnShelf Find(const Sequence& sequence, const InMemory& memory) const;
+  std::vector<ShelfPage> FindState(std::span<const TokenId> tail, const disk::PageKey& before,
+                                   int64_t begin, int64_t least) const;
+  Errand* ErrandOf(uint64_t order);
   void End(Errand* errand);
   void Restore(Errand* errand, std::span<const Delivery> deliveries);
+  void TakePieces(Errand* errand, std::span<const Delivery> deliveries);
+  void RestoreState(Errand* errand);
+  void TraceEvicted(const Errand& errand, int64_t evicted_before);
   void TakeOrder(std::span<const Delivery> deliveries);
   void GiveUpSlow();
   bool IsWorthReading();
@@ -97,11 +119,14 @@ class PageTier : public kv::EvictionWatcher {
   std::vector<Errand> errands_;  // few: of the requests that a step looked at
   std::vector<Delivery> deliveries_;
   ShelfPage evicted_;
+  const int64_t page_bytes_;
+  const int64_t piece_count_;      // of a state; 0: the network has none
+  std::vector<std::byte> pieces_;  // of the state on its way: orders come one after the other
   uint64_t next_order_ = 1;
   double row_seconds_ = 0;
-  double page_seconds_ = 0;  // of the last prefixes that came, from asking on; 0: none has
-  int64_t passed_over_ = 0;  // requests since one was brought, because reading was slower
-  double came_seconds_ = 0;  // when something came last
+  double token_seconds_ = 0;  // of the last prefix that came, from asking on; 0: none has
+  int64_t passed_over_ = 0;   // requests since one was brought, because reading was slower
+  double came_seconds_ = 0;   // when something came last
   std::atomic<uint64_t> came_ = 0;
   bool hangs_ = false;  // one was given up, and nothing has come since
   PageTierStats stats_;

@@ -1,5 +1,6 @@
 #include "engine/ranked_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -44,6 +45,39 @@ void RankedRunner::LoadPage(kv::PageId page, std::span<const std::byte> bytes) {
     rank->LoadPage(page, bytes.first(length));
     bytes = bytes.subspan(length);
   }
+}
+
+int64_t RankedRunner::StateBytes() const {
+  int64_t bytes = 0;
+  for (const auto& rank : ranks_) bytes += rank->StateBytes();
+  return bytes;
+}
+
+// Calls `visit` with each rank that has some of these bytes, where they begin there, and its part.
+template <typename Bytes, typename Visit>
+void RankedRunner::VisitState(int64_t begin, Bytes bytes, const Visit& visit) {
+  for (const auto& rank : ranks_) {
+    const int64_t room = rank->StateBytes() - begin;
+    if (room > 0 && !bytes.empty()) {
+      const Bytes part = bytes.first(std::min(bytes.size(), static_cast<size_t>(room)));
+      visit(rank.get(), begin, part);
+      bytes = bytes.subspan(part.size());
+    }
+    begin = std::max<int64_t>(0, -room);
+  }
+}
+
+// As pages: those of the ranks, one behind the other.
+void RankedRunner::SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) {
+  VisitState(begin, bytes, [&](ModelNetwork* rank, int64_t from, std::span<std::byte> part) {
+    rank->SaveState(state, from, part);
+  });
+}
+
+void RankedRunner::LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) {
+  VisitState(begin, bytes, [&](ModelNetwork* rank, int64_t from, std::span<const std::byte> part) {
+    rank->LoadState(state, from, part);
+  });
 }
 
 void RankedRunner::CopyState(const kv::StateCopy& copy) {

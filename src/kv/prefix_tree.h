@@ -73,12 +73,22 @@ struct EvictedPage {
   int64_t begin = 0;  ///< tokens before it
 };
 
+/// A snapshot, as eviction finds it.
+struct EvictedState {
+  const disk::PageKey& before;      ///< of the last whole page before its place
+  std::span<const TokenId> tokens;  ///< behind that page, fewer than 32, perhaps none
+  StateId state = kNoState;
+  PageId page = kNoPage;  ///< where K and V of these tokens stand
+  int64_t end = 0;        ///< tokens up to its place
+};
+
 /// Hears of what the tree gives up, to keep it elsewhere.
 class EvictionWatcher {
  public:
   virtual ~EvictionWatcher() = default;
-  /// The page stands as it is until the call returns.
+  /// The page, or the snapshot, stands as it is until the call returns.
   virtual void Evicting(const EvictedPage& page) = 0;
+  virtual void Evicting(const EvictedState& state) = 0;
 };
 
 /// Not thread-safe: the engine thread owns it. The pool must outlive the tree, and the tree its
@@ -179,8 +189,9 @@ class PrefixTree {
   /// somebody waits for it.
   StateSlot EvictStateFor(int64_t tokens);
 
-  /// From now on `watcher` hears of each whole page before it is evicted, with keys that begin with
-  /// `identity`; null ends it. To be called while the tree is empty, or for the end.
+  /// From now on `watcher` hears of each whole page and each snapshot before it is evicted, with
+  /// keys that begin with `identity`; null ends it. To be called while the tree is empty, or at
+  /// the end.
   void WatchEvictions(EvictionWatcher* watcher, const disk::PageKey& identity);
 
   int64_t snapshot_count() const { return static_cast<int64_t>(snapshots_.size()); }
@@ -287,6 +298,8 @@ class PrefixTree {
 
   // prefix_tree_keys.cc
   void TellEviction(NodeId leaf);
+  void TellStateEviction(NodeId node);
+  disk::PageKey KeyOfPage(NodeId node);
   disk::PageKey KeyBefore(NodeId node);
 
   // prefix_tree_check.cc

@@ -23,14 +23,34 @@ void PrefixTree::WatchEvictions(EvictionWatcher* watcher, const disk::PageKey& i
 void PrefixTree::TellEviction(NodeId leaf) {
   if (At(leaf).end % kPage != 0) return;
   const disk::PageKey before = KeyBefore(leaf);
-  const std::span<const TokenId> tokens(TokensOf(At(leaf).page), static_cast<size_t>(kPage));
-  std::optional<disk::PageKey>& key = keys_[static_cast<size_t>(leaf)];
-  if (!key) key = disk::NextKey(before, tokens);
-  watcher_->Evicting({.key = *key,
-                      .before = before,
-                      .tokens = tokens,
-                      .page = At(leaf).page,
-                      .begin = At(leaf).end - kPage});
+  const disk::PageKey key = KeyOfPage(leaf);
+  watcher_->Evicting(EvictedPage{.key = key,
+                                 .before = before,
+                                 .tokens = {TokensOf(At(leaf).page), static_cast<size_t>(kPage)},
+                                 .page = At(leaf).page,
+                                 .begin = At(leaf).end - kPage});
+}
+
+// A snapshot stands anywhere in a page, so the positions of its page up to there go with it: others
+// know the page by its end only, or never had it whole.
+void PrefixTree::TellStateEviction(NodeId place) {
+  if (watcher_ == nullptr) return;
+  const Node& node = At(place);
+  const int64_t tail = node.end % kPage;
+  const disk::PageKey before = tail == 0 ? KeyOfPage(place) : KeyBefore(place);
+  watcher_->Evicting(EvictedState{.before = before,
+                                  .tokens = {TokensOf(node.page), static_cast<size_t>(tail)},
+                                  .state = SnapshotAt(place).slot.id(),
+                                  .page = node.page,
+                                  .end = node.end});
+}
+
+// Of a node that ends at the border of its page.
+disk::PageKey PrefixTree::KeyOfPage(NodeId node) {
+  const disk::PageKey before = KeyBefore(node);
+  std::optional<disk::PageKey>& key = keys_[static_cast<size_t>(node)];
+  if (!key) key = disk::NextKey(before, {TokensOf(At(node).page), static_cast<size_t>(kPage)});
+  return *key;
 }
 
 // The key of the page before that of `node`. Amortized O(1) a page.

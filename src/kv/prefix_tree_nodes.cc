@@ -136,7 +136,10 @@ void PrefixTree::RemoveLeaf(NodeId leaf) {
   const PageId page = At(leaf).page;
   CHECK(At(leaf).first_child == kNoNode && At(leaf).pins_below == 0);
   if (watcher_ != nullptr) TellEviction(leaf);
-  if (At(leaf).snapshot != kNoSnapshot) DropSnapshot(leaf);  // and with it goes its slot
+  if (At(leaf).snapshot != kNoSnapshot) {
+    TellStateEviction(leaf);
+    DropSnapshot(leaf);  // and with it goes its slot
+  }
   token_count_ -= At(leaf).end - At(leaf).begin;
   ListRemove(leaf);
   index_.Erase(KeyOf(leaf));

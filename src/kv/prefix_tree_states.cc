@@ -67,6 +67,7 @@ bool PrefixTree::IsParked(const Pin& pin, Ticket ticket) const {
 StateSlot PrefixTree::EvictState() {
   const NodeId node = LeastWorth();
   if (node == kNoNode) return {};
+  TellStateEviction(node);
   StateSlot slot = DropSnapshot(node);
   MergeIntoOnlyChild(node);
   return slot;

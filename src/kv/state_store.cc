@@ -36,6 +36,19 @@ void StateStore::Copy(const StateCopy& copy) {
   std::memcpy(Slot(copy.to), from, static_cast<size_t>(slot_bytes()));
 }
 
+std::byte* StateStore::Bytes(StateId id, int64_t begin, size_t count) {
+  CHECK(begin >= 0 && static_cast<int64_t>(count) <= slot_bytes() - begin);
+  return reinterpret_cast<std::byte*>(Slot(id)) + begin;
+}
+
+void StateStore::Save(StateId id, int64_t begin, std::span<std::byte> bytes) {
+  std::memcpy(bytes.data(), Bytes(id, begin, bytes.size()), bytes.size());
+}
+
+void StateStore::Load(StateId id, int64_t begin, std::span<const std::byte> bytes) {
+  std::memcpy(Bytes(id, begin, bytes.size()), bytes.data(), bytes.size());
+}
+
 void StateStore::Poison(StateId id) {
   if (shape_.floats == 0) return;  // of a network without states a slot is no memory
   // All bits set is a NaN.

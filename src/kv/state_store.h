@@ -5,7 +5,9 @@
 /// A slot is one block, because a step reads and writes all of it, and a fork copies all of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "kv/state_id.h"
@@ -27,6 +29,7 @@ class StateStore {
 
   const StateShape& shape() const { return shape_; }
   int64_t bytes() const { return static_cast<int64_t>(arena_.size()); }
+  int64_t slot_bytes() const { return shape_.floats * int64_t{sizeof(float)}; }
 
   /// The floats of a slot, aligned to 64 bytes. What stands there before the first row of a
   /// sequence is meaningless: a step that computes position 0 writes its own beginning.
@@ -35,12 +38,16 @@ class StateStore {
   /// Must not run while a step does.
   void Copy(const StateCopy& copy);
 
+  /// Copies bytes of a slot out, and back in: those from `begin` on.
+  void Save(StateId id, int64_t begin, std::span<std::byte> bytes);
+  void Load(StateId id, int64_t begin, std::span<const std::byte> bytes);
+
   /// Fills a slot with NaN. For tests: a read of what another sequence left shows at once.
   void Poison(StateId id);
 
  private:
   StateStore(const StateShape& shape, AlignedBuffer arena);
-  int64_t slot_bytes() const { return shape_.floats * int64_t{sizeof(float)}; }
+  std::byte* Bytes(StateId id, int64_t begin, size_t count);
 
   StateShape shape_;
   AlignedBuffer arena_;

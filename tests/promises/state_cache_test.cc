@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "disk/test_pages.h"
 #include "engine/completion_sink.h"
+#include "skald/disk_cache.h"
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "support/shared_data.h"
@@ -254,6 +256,67 @@ TEST_P(StateCacheTest, FortyTurnsOfAnAgent) {
     known = std::ssize(sent);
     chat = sent + Tokens(answer.tokens.begin() + kThoughts, answer.tokens.end());
   }
+}
+
+EngineOptions WithFolder(const disk::TestFolder& folder, int64_t state_memory = -1) {
+  EngineOptions options = {.threads = 1, .state_memory = state_memory, .max_running = 1};
+  auto opened = DiskCache::Open(folder.path(), int64_t{256} << 20);
+  EXPECT_TRUE(opened.ok());
+  if (opened.ok()) options.disk = *std::move(opened);
+  return options;
+}
+
+// A state that is left at the end of one engine is where the next one goes on.
+TEST_P(StateCacheTest, ARestartGoesOnFromWhatIsOnDisk) {
+  const disk::TestFolder folder;
+  const Tokens prompt = Text(70);
+  Tokens whole = prompt;
+  {
+    Engine engine = Make(WithFolder(folder));
+    whole = whole + Ask(engine, prompt, 8).tokens;
+  }
+  {
+    Engine engine = Make(WithFolder(folder));
+    const Tokens next = whole + Text(9, 5);
+    const Answer answer = Ask(engine, next);
+    EXPECT_EQ(answer.cached, 77);
+    EXPECT_EQ(engine.Stats().prompt_tokens_disk, 77);
+    ExpectSame(answer, Fresh(next), "behind the answer");
+  }
+  Engine engine = Make(WithFolder(folder));
+  const Answer again = Ask(engine, prompt);
+  EXPECT_EQ(again.cached, 69) << "before the last token of the prompt";
+  ExpectSame(again, Fresh(prompt), "the prompt again");
+  EXPECT_EQ(Ask(engine, Text(70, 3)).cached, 0) << "another text";
+}
+
+// Without memory for snapshots each one goes to the folder, and comes back.
+TEST_P(StateCacheTest, WhatMemoryHasNoSlotForComesBack) {
+  const disk::TestFolder folder;
+  Engine engine = Make(WithFolder(folder, 0));
+  const Tokens whole = Text(70) + Ask(engine, Text(70), 8).tokens;
+  Ask(engine, Text(90, 3));
+  const Answer again = Ask(engine, whole + Text(4, 2));
+  EXPECT_EQ(again.cached, 77);
+  EXPECT_EQ(engine.Stats().prompt_tokens_disk, 77);
+  ExpectSame(again, Fresh(whole + Text(4, 2)), "from the folder");
+}
+
+// A state of two ranks lies in both, one part behind the other.
+TEST_P(StateCacheTest, RanksBringTheirPartsBack) {
+  Result<Model> split = LoadModel({.path = Path(), .threads = 1, .ranks = 2});
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  const Answer expected = Fresh(Text(70));
+  model_.emplace(*std::move(split));
+  const disk::TestFolder folder;
+  {
+    Engine engine = Make(WithFolder(folder));
+    ExpectSame(Ask(engine, Text(70)), expected, "two ranks");
+  }
+  Engine engine = Make(WithFolder(folder));
+  const Answer again = Ask(engine, Text(70));
+  EXPECT_EQ(again.cached, 69);
+  ExpectSame(again, expected, "two ranks, from the folder");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, StateCacheTest, testing::Values("lfm2", "qwen35"));

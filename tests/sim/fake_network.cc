@@ -121,6 +121,35 @@ void FakeNetwork::LoadPage(kv::PageId page, std::span<const std::byte> bytes) {
   std::memcpy(&slots_[static_cast<size_t>(page * kPage)], bytes.data(), bytes.size());
 }
 
+// The number of a state so many times that it takes more than a page has bytes for.
+int64_t FakeNetwork::StateBytes() const {
+  return states_.empty() ? 0 : PageBytes() + 3 * int64_t{sizeof(uint64_t)};
+}
+
+void FakeNetwork::SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) {
+  CHECK(begin + static_cast<int64_t>(bytes.size()) <= StateBytes());
+  auto kept = static_cast<size_t>(state);
+  if (fault_ == Fault::kSavedStateBeside) kept = (kept + 1) % states_.size();
+  const auto number = std::as_bytes(std::span(&states_[kept], 1));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = number[(static_cast<size_t>(begin) + i) % number.size()];
+  }
+}
+
+// Where a later part has another number than the first, none is left.
+void FakeNetwork::LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) {
+  CHECK(begin + static_cast<int64_t>(bytes.size()) <= StateBytes());
+  if (fault_ == Fault::kStateRestoreForgotten) return;
+  uint64_t& slot = states_[static_cast<size_t>(state)];
+  if (begin == 0) std::memcpy(&slot, bytes.data(), sizeof(slot));
+  std::vector<std::byte> expected(bytes.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i] =
+        std::as_bytes(std::span(&slot, 1))[(static_cast<size_t>(begin) + i) % sizeof(slot)];
+  }
+  if (!std::equal(bytes.begin(), bytes.end(), expected.begin())) slot = kPoison;
+}
+
 void FakeNetwork::CopyState(const kv::StateCopy& copy) {
   if (fault_ == Fault::kStateNotForked) return;
   states_[static_cast<size_t>(copy.to)] = states_[static_cast<size_t>(copy.from)];

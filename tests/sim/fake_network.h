@@ -63,6 +63,9 @@ class FakeNetwork : public engine::Network {
   int64_t PageBytes() const override;
   void SavePage(kv::PageId page, std::span<std::byte> bytes) override;
   void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override;
+  int64_t StateBytes() const override;
+  void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override;
+  void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override;
   void CopyState(const kv::StateCopy& copy) override;
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;

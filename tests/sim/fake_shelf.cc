@@ -20,8 +20,14 @@ bool FakeShelf::Has(const disk::PageKey& key) const {
   return pages_.contains(std::string(key.view()));
 }
 
+bool FakeShelf::HasTailBehind(const disk::PageKey& key) const {
+  return std::any_of(pages_.begin(), pages_.end(), [&](const auto& each) {
+    return each.second.before == key && disk::IsTail(each.second.tokens);
+  });
+}
+
 std::span<std::byte> FakeShelf::Begin(const engine::ShelfPage& page) {
-  CHECK(filling_.empty() && page.begin % disk::kKeyTokens == 0);
+  CHECK(filling_.empty());
   if (draw_.OneIn(8)) return {};
   begun_ = page;
   filling_.resize(page_bytes_);
@@ -30,7 +36,8 @@ std::span<std::byte> FakeShelf::Begin(const engine::ShelfPage& page) {
 
 void FakeShelf::Commit() {
   if (pages_.size() >= most_pages_) pages_.erase(pages_.begin());
-  pages_[std::string(begun_.key.view())] = {.tokens = begun_.tokens, .bytes = std::move(filling_)};
+  pages_[std::string(begun_.key.view())] = {
+      .before = begun_.before, .tokens = begun_.tokens, .bytes = std::move(filling_)};
   filling_.clear();
 }
 

@@ -19,6 +19,7 @@ class FakeShelf : public engine::PageShelf {
   FakeShelf(uint64_t seed, int64_t page_bytes, Fault fault);
 
   bool Has(const disk::PageKey& key) const override;
+  bool HasTailBehind(const disk::PageKey& key) const override;
   std::span<std::byte> Begin(const engine::ShelfPage& page) override;
   void Commit() override;
   void BePatient() override {}
@@ -29,6 +30,7 @@ class FakeShelf : public engine::PageShelf {
 
  private:
   struct Kept {
+    disk::PageKey before = {};
     std::vector<TokenId> tokens;
     std::vector<std::byte> bytes;
   };

@@ -87,6 +87,9 @@ enum class Fault : uint8_t {
   kSavedPageBeside,
   kShelfOtherPage,
   kTierWaitsForEver,
+  kStateRestoreForgotten,
+  kSavedStateBeside,
+  kStateRestoredEarly,
 };
 
 struct FaultName {
@@ -175,6 +178,9 @@ inline constexpr std::array kFaults = {
               "a page that leaves memory is kept with the bytes beside it"},
     FaultName{Fault::kShelfOtherPage, "a shelf gives another page than was asked for"},
     FaultName{Fault::kTierWaitsForEver, "a request waits for a shelf that hangs"},
+    FaultName{Fault::kStateRestoreForgotten, "a state that comes back is not put into memory"},
+    FaultName{Fault::kSavedStateBeside, "a state that leaves memory is kept as the one beside it"},
+    FaultName{Fault::kStateRestoredEarly, "a state comes back one token too early"},
 };
 
 }  // namespace skald::sim

@@ -128,6 +128,14 @@ std::optional<kv::StateCopy> FaultyCache::PrepareState(Sequence* sequence) {
   return copy;
 }
 
+bool FaultyCache::RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
+                               FunctionRef<void(kv::PageId)> fill_page,
+                               FunctionRef<void(kv::StateId)> fill_state) {
+  const bool early = fault_ == Fault::kStateRestoredEarly && tokens.size() > 1;
+  if (early) tokens = tokens.first(tokens.size() - 1);
+  return CacheManager::RestoreState(space, tokens, fill_page, fill_state);
+}
+
 std::unique_ptr<Sequence> FaultyCache::Fork(Sequence* lead, int32_t index, int64_t context) {
   auto fork = CacheManager::Fork(lead, index, context);
   if (fault_ == Fault::kForkMissesTokens && fork->tokens.size() > 1) {

@@ -31,6 +31,9 @@ class FaultyCache : public engine::CacheManager {
   bool PrepareWrite(engine::Sequence* sequence, int64_t count,
                     std::vector<kv::PageCopy>* copies) override;
   std::optional<kv::StateCopy> PrepareState(engine::Sequence* sequence) override;
+  bool RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
+                    FunctionRef<void(kv::PageId)> fill_page,
+                    FunctionRef<void(kv::StateId)> fill_state) override;
 
   /// Empty, or what was wrong with what it was asked so far.
   const std::string& wrong() const { return wrong_; }

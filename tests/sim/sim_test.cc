@@ -79,9 +79,11 @@ TEST(Simulation, MeetsShelvesThatGiveAndThatHang) {
   for (uint64_t seed = 3; seed < 1000; seed += 5) {
     const Outcome outcome = RunSeed(seed, Fault::kNone);
     all.pages_restored += outcome.pages_restored;
+    all.states_restored += outcome.states_restored;
     all.fetches_given_up += outcome.fetches_given_up;
   }
   EXPECT_GT(all.pages_restored, 50);
+  EXPECT_GT(all.states_restored, 10);
   EXPECT_GT(all.fetches_given_up, 4);
 }
 

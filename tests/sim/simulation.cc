@@ -146,6 +146,7 @@ class Simulation {
     outcome.masks = stats.masks;
     if (tier_) {
       outcome.pages_restored = tier_->stats().pages_restored;
+      outcome.states_restored = tier_->stats().states_restored;
       outcome.fetches_given_up = tier_->stats().given_up;
     }
     outcome.draft_tokens_accepted = stats.draft_tokens_accepted;

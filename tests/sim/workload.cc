@@ -238,27 +238,56 @@ void DrawWindows(uint64_t seed, Workload* workload) {
                        .positions = positions};
 }
 
-// No seed that once failed ends like these. Everybody comes back once, when memory has given up
-// some of what was computed for him.
+// With states only what is a page longer is worth to be brought. And there are so few slots that
+// most snapshots leave memory.
+void LengthenPrompts(Seeded* draw, Workload* workload) {
+  workload->core.max_running = std::min<int64_t>(workload->core.max_running, draw->Between(1, 3));
+  workload->state_slots = workload->core.max_running + draw->Between(0, 1);
+  for (Client& client : workload->clients) {
+    std::vector<TokenId> front(static_cast<size_t>(draw->Between(30, 70)));
+    for (TokenId& token : front) token = static_cast<TokenId>(draw->Between(1, kVocab - 1));
+    client.request.prompt.insert(client.request.prompt.begin(), front.begin(), front.end());
+  }
+}
+
+// A state behind the answer of the first is of use to the second only if it knows that answer. So
+// most of the first end behind their prompts, and the second ask for more than these.
+void AskForMore(Seeded* draw, Workload* workload, std::vector<Client>* again) {
+  for (Client& client : workload->clients) {
+    if (!draw->OneIn(4)) client.request.stop.max_tokens = 1;
+  }
+  for (Client& client : *again) client.request.prompt.push_back(TokenId{1});
+}
+
+// No seed that once failed ends like these. Everybody comes back, when memory has given up some of
+// what was computed for him.
 void DrawShelf(uint64_t seed, Workload* workload) {
-  workload->has_shelf = seed % 5 == 3 && workload->state_slots == 0 &&
-                        workload->windows.pages == 0 &&
+  workload->has_shelf = seed % 5 == 3 && workload->windows.pages == 0 &&
                         workload->core.prompts == engine::PromptRule::kInChunks;
   if (!workload->has_shelf) return;
   Seeded draw(seed ^ 0x5e1f2);
   const int64_t least = workload->core.context / kernels::kPageTokens + 2;
   workload->page_count = std::min(workload->page_count, least + draw.Between(0, 2));
-  std::erase_if(workload->clients, [workload](const Client& client) {
-    return !engine::CheckRequest(client.request, workload->request_limits()).ok();
-  });
+  const auto drop_refused = [workload] {
+    std::erase_if(workload->clients, [workload](const Client& client) {
+      return !engine::CheckRequest(client.request, workload->request_limits()).ok();
+    });
+  };
+  if (workload->state_slots > 0) LengthenPrompts(&draw, workload);
+  drop_refused();
   std::vector<Client> again = workload->clients;
+  if (workload->state_slots > 0) AskForMore(&draw, workload, &again);
   double now = again.empty() ? 0 : again.back().arrives_seconds;
-  for (Client& client : again) {
-    now += draw.Uniform() * 0.2;
-    client.cancelled_seconds += now - client.arrives_seconds;
-    client.arrives_seconds = now;
-    workload->clients.push_back(std::move(client));
+  const int rounds = workload->state_slots > 0 ? 4 : 1;
+  for (int round = 0; round < rounds; ++round) {
+    for (Client client : again) {
+      now += draw.Uniform() * 0.2;
+      client.cancelled_seconds += now - client.arrives_seconds;
+      client.arrives_seconds = now;
+      workload->clients.push_back(std::move(client));
+    }
   }
+  drop_refused();
 }
 
 }  // namespace

@@ -39,6 +39,13 @@ class TimedNetwork : public engine::Network {
   void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
     network_.LoadPage(page, bytes);
   }
+  int64_t StateBytes() const override { return network_.StateBytes(); }
+  void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override {
+    network_.SaveState(state, begin, bytes);
+  }
+  void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override {
+    network_.LoadState(state, begin, bytes);
+  }
   void CopyState(const kv::StateCopy& copy) override { network_.CopyState(copy); }
   void Forward(const model::StepBatch& batch) override {
     network_.Forward(batch);
