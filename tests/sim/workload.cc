@@ -278,8 +278,10 @@ void DrawShelf(uint64_t seed, Workload* workload) {
   std::vector<Client> again = workload->clients;
   if (workload->state_slots > 0) AskForMore(&draw, workload, &again);
   double now = again.empty() ? 0 : again.back().arrives_seconds;
-  const int rounds = workload->state_slots > 0 ? 4 : 1;
-  for (int round = 0; round < rounds; ++round) {
+  // No more than a queue from which the first in order is served within kMaxStarvedSteps.
+  const int64_t few = 12 / std::max<int64_t>(1, std::ssize(again));
+  const int64_t rounds = workload->state_slots > 0 ? std::clamp<int64_t>(few, 1, 4) : 1;
+  for (int64_t round = 0; round < rounds; ++round) {
     for (Client client : again) {
       now += draw.Uniform() * 0.2;
       client.cancelled_seconds += now - client.arrives_seconds;
