@@ -119,7 +119,8 @@ TEST_F(DiskTierTest, WhatWasAlteredIsComputed) {
   EXPECT_EQ(second.stats.prefill_rows, 301);
 }
 
-// Memory for one such prompt only: the second pushes out the first, which then comes back.
+// Memory for one such prompt only: the second pushes out the first, which then comes back. Not each
+// time: what can be computed sooner than a busy disk gives it is computed.
 TEST_F(DiskTierTest, WhatMemoryIsShortOfComesBack) {
   const EngineOptions small = {.context = 352, .kv_positions = 352, .max_running = 1};
   Result<Engine> engine = Make(small);
@@ -127,10 +128,13 @@ TEST_F(DiskTierTest, WhatMemoryIsShortOfComesBack) {
   Request other = MakeRequest();
   other.prompt.front() = 3;
   const auto first = engine->Generate(MakeRequest(), Continue);
-  ASSERT_TRUE(engine->Generate(other, Continue).ok());
-  const auto again = engine->Generate(MakeRequest(), Continue);
-  ASSERT_TRUE(first.ok() && again.ok());
-  EXPECT_EQ(again->tokens, first->tokens);
+  ASSERT_TRUE(first.ok());
+  for (int i = 0; i < 100 && engine->Stats().prompt_tokens_disk == 0; ++i) {
+    ASSERT_TRUE(engine->Generate(other, Continue).ok());
+    const auto again = engine->Generate(MakeRequest(), Continue);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->tokens, first->tokens);
+  }
   EXPECT_GE(engine->Stats().prompt_tokens_disk, 192);  // the rest was still in memory
 }
 

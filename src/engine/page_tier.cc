@@ -19,6 +19,8 @@ constexpr double kPatienceSeconds = 1;
 constexpr int64_t kAskedOneIn = 16;
 // What stands at the end of the list compares prefixes with all of it.
 constexpr size_t kMostErrands = 32;
+// Borders of pages behind which snapshots are looked for: 32 hashes each.
+constexpr size_t kMostBorders = 64;
 
 }  // namespace
 
@@ -63,6 +65,8 @@ void PageTier::Evicting(const kv::EvictedState& state) {
     } else {
       const int64_t count = std::min(page_bytes_, network_.StateBytes() - at);
       network_.SaveState(state.state, at, bytes.first(static_cast<size_t>(count)));
+      // What stood in the buffer before is of another text, perhaps another tenant's.
+      std::fill(bytes.begin() + count, bytes.end(), std::byte{});
     }
     shelf_.Commit();
   }
@@ -115,57 +119,63 @@ bool PageTier::IsComing(const Sequence& sequence, int64_t cached) const {
   });
 }
 
-// Along the pages of its prefix, as far as memory or the shelf has them. Of a network with states
-// up to the last snapshot on the way.
+// Along the pages of its prefix, as far as memory or the shelf has them.
 PageTier::OnShelf PageTier::Find(const Sequence& sequence, const InMemory& memory) const {
   const int64_t reusable = cache_.ReusableTokens(sequence);
   if (reusable / kPage <= memory.cached / kPage) return {};
   const auto tokens =
       std::span<const TokenId>(sequence.tokens).first(static_cast<size_t>(reusable));
-  const auto space = static_cast<uint64_t>(NamespaceOf(*sequence.request));
   OnShelf found;
-  std::vector<ShelfPage> state;
-  size_t pages_to_state = 0;
-  disk::PageKey before = disk::FirstKey(identity_, space);
+  std::vector<Border> borders;
+  disk::PageKey before =
+      disk::FirstKey(identity_, static_cast<uint64_t>(NamespaceOf(*sequence.request)));
   for (int64_t begin = 0;; begin += kPage) {
-    const auto left = tokens.subspan(static_cast<size_t>(begin));
-    if (piece_count_ > 0) {
-      std::vector<ShelfPage> here = FindState(left, before, begin, memory.cached + kPage);
-      if (!here.empty()) {
-        state = std::move(here);
-        pages_to_state = found.pages.size();
-      }
+    if (piece_count_ > 0 && begin > memory.cached && shelf_.HasTailBehind(before)) {
+      borders.push_back({.key = before, .begin = begin, .pages = found.pages.size()});
     }
-    if (std::ssize(left) < kPage) break;
-    const auto page = left.first(static_cast<size_t>(kPage));
+    if (begin + kPage > reusable) break;
+    const auto page = tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(kPage));
     const disk::PageKey key = disk::NextKey(before, page);
     if (begin >= memory.in_pages / kPage * kPage) {
       if (!shelf_.Has(key)) break;
       found.pages.push_back(
           {.key = key, .before = before, .tokens = {page.begin(), page.end()}, .begin = begin});
-      if (piece_count_ == 0) found.tokens = begin + kPage;
+      found.tokens = begin + kPage;
     }
     before = key;
   }
-  if (piece_count_ == 0) return found;
-  found.pages.resize(pages_to_state);
-  if (!state.empty()) found.tokens = state.front().begin;
-  found.pages.insert(found.pages.end(), state.begin(), state.end());
-  return found;
+  return piece_count_ > 0 ? UpToState(std::move(found), borders, tokens) : found;
 }
 
-// The pieces of the last state that the shelf has behind fewer than 32 of the tokens `left` of a
-// prefix, `begin` tokens from its beginning and `least` at least; empty if there is none. A hash
-// for each place, so only where there is one for somebody.
+// Of what the shelf has of a prefix the part up to the last snapshot there, with it. Each place is
+// a hash, so only places are looked at behind which there is one for somebody, and of these not
+// more than take a millisecond: a client may leave snapshots behind any number of his pages.
+PageTier::OnShelf PageTier::UpToState(OnShelf found, std::span<const Border> borders,
+                                      std::span<const TokenId> tokens) const {
+  borders = borders.last(std::min(borders.size(), kMostBorders));
+  for (; !borders.empty(); borders = borders.first(borders.size() - 1)) {
+    const Border& border = borders.back();
+    const auto left = tokens.subspan(static_cast<size_t>(border.begin));
+    const std::vector<ShelfPage> pieces = FindState(left, border);
+    if (pieces.empty()) continue;
+    found.tokens = pieces.front().begin;
+    found.pages.resize(border.pages);
+    found.pages.insert(found.pages.end(), pieces.begin(), pieces.end());
+    return found;
+  }
+  return {};
+}
+
+// The pieces of the last state that the shelf has behind fewer than 32 of the tokens `left`.
 std::vector<ShelfPage> PageTier::FindState(std::span<const TokenId> left,
-                                           const disk::PageKey& before, int64_t begin,
-                                           int64_t least) const {
-  const int64_t most = std::min<int64_t>(std::ssize(left), kPage - 1);
-  if (begin + most < least || !shelf_.HasTailBehind(before)) return {};
-  for (int64_t count = most; count >= 0 && begin + count >= least; --count) {
+                                           const Border& border) const {
+  for (int64_t count = std::min<int64_t>(std::ssize(left), kPage - 1); count >= 0; --count) {
     const auto tail = left.first(static_cast<size_t>(count));
-    if (!shelf_.Has(StatePieces(before, tail, begin + count, 1).front().key)) continue;
-    std::vector<ShelfPage> pieces = StatePieces(before, tail, begin + count, piece_count_);
+    const auto name = [&](int64_t pieces) {
+      return StatePieces(border.key, tail, border.begin + count, pieces);
+    };
+    if (!shelf_.Has(name(1).front().key)) continue;
+    std::vector<ShelfPage> pieces = name(piece_count_);
     const bool is_whole = std::all_of(pieces.begin(), pieces.end(), [this](const ShelfPage& piece) {
       return shelf_.Has(piece.key);
     });

@@ -84,6 +84,12 @@ class PageTier : public kv::EvictionWatcher {
     int64_t tokens = 0;            // of the prefix, with those in memory; 0: nothing
     std::vector<ShelfPage> pages;  // then the pieces of a state, if the network has one
   };
+  // The border of a page of a prefix behind which the shelf has snapshots, of whomever.
+  struct Border {
+    disk::PageKey key;  // of the page before it
+    int64_t begin;      // tokens up to it
+    size_t pages;       // of the shelf up to it
+  };
   // A prefix on its way.
   struct Errand {
     RequestState* request;
@@ -98,8 +104,9 @@ class PageTier : public kv::EvictionWatcher {
 
   bool IsComing(const Sequence& sequence, int64_t cached) const;
   OnShelf Find(const Sequence& sequence, const InMemory& memory) const;
-  std::vector<ShelfPage> FindState(std::span<const TokenId> tail, const disk::PageKey& before,
-                                   int64_t begin, int64_t least) const;
+  OnShelf UpToState(OnShelf found, std::span<const Border> borders,
+                    std::span<const TokenId> tokens) const;
+  std::vector<ShelfPage> FindState(std::span<const TokenId> left, const Border& border) const;
   Errand* ErrandOf(uint64_t order);
   void End(Errand* errand);
   void Restore(Errand* errand, std::span<const Delivery> deliveries);
