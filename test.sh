@@ -20,7 +20,8 @@ Without a lane: the unit lane. Each lane builds into build/ with a preset of its
   --bits            the commands of --unit and --asan, by two compilers, give the same bits
   --tsan            the tests that start threads, under ThreadSanitizer
   --tsan-tests      all unit tests under ThreadSanitizer
-  --clang-tests     clang, release, warnings are errors; all tests again, the bits of --bits too
+  --clang-tests     clang, release, warnings are errors, each source compiled by itself, which shows
+                    an #include that it lacks; all tests again, the bits of --bits too
   --fuzz SECONDS    every fuzz target in the build of --asan, SECONDS in total
   --soak MINUTES    hostile and honest clients against one server with a memory limit: texts, times,
                     memory (tests/soak/soak.py)
@@ -73,8 +74,8 @@ run_ctest() {
   results+=("ctest $xml" "labels $root/build/$lane_name-labels.json")
   ctest --test-dir "$root/build/$preset" --show-only=json-v1 "$@" >"$root/build/$lane_name-labels.json"
   # One more at a time than there are processors: many wait for a socket, a terminal or a clock.
-  "${launcher[@]}" ctest --test-dir "$root/build/$preset" -j "$((jobs + 1))" --output-on-failure \
-    --no-tests=error --output-junit "$xml" "$@" | tee "$log" |
+  "${launcher[@]}" "${runner[@]}" --test-dir "$root/build/$preset" -j "$((jobs + 1))" \
+    --output-junit "$xml" "$@" | tee "$log" |
     grep -vE '^ *[0-9]+/[0-9]+ Test .*( Passed|\*\*\*Not Run \(Disabled\)) |^ +Start +[0-9]+:|\(Disabled\)$' >&2 ||
     true
   local summary lane_failed lane_total
@@ -92,17 +93,26 @@ plain_addresses=()
 if setarch -R true 2>/dev/null; then plain_addresses=(setarch -R); fi
 launcher=()  # of the lane at hand
 
+# What runs the tests of the lane at hand: each in a process of its own, or, where that is done elsewhere, many in one.
+runner=(ctest --output-on-failure --no-tests=error)
+together=(python3 "$root/tools/run_together.py")
+
+# The build of gcc with all tests. Sources are compiled together: half the time, and a build made whole has no use for less.
+build_release() {
+  configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON -DSKALD_UNITY=ON && build release
+}
+
 lane_unit() {
   ensure_packages build test
   ensure_clients
-  configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release && run_ctest release
+  build_release && run_ctest release
 }
 
 # Label beside: what can differ with and without the folder (cmake/shared_data.cmake).
 lane_alone() {
   ensure_packages build test
-  configure release -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build release &&
-    SKALD_SHARED_DATA=none run_ctest release -L beside
+  local runner=("${together[@]}")
+  build_release && SKALD_SHARED_DATA=none run_ctest release -L beside
 }
 
 # What the sanitizers' lane leaves out, besides checks of the sources (label house), which no compiler
@@ -110,17 +120,18 @@ lane_alone() {
 not_under_asan=(
   '^(SampledDistribution|Rejection)\.'             # a hundred thousand samples
   '\.OfMegabytesOfText$' '^TokenizerSpeedTest\.' '^TokenMasksSharedData\.'  # megabytes
-  '^Examples$' '^Chat$' '^ChatCalls$'              # the commands, which Cli, Pull and E2e run, too
+  '^Examples$' '^Book$' '^Chat$' '^ChatCalls$'              # the commands, which Cli, Pull and E2e run, too
   '^ForeignFlags\.EveryRowIsAnswered$' '^HeaderExamples$'  # the command, the compiler
   '^Bench$' '^KernelBench\.' 'TakesAThirdOfThePasses$' '^BeamsOnTales\.'  # they would measure the sanitizer
-  '^ModelsMeasured$' '^LongContext\.' 'KvTypesSharedData\.' '^SchedulesSharedData\.' '^KvTypesOfTales\.'
+  '^ModelsMeasured$' '^LongContext\.' 'KvTypesSharedData\.' '^SchedulesSharedData\.' '^Compact/FamilySchedules\.' '^KvTypesOfTales\.'
   '\.LargestIntegersDoNotSaturate/' '^CliSharedData$' '^CostOf' '^Faults/PlantedFault\.'  # numbers, not memory
+  '^Hostile\.ReadingIsLinear$' '\.KilledInTheMiddleOfAWrite$'  # times, and what is left in files
   '^Isas/AttentionTest\..*/(scalar|avxvnni|amx) '  # the same functions as the specification, avx2, avx512
 )
 
 lane_asan() {
   ensure_packages build test clang
-  launcher=("${plain_addresses[@]}")
+  local launcher=("${plain_addresses[@]}") runner=("${together[@]}")
   configure asan -DSKALD_TESTS=ON -DSKALD_WERROR=ON && build asan &&
     run_ctest asan -LE house -E "$(IFS='|' && printf '%s' "${not_under_asan[*]}")"
 }
@@ -166,7 +177,7 @@ not_under_tsan=(
 # The programs whose tests start threads. Label process runs the command, one thread at work.
 lane_tsan() {
   ensure_packages build test clang
-  launcher=("${plain_addresses[@]}")
+  local launcher=("${plain_addresses[@]}") runner=("${together[@]}")
   configure tsan -DSKALD_TESTS=ON &&
     build tsan base_test load_test engine_test server_test same_answer_test break_it_test golden_test &&
     run_ctest tsan -LE 'house|process' -E "$(IFS='|' && printf '%s' "NOT_BUILT|${not_under_tsan[*]}")"
@@ -174,7 +185,7 @@ lane_tsan() {
 
 lane_tsan_tests() {
   ensure_packages build test clang
-  launcher=("${plain_addresses[@]}")
+  local launcher=("${plain_addresses[@]}") runner=("${together[@]}")
   configure tsan -DSKALD_TESTS=ON && build tsan && run_ctest tsan -LE 'house|process'
 }
 
@@ -201,6 +212,7 @@ lane_fuzz() {
     if [ -f "$dictionary" ]; then arguments+=(-dict="$dictionary"); fi
     say "fuzz: $name, $each s"
     if "$target" "${arguments[@]}" >"$root/build/fuzz/$name.log" 2>&1; then
+      say "fuzz: $(grep -o 'Done [0-9]* runs' "$root/build/fuzz/$name.log" || true)"
       passed=$((passed + 1))
     else
       fails "$name"
@@ -254,7 +266,6 @@ lane() {
   local start=$SECONDS passed_before=$passed failed_before=$failed
   lane_name=$1
   shift
-  launcher=()
   results=()
   say "== $lane_name"
   "lane_${lane_name//-/_}" "$@" || [ "$failed" -gt "$failed_before" ] || fails "$lane_name: no tests"

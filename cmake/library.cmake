@@ -1,7 +1,7 @@
 # skald::skald: all rooms but the command as one archive, with what a program needs to compile and link with it. A project that
 # has skald in its own tree (add_subdirectory) and one that has it installed (find_package) use the same name.
 set(library_objects)
-foreach(room base ranks disk trace tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine plan proof explain server hub)
+foreach(room base ranks disk trace tensor formats text grammar huggingface chat kernels quantizer kv sampling model load engine figure plan proof explain lab server hub)
   list(APPEND library_objects $<TARGET_OBJECTS:skald_${room}>)
 endforeach()
 add_library(skald_library STATIC ${library_objects})

@@ -36,7 +36,7 @@ function(process_tests timeout)
       string(APPEND command " [==[${word}]==]")
     endforeach()
     string(APPEND script "add_test([==[${name}]==]${command})\n"
-                         "set_tests_properties([==[${name}]==] PROPERTIES LABELS process TIMEOUT ${timeout})\n")
+                         "set_tests_properties([==[${name}]==] PROPERTIES LABELS process COST 100 TIMEOUT ${timeout})\n")
   endforeach()
   list(GET TESTS_NAMES 0 first)
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${first}_shared_data.cmake)

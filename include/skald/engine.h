@@ -31,6 +31,7 @@
 #include "skald/disk_cache.h"
 #include "skald/engine_plan.h"
 #include "skald/engine_stats.h"
+#include "skald/engine_view.h"
 #include "skald/ids.h"
 #include "skald/model.h"
 #include "skald/request.h"
@@ -44,6 +45,8 @@ namespace skald {
 namespace model {
 class StepLog;
 }
+
+struct BenchWork;
 
 /// Version of the numerics specification this library implements; changes whenever any output bit
 /// may change.
@@ -175,6 +178,14 @@ class Engine {
   /// The requests that have not ended, in the order of Submit: each as of a step not long ago (some
   /// 20 ms), those that have come since as queued.
   std::vector<RequestProgress> Requests() const;
+
+  /// What it looks like inside now, or a moment ago: for people who watch it, several times a
+  /// second. A view is taken at the beginning of a step, at most ten a second, and only where
+  /// somebody has looked since the last; so the first call gives none. It costs the engine thread
+  /// less than half a percent of its time.
+  EngineLook Look();
+  /// What a viewed step cannot do without (skald/bench.h), each sequence as long as their mean.
+  BenchWork WorkOf(const ViewedWork& work) const;
 
   /// Called once per generated token; false ends the request with kCancelled. The prompt is checked
   /// for cancellation between chunks by calling it with token kNoToken. Runs on the engine thread

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -122,6 +123,10 @@ struct RequestProgress {
   int64_t output_tokens = 0;    ///< of all its sequences
   int64_t pages = 0;            ///< of all its sequences: one that they share counts for each
   int32_t sequences = 0;
+  int64_t tenant = 0;            ///< Request::tenant
+  double submitted_seconds = 0;  ///< of the engine's clock, as the other two
+  std::optional<double> first_token_seconds = {};
+  double last_token_seconds = 0;  ///< 0 before the first
 };
 
 }  // namespace skald

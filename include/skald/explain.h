@@ -13,6 +13,7 @@
 /// on being watched.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -32,9 +33,9 @@ namespace skald {
 /// Bound of ExplainQuestion::max_tokens: more steps than this nobody reads.
 inline constexpr int64_t kMaxExplainTokens = 64;
 
-/// Bound of prompt and answer together where attention is asked for: a map with more rows nobody
-/// can read, and its data would be hundreds of megabytes.
-inline constexpr int64_t kMaxAttentionTokens = 256;
+/// Bound of prompt and answer together where attention or experts are asked for: a figure of more
+/// tokens nobody can read, and its data would be hundreds of megabytes.
+inline constexpr int64_t kMaxTappedTokens = 256;
 
 /// What is asked, and how.
 struct ExplainQuestion {
@@ -43,9 +44,12 @@ struct ExplainQuestion {
   int64_t max_tokens = 8;  ///< of the answer, 1 to kMaxExplainTokens
   /// Asks the same once before, unwatched: the beginning of the prompt is in the cache then.
   bool warm = false;
-  /// Attention weights, too (--attention): memory grows with the square of the text. Prompt and
-  /// answer have at most kMaxAttentionTokens then.
-  bool attention = false;
+  // What else is looked at, each in every step. No bit of the answer depends on it, but the times
+  // of the steps do.
+  bool attention = false;  ///< Explanation::attention; memory grows with the square of the text
+  bool lens = false;       ///< ExplainedStep::lens; not of a model that embeds texts
+  bool experts = false;    ///< Explanation::experts
+  bool tensors = false;    ///< Call::card, Explanation::weights
   /// What is made of the prompt by a model that embeds texts; others do not look at it.
   Pooling pooling = Pooling::kMean;
   EngineOptions engine = {};  ///< its trace and step log are set here
@@ -62,6 +66,30 @@ enum class CallKind : uint8_t {
   kMatrix,     ///< one product of an operation; it has no time of its own
 };
 
+/// Bins of TensorCard, and values that it lists from either end.
+inline constexpr size_t kCardBins = 32;
+inline constexpr int64_t kCardValues = 4;
+
+/// What the values of a tensor look like.
+struct TensorCard {
+  std::vector<int64_t> shape = {};
+  int64_t count = 0;       ///< values that were looked at: of large matrices not all
+  int64_t not_finite = 0;  ///< of these; they are in nothing below but the lists
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+  std::vector<float> first = {};  ///< kCardValues of the first row, or as many as it has
+  std::vector<float> last = {};   ///< likewise of the last
+  /// Values in as many equal parts of [min, max].
+  std::array<int64_t, kCardBins> bins = {};
+};
+
+/// A card with the name of what it is of: a tensor of the model's file, or values of a step.
+struct ExplainedTensor {
+  std::string name = {};
+  TensorCard card = {};
+};
+
 /// A call with what it calls: a tree. Work and seconds of a call are the sums of those within.
 struct Call {
   CallKind kind = CallKind::kStep;
@@ -75,6 +103,13 @@ struct Call {
   /// The least time under the ceilings, if there are any: of an operation that of its work, of what
   /// stands above that of the arithmetic of its matrices and of weights, K, V and states.
   std::optional<Bound> bound = {};
+  /// Where asked for (ExplainQuestion::tensors): of what a block gives; of a layer the residual
+  /// stream behind it, whose sums the engine makes on the way, so that here alone it stands whole.
+  std::optional<TensorCard> card = {};
+  /// Likewise, of a mixer what it reads: "query", "key" and "value" behind their norms and RoPE, of
+  /// latent attention "query" before it and the "latent" of keys and values. Where it reads the K
+  /// and V of another layer, its queries alone; where it has none of them, nothing.
+  std::vector<ExplainedTensor> tensors = {};
   std::vector<Call> calls = {};
 
   /// Multiply-accumulates of all kinds; an operation is half of one.
@@ -146,10 +181,35 @@ struct ExplainedPage {
   int32_t id = 0;  ///< in the engine's pool
   int64_t first_position = 0;
   PageSource source = PageSource::kTaken;
+  /// The first step for which layers with windows no longer had it: no row to come sees that far
+  /// back.
+  std::optional<int64_t> window_left = {};
+};
+
+/// What layers keep of the text that see a part of it, or carry a state.
+struct ExplainedMemory {
+  int64_t full_layers = 0;     ///< that keep K and V of all positions
+  int64_t window_layers = 0;   ///< that keep them of a window
+  int64_t window = 0;          ///< positions that a row of these sees at most, itself included
+  int64_t state_layers = 0;    ///< that carry a state, which each token overwrites
+  int64_t state_bytes = 0;     ///< of all of them
+  int64_t position_bytes = 0;  ///< of K and V of a position, in all layers that keep it
+  /// Behind so many tokens a copy of the state stayed in the prefix tree (a snapshot).
+  std::vector<int64_t> snapshots = {};
 };
 
 /// Positions of a page.
 inline constexpr int64_t kExplainedPagePositions = 32;
+
+/// The token that the model would give if it ended behind a layer (logit lens): what stands there
+/// of the row that draws, through the final norm and the head.
+struct ExplainedLens {
+  int64_t layer = 0;
+  TokenId best = kNoToken;
+  std::string text = {};         ///< its bytes
+  double probability = 0;        ///< of the best
+  double drawn_probability = 0;  ///< of the token that was drawn in the end
+};
 
 /// A forward pass.
 struct ExplainedStep {
@@ -159,6 +219,7 @@ struct ExplainedStep {
   bool is_prefill = false;                     ///< its rows are of the prompt
   TokenId drawn = kNoToken;                    ///< from its logits; kNoToken: none
   std::optional<ExplainedChoice> choice = {};  ///< of that token
+  std::vector<ExplainedLens> lens = {};        ///< by layer, where asked for
   Call tree = {};
 };
 
@@ -169,8 +230,30 @@ struct ExplainedAttention {
   int64_t head = 0;       ///< query head
   int64_t position = 0;   ///< of the row
   int64_t first_key = 0;  ///< position of weights[0]
-  /// By position. They add up to 1, or to less where the head has a sink.
+  /// By position. They add up to 1, with the sink's share where the head has a sink.
   std::vector<float> weights = {};
+  std::optional<double> sink = {};
+};
+
+/// A head in numbers: means over its rows.
+struct ExplainedHead {
+  int64_t layer = 0;
+  bool beside = false;
+  int64_t head = 0;
+  /// Of the weights, and the sink's share, as a distribution: 0 where each row looks at one
+  /// position alone, log2(n) where it looks at n alike.
+  double entropy_bits = 0;
+  /// Tokens back from a row to where it looks, weighted.
+  double distance = 0;
+};
+
+/// The experts that a router chose for a token.
+struct ExplainedExperts {
+  int64_t layer = 0;
+  int64_t position = 0;
+  int64_t count = 0;                  ///< experts of the layer
+  std::vector<int32_t> experts = {};  ///< the chosen, ascending
+  std::vector<float> weights = {};    ///< of each
 };
 
 /// All of it.
@@ -189,11 +272,23 @@ struct Explanation {
   /// Where asked for: of each step by layer, position and head. Rows behind the last mixer that
   /// nobody reads are not computed, so not here.
   std::vector<ExplainedAttention> attention = {};
+  std::vector<ExplainedHead> heads = {};  ///< of that attention, by layer and head
+  /// Where asked for, likewise.
+  std::vector<ExplainedExperts> experts = {};
+  ExplainedMemory memory = {};
+  /// Where asked for (ExplainQuestion::tensors): the matrices of the model, in the order in which
+  /// a step reads them.
+  std::vector<ExplainedTensor> weights = {};
 };
 
+/// The cards of a tree in the order in which a step makes their values, each with its place in its
+/// name: "embedding", "layer 3 attention: query", "layer 3: residual stream".
+std::vector<ExplainedTensor> CardsOf(const Call& tree);
+
 /// Answers the question, watched. `go_on` is asked once a token; false ends it. Errors:
-/// kInvalidArgument (no prompt, max_tokens out of range), kCancelled; as Engine::Create and
-/// Engine::Submit, what the request ended with.
+/// kInvalidArgument (no prompt, max_tokens or what is looked at out of range, attention of a model
+/// that was split among ranks), kCancelled; as Engine::Create and Engine::Submit, what the request
+/// ended with.
 Result<Explanation> ExplainRun(const Model& model, const ExplainQuestion& question,
                                const std::function<bool()>& go_on);
 

@@ -30,6 +30,9 @@ namespace skald {
 namespace model {
 class Transformer;
 }
+namespace ranks {
+class Group;
+}
 
 /// Facts about a loaded model, for people and for `--json`.
 struct ModelInfo {
@@ -74,6 +77,12 @@ struct LoadOptions {
   /// with the memory of its own, and all compute each step together. No bit of an answer depends on
   /// it. Not every network can be split.
   int ranks = 1;
+  /// The ranks are processes, and this is one of them (skald/ranks.h): it reads and packs its own
+  /// part only. `ranks` is as many as there are then. The first tells the others what to load, and
+  /// answers to nobody before all have the same model; `path`, `conventions`, `rope` and
+  /// `max_table_bytes` are its own, `threads` of all ranks together. Of the others only a `path` of
+  /// their own counts.
+  std::shared_ptr<ranks::Group> group = nullptr;
   Conventions conventions = Conventions::kPublisher;
   /// For a context beyond the trained one; ModelInfo::context_length is then the longer one.
   RopeOverride rope = {};
@@ -115,6 +124,9 @@ class Model {
   const model::Transformer& transformer() const;
   /// What each rank has of it; the network itself, where it was not split.
   std::span<const model::Transformer> parts() const;
+  /// Where the ranks are processes, with whom this one computes; of the parts only its own has
+  /// weights then. Null: there are none, or they are threads.
+  const std::shared_ptr<ranks::Group>& group() const;
 
  private:
   std::shared_ptr<const State> state_;

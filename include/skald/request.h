@@ -141,6 +141,11 @@ struct Request {
   /// The cache has no logits, so the whole prompt is computed, whatever is cached. Not for
   /// embeddings and beam searches.
   std::optional<int32_t> prompt_logprobs = std::nullopt;
+  /// Numbers of leading tokens of the prompt, ascending, each less than it has, kMaxPlaces at most:
+  /// others are likely to begin with these, and to go on otherwise. A model with recurrent layers
+  /// leaves a snapshot there if it has room; one that keeps K and V alone goes on from everywhere
+  /// anyway. No answer depends on it.
+  std::vector<int64_t> places = {};
   /// For people who look at what runs (RequestProgress); nothing depends on it.
   std::string label = {};
   /// If set, sees the row of each token that is drawn. What it does delays all requests, and no
@@ -160,6 +165,9 @@ struct Request {
 /// Bound of Request::n and best_of: the largest fan-out the OpenAI API allows.
 inline constexpr int32_t kMaxSequences = 128;
 
+/// Bound of Request::places: each may cut a step.
+inline constexpr size_t kMaxPlaces = 16;
+
 /// Bound of Request::tenant_share: what is owed to the largest beside the smallest is bounded.
 inline constexpr int32_t kMaxTenantShare = 100;
 
@@ -168,10 +176,21 @@ struct QueuedEvent {
   int64_t total = 0;
 };
 
+/// Where tokens came from that were found in the cache.
+struct CachedTokens {
+  int64_t memory = 0;    ///< their K and V stood in memory
+  int64_t snapshot = 0;  ///< of a model with recurrent layers: behind a snapshot in memory
+  int64_t disk = 0;      ///< brought back from files for this sequence (EngineOptions::disk)
+
+  int64_t total() const { return memory + snapshot + disk; }
+  CachedTokens& operator+=(const CachedTokens& other);
+};
+
 /// A sequence has pages: `done` of its `total` tokens were found in the cache.
 struct AdmittedEvent {
   int64_t done = 0;
   int64_t total = 0;
+  CachedTokens from = {};  ///< of these
 };
 
 /// `done` of `total` tokens are computed, the last not among them.
@@ -233,6 +252,7 @@ struct PreemptedEvent {
 struct ResumedEvent {
   int64_t done = 0;
   int64_t total = 0;
+  CachedTokens from = {};
 };
 
 /// One sequence has ended, by itself or with its request.
@@ -335,6 +355,7 @@ struct Completion {
   double score = 0;  ///< BeamParams
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;             ///< of the prompt, found in the cache
+  CachedTokens cached_from = {};         ///< these, by where they came from
   double prefill_seconds = 0;            ///< until the first token was known (TTFT)
   double decode_seconds = 0;             ///< from then on
   std::vector<Alternative> others = {};  ///< the other n - 1; with best_of or beams best first

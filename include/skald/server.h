@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/bench.h"
 #include "skald/engine.h"
 #include "skald/model.h"
 #include "skald/status.h"
@@ -87,6 +88,9 @@ struct ServerOptions {
   /// that the engine was made with. Create then reads the whole file of the model, for its hash.
   /// Not for an engine that speculates under SpeculationRule::kRejection.
   std::optional<KvCacheTypes> receipts = {};
+  /// What the machine can do (CeilingMeter), measured beforehand: the console then says how close
+  /// to it each step comes.
+  std::optional<Ceilings> ceilings = {};
   int64_t max_connections = 1024;
   /// Bytes that bodies, prepared requests and unread answers of all clients take together. One
   /// client (a key, without keys an address) gets as much as is left free: alone half.
@@ -134,9 +138,13 @@ class Server {
   /// Serves until SIGTERM, SIGINT or Stop: then takes no more connections and requests, lets what
   /// runs end for drain_seconds, and cuts off the rest with an error. From the first signal on the
   /// system's own action stands behind both: a second one ends the process, whatever it is doing.
+  /// Errors: what StopBecause was given.
   Status Run();
   /// Any thread: as the first signal.
   void Stop();
+  /// Any thread: the engine can compute no more, and ends each of its requests with an error. Takes
+  /// no more connections and requests; clients have half a second to hear of it. Run returns `why`.
+  void StopBecause(Status why);
 
   /// What stands behind a Server. Defined by the server room.
   struct State;

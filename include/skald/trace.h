@@ -133,12 +133,14 @@ struct TraceWaits {
 /// It has pages for the first time.
 struct TraceAdmitted {
   int64_t cached = 0;  ///< leading tokens found in the prefix tree
+  int64_t disk = 0;    ///< of these, brought back from files for it
   int64_t length = 0;  ///< tokens
 };
 
 /// A sequence has pages again.
 struct TraceResumed {
   int64_t cached = 0;
+  int64_t disk = 0;
   int64_t length = 0;
 };
 
@@ -153,6 +155,15 @@ struct TracePages {
 /// A copy of a sequence's recurrent state stays in the prefix tree.
 struct TraceSnapshot {
   int64_t position = 0;  ///< behind so many tokens
+};
+
+/// What came from files of the prefix of a sequence that waits; it waits for them no more.
+struct TraceBrought {
+  int64_t from = 0;     ///< leading tokens that memory had to go on from
+  int64_t to = 0;       ///< that it has now; as many if nothing of use came in time
+  int64_t records = 0;  ///< that came: pages, window pages and states are cut into these
+  int64_t bytes = 0;    ///< of these
+  double seconds = 0;   ///< since they were asked for
 };
 
 /// What a step is to compute.
@@ -277,9 +288,9 @@ struct TraceOperation {
 
 using TraceBody =
     std::variant<TraceQueued, TracePrompt, TraceWaits, TraceAdmitted, TraceResumed, TracePages,
-                 TraceSnapshot, TracePlan, TraceRows, TraceForward, TraceComputed, TraceChunk,
-                 TraceGuess, TraceToken, TracePreempted, TraceEnded, TraceFinished, TraceStep,
-                 TraceLost, TraceRepetition, TraceOperation>;
+                 TraceSnapshot, TraceBrought, TracePlan, TraceRows, TraceForward, TraceComputed,
+                 TraceChunk, TraceGuess, TraceToken, TracePreempted, TraceEnded, TraceFinished,
+                 TraceStep, TraceLost, TraceRepetition, TraceOperation>;
 
 /// Something that happened.
 struct TraceEvent {
@@ -367,5 +378,7 @@ Result<std::optional<TraceRecord>> ParseTraceLine(std::string_view line);
 
 /// "queued", "rows": what the line of an event calls it.
 std::string_view TraceEventName(const TraceEvent& event);
+/// "decode", "rank", "patience", "due": likewise.
+std::string_view RowReasonName(RowReason reason);
 
 }  // namespace skald

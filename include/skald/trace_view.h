@@ -1,6 +1,7 @@
-/// Views of a record (skald/trace.h): a drawing for Perfetto, and a line for each request.
+/// Views of a record (skald/trace.h): a drawing for Perfetto, one of the schedule, and a line for
+/// each request.
 ///
-/// Both read a record once, event by event, so that its size does not matter; what they keep is
+/// All read a record once, event by event, so that its size does not matter; what they keep is
 /// bounded by the requests that are open at the same time.
 #pragma once
 
@@ -38,6 +39,30 @@ class PerfettoTrace {
 
  private:
   struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Sequences and steps that a ScheduleFigure draws: more nobody can see on one page.
+inline constexpr int64_t kMostDrawnSequences = 256;
+inline constexpr int64_t kMostDrawnSteps = 1024;
+
+/// Draws which sequence computed what in which step, as one SVG document: a track for each sequence
+/// (rows of its prompt, tokens of its answer, where it waited or had lost its pages), and the rows
+/// of each step. By steps, not by time, so that the drawing does not depend on the machine. Memory
+/// is bounded by what is drawn; what is not is counted.
+class ScheduleFigure {
+ public:
+  /// `command` stands below the drawing.
+  explicit ScheduleFigure(std::string command);
+  ~ScheduleFigure();
+
+  void Add(const TraceRecord& record);
+  /// The document.
+  std::string Finish() const;
+
+ private:
+  struct State;
+  std::string command_;
   std::unique_ptr<State> state_;
 };
 

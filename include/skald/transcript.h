@@ -69,8 +69,9 @@ struct Transcript {
   std::shared_ptr<const PromptLogprobs> prompt_logprobs = {};
   std::optional<FinishedEvent> end = {};  ///< once the request has ended
   int64_t prompt_tokens = 0;
-  int64_t cached_tokens = 0;  ///< of the prompt, found in the cache
-  int64_t output_tokens = 0;  ///< of all sequences
+  int64_t cached_tokens = 0;      ///< of the prompt, found in the cache
+  CachedTokens cached_from = {};  ///< these, by where they came from
+  int64_t output_tokens = 0;      ///< of all sequences
   double submitted_seconds = 0;
   std::optional<double> admitted_seconds = {};     ///< for the first time
   std::optional<double> first_token_seconds = {};  ///< of any sequence

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace skald {
 
@@ -47,6 +48,17 @@ class ByteReader {
     const auto taken = bytes_.subspan(offset_, static_cast<size_t>(count));
     offset_ += taken.size();
     return taken;
+  }
+
+  /// A 64-bit length and as many bytes, at most `most`: what ByteWriter::String appends.
+  std::optional<std::string_view> ReadString(uint64_t most) {
+    ByteReader ahead = *this;
+    const auto length = ahead.Read<uint64_t>();
+    if (!length || *length > most) return std::nullopt;
+    const auto bytes = ahead.Take(*length);
+    if (!bytes) return std::nullopt;
+    *this = ahead;
+    return std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   }
 
  private:

@@ -81,7 +81,7 @@ class Variables {
   explicit Variables(const chat::SyntaxTree& tree) : tree_(tree) {}
 
   void Set(std::string_view name, Value value) {
-    if (const std::optional<chat::Symbol> symbol = SymbolOf(name))
+    if (const std::optional<chat::SymbolId> symbol = SymbolOf(name))
       values_.emplace_back(*symbol, std::move(value));
   }
   Status Convert(Heap& heap, const boost::json::object& variables) {
@@ -95,17 +95,17 @@ class Variables {
     }
     return Ok();
   }
-  const std::vector<std::pair<chat::Symbol, Value>>& values() const { return values_; }
+  const std::vector<std::pair<chat::SymbolId, Value>>& values() const { return values_; }
 
  private:
-  std::optional<chat::Symbol> SymbolOf(std::string_view name) const {
+  std::optional<chat::SymbolId> SymbolOf(std::string_view name) const {
     const auto found = std::find(tree_.symbols.begin(), tree_.symbols.end(), name);
     if (found == tree_.symbols.end()) return std::nullopt;
-    return static_cast<chat::Symbol>(found - tree_.symbols.begin());
+    return static_cast<chat::SymbolId>(found - tree_.symbols.begin());
   }
 
   const chat::SyntaxTree& tree_;
-  std::vector<std::pair<chat::Symbol, Value>> values_;
+  std::vector<std::pair<chat::SymbolId, Value>> values_;
 };
 
 }  // namespace
@@ -129,7 +129,7 @@ Result<RenderedPrompt> chat::RenderTree(const SyntaxTree& tree, const ChatTokens
   RETURN_IF_ERROR(values.Convert(heap, input.variables));
   const auto loop = std::find(tree.symbols.begin(), tree.symbols.end(), "loop");
   // Where the template never says "loop", any number that is no symbol will do.
-  const auto loop_symbol = static_cast<Symbol>(loop - tree.symbols.begin());
+  const auto loop_symbol = static_cast<SymbolId>(loop - tree.symbols.begin());
   Evaluator evaluator(tree, runtime, loop_symbol);
   ASSIGN_OR_RETURN(const Text text, evaluator.Run(values.values()));
   return RenderedPrompt{std::string(text.bytes()),

@@ -21,7 +21,7 @@ Status ErrorAt(int line, std::string message) {
 
 }  // namespace
 
-size_t Scope::IndexOf(Symbol symbol) const {
+size_t Scope::IndexOf(SymbolId symbol) const {
   if (variables_.size() >= kIndexFrom) {
     const auto found = index_.find(symbol);
     return found == index_.end() ? kNone : found->second;
@@ -31,7 +31,7 @@ size_t Scope::IndexOf(Symbol symbol) const {
   return kNone;
 }
 
-const Value* Scope::Find(Symbol symbol) const {
+const Value* Scope::Find(SymbolId symbol) const {
   size_t scopes = 0;
   const Value* found = nullptr;
   for (const Scope* scope = this; scope != nullptr && found == nullptr; scope = scope->outer_) {
@@ -43,14 +43,14 @@ const Value* Scope::Find(Symbol symbol) const {
   return found;
 }
 
-void Scope::Set(Symbol symbol, const Value& value) {
+void Scope::Set(SymbolId symbol, const Value& value) {
   const size_t at = IndexOf(symbol);
   if (at != kNone) {
     variables_[at].second = value;
     return;
   }
   // In a vector that may have room for twice as many, and in the index.
-  constexpr int64_t kVariableBytes = 2 * sizeof(std::pair<Symbol, Value>);
+  constexpr int64_t kVariableBytes = 2 * sizeof(std::pair<SymbolId, Value>);
   constexpr int64_t kIndexBytes = 80;
   const bool indexed = variables_.size() + 1 >= kIndexFrom;
   if (!Hold(kVariableBytes + (indexed ? kIndexBytes : 0))) return;
@@ -66,7 +66,7 @@ bool Scope::Hold(int64_t bytes) {
   return true;
 }
 
-Result<Text> Evaluator::Run(const std::vector<std::pair<Symbol, Value>>& variables) {
+Result<Text> Evaluator::Run(const std::vector<std::pair<SymbolId, Value>>& variables) {
   TextBuilder output(runtime_.budget());
   output_ = &output;
   ScopeFrame frame(scopes_, runtime_.budget(), nullptr);

@@ -24,9 +24,9 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 
   /// Null if there is none. O(log n) of the variables of each scope around.
-  const Value* Find(Symbol symbol) const;
+  const Value* Find(SymbolId symbol) const;
   /// Nothing is added beyond the budget.
-  void Set(Symbol symbol, const Value& value);
+  void Set(SymbolId symbol, const Value& value);
   /// A macro was defined here: it may be called after the scope has ended.
   void Keep() { kept_ = true; }
   bool kept() const { return kept_; }
@@ -37,13 +37,13 @@ class Scope {
   static constexpr size_t kScopesPerStep = 8;
   static constexpr size_t kNone = SIZE_MAX;
 
-  size_t IndexOf(Symbol symbol) const;
+  size_t IndexOf(SymbolId symbol) const;
   bool Hold(int64_t bytes);
 
   Budget& budget_;
   const Scope* outer_;
-  std::vector<std::pair<Symbol, Value>> variables_;
-  std::map<Symbol, size_t> index_;  // places in variables_, from kIndexFrom of them on
+  std::vector<std::pair<SymbolId, Value>> variables_;
+  std::map<SymbolId, size_t> index_;  // places in variables_, from kIndexFrom of them on
   int64_t held_ = 0;
   bool kept_ = false;
 };
@@ -71,13 +71,13 @@ class ScopeFrame {
 class Evaluator {
  public:
   /// `loop_symbol` is that of the name "loop".
-  Evaluator(const SyntaxTree& tree, Runtime& runtime, Symbol loop_symbol)
+  Evaluator(const SyntaxTree& tree, Runtime& runtime, SymbolId loop_symbol)
       : tree_(tree), runtime_(runtime), loop_symbol_(loop_symbol) {}
 
   /// Runs the template with the variables of `scope` and returns what it printed. Errors: those of
   /// ChatTemplate::Render.
   /// `variables` are by the names of the tree's symbols; others may follow.
-  Result<Text> Run(const std::vector<std::pair<Symbol, Value>>& variables);
+  Result<Text> Run(const std::vector<std::pair<SymbolId, Value>>& variables);
 
  private:
   enum class Flow : uint8_t { kNext, kBreak, kContinue };
@@ -118,7 +118,7 @@ class Evaluator {
 
   const SyntaxTree& tree_;
   Runtime& runtime_;
-  const Symbol loop_symbol_;
+  const SymbolId loop_symbol_;
   Value block_input_ = Undefined{};  // what the innermost filter of a block is applied to
   TextBuilder* output_ = nullptr;
   std::deque<Scope> scopes_;  // a stack, but for those that are kept

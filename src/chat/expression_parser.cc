@@ -57,8 +57,8 @@ std::optional<BinaryOp> BinaryOpOf(std::string_view op, int level) {
 
 }  // namespace
 
-Symbol SymbolTable::Of(const std::string& name) {
-  const auto [place, is_new] = numbers_.try_emplace(name, static_cast<Symbol>(names_.size()));
+SymbolId SymbolTable::Of(const std::string& name) {
+  const auto [place, is_new] = numbers_.try_emplace(name, static_cast<SymbolId>(names_.size()));
   if (is_new) {
     names_.push_back(name);
     read_.push_back(false);

@@ -15,13 +15,13 @@ namespace skald::chat {
 /// The names of a template as numbers.
 class SymbolTable {
  public:
-  Symbol Of(const std::string& name);
-  void MarkRead(Symbol symbol) { read_[static_cast<size_t>(symbol)] = true; }
+  SymbolId Of(const std::string& name);
+  void MarkRead(SymbolId symbol) { read_[static_cast<size_t>(symbol)] = true; }
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<bool>& read() const { return read_; }
 
  private:
-  std::map<std::string, Symbol, std::less<>> numbers_;
+  std::map<std::string, SymbolId, std::less<>> numbers_;
   std::vector<std::string> names_;
   std::vector<bool> read_;
 };

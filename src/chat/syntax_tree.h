@@ -20,7 +20,7 @@ struct ValueTest;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
 /// Numbers of the names of variables, so that scopes compare integers.
-using Symbol = int32_t;
+using SymbolId = int32_t;
 
 enum class ExpressionKind : uint8_t {
   kConstant,     ///< constant
@@ -69,7 +69,7 @@ struct Expression {
   ExpressionKind kind;
   int line = 0;
   int depth = 1;  ///< of the tree below, this included
-  Symbol symbol = 0;
+  SymbolId symbol = 0;
   BinaryOp op = BinaryOp::kAdd;
   std::string name;
   Value constant = Undefined{};
@@ -101,7 +101,7 @@ enum class StatementKind : uint8_t {
 
 /// A variable that a statement assigns.
 struct Target {
-  Symbol symbol = 0;
+  SymbolId symbol = 0;
   std::string name;
 };
 
@@ -139,8 +139,8 @@ struct Branch {
 /// A parsed template.
 struct SyntaxTree {
   Body body;
-  std::vector<std::string> symbols;  ///< names by Symbol
-  std::vector<bool> read;            ///< by Symbol: some expression reads it
+  std::vector<std::string> symbols;  ///< names by SymbolId
+  std::vector<bool> read;            ///< by SymbolId: some expression reads it
 };
 
 }  // namespace skald::chat

@@ -23,6 +23,7 @@
 #include "cli/foreign_flags.h"
 #include "cli/grammar_command.h"
 #include "cli/interrupt.h"
+#include "cli/lab_command.h"
 #include "cli/logits_command.h"
 #include "cli/ls_command.h"
 #include "cli/model_lookup.h"
@@ -30,6 +31,7 @@
 #include "cli/proof_command.h"
 #include "cli/pull_command.h"
 #include "cli/quantize_command.h"
+#include "cli/rank_processes.h"
 #include "cli/rm_command.h"
 #include "cli/run_command.h"
 #include "cli/serve_command.h"
@@ -180,6 +182,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddPlanCommand(*app, chosen);
   AddProofCommand(*app, chosen);
   AddExplainCommand(*app, chosen);
+  AddLabCommand(*app, chosen);
   AddVerifyCommand(*app, chosen);
   AddQuantizeCommand(*app, chosen);
   AddGrammarCommand(*app, chosen);
@@ -244,6 +247,7 @@ ExitCode Main(const std::vector<std::string>& arguments) {
   Console console(environment.terminals, environment.color);
   // Nothing of skald throws; the standard library does when memory runs out.
   try {
+    if (const auto worker = ParseRankWorker(arguments)) return RunRankWorker(*worker);
     Action chosen;
     const std::unique_ptr<CLI::App> app = MakeApp(chosen);
     const Result<Action> action = ParseCommandLine(*app, chosen, arguments);

@@ -224,6 +224,12 @@ Status CheckTogether(const BenchOptions& options) {
       options.speculation.kind != Speculation::kOff || options.speculation.draft;
   if (speculates && !options.traffic.wanted)
     return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
+  if (options.traffic.disk.folder && !options.traffic.wanted)
+    return Status(ErrorCode::kInvalidArgument, "--cache-dir is for --traffic");
+  const bool has_agent =
+      options.traffic.wanted && options.traffic.shape.kind == TrafficKind::kAgent;
+  if (options.traffic.compares && !has_agent)
+    return Status(ErrorCode::kInvalidArgument, "--compare is for --traffic agent");
   if (options.detail == BenchDetail::kKernels &&
       (options.model.model || options.traffic.wanted || options.against || options.trace.path))
     return Status(ErrorCode::kInvalidArgument,

@@ -22,6 +22,7 @@ constexpr const char* kExamples = R"(Examples:
   skald explain --step 1 --layer 0 --depth 4        one layer down to its matrices
   skald explain --warm                              the prompt from the cache
   skald explain --html page.html                    tokens, choices, trees and pages to look at
+  skald explain --all --html page.html              with attention, lens, experts, values
   skald explain --attention --json                  how each head shares its attention
   skald explain --json | jq '.steps[1].tree.seconds'
 
@@ -49,6 +50,24 @@ void AddViewArgs(CLI::App& verb, ExplainView& view) {
       .Group(kViewGroup);
 }
 
+void AddTapArgs(CLI::App& verb, ExplainOptions& options) {
+  constexpr const char* kGroup = "What else is looked at";
+  AddSwitch(verb, {"--attention", "how each head of each layer shares its attention"},
+            options.attention, true)
+      .Group(kGroup);
+  AddSwitch(verb, {"--lens", "the token that the model would give behind each layer"}, options.lens,
+            true)
+      .Group(kGroup);
+  AddSwitch(verb, {"--experts", "the experts that each token goes to"}, options.experts, true)
+      .Group(kGroup);
+  AddSwitch(verb, {"--tensors", "values of activations and weights, with histograms"},
+            options.tensors, true)
+      .Group(kGroup);
+  AddCallback(verb, {"--all", "all four of these"}, [&options] {
+    options.attention = options.lens = options.experts = options.tensors = true;
+  }).Group(kGroup);
+}
+
 void AddFlags(CLI::App& verb, ExplainOptions& options) {
   AddTextArgs(verb, options.prompt, "prompt");
   AddModelArgs(verb, options.model);
@@ -56,8 +75,7 @@ void AddFlags(CLI::App& verb, ExplainOptions& options) {
                   {1, kMaxExplainTokens});
   AddSwitch(verb, {"--warm", "ask the same once before: the prompt is in the cache then"},
             options.warm, true);
-  AddSwitch(verb, {"--attention", "attention weights of each layer and head, in --json"},
-            options.attention, true);
+  AddTapArgs(verb, options);
   AddViewArgs(verb, options.view);
   AddText(verb, {"--html", "draw all of it as one page that needs nothing else; - is stdout"},
           kFileType, options.html)
@@ -85,6 +103,9 @@ Result<ExplainQuestion> QuestionOf(const ExplainOptions& options, const Model& m
                               .max_tokens = options.max_tokens,
                               .warm = options.warm,
                               .attention = options.attention,
+                              .lens = options.lens,
+                              .experts = options.experts,
+                              .tensors = options.tensors,
                               .pooling = PoolingFor(std::nullopt, model.info()),
                               .engine = ToEngineOptions(options.engine)};
   question.sampling.seed = options.sampling.seed.value_or(kSeed);
@@ -100,6 +121,10 @@ std::string CommandOf(const ExplainOptions& options, uint64_t seed) {
   if (options.model.model) command += " -m " + *options.model.model;
   command += fmt::format(" -n {} --seed {}", options.max_tokens, seed);
   if (options.warm) command += " --warm";
+  if (options.attention) command += " --attention";
+  if (options.lens) command += " --lens";
+  if (options.experts) command += " --experts";
+  if (options.tensors) command += " --tensors";
   return command + " --html " + *options.html;
 }
 
@@ -136,6 +161,7 @@ Status Explain(const ExplainOptions& options, const Environment& environment, Co
                    ExplainRun(model, question, [] { return !InterruptScope::Requested(); }));
   ExplainView view = options.view;
   view.has_color = console.has_color();
+  view.has_cards = options.tensors;
   ASSIGN_OR_RETURN(const std::string text, ExplainText(explanation, view));
   if (options.html) {
     RETURN_IF_ERROR(Draw(options, explanation));

@@ -21,6 +21,9 @@ struct ExplainOptions {
   int64_t max_tokens = 8;
   bool warm = false;
   bool attention = false;
+  bool lens = false;
+  bool experts = false;
+  bool tensors = false;
   SamplingArgs sampling;  ///< its seed unset: 1
   ExplainView view;
   std::optional<std::string> html = {};  ///< file; "-": stdout, in place of the rest

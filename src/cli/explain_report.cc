@@ -7,21 +7,13 @@
 #include <array>
 
 #include "base/status_macros.h"
+#include "cli/explain_taps.h"
 #include "cli/format.h"
+#include "cli/tint.h"
 #include "cli/utf8.h"
 
 namespace skald::cli {
 namespace {
-
-/// What a colour means.
-enum class Tint : uint8_t { kPlain, kInput, kComputed, kResult, kAggregate };
-
-// The colours of the terminal's own palette: they suit its background.
-std::string Paint(const std::string& text, Tint tint, bool has_color) {
-  constexpr std::array<std::string_view, 5> kCodes = {"", "34", "33", "32", "35"};
-  if (!has_color || tint == Tint::kPlain || text.empty()) return text;
-  return fmt::format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<size_t>(tint)], text);
-}
 
 struct Cell {
   std::string text = {};
@@ -30,7 +22,7 @@ struct Cell {
 using Row = std::vector<Cell>;
 
 // Rows in aligned columns: the first `left` of them to the left.
-std::string Layout(const std::vector<Row>& rows, size_t left, bool has_color) {
+std::string Layout(const std::vector<Row>& rows, size_t left, Painting painting) {
   std::vector<size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows) {
     for (size_t i = 0; i < row.size(); ++i)
@@ -44,7 +36,7 @@ std::string Layout(const std::vector<Row>& rows, size_t left, bool has_color) {
       const size_t fill = widths[i] - DisplayWidth(row[i].text);
       if (i >= left) blanks += fill;
       if (!row[i].text.empty()) {
-        line += std::string(blanks, ' ') + Paint(row[i].text, row[i].tint, has_color);
+        line += std::string(blanks, ' ') + Paint(row[i].text, row[i].tint, painting);
         blanks = 0;
       } else {
         blanks += i < left ? 0 : widths[i] - fill;
@@ -148,14 +140,14 @@ Tint TintOf(TokenOrigin origin) {
 }
 
 // One line: a letter for each change of origin says what its colour says.
-std::string TokenLine(const Explanation& explanation, bool has_color) {
+std::string TokenLine(const Explanation& explanation, Painting painting) {
   std::string line;
   std::string_view last;
   for (const ExplainedToken& token : explanation.tokens) {
     const std::string_view origin = TokenOriginName(token.origin);
     if (origin != last) line += fmt::format("{}{}: ", last.empty() ? "" : "\n", origin);
     last = origin;
-    line += '|' + Paint(TerminalLine(token.text), TintOf(token.origin), has_color);
+    line += '|' + Paint(TerminalLine(token.text), TintOf(token.origin), painting);
   }
   return line + "|\n";
 }
@@ -168,7 +160,7 @@ std::string TextOf(const Explanation& explanation, const ExplainedStep& step) {
   return '|' + TerminalLine(explanation.tokens[next].text) + '|';
 }
 
-std::string StepTable(const Explanation& explanation, bool has_color) {
+std::string StepTable(const Explanation& explanation, Painting painting) {
   std::vector<Row> rows = {{{"step"},
                             {""},
                             {"token"},
@@ -190,7 +182,7 @@ std::string StepTable(const Explanation& explanation, bool has_color) {
                     {Operations(2 * step.tree.macs()), Tint::kAggregate},
                     {ShareOf(step.tree)}});
   }
-  return Layout(rows, 3, has_color);
+  return Layout(rows, 3, painting);
 }
 
 Result<std::vector<int64_t>> StepsToShow(const Explanation& explanation, const ExplainView& view) {
@@ -220,17 +212,21 @@ Status CheckLayer(const Explanation& explanation, int64_t layer) {
 Result<std::string> ExplainText(const Explanation& explanation, const ExplainView& view) {
   RETURN_IF_ERROR(CheckLayer(explanation, view.layer));
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, StepsToShow(explanation, view));
+  const Painting painting = view.has_color ? Painting::kColored : Painting::kPlain;
   std::string text =
       fmt::format("{}, {} {}, {} threads, {}, seed {}\n\n", TerminalLine(explanation.model.name),
                   TerminalLine(explanation.model.architecture), explanation.model.weights_type,
                   explanation.threads, explanation.isa, explanation.sampling.seed);
-  text += TokenLine(explanation, view.has_color) + '\n';
-  text += StepTable(explanation, view.has_color);
+  text += TokenLine(explanation, painting) + '\n';
+  text += StepTable(explanation, painting);
   for (const int64_t index : steps) {
     const ExplainedStep& step = explanation.steps[static_cast<size_t>(index)];
     text += fmt::format("\nstep {}, {}\n", index, StepName(step));
-    text += Layout(TreeRows(step.tree, view).rows(), 4, view.has_color);
+    text += Layout(TreeRows(step.tree, view).rows(), 4, painting);
+    if (view.has_cards) text += '\n' + CardsText(step);
   }
+  text += WeightsText(explanation) + LensText(explanation) + AttentionText(explanation) +
+          ExpertsText(explanation);
   return text;
 }
 

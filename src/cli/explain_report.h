@@ -22,6 +22,7 @@ struct ExplainView {
   /// Blue for input and what was cached, amber for what was computed, green for results, purple for
   /// sums of others.
   bool has_color = false;
+  bool has_cards = false;  ///< of the values that blocks gave, where the explanation has them
 };
 
 /// The report. Text of the model and of its file is made safe for a terminal. Errors:

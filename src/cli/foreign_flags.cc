@@ -31,6 +31,7 @@ constexpr std::string_view kNoSuchSampling =
 constexpr std::string_view kNoConstraint =
     "type: --json-schema SCHEMA, --grammar GBNF or --regex REGEX";
 constexpr std::string_view kAsInFile = "skald does as the model file says";
+constexpr std::string_view kAsTemplate = "the server sees it in the model's template";
 constexpr std::string_view kTextOnly = "skald reads text only";
 constexpr std::string_view kAlwaysThere = "the server always has it";
 constexpr std::string_view kAlwaysDone = "skald always does";
@@ -125,9 +126,9 @@ constexpr std::array kFlags = {
     ForeignFlag{"--warmup --no-warmup --perf --no-perf --simple-io --no-escape", kLlama, kNone,
                 kIgnored, "", "about start and output", "nothing to turn on or off"},
     ForeignFlag{"--prompt-cache", kLlama, kOne, kIgnored, "", "a file of computed prompts",
-                "skald keeps none; chat and serve share prefixes in memory"},
+                "skald run keeps none; --cache-dir of skald serve does"},
     ForeignFlag{"--prompt-cache-all --prompt-cache-ro", kLlama, kNone, kIgnored, "",
-                "about a file of computed prompts", "skald keeps none"},
+                "about a file of computed prompts", "skald run keeps none"},
 
     // Conversations.
     ForeignFlag{"-cnv --conversation -i --interactive -if --interactive-first -ins --instruct",
@@ -149,6 +150,8 @@ constexpr std::array kFlags = {
                 "--think of skald chat, or a field of the server's request"},
     ForeignFlag{"--reasoning-budget", kLlama, kOne, kRefused, "-1", "how long a model thinks",
                 "type: skald chat --think on, or off"},
+    ForeignFlag{"--reasoning-format --reasoning-parser", kLlama, kOne, kIgnored, "",
+                "tells thoughts from the answer", kAsTemplate, "serve"},
     ForeignFlag{"--reasoning-format --reasoning-parser", kLlama, kOne, kRefused, "none",
                 "cuts thoughts from the answer", "skald gives the text as it comes"},
     ForeignFlag{"--hidethinking", kOllama, kNone, kRefused, "", "cuts thoughts from the answer",
@@ -210,7 +213,7 @@ constexpr std::array kFlags = {
     ForeignFlag{"--download-dir", kVllm, kOne, kRefused, "", "where models are kept",
                 "set HF_HUB_CACHE"},
     ForeignFlag{"--load-format", kVllm, kOne, kRefused, "auto", "the format of the file",
-                "skald reads GGUF"},
+                "skald sees it: GGUF or safetensors"},
     ForeignFlag{"--offline", kLlama, kNone, kRefused, "", "no use of the network",
                 "set HF_HUB_OFFLINE=1"},
     ForeignFlag{"--tokenizer --hf-config-path --generation-config", kVllm, kOne, kRefused, "",
@@ -234,21 +237,23 @@ constexpr std::array kFlags = {
                 "--reranking",
                 kLlama, kNone, kIgnored, "", "a route or a cache", kAlwaysThere},
     ForeignFlag{"--no-webui --no-slots", kLlama, kNone, kIgnored, "", "leaves something out",
-                "skald has no pages"},
+                "the console and /slots cost nothing while nobody looks"},
     ForeignFlag{"--cache-reuse --cache-ram -cram -sps --slot-prompt-similarity --threads-http",
                 kLlama, kOne, kIgnored, "", "about the server's cache or threads",
                 "skald shares all prefixes, to the token"},
-    ForeignFlag{"--path --media-path --slot-save-path --public-path", kLlama, kOne, kRefused, "",
+    ForeignFlag{"--path --media-path --public-path", kLlama, kOne, kRefused, "",
                 "files for clients", "skald's server touches none"},
+    ForeignFlag{"--slot-save-path", kLlama, kOne, kRefused, "", "a folder for computed prompts",
+                "type: --cache-dir DIR, with skald serve"},
     ForeignFlag{"--ssl-key-file --ssl-cert-file --ssl-keyfile --ssl-certfile --api-prefix "
                 "--root-path --allowed-origins",
                 kLlama, kOne, kRefused, "", "what stands before a server", kUseProxy},
     ForeignFlag{"-to --timeout", kLlama, kOne, kIgnored, "", "how long a client may take",
                 "skald's bounds are in docs/server.md"},
-    ForeignFlag{"--tool-call-parser", kVllm, kOne, kRefused, "", "tool calls",
-                "skald has none yet"},
-    ForeignFlag{"--enable-auto-tool-choice", kVllm, kNone, kRefused, "", "tool calls",
-                "skald has none yet"},
+    ForeignFlag{"--tool-call-parser", kVllm, kOne, kIgnored, "", "how calls of tools are written",
+                kAsTemplate},
+    ForeignFlag{"--enable-auto-tool-choice", kVllm, kNone, kIgnored, "", "calls of tools",
+                kAlwaysThere},
     ForeignFlag{"--speculative-config", kVllm, kOne, kRefused, "", "how tokens are guessed",
                 "type: --spec ngram, or --draft MODEL"},
     ForeignFlag{"--disable-log-requests --no-enable-log-requests --disable-log-stats", kVllm, kNone,

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "cli/environment.h"
 #include "cli/format.h"
+#include "cli/rank_processes.h"
 
 namespace skald::cli {
 
@@ -78,6 +80,11 @@ Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine
                             fmt::format("{} of {}", Bytes(done_bytes), Bytes(total_bytes))};
     console.Decorate(fmt::format("{}{}", kEraseLine, ProgressLine(progress, TerminalColumns())));
   };
+  if (engine.ranks > 1) {
+    ASSIGN_OR_RETURN(options.group, StartRanks({.count = engine.ranks,
+                                                .verify_steps = engine.verify_ranks,
+                                                .sandbox = engine.rank_sandbox}));
+  }
   Result<Model> model = LoadModel(options);
   if (drawn_at > 0) console.Decorate(kEraseLine);
   if (model.ok()) {

@@ -178,9 +178,13 @@ void AddComputeArgs(CLI::App& app, EngineArgs& args) {
   AddHardwareArgs(app, args);
   AddInt<int>(app,
               {"--ranks",
-               "split the model among so many groups of threads, each with memory of its own "
+               "split the model among so many processes, each with memory and threads of its own "
                "(default 1)"},
               args.ranks, {1, kMaxRanks})
+      .Group(kEngineGroup);
+  AddInt<int64_t>(
+      app, {"--verify-ranks", "compare what ranks compute every N steps; 0 = never (default 0)"},
+      args.verify_ranks, {.min = 0})
       .Group(kEngineGroup);
   AddChoice(app,
             {"--conventions",

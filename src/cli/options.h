@@ -13,6 +13,7 @@
 #include "cli/console.h"
 #include "cli/environment.h"
 #include "cli/flags.h"
+#include "cli/rank_processes.h"
 #include "skald/conventions.h"
 #include "skald/engine.h"
 #include "skald/rope_override.h"
@@ -36,15 +37,17 @@ void AddModelWord(CLI::App& app, ModelArgs& args);
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
                               Console& console);
 
-/// -t, --ranks, -c, --chunk, --state-memory, --isa, --kv-type, --conventions, --rope-...: sizes and
-/// resources. They cannot change the answer, except that a longer context can hold more of it and
-/// the KV type, the conventions and the ropes are part of the computation.
+/// -t, --ranks, --verify-ranks, -c, --chunk, --state-memory, --isa, --kv-type, --conventions,
+/// --rope-...: sizes and resources. They cannot change the answer, except that a longer context can
+/// hold more of it and the KV type, the conventions and the ropes are part of the computation.
 struct EngineArgs {
   int64_t context = 0;
   int64_t chunk = 512;
   int64_t state_memory = -1;  ///< EngineOptions
   int threads = 0;
-  int ranks = 1;  ///< of the model
+  int ranks = 1;             ///< of the model: processes
+  int64_t verify_ranks = 0;  ///< RankSockets::verify_steps
+  RankSandbox rank_sandbox = RankSandbox::kLimited;
   std::string isa = "best";
   KvCacheTypes kv_types = {};
   Conventions conventions = Conventions::kPublisher;  ///< of the model
@@ -55,8 +58,8 @@ void AddEngineArgs(CLI::App& app, EngineArgs& args);
 void AddSizeArgs(CLI::App& app, EngineArgs& args);
 /// Only -t and --isa, for a verb that is told all else.
 void AddThreadArgs(CLI::App& app, EngineArgs& args);
-/// Only -t, --ranks, --isa, --kv-type, --conventions and the --rope flags, for a verb that sizes
-/// its engine itself.
+/// Only -t, --ranks, --verify-ranks, --isa, --kv-type, --conventions and the --rope flags, for a
+/// verb that sizes its engine itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);
 
 /// "f16", "q8,f16": what --kv-type calls them.

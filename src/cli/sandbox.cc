@@ -40,7 +40,8 @@ constexpr uint64_t kFilesV2 = uint64_t{1} << 13;        // link and rename betwe
 constexpr uint64_t kFilesV3 = uint64_t{1} << 14;        // truncate
 constexpr uint64_t kFilesV5 = uint64_t{1} << 15;        // ioctl of devices
 constexpr uint64_t kConnectV4 = uint64_t{1} << 1;       // TCP; to listen is left to LimitCalls
-constexpr uint64_t kScopesV6 = uint64_t{1} << 0 | uint64_t{1} << 1;  // abstract sockets, signals
+constexpr uint64_t kSocketsV6 = uint64_t{1} << 0;       // abstract ones
+constexpr uint64_t kSignalsV6 = uint64_t{1} << 1;
 
 Ruleset RulesetOf(long version) {
   Ruleset ruleset{.files = kFilesV1};
@@ -48,7 +49,7 @@ Ruleset RulesetOf(long version) {
   if (version >= 3) ruleset.files |= kFilesV3;
   if (version >= 5) ruleset.files |= kFilesV5;
   if (version >= 4) ruleset.net = kConnectV4;
-  if (version >= 6) ruleset.scopes = kScopesV6;
+  if (version >= 6) ruleset.scopes = kSocketsV6 | kSignalsV6;
   return ruleset;
 }
 
@@ -137,7 +138,7 @@ int Allow(void* context, const Conditional& rule) {
   return seccomp_rule_add(context, SCMP_ACT_ALLOW, rule.call, 1, condition);
 }
 
-int AddRules(void* context) {
+int AddRules(void* context, std::optional<int> may_end) {
   for (const int call : kAllowed) {
     if (const int error = seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 0); error < 0)
       return error;
@@ -164,16 +165,18 @@ int AddRules(void* context) {
   for (const Conditional& rule : rules) {
     if (const int error = Allow(context, rule); error < 0) return error;
   }
-  return 0;
+  if (!may_end) return 0;
+  return Allow(context, {SCMP_SYS(kill), 0, kInt, static_cast<uint64_t>(*may_end)});
 }
 
 }  // namespace
 
-Status LimitFiles(std::span<const std::string> readable) {
+Status LimitFiles(std::span<const std::string> readable, Signals signals) {
   const long version =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 0) return Unsupported("this kernel has no Landlock", errno);
-  const Ruleset attributes = RulesetOf(version);
+  Ruleset attributes = RulesetOf(version);
+  if (signals == Signals::kOutside) attributes.scopes &= ~kSignalsV6;
   const size_t bytes = version >= 6 ? sizeof(Ruleset) : version >= 4 ? 16 : 8;
   const Descriptor ruleset(syscall(SYS_landlock_create_ruleset, &attributes, bytes, 0));
   if (ruleset.number() < 0) return Unsupported("Landlock takes no rules", errno);
@@ -188,7 +191,7 @@ Status LimitFiles(std::span<const std::string> readable) {
   return Ok();
 }
 
-Status LimitCalls() {
+Status LimitCalls(std::optional<int> may_end) {
   if (kSanitized)
     return Status(ErrorCode::kUnsupported, "this build has a sanitizer, which needs other calls");
   const Context context(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
@@ -197,7 +200,7 @@ Status LimitCalls() {
   int error = seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1);
   // A tree, not a list: calls come a hundred thousand times a second.
   if (error == 0) error = seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  if (error == 0) error = AddRules(context.get());
+  if (error == 0) error = AddRules(context.get(), may_end);
   if (error == 0) error = seccomp_load(context.get());
   if (error < 0) return Unsupported("this kernel takes no seccomp filter", -error);
   return Ok();

@@ -8,6 +8,8 @@
 /// that clients have opened.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -15,22 +17,31 @@
 
 namespace skald::cli {
 
+/// Which processes can be signalled, as far as LimitFiles decides it.
+enum class Signals : uint8_t { kInside, kOutside };
+
 /// From now on this thread, and every thread it starts later, can open only what lies in `readable`
 /// (files, or directories with all that is in them), and only to read; what it has open stays open.
-/// It can connect to no TCP port, and signal no process outside. A path that does not exist is left
-/// out. Call it before the threads that serve are started: those that run already stay free.
+/// It can connect to no TCP port, and with Signals::kInside signal no process outside. A path that
+/// does not exist is left out. Call it before the threads that serve are started: those that run
+/// already stay free.
+///
+/// kOutside is for the ranks of a model, of which LimitCalls then says whom they may signal: the
+/// kernel ends a worker with the first rank (PR_SET_PDEATHSIG) in that one's name, and by its
+/// rights.
 ///
 /// Errors: kUnsupported if the kernel has no Landlock (before 5.13, or switched off) or refuses;
 /// then nothing is limited.
-Status LimitFiles(std::span<const std::string> readable);
+Status LimitFiles(std::span<const std::string> readable, Signals signals = Signals::kInside);
 
 /// From now on no thread of this process can make another system call than those that serving
 /// needs: reading, writing and accepting on what is open, memory that is not executable, threads,
 /// time, opening files to read (LimitFiles says which). Everything else fails with EPERM: sockets,
-/// programs, processes, traces, files to write, mounts, modules.
+/// programs, processes, traces, files to write, mounts, modules. `may_end`: the one process that it
+/// may signal.
 ///
 /// Errors: kUnsupported if the kernel has no seccomp filters or refuses, and in a build with a
 /// sanitizer, whose runtime needs other calls; then nothing is limited.
-Status LimitCalls();
+Status LimitCalls(std::optional<int> may_end = {});
 
 }  // namespace skald::cli

@@ -265,6 +265,21 @@ TEST_F(SandboxTest, KnowsNoOtherSystemCall) {
   }
 }
 
+// A rank of a model may end the first one, and nobody else.
+TEST_F(SandboxTest, OneProcessMayBeSignalled) {
+  const pid_t parent = getpid();
+  const auto limited = [&](pid_t asked) {
+    return InProcess([&] {
+      const bool files = LimitFiles({}, Signals::kOutside).ok() || !KernelHasLandlock();
+      if (!files || !LimitCalls(parent).ok()) return kNotLimited;
+      return ErrnoIf(kill(asked, 0) != 0);
+    });
+  };
+  EXPECT_EQ(limited(parent), 0);
+  EXPECT_EQ(limited(getppid()), EPERM);
+  EXPECT_EQ(limited(0), EPERM);
+}
+
 TEST_F(SandboxTest, HoldsForThreadsThatRunAlready) {
   const auto from_thread = [&] {
     std::atomic<bool> go = false;

@@ -23,7 +23,9 @@
 #include "cli/rope_args.h"
 #include "cli/sandbox.h"
 #include "cli/utf8.h"
+#include "skald/bench.h"
 #include "skald/disk_cache.h"
+#include "skald/ranks.h"
 #include "skald/receipt.h"
 #include "skald/version.h"
 
@@ -39,6 +41,7 @@ constexpr const char* kExamples = R"(Examples:
   curl http://127.0.0.1:8080/v1/completions -H 'Content-Type: application/json' \
     -d '{"prompt": "The fox", "max_tokens": 32}'
 
+A browser shows what runs at http://127.0.0.1:8080/console.
 Routes, fields, errors, security: docs/server.md.
 )";
 
@@ -168,17 +171,16 @@ void AddServerArgs(CLI::App& app, ServeOptions& options) {
                         options.max_buffered_bytes, {0, int64_t{1} << 50}));
   group(AddInt<int64_t>(app, {"--drain", "seconds for answers to end after SIGTERM (default 30)"},
                         options.drain_seconds, {0, 86'400}));
-  group(AddText(app,
-                {"--cache-dir",
-                 "folder that keeps prompts which were computed, for when memory is short and for "
-                 "the next start"},
-                "DIR", options.cache_dir));
-  group(AddBytes(app, {"--cache-disk", "bytes (8G) that --cache-dir takes at most (default 8G)"},
-                 options.cache_disk, int64_t{1} << 50));
+  AddDiskArgs(app, kServerGroup, options.disk);
   group(AddSwitch(app,
                   {"--receipts",
                    "give receipts to requests that ask; reads the model's whole file at the start"},
                   options.receipts, true));
+  group(AddSwitch(app,
+                  {"--ceilings",
+                   "measure what the machine can do, in half a second before serving: the console "
+                   "then shows each step beside it"},
+                  options.ceilings, true));
   group(AddSwitch(app, {"--no-sandbox", "keep files and system calls that serving does not need"},
                   options.sandbox, false));
 }
@@ -203,11 +205,28 @@ Status SetKeys(const ServeOptions& options, ServerOptions* server) {
   return Ok();
 }
 
+// Before the engine is there: its memory goes again, and nobody else computes.
+Status SetCeilings(const ServeOptions& options, ServerOptions* server) {
+  if (!options.ceilings) return Ok();
+  ASSIGN_OR_RETURN(CeilingMeter meter,
+                   CeilingMeter::Create(options.engine.threads, options.engine.isa));
+  server->ceilings = meter.Measure();
+  return Ok();
+}
+
+// A port may be any; the address is as it was given.
+void NoteMonitors(const ServeOptions& options, const Server& server, Console& console) {
+  if (server.admin_port() == 0) return;
+  const std::string& address = *options.admin_listen;
+  console.Note(fmt::format("monitors on http://{}:{}, without keys",
+                           address.substr(0, address.rfind(':')), server.admin_port()));
+}
+
 // Before the right to open files is given up. Namespaces are derived from the folder's secret then,
 // or nobody would find his prompts again after a restart.
 Status OpenCache(const ServeOptions& options, EngineOptions* engine, ServerOptions* server) {
-  if (!options.cache_dir) return Ok();
-  ASSIGN_OR_RETURN(engine->disk, DiskCache::Open(*options.cache_dir, options.cache_disk));
+  ASSIGN_OR_RETURN(engine->disk, OpenDisk(options.disk));
+  if (engine->disk == nullptr) return Ok();
   ASSIGN_OR_RETURN(server->cache_secret, engine->disk->KeepSecret(DrawSecret()));
   return Ok();
 }
@@ -218,6 +237,24 @@ Status SetReceipts(const ServeOptions& options, const EngineOptions& engine,
   if (!options.receipts) return Ok();
   server->receipts = engine.kv_types;
   return CheckReceipt({}, engine.speculation);
+}
+
+// The process cannot end in order: that would wait for what stands.
+void EndDead(const std::string& what) {
+  LogLine("error: " + what);
+  std::_Exit(static_cast<int>(ExitCode::kEngineDead));
+}
+
+// Serves; where a rank of the model is lost, clients hear of it, and whoever supervises this
+// process starts it anew.
+Status RunServer(const Model& model, Server* server) {
+  const RankGroup& group = model.group();
+  if (group == nullptr) return server->Run();
+  WhenRankLost(group, [server](const Status& why) { server->StopBecause(why); });
+  const Status end = server->Run();
+  WhenRankLost(group, nullptr);
+  if (!end.ok()) EndDead(end.message());
+  return end;
 }
 
 // A server without its sandbox serves as well: that is said, not refused.
@@ -284,11 +321,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
       .max_buffered_bytes = BufferedBytesFor(options.max_buffered_bytes),
       .drain_seconds = static_cast<double>(options.drain_seconds)};
   RETURN_IF_ERROR(SetKeys(options, &server_options));
-  // The process cannot end in order: that would wait for what stands.
-  server_options.on_dead = [](const std::string& what) {
-    LogLine("error: " + what);
-    std::_Exit(static_cast<int>(ExitCode::kEngineDead));
-  };
+  server_options.on_dead = EndDead;
   if (console.verbosity() != Verbosity::kQuiet)
     server_options.on_access = [form = options.output.form](const AccessRecord& record) {
       LogLine(AccessLine(record, form));
@@ -297,15 +330,20 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   const Stopwatch watch;
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const auto trace, TraceFile::Create(options.trace, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
+  EngineArgs engine_args = options.engine;
+  engine_args.rank_sandbox = options.sandbox ? RankSandbox::kLimited : RankSandbox::kFree;
+  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, engine_args, console));
   ASSIGN_OR_RETURN(EngineOptions engine_options, MakeEngineOptions(options, model));
   ASSIGN_OR_RETURN(engine_options.speculation,
                    LoadSpeculation(options.speculation, environment, options.engine, console));
   RETURN_IF_ERROR(SetReceipts(options, engine_options, &server_options));
   RETURN_IF_ERROR(OpenCache(options, &engine_options, &server_options));
+  RETURN_IF_ERROR(SetCeilings(options, &server_options));
   // Before the engine starts its threads, which then are limited, too.
   if (options.sandbox) {
-    NoteSandbox(LimitFiles(ReadableFiles(options)), "any file of this user can be read", console);
+    const Signals signals = model.group() == nullptr ? Signals::kInside : Signals::kOutside;
+    NoteSandbox(LimitFiles(ReadableFiles(options), signals), "any file of this user can be read",
+                console);
   }
   if (trace) engine_options.trace = trace->ring();
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
@@ -317,12 +355,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   const std::string name = server_options.model_name;
   ASSIGN_OR_RETURN(Server server,
                    Server::Create(model, std::move(engine), std::move(server_options)));
-  if (server.admin_port() != 0) {
-    // Its port may be any; its address is as it was given.
-    const std::string& address = *options.admin_listen;
-    console.Note(fmt::format("monitors on http://{}:{}, without keys",
-                             address.substr(0, address.rfind(':')), server.admin_port()));
-  }
+  NoteMonitors(options, server, console);
   // Last: threads and sockets are there.
   if (options.sandbox) NoteSandbox(LimitCalls(), "all system calls can be made", console);
   console.Note(fmt::format("serving {} on http://{}:{}/v1, ready after {:.2f} s", name,
@@ -330,7 +363,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
                                ? options.host
                                : fmt::format("[{}]", options.host),
                            server.port(), watch.Seconds()));
-  return server.Run();
+  return RunServer(model, &server);
 }
 
 }  // namespace skald::cli

@@ -8,6 +8,7 @@
 
 #include "cli/action.h"
 #include "cli/cli11_forward.h"
+#include "cli/disk_args.h"
 #include "cli/options.h"
 #include "cli/speculation_args.h"
 #include "cli/trace_file.h"
@@ -38,10 +39,10 @@ struct ServeOptions {
   int64_t max_connections = 0;     ///< 0 = as descriptors allow
   int64_t max_buffered_bytes = 0;  ///< 0 = a share of memory
   int64_t drain_seconds = 30;
-  std::optional<std::string> cache_dir;   ///< DiskCache::Open
-  int64_t cache_disk = int64_t{8} << 30;  ///< bytes of it at most
-  bool receipts = false;                  ///< ServerOptions::receipts
-  bool sandbox = true;                    ///< sandbox.h
+  DiskArgs disk = {};
+  bool receipts = false;  ///< ServerOptions::receipts
+  bool ceilings = false;  ///< ServerOptions::ceilings
+  bool sandbox = true;    ///< sandbox.h
 };
 
 /// Adds the verb; parsing it sets `chosen`.

@@ -26,8 +26,10 @@ constexpr const char* kExamples = R"(Examples:
   skald run "Once upon a time" -n 20 --trace run.jsonl
   skald trace summary run.jsonl
   skald trace convert --perfetto run.jsonl run.json
+  skald trace convert --svg run.jsonl run.svg
 
-run.json opens in https://ui.perfetto.dev and speedscope. The lines of a record: docs/trace.md.
+run.json opens in https://ui.perfetto.dev and speedscope, run.svg is a picture of the schedule. The
+lines of a record: docs/trace.md.
 )";
 
 constexpr size_t kBlockBytes = size_t{1} << 16;
@@ -98,13 +100,8 @@ Status ReadLines(Lines& lines, const std::function<Status(const TraceHeader&)>& 
   }
 }
 
-Status Convert(const TraceCommandOptions& options) {
-  if (options.form == TraceForm::kNone)
-    return Status(ErrorCode::kInvalidArgument, "into what form? there is --perfetto");
-  if (!options.out)
-    return Status(ErrorCode::kInvalidArgument, "two files: skald trace convert --perfetto IN OUT");
+Status ConvertToPerfetto(const TraceCommandOptions& options, OutputFile& out) {
   std::optional<PerfettoTrace> drawing;
-  ASSIGN_OR_RETURN(OutputFile out, OutputFile::Create(*options.out));
   std::string text;
   const auto draw = [&](const TraceRecord& record) {
     RETURN_IF_ERROR(drawing->Add(record));
@@ -116,7 +113,29 @@ Status Convert(const TraceCommandOptions& options) {
     return Ok();
   };
   RETURN_IF_ERROR(ReadTrace(*options.in, begin, draw));
-  RETURN_IF_ERROR(out.Write(text + drawing->Finish()));
+  return out.Write(text + drawing->Finish());
+}
+
+Status ConvertToSvg(const TraceCommandOptions& options, OutputFile& out) {
+  ScheduleFigure drawing(fmt::format("skald trace convert --svg {} {}", *options.in, *options.out));
+  RETURN_IF_ERROR(ReadTrace(
+      *options.in, [](const TraceHeader&) { return Ok(); },
+      [&](const TraceRecord& record) {
+        drawing.Add(record);
+        return Ok();
+      }));
+  return out.Write(drawing.Finish());
+}
+
+Status Convert(const TraceCommandOptions& options) {
+  if (options.form == TraceForm::kNone)
+    return Status(ErrorCode::kInvalidArgument, "into what form? there are --perfetto and --svg");
+  if (!options.out)
+    return Status(ErrorCode::kInvalidArgument,
+                  "two files: skald trace convert --perfetto IN OUT, or --svg IN OUT");
+  ASSIGN_OR_RETURN(OutputFile out, OutputFile::Create(*options.out));
+  RETURN_IF_ERROR(options.form == TraceForm::kSvg ? ConvertToSvg(options, out)
+                                                  : ConvertToPerfetto(options, out));
   return out.Commit();
 }
 
@@ -158,6 +177,8 @@ void AddTraceCommand(CLI::App& root, Action& chosen) {
   AddText(verb, {"out", "the file that convert writes; - is stdout"}, kFileType, options->out);
   AddSwitch(verb, {"--perfetto", "convert into Chrome's trace event format"}, options->form,
             TraceForm::kPerfetto);
+  AddSwitch(verb, {"--svg", "convert into a picture: which sequence computed what in which step"},
+            options->form, TraceForm::kSvg);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, TraceVerb, &chosen);
 }

@@ -16,7 +16,7 @@
 namespace skald::cli {
 
 enum class TraceAction : uint8_t { kConvert, kSummary };
-enum class TraceForm : uint8_t { kNone, kPerfetto };
+enum class TraceForm : uint8_t { kNone, kPerfetto, kSvg };
 
 /// What `skald trace` was asked to do.
 struct TraceCommandOptions {

@@ -1,5 +1,7 @@
 #include "cli/traffic_command.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -89,6 +91,7 @@ Result<Engine> MakeEngine(const TrafficOptions& options, const EngineArgs& args,
                options.cache_tokens > 0
                    ? options.cache_tokens
                    : std::min(sizes.together, sizes.longest * 2 * engine_options.max_running));
+  ASSIGN_OR_RETURN(engine_options.disk, OpenDisk(options.disk));
   if (options.trace == nullptr) return Engine::Create(model, engine_options);
   engine_options.trace = options.trace->ring();
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, engine_options));
@@ -116,17 +119,36 @@ Status RunRequests(const TrafficOptions& options, const EngineArgs& args, const 
   return Ok();
 }
 
+// On an engine that has seen nothing, and has no folder.
+Status CompareWithNothingCached(TrafficOptions options, const EngineArgs& args, const Model& model,
+                                const Sizes& sizes, const AgentOutcome& outcome) {
+  options.disk = {};
+  options.trace = nullptr;
+  ASSIGN_OR_RETURN(Engine engine, MakeEngine(options, args, model, sizes));
+  ASSIGN_OR_RETURN(const auto differs, FirstThatDiffers(engine, outcome, GoOn));
+  if (!differs) return Ok();
+  return Status(
+      ErrorCode::kNumeric,
+      fmt::format("request {} of the agent has another answer with nothing cached", *differs + 1));
+}
+
 Status RunConversation(const TrafficOptions& options, const EngineArgs& args, const Model& model,
                        TrafficReport* report) {
   AgentConversation conversation(options.shape, model.tokenizer().vocab_size());
   const int64_t longest = conversation.longest();
   // Twice: side questions and what was edited stay beside the conversation.
-  ASSIGN_OR_RETURN(
-      Engine engine,
-      MakeEngine(options, args, model, {.longest = longest, .together = 2 * longest, .count = 3}));
-  ASSIGN_OR_RETURN(AgentOutcome outcome, RunAgent(engine, std::move(conversation), GoOn));
-  report->outcome = std::move(outcome.traffic);
-  report->agent_rows = std::move(outcome.rows);
+  const Sizes sizes = {.longest = longest, .together = 2 * longest, .count = 3};
+  std::optional<AgentOutcome> outcome;
+  {
+    ASSIGN_OR_RETURN(Engine engine, MakeEngine(options, args, model, sizes));
+    ASSIGN_OR_RETURN(outcome, RunAgent(engine, std::move(conversation), GoOn));
+  }
+  if (options.compares) {
+    RETURN_IF_ERROR(CompareWithNothingCached(options, args, model, sizes, *outcome));
+  }
+  report->compared = options.compares;
+  report->outcome = std::move(outcome->traffic);
+  report->agent_rows = std::move(outcome->rows);
   return Ok();
 }
 
@@ -196,6 +218,12 @@ void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
       {1, 512});
   add({"--cache-tokens", "positions of the KV cache (default: enough)"}, options.cache_tokens,
       {1, int64_t{1} << 30});
+  AddDiskArgs(app, kGroup, options.disk);
+  AddSwitch(
+      app,
+      {"--compare", "ask everything of 'agent' again with nothing cached, and compare answers"},
+      options.compares, true)
+      .Group(kGroup);
   AddDouble(app, {"--request-rate", "arrivals a second, at random (default 0: all at once)"},
             shape.request_rate)
       .Group(kGroup);

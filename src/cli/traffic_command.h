@@ -6,6 +6,7 @@
 
 #include "cli/bench_report.h"
 #include "cli/cli11_forward.h"
+#include "cli/disk_args.h"
 #include "cli/options.h"
 #include "cli/trace_file.h"
 #include "cli/traffic_workload.h"
@@ -20,6 +21,8 @@ struct TrafficOptions {
   bool wanted = false;  ///< --traffic was given
   TrafficShape shape;
   int64_t cache_tokens = 0;  ///< positions of running requests and cache; 0 = enough for all
+  DiskArgs disk = {};
+  bool compares = false;  ///< FirstThatDiffers, of an agent
   SpeculationOptions speculation = {};
   TraceFile* trace = nullptr;  ///< takes the record of the engine
 };

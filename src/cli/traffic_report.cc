@@ -103,23 +103,31 @@ std::string Throughput(const TrafficReport& report, const Totals& totals) {
 
 std::string AgentTable(const TrafficReport& report) {
   std::vector<std::vector<std::string>> rows = {
-      {"turn", "request", "prompt", "new", "computed", "from the cache", "TTFT"}};
+      {"turn", "request", "prompt", "new", "computed", "memory", "snapshot", "disk", "TTFT"}};
   int64_t new_tokens = 0;
   int64_t computed = 0;
+  CachedTokens cached;
   for (size_t i = 0; i < report.agent_rows.size(); ++i) {
     const AgentRow& row = report.agent_rows[i];
     const TrafficRecord& record = report.outcome.records[i];
     const int64_t own = record.prompt_tokens - record.cached_tokens;
     new_tokens += row.new_tokens;
     computed += own;
+    const CachedTokens& from = record.cached_from;
+    cached += from;
     rows.push_back({fmt::format("{}", row.turn), std::string(AgentStepName(row.step)),
                     fmt::format("{}", record.prompt_tokens), fmt::format("{}", row.new_tokens),
-                    fmt::format("{}", own), fmt::format("{}", record.cached_tokens),
+                    fmt::format("{}", own), fmt::format("{}", from.memory),
+                    fmt::format("{}", from.snapshot), fmt::format("{}", from.disk),
                     record.token_seconds.empty() ? "-" : Duration(record.token_seconds.front())});
   }
-  return MarkdownTable(rows, {0, 2, 3, 4, 5, 6}) +
-         fmt::format("\nof the prompts {} tokens were new, {} were computed\n\n", new_tokens,
-                     computed);
+  return MarkdownTable(rows, {0, 2, 3, 4, 5, 6, 7, 8}) +
+         fmt::format(
+             "\nof the prompts {} tokens were new, {} were computed; from memory {}, snapshots {}, "
+             "disk {}{}\n\n",
+             new_tokens, computed, cached.memory, cached.snapshot, cached.disk,
+             report.compared ? "\nevery answer is that of the same request with nothing cached"
+                             : "");
 }
 
 void WriteAgentRows(const TrafficReport& report, JsonWriter& json) {
@@ -129,7 +137,11 @@ void WriteAgentRows(const TrafficReport& report, JsonWriter& json) {
     const TrafficRecord& record = report.outcome.records[i];
     json.BeginObject().Key("turn").Int(row.turn).Key("request").String(AgentStepName(row.step));
     json.Key("prompt_tokens").Int(record.prompt_tokens).Key("new_tokens").Int(row.new_tokens);
-    json.Key("cached_tokens").Int(record.cached_tokens).Key("ttft_seconds");
+    json.Key("cached_tokens").Int(record.cached_tokens);
+    const CachedTokens& from = record.cached_from;
+    json.Key("cached_tokens_details").BeginObject().Key("memory").Int(from.memory);
+    json.Key("snapshot").Int(from.snapshot).Key("disk").Int(from.disk).EndObject();
+    json.Key("ttft_seconds");
     record.token_seconds.empty() ? json.Null() : json.Double(record.token_seconds.front());
     json.EndObject();
   }
@@ -212,7 +224,10 @@ std::string TrafficJson(const TrafficReport& report) {
     WriteQuantiles("tbt_alone_seconds", report.gaps_alone, json);
     WriteQuantiles("tbt_during_seconds", report.gaps_during, json);
   }
-  if (report.shape.kind == TrafficKind::kAgent) WriteAgentRows(report, json);
+  if (report.shape.kind == TrafficKind::kAgent) {
+    json.Key("compared").Bool(report.compared);
+    WriteAgentRows(report, json);
+  }
   json.Key("pages_total").Int(outcome.stats.pages_total);
   json.Key("most_pages_held").Int(outcome.most_pages_held);
   json.Key("pages_cached").Int(outcome.stats.pages_cached);

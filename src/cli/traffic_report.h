@@ -17,6 +17,8 @@ struct TrafficReport {
   std::vector<double> gaps_alone = {};    ///< of kIntruder: the stream before
   std::vector<double> gaps_during = {};   ///< of kIntruder
   std::vector<AgentRow> agent_rows = {};  ///< of kAgent, one for each record
+  /// Of kAgent: every answer was made once more where nothing was cached, and is the same.
+  bool compared = false;
   /// Arithmetic of what was computed of the prompts, then the answers in full batches, each at its
   /// ceiling; 0 of kIntruder, which is about waiting.
   double bound_seconds = 0;

@@ -19,12 +19,15 @@ TrafficReport TwoRequests() {
   TrafficReport report;
   report.header.ceilings = {Ceilings{}};
   report.outcome.seconds = 2;
-  report.outcome.records = {
-      {.prompt_tokens = 100,
-       .cached_tokens = 0,
-       .token_seconds = {0.5, 0.6, 0.8},
-       .finished_seconds = 0.8},
-      {.prompt_tokens = 100, .cached_tokens = 60, .token_seconds = {0.1}, .finished_seconds = 0.1}};
+  report.outcome.records = {{.prompt_tokens = 100,
+                             .cached_tokens = 0,
+                             .token_seconds = {0.5, 0.6, 0.8},
+                             .finished_seconds = 0.8},
+                            {.prompt_tokens = 100,
+                             .cached_tokens = 60,
+                             .cached_from = {.memory = 28, .disk = 32},
+                             .token_seconds = {0.1},
+                             .finished_seconds = 0.1}};
   report.bound_seconds = 1;
   return report;
 }
@@ -80,14 +83,18 @@ TEST(TrafficReport, SaysOfEachRequestOfAnAgentWhatWasNewAndWhatWasComputed) {
                        {.turn = 1, .step = AgentStep::kSideQuestion, .new_tokens = 30}};
   const std::string text = TrafficText(report);
   EXPECT_NE(
-      text.find("|    1 | side question |    100 |  30 |       40 |             60 | 100 ms |"),
+      text.find("|    1 | side question |    100 |  30 |       40 |     28 |        0 |   32 | "
+                "100 ms |"),
       std::string::npos)
       << text;
-  EXPECT_NE(text.find("of the prompts 130 tokens were new, 140 were computed"), std::string::npos);
-  EXPECT_NE(TrafficJson(report).find(
-                R"({"turn":1,"request":"side question","prompt_tokens":100,"new_tokens":30,)"
-                R"("cached_tokens":60,"ttft_seconds":0.1})"),
+  EXPECT_NE(text.find("of the prompts 130 tokens were new, 140 were computed; from memory"),
             std::string::npos);
+  EXPECT_NE(
+      TrafficJson(report).find(
+          R"({"turn":1,"request":"side question","prompt_tokens":100,"new_tokens":30,)"
+          R"("cached_tokens":60,"cached_tokens_details":{"memory":28,"snapshot":0,"disk":32},)"
+          R"("ttft_seconds":0.1})"),
+      std::string::npos);
 }
 
 TEST(TrafficReport, TheIntrudedStreamIsComparedWithItself) {

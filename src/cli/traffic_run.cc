@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
 #include "skald/transcript.h"
@@ -69,6 +70,7 @@ class Recorder : public EventSink {
 TrafficRecord RecordOf(const Transcript& answer) {
   TrafficRecord record = {.prompt_tokens = answer.prompt_tokens,
                           .cached_tokens = answer.cached_tokens,
+                          .cached_from = answer.cached_from,
                           .token_seconds = answer.best().seconds,
                           .tokens = answer.best().tokens,
                           .finished_seconds = answer.latest_seconds - answer.submitted_seconds,
@@ -100,7 +102,8 @@ class Run {
   void Submit(const TrafficRequest& request) {
     Request asked = {.prompt = request.prompt,
                      .sampling = {.temperature = 0},
-                     .stop = {.max_tokens = request.output_tokens, .ignore_eos = true}};
+                     .stop = {.max_tokens = request.output_tokens, .ignore_eos = true},
+                     .cache_namespace = request.cache_namespace};
     auto recorder = std::make_shared<Recorder>(asked, &bell_);
     Result<RequestId> id = engine_.Submit(std::move(asked), recorder);
     if (!id.ok()) {
@@ -198,6 +201,7 @@ Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
   Run run(engine, go_on);
   NewTokens texts;
   std::vector<AgentRow> rows;
+  std::vector<TrafficRequest> requests;
   int64_t turn = 1;
   for (auto asked = conversation.NextTurn(); !asked.empty(); asked = conversation.NextTurn()) {
     const size_t first = run.accepted();
@@ -208,6 +212,7 @@ Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
       // comes back of them has lost its thinking, so it parts from what was computed at once.
       texts.Add(each.request.prompt);
       run.Submit(each.request);
+      requests.push_back(each.request);
     }
     if (run.accepted() < rows.size())
       return Status(ErrorCode::kInvalidArgument, "the conversation is longer than the context");
@@ -215,9 +220,21 @@ Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
     conversation.TakeAnswer(run.recorder(first).answer().best().tokens);
     ++turn;
   }
-  AgentOutcome outcome = {.traffic = {}, .rows = std::move(rows)};
+  AgentOutcome outcome = {.traffic = {}, .rows = std::move(rows), .requests = std::move(requests)};
   ASSIGN_OR_RETURN(outcome.traffic, run.Finish());
   return outcome;
+}
+
+Result<std::optional<size_t>> FirstThatDiffers(Engine& engine, const AgentOutcome& outcome,
+                                               const TrafficGoOn& go_on) {
+  std::vector<TrafficRequest> again = outcome.requests;
+  for (size_t i = 0; i < again.size(); ++i) again[i].cache_namespace = i + 1;
+  ASSIGN_OR_RETURN(const TrafficOutcome alone, RunTraffic(engine, again, 1, go_on));
+  for (size_t i = 0; i < again.size(); ++i) {
+    CHECK(alone.records[i].cached_tokens == 0);
+    if (alone.records[i].tokens != outcome.traffic.records[i].tokens) return std::optional(i);
+  }
+  return std::optional<size_t>();
 }
 
 std::vector<double> GapsOf(const TrafficRecord& record) {

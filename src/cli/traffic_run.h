@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "cli/agent_conversation.h"
@@ -16,6 +17,7 @@ namespace skald::cli {
 struct TrafficRecord {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;               ///< of the prompt, at its first admission
+  CachedTokens cached_from = {};           ///< where these came from
   std::vector<double> token_seconds = {};  ///< when each token came; empty if none did
   std::vector<TokenId> tokens = {};        ///< the answer
   double finished_seconds = 0;
@@ -62,12 +64,19 @@ struct AgentRow {
 struct AgentOutcome {
   TrafficOutcome traffic;
   std::vector<AgentRow> rows = {};
+  std::vector<TrafficRequest> requests = {};  ///< of each row
 };
 
 /// Makes the requests of each turn at once and waits for all of them. Errors: as RunTraffic;
 /// kInvalidArgument if the conversation is longer than the context.
 Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
                               const TrafficGoOn& go_on);
+
+/// Makes the requests again, one after the other, each in a cache of its own, where nothing is kept
+/// of any other: they must answer as they have. Returns the number of the first that does not.
+/// Errors: as RunTraffic.
+Result<std::optional<size_t>> FirstThatDiffers(Engine& engine, const AgentOutcome& outcome,
+                                               const TrafficGoOn& go_on);
 
 /// Times between the tokens of one request.
 std::vector<double> GapsOf(const TrafficRecord& record);

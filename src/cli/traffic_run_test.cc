@@ -64,7 +64,7 @@ TEST_F(TrafficRun, OfAnAgentsTurnsWhatIsNewIsComputed) {
                               .prefix_len = 96,
                               .input_len = 20,
                               .output_len = 8};
-  const auto outcome =
+  auto outcome =
       RunAgent(engine, AgentConversation(shape, model_->tokenizer().vocab_size()), go_on_);
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   ASSERT_EQ(outcome->rows.size(), 14u);  // ten turns, two side questions in the 4th and the 8th
@@ -82,6 +82,12 @@ TEST_F(TrafficRun, OfAnAgentsTurnsWhatIsNewIsComputed) {
   // Side questions do not wait for the few tokens that the turn beside them is about to compute.
   EXPECT_LE(computed, new_tokens + 14 * 8);
   EXPECT_GE(computed, new_tokens);
+  // And says what it says with nothing cached; the last answer is said to be another one.
+  auto differs = FirstThatDiffers(engine, *outcome, go_on_);
+  ASSERT_TRUE(differs.ok()) << differs.status().message();
+  EXPECT_FALSE(differs->has_value());
+  ++outcome->traffic.records.back().tokens.back();
+  EXPECT_EQ(*FirstThatDiffers(engine, *outcome, go_on_), 13u);
 }
 
 TEST_F(TrafficRun, AnAgentThatOutgrowsTheContextIsToldSo) {

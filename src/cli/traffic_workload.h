@@ -39,6 +39,7 @@ struct TrafficRequest {
   double arrival_seconds = 0;  ///< after the start
   std::vector<TokenId> prompt = {};
   int64_t output_tokens = 0;
+  uint64_t cache_namespace = 0;  ///< Request::cache_namespace
 };
 
 /// Appends `count` tokens of text number `seed`. The low ids, where vocabularies keep their control

@@ -1,11 +1,13 @@
 #include "disk/page_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -291,13 +293,30 @@ TEST(PageFiles, EveryShorterFileGivesWhatIsWhole) {
   }
 }
 
-// A child writes until it is killed; whatever stands there then is right or not there.
+// A count that a child process shares with its parent.
+class SharedCount {
+ public:
+  SharedCount()
+      : memory_(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+  SharedCount(const SharedCount&) = delete;
+  SharedCount& operator=(const SharedCount&) = delete;
+  ~SharedCount() { munmap(memory_, sizeof(std::atomic<int>)); }
+  std::atomic<int>& value() { return *static_cast<std::atomic<int>*>(memory_); }
+
+ private:
+  void* memory_;  // zeros, which is an atomic 0
+};
+
+// A child writes until it is killed, some pages later and in the middle of one (on a slow machine
+// too: its pages are counted); whatever stands there then is right or not there.
 TEST(PageFiles, KilledInTheMiddleOfAWrite) {
   const TestFolder folder;
   constexpr int64_t kPage = 60'000;
   int64_t found_right = 0;
   std::mt19937 random(11);
   for (int round = 0; round < 100; ++round) {
+    SharedCount written;
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -305,10 +324,17 @@ TEST(PageFiles, KilledInTheMiddleOfAWrite) {
       for (int i = 0; files != nullptr; ++i) {
         const TestPage page(i % 400, kPage);
         files->Put(page.name(), page.page);
+        ++written.value();
       }
       std::_Exit(1);
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 15'000));
+    // Page 0 and every third one are read back below: two of them on average. Half a minute for a
+    // child that could not open its files.
+    const int wanted = static_cast<int>(random() % 12);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (written.value() < wanted && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1'000));
     ASSERT_EQ(kill(child, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);

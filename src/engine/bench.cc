@@ -117,6 +117,7 @@ Status BenchSession::State::Prefill(int64_t sequence, int64_t begin, int64_t end
     AddRows(sequence, position, count);
     if (position + count == end) batch.WantLogits(count - 1, 1);
     runner->Forward(batch.batch());
+    RETURN_IF_ERROR(runner->Lost());
     position += count;
   }
   return Ok();
@@ -146,6 +147,7 @@ Status BenchSession::State::Run(const BenchCase& wanted, const GoOn& go_on) {
   for (int64_t step = 0; step < wanted.decode_tokens; ++step) {
     if (!go_on()) return Status(ErrorCode::kCancelled, "interrupted");
     Decode(wanted.batch, prompt_end + step);
+    RETURN_IF_ERROR(runner->Lost());
   }
   return Ok();
 }

@@ -9,6 +9,12 @@
 #include "kernels/attention/attention.h"
 
 namespace skald::engine {
+namespace {
+
+constexpr int64_t kPage = kernels::kPageTokens;
+
+}  // namespace
+
 kv::Namespace NamespaceOf(const RequestState& request) {
   return kv::Namespace{request.request.cache_namespace};
 }
@@ -190,42 +196,63 @@ int64_t CacheManager::Evict(int64_t wanted) {
 }
 
 // With a table of its own, as a sequence would that computes them. It gives its references back at
-// the end: then the pages are cached ones as all others, which anybody who needs them evicts.
+// the end: then the pages are cached ones as all others, which anybody who needs them evicts. Most
+// of them nobody will see in a window.
 int64_t CacheManager::Restore(kv::Namespace space, std::span<const TokenId> tokens, int64_t from,
-                              FunctionRef<void(kv::PageId, int64_t)> fill) {
-  constexpr int64_t kPage = kernels::kPageTokens;
+                              FunctionRef<void(const kv::PageParts&, int64_t)> fill) {
   const auto end = static_cast<int64_t>(tokens.size());
-  CHECK(!pool_.windows().exists() && from % kPage == 0 && end % kPage == 0);
+  CHECK(from % kPage == 0 && end % kPage == 0);
   kv::PageTable table(&pool_, end);
-  kv::PrefixTree::Pin pin = tree_.Acquire(space, tokens.first(static_cast<size_t>(from)), &table);
+  kv::PrefixTree::Pin pin =
+      tree_.AcquirePages(space, tokens.first(static_cast<size_t>(from)), &table);
   std::vector<kv::PageCopy> copies;
   while (pin.tokens() >= from && pin.tokens() < end) {
     const int64_t at = pin.tokens();
     Evict(1 - pool_.free_count());
     if (!table.PrepareWrite(at, at + kPage, &copies)) break;
     CHECK(copies.empty());  // it begins at the border of a page
-    fill(table.pages().back(), (at - from) / kPage);
+    table.ForgetAll();
+    fill(pool_.PartsOf(table.pages().back()), (at - from) / kPage);
     tree_.Insert(&pin, tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(kPage)), &table);
   }
   return pin.tokens();
 }
 
+bool CacheManager::RestoreWindow(kv::Namespace space, std::span<const TokenId> tokens,
+                                 FunctionRef<void(kv::PageId)> fill) {
+  kv::WindowPool& windows = pool_.windows();
+  CHECK(windows.exists() && std::ssize(tokens) % kPage == 0);
+  const kv::PageId page = tree_.PageOf(space, tokens);
+  if (page == kv::kNoPage) return false;
+  if (windows.Has(page)) return true;
+  if (windows.available_count() == 0) return false;
+  windows.Attach(page);
+  fill(windows.Of(page));
+  windows.MarkPlace(page);
+  windows.Leave(page);
+  return true;
+}
+
 bool CacheManager::RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
-                                FunctionRef<void(kv::PageId)> fill_page,
+                                FunctionRef<void(const kv::PageParts&)> fill_page,
                                 FunctionRef<void(kv::StateId)> fill_state) {
-  constexpr int64_t kPage = kernels::kPageTokens;
   const auto end = static_cast<int64_t>(tokens.size());
+  const int64_t whole = end / kPage * kPage;
+  const bool is_there = tree_.Match(space, tokens) == end;
   kv::PageTable table(&pool_, end);
-  kv::PrefixTree::Pin pin = tree_.Acquire(space, tokens, &table);
-  const int64_t known = pin.tokens();
-  if (known < end / kPage * kPage) return false;
-  if (known < end) {
+  kv::PrefixTree::Pin pin = tree_.AcquirePages(
+      space, is_there ? tokens : tokens.first(static_cast<size_t>(whole)), &table);
+  if (pin.tokens() < whole) return false;
+  if (!is_there && whole < end) {
     std::vector<kv::PageCopy> copies;
-    Evict(table.PagesToWrite(known, end) - pool_.free_count());
-    if (!table.PrepareWrite(known, end, &copies)) return false;
-    fill_page(table.pages().back());  // from its first position on: nothing is left to be copied
-    tree_.Insert(&pin, tokens.subspan(static_cast<size_t>(known)), &table);
+    Evict(table.PagesToWrite(whole, end) - pool_.free_count());
+    if (!table.PrepareWrite(whole, end, &copies)) return false;
+    CHECK(copies.empty());
+    fill_page(pool_.PartsOf(table.pages().back()));
+    tree_.Insert(&pin, tokens.subspan(static_cast<size_t>(whole)), &table);
   }
+  // The tree keeps a page of its own that knows more than the state's, with or without its window.
+  if (tree_.Match(space, tokens) < end) return false;
   if (tree_.HasState(pin)) return true;
   // Whoever asked goes on from there, and nobody knows who will from the others.
   kv::StateSlot slot = SlotFor(std::numeric_limits<int64_t>::max());
@@ -235,8 +262,8 @@ bool CacheManager::RestoreState(kv::Namespace space, std::span<const TokenId> to
   return true;
 }
 
-int64_t CacheManager::MatchPages(const Sequence& sequence) const {
-  return tree_.Match(NamespaceOf(*sequence.request), Matchable(sequence));
+kv::PrefixTree::Known CacheManager::Look(const Sequence& sequence) const {
+  return tree_.Look(NamespaceOf(*sequence.request), Matchable(sequence));
 }
 
 int64_t CacheManager::PagesOnlyOf(const Sequence& sequence) const {

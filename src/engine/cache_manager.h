@@ -109,18 +109,24 @@ class CacheManager {
   int64_t Evict(int64_t wanted);
 
   /// Puts pages back into the tree that were kept elsewhere: those of the positions [from,
-  /// tokens.size()) of a text that begins with `tokens`, both multiples of 32. `fill(page, index)`
-  /// writes the page `index` of them. Returns where the tree's part of it ends now: fewer tokens
-  /// where pages before have been evicted meanwhile, or there is no room. Nobody's pages but cached
-  /// ones are taken for it.
+  /// tokens.size()) of a text that begins with `tokens`, both multiples of 32. `fill(parts, index)`
+  /// writes the page `index` of them; where there are window pages, they have none yet. Returns
+  /// where the tree's part of it ends now: fewer tokens where pages before have been evicted
+  /// meanwhile, or there is no room. Nobody's pages but cached ones are taken for it.
   int64_t Restore(kv::Namespace space, std::span<const TokenId> tokens, int64_t from,
-                  FunctionRef<void(kv::PageId, int64_t)> fill);
+                  FunctionRef<void(const kv::PageParts&, int64_t)> fill);
+  /// Puts back the window page of the last of the pages that hold `tokens`, a multiple of 32, which
+  /// `fill` writes, if that page has none. It is one of a place from now on. False if the page is
+  /// gone meanwhile, or all window pages are in use.
+  virtual bool RestoreWindow(kv::Namespace space, std::span<const TokenId> tokens,
+                             FunctionRef<void(kv::PageId)> fill);
   /// Puts back a state that was kept elsewhere, behind `tokens`, at least one, of which those of
   /// whole pages are cached. `fill_page` writes the positions behind these into a page, if the tree
-  /// has not all of them, `fill_state` the state. False where something of it is gone meanwhile, or
-  /// there is no room. Of other snapshots those that nobody waits for are evicted for it.
+  /// has not all of them that the next row needs, `fill_state` the state. False where something of
+  /// it is gone meanwhile, or there is no room. Of other snapshots those that nobody waits for are
+  /// evicted for it.
   virtual bool RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
-                            FunctionRef<void(kv::PageId)> fill_page,
+                            FunctionRef<void(const kv::PageParts&)> fill_page,
                             FunctionRef<void(kv::StateId)> fill_state);
   /// PrefixTree::WatchEvictions.
   void WatchEvictions(kv::EvictionWatcher* watcher, const disk::PageKey& identity) {
@@ -130,8 +136,8 @@ class CacheManager {
   /// How many leading tokens are cached, up to a place from which it can go on.
   int64_t Match(const Sequence& sequence) const;
 
-  /// How many leading tokens have K and V: no fewer, in a network with states.
-  int64_t MatchPages(const Sequence& sequence) const;
+  /// What of these stands in pages, whether or not it can go on from there.
+  kv::PrefixTree::Known Look(const Sequence& sequence) const;
 
   /// Pages that nobody else holds: available once it lets go.
   int64_t PagesOnlyOf(const Sequence& sequence) const;

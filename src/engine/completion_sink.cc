@@ -20,6 +20,7 @@ Completion CompletionOf(Transcript transcript) {
                      .score = first.score,
                      .prompt_tokens = transcript.prompt_tokens,
                      .cached_tokens = transcript.cached_tokens,
+                     .cached_from = transcript.cached_from,
                      .prefill_seconds = transcript.prefill_seconds(),
                      .decode_seconds = transcript.decode_seconds(),
                      .others = {},

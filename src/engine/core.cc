@@ -10,10 +10,14 @@
 namespace skald::engine {
 namespace {
 
-// Tokens of its prompt that were found in the cache, because they were brought back.
-int64_t FetchedTokens(const RequestState& request) {
-  const int64_t end = std::min(request.fetched_to, request.cached_tokens);
-  return std::max<int64_t>(end - request.fetched_from, 0);
+// Where the tokens came from that were found in the cache. What was brought back for another one
+// stood in memory. A network with states goes on behind a snapshot alone, whatever pages there are,
+// so all that memory had for it is behind one.
+CachedTokens CachedFrom(const Sequence& sequence, bool has_states) {
+  const int64_t fetched = std::min(sequence.fetching.to, sequence.computed);
+  CachedTokens from = {.disk = std::max<int64_t>(fetched - sequence.fetching.from, 0)};
+  (has_states ? from.snapshot : from.memory) = sequence.computed - from.disk;
+  return from;
 }
 
 // So many that have ended are taken out one by one: each moves what stands behind it, but looks at
@@ -57,6 +61,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
   CHECK(limits.max_running <= limits.max_rows && limits.max_chunk <= limits.max_rows);
   batch_.Reserve(limits.max_rows, limits.max_running + limits.max_draft_rows);
   wishes_.reserve(static_cast<size_t>(limits.max_running));
+  preempted_.reserve(static_cast<size_t>(limits.max_running));
   if (tracer_ != nullptr) chooser_.TellOdds(tracer_->odds());
 }
 
@@ -96,10 +101,10 @@ void Core::Cancel(RequestId id) {
   RemoveFinished();
 }
 
-void Core::CancelAll() {
-  for (const auto& state : requests_) {
-    FinishRequest(state.get(), FinishReason::kCancelled, Ok());
-  }
+void Core::CancelAll() { EndAll(FinishReason::kCancelled, Ok()); }
+
+void Core::EndAll(FinishReason reason, const Status& status) {
+  for (const auto& state : requests_) FinishRequest(state.get(), reason, status);
   RemoveFinished();
 }
 
@@ -115,6 +120,7 @@ bool Core::Step() {
 void Core::BeginStep() {
   step_began_seconds_ = clock_.Seconds();
   preempted_before_ = stats_.preemptions;
+  preempted_.clear();
   EndOverdue();
   Park();
   // Before the plan, which sees what has come as cached.
@@ -134,6 +140,11 @@ bool Core::FinishStep() {
     BuildBatch();
     if (tracer_ != nullptr) TraceForwardOfStep();
     network_.Forward(batch_.batch());
+    // Of this step nothing is told or kept: the numbers are nobody's.
+    if (const Status lost = network_.Lost(); !lost.ok()) {
+      EndAll(FinishReason::kError, lost);
+      return false;
+    }
     if (tracer_ != nullptr) tracer_->Computed();
     if (cache_.has_states()) NoteConsumed();
     Apply();
@@ -223,21 +234,24 @@ void Core::Admit() {
     sequence->MoveTo(Phase::kPrefill);
     InsertInOrder(sequence, &running_);
     if (request.beams) AdmitOtherBeams(*sequence);
+    const CachedTokens from = CachedFrom(*sequence, cache_.has_states());
     if (!request.admitted) {
       request.admitted = true;
       request.admitted_seconds = clock_.Seconds();
       request.cached_tokens = sequence->computed;
       stats_.prompt_tokens += sequence->length();
       stats_.prompt_tokens_cached += sequence->computed;
-      stats_.prompt_tokens_disk += FetchedTokens(request);
+      stats_.prompt_tokens_disk += from.disk;
       stats_.queue_seconds.Add(clock_.Seconds() - request.submitted_seconds);
       CountOvertaken(request);
     }
-    if (tracer_ != nullptr) resumes ? tracer_->Resumed(*sequence) : tracer_->Admitted(*sequence);
+    if (tracer_ != nullptr)
+      resumes ? tracer_->Resumed(*sequence, from) : tracer_->Admitted(*sequence, from);
+    const int64_t length = sequence->length();
     if (resumes) {
-      EmitNote(*sequence, ResumedEvent{.done = sequence->computed, .total = sequence->length()});
+      EmitNote(*sequence, ResumedEvent{sequence->computed, length, from});
     } else {
-      EmitNote(*sequence, AdmittedEvent{.done = sequence->computed, .total = sequence->length()});
+      EmitNote(*sequence, AdmittedEvent{sequence->computed, length, from});
     }
   }
 }
@@ -305,10 +319,12 @@ void Core::PreemptOne(Sequence* sequence, PreemptReason reason) {
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Park(sequence);
   sequence->text.reset();
-  sequence->DropDraft();  // guesses behind rows that are gone
+  sequence->DropDraft();    // guesses behind rows that are gone
+  sequence->fetching = {};  // what it has computed may leave memory before it comes back
   sequence->MoveTo(Phase::kPreempted);
   sequence->last_turn = turn_;
   waiting_.Insert(sequence);
+  preempted_.push_back(sequence);
   ++stats_.preemptions;
   EmitNote(*sequence, PreemptedEvent{.total = sequence->length()});
 }
@@ -326,7 +342,6 @@ void Core::FinishRequest(RequestState* state, FinishReason reason, Status status
   // Behind these: sequences never forked, texts never told.
   int32_t last = count - (state->beams ? state->unfinished : state->unforked());
   state->unfinished = 0;
-  if (tier_ != nullptr) tier_->Forget(state);
   finished_.push_back(state->id);
   for (const auto& sequence : state->sequences) {
     if (sequence->phase() == Phase::kFinished) continue;
@@ -362,6 +377,7 @@ void Core::Retire(Sequence* sequence) {
     waiting_.Erase(sequence);
   }
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
+  if (tier_ != nullptr) tier_->Forget(sequence);
   cache_.Retire(sequence);
   sequence->text.reset();
   sequence->MoveTo(Phase::kFinished);
@@ -419,6 +435,11 @@ void Core::Progress(std::vector<RequestProgress>* progress) const {
 }
 
 void Core::ProgressOfStep(std::vector<RequestProgress>* progress) const {
+  // It has them all, so more are those that have been cancelled or are overdue.
+  if (progress->size() > requests_.size()) {
+    std::erase_if(*progress, [&](const auto& each) { return Find(each.id) == nullptr; });
+  }
+  if (plan_.admitted.empty() && preempted_.empty()) return;
   const auto update = [&](const Sequence* sequence) {
     const RequestState& state = *sequence->request;
     const auto found =
@@ -427,7 +448,7 @@ void Core::ProgressOfStep(std::vector<RequestProgress>* progress) const {
     if (found != progress->end() && found->id == state.id) *found = ProgressOf(state);
   };
   for (const Sequence* sequence : running_) update(sequence);
-  for (const Sequence* sequence : displaced_) update(sequence);
+  for (const Sequence* sequence : preempted_) update(sequence);
 }
 
 EngineStats Core::Stats() const {

@@ -28,6 +28,7 @@
 #include "engine/tracer.h"
 #include "engine/waiting_queue.h"
 #include "skald/engine_stats.h"
+#include "skald/engine_view.h"
 
 namespace skald::engine {
 
@@ -89,12 +90,17 @@ class Core {
   int64_t waiting_count() const { return static_cast<int64_t>(waiting_.size()); }
   /// Counters, and the state of now.
   EngineStats Stats() const;
-  /// Of `*stats`, the state of now.
-  void LookAtState(EngineStats* stats) const;
   /// Overwrites `*progress`, whose memory is used again.
   void Progress(std::vector<RequestProgress>* progress) const;
-  /// Of these, the requests that run, or lost their pages in this step.
+  /// Between BeginStep and FinishStep, of a list that Progress wrote and that has had what came
+  /// since: takes out the requests that are over, and overwrites those that run or lost their pages
+  /// in this step, if its plan has changed who does.
   void ProgressOfStep(std::vector<RequestProgress>* progress) const;
+
+  /// Between BeginStep and FinishStep, for people who look: a view, and what the step is thought to
+  /// take (infinite: that is not known). O(pages and nodes of the tree), with memory of its own.
+  EngineView View() const;
+  double ExpectedSeconds() const;
 
   /// For the invariants of the simulation.
   using Requests = std::vector<std::unique_ptr<RequestState>>;
@@ -125,6 +131,7 @@ class Core {
   // core.cc: the life of requests.
   Requests::const_iterator PlaceOf(RequestId id) const;
   RequestState* Find(RequestId id) const;
+  void EndAll(FinishReason reason, const Status& status);
   void EndOverdue();
   void Park();
   void Displace();
@@ -138,6 +145,7 @@ class Core {
   void PreemptOne(Sequence* sequence, PreemptReason reason);
   void FinishSequence(Sequence* sequence, FinishReason reason);
   void FinishRequest(RequestState* state, FinishReason reason, Status status);
+  void LookAtState(EngineStats* stats) const;
   void LookAtTier(EngineStats* stats) const;
   void CountTimes(const RequestState& ended, FinishReason reason);
   void Retire(Sequence* sequence);
@@ -196,6 +204,10 @@ class Core {
   void TraceForwardOfStep();
   void TraceStepped(int64_t rows);
 
+  // core_view.cc
+  ViewedStep ViewStep() const;
+  void NotePast(double seconds);
+
   // core_beams.cc: beam search.
   void ResumeBeams();
   static int64_t HeldRows(const Sequence& sequence);
@@ -236,6 +248,7 @@ class Core {
   bool traced_plan_ = false;      // of the step: its end is to be told, too
   int64_t preempted_before_ = 0;  // the step
   int64_t turn_ = 0;              // steps that had rows for prompts
+  ViewedPast last_;               // for people who look
 
   // Of the step being done; members, so that their memory is used again.
   Budget budget_;
@@ -248,6 +261,7 @@ class Core {
   std::vector<StepRows> hidden_step_;  // of these, for PutHiddenLast
   std::vector<RunningView> victims_;
   std::vector<Sequence*> displaced_;
+  std::vector<Sequence*> preempted_;    // of them and others, those that lost their pages
   std::vector<Extension> extensions_;   // of the beams of a request
   std::vector<Sequence*> spare_beams_;  // without extensions
   std::vector<Sequence*> grown_beams_;

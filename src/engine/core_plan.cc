@@ -224,7 +224,10 @@ void Core::LookAtPlaces() {
   const auto rows_to_next = [&](Sequence* sequence) {
     StatePlaces& places = sequence->places;
     const int64_t computed = sequence->computed;
-    places.next = NextPlace(places, computed, sequence->request->prompt_tokens, spare / 4);
+    const RequestState& request = *sequence->request;
+    places.next =
+        NextPlace(places, computed,
+                  {.tokens = request.prompt_tokens, .marked = request.request.places}, spare / 4);
     return places.next > 0 ? places.next - computed : 0;
   };
   for (size_t i = 0; i < running_.size(); ++i) state_.running[i].cut = rows_to_next(running_[i]);

@@ -247,6 +247,9 @@ void Core::ApplyScored(const StepRows& rows, int64_t hidden_index, int64_t count
   }
   if (rows.samples && state->request.stop.max_tokens != 0) {
     network_.TurnToLogits(hidden_index + scored, 1);
+    if (Status lost = network_.Lost(); !lost.ok()) {
+      return FinishRequest(state, FinishReason::kError, std::move(lost));
+    }
   }
   ApplyRows(rows, 0);
 }
@@ -258,6 +261,7 @@ Status Core::ScoreRows(const Sequence& sequence, int64_t hidden_index, int64_t c
   for (int64_t done = 0; done < count; done += most) {
     const int64_t block = std::min(most, count - done);
     network_.TurnToLogits(hidden_index + done, block);
+    RETURN_IF_ERROR(network_.Lost());
     for (int64_t i = 0; i < block; ++i) {
       const TokenId next = sequence.tokens[static_cast<size_t>(scorer.next()) + 1];
       ASSIGN_OR_RETURN(const auto scored, chooser_.Score(network_.Logits(i), next, scorer.top()));
@@ -396,6 +400,7 @@ void Core::Measure(double start_seconds) {
   token_budget_.Observe(of_step, seconds);
   const int64_t rows = batch_.row_count();
   if (of_step.prefill == 0 && of_step.draft == 0) draft_length_.Observe(rows, seconds);
+  NotePast(seconds);
   stats_.step_seconds.Add(seconds);
   ++stats_.steps;
   stats_.rows += rows;

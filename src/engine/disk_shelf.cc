@@ -14,7 +14,7 @@ constexpr size_t kBytesToWrite = size_t{128} << 20;
 // What is read between two steps is copied by the engine's thread: 32 MiB are some milliseconds.
 constexpr size_t kBytesToRead = size_t{32} << 20;
 constexpr size_t kLeastBuffers = 4;
-// A state goes in pieces of a page's length (state_pieces.h), all at once: 63 MiB are a thousand
+// A state goes in pieces of a page's length (shelf_records.h), all at once: 63 MiB are a thousand
 // of 64 KiB, which all wait.
 constexpr size_t kMostBuffers = 2048;
 

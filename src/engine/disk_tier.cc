@@ -40,17 +40,17 @@ Result<std::string> PageIdentity(const Model& model, const ResolvedOptions& opti
 }
 
 Status ServePages(DiskCache* folder, const Model& model, const ResolvedOptions& options,
-                  int64_t page_bytes) {
-  if (page_bytes == 0 || options.windows.pages > 0 || options.whole_texts) {
-    return Status(
-        ErrorCode::kInvalidArgument,
-        "a cache on disk is for models with layers that keep every position: this one has "
-        "none, or windows shorter than the context, or reads texts whole");
+                  const Network& network) {
+  const int64_t record_bytes = RecordSizesOf(network, options.windows).record_bytes;
+  if (record_bytes == 0 || options.whole_texts) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "a cache on disk is for models that go on from a prefix: this one keeps nothing "
+                  "of it, because it reads texts whole");
   }
   ASSIGN_OR_RETURN(const std::string identity, PageIdentity(model, options));
   return folder->files().Serve({.identity = disk::IdentityKey(identity),
                                 .label = model.info().name,
-                                .page_bytes = page_bytes});
+                                .page_bytes = record_bytes});
 }
 
 }  // namespace skald::engine

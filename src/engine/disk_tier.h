@@ -17,11 +17,11 @@ namespace skald::engine {
 /// Errors: Model::Sha256, whose cost this is.
 Result<std::string> PageIdentity(const Model& model, const ResolvedOptions& options);
 
-/// Makes the folder serve pages of this engine, of `page_bytes` each. Errors: kInvalidArgument for
-/// a network whose pages are not all that it keeps, a folder that is too small, or one that serves
-/// an engine already; PageIdentity.
+/// Makes the folder serve records of this engine, whose network keeps them as it says. Errors:
+/// kInvalidArgument for a network that keeps nothing of a prefix, a folder that is too small, or
+/// one that serves an engine already; PageIdentity.
 Status ServePages(DiskCache* folder, const Model& model, const ResolvedOptions& options,
-                  int64_t page_bytes);
+                  const Network& network);
 
 /// One for each engine, beside its cache and network. The shelf ends behind the tier that fills it.
 class DiskTier {

@@ -81,6 +81,8 @@ TEST_F(DiskTierTest, ARestartBeginsWarmAndSaysTheSame) {
   const Answer second = Ask(MakeRequest());
   EXPECT_EQ(second.completion.tokens, first.completion.tokens);
   EXPECT_EQ(second.stats.prompt_tokens_disk, 288);  // nine pages of 301 tokens
+  EXPECT_EQ(second.completion.cached_from.disk, 288);
+  EXPECT_EQ(second.completion.cached_from.total(), second.completion.cached_tokens);
   EXPECT_EQ(second.stats.prefill_rows, 13);
   EXPECT_EQ(second.stats.disk_pages_restored, 9);
 }

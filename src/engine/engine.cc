@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/float_mode.h"
 #include "base/status_macros.h"
+#include "engine/bench_work.h"
 #include "engine/completion_sink.h"
 #include "engine/core.h"
 #include "engine/disk_tier.h"
@@ -17,6 +18,7 @@
 #include "engine/sizes.h"
 #include "engine/speculation.h"
 #include "model/transformer.h"
+#include "skald/bench.h"
 #include "skald/transcript.h"
 
 namespace skald {
@@ -125,7 +127,7 @@ Result<Engine> Engine::Create(const Model& model, const EngineOptions& options) 
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(transformer.network().vocab, resolved.isa));
   if (options.disk) {
-    RETURN_IF_ERROR(engine::ServePages(options.disk.get(), model, resolved, runner->PageBytes()));
+    RETURN_IF_ERROR(engine::ServePages(options.disk.get(), model, resolved, *runner));
   }
   return Engine(std::make_unique<State>(
       model, resolved,
@@ -163,6 +165,20 @@ void Engine::Cancel(RequestId id) { state_->loop.Cancel(id); }
 
 EngineStats Engine::Stats() const { return state_->loop.Stats(); }
 std::vector<RequestProgress> Engine::Requests() const { return state_->loop.Requests(); }
+EngineLook Engine::Look() { return state_->loop.Look(); }
+
+BenchWork Engine::WorkOf(const ViewedWork& viewed) const {
+  if (viewed.rows == 0) return {};
+  const model::Network& network = state_->model.transformer().network();
+  model::StepWork work;
+  model::AddWork(network, engine::SizesOf(network, state_->options).layout,
+                 {.rows = viewed.rows,
+                  .sequences = viewed.sequences,
+                  .first_position = viewed.mean_position,
+                  .logit_rows = viewed.logit_rows},
+                 work);
+  return engine::PublicWork(model::Essential(work));
+}
 
 Result<Completion> Engine::Generate(const Request& request, const OnToken& on_token) {
   const auto sink = std::make_shared<engine::CompletionSink>(request, on_token);

@@ -1,6 +1,8 @@
 #include "engine/engine_loop.h"
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,9 @@ constexpr std::chrono::milliseconds kPoll(5);
 constexpr double kRequestsSeconds = 0.02;
 // And for each of them, of which the look itself takes some tenth of a microsecond.
 constexpr double kSecondsOfRequest = 2e-5;
+
+// A view so old that a step must be in the way of the next: what has come since is looked up.
+constexpr double kRequestsAreOld = 0.2;
 
 }  // namespace
 
@@ -81,6 +86,18 @@ std::vector<RequestProgress> EngineLoop::Requests() const {
   return requests;
 }
 
+// A step that has just begun is no long one yet: who came since is in the next view.
+EngineLook EngineLoop::Look() {
+  const double now = clock_.Seconds();
+  EngineLook look = {.view = views_.Look(now), .seconds = now};
+  news_.notify_one();  // an idle engine sleeps; if it misses this, the next look wakes it
+  if (look.view == nullptr || now - look.view->seconds < kRequestsAreOld) return look;
+  const std::lock_guard lock(mutex_);
+  const size_t count = std::min(arrivals_.size(), static_cast<size_t>(kMostViewedWaiting));
+  for (size_t i = 0; i < count; ++i) look.arrived.push_back(ProgressOf(arrivals_[i]));
+  return look;
+}
+
 bool EngineLoop::HasNews() const { return stop_ || !arrivals_.empty() || !cancels_.empty(); }
 
 void EngineLoop::LookAtCore() {
@@ -92,13 +109,21 @@ void EngineLoop::LookAtCore() {
   core_.Progress(&requests_);
 }
 
-// Who runs and who waits is known before the forward pass, and a long one must not hide it.
+// Who runs, who waits and who has gone is known before the forward pass, and a long one must not
+// hide it.
 void EngineLoop::LookAtStep() {
   const std::lock_guard lock(mutex_);
-  core_.LookAtState(&stats_);
-  const StepPlan& plan = core_.plan();
-  if (plan.admitted.empty() && plan.displaced.empty()) return;
+  stats_ = core_.Stats();
   core_.ProgressOfStep(&requests_);
+}
+
+// Before the lock is taken, and before the step is computed.
+void EngineLoop::ShowStep() {
+  const double now = clock_.Seconds();
+  if (!views_.IsDue(now, core_.idle() ? 0 : core_.ExpectedSeconds())) return;
+  auto view = std::make_unique<EngineView>(core_.View());
+  view->cost_seconds = views_.cost_seconds();
+  views_.Post(std::move(view), clock_.Seconds() - now);
 }
 
 // Waits until there is something to do and takes what clients asked. False: the end.
@@ -107,7 +132,7 @@ bool EngineLoop::TakeNews() {
   LookAtCore();
   const auto has_news = [this] { return HasNews(); };
   if (core_.idle()) {
-    news_.wait(lock, has_news);
+    news_.wait(lock, [&] { return HasNews() || views_.IsDue(clock_.Seconds(), 0); });
   } else if (!computing_) {
     news_.wait_for(lock, kPoll, has_news);
   }
@@ -132,6 +157,7 @@ void EngineLoop::Main() {
     new_cancels_.clear();
     if (!going) break;
     core_.BeginStep();
+    ShowStep();
     LookAtStep();
     computing_ = core_.FinishStep();
   }

@@ -11,6 +11,7 @@
 
 #include "base/thread.h"
 #include "engine/core.h"
+#include "engine/view_board.h"
 
 namespace skald::engine {
 
@@ -29,6 +30,9 @@ class EngineLoop {
   void CountRefusal();
   EngineStats Stats() const;
   std::vector<RequestProgress> Requests() const;
+  /// The newest view, null before the first; and asks for the next. The engine thread does not wait
+  /// for it, but while it computes a long step: then for the lock that Submit takes, too.
+  EngineLook Look();
 
  private:
   void Main();
@@ -36,11 +40,13 @@ class EngineLoop {
   bool TakeNews();
   void LookAtCore();
   void LookAtStep();
+  void ShowStep();
 
   Core& core_;
   const Clock& clock_;
   const int64_t max_queued_;
   bool computing_ = false;  // of the engine thread: the last step computed something
+  ViewBoard views_;
 
   mutable std::mutex mutex_;  // for everything below
   std::condition_variable news_;

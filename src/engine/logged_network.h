@@ -17,12 +17,12 @@ class LoggedNetwork : public Network {
       : runner_(runner), log_(std::move(log)) {}
 
   void CopyPage(const kv::PageCopy& copy) override { runner_->CopyPage(copy); }
-  int64_t PageBytes() const override { return runner_->PageBytes(); }
-  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
-    runner_->SavePage(page, bytes);
+  int64_t PageBytes(kv::PageGroup group) const override { return runner_->PageBytes(group); }
+  void SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) override {
+    runner_->SavePage(parts, bytes);
   }
-  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
-    runner_->LoadPage(page, bytes);
+  void LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) override {
+    runner_->LoadPage(parts, bytes);
   }
   int64_t StateBytes() const override { return runner_->StateBytes(); }
   void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override {
@@ -42,6 +42,7 @@ class LoggedNetwork : public Network {
   std::span<const float> Hidden(int64_t index) const override { return runner_->Hidden(index); }
   void TurnToLogits(int64_t first, int64_t count) override { runner_->TurnToLogits(first, count); }
   float Score(std::span<const float> state) override { return runner_->Score(state); }
+  Status Lost() const override { return runner_->Lost(); }
 
  private:
   Runner* runner_;

@@ -113,6 +113,7 @@ Status LogitsSession::Compute(std::span<const TokenId> tokens, std::span<const i
     ASSIGN_OR_RETURN(const int64_t count, state.ChunkAt(wanted, total - position));
     state.Forward(tokens.subspan(static_cast<size_t>(position), static_cast<size_t>(count)),
                   position, table);
+    RETURN_IF_ERROR(state.runner->Lost());
     for (int64_t row = 0; row < count; ++row) {
       const std::span<const float> logits = state.runner->Logits(row);
       RETURN_IF_ERROR(CheckRow(logits, position + row));

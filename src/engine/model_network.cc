@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/sha256.h"
 #include "base/status_macros.h"
 #include "engine/sizes.h"
 
@@ -50,9 +51,23 @@ void ModelNetwork::TurnToLogits(int64_t first, int64_t count) {
   network_.TurnToLogits(first, count, ContextOf(execution));
 }
 
+void ModelNetwork::TurnDepthToLogits(std::span<const float> rows) {
+  const model::Execution execution{kernels_, *pool_, profile_, exchange_};
+  network_.TurnDepthToLogits(rows, ContextOf(execution));
+}
+
 float ModelNetwork::Score(std::span<const float> state) {
   const model::Execution execution{kernels_, *pool_};
   return model::Score(network_.network().rank_head, state, ContextOf(execution));
+}
+
+std::string ModelNetwork::HashResidual(int64_t rows) const {
+  Sha256 hash;
+  for (int64_t row = 0; row < rows; ++row) {
+    hash.Add({reinterpret_cast<const char*>(workspace_.residual.row(row)),
+              static_cast<size_t>(network_.network().width) * sizeof(float)});
+  }
+  return hash.TakeBytes();
 }
 
 model::Context ModelNetwork::ContextOf(const model::Execution& execution) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -37,12 +38,14 @@ class ModelNetwork : public Runner {
   ModelNetwork(const model::Transformer& network, const ResolvedOptions& options, Parts parts);
 
   void CopyPage(const kv::PageCopy& copy) override { store_.CopyPage(copy); }
-  int64_t PageBytes() const override { return store_.page_bytes(); }
-  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
-    store_.SavePage(page, bytes);
+  int64_t PageBytes(kv::PageGroup group) const override {
+    return store_.layout().page_bytes(group);
   }
-  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
-    store_.LoadPage(page, bytes);
+  void SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) override {
+    store_.SavePage(parts, bytes);
+  }
+  void LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) override {
+    store_.LoadPage(parts, bytes);
   }
   int64_t StateBytes() const override { return states_.slot_bytes(); }
   void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override {
@@ -61,6 +64,12 @@ class ModelNetwork : public Runner {
   EngineMemory memory() const override;
   uint64_t progress() const override { return pool_->progress(); }
   void SetProfile(model::StepProfile* profile) override { profile_ = profile; }
+
+  void TurnDepthToLogits(std::span<const float> rows) override;
+
+  /// SHA-256, 32 bytes, of the first `rows` rows of the residual stream as the last Forward left
+  /// it: the same in all ranks.
+  std::string HashResidual(int64_t rows) const;
 
   void Poison(kv::PageGroup group, kv::PageId page) override { store_.Poison(group, page); }
   void PoisonState(kv::StateId state) override { states_.Poison(state); }

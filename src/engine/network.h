@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <span>
 
+#include "kv/kv_layout.h"
 #include "kv/page_id.h"
 #include "kv/state_id.h"
 #include "model/step_batch.h"
+#include "skald/status.h"
 
 namespace skald::engine {
 
@@ -22,11 +24,17 @@ class Network {
   /// Copies the front of a page that a sequence shared and now writes.
   virtual void CopyPage(const kv::PageCopy& copy) = 0;
 
-  /// Bytes of a page, and the page itself, for a tier behind memory (engine/page_tier.h): a page
-  /// that was loaded has the bits of the one saved. For networks without window pages.
-  virtual int64_t PageBytes() const = 0;
-  virtual void SavePage(kv::PageId page, std::span<std::byte> bytes) = 0;
-  virtual void LoadPage(kv::PageId page, std::span<const std::byte> bytes) = 0;
+  /// Bytes of a page in the layers of a group.
+  virtual int64_t PageBytes(kv::PageGroup group) const = 0;
+  /// Of those parts of a page that are named.
+  int64_t BytesOf(const kv::PageParts& parts) const {
+    return (parts.full == kv::kNoPage ? 0 : PageBytes(kv::PageGroup::kFull)) +
+           (parts.window == kv::kNoPage ? 0 : PageBytes(kv::PageGroup::kWindow));
+  }
+  /// These parts themselves, BytesOf(parts) bytes, for a tier behind memory (engine/page_tier.h): a
+  /// page that was loaded has the bits of the one saved.
+  virtual void SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) = 0;
+  virtual void LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) = 0;
 
   /// The same of states, of which `bytes` are those from `begin` on.
   virtual int64_t StateBytes() const = 0;
@@ -55,6 +63,11 @@ class Network {
   /// The score of a pair of texts whose hidden states were pooled to `state`, by a network that
   /// ranks. What Logits and Hidden give stays.
   virtual float Score(std::span<const float> state) = 0;
+
+  /// Why nothing that it has given since the last step can be used, nor anything that it will: one
+  /// of the processes that compute it together is gone. To be asked behind each of the calls above
+  /// whose numbers matter. kUnavailable, for good.
+  virtual Status Lost() const { return Ok(); }
 };
 
 }  // namespace skald::engine

@@ -15,7 +15,7 @@
 
 namespace skald::engine {
 
-/// A page by all that it is a function of, or a piece of a state (state_pieces.h), as long as one.
+/// A page by all that it is a function of, or a piece of a state (shelf_records.h), as long as one.
 struct ShelfPage {
   disk::PageKey key = {};
   disk::PageKey before = {};

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/state_pieces.h"
 #include "kernels/attention/attention.h"
 
 namespace skald::engine {
@@ -19,8 +18,6 @@ constexpr double kPatienceSeconds = 1;
 constexpr int64_t kAskedOneIn = 16;
 // What stands at the end of the list compares prefixes with all of it.
 constexpr size_t kMostErrands = 32;
-// Borders of pages behind which snapshots are looked for: 32 hashes each.
-constexpr size_t kMostBorders = 64;
 
 }  // namespace
 
@@ -31,157 +28,137 @@ PageTier::PageTier(const Parts& parts, const disk::PageKey& identity)
       clock_(parts.clock),
       tracer_(parts.tracer),
       identity_(identity),
-      page_bytes_(network_.PageBytes()),
-      piece_count_(cache_.has_states() ? StatePieceCount(network_.StateBytes(), page_bytes_) : 0) {
-  CHECK(!cache_.pool().windows().exists());
+      sizes_(RecordSizesOf(network_, cache_.pool().windows().limits())),
+      search_(shelf_, cache_.pool().windows(), sizes_, identity_) {
+  CHECK(sizes_.record_bytes > 0);
   cache_.WatchEvictions(this, identity_);
 }
 
 PageTier::~PageTier() { cache_.WatchEvictions(nullptr, identity_); }
 
-// The page goes to somebody else behind this call, so it is copied now, at memory's speed.
-void PageTier::Evicting(const kv::EvictedPage& page) {
-  if (shelf_.Has(page.key)) return;
-  evicted_.begin = page.begin;
-  evicted_.key = page.key;
-  evicted_.before = page.before;
-  evicted_.tokens.assign(page.tokens.begin(), page.tokens.end());
-  const std::span<std::byte> bytes = shelf_.Begin(evicted_);
-  if (bytes.empty()) return;
-  network_.SavePage(page.page, bytes);
-  shelf_.Commit();
+// What a record of a page has: where window pages have records of their own, the other part.
+kv::PageParts PageTier::PageRecord(const kv::PageParts& parts) const {
+  return sizes_.window > 0 ? kv::PageParts{.full = parts.full} : parts;
 }
 
-// Each piece is copied from where it stands, and none that the shelf has.
-void PageTier::Evicting(const kv::EvictedState& state) {
-  int64_t begin = -page_bytes_;  // of the piece in the state; the first is the page
-  for (const ShelfPage& piece : StatePieces(state.before, state.tokens, state.end, piece_count_)) {
-    const int64_t at = std::exchange(begin, begin + page_bytes_);
-    if (shelf_.Has(piece.key)) continue;
-    const std::span<std::byte> bytes = shelf_.Begin(piece);
-    if (bytes.empty()) return;  // a state that lacks a piece is none
-    if (at < 0) {
-      network_.SavePage(state.page, bytes);
-    } else {
-      const int64_t count = std::min(page_bytes_, network_.StateBytes() - at);
-      network_.SaveState(state.state, at, bytes.first(static_cast<size_t>(count)));
-      // What stood in the buffer before is of another text, perhaps another tenant's.
-      std::fill(bytes.begin() + count, bytes.end(), std::byte{});
+// The page goes to somebody else behind this call, so it is copied now, at memory's speed.
+void PageTier::Evicting(const kv::EvictedPage& page) {
+  if (!network_.Lost().ok()) return;
+  if (page.parts.full != kv::kNoPage && sizes_.page > 0 && !shelf_.Has(page.key)) {
+    evicted_.begin = page.begin;
+    evicted_.key = page.key;
+    evicted_.before = page.before;
+    evicted_.tokens.assign(page.tokens.begin(), page.tokens.end());
+    const std::span<std::byte> bytes = shelf_.Begin(evicted_);
+    if (!bytes.empty()) {
+      network_.SavePage(PageRecord(page.parts), bytes);
+      if (!Commit()) return;
     }
-    shelf_.Commit();
+  }
+  if (sizes_.window > 0 && page.parts.window != kv::kNoPage) SaveWindow(page);
+}
+
+// Not what a network has given that is lost: it is no page.
+bool PageTier::Commit() {
+  if (!network_.Lost().ok()) return false;
+  shelf_.Commit();
+  return true;
+}
+
+void PageTier::SaveWindow(const kv::EvictedPage& page) {
+  const auto records = WindowRecords(page.key, page.begin, sizes_.window);
+  const auto is_kept = [this](const ShelfPage& record) { return shelf_.Has(record.key); };
+  if (std::all_of(records.begin(), records.end(), is_kept)) return;
+  saved_.resize(static_cast<size_t>(sizes_.window_bytes));
+  network_.SavePage({.window = page.parts.window}, saved_);
+  Save(records, sizes_.window_bytes, [this](int64_t begin, std::span<std::byte> piece) {
+    std::copy_n(saved_.begin() + begin, piece.size(), piece.begin());
+  });
+}
+
+// Without the window page of its tail nobody could go on from there. A state is copied from where
+// it stands, piece by piece: it is large.
+void PageTier::Evicting(const kv::EvictedState& state) {
+  if (!network_.Lost().ok()) return;
+  const bool has_tail = !state.tokens.empty();
+  if (sizes_.window > 0 && has_tail && state.parts.window == kv::kNoPage) return;
+  const int64_t tail = sizes_.tail_bytes;
+  saved_.assign(static_cast<size_t>(tail), std::byte{});
+  if (has_tail) network_.SavePage(state.parts, saved_);
+  Save(StateRecords(state.before, state.tokens, state.end, sizes_.state), tail + sizes_.state_bytes,
+       [&](int64_t begin, std::span<std::byte> piece) {
+         const int64_t of_tail = std::clamp<int64_t>(tail - begin, 0, std::ssize(piece));
+         std::copy_n(saved_.begin() + std::min(begin, tail), of_tail, piece.begin());
+         piece = piece.subspan(static_cast<size_t>(of_tail));
+         if (!piece.empty()) network_.SaveState(state.state, begin + of_tail - tail, piece);
+       });
+}
+
+// Of `bytes` bytes those that the shelf has not. `fill` gives those from `begin` on.
+void PageTier::Save(std::span<const ShelfPage> records, int64_t bytes,
+                    FunctionRef<void(int64_t begin, std::span<std::byte> piece)> fill) {
+  int64_t next = 0;
+  for (const ShelfPage& record : records) {
+    const int64_t begin = std::exchange(next, std::min(next + sizes_.record_bytes, bytes));
+    if (shelf_.Has(record.key)) continue;
+    const std::span<std::byte> kept = shelf_.Begin(record);
+    if (kept.empty()) return;  // what lacks a record is lost
+    const auto count = static_cast<size_t>(next - begin);
+    fill(begin, kept.first(count));
+    // What stood in the buffer before is of another text, perhaps another tenant's.
+    std::fill(kept.begin() + next - begin, kept.end(), std::byte{});
+    if (!Commit()) return;
   }
 }
 
 bool PageTier::Brings(Sequence* sequence) {
-  RequestState* request = sequence->request;
-  if (request->fetch != Fetch::kNotAsked) return request->fetch == Fetch::kOnItsWay;
-  if (request->admitted) return false;
-  const InMemory memory = {.cached = cache_.Match(*sequence),
-                           .in_pages = cache_.MatchPages(*sequence)};
+  Fetching& fetching = sequence->fetching;
+  if (fetching.fetch != Fetch::kNotAsked) return fetching.fetch == Fetch::kOnItsWay;
+  const InMemory memory = {.cached = cache_.Match(*sequence), .pages = cache_.Look(*sequence)};
   // Without room it is not admitted either, and asks again in the next step. So this stands before
   // what costs more than a look.
   const int64_t reusable = cache_.ReusableTokens(*sequence);
-  if (reusable / kPage - memory.in_pages / kPage > cache_.available_pages()) return false;
+  if (reusable / kPage - memory.pages.tokens / kPage > cache_.available_pages()) return false;
   if (IsComing(*sequence, memory.cached)) return true;
   if (errands_.size() == kMostErrands || hangs_) return false;
-  OnShelf found = Find(*sequence, memory);
-  if (found.tokens == 0 || !IsWorthReading()) {
-    request->fetch = Fetch::kOver;
+  const auto tokens = std::span(sequence->tokens).first(static_cast<size_t>(reusable));
+  const kv::Namespace space = NamespaceOf(*sequence->request);
+  OnShelf found = search_.Find(space, tokens, memory);
+  if (found.records.empty() || !IsWorthReading()) {
+    fetching.fetch = Fetch::kOver;
     return false;
   }
-  const auto tokens = sequence->tokens.begin();
-  errands_.push_back({.request = request,
+  const int64_t pages_end = found.tokens / kPage * kPage;
+  errands_.push_back({.sequence = sequence,
                       .order = next_order_++,
-                      .tokens = {tokens, tokens + static_cast<ptrdiff_t>(found.tokens)},
-                      .pages_end = found.tokens / kPage * kPage,
-                      .next = std::min(memory.in_pages, found.tokens) / kPage * kPage,
-                      .records = std::ssize(found.pages),
+                      .tokens = {tokens.begin(), tokens.begin() + found.tokens},
+                      .cached = memory.cached,
+                      .pages_end = pages_end,
+                      .next = std::min(memory.pages.tokens / kPage * kPage, pages_end),
+                      .windows = std::move(found.windows),
+                      .page_records = found.page_records,
+                      .records = std::ssize(found.records),
                       .came = 0,
+                      .evicted = EvictedCount(),
                       .asked_seconds = clock_.Seconds()});
-  request->fetched_from = memory.cached;
-  request->fetched_to = memory.cached;
-  shelf_.Ask({.id = errands_.back().order, .pages = std::move(found.pages)});
-  request->fetch = Fetch::kOnItsWay;
+  shelf_.Ask({.id = errands_.back().order, .pages = std::move(found.records)});
+  fetching = {.fetch = Fetch::kOnItsWay, .from = memory.cached, .to = memory.cached};
   return true;
 }
 
-// True if the next page of its prefix is brought for another one; with states, a longer part of it.
+// True if the next page of its prefix is brought for another one; where pages alone are of no use,
+// a longer part of it.
 bool PageTier::IsComing(const Sequence& sequence, int64_t cached) const {
   const kv::Namespace space = NamespaceOf(*sequence.request);
   const int64_t reusable = cache_.ReusableTokens(sequence);
   return std::any_of(errands_.begin(), errands_.end(), [&](const Errand& errand) {
     const int64_t all = std::ssize(errand.tokens);
-    const int64_t wanted = piece_count_ > 0 ? all : cached / kPage * kPage + kPage;
-    return NamespaceOf(*errand.request) == space && wanted > cached && wanted <= all &&
-           wanted <= reusable &&
+    const bool in_one_go = sizes_.window > 0 || sizes_.state > 0;
+    const int64_t wanted = in_one_go ? all : cached / kPage * kPage + kPage;
+    return errand.space() == space && wanted > cached && wanted <= all && wanted <= reusable &&
            std::equal(errand.tokens.begin(), errand.tokens.begin() + wanted,
                       sequence.tokens.begin());
   });
-}
-
-// Along the pages of its prefix, as far as memory or the shelf has them.
-PageTier::OnShelf PageTier::Find(const Sequence& sequence, const InMemory& memory) const {
-  const int64_t reusable = cache_.ReusableTokens(sequence);
-  if (reusable / kPage <= memory.cached / kPage) return {};
-  const auto tokens =
-      std::span<const TokenId>(sequence.tokens).first(static_cast<size_t>(reusable));
-  OnShelf found;
-  std::vector<Border> borders;
-  disk::PageKey before =
-      disk::FirstKey(identity_, static_cast<uint64_t>(NamespaceOf(*sequence.request)));
-  for (int64_t begin = 0;; begin += kPage) {
-    if (piece_count_ > 0 && begin > memory.cached && shelf_.HasTailBehind(before)) {
-      borders.push_back({.key = before, .begin = begin, .pages = found.pages.size()});
-    }
-    if (begin + kPage > reusable) break;
-    const auto page = tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(kPage));
-    const disk::PageKey key = disk::NextKey(before, page);
-    if (begin >= memory.in_pages / kPage * kPage) {
-      if (!shelf_.Has(key)) break;
-      found.pages.push_back(
-          {.key = key, .before = before, .tokens = {page.begin(), page.end()}, .begin = begin});
-      found.tokens = begin + kPage;
-    }
-    before = key;
-  }
-  return piece_count_ > 0 ? UpToState(std::move(found), borders, tokens) : found;
-}
-
-// Of what the shelf has of a prefix the part up to the last snapshot there, with it. Each place is
-// a hash, so only places are looked at behind which there is one for somebody, and of these not
-// more than take a millisecond: a client may leave snapshots behind any number of his pages.
-PageTier::OnShelf PageTier::UpToState(OnShelf found, std::span<const Border> borders,
-                                      std::span<const TokenId> tokens) const {
-  borders = borders.last(std::min(borders.size(), kMostBorders));
-  for (; !borders.empty(); borders = borders.first(borders.size() - 1)) {
-    const Border& border = borders.back();
-    const auto left = tokens.subspan(static_cast<size_t>(border.begin));
-    const std::vector<ShelfPage> pieces = FindState(left, border);
-    if (pieces.empty()) continue;
-    found.tokens = pieces.front().begin;
-    found.pages.resize(border.pages);
-    found.pages.insert(found.pages.end(), pieces.begin(), pieces.end());
-    return found;
-  }
-  return {};
-}
-
-// The pieces of the last state that the shelf has behind fewer than 32 of the tokens `left`.
-std::vector<ShelfPage> PageTier::FindState(std::span<const TokenId> left,
-                                           const Border& border) const {
-  for (int64_t count = std::min<int64_t>(std::ssize(left), kPage - 1); count >= 0; --count) {
-    const auto tail = left.first(static_cast<size_t>(count));
-    const auto name = [&](int64_t pieces) {
-      return StatePieces(border.key, tail, border.begin + count, pieces);
-    };
-    if (!shelf_.Has(name(1).front().key)) continue;
-    std::vector<ShelfPage> pieces = name(piece_count_);
-    const bool is_whole = std::all_of(pieces.begin(), pieces.end(), [this](const ShelfPage& piece) {
-      return shelf_.Has(piece.key);
-    });
-    if (is_whole) return pieces;
-  }
-  return {};
 }
 
 PageTier::Errand* PageTier::ErrandOf(uint64_t order) {
@@ -191,14 +168,23 @@ PageTier::Errand* PageTier::ErrandOf(uint64_t order) {
 }
 
 void PageTier::End(Errand* errand) {
-  errand->request->fetch = Fetch::kOver;
+  Fetching& fetching = errand->sequence->fetching;
+  fetching.fetch = Fetch::kOver;
+  if (tracer_ != nullptr) {
+    tracer_->Brought(*errand->sequence, {.from = fetching.from,
+                                         .to = fetching.to,
+                                         .records = errand->came,
+                                         .bytes = errand->came * sizes_.record_bytes,
+                                         .seconds = clock_.Seconds() - errand->asked_seconds});
+  }
   shelf_.Withdraw(errand->order);
   errands_.erase(errands_.begin() + (errand - errands_.data()));
 }
 
-void PageTier::Forget(RequestState* request) {
-  const auto found = std::find_if(errands_.begin(), errands_.end(),
-                                  [&](const Errand& errand) { return errand.request == request; });
+void PageTier::Forget(Sequence* sequence) {
+  const auto found = std::find_if(errands_.begin(), errands_.end(), [&](const Errand& errand) {
+    return errand.sequence == sequence;
+  });
   if (found != errands_.end()) End(&*found);
 }
 
@@ -229,7 +215,7 @@ void PageTier::TakeDeliveries(double row_seconds) {
 void PageTier::GiveUpSlow() {
   while (!errands_.empty()) {
     Errand& first = errands_.front();
-    const int64_t tokens = std::ssize(first.tokens) - first.request->fetched_from;
+    const int64_t tokens = std::ssize(first.tokens) - first.cached;
     const double computing = row_seconds_ * static_cast<double>(tokens);
     const double now = clock_.Seconds();
     const bool is_slow = row_seconds_ > 0 && now - first.asked_seconds > computing;
@@ -256,65 +242,104 @@ void PageTier::TakeOrder(std::span<const Delivery> deliveries) {
   const bool missed = deliveries.back().page.empty();
   if (missed) deliveries = deliveries.first(deliveries.size() - 1);
   errand->came += std::ssize(deliveries);
-  const int64_t pages =
-      std::min<int64_t>(std::ssize(deliveries), (errand->pages_end - errand->next) / kPage);
-  const int64_t wanted = errand->next + kPage * pages;
-  Restore(errand, deliveries.first(static_cast<size_t>(pages)));
-  const bool lost = errand->next < wanted;
-  if (!lost) TakePieces(errand, deliveries.subspan(static_cast<size_t>(pages)));
+  const int64_t evicted = cache_.evicted_count();
+  const bool restored = TakeRecords(errand, deliveries);
+  TraceEvicted(*errand, evicted);
   const bool is_last = errand->came == errand->records;
   if (is_last) {
-    const int64_t tokens = std::ssize(errand->tokens) - errand->request->fetched_from;
+    const int64_t tokens = std::ssize(errand->tokens) - errand->cached;
     token_seconds_ = (clock_.Seconds() - errand->asked_seconds) / static_cast<double>(tokens);
+    const bool is_usable = cache_.Match(*errand->sequence) >= std::ssize(errand->tokens);
+    if (is_usable) Brought(errand, std::ssize(errand->tokens));
+    const bool resumes = errand->sequence->phase() == Phase::kPreempted;
+    stats_.resumed += int64_t{is_usable && resumes};
+    stats_.unusable += int64_t{restored && !is_usable && EvictedCount() == errand->evicted};
   }
-  if (missed || is_last || lost) End(errand);
+  if (missed || is_last || !restored) End(errand);
 }
 
-void PageTier::Restore(Errand* errand, std::span<const Delivery> deliveries) {
-  if (deliveries.empty()) return;
-  const int64_t from = errand->next;
-  const auto end = static_cast<size_t>(from + kPage * std::ssize(deliveries));
-  const auto fill = [&](kv::PageId page, int64_t index) {
-    network_.LoadPage(page, deliveries[static_cast<size_t>(index)].page);
+// False where something of it has no place any more.
+bool PageTier::TakeRecords(Errand* errand, std::span<const Delivery> deliveries) {
+  const auto is_page = [&](const Delivery& each) { return each.index < errand->page_records; };
+  const auto pages = std::partition_point(deliveries.begin(), deliveries.end(), is_page);
+  const auto of_pages = deliveries.first(static_cast<size_t>(pages - deliveries.begin()));
+  const int64_t end = errand->next + kPage * std::ssize(of_pages);
+  const bool has_room = Restore(errand, of_pages, end);
+  // With windows or states nobody can go on from pages alone.
+  if (sizes_.window == 0 && sizes_.state == 0) Brought(errand, errand->next);
+  if (!has_room) return false;
+  for (const Delivery& delivery : deliveries.subspan(of_pages.size())) {
+    // Pages without bytes have no records, and are put there before what they need.
+    if (!Restore(errand, {}, errand->pages_end) || !TakePiece(errand, delivery)) return false;
+  }
+  return true;
+}
+
+// Pages up to `end`.
+bool PageTier::Restore(Errand* errand, std::span<const Delivery> deliveries, int64_t end) {
+  if (errand->next >= end) return true;
+  const auto fill = [&](const kv::PageParts& parts, int64_t index) {
+    if (deliveries.empty()) return;
+    network_.LoadPage(PageRecord(parts), deliveries[static_cast<size_t>(index)].page);
     ++stats_.pages_restored;
   };
-  const int64_t evicted = cache_.evicted_count();
-  errand->next = cache_.Restore(NamespaceOf(*errand->request), std::span(errand->tokens).first(end),
-                                from, fill);
-  TraceEvicted(*errand, evicted);
-  RequestState* request = errand->request;
-  // With states nobody can go on from pages alone.
-  if (piece_count_ == 0) request->fetched_to = std::max(request->fetched_to, errand->next);
+  const auto tokens = std::span(errand->tokens).first(static_cast<size_t>(end));
+  errand->next = cache_.Restore(errand->space(), tokens, errand->next, fill);
+  return errand->next >= end;
 }
 
-void PageTier::TakePieces(Errand* errand, std::span<const Delivery> deliveries) {
-  if (deliveries.empty()) return;
-  pieces_.resize(static_cast<size_t>(piece_count_ * page_bytes_));
-  for (const Delivery& delivery : deliveries) {
-    const int64_t piece = delivery.index - (errand->records - piece_count_);
-    std::copy(delivery.page.begin(), delivery.page.end(), pieces_.begin() + piece * page_bytes_);
-  }
-  if (errand->came == errand->records) RestoreState(errand);
+// A record of a window page, or of a state.
+bool PageTier::TakePiece(Errand* errand, const Delivery& delivery) {
+  int64_t piece = delivery.index - errand->page_records;
+  const int64_t of_windows = std::ssize(errand->windows) * sizes_.window;
+  const bool is_window = piece < of_windows;
+  const int64_t page = is_window ? errand->windows[static_cast<size_t>(piece / sizes_.window)] : 0;
+  piece = is_window ? piece % sizes_.window : piece - of_windows;
+  const int64_t pieces = is_window ? sizes_.window : sizes_.state;
+  pieces_.resize(static_cast<size_t>(pieces * sizes_.record_bytes));
+  std::copy(delivery.page.begin(), delivery.page.end(),
+            pieces_.begin() + piece * sizes_.record_bytes);
+  if (piece + 1 < pieces) return true;
+  return is_window ? RestoreWindow(*errand, page) : RestoreState(*errand);
 }
 
-void PageTier::RestoreState(Errand* errand) {
+bool PageTier::RestoreWindow(const Errand& errand, int64_t page) {
+  const auto bytes =
+      std::span<const std::byte>(pieces_).first(static_cast<size_t>(sizes_.window_bytes));
+  const auto tokens = std::span(errand.tokens).first(static_cast<size_t>((page + 1) * kPage));
+  const bool restored = cache_.RestoreWindow(errand.space(), tokens, [&](kv::PageId window) {
+    network_.LoadPage({.window = window}, bytes);
+  });
+  stats_.windows_restored += int64_t{restored};
+  return restored;
+}
+
+bool PageTier::RestoreState(const Errand& errand) {
   const std::span<const std::byte> pieces = pieces_;
-  const auto page = pieces.first(static_cast<size_t>(page_bytes_));
-  const auto state = pieces.subspan(page.size(), static_cast<size_t>(network_.StateBytes()));
-  const int64_t evicted = cache_.evicted_count();
+  const auto tail = pieces.first(static_cast<size_t>(sizes_.tail_bytes));
+  const auto state = pieces.subspan(tail.size(), static_cast<size_t>(sizes_.state_bytes));
   const bool restored = cache_.RestoreState(
-      NamespaceOf(*errand->request), errand->tokens,
-      [&](kv::PageId id) { network_.LoadPage(id, page); },
+      errand.space(), errand.tokens,
+      [&](const kv::PageParts& parts) { network_.LoadPage(parts, tail); },
       [&](kv::StateId id) { network_.LoadState(id, 0, state); });
-  TraceEvicted(*errand, evicted);
-  if (!restored) return;
-  ++stats_.states_restored;
-  errand->request->fetched_to = std::ssize(errand->tokens);
+  stats_.states_restored += int64_t{restored};
+  return restored;
+}
+
+// So many leading tokens of the prefix can be gone on from.
+void PageTier::Brought(Errand* errand, int64_t tokens) {
+  Fetching& fetching = errand->sequence->fetching;
+  fetching.to = std::max(fetching.to, tokens);
+}
+
+// Pages, window pages and snapshots.
+int64_t PageTier::EvictedCount() const {
+  return cache_.evicted_count() + cache_.states_evicted() + cache_.pool().windows().evicted_count();
 }
 
 void PageTier::TraceEvicted(const Errand& errand, int64_t evicted_before) {
   if (tracer_ == nullptr) return;
-  tracer_->Evicted(*errand.request->lead(), cache_.evicted_count() - evicted_before);
+  tracer_->Evicted(*errand.sequence, cache_.evicted_count() - evicted_before);
 }
 
 void PageTier::PutAll() {

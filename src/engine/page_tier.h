@@ -1,11 +1,13 @@
 /// PageTier: what the engine does with a shelf (page_shelf.h). Pages that the prefix tree evicts go
-/// there, and a request whose prefix goes on there has it brought back before it is admitted. So do
-/// snapshots, of a network with states: without one behind them pages are of no use there, and so
-/// the pages up to a snapshot are brought, and then it.
+/// there, and a sequence whose prefix goes on there has it brought back before it is admitted, for
+/// the first time or after it was preempted. So do window pages, with their pages or before them,
+/// and snapshots of a network with states. Without what its next row needs nobody goes on from a
+/// page, so the pages up to such a place are brought, and then what is needed there
+/// (shelf_search.h).
 ///
 /// A prefix comes back into the tree, not into a sequence: pages that have come are cached pages as
 /// all others, seen by whoever matches them, evicted by whoever needs room. So nothing that runs
-/// depends on a disk: a page that does not come is computed. The request waits meanwhile as one
+/// depends on a disk: a page that does not come is computed. The sequence waits meanwhile as one
 /// whose prefix another one computes, and others go before it.
 ///
 /// Answers do not depend on any of this: a page that was brought back has the bits that would have
@@ -13,23 +15,32 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "engine/cache_manager.h"
 #include "engine/clock.h"
 #include "engine/network.h"
 #include "engine/page_shelf.h"
 #include "engine/request_state.h"
+#include "engine/shelf_records.h"
+#include "engine/shelf_search.h"
 #include "engine/tracer.h"
 
 namespace skald::engine {
 
 /// Since it was made.
 struct PageTierStats {
-  int64_t pages_restored = 0;   ///< that came back into the tree
-  int64_t states_restored = 0;  ///< the same of snapshots
-  int64_t given_up = 0;         ///< prefixes that took longer than to compute them
+  int64_t pages_restored = 0;    ///< that came back into the tree
+  int64_t windows_restored = 0;  ///< the same of window pages
+  int64_t states_restored = 0;   ///< and of snapshots
+  int64_t resumed = 0;           ///< prefixes that came of preempted sequences
+  int64_t given_up = 0;          ///< prefixes that took longer than to compute them
+  /// Prefixes that came and could not be gone on from, though nothing was evicted meanwhile: none.
+  int64_t unusable = 0;
 };
 
 /// The engine's thread owns it. All it works with outlives it.
@@ -42,23 +53,24 @@ class PageTier : public kv::EvictionWatcher {
     const Clock& clock;
     Tracer* tracer = nullptr;
   };
-  /// For a network without window pages, whose prefixes are shared. The cache is empty.
+  /// For a network whose prefixes are shared, and which keeps something of them. The cache is
+  /// empty.
   PageTier(const Parts& parts, const disk::PageKey& identity);
   ~PageTier() override;
   PageTier(const PageTier&) = delete;
   PageTier& operator=(const PageTier&) = delete;
 
-  /// True while pages of the prefix of `sequence` are on their way, of a request that was never
-  /// admitted: it is to wait. The first call asks for them, if the shelf has more of the prefix
-  /// than memory, and memory has room. O(tokens) then, else O(1).
+  /// True while pages of the prefix of `sequence`, which waits, are on their way: it is to wait
+  /// for them. The first call asks for them, if the shelf has more of the prefix than memory, and
+  /// memory has room. O(tokens) then, else O(1).
   bool Brings(Sequence* sequence);
   /// Puts what has come into the tree. At most what the shelf has memory for: some milliseconds.
   /// `row_seconds` is what it takes to compute a row of a prompt; 0: not known. Whoever has waited
   /// for as long as his prefix takes to compute waits no longer, nor does anybody when nothing has
   /// come for a second.
   void TakeDeliveries(double row_seconds);
-  /// The request is over.
-  void Forget(RequestState* request);
+  /// The sequence is over.
+  void Forget(Sequence* sequence);
 
   /// Gives all cached pages to the shelf, however long that takes. For the end.
   void PutAll();
@@ -74,48 +86,43 @@ class PageTier : public kv::EvictionWatcher {
   void Evicting(const kv::EvictedState& state) override;
 
  private:
-  // What memory has of a prefix: tokens that a sequence can go on from, and those that have pages.
-  struct InMemory {
-    int64_t cached = 0;
-    int64_t in_pages = 0;
-  };
-  // What the shelf has more of it.
-  struct OnShelf {
-    int64_t tokens = 0;            // of the prefix, with those in memory; 0: nothing
-    std::vector<ShelfPage> pages;  // then the pieces of a state, if the network has one
-  };
-  // The border of a page of a prefix behind which the shelf has snapshots, of whomever.
-  struct Border {
-    disk::PageKey key;  // of the page before it
-    int64_t begin;      // tokens up to it
-    size_t pages;       // of the shelf up to it
-  };
-  // A prefix on its way.
+  // A prefix on its way: records of pages, then of window pages, then of a state.
   struct Errand {
-    RequestState* request;
+    Sequence* sequence;
     uint64_t order;
-    std::vector<TokenId> tokens;  // of the prefix
-    int64_t pages_end;            // of which so many stand in whole pages
-    int64_t next;                 // tokens whose pages are in the tree
-    int64_t records;              // that were asked for
-    int64_t came;                 // of these
+    std::vector<TokenId> tokens;   // of the prefix
+    int64_t cached;                // of these, when they were asked for
+    int64_t pages_end;             // of these, those in whole pages
+    int64_t next;                  // tokens whose pages are in the tree
+    std::vector<int64_t> windows;  // pages whose window pages come, by their index
+    int64_t page_records;
+    int64_t records;  // all that were asked for
+    int64_t came;     // of these
+    int64_t evicted;  // from the cache, when they were asked for
     double asked_seconds;
+
+    kv::Namespace space() const { return NamespaceOf(*sequence->request); }
   };
 
+  bool Commit();
   bool IsComing(const Sequence& sequence, int64_t cached) const;
-  OnShelf Find(const Sequence& sequence, const InMemory& memory) const;
-  OnShelf UpToState(OnShelf found, std::span<const Border> borders,
-                    std::span<const TokenId> tokens) const;
-  std::vector<ShelfPage> FindState(std::span<const TokenId> left, const Border& border) const;
   Errand* ErrandOf(uint64_t order);
   void End(Errand* errand);
-  void Restore(Errand* errand, std::span<const Delivery> deliveries);
-  void TakePieces(Errand* errand, std::span<const Delivery> deliveries);
-  void RestoreState(Errand* errand);
-  void TraceEvicted(const Errand& errand, int64_t evicted_before);
   void TakeOrder(std::span<const Delivery> deliveries);
+  bool TakeRecords(Errand* errand, std::span<const Delivery> deliveries);
+  bool Restore(Errand* errand, std::span<const Delivery> deliveries, int64_t end);
+  bool TakePiece(Errand* errand, const Delivery& delivery);
+  bool RestoreWindow(const Errand& errand, int64_t page);
+  bool RestoreState(const Errand& errand);
+  void Brought(Errand* errand, int64_t tokens);
+  int64_t EvictedCount() const;
+  void TraceEvicted(const Errand& errand, int64_t evicted_before);
+  void SaveWindow(const kv::EvictedPage& page);
+  void Save(std::span<const ShelfPage> records, int64_t bytes,
+            FunctionRef<void(int64_t begin, std::span<std::byte> piece)> fill);
   void GiveUpSlow();
   bool IsWorthReading();
+  kv::PageParts PageRecord(const kv::PageParts& parts) const;
 
   PageShelf& shelf_;
   CacheManager& cache_;
@@ -125,10 +132,11 @@ class PageTier : public kv::EvictionWatcher {
   const disk::PageKey identity_;
   std::vector<Errand> errands_;  // few: of the requests that a step looked at
   std::vector<Delivery> deliveries_;
+  const RecordSizes sizes_;
+  const ShelfSearch search_;
   ShelfPage evicted_;
-  const int64_t page_bytes_;
-  const int64_t piece_count_;      // of a state; 0: the network has none
-  std::vector<std::byte> pieces_;  // of the state on its way: orders come one after the other
+  std::vector<std::byte> saved_;   // what is cut into records
+  std::vector<std::byte> pieces_;  // of what is on its way: orders come one after the other
   uint64_t next_order_ = 1;
   double row_seconds_ = 0;
   double token_seconds_ = 0;  // of the last prefix that came, from asking on; 0: none has

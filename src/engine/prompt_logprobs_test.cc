@@ -17,7 +17,7 @@ constexpr int32_t kTop = 4;
 
 bool Continue(const TokenEvent&) { return true; }
 
-class PromptLogprobs : public testing::TestWithParam<const char*> {
+class PromptLogprobsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     Result<Model> model =
@@ -76,7 +76,7 @@ void ExpectSame(const skald::PromptLogprobs& scored, const TranscriptSequence& w
   }
 }
 
-TEST_P(PromptLogprobs, AreThoseOfDecodeHoweverThePromptIsCut) {
+TEST_P(PromptLogprobsTest, AreThoseOfDecodeHoweverThePromptIsCut) {
   const Transcript written = Written();
   const std::vector<TokenId>& output = written.best().tokens;
   for (const EngineOptions& options :
@@ -96,7 +96,7 @@ TEST_P(PromptLogprobs, AreThoseOfDecodeHoweverThePromptIsCut) {
 }
 
 // Of a network that was split the head has its rows in all ranks, and the first has the logits.
-TEST_P(PromptLogprobs, AreTheSameOfTwoRanks) {
+TEST_P(PromptLogprobsTest, AreTheSameOfTwoRanks) {
   const Transcript written = Written();
   Result<Model> split =
       LoadModel({.path = std::string(SKALD_GOLDEN_MODELS "/") + GetParam() + ".gguf", .ranks = 2});
@@ -113,7 +113,7 @@ TEST_P(PromptLogprobs, AreTheSameOfTwoRanks) {
   }
 }
 
-TEST_P(PromptLogprobs, ChangeNoTokenOfTheAnswer) {
+TEST_P(PromptLogprobsTest, ChangeNoTokenOfTheAnswer) {
   Engine engine = Make({.max_chunk = 4});
   Request request{.prompt = {5, 9, 3, 11, 7}, .n = 2};
   request.stop = {.max_tokens = 8, .ignore_eos = true};
@@ -130,7 +130,7 @@ TEST_P(PromptLogprobs, ChangeNoTokenOfTheAnswer) {
   EXPECT_EQ(Run(engine, request).cached_tokens, 4);
 }
 
-TEST_P(PromptLogprobs, OfOneTokenAreNone) {
+TEST_P(PromptLogprobsTest, OfOneTokenAreNone) {
   Engine engine = Make({});
   Request request{.prompt = {5}, .prompt_logprobs = 2};
   request.stop = {.max_tokens = 2, .ignore_eos = true};
@@ -141,7 +141,7 @@ TEST_P(PromptLogprobs, OfOneTokenAreNone) {
   EXPECT_EQ(done->tokens.size(), 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, PromptLogprobs, testing::Values("llama", "qwen3moe"),
+INSTANTIATE_TEST_SUITE_P(Golden, PromptLogprobsTest, testing::Values("llama", "qwen3moe"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "engine/ranked_runner.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
+#include "engine/rank_parts.h"
 
 namespace skald::engine {
 
@@ -25,24 +25,24 @@ void RankedRunner::CopyPage(const kv::PageCopy& copy) {
 }
 
 // The pages of the ranks, one behind the other.
-int64_t RankedRunner::PageBytes() const {
+int64_t RankedRunner::PageBytes(kv::PageGroup group) const {
   int64_t bytes = 0;
-  for (const auto& rank : ranks_) bytes += rank->PageBytes();
+  for (const auto& rank : ranks_) bytes += rank->PageBytes(group);
   return bytes;
 }
 
-void RankedRunner::SavePage(kv::PageId page, std::span<std::byte> bytes) {
+void RankedRunner::SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) {
   for (const auto& rank : ranks_) {
-    const auto length = static_cast<size_t>(rank->PageBytes());
-    rank->SavePage(page, bytes.first(length));
+    const auto length = static_cast<size_t>(rank->BytesOf(parts));
+    rank->SavePage(parts, bytes.first(length));
     bytes = bytes.subspan(length);
   }
 }
 
-void RankedRunner::LoadPage(kv::PageId page, std::span<const std::byte> bytes) {
+void RankedRunner::LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) {
   for (const auto& rank : ranks_) {
-    const auto length = static_cast<size_t>(rank->PageBytes());
-    rank->LoadPage(page, bytes.first(length));
+    const auto length = static_cast<size_t>(rank->BytesOf(parts));
+    rank->LoadPage(parts, bytes.first(length));
     bytes = bytes.subspan(length);
   }
 }
@@ -53,31 +53,25 @@ int64_t RankedRunner::StateBytes() const {
   return bytes;
 }
 
-// Calls `visit` with each rank that has some of these bytes, where they begin there, and its part.
-template <typename Bytes, typename Visit>
-void RankedRunner::VisitState(int64_t begin, Bytes bytes, const Visit& visit) {
-  for (const auto& rank : ranks_) {
-    const int64_t room = rank->StateBytes() - begin;
-    if (room > 0 && !bytes.empty()) {
-      const Bytes part = bytes.first(std::min(bytes.size(), static_cast<size_t>(room)));
-      visit(rank.get(), begin, part);
-      bytes = bytes.subspan(part.size());
-    }
-    begin = std::max<int64_t>(0, -room);
-  }
+std::vector<int64_t> RankedRunner::StateSizes() const {
+  std::vector<int64_t> sizes;
+  for (const auto& rank : ranks_) sizes.push_back(rank->StateBytes());
+  return sizes;
 }
 
 // As pages: those of the ranks, one behind the other.
 void RankedRunner::SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) {
-  VisitState(begin, bytes, [&](ModelNetwork* rank, int64_t from, std::span<std::byte> part) {
-    rank->SaveState(state, from, part);
-  });
+  ForEachPart(StateSizes(), begin, bytes,
+              [&](size_t rank, int64_t from, std::span<std::byte> part) {
+                ranks_[rank]->SaveState(state, from, part);
+              });
 }
 
 void RankedRunner::LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) {
-  VisitState(begin, bytes, [&](ModelNetwork* rank, int64_t from, std::span<const std::byte> part) {
-    rank->LoadState(state, from, part);
-  });
+  ForEachPart(StateSizes(), begin, bytes,
+              [&](size_t rank, int64_t from, std::span<const std::byte> part) {
+                ranks_[rank]->LoadState(state, from, part);
+              });
 }
 
 void RankedRunner::CopyState(const kv::StateCopy& copy) {
@@ -102,6 +96,12 @@ void RankedRunner::Forward(const model::StepBatch& batch) {
 void RankedRunner::TurnToLogits(int64_t first, int64_t count) {
   threads_.Run(std::ssize(ranks_), [&](int64_t rank, int) {
     ranks_[static_cast<size_t>(rank)]->TurnToLogits(first, count);
+  });
+}
+
+void RankedRunner::TurnDepthToLogits(std::span<const float> rows) {
+  threads_.Run(std::ssize(ranks_), [&](int64_t rank, int) {
+    ranks_[static_cast<size_t>(rank)]->TurnDepthToLogits(rows);
   });
 }
 

@@ -28,9 +28,9 @@ class RankedRunner : public Runner {
   explicit RankedRunner(int count) : exchange_(count), threads_(count) {}
 
   void CopyPage(const kv::PageCopy& copy) override;
-  int64_t PageBytes() const override;
-  void SavePage(kv::PageId page, std::span<std::byte> bytes) override;
-  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override;
+  int64_t PageBytes(kv::PageGroup group) const override;
+  void SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) override;
+  void LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) override;
   int64_t StateBytes() const override;
   void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override;
   void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override;
@@ -46,12 +46,12 @@ class RankedRunner : public Runner {
   uint64_t progress() const override;
   /// Of the first rank.
   void SetProfile(model::StepProfile* profile) override { ranks_.front()->SetProfile(profile); }
+  void TurnDepthToLogits(std::span<const float> rows) override;
   void Poison(kv::PageGroup group, kv::PageId page) override;
   void PoisonState(kv::StateId state) override;
 
  private:
-  template <typename Bytes, typename Visit>
-  void VisitState(int64_t begin, Bytes bytes, const Visit& visit);
+  std::vector<int64_t> StateSizes() const;
   const ModelNetwork& first() const { return *ranks_.front(); }
 
   ranks::ThreadRanks exchange_;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/rank_cases_for_test.h"
 #include "model/transformer.h"
 #include "skald/engine.h"
-#include "skald/logits.h"
 #include "skald/model.h"
 #include "support/shared_data.h"
 
@@ -17,36 +17,16 @@ namespace skald {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string PathOf(const std::string& name) {
-  return name.starts_with('/') ? name : SKALD_GOLDEN_MODELS "/" + name + ".gguf";
-}
+using engine::LogitsOf;
+using engine::PathOf;
+using engine::RankOptions;
+using engine::ServedBy;
 
 Model Load(const std::string& name, int ranks) {
   Result<Model> model = LoadModel({.path = PathOf(name), .threads = 1, .ranks = ranks});
   EXPECT_TRUE(model.ok()) << model.status().message();
   return *std::move(model);
 }
-
-// Of 72 tokens, the last ones in a step of 64.
-std::vector<float> LogitsOf(const Model& model, const EngineOptions& options) {
-  Result<LogitsSession> session = LogitsSession::Create(model, options);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  std::vector<TokenId> tokens;
-  for (int64_t i = 0; i < 72; ++i) {
-    tokens.push_back(static_cast<TokenId>((i * i + 3) % model.info().vocab_size));
-  }
-  const std::vector<int64_t> chunks = {1, 7, 64};
-  std::vector<float> all;
-  const Status status = session->Compute(tokens, chunks, [&](std::span<const float> row) {
-    all.insert(all.end(), row.begin(), row.end());
-    return Ok();
-  });
-  EXPECT_TRUE(status.ok()) << status.message();
-  return all;
-}
-
-EngineOptions Options(int threads) { return {.context = 80, .max_chunk = 64, .threads = threads}; }
 
 // The golden models that generate, of some of which the type of the weights is all that matters.
 struct Names {
@@ -73,7 +53,7 @@ std::string Refusal(const std::string& name, int ranks, const std::vector<float>
     EXPECT_EQ(split.status().code(), ErrorCode::kUnsupported);
     return split.status().message().substr(PathOf(name).size() + 2);
   }
-  EXPECT_EQ(LogitsOf(*split, Options(ranks == 2 ? 4 : 1)), expected) << name << ", " << ranks;
+  EXPECT_EQ(LogitsOf(*split, RankOptions(ranks == 2 ? 4 : 1)), expected) << name << ", " << ranks;
   return "";
 }
 
@@ -81,7 +61,7 @@ std::string Refusal(const std::string& name, int ranks, const std::vector<float>
 TEST(RankedRunner, GivesTheBitsOfOneRank) {
   std::map<std::string, std::string> refused;
   for (const std::string& name : Generating().families) {
-    const std::vector<float> expected = LogitsOf(Load(name, 1), Options(1));
+    const std::vector<float> expected = LogitsOf(Load(name, 1), RankOptions(1));
     for (const int ranks : {2, 3, 4}) {
       const std::string why = Refusal(name, ranks, expected);
       if (!why.empty()) refused[name + ", " + std::to_string(ranks)] = why;
@@ -103,7 +83,7 @@ TEST(RankedRunner, GivesTheBitsOfOneRankForEachTypeOfWeights) {
   EXPECT_GT(types.size(), 15u);
   for (const std::string& name : types) {
     const Model whole = Load(name, 1);
-    EXPECT_EQ(Refusal(name, 2, LogitsOf(whole, Options(1))), "");
+    EXPECT_EQ(Refusal(name, 2, LogitsOf(whole, RankOptions(1))), "");
     const kernels::PackedMatrix& embedding = whole.transformer().network().embedding;
     EXPECT_EQ(Load(name, 2).info().weight_bytes,
               whole.info().weight_bytes + embedding.panel_count() * embedding.panel_bytes())
@@ -117,7 +97,7 @@ TEST(RankedRunnerSharedData, GivesTheBitsOfOneRank) {
   for (const char* name :
        {"dots1", "gemma4-moe", "gpt-oss", "olmoe", "stablelm-parallel", "granite"}) {
     const std::string path = support::SharedData("golden/families/" + std::string(name) + ".gguf");
-    EXPECT_EQ(Refusal(path, 2, LogitsOf(Load(path, 1), Options(1))), "") << name;
+    EXPECT_EQ(Refusal(path, 2, LogitsOf(Load(path, 1), RankOptions(1))), "") << name;
   }
 }
 
@@ -128,45 +108,17 @@ TEST(RankedRunner, GivesTheBitsOfOneRankForEachTypeOfKeysAndValues) {
   using enum KvCacheType;
   for (const KvCacheTypes types : {KvCacheTypes(kF32), KvCacheTypes(kBF16), KvCacheTypes(kQ8),
                                    KvCacheTypes(kQ4), KvCacheTypes(kQ8, kF16)}) {
-    EngineOptions options = Options(1);
+    EngineOptions options = RankOptions(1);
     options.kv_types = types;
     EXPECT_EQ(LogitsOf(split, options), LogitsOf(whole, options));
   }
 }
 
-// What an engine does beside Forward: forks that share pages and copy them, and states; beams;
-// or guesses, of which some are dropped; one request behind the other, and sizes as planned.
 void ExpectServedAsByOne(const std::string& name, const EngineOptions& options) {
-  Request request;
-  for (TokenId i = 0; i < 40; ++i) request.prompt.push_back(3 + i % 7);
-  request.sampling.temperature = 1;
-  request.sampling.seed = 5;
-  request.n = 3;
-  request.stop = {.max_tokens = 12, .ignore_eos = true};
-  Request beams = request;
-  beams.n = 1;
-  beams.sampling = {};
-  beams.beam_search.beams = 3;
-  std::vector<std::vector<TokenId>> expected;
-  for (const int ranks : {1, 2}) {
-    const Model model = Load(name, ranks);
-    Result<Engine> engine = Engine::Create(model, options);
-    ASSERT_TRUE(engine.ok()) << engine.status().message();
-    EXPECT_EQ(engine->memory(), Engine::Plan(model, options)->memory);
-    std::vector<std::vector<TokenId>> found;
-    // There are no beams of models with states.
-    const bool all = options.speculation.kind == Speculation::kOff;
-    for (const Request& each : all ? std::vector{request, beams, request} : std::vector{request}) {
-      const auto done = engine->Generate(each, [](const TokenEvent&) { return true; });
-      ASSERT_TRUE(done.ok()) << done.status().message();
-      found.push_back(done->tokens);
-      for (const auto& other : done->others) found.push_back(other.tokens);
-    }
-    if (ranks == 1) expected = found;
-    EXPECT_EQ(found, expected) << name;
-  }
+  EXPECT_EQ(ServedBy(Load(name, 2), options), ServedBy(Load(name, 1), options)) << name;
 }
 
+// Forks that share pages and copy them, and states; beams; or guesses, of which some are dropped.
 TEST(RankedRunner, ServesAnEngineAsOneRankDoes) {
   const EngineOptions plain = {.context = 128,
                                .max_chunk = 16,
@@ -188,7 +140,7 @@ TEST(RankedRunner, EmbedsAndScoresAsOneRankDoes) {
     std::vector<float> expected;
     for (const int ranks : {1, 2, 3}) {
       const Model model = Load(name, ranks);
-      Result<Engine> engine = Engine::Create(model, Options(1));
+      Result<Engine> engine = Engine::Create(model, RankOptions(1));
       ASSERT_TRUE(engine.ok()) << engine.status().message();
       request.score = model.info().rank_pooling.has_value();
       request.pooling = model.info().rank_pooling.value_or(Pooling::kMean);

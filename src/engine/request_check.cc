@@ -90,6 +90,23 @@ Status CheckPair(const Request& request, const RequestLimits& limits) {
                  ", expected " + std::string(PoolingName(*limits.rank_pooling)));
 }
 
+Status CheckPlaces(const Request& request) {
+  if (request.places.size() > kMaxPlaces) {
+    return Invalid("there are " + std::to_string(request.places.size()) +
+                   " places, expected at most " + std::to_string(kMaxPlaces));
+  }
+  int64_t before = 0;
+  for (const int64_t place : request.places) {
+    if (place <= before || place >= static_cast<int64_t>(request.prompt.size())) {
+      return Invalid("a place is " + std::to_string(place) +
+                     ", expected more than the one before and less than the " +
+                     std::to_string(request.prompt.size()) + " tokens of the prompt");
+    }
+    before = place;
+  }
+  return Ok();
+}
+
 Status CheckTenant(const Request& request) {
   if (request.tenant_share < 1 || request.tenant_share > kMaxTenantShare) {
     return Invalid("tenant_share is " + std::to_string(request.tenant_share) + ", expected 1 to " +
@@ -169,6 +186,7 @@ Status CheckRequest(const Request& request, const RequestLimits& limits) {
                   "(convolutions, linear attention): ask for samples (n) instead");
   }
   RETURN_IF_ERROR(CheckPair(request, limits));
+  RETURN_IF_ERROR(CheckPlaces(request));
   RETURN_IF_ERROR(CheckTenant(request));
   RETURN_IF_ERROR(CheckStop(request.stop, limits.vocab));
   RETURN_IF_ERROR(CheckConstraint(request, limits.vocab));

@@ -42,6 +42,14 @@ TEST(RequestCheck, SequencesAreAtLeastOneAndFitTheEngine) {
   Check([](Request& r) { r.best_of = 9; }, "expected at most 8");
 }
 
+TEST(RequestCheck, PlacesAscendWithinThePrompt) {
+  Check([](Request& r) { r.places = {1, 2}; }, "");
+  Check([](Request& r) { r.places = {0}; }, "a place is 0");
+  Check([](Request& r) { r.places = {2, 2}; }, "a place is 2");
+  Check([](Request& r) { r.places = {3}; }, "less than the 3 tokens");
+  Check([](Request& r) { r.places.assign(17, 1); }, "expected at most 16");
+}
+
 TEST(RequestCheck, AModelThatEmbedsDoesNotGenerate) {
   RequestLimits limits = kLimits;
   limits.generates = false;

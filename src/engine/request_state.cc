@@ -136,11 +136,16 @@ RequestProgress ProgressOf(const RequestState& request) {
                               .phase = PhaseOf(request),
                               .prompt_tokens = request.prompt_tokens,
                               .cached_tokens = request.cached_tokens,
-                              .sequences = request.request.width()};
+                              .sequences = request.request.width(),
+                              .tenant = request.request.tenant,
+                              .submitted_seconds = request.submitted_seconds,
+                              .first_token_seconds = request.first_token_seconds};
   for (const auto& sequence : request.sequences) {
     progress.computed_tokens += sequence->computed;
     progress.output_tokens += static_cast<int64_t>(sequence->output().size());
     progress.pages += static_cast<int64_t>(sequence->table.pages().size());
+    progress.last_token_seconds =
+        std::max(progress.last_token_seconds, sequence->last_token_seconds);
   }
   return progress;
 }
@@ -166,7 +171,9 @@ RequestProgress ProgressOf(const Arrival& arrival) {
   return {.id = arrival.id,
           .label = arrival.request.label,
           .prompt_tokens = static_cast<int64_t>(arrival.request.prompt.size()),
-          .sequences = arrival.request.width()};
+          .sequences = arrival.request.width(),
+          .tenant = arrival.request.tenant,
+          .submitted_seconds = arrival.seconds};
 }
 
 std::unique_ptr<RequestState> MakeState(Arrival arrival, std::span<const TokenId> end_tokens,

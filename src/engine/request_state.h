@@ -59,6 +59,15 @@ struct DraftChances {
   std::span<const sampling::Candidate> At(size_t index) const;
 };
 
+/// Whether a prefix is brought back from a tier behind memory (page_tier.h), while its sequence
+/// waits.
+enum class Fetch : uint8_t { kNotAsked, kOnItsWay, kOver };
+struct Fetching {
+  Fetch fetch = Fetch::kNotAsked;
+  int64_t from = 0;  ///< what was brought back for it: tokens [from, to)
+  int64_t to = 0;
+};
+
 struct Sequence {
   Sequence(RequestState* owner_request, int32_t sequence_index, kv::PageTable empty_table)
       : request(owner_request), index(sequence_index), table(std::move(empty_table)) {}
@@ -87,6 +96,7 @@ struct Sequence {
   /// Behind the output, once TokenChooser::Follow has been there; of a request with a constraint.
   /// Given up with the pages, and made again from the output.
   std::optional<ConstrainedText> text;
+  Fetching fetching;
   std::optional<FinishReason> end;       ///< set when its last token was sampled
   std::optional<WaitReason> told_waits;  ///< the last that the record of the run was told
 
@@ -118,9 +128,6 @@ struct BeamState {
   FinishReason reason = FinishReason::kStop;  ///< of the best text, once it is told
 };
 
-/// Whether pages of a prefix are brought back from a tier behind memory (page_tier.h).
-enum class Fetch : uint8_t { kNotAsked, kOnItsWay, kOver };
-
 /// A request inside the engine.
 struct RequestState {
   RequestId id = {};
@@ -140,9 +147,6 @@ struct RequestState {
   bool admitted = false;  ///< at least once
   double admitted_seconds = 0;
   int64_t cached_tokens = 0;  ///< found in the cache when it was admitted first
-  Fetch fetch = Fetch::kNotAsked;
-  int64_t fetched_from = 0;  ///< what was brought back for it: tokens [from, to)
-  int64_t fetched_to = 0;
   std::optional<double> first_token_seconds;
   Tenant* tenant = nullptr;
   int32_t priority = 0;   ///< the request's, until it has been overtaken too often

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/thread_pool.h"
 #include "engine/network.h"
@@ -24,6 +25,9 @@ class Runner : public Network {
   virtual uint64_t progress() const = 0;
   /// From now on Forward adds to `profile` where its time goes; nullptr: it measures nothing.
   virtual void SetProfile(model::StepProfile* profile) = 0;
+  /// The logits of rows that were tapped behind layers (model::Transformer::TurnDepthToLogits):
+  /// Logits gives these from now on, as many rows at most as `options` let a step have logits.
+  virtual void TurnDepthToLogits(std::span<const float> rows) = 0;
   /// Fills a page, or a state slot, with NaN. For tests: a read of what was freed shows at once.
   virtual void Poison(kv::PageGroup group, kv::PageId page) = 0;
   virtual void PoisonState(kv::StateId state) = 0;

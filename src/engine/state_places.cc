@@ -8,7 +8,8 @@ void StatePlaces::Ask(int64_t tokens, int64_t computed) {
   if (asked_at <= computed || tokens < asked_at) asked_at = tokens;
 }
 
-int64_t NextPlace(const StatePlaces& places, int64_t computed, int64_t prompt, int64_t halvings) {
+int64_t NextPlace(const StatePlaces& places, int64_t computed, const PromptPlaces& prompt,
+                  int64_t halvings) {
   int64_t next = 0;
   const auto consider = [&](int64_t place, int64_t least) {
     if (place <= computed || place - places.last < least) return;
@@ -16,10 +17,12 @@ int64_t NextPlace(const StatePlaces& places, int64_t computed, int64_t prompt, i
   };
   consider(places.asked_at, kLeastAsked);
   consider(places.parts_at, kLeastAsked);
-  consider(prompt - 1, kLeastGuessed);
-  for (int64_t left = prompt - 1 - places.began; left >= kLeastHalved && halvings > 0; --halvings) {
+  for (const int64_t place : prompt.marked) consider(place, kLeastAsked);
+  const int64_t last = prompt.tokens - 1;
+  consider(last, kLeastGuessed);
+  for (int64_t left = last - places.began; left >= kLeastHalved && halvings > 0; --halvings) {
     left /= 2;
-    consider(prompt - 1 - left, kLeastGuessed);
+    consider(last - left, kLeastGuessed);
   }
   return next;
 }

@@ -11,12 +11,14 @@
 ///
 ///   - where it leaves a run that is known: others have left it there, and will;
 ///   - where one that waits wants to go on;
+///   - where the client says that others will (Request::places);
 ///   - before the last token of the prompt: the same prompt again needs one row;
 ///   - on the way through a long prompt, each time half of what is left of it: whoever goes on from
 ///     an edit near the end reads at most twice as much as lies behind the edit.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace skald::engine {
 
@@ -41,8 +43,15 @@ struct StatePlaces {
   void Ask(int64_t tokens, int64_t computed);
 };
 
-/// The first place behind `computed` tokens, of a sequence whose prompt has `prompt` tokens; 0:
-/// none. At most `halvings` places are halves. O(halvings).
-int64_t NextPlace(const StatePlaces& places, int64_t computed, int64_t prompt, int64_t halvings);
+/// What the prompt of a sequence says of its places.
+struct PromptPlaces {
+  int64_t tokens = 0;                    ///< of the prompt
+  std::span<const int64_t> marked = {};  ///< Request::places
+};
+
+/// The first place behind `computed` tokens; 0: none. At most `halvings` places are halves.
+/// O(halvings, and marks).
+int64_t NextPlace(const StatePlaces& places, int64_t computed, const PromptPlaces& prompt,
+                  int64_t halvings);
 
 }  // namespace skald::engine

@@ -8,8 +8,10 @@ namespace skald::engine {
 namespace {
 
 // All places of a prompt, one after the other.
-std::vector<int64_t> PlacesOf(StatePlaces places, int64_t prompt, int64_t halvings) {
+std::vector<int64_t> PlacesOf(StatePlaces places, int64_t tokens, int64_t halvings,
+                              std::vector<int64_t> marked = {}) {
   std::vector<int64_t> all;
+  const PromptPlaces prompt = {.tokens = tokens, .marked = marked};
   while (const int64_t next =
              NextPlace(places, all.empty() ? places.began : all.back(), prompt, halvings)) {
     all.push_back(next);
@@ -39,9 +41,15 @@ TEST(StatePlaces, WhereSomebodyWaits) {
   places.Ask(90, 10);
   places.Ask(70, 10);
   places.Ask(80, 10);
-  EXPECT_EQ(NextPlace(places, 10, 100, 0), 70);
+  EXPECT_EQ(NextPlace(places, 10, {.tokens = 100}, 0), 70);
   places.Ask(80, 70);
-  EXPECT_EQ(NextPlace(places, 70, 100, 0), 80);
+  EXPECT_EQ(NextPlace(places, 70, {.tokens = 100}, 0), 80);
+}
+
+TEST(StatePlaces, WhereTheClientSays) {
+  EXPECT_EQ(PlacesOf({}, 300, 0, {40, 100}), (Places{40, 100, 299}));
+  EXPECT_EQ(PlacesOf({.began = 50, .last = 50}, 300, 0, {40, 81, 100}), (Places{100, 299}))
+      << "no nearer than what somebody waits for";
 }
 
 TEST(StatePlaces, HalvesOfWhatIsLeft) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace skald::engine {
 namespace {
@@ -69,6 +70,16 @@ int64_t TokenBudget::DraftRows(const Rows& others) const {
   // A smaller model takes no longer.
   const bool known = draft_row_seconds_ > 0;
   return RowsThatFit(others.decode, share, known ? draft_row_seconds_ : row_seconds_);
+}
+
+double TokenBudget::ExpectedSeconds(const Rows& rows) const {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  double seconds = 0;
+  if (rows.decode > 0) seconds = DecodeSeconds(rows.decode);
+  if (rows.decode > 0 && seconds <= 0) return kUnknown;
+  if (rows.prefill > 0 && row_seconds_ <= 0) return kUnknown;
+  return seconds + static_cast<double>(rows.prefill) * row_seconds_ +
+         static_cast<double>(rows.draft) * draft_row_seconds_;
 }
 
 void TokenBudget::Observe(const Rows& rows, double seconds) {

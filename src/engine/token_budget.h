@@ -30,7 +30,7 @@ class TokenBudget {
   /// the time between tokens keeps, with room for noise.
   static constexpr double kStretch = 2;
   /// Prefill always gets on. Behind a long context the rows of a tile of 16 cost six times a decode
-  /// step (docs/log.md, 2026-11-22), and no less a row than four: the bytes of the weights, which
+  /// step (docs/log-first-days.md), and no less a row than four: the bytes of the weights, which
   /// few rows share badly, are read for decode anyway.
   static constexpr int64_t kLeastRows = 4;
   /// Steps with prompt rows until decode alone is measured again: 3 % of the steps.
@@ -53,6 +53,9 @@ class TokenBudget {
 
   /// What one row of a prompt takes; 0: not known yet.
   double row_seconds() const { return row_seconds_; }
+
+  /// What a step of these rows takes, as far as those before tell; infinite where none tells.
+  double ExpectedSeconds(const Rows& rows) const;
 
   /// A step took `seconds`.
   void Observe(const Rows& rows, double seconds);

@@ -60,13 +60,17 @@ void Tracer::Waits(Sequence* sequence, WaitReason reason) {
   AppendOf(*sequence, TraceWaits{reason});
 }
 
-void Tracer::Admitted(const Sequence& sequence) {
-  AppendOf(sequence, TraceAdmitted{.cached = sequence.computed, .length = sequence.length()});
+void Tracer::Admitted(const Sequence& sequence, const CachedTokens& from) {
+  AppendOf(
+      sequence,
+      TraceAdmitted{.cached = sequence.computed, .disk = from.disk, .length = sequence.length()});
   Pages(sequence, PageAct::kShared, 0);
 }
 
-void Tracer::Resumed(const Sequence& sequence) {
-  AppendOf(sequence, TraceResumed{.cached = sequence.computed, .length = sequence.length()});
+void Tracer::Resumed(const Sequence& sequence, const CachedTokens& from) {
+  AppendOf(
+      sequence,
+      TraceResumed{.cached = sequence.computed, .disk = from.disk, .length = sequence.length()});
   Pages(sequence, PageAct::kShared, 0);
 }
 

@@ -29,8 +29,8 @@ class Tracer {
   /// Unless it is for the same reason as the last time.
   void Waits(Sequence* sequence, WaitReason reason);
   /// First admitted, or `resumes`: with the pages that it was matched with.
-  void Admitted(const Sequence& sequence);
-  void Resumed(const Sequence& sequence);
+  void Admitted(const Sequence& sequence, const CachedTokens& from);
+  void Resumed(const Sequence& sequence, const CachedTokens& from);
   /// Its pages are another's of the same request.
   void Forked(const Sequence& sequence) { Pages(sequence, PageAct::kShared, 0); }
   /// CacheManager::PrepareWrite has been asked, when the sequence had `pages_before` pages:
@@ -40,6 +40,10 @@ class Tracer {
   /// So many pages left the tree for it.
   void Evicted(const Sequence& sequence, int64_t count);
   void Snapshot(const Sequence& sequence);
+  /// Records of its prefix have come from files: it went on from `from` tokens, and now from `to`.
+  void Brought(const Sequence& sequence, const TraceBrought& brought) {
+    AppendOf(sequence, brought);
+  }
   void Chunk(const Sequence& sequence);
   void Token(const Sequence& sequence, const ChosenToken& chosen, int64_t index);
   /// A token of a text that a beam search has found.

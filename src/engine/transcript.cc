@@ -19,6 +19,13 @@ void Transcript::AddToken(const TokenEvent& token, double seconds, TranscriptSeq
   sequence.top.push_back(token.top);
 }
 
+CachedTokens& CachedTokens::operator+=(const CachedTokens& other) {
+  memory += other.memory;
+  snapshot += other.snapshot;
+  disk += other.disk;
+  return *this;
+}
+
 void Transcript::Add(const Event& event) {
   TranscriptSequence& sequence = sequences[static_cast<size_t>(event.sequence)];
   latest_seconds = event.seconds;
@@ -29,6 +36,7 @@ void Transcript::Add(const Event& event) {
   } else if (const auto* admitted = event.As<AdmittedEvent>(); admitted && !admitted_seconds) {
     admitted_seconds = event.seconds;
     cached_tokens = admitted->done;
+    cached_from = admitted->from;
   } else if (const auto* prompt = event.As<PromptLogprobsEvent>()) {
     if (keeps.logprobs) prompt_logprobs = prompt->logprobs;
   } else if (const auto* vector = event.As<EmbeddingEvent>()) {

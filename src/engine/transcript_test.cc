@@ -14,11 +14,11 @@ std::vector<Event> Story() {
     return Event{.sequence = sequence, .seconds = seconds, .what = what};
   };
   return {at(10, 0, QueuedEvent{.total = 3}),
-          at(11, 0, AdmittedEvent{.done = 2, .total = 3}),
+          at(11, 0, AdmittedEvent{.done = 2, .total = 3, .from = {.memory = 1, .disk = 1}}),
           at(12, 0, TokenEvent{.token = 5, .logprob = -1, .top = {{7, -0.5}}}),
           at(12, 1, TokenEvent{.token = 7, .logprob = -0.5, .top = {{7, -0.5}}}),
           at(13, 1, PreemptedEvent{.total = 4}),
-          at(14, 1, ResumedEvent{.done = 3, .total = 4}),
+          at(14, 1, ResumedEvent{.done = 3, .total = 4, .from = {.memory = 3}}),
           at(15, 0, SequenceFinishedEvent{.reason = FinishReason::kLength}),
           at(16, 1,
              TokenEvent{.token = 8,
@@ -55,6 +55,8 @@ TEST(Transcript, IsWhatTheEventsAmountTo) {
   EXPECT_EQ(answer.end->answer, std::vector<int32_t>{1});
   EXPECT_EQ(answer.prompt_tokens, 3);
   EXPECT_EQ(answer.cached_tokens, 2);
+  EXPECT_EQ(answer.cached_from.memory, 1) << "not what a sequence found that was resumed";
+  EXPECT_EQ(answer.cached_from.disk, 1);
   EXPECT_EQ(answer.output_tokens, 3);
   EXPECT_EQ(*answer.admitted_seconds, 11);
   EXPECT_EQ(answer.last_token_seconds, 16);

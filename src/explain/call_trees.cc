@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <string_view>
 #include <utility>
 #include <variant>
 
+#include "base/check.h"
 #include "engine/bench_work.h"
+#include "explain/tapped.h"
 #include "model/transformer.h"
 
 namespace skald::explain {
@@ -46,6 +49,42 @@ void AddTo(const Call& part, Call* whole) {
 bool IsTied(const model::Network& network) {
   const std::byte* panels = network.head.weights.panels;
   return panels != nullptr && panels == network.embedding.panels;
+}
+
+std::string_view RoleName(model::ValueRole role) {
+  switch (role) {
+    case model::ValueRole::kQuery: return "query";
+    case model::ValueRole::kKey: return "key";
+    case model::ValueRole::kValue: return "value";
+    case model::ValueRole::kLatent: return "latent";
+    case model::ValueRole::kResult:
+    case model::ValueRole::kStream: break;  // cards of the call itself
+  }
+  UNREACHABLE();
+}
+
+TensorCard CardOfPart(const model::PartValues& values) {
+  return CardOf(values.summary, {values.rows, values.width});
+}
+
+// The cards of a block.
+void SetCards(const model::LoggedStep& step, const StepPart& part, Call* block) {
+  for (const model::PartValues& values : step.tapped.values) {
+    if (values.part != part || values.role == model::ValueRole::kStream) continue;
+    if (values.role == model::ValueRole::kResult) {
+      block->card = CardOfPart(values);
+    } else {
+      block->tensors.push_back({std::string(RoleName(values.role)), CardOfPart(values)});
+    }
+  }
+}
+
+std::optional<TensorCard> StreamBehind(const model::LoggedStep& step, int64_t layer) {
+  for (const model::PartValues& values : step.tapped.values) {
+    const bool is_stream = values.role == model::ValueRole::kStream;
+    if (is_stream && values.part.layer == layer) return CardOfPart(values);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -108,6 +147,7 @@ Call CallTrees::Of(const model::LoggedStep& step) const {
   };
   for (const Part& part : PartsOf(step)) {
     Call block = BlockOf(part, step.shape);
+    SetCards(step, part.part, &block);
     add(part.work, &all);
     AddTo(block, &root);
     if (part.part.layer < 0) {
@@ -118,7 +158,8 @@ Call CallTrees::Of(const model::LoggedStep& step) const {
       root.calls.push_back({.kind = CallKind::kLayer,
                             .name = "layer " + std::to_string(part.part.layer),
                             .layer = part.part.layer,
-                            .input = block.input});
+                            .input = block.input,
+                            .card = StreamBehind(step, part.part.layer)});
       of_layer = {};
     }
     Call& layer = root.calls.back();

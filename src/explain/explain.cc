@@ -8,9 +8,14 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "engine/ask.h"
 #include "engine/options.h"
 #include "explain/call_trees.h"
 #include "explain/choices.h"
+#include "explain/lens.h"
+#include "explain/memory.h"
+#include "explain/tapped.h"
+#include "explain/weight_cards.h"
 #include "kernels/attention/attention.h"
 #include "model/step_log.h"
 #include "model/transformer.h"
@@ -21,15 +26,22 @@
 namespace skald {
 namespace {
 
-Status Check(const ExplainQuestion& question) {
-  if (question.prompt.empty()) return Status(ErrorCode::kInvalidArgument, "the prompt is empty");
+Status CheckTaps(const ExplainQuestion& question, const Model& model) {
   const int64_t length = std::ssize(question.prompt) + question.max_tokens;
-  if (question.attention && length > kMaxAttentionTokens) {
+  if ((question.attention || question.experts) && length > kMaxTappedTokens) {
     return Status(ErrorCode::kInvalidArgument, "prompt and answer have " + std::to_string(length) +
                                                    " tokens, expected at most " +
-                                                   std::to_string(kMaxAttentionTokens) +
-                                                   " where attention is shown");
+                                                   std::to_string(kMaxTappedTokens) +
+                                                   " where attention or experts are shown");
   }
+  if (!question.attention || model.parts().size() == 1) return Ok();
+  // Each rank has some heads, and one of them is watched.
+  return Status(ErrorCode::kInvalidArgument,
+                "the attention of a model that is split among ranks cannot be shown");
+}
+
+Status Check(const ExplainQuestion& question) {
+  if (question.prompt.empty()) return Status(ErrorCode::kInvalidArgument, "the prompt is empty");
   if (question.max_tokens >= 1 && question.max_tokens <= kMaxExplainTokens) return Ok();
   return Status(ErrorCode::kInvalidArgument,
                 "the answer has " + std::to_string(question.max_tokens) +
@@ -46,31 +58,8 @@ Request RequestOf(const Model& model, const ExplainQuestion& question) {
   return request;
 }
 
-// What an answer left behind.
-struct Answer {
-  Transcript transcript;
-  RequestId id;
-};
-
-// Asks, and reads the answer to its end.
-Result<Answer> Ask(Request request, Engine& engine, const std::function<bool()>& go_on) {
-  const auto events = std::make_shared<EventQueue>();
-  Transcript answer(request, {.text = false, .logprobs = false});
-  ASSIGN_OR_RETURN(const RequestId id, engine.Submit(std::move(request), events));
-  bool interrupted = false;
-  while (!answer.end) {
-    if (!interrupted && !go_on()) {
-      engine.Cancel(id);
-      interrupted = true;
-    }
-    answer.Add(events->Next());
-  }
-  RETURN_IF_ERROR(answer.end->status);
-  // Whatever the reason of the end: a short answer may be whole before its cancelling is seen, and
-  // who asked to stop must not get another result for that.
-  if (interrupted) return Status(ErrorCode::kCancelled, "interrupted");
-  return Answer{.transcript = std::move(answer), .id = id};
-}
+// Of the answer: its tokens. What was drawn from what is the matter of Choices.
+constexpr TranscriptKeeps kKeeps = {.text = false, .logprobs = false};
 
 // What the record says of one request.
 template <typename Body>
@@ -117,17 +106,23 @@ void AddSteps(const explain::CallTrees& trees, const std::vector<model::LoggedSt
   }
 }
 
-void AddAttention(std::vector<model::LoggedStep> steps, Explanation* explanation) {
-  for (model::LoggedStep& step : steps) {
-    for (model::HeadWeights& seen : step.attention) {
-      explanation->attention.push_back({.layer = seen.part.layer,
-                                        .beside = seen.part.kind == model::PartKind::kBeside,
-                                        .head = seen.head,
-                                        .position = seen.position,
-                                        .first_key = seen.first_key,
-                                        .weights = std::move(seen.weights)});
+// What was tapped of the steps; the lens goes with the step that drew.
+Status AddTapped(const Model& model, const engine::ResolvedOptions& options,
+                 std::vector<model::LoggedStep> steps, Explanation* explanation) {
+  std::optional<explain::Lens> lens;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    model::Tapped& tapped = steps[i].tapped;
+    explain::AddAttention(std::move(tapped.attention), explanation);
+    explain::AddExperts(model.transformer().network(), std::move(tapped.experts), explanation);
+    ExplainedStep& step = explanation->steps[i];
+    if (tapped.depth.empty() || step.drawn == kNoToken) continue;
+    if (!lens) {
+      ASSIGN_OR_RETURN(lens, explain::Lens::Create(model, options));
     }
+    step.lens = lens->Read(tapped.depth, step.drawn);
   }
+  explain::AddHeads(explanation);
+  return Ok();
 }
 
 std::optional<PageSource> SourceOf(PageAct act) {
@@ -193,8 +188,7 @@ Status AddChoices(explain::Choices choices, const LogitRows& seen,
 
 // An engine that is watched.
 struct Watch {
-  explicit Watch(model::LogAttention attention)
-      : log(std::make_shared<model::StepLog>(attention)) {}
+  explicit Watch(const model::TapWishes& wishes) : log(std::make_shared<model::StepLog>(wishes)) {}
 
   std::shared_ptr<model::StepLog> log;
   std::shared_ptr<TraceRing> trace = std::make_shared<TraceRing>(TraceOptions{});
@@ -223,10 +217,11 @@ Result<Explanation> ExplainWatched(const Model& model, const ExplainQuestion& qu
   ASSIGN_OR_RETURN(Engine engine, Engine::Create(model, options));
   const Request request = RequestOf(model, question);
   if (question.warm) {
-    RETURN_IF_ERROR(Ask(request, engine, go_on).status());
+    RETURN_IF_ERROR(engine::Ask(engine, request, kKeeps, go_on).status());
     watch.log->Take();
   }
-  ASSIGN_OR_RETURN(const Answer answer, Ask(watch.Watched(request), engine, go_on));
+  ASSIGN_OR_RETURN(const engine::Asked answer,
+                   engine::Ask(engine, watch.Watched(request), kKeeps, go_on));
   std::vector<TraceEvent> record;
   watch.trace->Take(&record);
   Explanation explanation = {.model = model.info(),
@@ -242,8 +237,14 @@ Result<Explanation> ExplainWatched(const Model& model, const ExplainQuestion& qu
                                  question.ceilings);
   std::vector<model::LoggedStep> steps = watch.log->Take();
   AddSteps(trees, steps, &explanation);
-  AddAttention(std::move(steps), &explanation);
   AddPages(EventsOf<TracePages>(record, answer.id), &explanation);
+  explanation.memory = explain::MemoryOf(network, model::KvLayoutOf(network, resolved.kv_types));
+  explain::AddWindows(steps, &explanation);
+  for (const auto& snapshot : EventsOf<TraceSnapshot>(record, answer.id)) {
+    explanation.memory.snapshots.push_back(snapshot.position);
+  }
+  RETURN_IF_ERROR(AddTapped(model, resolved, std::move(steps), &explanation));
+  if (question.tensors) explanation.weights = explain::WeightCards(network);
   ASSIGN_OR_RETURN(sampling::Sampler sampler,
                    sampling::Sampler::Create(network.vocab, resolved.isa));
   RETURN_IF_ERROR(AddChoices({std::move(sampler), question.sampling}, *watch.rows,
@@ -251,7 +252,25 @@ Result<Explanation> ExplainWatched(const Model& model, const ExplainQuestion& qu
   return explanation;
 }
 
+void AddCards(const Call& call, std::vector<ExplainedTensor>* cards) {
+  const std::string place =
+      (call.layer < 0 ? "" : "layer " + std::to_string(call.layer) + ' ') + call.name;
+  for (const ExplainedTensor& tensor : call.tensors) {
+    cards->push_back({place + ": " + tensor.name, tensor.card});
+  }
+  for (const Call& inner : call.calls) AddCards(inner, cards);
+  if (!call.card) return;
+  const bool is_layer = call.kind == CallKind::kLayer;
+  cards->push_back({is_layer ? call.name + ": residual stream" : place, *call.card});
+}
+
 }  // namespace
+
+std::vector<ExplainedTensor> CardsOf(const Call& tree) {
+  std::vector<ExplainedTensor> cards;
+  AddCards(tree, &cards);
+  return cards;
+}
 
 std::string_view PageSourceName(PageSource source) {
   switch (source) {
@@ -274,9 +293,12 @@ std::string_view TokenOriginName(TokenOrigin origin) {
 Result<Explanation> ExplainRun(const Model& model, const ExplainQuestion& question,
                                const std::function<bool()>& go_on) {
   RETURN_IF_ERROR(Check(question));
-  return ExplainWatched(
-      model, question,
-      Watch(question.attention ? model::LogAttention::kYes : model::LogAttention::kNo), go_on);
+  RETURN_IF_ERROR(CheckTaps(question, model));
+  const model::TapWishes wishes = {.attention = question.attention,
+                                   .depth = question.lens && model.info().generates,
+                                   .experts = question.experts,
+                                   .values = question.tensors};
+  return ExplainWatched(model, question, Watch(wishes), go_on);
 }
 
 }  // namespace skald

@@ -22,6 +22,40 @@ void WriteShape(std::string_view key, const std::vector<int64_t>& shape, JsonWri
   json.EndArray();
 }
 
+void WriteFloats(std::string_view key, const std::vector<float>& values, JsonWriter& json) {
+  json.Key(key).BeginArray();
+  for (const float value : values) json.Double(value);
+  json.EndArray();
+}
+
+void WriteCard(const TensorCard& card, JsonWriter& json) {
+  json.BeginObject();
+  WriteShape("shape", card.shape, json);
+  json.Key("count").Int(card.count).Key("not_finite").Int(card.not_finite);
+  json.Key("min").Double(card.min).Key("mean").Double(card.mean).Key("max").Double(card.max);
+  WriteFloats("first", card.first, json);
+  WriteFloats("last", card.last, json);
+  json.Key("bins").BeginArray();
+  for (const int64_t count : card.bins) json.Int(count);
+  json.EndArray().EndObject();
+}
+
+// A list of things that are only there where somebody has asked for them.
+template <typename Thing>
+void WriteAll(std::string_view key, const std::vector<Thing>& things,
+              void (*write)(const Thing&, JsonWriter&), JsonWriter& json) {
+  if (things.empty()) return;
+  json.Key(key).BeginArray();
+  for (const Thing& thing : things) write(thing, json);
+  json.EndArray();
+}
+
+void WriteTensor(const ExplainedTensor& tensor, JsonWriter& json) {
+  json.BeginObject().Key("name").String(tensor.name).Key("card");
+  WriteCard(tensor.card, json);
+  json.EndObject();
+}
+
 void WriteCall(const Call& call, JsonWriter& json) {
   json.BeginObject().Key("kind").String(KindName(call.kind)).Key("name").String(call.name);
   if (call.layer >= 0) json.Key("layer").Int(call.layer);
@@ -38,11 +72,12 @@ void WriteCall(const Call& call, JsonWriter& json) {
     json.Key("bound_seconds").Double(call.bound->seconds);
   }
   if (const auto share = call.share()) json.Key("share").Double(*share);
-  if (!call.calls.empty()) {
-    json.Key("calls").BeginArray();
-    for (const Call& inner : call.calls) WriteCall(inner, json);
-    json.EndArray();
+  if (call.card) {
+    json.Key("card");
+    WriteCard(*call.card, json);
   }
+  WriteAll("tensors", call.tensors, WriteTensor, json);
+  WriteAll("calls", call.calls, WriteCall, json);
   json.EndObject();
 }
 
@@ -72,15 +107,49 @@ void WriteChoice(const ExplainedChoice& choice, JsonWriter& json) {
 
 void WritePage(const ExplainedPage& page, JsonWriter& json) {
   json.BeginObject().Key("id").Int(page.id).Key("first_position").Int(page.first_position);
-  json.Key("source").String(PageSourceName(page.source)).EndObject();
+  json.Key("source").String(PageSourceName(page.source));
+  if (page.window_left) json.Key("window_left").Int(*page.window_left);
+  json.EndObject();
 }
 
 void WriteAttention(const ExplainedAttention& attention, JsonWriter& json) {
   json.BeginObject().Key("layer").Int(attention.layer);
   if (attention.beside) json.Key("beside").Bool(true);
   json.Key("head").Int(attention.head).Key("position").Int(attention.position);
-  json.Key("first_key").Int(attention.first_key).Key("weights").BeginArray();
-  for (const float weight : attention.weights) json.Double(weight);
+  json.Key("first_key").Int(attention.first_key);
+  WriteFloats("weights", attention.weights, json);
+  if (attention.sink) json.Key("sink").Double(*attention.sink);
+  json.EndObject();
+}
+
+void WriteHead(const ExplainedHead& head, JsonWriter& json) {
+  json.BeginObject().Key("layer").Int(head.layer);
+  if (head.beside) json.Key("beside").Bool(true);
+  json.Key("head").Int(head.head).Key("entropy_bits").Double(head.entropy_bits);
+  json.Key("distance").Double(head.distance).EndObject();
+}
+
+void WriteExperts(const ExplainedExperts& experts, JsonWriter& json) {
+  json.BeginObject().Key("layer").Int(experts.layer).Key("position").Int(experts.position);
+  json.Key("count").Int(experts.count).Key("experts").BeginArray();
+  for (const int32_t expert : experts.experts) json.Int(expert);
+  json.EndArray();
+  WriteFloats("weights", experts.weights, json);
+  json.EndObject();
+}
+
+void WriteLens(const ExplainedLens& lens, JsonWriter& json) {
+  json.BeginObject().Key("layer").Int(lens.layer).Key("best").Int(lens.best);
+  json.Key("text").String(lens.text).Key("probability").Double(lens.probability);
+  json.Key("drawn_probability").Double(lens.drawn_probability).EndObject();
+}
+
+void WriteMemory(const ExplainedMemory& memory, JsonWriter& json) {
+  json.Key("memory").BeginObject().Key("full_layers").Int(memory.full_layers);
+  json.Key("window_layers").Int(memory.window_layers).Key("window").Int(memory.window);
+  json.Key("state_layers").Int(memory.state_layers).Key("state_bytes").Int(memory.state_bytes);
+  json.Key("position_bytes").Int(memory.position_bytes).Key("snapshots").BeginArray();
+  for (const int64_t position : memory.snapshots) json.Int(position);
   json.EndArray().EndObject();
 }
 
@@ -90,6 +159,7 @@ void WriteStep(const ExplainedStep& step, JsonWriter& json) {
   json.Key("logit_rows").Int(step.logit_rows);
   if (step.drawn != kNoToken) json.Key("drawn").Int(step.drawn);
   if (step.choice) WriteChoice(*step.choice, json);
+  WriteAll("lens", step.lens, WriteLens, json);
   json.Key("tree");
   WriteCall(step.tree, json);
   json.EndObject();
@@ -129,11 +199,11 @@ std::string ExplainJson(const Explanation& explanation) {
   json.EndArray().Key("pages").BeginArray();
   for (const ExplainedPage& page : explanation.pages) WritePage(page, json);
   json.EndArray();
-  if (!explanation.attention.empty()) {
-    json.Key("attention").BeginArray();
-    for (const auto& attention : explanation.attention) WriteAttention(attention, json);
-    json.EndArray();
-  }
+  WriteMemory(explanation.memory, json);
+  WriteAll("attention", explanation.attention, WriteAttention, json);
+  WriteAll("heads", explanation.heads, WriteHead, json);
+  WriteAll("experts", explanation.experts, WriteExperts, json);
+  WriteAll("weights", explanation.weights, WriteTensor, json);
   json.EndObject();
   return json.Take() + '\n';
 }

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "support/shared_data.h"
 
@@ -98,15 +102,19 @@ TEST(Explain, WatchesTheAnswerAndChangesNoToken) {
   EXPECT_EQ(explanation.steps[2].drawn, tokens[7]);
 }
 
-// A tap that changed one bit would change a probability on the way.
-void ExpectSameBitsWithAttention(const std::string& name) {
-  const Model model = Golden(name);
+ExplainQuestion Everything() {
   ExplainQuestion question = Question();
-  const Explanation without = *ExplainRun(model, question, GoOn);
-  question.attention = true;
-  const Explanation with = *ExplainRun(model, question, GoOn);
-  EXPECT_TRUE(without.attention.empty());
-  EXPECT_FALSE(with.attention.empty());
+  question.attention = question.lens = question.experts = question.tensors = true;
+  return question;
+}
+
+// A tap that changed one bit would change a probability on the way.
+void ExpectSameBitsWhenTapped(const std::string& name) {
+  const Model model = Golden(name);
+  const Explanation without = *ExplainRun(model, Question(), GoOn);
+  const Explanation with = *ExplainRun(model, Everything(), GoOn);
+  EXPECT_TRUE(without.attention.empty() && without.heads.empty() && without.experts.empty());
+  EXPECT_TRUE(without.weights.empty() && without.steps[0].lens.empty());
   ASSERT_EQ(with.steps.size(), without.steps.size());
   for (size_t i = 0; i < with.steps.size(); ++i) {
     ASSERT_EQ(with.steps[i].drawn, without.steps[i].drawn);
@@ -118,25 +126,147 @@ void ExpectSameBitsWithAttention(const std::string& name) {
     }
   }
   for (const ExplainedAttention& row : with.attention) {
-    double sum = 0;
+    double sum = row.sink.value_or(0);
     for (const float weight : row.weights) sum += double{weight};
-    EXPECT_GT(sum, 0);
-    EXPECT_LT(sum, 1 + 1e-5);
+    EXPECT_NEAR(sum, 1, 1e-5);
     EXPECT_LE(row.first_key + std::ssize(row.weights), std::ssize(with.tokens));
   }
 }
 
-TEST(Explain, ATapOfAttentionChangesNoBit) {
-  for (const char* name : {"llama", "deepseek2", "lfm2", "moe", "qwen35"}) {
+// Of all families: FamilyBits in tests/golden.
+TEST(Explain, ATapChangesNoBit) {
+  for (const char* name : {"llama", "deepseek2", "lfm2", "moe", "qwen35", "bert"}) {
     SCOPED_TRACE(name);
-    ExpectSameBitsWithAttention(name);
+    ExpectSameBitsWhenTapped(name);
   }
+}
+
+TEST(Explain, ReadsEachLayerBehindEachStep) {
+  const Model model = Golden("llama");
+  const Explanation explanation = *ExplainRun(model, Everything(), GoOn);
+  for (const ExplainedStep& step : explanation.steps) {
+    ASSERT_EQ(std::ssize(step.lens), model.info().layer_count);
+    const ExplainedChoice& choice = *step.choice;
+    EXPECT_EQ(step.lens.back().best, choice.chances.front().token);
+    EXPECT_NEAR(step.lens.back().probability, choice.chances.front().probabilities.front(), 1e-6);
+  }
+}
+
+TEST(Explain, SaysWhichExpertsATokenWentTo) {
+  const Model model = Golden("moe");
+  const Explanation explanation = *ExplainRun(model, Everything(), GoOn);
+  // Of the last layer one row of the prompt goes on; then one a step.
+  const int64_t computed = std::ssize(explanation.tokens) - 1;
+  int64_t of_first = 0;
+  int64_t of_last = 0;
+  for (const ExplainedExperts& row : explanation.experts) {
+    of_first += int64_t{row.layer == 0};
+    of_last += int64_t{row.layer == model.info().layer_count - 1};
+    ASSERT_FALSE(row.experts.empty());
+    EXPECT_LT(row.experts.back(), row.count);
+    EXPECT_EQ(row.weights.size(), row.experts.size());
+    EXPECT_LT(row.position, computed);
+  }
+  EXPECT_EQ(of_first, computed);
+  EXPECT_EQ(of_last, std::ssize(explanation.steps));
+  EXPECT_TRUE(ExplainRun(Golden("llama"), Everything(), GoOn)->experts.empty());
+}
+
+TEST(Explain, HasCardsOfWhatBlocksGaveAndOfWeights) {
+  const Explanation explanation = *ExplainRun(Golden("llama"), Everything(), GoOn);
+  const Call& step = explanation.steps.front().tree;
+  const Call& embedding = step.calls.front();
+  ASSERT_TRUE(embedding.card.has_value());
+  EXPECT_EQ(embedding.card->shape, embedding.output);
+  EXPECT_LT(embedding.card->min, embedding.card->max);
+  const Call& head = step.calls.back();
+  ASSERT_TRUE(head.card.has_value());
+  EXPECT_EQ(head.card->shape, head.output);
+  for (const Call& block : step.calls[1].calls) {
+    ASSERT_TRUE(block.card.has_value()) << block.name;
+    EXPECT_EQ(block.card->shape, block.output) << block.name;
+  }
+  ASSERT_FALSE(explanation.weights.empty());
+  EXPECT_EQ(explanation.weights.front().name, "token_embd.weight");
+  int64_t counted = 0;
+  for (const int64_t bin : explanation.weights.front().card.bins) counted += bin;
+  EXPECT_EQ(counted, explanation.weights.front().card.count);
+}
+
+const TensorCard& CardNamed(const std::vector<ExplainedTensor>& cards, std::string_view name) {
+  const auto found = std::ranges::find(cards, name, &ExplainedTensor::name);
+  EXPECT_NE(found, cards.end()) << name;
+  return found->card;
+}
+
+// The residual stream behind a layer is the one before it, and what the two blocks gave.
+TEST(Explain, ResidualStreamIsTheSumOfWhatBlocksGave) {
+  const Explanation explanation = *ExplainRun(Golden("llama"), Everything(), GoOn);
+  for (const ExplainedStep& step : explanation.steps) {
+    const std::vector<ExplainedTensor> cards = CardsOf(step.tree);
+    std::vector<float> stream = CardNamed(cards, "embedding").last;
+    for (int64_t layer = 0; layer < explanation.model.layer_count; ++layer) {
+      const std::string place = "layer " + std::to_string(layer);
+      const TensorCard& behind = CardNamed(cards, place + ": residual stream");
+      const TensorCard& attention = CardNamed(cards, place + " attention");
+      const TensorCard& feed_forward = CardNamed(cards, place + " gated feed-forward");
+      EXPECT_EQ(behind.shape, feed_forward.shape);
+      for (size_t i = 0; i < stream.size(); ++i) {
+        stream[i] = stream[i] + attention.last[i] + feed_forward.last[i];
+      }
+      EXPECT_EQ(behind.last, stream) << place;
+    }
+  }
+}
+
+// In the layer and block that they belong to, each of the shape of its product; the values
+// themselves: the tests of the blocks.
+TEST(Explain, HasCardsOfQueriesKeysAndValues) {
+  const Explanation explanation = *ExplainRun(Golden("llama"), Everything(), GoOn);
+  for (const ExplainedStep& step : explanation.steps) {
+    std::vector<float> before;
+    for (const Call& layer : step.tree.calls) {
+      if (layer.kind != CallKind::kLayer) continue;
+      const Call& block = layer.calls.front();
+      const Call& products = *std::ranges::find(block.calls, "matmul qkv", &Call::name);
+      ASSERT_EQ(block.tensors.size(), 3u);
+      const std::array names = {"query", "key", "value"};
+      for (size_t i = 0; i < names.size(); ++i) {
+        EXPECT_EQ(block.tensors[i].name, names[i]);
+        EXPECT_EQ(block.tensors[i].card.shape, products.calls[i].output);
+      }
+      EXPECT_NE(block.tensors[1].card.first, block.tensors[2].card.first);
+      EXPECT_NE(block.tensors[1].card.first, before) << "a layer of its own";
+      before = block.tensors[1].card.first;
+    }
+  }
+}
+
+TEST(Explain, HasCardsOfWhatMixersOfOtherKindsRead) {
+  const auto names = [](const std::string& model) {
+    std::set<std::string> found;
+    const Explanation explanation = *ExplainRun(Golden(model), Everything(), GoOn);
+    for (const Call& layer : explanation.steps.front().tree.calls) {
+      for (const Call& block : layer.calls) {
+        for (const ExplainedTensor& tensor : block.tensors) {
+          found.insert(block.name + ": " + tensor.name);
+        }
+      }
+    }
+    return found;
+  };
+  EXPECT_EQ(names("deepseek2"),
+            (std::set<std::string>{"latent attention: latent", "latent attention: query"}));
+  EXPECT_EQ(names("qwen35"),
+            (std::set<std::string>{"attention: key", "attention: query", "attention: value",
+                                   "gated delta net: key", "gated delta net: query",
+                                   "gated delta net: value"}));
 }
 
 TEST(Explain, RefusesAttentionOverALongText) {
   ExplainQuestion question = Question();
   question.attention = true;
-  question.prompt.assign(kMaxAttentionTokens, 3);
+  question.prompt.assign(kMaxTappedTokens, 3);
   EXPECT_EQ(ExplainRun(Golden("llama"), question, GoOn).status().code(),
             ErrorCode::kInvalidArgument);
 }
@@ -202,6 +332,31 @@ TEST(Explain, ListsThePagesOfTheText) {
   ASSERT_EQ(explanation.pages.size(), 3u);
   EXPECT_EQ(explanation.pages[2].first_position, 64);
   EXPECT_EQ(explanation.pages[2].source, PageSource::kTaken);
+}
+
+TEST(Explain, SaysWhatStatesTakeAndWhereCopiesStay) {
+  const Explanation explanation = *ExplainRun(Golden("qwen35"), Question(), GoOn);
+  EXPECT_GT(explanation.memory.state_layers, 0);
+  EXPECT_GT(explanation.memory.state_bytes, 0);
+  EXPECT_GT(explanation.memory.full_layers, 0);
+  EXPECT_EQ(explanation.memory.window_layers, 0);
+  EXPECT_EQ(ExplainRun(Golden("llama"), Question(), GoOn)->memory.state_bytes, 0);
+}
+
+// A window of 6 positions, pages of 32: once a row to come does not see a page it goes.
+TEST(ExplainSharedData, SaysWhenWindowsLetGoOfPages) {
+  const Model model = Load(support::SharedData("golden/families/") + "gpt-oss.gguf");
+  ExplainQuestion question = Question();
+  while (question.prompt.size() < 70) question.prompt.push_back(7);
+  question.engine.max_chunk = 16;
+  question.engine.max_running = 1;  // more sequences of so short a context would keep all
+  const Explanation explanation = *ExplainRun(model, question, GoOn);
+  EXPECT_EQ(explanation.memory.window, 6);
+  ASSERT_EQ(explanation.pages.size(), 3u);
+  ASSERT_TRUE(explanation.pages[0].window_left.has_value());
+  // Rows 32 to 47 are step 2 and still see 27 to 31; those of step 3 do not.
+  EXPECT_EQ(*explanation.pages[0].window_left, 3);
+  EXPECT_FALSE(explanation.pages[2].window_left.has_value());
 }
 
 TEST(Explain, CutsLongPromptsAsTheEngineDoes) {

@@ -1,7 +1,4 @@
-/// Html: pieces of an HTML document, and the one door through which text gets into it.
-///
-/// Text may come from a model, so from anywhere. Here it becomes characters that a browser shows:
-/// no markup, no control character, nothing that turns the direction of what stands beside it.
+/// Html: pieces of an HTML document. Text gets into it by HtmlText and HtmlToken (figure/markup.h).
 #pragma once
 
 #include <cstdint>
@@ -9,15 +6,25 @@
 #include <string_view>
 #include <vector>
 
+#include "figure/markup.h"
+
 namespace skald::explain {
 
-/// `text` as the content of an element or of an attribute in double quotes: & < > " ' are entities,
-/// bytes that are part of no character are \xHH, control characters and characters that steer the
-/// direction or the place of others are U+XXXX.
-std::string HtmlText(std::string_view text);
+using figure::HtmlText;
+using figure::HtmlToken;
 
-/// The same of a token: spaces become U+2423, line feeds U+240A, tabs U+2409.
-std::string HtmlToken(std::string_view token);
+/// The same of a token's first `characters` characters, with an ellipsis where there are more.
+std::string HtmlShortToken(std::string_view token, int64_t characters);
+
+/// "1 token", "2 tokens".
+std::string HtmlCount(int64_t count, std::string_view what);
+
+/// "12 %", with a decimal below a tenth.
+std::string HtmlPercent(double share);
+
+/// A sentence that says that only the first `shown` of `all` things are drawn; nothing where these
+/// are all. `things`: "steps".
+std::string HtmlLeftOut(size_t all, size_t shown, std::string_view things);
 
 /// JSON for the inside of a script element: no < stands in it, so that nothing in it ends it.
 std::string HtmlJson(std::string_view json);

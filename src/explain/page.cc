@@ -10,14 +10,11 @@
 namespace skald {
 namespace {
 
+using explain::HtmlCount;
 using explain::HtmlText;
 
 // Nothing is fetched and nothing runs, whatever stands in the page.
 constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inline'";
-
-std::string Count(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string HeadOf(const Explanation& explanation) {
   return fmt::format(
@@ -25,7 +22,7 @@ std::string HeadOf(const Explanation& explanation) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<title>skald explain: {}</title>\n<style>{}</style>\n</head>\n",
-      kPolicy, HtmlText(explanation.model.name), explain::kPageStyle);
+      kPolicy, HtmlText(explanation.model.name), explain::PageStyle());
 }
 
 std::string IntroductionOf(const Explanation& explanation) {
@@ -35,10 +32,11 @@ std::string IntroductionOf(const Explanation& explanation) {
       "<p class=\"key\"><span class=\"cached\">input or cached</span>"
       "<span class=\"computed\">computed</span><span class=\"drawn\">result</span>"
       "<span class=\"sum\">sum of others</span><span class=\"free\">cut or free</span></p>\n",
-      Count(explanation.prompt_tokens, "token"), Count(drawn, "token"),
-      Count(std::ssize(explanation.steps), "step"), HtmlText(explanation.model.name),
+      HtmlCount(explanation.prompt_tokens, "token"), HtmlCount(drawn, "token"),
+      HtmlCount(std::ssize(explanation.steps), "step"), HtmlText(explanation.model.name),
       HtmlText(explanation.model.architecture), HtmlText(explanation.model.weights_type),
-      Count(explanation.threads, "thread"), HtmlText(explanation.isa), explanation.sampling.seed);
+      HtmlCount(explanation.threads, "thread"), HtmlText(explanation.isa),
+      explanation.sampling.seed);
 }
 
 }  // namespace
@@ -47,7 +45,11 @@ std::string ExplainPage(const Explanation& explanation, const std::string& comma
   std::string page = HeadOf(explanation) + "<body>\n<main>\n" + IntroductionOf(explanation);
   page += explain::TokenSection(explanation);
   page += explain::ChoiceSection(explanation);
+  page += explain::LensSection(explanation);
+  page += explain::AttentionSection(explanation);
+  page += explain::ExpertSection(explanation);
   page += explain::TreeSection(explanation);
+  page += explain::ValueSection(explanation);
   page += explain::PageSection(explanation);
   page +=
       fmt::format("<footer><p>Made by <code>{}</code></p></footer>\n</main>\n", HtmlText(command));

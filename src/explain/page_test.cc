@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <utility>
+
 #include "explain/html.h"
 #include "skald/explain.h"
 
@@ -30,6 +34,24 @@ Explanation Hostile() {
   return hostile;
 }
 
+// The same, looked at in every way: one layer with two heads and four experts.
+Explanation Tapped() {
+  Explanation tapped = Hostile();
+  ExplainedStep& step = tapped.steps[0];
+  step.lens = {{.layer = 0, .best = 4, .text = kHostile, .probability = .5},
+               {.layer = 1, .best = 3, .text = kHostile, .probability = .75}};
+  step.tree.calls[0].card = TensorCard{
+      .shape = {1, 4}, .count = 4, .min = -9, .max = 1, .first = {-9, 1}, .bins = {3, 1}};
+  tapped.attention = {{.head = 0, .position = 1, .weights = {.75f, .25f}},
+                      {.head = 1, .position = 1, .weights = {.5f, 0}, .sink = .5}};
+  tapped.heads = {{.head = 0, .entropy_bits = .8, .distance = .75},
+                  {.head = 1, .entropy_bits = 1, .distance = 1}};
+  tapped.experts = {{.position = 0, .count = 4, .experts = {1, 2}, .weights = {.25f, .75f}},
+                    {.position = 1, .count = 4, .experts = {0, 2}, .weights = {.5f, .5f}}};
+  tapped.weights = {{.name = kHostile, .card = *step.tree.calls[0].card}};
+  return tapped;
+}
+
 size_t CountOf(std::string_view text, std::string_view what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
@@ -39,7 +61,7 @@ size_t CountOf(std::string_view text, std::string_view what) {
 }
 
 TEST(ExplainPage, TakesNoMarkupFromAModel) {
-  const std::string page = ExplainPage(Hostile(), kHostile);
+  const std::string page = ExplainPage(Tapped(), kHostile);
   EXPECT_EQ(CountOf(page, "<img"), 0u);
   EXPECT_EQ(CountOf(page, "onerror=\""), 0u);
   EXPECT_EQ(CountOf(page, "<script"), 1u);
@@ -49,7 +71,7 @@ TEST(ExplainPage, TakesNoMarkupFromAModel) {
 }
 
 TEST(ExplainPage, NeedsNothingAndRunsNothing) {
-  const std::string page = ExplainPage(Hostile(), "skald explain");
+  const std::string page = ExplainPage(Tapped(), "skald explain");
   EXPECT_EQ(CountOf(page, "default-src 'none'; style-src 'unsafe-inline'"), 1u);
   for (const char* outside :
        {"http:", "https:", "@import", "url(", " src=\"", "<link", "<iframe"}) {
@@ -78,17 +100,134 @@ TEST(ExplainPage, SaysItsFindingsAndHasThemAsTables) {
             CountOf(page, "<table>"));
 }
 
-TEST(Html, ShowsWhatItMustNotObey) {
-  EXPECT_EQ(HtmlText("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
-  EXPECT_EQ(HtmlText("\x01\x7f\n"), "U+0001U+007FU+000A");
-  EXPECT_EQ(HtmlText("\xE2\x80\xAE"
-                     "abc\xEF\xBB\xBF"),
-            "U+202EabcU+FEFF");
-  EXPECT_EQ(HtmlText("\xF3\xA0\x81\x81"), "U+E0041");
-  EXPECT_EQ(HtmlText("\xC3\xA9\xFF\xE2\x82"), "\xC3\xA9\\xFF\\xE2\\x82");
-  EXPECT_EQ(HtmlToken(" a\n\t"),
-            "\xE2\x90\xA3"
-            "a\xE2\x90\x8A\xE2\x90\x89");
+// The tint of a drawn token grows with -log p, and the page says how.
+TEST(ExplainPage, TintsDrawnTokensByHowUnlikelyTheyWere) {
+  Explanation explanation = Hostile();
+  const std::array<std::pair<double, int>, 8> cases = {
+      {{1, 0}, {.7, 0}, {.69, 1}, {.3, 1}, {.1, 2}, {.05, 3}, {.02, 3}, {.001, 4}}};
+  for (const auto& [probability, tint] : cases) {
+    // Behind the filters it is another: what counts is what the model said.
+    explanation.steps[0].choice->chances[1].probabilities = {probability, 1};
+    const std::string page = ExplainPage(explanation, "skald explain");
+    EXPECT_EQ(CountOf(page, "class=\"drawn p" + std::to_string(tint) + "\""), 1u) << probability;
+  }
+  const std::string page = ExplainPage(explanation, "skald explain");
+  EXPECT_EQ(CountOf(page, "<span class=\"p0\">at least 70 %</span><span class=\"p1\">30 % to 70 %"),
+            1u);
+  EXPECT_EQ(CountOf(page, "<span class=\"p4\">below 2.0 %</span>"), 1u);
+  explanation.steps[0].choice.reset();
+  EXPECT_EQ(CountOf(ExplainPage(explanation, "skald explain"), "<span class=\"p"), 0u);
+}
+
+// Each figure that somebody asked for has a sentence, a drawing and its numbers.
+TEST(ExplainPage, DrawsWhatWasLookedAt) {
+  Explanation explanation = Tapped();
+  for (ExplainedToken& token : explanation.tokens) token.text = "a";
+  for (ExplainedLens& lens : explanation.steps[0].lens) lens.text = "b";
+  explanation.steps[0].tree.calls[0].name = "mixer";
+  const std::string page = ExplainPage(explanation, "skald explain");
+  for (const char* part :
+       {"<h2>The drawn token is the best from layer 1 on, of layers 0 to 1</h2>",
+        "<td class=\"bar computed\"><bdi>b</bdi> 50 %<i style=\"width:50%\"></i></td>",
+        "<td class=\"bar drawn\"><bdi>b</bdi> 75 %<i style=\"width:75%\"></i></td>",
+        "<h2>The last row looks most at token 0, <bdi class=\"token\">a</bdi>: 62 %</h2>",
+        "layer 0, head 0: 0.8 bits, 0.8 back, sink</text>",
+        "layer 0, head 1: 1.0 bits, 1.0 back, sink",
+        "<a href=\"#show-map-0-1\">1.0 &middot; 1.0</a>",
+        "<h2>Expert 2 of layer 0 is chosen by 2 of 2 tokens</h2>",
+        "<td class=\"bar computed\">2 1<i style=\"width:75%\"></i></td>",
+        "<h2>The first step's largest value is 9, in mixer</h2>"}) {
+    EXPECT_EQ(CountOf(page, part), 1u) << part;
+  }
+  // The map of a head: a row of the text, and the sink before it.
+  EXPECT_EQ(CountOf(page,
+                    "<g id=\"map-0-0\"><path class=\"h6\" d=\"M1 1.5h1\"/>"
+                    "<path class=\"h10\" d=\"M0 1.5h1\"/></g>"),
+            1u);
+  EXPECT_EQ(CountOf(page, "M-2 1.5h1"), 3u) << "head, mean, all";
+  EXPECT_EQ(CountOf(ExplainPage(Hostile(), ""), "<svg"), 0u);
+}
+
+TEST(ExplainPage, StaysSmallWhateverWasLookedAt) {
+  Explanation explanation = Tapped();
+  explanation.tokens[0].text = explanation.model.name = " a";
+  explanation.steps[0].tree.calls[0].name = "a block";
+  explanation.weights[0].name = "blk.0.attn_q.weight";
+  explanation.steps[0].lens[0].text = explanation.steps[0].choice->chances[0].text = " a";
+  explanation.steps[0].choice->chances[1].text = explanation.steps[0].choice->filters[0].name = "b";
+  explanation.tokens.assign(200, explanation.tokens[0]);
+  explanation.attention.clear();
+  explanation.heads.clear();
+  for (int64_t head = 0; head < 12; ++head) {
+    explanation.heads.push_back({.layer = head % 4, .head = head / 4});
+    for (int64_t position = 0; position < 200; ++position) {
+      ExplainedAttention row = {.layer = head % 4, .head = head / 4, .position = position};
+      // No two neighbours alike: the worst for a map.
+      for (int64_t key = 0; key <= position; ++key) {
+        row.weights.push_back(key % 2 == 0 ? .5f : .01f);
+      }
+      explanation.attention.push_back(std::move(row));
+    }
+  }
+  explanation.experts.clear();
+  for (int64_t position = 0; position < 6000; ++position) {
+    explanation.experts.push_back({.layer = position % 40,
+                                   .position = position / 40,
+                                   .count = 64,
+                                   .experts = {1, 2, 3, 4, 5, 6},
+                                   .weights = {1, 1, 1, 1, 1, 1}});
+  }
+  explanation.steps[0].lens.assign(500, explanation.steps[0].lens[0]);
+  // What is in a call of a step, deeper than it ever is.
+  Call& tree = explanation.steps[0].tree;
+  tree.calls[0].calls.assign(5, tree.calls[0]);
+  tree.calls.assign(60, tree.calls[0]);
+  const ExplainedStep step = explanation.steps[0];
+  explanation.steps.assign(20, step);
+  explanation.weights.assign(500, explanation.weights[0]);
+  explanation.pages.assign(100, explanation.pages[0]);
+  const std::string page = ExplainPage(explanation, "skald explain");
+  const size_t data = page.find("<script");
+  EXPECT_LT(data, 300'000u);
+  EXPECT_EQ(CountOf(page, " maps are left out to keep the page small"), 1u);
+  EXPECT_EQ(CountOf(page, "Rows before token 165 are left out"), 1u);
+  for (const char* said :
+       {"<li>80 tokens are left out", "Of 150 tokens the first 10 are drawn",
+        "Of 20 steps the first 1 are drawn", "Of 500 cards the first 32 are drawn",
+        "Of 20 choices the first 6 are drawn", "Of 60 parts the first 13 are drawn",
+        "Of 100 pages the first 8 are drawn"}) {
+    EXPECT_GE(CountOf(page, said), 1u) << said;
+  }
+}
+
+TEST(ExplainPage, ShowsWhatWindowsLetGoAndStatesOverwrite) {
+  Explanation explanation = Hostile();
+  explanation.memory = {.full_layers = 1,
+                        .window_layers = 3,
+                        .window = 16,
+                        .state_layers = 2,
+                        .state_bytes = 640,
+                        .snapshots = {1}};
+  explanation.pages[0].window_left = 5;
+  const std::string page = ExplainPage(explanation, "skald explain");
+  for (const char* part :
+       {"1 layer that keeps all</p>", "3 layers with a window of 16, let go before step 5",
+        "state of 2 layers, 640 bytes",
+        "<li class=\"hollow\">&cir;</li><li class=\"computed\"></li>", "<td>before step 5</td>",
+        "<td>snapshot behind token</td><td>1</td>"}) {
+    EXPECT_EQ(CountOf(page, part), 1u) << part;
+  }
+  EXPECT_EQ(CountOf(page, "<li class=\"hollow\"></li>"), 32u);
+}
+
+TEST(Html, ShortensTokensByCharacters) {
+  EXPECT_EQ(HtmlShortToken("abc", 3), "abc");
+  EXPECT_EQ(HtmlShortToken("<\xC3\xA9\xC3\xA9", 2), "&lt;\xC3\xA9&hellip;");
+  EXPECT_EQ(HtmlPercent(.0994), "9.9 %");
+  EXPECT_EQ(HtmlPercent(.0996), "10 %");
+}
+
+TEST(Html, NothingInJsonEndsItsElement) {
   EXPECT_EQ(HtmlJson("{\"a\":\"</script><!--\"}"), "{\"a\":\"\\u003c/script>\\u003c!--\"}");
 }
 

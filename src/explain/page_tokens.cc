@@ -1,13 +1,27 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "explain/html.h"
 #include "explain/page_parts.h"
 
 namespace skald::explain {
 namespace {
 
-std::string Percent(double p) {
-  return p < 0.0995 ? fmt::format("{:.1f} %", 100 * p) : fmt::format("{:.0f} %", 100 * p);
+// Tokens at either end of the text: some 170 bytes each.
+constexpr size_t kMostTokens = 60;
+// Choices: some 9 kB each.
+constexpr size_t kMostChoices = 6;
+
+// The steps whose choices are drawn, by their number.
+std::vector<size_t> ChoicesToDraw(const Explanation& explanation, size_t most) {
+  std::vector<size_t> steps;
+  for (size_t i = 0; i < explanation.steps.size() && steps.size() < most; ++i) {
+    if (explanation.steps[i].choice) steps.push_back(i);
+  }
+  return steps;
 }
 
 // Of the token at a place: the step that drew it.
@@ -25,34 +39,69 @@ const ExplainedChance& DrawnOf(const ExplainedChoice& choice) {
   return choice.chances[i];
 }
 
+// A tint by -log p, as the strip of the console has it (classOf in chat.js): 0 is what was to be
+// expected, 4 a surprise. Paint and the line below both grow with it.
+constexpr std::array kLikelihoods = {.7, .3, .1, .02};
+
+size_t SurpriseOf(double probability) {
+  const auto above = [&](double bound) { return probability < bound; };
+  return static_cast<size_t>(std::ranges::count_if(kLikelihoods, above));
+}
+
+// The probabilities of a tint.
+std::string RangeOf(size_t surprise) {
+  if (surprise == 0) return "at least " + HtmlPercent(kLikelihoods.front());
+  const std::string below = HtmlPercent(kLikelihoods[surprise - 1]);
+  if (surprise == kLikelihoods.size()) return "below " + below;
+  return HtmlPercent(kLikelihoods[surprise]) + " to " + below;
+}
+
+// What the tints say.
+std::string SurpriseKey() {
+  std::string out = "<p class=\"key\">Drawn tokens by how likely the model found them: ";
+  for (size_t i = 0; i <= kLikelihoods.size(); ++i)
+    out += fmt::format("<span class=\"p{}\">{}</span>", i, RangeOf(i));
+  return out + "</p>\n";
+}
+
 std::string CellOf(const Explanation& explanation, size_t place) {
   const ExplainedToken& token = explanation.tokens[place];
   std::string below = fmt::format("{}", token.id);
   std::string open = "<span";
   std::string_view end = "span";
+  std::string classes(TokenOriginName(token.origin));
   const ExplainedStep* step = DrawnIn(explanation, place);
   if (token.origin == TokenOrigin::kDrawn && step != nullptr && step->choice) {
-    below += " &middot; " + Percent(DrawnOf(*step->choice).probabilities.front());
-    open = fmt::format("<a href=\"#step-{}\"", step - explanation.steps.data());
-    end = "a";
+    const double probability = DrawnOf(*step->choice).probabilities.front();
+    below += " &middot; " + HtmlPercent(probability);
+    classes += fmt::format(" p{}", SurpriseOf(probability));
+    const auto index = static_cast<size_t>(step - explanation.steps.data());
+    const std::vector<size_t> drawn = ChoicesToDraw(explanation, kMostChoices);
+    if (std::ranges::find(drawn, index) != drawn.end()) {
+      open = fmt::format("<a href=\"#step-{}\"", index);
+      end = "a";
+    }
   }
   return fmt::format(
       "<li>{} class=\"{}\"><bdi class=\"token\">{}</bdi><small>{}</small></{}></li>\n", open,
-      TokenOriginName(token.origin), HtmlToken(token.text), below, end);
+      classes, HtmlToken(token.text), below, end);
 }
 
 std::string TokenTable(const Explanation& explanation) {
   HtmlTable table = {"Tokens, where they came from, and how likely the model found those drawn",
                      {"position", "token", "id", "origin", "probability"},
                      {}};
-  for (size_t place = 0; place < explanation.tokens.size(); ++place) {
+  const size_t count = explanation.tokens.size();
+  for (size_t place = 0; place < count; ++place) {
+    // As the figure.
+    if (place == kMostTokens && count > 2 * kMostTokens) place = count - kMostTokens;
     const ExplainedToken& token = explanation.tokens[place];
     const ExplainedStep* step = DrawnIn(explanation, place);
     const bool is_drawn = token.origin == TokenOrigin::kDrawn && step != nullptr && step->choice;
     table.rows.push_back(
         {std::to_string(place), token.text, std::to_string(token.id),
          std::string(TokenOriginName(token.origin)),
-         is_drawn ? Percent(DrawnOf(*step->choice).probabilities.front()) : std::string()});
+         is_drawn ? HtmlPercent(DrawnOf(*step->choice).probabilities.front()) : std::string()});
   }
   return DataOf(table);
 }
@@ -74,8 +123,8 @@ std::string ChanceRow(const ExplainedChance& chance, const ExplainedChoice& choi
                   is_drawn ? " drawn" : "", chance.token);
   for (const double p : chance.probabilities) {
     if (p > 0) {
-      row += fmt::format("<td class=\"n bar {}\">{}<i style=\"width:{:.2f}%\"></i></td>",
-                         is_drawn ? "drawn" : "computed", Percent(p), 100 * p);
+      row += fmt::format("<td class=\"n bar {}\">{}<i style=\"width:{:.1f}%\"></i></td>",
+                         is_drawn ? "drawn" : "computed", HtmlPercent(p), 100 * p);
     } else {
       row += "<td class=\"n cut\">cut</td>";
     }
@@ -106,14 +155,14 @@ std::string ChoiceOf(const ExplainedChoice& choice, size_t step) {
   const ExplainedChance& drawn = DrawnOf(choice);
   const bool is_likeliest = choice.chances.front().token == choice.drawn;
   std::string out = fmt::format(
-      "<h3 id=\"step-{}\">Step {}: <bdi class=\"token\">{}</bdi> was drawn with {}{}</h3>\n", step,
-      step, HtmlToken(drawn.text), Percent(drawn.probabilities.back()),
+      "<div><h3 id=\"step-{}\">Step {}: <bdi class=\"token\">{}</bdi> was drawn with {}{}</h3>\n",
+      step, step, HtmlToken(drawn.text), HtmlPercent(drawn.probabilities.back()),
       is_likeliest ? ", the model's likeliest" : "");
   if (!is_likeliest) {
     out += fmt::format("<p>The model's likeliest was <bdi class=\"token\">{}</bdi>.</p>\n",
                        HtmlToken(choice.chances.front().text));
   }
-  return out + ChoiceFigure(choice, step);
+  return out + ChoiceFigure(choice, step) + "</div>\n";
 }
 
 }  // namespace
@@ -123,22 +172,32 @@ std::string TokenSection(const Explanation& explanation) {
       "<section>\n<h2>The model sees {} numbers, {} of them from the cache</h2>\n<ol "
       "class=\"strip\">\n",
       explanation.prompt_tokens, explanation.cached_tokens);
-  for (size_t place = 0; place < explanation.tokens.size(); ++place) {
+  const size_t count = explanation.tokens.size();
+  for (size_t place = 0; place < count; ++place) {
+    if (place == kMostTokens && count > 2 * kMostTokens) {
+      place = count - kMostTokens;
+      out += fmt::format("<li>{} tokens are left out; the data of the page has all</li>\n",
+                         count - 2 * kMostTokens);
+    }
     out += CellOf(explanation, place);
   }
-  return out + "</ol>\n" + TokenTable(explanation) + "</section>\n";
+  const bool has_tints = !ChoicesToDraw(explanation, 1).empty();
+  return out + "</ol>\n" + (has_tints ? SurpriseKey() : "") + TokenTable(explanation) +
+         "</section>\n";
 }
 
 std::string ChoiceSection(const Explanation& explanation) {
   std::string out;
-  for (size_t i = 0; i < explanation.steps.size(); ++i) {
-    if (explanation.steps[i].choice) out += ChoiceOf(*explanation.steps[i].choice, i);
+  for (const size_t i : ChoicesToDraw(explanation, kMostChoices)) {
+    out += ChoiceOf(*explanation.steps[i].choice, i);
   }
   if (out.empty()) return out;
+  const size_t all = ChoicesToDraw(explanation, explanation.steps.size()).size();
   return "<section>\n<h2>Filters cut, then a race decides</h2>\n"
          "<p>Each column is what is left behind one filter more, as shares of what it left. Each "
          "token that is left has a random number u; the least -ln(1 - u) / p wins the race.</p>\n" +
-         out + "</section>\n";
+         HtmlLeftOut(all, kMostChoices, "choices") + "<div class=\"pair\">\n" + out +
+         "</div>\n</section>\n";
 }
 
 }  // namespace skald::explain

@@ -85,6 +85,27 @@ std::string TableAround(const std::string& caption, const std::string& rows) {
       HtmlText(caption), rows);
 }
 
+// Rows of what stands below the layers of one step: some 300 bytes each.
+constexpr int64_t kMostRows = 80;
+
+int64_t CountOf(const Call& call) {
+  int64_t count = 1;
+  for (const Call& inner : call.calls) count += CountOf(inner);
+  return count;
+}
+
+// Calls of the step, from the first on, whose insides there is room for.
+size_t CallsToOpen(const Call& tree) {
+  int64_t rows = 0;
+  size_t count = 0;
+  for (const Call& call : tree.calls) {
+    rows += CountOf(call);
+    if (rows > kMostRows) break;
+    ++count;
+  }
+  return count;
+}
+
 // The step with its blocks and layers; what is in each stands below, closed.
 std::string TreeOf(const ExplainedStep& step, size_t index) {
   const Call& tree = step.tree;
@@ -92,8 +113,11 @@ std::string TreeOf(const ExplainedStep& step, size_t index) {
       fmt::format("Step {}, {}", index, step.is_prefill ? "prefill" : "decode");
   std::string rows = RowOf(tree, tree, 0);
   std::string inside;
-  for (const Call& call : tree.calls) {
+  const size_t open = CallsToOpen(tree);
+  for (size_t i = 0; i < tree.calls.size(); ++i) {
+    const Call& call = tree.calls[i];
     rows += RowOf(call, tree, 1);
+    if (i >= open) continue;
     inside += fmt::format("<details><summary>{}, {} of the step</summary>\n", HtmlText(call.name),
                           Percent(PartOf(call, tree)));
     inside += TableAround(name + ", " + call.name, RowsOf(call, tree, 0)) + "</details>\n";
@@ -101,7 +125,8 @@ std::string TreeOf(const ExplainedStep& step, size_t index) {
   return fmt::format("<div>\n<h3>{}: {} in {}</h3>\n", name,
                      step.rows == 1 ? "1 row" : fmt::format("{} rows", step.rows),
                      Seconds(tree.seconds.value_or(0))) +
-         TableAround(name, rows) + inside + "</div>\n";
+         TableAround(name, rows) + HtmlLeftOut(tree.calls.size(), open, "parts") + inside +
+         "</div>\n";
 }
 
 // The step that decodes and takes longest within: what a reader asks first.

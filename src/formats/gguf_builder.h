@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,39 +19,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_reader.h"
 #include "base/byte_source.h"
+#include "base/byte_writer.h"
 #include "formats/metadata.h"
 #include "tensor/dtype.h"
 
 namespace skald::formats {
-
-/// Appends little-endian numbers and GGUF strings to a byte vector.
-class ByteWriter {
- public:
-  template <FileNumber T>
-  ByteWriter& Put(T value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(value));
-    return *this;
-  }
-  ByteWriter& Bytes(std::string_view bytes) {
-    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-    bytes_.insert(bytes_.end(), begin, begin + bytes.size());
-    return *this;
-  }
-  /// A 64-bit length, then the bytes.
-  ByteWriter& String(std::string_view text) { return Put(uint64_t{text.size()}).Bytes(text); }
-  ByteWriter& PadTo(size_t alignment) {
-    while (bytes_.size() % alignment != 0) bytes_.push_back(std::byte{0});
-    return *this;
-  }
-  size_t size() const { return bytes_.size(); }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
 
 /// One tensor of the file to build. Fields left out get the value that makes the file valid.
 struct BuiltTensor {

@@ -103,9 +103,11 @@ std::string ShapeOf(const Rule& rule, const LeafState& place) {
   std::string shape = Shape(rule, place.state).Write();
   // What is taken whole is not walked, which is counted.
   if (!shape.empty()) {
-    shape.push_back(static_cast<char>(place.plain.characters & 255));
-    shape.push_back(static_cast<char>(place.plain.characters >> 8));
-    shape.push_back(place.plain.exact ? 'E' : '-');
+    for (const PlainRoom& room : place.plain) {
+      shape.push_back(static_cast<char>(room.characters & 255));
+      shape.push_back(static_cast<char>(room.characters >> 8));
+      shape.push_back(room.exact ? 'E' : '-');
+    }
     shape.push_back(place.keys == KeysLeft::kMany ? 'M' : 'A');
   }
   return shape;
@@ -123,7 +125,7 @@ void CommonMasks::AddShapes(const Form& form) {
   for (uint32_t i = 0; i < form.rules.size(); ++i) {
     const Rule& rule = form.rules[i];
     for (const KeysLeft keys : {KeysLeft::kMany, KeysLeft::kAny}) {
-      const std::vector<PlainRoom> plain = PlainRooms(rule, keys);
+      const std::vector<StateRoom> plain = PlainRooms(rule, keys);
       for (uint32_t state = 0; state < plain.size(); ++state) {
         std::string shape =
             ShapeOf(rule, {.rule = i, .state = state, .plain = plain[state], .keys = keys});

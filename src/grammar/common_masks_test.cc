@@ -30,7 +30,7 @@ std::vector<std::shared_ptr<const LeafMask>> MasksOf(std::string_view schema,
   const Grammar grammar = Schema(schema);
   const Form& form = grammar.form();
   for (uint32_t rule = 0; rule < form.rules.size(); ++rule) {
-    const std::vector<PlainRoom> plain = PlainRooms(form.rules[rule], KeysLeft::kMany);
+    const std::vector<StateRoom> plain = PlainRooms(form.rules[rule], KeysLeft::kMany);
     for (uint32_t state = 0; state < plain.size(); ++state) {
       const LeafState place = {.rule = rule, .state = state, .plain = plain[state]};
       masks.push_back(tokens.common_masks().Get(form, tokens, place));
@@ -88,9 +88,11 @@ TEST(CommonMasks, AShapeTellsApartWhatAMaskDoes) {
   const std::string shape = ShapeOf(TwoStates(), first);
   EXPECT_FALSE(shape.empty());
   EXPECT_NE(ShapeOf(TwoStates(), {.rule = 0, .state = 1, .plain = {}}), shape);
-  EXPECT_NE(
-      ShapeOf(TwoStates(), {.rule = 0, .state = 0, .plain = {.characters = PlainRoom::kEndless}}),
-      shape);
+  for (size_t alphabet = 0; alphabet < kAlphabetCount; ++alphabet) {
+    LeafState roomy = first;
+    roomy.plain[alphabet].characters = PlainRoom::kEndless;
+    EXPECT_NE(ShapeOf(TwoStates(), roomy), shape) << alphabet;
+  }
   Leaf other = TwoStates();
   other.accepting = {1, 1};
   EXPECT_NE(ShapeOf(other, first), shape);

@@ -87,7 +87,7 @@ const Vocabulary& Constraint::vocabulary() const { return data_->vocabulary; }
 int64_t Constraint::memory_bytes() const {
   size_t bytes = grammar::MemoryBytes(data_->grammar.form()) + data_->leaf_masks->bytes();
   for (const grammar::RulePlain& rule : data_->plain)
-    bytes += sizeof(rule) + (rule.many.size() + rule.any.size()) * sizeof(grammar::PlainRoom);
+    bytes += sizeof(rule) + (rule.many.size() + rule.any.size()) * sizeof(grammar::StateRoom);
   return static_cast<int64_t>(bytes);
 }
 

@@ -15,8 +15,8 @@ namespace skald::grammar {
 
 /// PlainRooms of the states of a rule.
 struct RulePlain {
-  std::vector<PlainRoom> many;
-  std::vector<PlainRoom> any;  ///< of an object only
+  std::vector<StateRoom> many;
+  std::vector<StateRoom> any;  ///< of an object only
 };
 
 struct ConstraintData {

@@ -285,6 +285,8 @@ TEST(JsonSchema, RefusesByNameAndPlace) {
             "#/type: malformed; expected null, boolean, integer, number, string, array, object, or "
             "a list of these");
   EXPECT_EQ(Refusal(R"({"a":1,"a":2})"), "#/a: a key twice");
+  EXPECT_EQ(Refusal(R"({"$ref":"#/$defs/0","$defs":[{}]})"),
+            "#/$defs: malformed; expected an object of schemas");
   EXPECT_EQ(Refusal("\"text\""), "#: malformed; expected a schema: an object, true or false");
 }
 

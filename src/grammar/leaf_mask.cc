@@ -1,6 +1,7 @@
 #include "grammar/leaf_mask.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -41,13 +42,12 @@ template <typename Rule>
 class Maker {
  public:
   Maker(const TokenTable& tokens, const Rule& rule, uint32_t state)
-      : tokens_(tokens), rule_(rule), states_{state} {}
+      : tokens_(tokens), rule_(rule), states_(TokenTrie::kTokenBytesMax + 1, state) {}
 
-  LeafMask Make(const PlainRoom& plain) {
+  LeafMask Make(const StateRoom& room) {
     made_.inside.resize(static_cast<size_t>(tokens_.token_count() + 63) / 64);
     for (const TokenSlice& slice : tokens_.slices()) {
-      const bool is_known = plain.exact || slice.characters <= plain.characters;
-      const auto whole = is_known ? slice.UpTo(plain.characters) : std::nullopt;
+      const auto whole = Whole(slice, room);
       if (whole.has_value()) {
         for (size_t i = 0; i < whole->size(); ++i) made_.inside[i] |= (*whole)[i];
       } else {
@@ -63,18 +63,27 @@ class Maker {
   }
 
  private:
+  // What `room` says of all tokens of a slice; nothing: only a walk tells.
+  static std::optional<std::span<const uint64_t>> Whole(const TokenSlice& slice,
+                                                        const StateRoom& room) {
+    if (!slice.alphabet.has_value()) return std::nullopt;
+    const PlainRoom& plain = room[static_cast<size_t>(*slice.alphabet)];
+    const bool is_known = plain.exact || slice.characters <= plain.characters;
+    return is_known ? slice.UpTo(plain.characters) : std::nullopt;
+  }
+
   void Walk(const TokenTrie& trie) {
     for (uint32_t i = 0; i < trie.node_count() && leaving_.size() <= kLeavingMax;) {
       const TokenTrie::Node& node = trie.node(i);
-      states_.resize(node.depth);
-      const Edge edge = {states_, rule_.Next(states_.back(), node.byte), node};
+      const std::span<const uint32_t> states = std::span(states_).first(node.depth);
+      const Edge edge = {states, rule_.Next(states.back(), node.byte), node};
       ++made_.steps;
       if (!rule_.StaysInside(edge)) {
         rule_.Leave(edge, trie.TokensBelow(i), &leaving_);
         i = node.end;
         continue;
       }
-      states_.push_back(edge.next);
+      states_[node.depth] = edge.next;
       made_.longest = std::max(made_.longest, size_t{node.depth});
       Set(trie.TokensAt(i), &made_);
       ++i;
@@ -83,7 +92,7 @@ class Maker {
 
   const TokenTable& tokens_;
   const Rule rule_;
-  std::vector<uint32_t> states_;  // [bytes read]
+  std::vector<uint32_t> states_;  // [bytes read], as far as the walk has come
   std::vector<TokenText> leaving_;
   LeafMask made_;
 };

@@ -24,7 +24,7 @@ namespace skald::grammar {
 struct LeafState {
   uint32_t rule;
   uint32_t state;
-  PlainRoom plain = {};
+  StateRoom plain = {};
   KeysLeft keys = KeysLeft::kMany;  ///< of an object; a bare one has many
 };
 

@@ -27,6 +27,7 @@ bool MaskWalk::Spend(int64_t steps) {
 bool MaskWalk::Run(const TokenTrie& trie, const RowPointer& row) {
   MakeRoom(0);
   SetRow(0, row);
+  if (places_[0].inside == kNone) places_[0].dead = DeadOf(row);
   return Walk(trie);
 }
 
@@ -81,9 +82,7 @@ MaskWalk::Step MaskWalk::ReadRow(size_t depth, uint8_t byte) {
   return SetRow(depth + 1, std::move(next));
 }
 
-// That a byte leads nowhere is found as quickly again where few items are asked.
 MaskWalk::Dead* MaskWalk::DeadOf(const RowPointer& row) {
-  if (row->items.size() <= kFewItems) return nullptr;
   return &dead_.try_emplace(row.get(), Dead{.row = row, .bytes = {}}).first->second;
 }
 
@@ -156,7 +155,10 @@ MaskWalk::Step MaskWalk::SetRow(size_t depth, RowPointer row) {
   if (row->too_complex) return Step::kTooComplex;
   places_[depth] = {.row = std::move(row)};
   EnterIfInside(depth);
-  if (places_[depth].inside == kNone) places_[depth].dead = DeadOf(places_[depth].row);
+  // That a byte leads nowhere is found as quickly again where few items are asked.
+  const RowPointer& set = places_[depth].row;
+  if (places_[depth].inside == kNone && set->items.size() > kFewItems)
+    places_[depth].dead = DeadOf(set);
   return Step::kAlive;
 }
 

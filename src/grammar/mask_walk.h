@@ -60,7 +60,7 @@ class MaskWalk {
   // Behind some bytes: a row, or a state of what `inside` names.
   struct Place {
     RowPointer row = nullptr;
-    Dead* dead = nullptr;  // of the row; null where it has few items
+    Dead* dead = nullptr;  // of the first row; of others where they have more than few items
     uint32_t inside = kNone;
     uint32_t state = 0;
     uint32_t count = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -29,7 +30,10 @@ struct Utf8Edge {
   Place to;
 };
 
-constexpr Utf8Edge kEdges[] = {
+constexpr Utf8Edge kLowerEdges[] = {{kBetween, 'a', 'z', kBetween}};
+constexpr Utf8Edge kAlnumEdges[] = {
+    {kBetween, 'a', 'z', kBetween}, {kBetween, 'A', 'Z', kBetween}, {kBetween, '0', '9', kBetween}};
+constexpr Utf8Edge kPlainEdges[] = {
     {kBetween, 0x20, 0x21, kBetween}, {kBetween, 0x23, 0x5B, kBetween},
     {kBetween, 0x5D, 0x7F, kBetween}, {kBetween, 0xC2, 0xDF, kLast},
     {kBetween, 0xE0, 0xE0, kAfterE0}, {kBetween, 0xE1, 0xEC, kLastTwo},
@@ -41,6 +45,15 @@ constexpr Utf8Edge kEdges[] = {
     {kAfterF0, 0x90, 0xBF, kLastTwo}, {kAfterF4, 0x80, 0x8F, kLastTwo},
 };
 
+std::span<const Utf8Edge> EdgesOf(Alphabet alphabet) {
+  switch (alphabet) {
+    case Alphabet::kLower: return kLowerEdges;
+    case Alphabet::kAlnum: return kAlnumEdges;
+    case Alphabet::kPlain: break;
+  }
+  return kPlainEdges;
+}
+
 // An edge of one class of bytes of an automaton.
 struct Edge {
   uint32_t byte_class;
@@ -51,35 +64,25 @@ class PlainSearch {
  public:
   PlainSearch(const Leaf& leaf, const Object* object, KeysLeft keys)
       : leaf_(leaf), object_(object), keys_(keys) {
-    for (const Utf8Edge& edge : kEdges) {
-      for (int byte = edge.low; byte <= edge.high; ++byte) {
-        std::vector<Edge>& edges = edges_[edge.from];
-        const auto same = [&](const Edge& one) {
-          return one.byte_class == leaf.class_of[byte] && one.to == edge.to;
-        };
-        if (std::none_of(edges.begin(), edges.end(), same))
-          edges.push_back({leaf.class_of[byte], edge.to});
-      }
-    }
+    Sort();
   }
 
-  // The greatest numbers of which none is more than its edges leave: of a state between
-  // characters one more than where the next one leads.
-  std::vector<PlainRoom> Run() {
+  // Writes the room of each state, the greatest numbers of which none is more than its edges leave:
+  // of a state between characters one more than where the next one leads.
+  void Run(Alphabet alphabet, std::vector<StateRoom>* all) {
+    TakeEdges(alphabet);
     // Few passes are enough, as each state stands behind those that it leads to, but for loops.
     constexpr int kPassesMax = 16;
-    Sort();
-    rooms_.assign(leaf_.size() * kPlaceCount, Room{});
-    std::vector<PlainRoom> between(leaf_.size());
+    rooms_.assign(leaf_.size() * places_, Room{});
     for (int pass = 0; pass < kPassesMax; ++pass) {
       if (Narrow()) continue;
-      for (size_t state = 0; state < between.size(); ++state) {
-        const Room& room = rooms_[state * kPlaceCount + kBetween];
-        between[state] = {.characters = room.least, .exact = room.least == room.most};
+      for (size_t state = 0; state < all->size(); ++state) {
+        const Room& room = rooms_[state * places_ + kBetween];
+        (*all)[state][static_cast<size_t>(alphabet)] = {.characters = room.least,
+                                                        .exact = room.least == room.most};
       }
-      return between;
+      return;
     }
-    return between;
   }
 
  private:
@@ -90,6 +93,22 @@ class PlainSearch {
 
     bool operator==(const Room&) const = default;
   };
+
+  // By classes of bytes.
+  void TakeEdges(Alphabet alphabet) {
+    places_ = alphabet == Alphabet::kPlain ? kPlaceCount : 1;  // others have one byte a character
+    for (std::vector<Edge>& edges : edges_) edges.clear();
+    for (const Utf8Edge& edge : EdgesOf(alphabet)) {
+      for (int byte = edge.low; byte <= edge.high; ++byte) {
+        std::vector<Edge>& edges = edges_[edge.from];
+        const auto same = [&](const Edge& one) {
+          return one.byte_class == leaf_.class_of[byte] && one.to == edge.to;
+        };
+        if (std::none_of(edges.begin(), edges.end(), same))
+          edges.push_back({leaf_.class_of[byte], edge.to});
+      }
+    }
+  }
 
   // Fills `order_`: the order in which a depth-first search from state 0 leaves the states.
   void Sort() {
@@ -118,8 +137,8 @@ class PlainSearch {
   bool Narrow() {
     bool changed = false;
     for (const uint32_t state : order_) {
-      for (int place = 0; place < kPlaceCount; ++place) {
-        Room& room = rooms_[state * kPlaceCount + place];
+      for (size_t place = 0; place < places_; ++place) {
+        Room& room = rooms_[state * places_ + place];
         if (room.most == 0) continue;
         const Room now = RoomAt(state, place);
         changed = changed || now != room;
@@ -129,12 +148,12 @@ class PlainSearch {
     return changed;
   }
 
-  Room RoomAt(uint32_t state, int place) const {
+  Room RoomAt(uint32_t state, size_t place) const {
     Room room = {.most = MayLeave(state) ? PlainRoom::kEndless : uint16_t{0}};
     for (const Edge& edge : edges_[place]) {
       const uint32_t target = leaf_.next[state * leaf_.class_count + edge.byte_class];
       const Room behind =
-          target == Leaf::kDead ? Room{0, 0} : Behind(rooms_[target * kPlaceCount + edge.to], edge);
+          target == Leaf::kDead ? Room{0, 0} : Behind(rooms_[target * places_ + edge.to], edge);
       const bool may_stand = target != Leaf::kDead && MayStand(target);
       room.least = std::min(room.least, may_stand ? behind.least : uint16_t{0});
       room.most = std::max(room.most, behind.most);
@@ -170,6 +189,7 @@ class PlainSearch {
   const Leaf& leaf_;
   const Object* object_;
   const KeysLeft keys_;
+  size_t places_ = 0;  // of which rooms are known
   std::array<std::vector<Edge>, kPlaceCount> edges_;
   std::vector<uint32_t> order_;
   std::vector<Room> rooms_;  // [state][place]
@@ -177,11 +197,15 @@ class PlainSearch {
 
 }  // namespace
 
-std::vector<PlainRoom> PlainRooms(const Rule& rule, KeysLeft keys) {
-  if (const auto* leaf = std::get_if<Leaf>(&rule)) return PlainSearch(*leaf, nullptr, keys).Run();
+std::vector<StateRoom> PlainRooms(const Rule& rule, KeysLeft keys) {
   const auto* object = std::get_if<Object>(&rule);
-  if (object == nullptr || object->keys.class_count == 0) return {};
-  return PlainSearch(object->keys, object, keys).Run();
+  const Leaf* leaf = object != nullptr ? &object->keys : std::get_if<Leaf>(&rule);
+  if (leaf == nullptr || (object != nullptr && leaf->class_count == 0)) return {};
+  std::vector<StateRoom> rooms(leaf->size());
+  PlainSearch search(*leaf, object, keys);
+  for (const Alphabet alphabet : {Alphabet::kLower, Alphabet::kAlnum, Alphabet::kPlain})
+    search.Run(alphabet, &rooms);
+  return rooms;
 }
 
 }  // namespace skald::grammar

@@ -146,6 +146,8 @@ Status SchemaReader::Begin(Entry* entry, SchemaFacts* facts) {
 
 Status SchemaReader::MergeKeyword(JsonValue schema, JsonValue keyword, SchemaFacts* facts) {
   const std::string_view name = keyword.name();
+  if ((name == "$defs" || name == "definitions") && !keyword.IsObject())
+    return Malformed(keyword, "an object of schemas");
   if (Has(kAnnotations, name) || name.starts_with("x-")) return Ok();
   if (name == "allOf" || name == "anyOf" || name == "oneOf" || name == "$ref")
     return MergeInPlace(keyword, facts);

@@ -33,11 +33,12 @@ inline void CheckReading(const Grammar& grammar, std::string_view text) {
   CHECK(!NextBytes(form, *row)[static_cast<uint8_t>(text[whole.taken])]);
 }
 
-/// `input` is a byte n, a grammar of all but the last n bytes, and a text of these.
+/// `input` is a byte, a grammar, and a text of as many bytes as the lowest five bits of the first
+/// one say: each costs as much as all 256 that could follow it.
 template <typename Compile>
 void CheckInput(std::string_view input, const Compile& compile) {
   if (input.empty()) return;
-  const size_t text_bytes = std::min<size_t>(static_cast<uint8_t>(input[0]), input.size() - 1);
+  const size_t text_bytes = std::min<size_t>(static_cast<uint8_t>(input[0]) & 31, input.size() - 1);
   const std::string_view source = input.substr(1, input.size() - 1 - text_bytes);
   std::optional<Result<Grammar>> grammar;
   const test::Cost cost = test::CostOf([&] { grammar.emplace(compile(source)); });

@@ -26,23 +26,27 @@ bool HasManyUsed(const Item& item) {
   return item.run != nullptr && item.run->used_count() > Object::kManyKeys;
 }
 
-bool TakesPlain(const ConstraintData& data, const Item& item, uint32_t characters) {
+// Whether all of a slice of tokens may follow `item`.
+bool TakesSlice(const ConstraintData& data, const Item& item, const TokenSlice& slice) {
   const Form& form = data.grammar.form();
-  const std::vector<PlainRoom>& plain = data.plain[item.rule].many;
+  const std::vector<StateRoom>& plain = data.plain[item.rule].many;
   if (plain.empty()) return false;
+  const auto has_room = [&](uint32_t state) {
+    return plain[state][static_cast<size_t>(*slice.alphabet)].characters >= slice.characters;
+  };
   if (const auto* leaf = std::get_if<Leaf>(&form.rules[item.rule]))
-    return plain[item.state].characters >= characters && HasRoom(*leaf, item, characters);
+    return has_room(item.state) && HasRoom(*leaf, item, slice.characters);
   const Place place = Place::Of(item.state);
-  if (place.phase != Phase::kKey || plain[place.index].characters < characters) return false;
+  if (place.phase != Phase::kKey || !has_room(place.index)) return false;
   const Object& object = std::get<Object>(form.rules[item.rule]);
   return !HasManyUsed(item) &&
          KeyRules(form, object, item.context->depth).TakesFreeKeys(item.run.get());
 }
 
 bool TakesWhole(const ConstraintData& data, const Row& row, const TokenSlice& slice) {
-  return !slice.mask.empty() &&
+  return slice.alphabet.has_value() &&
          std::any_of(row.items.begin(), row.items.end(),
-                     [&](const Item& item) { return TakesPlain(data, item, slice.characters); });
+                     [&](const Item& item) { return TakesSlice(data, item, slice); });
 }
 
 // The leaf that is all of `row`, but for what goes on where it ends, if no count matters there for

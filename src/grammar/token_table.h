@@ -1,9 +1,9 @@
 /// TokenTable: the tokens of a vocabulary, cut into slices that a mask takes whole where it can.
 ///
 /// Inside of a string nearly every token may follow, and to walk the tree of all of them takes a
-/// millisecond. So those of plain text stand apart (characters other than controls, quotation mark
-/// and backslash): where a grammar takes any such text of a slice's length, its mask is copied and
-/// only the rest is walked. After M. Moskal and others, llguidance, 2025.
+/// millisecond. So those of plain text stand apart, by their alphabets: where a grammar takes any
+/// such text of a slice's length, its mask is copied and only the rest is walked. After M. Moskal
+/// and others, llguidance, 2025.
 #pragma once
 
 #include <bitset>
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grammar/alphabet.h"
 #include "grammar/token_trie.h"
 #include "skald/ids.h"
 
@@ -21,9 +22,10 @@ namespace skald::grammar {
 
 struct TokenSlice {
   TokenTrie trie;
-  std::vector<uint64_t> mask = {};  ///< of its tokens, if all of them are plain text
-  uint32_t characters = 0;          ///< of the longest one then
-  uint32_t fewest = 0;              ///< of the shortest one
+  std::optional<Alphabet> alphabet = {};  ///< of its tokens, if all of them are plain text
+  std::vector<uint64_t> mask = {};        ///< of its tokens then
+  uint32_t characters = 0;                ///< of the longest one then
+  uint32_t fewest = 0;                    ///< of the shortest one
   /// [n]: of the tokens of at most `fewest + n` characters, where that was made.
   std::vector<std::vector<uint64_t>> shorter = {};
 
@@ -56,11 +58,8 @@ class TokenTable {
   std::vector<char> bytes_;        // of all tokens, one behind the other
   std::vector<uint64_t> offsets_;  // [token], and one more
   std::bitset<256> single_;
-  std::vector<TokenSlice> slices_;
+  std::vector<TokenSlice> slices_;  // those of no alphabet last
   std::unique_ptr<CommonMasks> common_masks_;
 };
-
-/// The number of characters of `bytes` if they are plain text, else 0.
-uint32_t PlainCharacters(std::string_view bytes);
 
 }  // namespace skald::grammar

@@ -68,19 +68,25 @@ void KvStore::CopyPage(const PageCopy& copy) {
   }
 }
 
-void KvStore::SavePage(PageId page, std::span<std::byte> bytes) {
-  CHECK(static_cast<int64_t>(bytes.size()) == page_bytes() && counts_.full == counts_.window);
+std::span<std::byte> KvStore::LayerPage(size_t layer, const PageParts& parts) {
+  const bool windowed = layout_.layers[layer].group == PageGroup::kWindow;
+  const PageId page = windowed ? parts.window : parts.full;
+  return page == kNoPage ? std::span<std::byte>() : LayerPage(layer, page);
+}
+
+void KvStore::SavePage(const PageParts& parts, std::span<std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == page_bytes(parts));
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
-    const std::span<std::byte> part = LayerPage(layer, page);
+    const std::span<std::byte> part = LayerPage(layer, parts);
     if (!part.empty()) std::memcpy(bytes.data(), part.data(), part.size());
     bytes = bytes.subspan(part.size());
   }
 }
 
-void KvStore::LoadPage(PageId page, std::span<const std::byte> bytes) {
-  CHECK(static_cast<int64_t>(bytes.size()) == page_bytes() && counts_.full == counts_.window);
+void KvStore::LoadPage(const PageParts& parts, std::span<const std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == page_bytes(parts));
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
-    const std::span<std::byte> part = LayerPage(layer, page);
+    const std::span<std::byte> part = LayerPage(layer, parts);
     if (!part.empty()) std::memcpy(part.data(), bytes.data(), part.size());
     bytes = bytes.subspan(part.size());
   }

@@ -41,13 +41,15 @@ class KvStore {
   /// less than picking some out. Must not run while a step does.
   void CopyPage(const PageCopy& copy);
 
-  /// Bytes of a page in all layers, those of both groups.
-  int64_t page_bytes() const { return layout_.page_bytes(); }
-  /// Copies a page out, and back in, where both groups have the same page numbers: all layers, one
-  /// after the other. `bytes` are page_bytes(). A page that is loaded has the bits of the one
-  /// saved.
-  void SavePage(PageId page, std::span<std::byte> bytes);
-  void LoadPage(PageId page, std::span<const std::byte> bytes);
+  /// Bytes of the parts of a page that are named.
+  int64_t page_bytes(const PageParts& parts) const {
+    return (parts.full == kNoPage ? 0 : layout_.page_bytes(PageGroup::kFull)) +
+           (parts.window == kNoPage ? 0 : layout_.page_bytes(PageGroup::kWindow));
+  }
+  /// Copies these out, and back in: all their layers, one after the other. `bytes` are
+  /// page_bytes(parts). A page that is loaded has the bits of the one saved.
+  void SavePage(const PageParts& parts, std::span<std::byte> bytes);
+  void LoadPage(const PageParts& parts, std::span<const std::byte> bytes);
 
   /// Fills a page of a group, or those of both, with NaN. For tests: a read of a stale page shows
   /// at once.
@@ -62,6 +64,8 @@ class KvStore {
 
   /// The part of a page that is a layer's.
   std::span<std::byte> LayerPage(size_t layer, PageId page);
+  /// The same of the parts that are named; empty where the layer's is not.
+  std::span<std::byte> LayerPage(size_t layer, const PageParts& parts);
 
   KvLayout layout_;
   PageCounts counts_;

@@ -1,5 +1,5 @@
-/// PageId: the number of one KV page. PageLists: the pages of a sequence. PageCopy: an order to
-/// copy one.
+/// PageId: the number of one KV page. PageParts: where one stands. PageLists: the pages of a
+/// sequence. PageCopy: an order to copy one.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,15 @@ namespace skald::kv {
 /// Index into the pool, 0 <= id < page count. 32 bits of 32 positions each are 64 G positions.
 using PageId = int32_t;
 inline constexpr PageId kNoPage = -1;
+
+/// Where a page stands in the layers of each group (PageGroup): the same number where all layers
+/// have as many pages. kNoPage: it does not, or that part is not meant.
+struct PageParts {
+  PageId full = kNoPage;
+  PageId window = kNoPage;
+
+  friend bool operator==(const PageParts&, const PageParts&) = default;
+};
 
 /// The pages of one sequence, for layers that see everything before a row and for those that see a
 /// window of it (PageGroup): of position p it is entry p / 32 of each list.

@@ -56,6 +56,10 @@ class PagePool {
   /// A sequence of those that have the page in their window has it there no more. If the tree does
   /// not have it, nobody else can come to need its window page.
   void LeaveWindow(PageId page);
+  /// Where a page stands.
+  PageParts PartsOf(PageId page) const {
+    return {.full = page, .window = windows_.exists() ? windows_.Of(page) : page};
+  }
   WindowPool& windows() { return windows_; }
   const WindowPool& windows() const { return windows_; }
 

@@ -43,9 +43,19 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
 }
 
 void PageTable::Adopt(std::span<const PageId> pages, int64_t positions) {
+  if (pool_->windows().exists()) first_in_window_ = pool_->windows().FirstSeen(positions);
+  AdoptFrom(pages, positions);
+}
+
+void PageTable::AdoptUnseen(std::span<const PageId> pages, int64_t positions) {
+  if (pool_->windows().exists()) first_in_window_ = static_cast<int64_t>(pages.size());
+  AdoptFrom(pages, positions);
+}
+
+// With the window pages from first_in_window_ on.
+void PageTable::AdoptFrom(std::span<const PageId> pages, int64_t positions) {
   CHECK(pages_.empty() && static_cast<int64_t>(pages.size()) == PagesFor(positions));
   CHECK(pages.size() <= pages_.capacity());
-  if (pool_->windows().exists()) first_in_window_ = pool_->windows().FirstSeen(positions);
   for (const PageId page : pages) PushShared(page);
   shared_ = positions;
   first_owned_ = static_cast<int64_t>(pages.size());
@@ -137,9 +147,12 @@ void PageTable::MarkShared(int64_t positions) {
 
 void PageTable::ForgetBehind(int64_t position) {
   if (!pool_->windows().exists()) return;
-  const int64_t first =
-      std::min(pool_->windows().FirstSeen(position), static_cast<int64_t>(pages_.size()));
-  for (; first_in_window_ < first; ++first_in_window_) {
+  LeaveWindows(std::min(pool_->windows().FirstSeen(position), static_cast<int64_t>(pages_.size())));
+}
+
+void PageTable::LeaveWindows(int64_t before) {
+  if (!pool_->windows().exists()) return;
+  for (; first_in_window_ < before; ++first_in_window_) {
     const auto index = static_cast<size_t>(first_in_window_);
     pool_->LeaveWindow(pages_[index]);
     window_pages_[index] = kNoPage;

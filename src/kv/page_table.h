@@ -54,6 +54,8 @@ class PageTable {
   /// a reference of its own for each: ceil(positions / 32) pages. Those that the row at `positions`
   /// sees must have their window pages. O(pages), allocates nothing.
   void Adopt(std::span<const PageId> pages, int64_t positions);
+  /// The same, of which no row will ever see anything: window pages are left alone.
+  void AdoptUnseen(std::span<const PageId> pages, int64_t positions);
 
   /// A second table that shares the first `positions` positions of this one, which must stand in
   /// its pages. Both may go on writing at `positions`: this one in place, the other after a copy.
@@ -89,6 +91,8 @@ class PageTable {
   /// Says that no row before `position` will be asked for again: window pages that the row there
   /// does not see go out of use. Nothing where there are none. Amortized O(1) a page.
   void ForgetBehind(int64_t position);
+  /// The same of all its pages: nobody sees any of them.
+  void ForgetAll() { LeaveWindows(static_cast<int64_t>(pages_.size())); }
 
   /// Says that others can see the first `positions` positions from now on. For PrefixTree::Insert.
   void MarkShared(int64_t positions);
@@ -108,6 +112,8 @@ class PageTable {
  private:
   void PushNew();
   void PushShared(PageId page);
+  void AdoptFrom(std::span<const PageId> pages, int64_t positions);
+  void LeaveWindows(int64_t before);
   void Pop();
   PageCopy CopyLast(int positions);
   bool HasWindowPagesTo(int64_t from, int64_t to) const;

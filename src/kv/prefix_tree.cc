@@ -43,6 +43,7 @@ PrefixTree::PrefixTree(PagePool* pool, int64_t state_slots)
     : pool_(pool), index_(2 * pool->total_count()) {
   const auto pages = static_cast<size_t>(pool->total_count());
   tokens_.resize(pages * kPage);
+  whole_.resize(pages, kNoNode);
   path_.reserve(pages);
   nodes_.reserve(2 * pages + static_cast<size_t>(state_slots));
   free_nodes_.reserve(2 * pages + static_cast<size_t>(state_slots));
@@ -98,16 +99,50 @@ PrefixTree::Pin PrefixTree::Acquire(Namespace space, std::span<const TokenId> to
     tokens = tokens.first(static_cast<size_t>(Match(space, tokens)));
   }
   Descend(&pin, tokens);
-  // Upwards, so that the deepest node of each 32 positions comes first.
+  PathTo(pin);
+  table->Adopt(path_, pin.tokens());
+  table->MarkPlace();
+  return pin;
+}
+
+PrefixTree::Pin PrefixTree::AcquirePages(Namespace space, std::span<const TokenId> tokens,
+                                         PageTable* table) {
+  Pin pin = PinAt(RootOf(space));
+  Descend(&pin, tokens);
+  PathTo(pin);
+  table->AdoptUnseen(path_, pin.tokens());
+  return pin;
+}
+
+// The pages up to a pin, into path_. Upwards, so that the deepest node of each 32 positions comes
+// first.
+void PrefixTree::PathTo(const Pin& pin) {
   path_.resize(static_cast<size_t>(DivCeil<int64_t>(pin.tokens(), kPage)));
   size_t missing = path_.size();
   for (NodeId node = pin.node_; missing > 0; node = At(node).parent) {
     if (At(node).begin / kPage != static_cast<int64_t>(missing) - 1) continue;
     path_[--missing] = At(node).page;
   }
-  table->Adopt(path_, pin.tokens());
-  table->MarkPlace();
-  return pin;
+}
+
+PrefixTree::Known PrefixTree::Look(Namespace space, std::span<const TokenId> tokens) const {
+  Known known;
+  const WindowPool& windows = pool_->windows();
+  Follow(space, tokens, [&](NodeId node, int64_t end) {
+    known.tokens = end;
+    // Of the nodes within the same 32 positions the deepest names the page.
+    known.windows.resize(static_cast<size_t>(DivCeil(end, kPage)));
+    known.windows.back() = !windows.exists() || windows.Has(At(node).page);
+  });
+  return known;
+}
+
+PageId PrefixTree::PageOf(Namespace space, std::span<const TokenId> tokens) const {
+  PageId page = kNoPage;
+  Follow(space, tokens, [&](NodeId node, int64_t end) {
+    page = end == std::ssize(tokens) ? At(node).page : kNoPage;
+  });
+  return page;
 }
 
 void PrefixTree::Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table) {

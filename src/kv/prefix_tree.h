@@ -50,6 +50,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "disk/page_key.h"
@@ -57,6 +58,7 @@
 #include "kv/page_pool.h"
 #include "kv/page_table.h"
 #include "kv/state_pool.h"
+#include "skald/cache_view.h"
 #include "skald/ids.h"
 
 namespace skald::kv {
@@ -64,13 +66,14 @@ namespace skald::kv {
 /// Requests share prefixes within a namespace only. The caller derives the number.
 enum class Namespace : uint64_t {};
 
-/// A page whose 32 positions are all computed, as eviction finds it.
+/// A page whose 32 positions are all computed, as eviction finds it; or its window page alone,
+/// which goes before the page does.
 struct EvictedPage {
   const disk::PageKey& key;
   const disk::PageKey& before;
   std::span<const TokenId> tokens;  ///< of the page
-  PageId page = 0;
-  int64_t begin = 0;  ///< tokens before it
+  PageParts parts = {};             ///< those that go: of the window group perhaps lost already
+  int64_t begin = 0;                ///< tokens before it
 };
 
 /// A snapshot, as eviction finds it.
@@ -78,8 +81,8 @@ struct EvictedState {
   const disk::PageKey& before;      ///< of the last whole page before its place
   std::span<const TokenId> tokens;  ///< behind that page, fewer than 32, perhaps none
   StateId state = kNoState;
-  PageId page = kNoPage;  ///< where K and V of these tokens stand
-  int64_t end = 0;        ///< tokens up to its place
+  PageParts parts = {};  ///< where K and V of these tokens stand, if they do in the window group
+  int64_t end = 0;       ///< tokens up to its place
 };
 
 /// Hears of what the tree gives up, to keep it elsewhere.
@@ -93,7 +96,7 @@ class EvictionWatcher {
 
 /// Not thread-safe: the engine thread owns it. The pool must outlive the tree, and the tree its
 /// pins. Not movable, because pins point to it.
-class PrefixTree {
+class PrefixTree : private WindowWatcher {
  public:
   /// A place in the tree: the end of the tokens that a sequence has matched or inserted. While it
   /// lives, no node on the way there is evicted. Move-only; releases itself.
@@ -132,7 +135,7 @@ class PrefixTree {
   /// An empty tree for the pages of `pool`, and at most `state_slots` snapshots.
   explicit PrefixTree(PagePool* pool, int64_t state_slots = 0);
   /// Gives all pages back. No pin may be alive.
-  ~PrefixTree();
+  ~PrefixTree() override;
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
@@ -146,6 +149,19 @@ class PrefixTree {
   /// passes all tokens but that one. Returns the pin, which stands for pin.tokens() tokens, perhaps
   /// none. O(tokens).
   Pin Acquire(Namespace space, std::span<const TokenId> tokens, PageTable* table);
+
+  /// What of a prefix stands in pages, whether or not anybody can go on from there.
+  struct Known {
+    int64_t tokens = 0;
+    std::vector<bool> windows = {};  ///< by page of these: it has its window page
+  };
+  /// For whoever brings back what was kept elsewhere, as the two below. O(tokens).
+  Known Look(Namespace space, std::span<const TokenId> tokens) const;
+  /// As Acquire, of all these; window pages are left alone (PageTable::AdoptUnseen). O(tokens).
+  Pin AcquirePages(Namespace space, std::span<const TokenId> tokens, PageTable* table);
+  /// The page with the last of `tokens`, not none, if the tree knows all of them; else kNoPage.
+  /// O(tokens).
+  PageId PageOf(Namespace space, std::span<const TokenId> tokens) const;
 
   /// Says that the tokens behind `*pin` are computed and stand in `table` at the positions
   /// [pin->tokens(), pin->tokens() + tokens.size()); moves the pin to their end. Call it after each
@@ -189,9 +205,9 @@ class PrefixTree {
   /// somebody waits for it.
   StateSlot EvictStateFor(int64_t tokens);
 
-  /// From now on `watcher` hears of each whole page and each snapshot before it is evicted, with
-  /// keys that begin with `identity`; null ends it. To be called while the tree is empty, or at
-  /// the end.
+  /// From now on `watcher` hears of each whole page and each snapshot before it is evicted, and of
+  /// window pages at places that go before their pages do, with keys that begin with `identity`;
+  /// null ends it. To be called while the tree is empty, or at the end.
   void WatchEvictions(EvictionWatcher* watcher, const disk::PageKey& identity);
 
   int64_t snapshot_count() const { return static_cast<int64_t>(snapshots_.size()); }
@@ -205,6 +221,9 @@ class PrefixTree {
     std::vector<PageId> pages;
   };
   std::vector<SnapshotView> Snapshots() const;
+
+  /// The widest edges, for people who look. O(nodes), with memory of its own.
+  PrefixView View() const;
 
   /// Nodes in use, roots included.
   int64_t node_count() const;
@@ -264,6 +283,7 @@ class PrefixTree {
   void Follow(Namespace space, std::span<const TokenId> tokens, const Visit& visit) const;
   int64_t Descend(Pin* pin, std::span<const TokenId> tokens, const PageTable* table = nullptr);
   int64_t Append(Pin* pin, std::span<const TokenId> tokens, PageId page);
+  void PathTo(const Pin& pin);
   void StepDown(Pin* pin, NodeId child);
   Pin PinAt(NodeId node);
   void Unpin(NodeId node);
@@ -298,9 +318,20 @@ class PrefixTree {
 
   // prefix_tree_keys.cc
   void TellEviction(NodeId leaf);
+  void TellPage(NodeId node, const PageParts& parts);
+  void LosingWindow(PageId page) override;
   void TellStateEviction(NodeId node);
   disk::PageKey KeyOfPage(NodeId node);
   disk::PageKey KeyBefore(NodeId node);
+
+  // prefix_tree_view.cc
+  struct ViewScratch {
+    std::vector<int64_t> below;  // by node: tokens of it and of all behind it
+    std::vector<float> age;      // ViewedEdge::age
+  };
+  void CountBelow(NodeId root, std::vector<int64_t>* below) const;
+  std::pair<ViewedEdge, NodeId> EdgeFrom(NodeId node) const;
+  void ViewRoot(NodeId root, int64_t most, const ViewScratch& scratch, PrefixView* view) const;
 
   // prefix_tree_check.cc
   std::string CheckNode(NodeId node) const;
@@ -315,6 +346,7 @@ class PrefixTree {
   std::vector<NodeId> free_nodes_;
   ChildIndex index_;             // every node, by where it hangs and what it starts with
   std::vector<TokenId> tokens_;  // 32 a page: what stands at its positions
+  std::vector<NodeId> whole_;    // by page: the node that ends at its border, if one does
   std::vector<PageId> path_;     // scratch of Acquire
   NodeId oldest_ = kNoNode;
   NodeId newest_ = kNoNode;

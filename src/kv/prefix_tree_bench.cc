@@ -75,6 +75,17 @@ void AcquireAndRelease(benchmark::State& state) {
 }
 BENCHMARK(AcquireAndRelease);
 
+// What people see of it: a step waits for this where somebody looks. Items are pages.
+void View(benchmark::State& state) {
+  const std::unique_ptr<Cache> cache = FullCache();
+  for (auto _ : state) {
+    const PrefixView view = cache->tree.View();
+    CHECK(!view.edges.empty());
+  }
+  state.SetItemsProcessed(state.iterations() * cache->tree.node_count());
+}
+BENCHMARK(View);
+
 // A running sequence after each step: makes one position writable and shows it to the others.
 void InsertOneToken(benchmark::State& state) {
   const std::unique_ptr<Cache> cache = FullCache();

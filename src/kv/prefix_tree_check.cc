@@ -50,6 +50,9 @@ std::string PrefixTree::CheckNode(NodeId id) const {
   if (node.begin >= node.end || node.begin / kPage != (node.end - 1) / kPage) {
     return About(id, "is empty or crosses a page border");
   }
+  if ((whole_[static_cast<size_t>(node.page)] == id) != (node.end % kPage == 0)) {
+    return About(id, "is not known as the one that ends at the border of its page");
+  }
   const auto before = static_cast<size_t>(node.begin % kPage);
   if (before > 0 &&
       !std::equal(TokensOf(node.page), TokensOf(node.page) + before, TokensOf(parent.page))) {

@@ -17,18 +17,30 @@ void PrefixTree::WatchEvictions(EvictionWatcher* watcher, const disk::PageKey& i
   CHECK(watcher == nullptr || node_count() == 0);
   watcher_ = watcher;
   identity_ = identity;
+  pool_->windows().Watch(watcher == nullptr ? nullptr : this);
 }
 
 // Only whole pages: what a sequence goes on to write is no function of the tokens yet.
 void PrefixTree::TellEviction(NodeId leaf) {
-  if (At(leaf).end % kPage != 0) return;
-  const disk::PageKey before = KeyBefore(leaf);
-  const disk::PageKey key = KeyOfPage(leaf);
+  if (At(leaf).end % kPage == 0) TellPage(leaf, pool_->PartsOf(At(leaf).page));
+}
+
+// Of a node that ends at the border of its page.
+void PrefixTree::TellPage(NodeId node, const PageParts& parts) {
+  const disk::PageKey before = KeyBefore(node);
+  const disk::PageKey key = KeyOfPage(node);
   watcher_->Evicting(EvictedPage{.key = key,
                                  .before = before,
-                                 .tokens = {TokensOf(At(leaf).page), static_cast<size_t>(kPage)},
-                                 .page = At(leaf).page,
-                                 .begin = At(leaf).end - kPage});
+                                 .tokens = {TokensOf(At(node).page), static_cast<size_t>(kPage)},
+                                 .parts = parts,
+                                 .begin = At(node).end - kPage});
+}
+
+// The tail of a text stands in a page that is not whole, and is no function of its tokens yet.
+void PrefixTree::LosingWindow(PageId page) {
+  const NodeId node = whole_[static_cast<size_t>(page)];
+  if (node == kNoNode) return;
+  TellPage(node, {.full = kNoPage, .window = pool_->windows().Of(page)});
 }
 
 // A snapshot stands anywhere in a page, so the positions of its page up to there go with it: others
@@ -41,7 +53,7 @@ void PrefixTree::TellStateEviction(NodeId place) {
   watcher_->Evicting(EvictedState{.before = before,
                                   .tokens = {TokensOf(node.page), static_cast<size_t>(tail)},
                                   .state = SnapshotAt(place).slot.id(),
-                                  .page = node.page,
+                                  .parts = pool_->PartsOf(node.page),
                                   .end = node.end});
 }
 

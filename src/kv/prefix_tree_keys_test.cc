@@ -1,25 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
 #include <vector>
 
 #include "kv/prefix_tree.h"
+#include "kv/token_runs_for_test.h"
 
 namespace skald::kv {
 namespace {
 
 constexpr Namespace kSpace{7};
-
-std::vector<TokenId> Count(int64_t count, TokenId first = 0) {
-  std::vector<TokenId> tokens(static_cast<size_t>(count));
-  std::iota(tokens.begin(), tokens.end(), first);
-  return tokens;
-}
-
-std::vector<TokenId> operator+(std::vector<TokenId> front, const std::vector<TokenId>& rear) {
-  front.insert(front.end(), rear.begin(), rear.end());
-  return front;
-}
 
 // The key behind whole pages of tokens: what the tree is to say, from the formula.
 disk::PageKey KeyBehind(std::span<const TokenId> tokens) {
@@ -34,6 +24,7 @@ class PrefixTreeKeysTest : public ::testing::Test, public EvictionWatcher {
     disk::PageKey key;
     disk::PageKey before;
     std::vector<TokenId> tokens;
+    PageParts parts;
     int64_t begin;
   };
   struct State {
@@ -44,7 +35,7 @@ class PrefixTreeKeysTest : public ::testing::Test, public EvictionWatcher {
     int64_t end;
   };
 
-  PrefixTreeKeysTest() { tree_.WatchEvictions(this, disk::IdentityKey("test")); }
+  PrefixTreeKeysTest() : PrefixTreeKeysTest(WindowLimits{}) {}
   ~PrefixTreeKeysTest() override {
     EXPECT_EQ(tree_.CheckIntegrity(), "");
     tree_.WatchEvictions(nullptr, {});
@@ -54,13 +45,14 @@ class PrefixTreeKeysTest : public ::testing::Test, public EvictionWatcher {
     pages_told_.push_back({.key = page.key,
                            .before = page.before,
                            .tokens = {page.tokens.begin(), page.tokens.end()},
+                           .parts = page.parts,
                            .begin = page.begin});
   }
   void Evicting(const EvictedState& state) override {
     states_told_.push_back({.before = state.before,
                             .tokens = {state.tokens.begin(), state.tokens.end()},
                             .state = state.state,
-                            .page = state.page,
+                            .page = state.parts.full,
                             .end = state.end});
   }
 
@@ -77,7 +69,11 @@ class PrefixTreeKeysTest : public ::testing::Test, public EvictionWatcher {
     return page;
   }
 
-  PagePool pool_{16};
+  explicit PrefixTreeKeysTest(const WindowLimits& windows) : pool_(16, windows) {
+    tree_.WatchEvictions(this, disk::IdentityKey("test"));
+  }
+
+  PagePool pool_;
   StatePool states_{4};
   PrefixTree tree_{&pool_, 4};
   std::vector<Page> pages_told_;
@@ -116,6 +112,69 @@ TEST_F(PrefixTreeKeysTest, AStateGoesWithTheTokensBehindTheLastWholePage) {
     EXPECT_EQ(told.page == page, is_whole || told.end == 40) << told.end;
   }
   EXPECT_TRUE(pages_told_.empty());
+}
+
+// Rows see 40 positions, and there are four window pages.
+class PrefixTreeWindowKeysTest : public PrefixTreeKeysTest {
+ protected:
+  PrefixTreeWindowKeysTest() : PrefixTreeKeysTest({.pages = 4, .positions = 40}) {}
+
+  // Computes a text page by page, as steps do, and ends.
+  void Compute(const std::vector<TokenId>& tokens) {
+    PageTable table(&pool_, 320);
+    std::vector<PageCopy> copies;
+    PrefixTree::Pin pin = tree_.Acquire(kSpace, {}, &table);
+    while (pin.tokens() < std::ssize(tokens)) {
+      const int64_t from = pin.tokens();
+      const int64_t to = std::min<int64_t>(from + 32, std::ssize(tokens));
+      ASSERT_TRUE(table.PrepareWrite(from, to, &copies));
+      const auto part = std::span(tokens).subspan(static_cast<size_t>(from));
+      tree_.Insert(&pin, part.first(static_cast<size_t>(to - from)), &table);
+      table.ForgetBehind(to);
+    }
+  }
+};
+
+// Those that a text has passed go without a word; those of its end when another text needs them,
+// and of these the one whose page is whole is told: the pages stay.
+TEST_F(PrefixTreeWindowKeysTest, WindowPagesOfPlacesAreToldBeforeTheirPagesGo) {
+  Compute(Count(200));
+  EXPECT_TRUE(pages_told_.empty());
+  Compute(Count(100, 1000));
+  EXPECT_TRUE(pages_told_.empty()) << "the end is no whole page";
+  Compute(Count(100, 2000));
+  ASSERT_FALSE(pages_told_.empty());
+  const Page told = pages_told_.front();
+  EXPECT_EQ(told.parts.full, kNoPage);
+  EXPECT_NE(told.parts.window, kNoPage);
+  EXPECT_EQ(told.begin, 160);
+  EXPECT_EQ(told.key, KeyBehind(Count(192)));
+  EXPECT_EQ(told.tokens, Count(32, 160));
+  EXPECT_EQ(tree_.Look(kSpace, Count(200)).tokens, 200);
+  EXPECT_EQ(tree_.Match(kSpace, Count(200)), 0);
+  const auto before = pages_told_.size();
+  tree_.Evict(1);
+  ASSERT_EQ(pages_told_.size(), before) << "the end of the first is not whole";
+  tree_.Evict(1);
+  ASSERT_EQ(pages_told_.size(), before + 1);
+  EXPECT_EQ(pages_told_.back().parts.window, kNoPage) << "lost before";
+  EXPECT_NE(pages_told_.back().parts.full, kNoPage);
+}
+
+TEST_F(PrefixTreeWindowKeysTest, LooksBehindLostWindowPages) {
+  Compute(Count(200));
+  const PrefixTree::Known known = tree_.Look(kSpace, Count(200) + Count(9, 900));
+  EXPECT_EQ(known.tokens, 200);
+  ASSERT_EQ(known.windows.size(), 7u);
+  EXPECT_FALSE(known.windows[0]);
+  EXPECT_TRUE(known.windows[6]);
+  EXPECT_NE(tree_.PageOf(kSpace, Count(64)), kNoPage);
+  EXPECT_EQ(tree_.PageOf(kSpace, Count(64) + Count(1, 900)), kNoPage);
+  PageTable table(&pool_, 320);
+  const PrefixTree::Pin pin = tree_.AcquirePages(kSpace, Count(96), &table);
+  EXPECT_EQ(pin.tokens(), 96);
+  EXPECT_EQ(table.pages().size(), 3u);
+  EXPECT_EQ(pool_.CheckIntegrity(), "");
 }
 
 TEST_F(PrefixTreeKeysTest, AStateGoesWithItsPage) {

@@ -89,6 +89,7 @@ void PrefixTree::GrowLeaf(NodeId leaf, std::span<const TokenId> run, PageId page
   WriteTokens(leaf, run, page);
   ChangePage(leaf, page);
   At(leaf).end += static_cast<int64_t>(run.size());
+  if (At(leaf).end % kPage == 0) whole_[static_cast<size_t>(page)] = leaf;
   token_count_ += static_cast<int64_t>(run.size());
 }
 
@@ -165,11 +166,14 @@ void PrefixTree::WriteTokens(NodeId before, std::span<const TokenId> run, PageId
 
 void PrefixTree::TakePage(NodeId node, PageId page) {
   At(node).page = page;
+  if (At(node).end % kPage == 0) whole_[static_cast<size_t>(page)] = node;
   pool_->AddCacheReference(page);
   if (At(node).pins_below > 0) pool_->LockCached(page);
 }
 
 void PrefixTree::DropPage(NodeId node) {
+  NodeId& whole = whole_[static_cast<size_t>(At(node).page)];
+  if (whole == node) whole = kNoNode;
   if (At(node).pins_below > 0) pool_->UnlockCached(At(node).page);
   pool_->ReleaseCacheReference(At(node).page);
 }

@@ -1,29 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <numeric>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "kv/prefix_tree.h"
+#include "kv/token_runs_for_test.h"
 
 namespace skald::kv {
 namespace {
 
 constexpr Namespace kSpace{7};
-
-// Tokens first, first + 1, ..., `count` of them.
-std::vector<TokenId> Count(int64_t count, TokenId first = 0) {
-  std::vector<TokenId> tokens(static_cast<size_t>(count));
-  std::iota(tokens.begin(), tokens.end(), first);
-  return tokens;
-}
-
-std::vector<TokenId> operator+(std::vector<TokenId> front, const std::vector<TokenId>& rear) {
-  front.insert(front.end(), rear.begin(), rear.end());
-  return front;
-}
 
 class PrefixTreeStatesTest : public ::testing::Test {
  protected:

@@ -2,27 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "kv/token_runs_for_test.h"
 
 namespace skald::kv {
 namespace {
 
 constexpr Namespace kSpace{7};
 constexpr Namespace kOther{8};
-
-// Tokens first, first + 1, ..., `count` of them.
-std::vector<TokenId> Count(int64_t count, TokenId first = 0) {
-  std::vector<TokenId> tokens(static_cast<size_t>(count));
-  std::iota(tokens.begin(), tokens.end(), first);
-  return tokens;
-}
-
-std::vector<TokenId> operator+(std::vector<TokenId> front, const std::vector<TokenId>& rear) {
-  front.insert(front.end(), rear.begin(), rear.end());
-  return front;
-}
 
 // A sequence as the engine runs it: pages, and how far it stands in the tree.
 struct Sequence {
@@ -90,6 +79,31 @@ TEST_F(PrefixTreeTest, StopsAtTheFirstTokenThatDiffers) {
     EXPECT_EQ(Match(tokens), same);
     EXPECT_EQ(Acquire(tokens).pin.tokens(), same);
   }
+}
+
+// docs/worked-examples.md, section 5: A B C D E is there, A B C F G comes, then D E goes on.
+TEST_F(PrefixTreeTest, WorkedExampleOfASplitEdge) {
+  enum : TokenId { A, B, C, D, E, F, G };
+  const Sequence first = Run({A, B, C, D, E});
+  Sequence second = Acquire({A, B, C, F, G});
+  EXPECT_EQ(second.pin.tokens(), 3);
+  Extend(&second, {F, G});
+  EXPECT_EQ(Match({A, B, C, D, E}), 5);
+  EXPECT_EQ(Match({A, B, C, F, G}), 5);
+  EXPECT_EQ(Match({A, B, C, G}), 3);
+}
+
+// The same section: 1 2 3 is there, 1 2 3 4 5 comes. Nothing is computed twice; where the three do
+// not fill a page they are copied, and the page that held them alone goes.
+TEST_F(PrefixTreeTest, WorkedExampleOfALongerText) {
+  { const Sequence first = Run({1, 2, 3}); }
+  Sequence second = Acquire({1, 2, 3, 4, 5});
+  EXPECT_EQ(second.pin.tokens(), 3);
+  Extend(&second, {4, 5});
+  ASSERT_EQ(second.copies.size(), 1u);
+  EXPECT_EQ(second.copies[0].positions, 3);
+  EXPECT_EQ(pool_.held_count(), 1);
+  EXPECT_EQ(pool_.cached_count(), 0);
 }
 
 TEST_F(PrefixTreeTest, NegativeAndLargestTokensAreTokensLikeAnyOther) {

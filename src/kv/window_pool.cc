@@ -27,6 +27,7 @@ void WindowPool::Attach(PageId page) {
     // Of pages passed on the way first; places only where there are no others.
     const Idle& list = lists_[size_t{lists_[0].oldest == kNoPage}];
     CHECK(list.oldest != kNoPage);
+    if (watcher_ != nullptr && At(list.oldest).is_place) watcher_->LosingWindow(list.oldest);
     DropIdle(list.oldest);
     ++evicted_;
   }
@@ -80,7 +81,8 @@ bool WindowsOnTheWay::AllowGoingOn(PageId page, int64_t begin, int64_t end) {
   if (index != index_ && !has_) missing_ = index_;
   index_ = index;
   has_ = windows_.Has(page);
-  return has_ && missing_ < windows_.FirstSeen(end);
+  const int64_t first = windows_.FirstSeen(end);
+  return (has_ || index_ < first) && missing_ < first;
 }
 
 std::string WindowPool::CheckIntegrity() const {

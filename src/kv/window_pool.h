@@ -2,8 +2,9 @@
 ///
 /// Layers whose rows see a window need the K and V of few positions: those that rows to come can
 /// see. So a page (kv/page_pool.h) has K and V of all other layers as long as it lives, and those
-/// of the layers with windows in a window page, which it may lose before. Once lost it does not
-/// come back: who needs these positions computes them again, into a page of its own.
+/// of the layers with windows in a window page, which it may lose before. Who needs these positions
+/// then computes them again, into a page of its own, or brings them back from where they were kept
+/// (WindowWatcher).
 ///
 /// A window page is in use as long as a sequence has it in its window. Afterwards it is idle:
 /// somebody else may go on from there. Accounting is conserved, always:
@@ -30,6 +31,15 @@ struct WindowLimits {
   int64_t positions = 0;  ///< that a row sees, its own included
 };
 
+/// Hears of window pages at places that go to other pages, to keep them elsewhere. Of those that a
+/// sequence has passed on its way it does not: most of a long text, and nobody asks for them.
+class WindowWatcher {
+ public:
+  virtual ~WindowWatcher() = default;
+  /// The window page of `page` stands as it is until the call returns. `page` stays.
+  virtual void LosingWindow(PageId page) = 0;
+};
+
 /// Not thread-safe: the engine thread owns it. All memory is taken at construction. Every function
 /// but CheckIntegrity is O(1).
 class WindowPool {
@@ -38,6 +48,7 @@ class WindowPool {
 
   /// False: every page has its window page always, and nothing below is called.
   bool exists() const { return limits_.pages > 0; }
+  const WindowLimits& limits() const { return limits_; }
   /// The first page of a sequence with a position that the row at `position`, or a later one, sees.
   int64_t FirstSeen(int64_t position) const;
 
@@ -52,6 +63,8 @@ class WindowPool {
   void Leave(PageId page);
   /// Says of a page in use that a sequence begins or ends there.
   void MarkPlace(PageId page) { At(page).is_place = true; }
+  /// From now on `watcher` hears of what it says above; null ends it.
+  void Watch(WindowWatcher* watcher) { watcher_ = watcher; }
   /// Takes the window page from a page, if it has one that is not in use.
   void DropIdle(PageId page);
 
@@ -100,6 +113,7 @@ class WindowPool {
   int64_t idle_ = 0;
   int64_t evicted_ = 0;
   std::vector<PageId>* freed_ = nullptr;
+  WindowWatcher* watcher_ = nullptr;
 };
 
 /// On the way along the pages of a text, from its first one on: where can a sequence go on?

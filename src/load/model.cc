@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "load/bind_weights.h"
+#include "load/load_order.h"
 #include "load/model_chat_template.h"
 #include "load/model_hash.h"
 #include "load/model_identity.h"
@@ -21,6 +22,7 @@
 #include "model/rope_override.h"
 #include "model/split.h"
 #include "model/transformer.h"
+#include "ranks/group.h"
 
 namespace skald {
 
@@ -32,6 +34,7 @@ struct Model::State {
   std::vector<model::Transformer> parts;    // one a rank
   std::optional<model::Transformer> whole;  // of several parts, without weights
   std::unique_ptr<load::ModelHash> hash;
+  std::shared_ptr<ranks::Group> group;  // of the ranks, where they are processes
 };
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -47,6 +50,7 @@ const model::Transformer& Model::transformer() const {
   return state_->whole ? *state_->whole : state_->parts.front();
 }
 std::span<const model::Transformer> Model::parts() const { return state_->parts; }
+const std::shared_ptr<ranks::Group>& Model::group() const { return state_->group; }
 
 namespace {
 
@@ -117,6 +121,23 @@ struct Parts {
   std::vector<std::string> not_finite = {};  // tensors, each once
 };
 
+void AddNames(const std::vector<std::string>& names, std::vector<std::string>* known) {
+  for (const std::string& name : names) {
+    if (std::find(known->begin(), known->end(), name) == known->end()) known->push_back(name);
+  }
+}
+
+// A part that another process has: its numbers, for plans, and no weights.
+Status AddPartOfOther(const ModelFile& file, const LoadOptions& options, model::Network network,
+                      Parts* parts) {
+  ASSIGN_OR_RETURN(const auto bindings,
+                   load::BindTensors(network, file.tensors(), options.max_table_bytes));
+  AddNetwork(network, bindings, &parts->info);
+  RETURN_IF_ERROR(load::DescribeMatrices(bindings, &network));
+  parts->transformers.emplace_back(std::move(network), AlignedBuffer());
+  return Ok();
+}
+
 // Takes the tensors of one more part, whose numbers `network` is.
 Status AddPart(const std::shared_ptr<const ModelFile>& file, const LoadOptions& options,
                const load::PackOptions& pack, model::Network network, Parts* parts) {
@@ -126,15 +147,13 @@ Status AddPart(const std::shared_ptr<const ModelFile>& file, const LoadOptions& 
   ASSIGN_OR_RETURN(load::PackedWeights packed, load::PackWeights(*file, bindings, pack));
   load::AttachTables(file, bindings);
   RETURN_IF_ERROR(model::Validate(network));  // again: the rope factors came with the weights
-  for (std::string& name : packed.not_finite) {
-    std::vector<std::string>& known = parts->not_finite;
-    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
-  }
+  AddNames(packed.not_finite, &parts->not_finite);
   parts->transformers.emplace_back(std::move(network), std::move(packed.storage));
   return Ok();
 }
 
-// What the ranks have of `network`, each read and packed by itself.
+// What the ranks have of `network`, each read and packed by itself; of ranks that are processes the
+// part of this one.
 Status LoadParts(const std::shared_ptr<const ModelFile>& file, const LoadOptions& options,
                  const model::Network& network, Parts* parts) {
   ThreadPool pool(options.threads > 0 ? options.threads : AvailableCores());
@@ -142,14 +161,20 @@ Status LoadParts(const std::shared_ptr<const ModelFile>& file, const LoadOptions
       .pool = pool, .page_cache = load::PageCacheRule(file->file_bytes(), MachineMemoryBytes())};
   for (int index = 0; index < options.ranks; ++index) {
     if (options.progress) {
-      // Parts differ by some rows.
-      pack.progress = [&options, index](int64_t done_bytes, int64_t total_bytes) {
-        options.progress(index * total_bytes + done_bytes, options.ranks * total_bytes);
+      // Parts differ by some rows. Where they are loaded side by side, one tells of all.
+      const int here = options.group ? 0 : index;
+      const int parts_here = options.group ? 1 : options.ranks;
+      pack.progress = [&options, here, parts_here](int64_t done_bytes, int64_t total_bytes) {
+        options.progress(here * total_bytes + done_bytes, parts_here * total_bytes);
       };
     }
     model::Network part = network;
     if (options.ranks > 1) {
       RETURN_IF_ERROR(model::Split({.index = index, .count = options.ranks}, &part));
+    }
+    if (options.group && options.group->rank() != index) {
+      RETURN_IF_ERROR(AddPartOfOther(*file, options, std::move(part), parts));
+      continue;
     }
     RETURN_IF_ERROR(AddPart(file, options, pack, std::move(part), parts));
   }
@@ -163,6 +188,21 @@ Result<model::Transformer> WholeOf(const ModelFile& file, const LoadOptions& opt
                    load::BindTensors(network, file.tensors(), options.max_table_bytes));
   RETURN_IF_ERROR(load::DescribeMatrices(bindings, &network));
   return model::Transformer(std::move(network), AlignedBuffer());
+}
+
+// Tells the first rank what this one has, or is told by the others, of which all must have the same
+// model: a file can be another one where the other rank is, or since it was opened.
+Status AgreeOn(uint64_t identity, ranks::Group* group, std::vector<std::string>* not_finite) {
+  if (!group->leads()) {
+    group->Answer(Ok(), load::WriteLoadAnswer({identity, *not_finite}));
+    return Ok();
+  }
+  return group->Await([&](int, std::span<const std::byte> bytes) -> Status {
+    ASSIGN_OR_RETURN(const load::LoadAnswer answer, load::ReadLoadAnswer(bytes));
+    AddNames(answer.not_finite, not_finite);
+    if (answer.identity == identity) return Ok();
+    return Status(ErrorCode::kBadModel, "found another model there than here");
+  });
 }
 
 Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
@@ -179,16 +219,21 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
   info.rope = options.rope;
   Parts parts = {.info = info};
   RETURN_IF_ERROR(LoadParts(opened, options, network, &parts));
-  if (!parts.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(parts.not_finite));
   std::optional<model::Transformer> whole;
   if (options.ranks > 1) {
     ASSIGN_OR_RETURN(whole, WholeOf(file, options, std::move(network)));
   }
   Result<ChatTemplate> chat_template = load::ChatTemplateOf(info.chat_template, tokenizer);
   ASSIGN_OR_RETURN(load::RankPrompt rank_prompt, load::RankPrompt::Read(file.metadata()));
-  return Model(std::make_shared<const Model::State>(Model::State{
-      std::move(info), std::move(tokenizer), std::move(chat_template), std::move(rank_prompt),
-      std::move(parts.transformers), std::move(whole), std::make_unique<load::ModelHash>(opened)}));
+  // Behind all that can fail here: who answers has the model.
+  if (options.group) {
+    RETURN_IF_ERROR(AgreeOn(info.identity, options.group.get(), &parts.not_finite));
+  }
+  if (!parts.not_finite.empty()) info.warnings.push_back(NotFiniteWarning(parts.not_finite));
+  return Model(std::make_shared<const Model::State>(
+      Model::State{std::move(info), std::move(tokenizer), std::move(chat_template),
+                   std::move(rank_prompt), std::move(parts.transformers), std::move(whole),
+                   std::make_unique<load::ModelHash>(opened), options.group}));
 }
 
 void AddTables(const ModelFile& file, ModelDescription* description) {
@@ -239,6 +284,52 @@ Result<ModelDescription> DescribeOpened(const ModelFile& file) {
 
 }  // namespace
 
+namespace {
+
+// Threads are of all ranks together, but at least one each.
+Result<LoadOptions> OrderOf(const LoadOptions& options, ranks::Group* group) {
+  LoadOptions own = options;
+  own.ranks = group->count();
+  if (!group->leads()) {
+    ranks::Message order;
+    RETURN_IF_ERROR(group->Next(&order));
+    if (order.kind != load::kLoadOrder) {
+      return Status(ErrorCode::kInvalidArgument, "the first order is not to load a model");
+    }
+    ASSIGN_OR_RETURN(own, load::ReadLoadOrder(order.bytes));
+    own.ranks = group->count();
+    own.group = options.group;
+    if (!options.path.empty()) own.path = options.path;
+    return own;
+  }
+  const int all = options.threads > 0 ? options.threads : AvailableCores();
+  own.threads = std::max(1, all / group->count());
+  group->Tell(load::kLoadOrder, load::WriteLoadOrder(own));
+  return own;
+}
+
+Result<Model> LoadAlone(const LoadOptions& options) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, load::OpenModelFile(options.path));
+  Result<Model> model = LoadOpened(file, options);
+  if (!model.ok()) return std::move(model).status().WithContext(options.path);
+  return model;
+}
+
+Result<Model> LoadTogether(const LoadOptions& options) {
+  ranks::Group* group = options.group.get();
+  ASSIGN_OR_RETURN(const LoadOptions own, OrderOf(options, group));
+  Result<Model> model = LoadAlone(own);
+  if (!group->leads()) {
+    if (!model.ok()) group->Answer(model.status());
+    return model;
+  }
+  // Not before: who cannot load says why and goes, and that is to be heard.
+  if (model.ok()) group->Watch();
+  return model;
+}
+
+}  // namespace
+
 Result<Model> LoadModel(const LoadOptions& options) {
   if (options.threads < 0 || options.threads > ThreadPool::kMaxThreads) {
     return Status(ErrorCode::kInvalidArgument, "threads is " + std::to_string(options.threads) +
@@ -254,10 +345,7 @@ Result<Model> LoadModel(const LoadOptions& options) {
                                                    std::to_string(options.max_table_bytes) +
                                                    ", expected 0 or more");
   }
-  ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, load::OpenModelFile(options.path));
-  Result<Model> model = LoadOpened(file, options);
-  if (!model.ok()) return std::move(model).status().WithContext(options.path);
-  return model;
+  return options.group ? LoadTogether(options) : LoadAlone(options);
 }
 
 Result<ModelDescription> DescribeModel(const std::string& path) {

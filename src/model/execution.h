@@ -15,6 +15,9 @@ struct Execution {
   StepProfile* profile = nullptr;  ///< where the time went, added to; nullptr = not measured
   /// With the other ranks of a network that was split (split.h); nullptr: there are none.
   ranks::Exchange* exchange = nullptr;
+
+  /// What the step shows itself to; nullptr: nobody looks.
+  StepTap* tap() const { return profile == nullptr ? nullptr : profile->tap; }
 };
 
 }  // namespace skald::model

@@ -78,14 +78,14 @@ struct PartSeconds {
   PhaseSeconds seconds = {};
 };
 
-class AttentionTap;
+class StepTap;
 
 /// Seconds by phase, added up over as many steps as it is passed to.
 struct StepProfile : PhaseSeconds {
   /// Where they are wanted by part, too; each part stands there once. Takes memory as it grows.
   std::vector<PartSeconds>* parts = nullptr;
-  /// Where attention weights are wanted, too; with parts only.
-  AttentionTap* attention = nullptr;
+  /// What the step shows of itself is shown to it; with parts only.
+  StepTap* tap = nullptr;
 
   /// What follows belongs to `part`.
   void Enter(const StepPart& part) {

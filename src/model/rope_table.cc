@@ -116,4 +116,16 @@ RopeTable::RopeTable(const Rope& rope, int64_t positions)
   }
 }
 
+RopeTable RopeTable::WithRows(std::span<const int64_t> rows) const {
+  RopeTable table;
+  table.pairing_ = pairing_;
+  table.half_ = half_;
+  table.positions_ = std::ssize(rows);
+  for (const int64_t row : rows) {
+    table.cosine_.insert(table.cosine_.end(), Cosine(row), Cosine(row) + half_);
+    table.sine_.insert(table.sine_.end(), Sine(row), Sine(row) + half_);
+  }
+  return table;
+}
+
 }  // namespace skald::model

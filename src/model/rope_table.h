@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,9 @@ class RopeTable {
   RopeTable() = default;
   /// Computes the table. Cost: about 50 ns per entry.
   RopeTable(const Rope& rope, int64_t positions);
+  /// A table whose position i turns as position rows[i] of this one. Requires 0 <= each <
+  /// positions().
+  RopeTable WithRows(std::span<const int64_t> rows) const;
   /// The bytes of such a table.
   static int64_t BytesFor(const Rope& rope, int64_t positions) {
     return rope.rotated / 2 * positions * 2 * int64_t{sizeof(float)};

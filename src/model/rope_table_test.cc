@@ -111,6 +111,19 @@ TEST(RopeTable, TheMagnitudeMultipliesCosineAndSine) {
   EXPECT_NEAR(YarnMagnitude(8, 0.5), 1 + 0.05 * std::log(8), 1e-12);
 }
 
+TEST(RopeTable, ItsRowsInAnotherOrderAreATable) {
+  const RopeTable table(Rope{.rotated = 4}, 5);
+  const RopeTable turned = table.WithRows(std::vector<int64_t>{3, 0, 3});
+  EXPECT_EQ(turned.positions(), 3);
+  EXPECT_EQ(turned.rotated(), 4);
+  for (const auto& [position, as] : {std::pair{0, 3}, std::pair{1, 0}, std::pair{2, 3}}) {
+    for (int pair = 0; pair < 2; ++pair) {
+      EXPECT_EQ(turned.Cosine(position)[pair], table.Cosine(as)[pair]);
+      EXPECT_EQ(turned.Sine(position)[pair], table.Sine(as)[pair]);
+    }
+  }
+}
+
 TEST(RopeTable, LongFactorsAreForTablesBeyondTheTrainedContext) {
   const Rope rope = {
       .rotated = 4, .original_context = 8, .factors = {2.0f, 4.0f}, .long_factors = {8.0f, 16.0f}};

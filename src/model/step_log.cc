@@ -13,9 +13,15 @@ StepProfile* StepLog::Begin(const StepBatch& batch) {
                      .first_position = batch.sequences.front().first_position,
                      .logit_rows = static_cast<int64_t>(batch.logit_rows.size()),
                      .hidden_rows = static_cast<int64_t>(batch.hidden_rows.size())}};
+  for (const kv::PageId page : batch.sequences.front().pages.window) {
+    step_.window_pages.push_back(page != kv::kNoPage);
+  }
   profile_ = {};
   profile_.parts = &step_.parts;
-  if (attention_ == LogAttention::kYes) profile_.attention = &tap_;
+  if (tap_.wishes().any()) {
+    tap_.Begin(batch);
+    profile_.tap = &tap_;
+  }
   watch_ = Stopwatch();
   return &profile_;
 }
@@ -23,7 +29,7 @@ StepProfile* StepLog::Begin(const StepBatch& batch) {
 void StepLog::End() {
   step_.seconds = watch_.Seconds();
   profile_.parts = nullptr;
-  step_.attention = tap_.Take();
+  step_.tapped = tap_.Take();
   const std::lock_guard lock(mutex_);
   steps_.push_back(std::move(step_));
 }

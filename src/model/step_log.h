@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "model/attention_tap.h"
 #include "model/profile.h"
 #include "model/step_batch.h"
+#include "model/step_tap.h"
 #include "model/work.h"
 
 namespace skald::model {
@@ -20,16 +20,15 @@ namespace skald::model {
 struct LoggedStep {
   StepShape shape = {};  ///< where several sequences had different rows: those of the first
   double seconds = 0;
-  std::vector<PartSeconds> parts = {};      ///< in the order in which they were first entered
-  std::vector<HeadWeights> attention = {};  ///< where the log has a tap
+  std::vector<PartSeconds> parts = {};  ///< in the order in which they were first entered
+  Tapped tapped = {};                   ///< what was wished for
+  /// Of the first sequence, by page of its text: whether layers with windows still had theirs.
+  std::vector<bool> window_pages = {};
 };
-
-/// Whether attention weights are written down, too: of every row, head and position.
-enum class LogAttention : uint8_t { kNo, kYes };
 
 class StepLog {
  public:
-  explicit StepLog(LogAttention attention = LogAttention::kNo) : attention_(attention) {}
+  explicit StepLog(const TapWishes& wishes = {}) : tap_(wishes) {}
 
   /// A step begins. What is returned takes its times, up to End.
   StepProfile* Begin(const StepBatch& batch);
@@ -40,8 +39,7 @@ class StepLog {
 
  private:
   // Of the thread that computes.
-  const LogAttention attention_;
-  AttentionTap tap_;
+  StepTap tap_;
   LoggedStep step_;
   StepProfile profile_;
   Stopwatch watch_;

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/check.h"
 #include "model/blocks/attention.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -36,6 +38,11 @@ void AddToEmbedding(const Network& network, const StepRow& row, float* x,
   if (!network.embedding_norm.exists()) return;
   Normalize(network.embedding_norm,
             {.x = x, .x_stride = width, .y = x, .y_stride = width, .rows = 1, .n = width}, kernels);
+}
+
+// What a part has just given, to who looks.
+void Show(const Rows& rows, int64_t row_count, int64_t width, const Context& context) {
+  ShowValues(ValueRole::kResult, rows, row_count, width, context.execution);
 }
 
 // What is timed from here on belongs to the part.
@@ -157,6 +164,11 @@ void RunMixer(const Network& network, const MixerRun& run, const StepBatch& batc
       AddendOf(network, run.layer.mixer_output_norm, run.layer.mixer_sum_norm, context.workspace);
 }
 
+// The rows of a mixer's result.
+int64_t RowsKeptOf(RowsKept kept, const StepBatch& batch) {
+  return kept == RowsKept::kAll ? batch.row_count() : batch.output_count();
+}
+
 void RunMixers(const Network& network, const Layer& layer, RowsKept kept, const StepBatch& batch,
                const Context& context, Flow* flow) {
   if (!Exists(layer.mixer)) return;
@@ -165,11 +177,14 @@ void RunMixers(const Network& network, const Layer& layer, RowsKept kept, const 
   const bool two = Exists(layer.beside);
   const Input first = InputOf(layer.mixer_norm, *flow, space);
   Enter(PartKind::kMixer, flow->layer, context);
-  RunMixer(network, {layer, layer.mixer, first, two ? RowsKept::kAll : kept}, batch, context, flow);
+  const RowsKept first_kept = two ? RowsKept::kAll : kept;
+  RunMixer(network, {layer, layer.mixer, first, first_kept}, batch, context, flow);
+  Show(space.projected, RowsKeptOf(first_kept, batch), network.width, context);
   if (!two) return;
   const Input second = SharedInput(layer.mixer_norm, *flow, space);
   Enter(PartKind::kBeside, flow->layer, context);
   RunMixer(network, {layer, layer.beside, second, kept}, batch, context, flow);
+  Show(space.projected, RowsKeptOf(kept, batch), network.width, context);
 }
 
 void RunFeedForward(const Network& network, const Layer& layer, const Context& context,
@@ -181,6 +196,7 @@ void RunFeedForward(const Network& network, const Layer& layer, const Context& c
                           ? SharedInput(layer.mixer_norm, *flow, space)
                           : InputOf(layer.feed_forward_norm, *flow, space);
   std::visit([&](const auto& block) { Run(block, input, context); }, layer.feed_forward);
+  Show(space.projected, flow->rows, network.width, context);
   flow->pending =
       AddendOf(network, layer.feed_forward_output_norm, layer.feed_forward_sum_norm, space);
 }
@@ -248,6 +264,60 @@ void CutRows(const Network& network, const Layer& layer, const StepBatch& batch,
   if (streams.exist()) MoveOutputRows(batch, streams.count * streams.stride(), space.streams);
 }
 
+// What stands behind a layer of the row at `row`, as a tap keeps it.
+std::vector<float> DepthOf(const Network& network, const Flow& flow, int64_t row,
+                           const Context& context) {
+  const Workspace& space = context.workspace;
+  const Streams& streams = network.streams;
+  if (streams.exist()) {
+    const float* all = space.streams.row(row);
+    return {all, all + streams.count * streams.stride()};
+  }
+  const float* x = space.residual.row(row);
+  std::vector<float> sum(x, x + network.width);
+  if (flow.pending.rows.data == nullptr) return sum;
+  // The sum that the next block will make, with copies of both: it norms them where they stand.
+  const float* added = flow.pending.rows.row(row);
+  std::vector<float> addend(added, added + network.width);
+  Input input = {.rows = {sum.data(), network.width}, .row_count = 1, .addend = flow.pending};
+  input.addend.rows = {addend.data(), network.width};
+  AddAndNorm(input, {0, 1}, network.width, context.execution);
+  return sum;
+}
+
+// The rows whose logits are wanted, behind a layer, to who looks.
+void ShowDepth(const Network& network, const StepBatch& batch, const Flow& flow,
+               const Context& context) {
+  StepTap* tap = context.execution.tap();
+  if (tap == nullptr || !tap->wishes().depth) return;
+  const bool are_cut = flow.rows < batch.row_count();
+  for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
+    const int64_t row = batch.logit_rows[i];
+    tap->SeeDepth(
+        {.layer = flow.layer,
+         .position = FindRow(batch, row).position,
+         .stream = DepthOf(network, flow, are_cut ? static_cast<int64_t>(i) : row, context)});
+  }
+}
+
+// The residual stream of all rows behind a layer, or all streams, to who looks. It stands nowhere
+// until the next block makes the sum.
+void ShowStream(const Network& network, const Flow& flow, const Context& context) {
+  if (!AreValuesWanted(context.execution)) return;
+  const bool has_several = network.streams.exist();
+  const int64_t count = has_several ? network.streams.count : 1;
+  std::vector<float> all;
+  for (int64_t row = 0; row < flow.rows; ++row) {
+    const std::vector<float> depth = DepthOf(network, flow, row, context);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto stream = depth.begin() + i * network.streams.stride();
+      all.insert(all.end(), stream, stream + network.width);
+    }
+  }
+  const int64_t width = count * network.width;
+  ShowValues(ValueRole::kStream, {all.data(), width}, flow.rows, width, context.execution);
+}
+
 // Runs all layers. Behind the last mixer those rows alone go on of which something is wanted.
 Flow RunLayers(const Network& network, const StepBatch& batch, const Context& context) {
   const int64_t last_mixing = LastMixingLayer(network);
@@ -267,6 +337,8 @@ Flow RunLayers(const Network& network, const StepBatch& batch, const Context& co
     RunCorrection(layer, context, &flow);
     RunLayerInput(network, layer, context, &flow);
     if (!layer.output_scale.empty()) flow.pending.sum_scale = layer.output_scale.front();
+    ShowDepth(network, batch, flow, context);
+    ShowStream(network, flow, context);
   }
   CloseStreams(network, flow, context);
   return flow;
@@ -317,6 +389,7 @@ void MultiplyHead(const Network& network, const Input& input, const Context& con
   Prepare(input, head, context);
   Multiply(head, rows, Phase::kHead, context);
   FinishLogits(network.head, logits, own.rows, rows, context);
+  Show(logits, rows, own.rows, context);
   if (context.execution.exchange == nullptr) return;
   const ScopedPhase phase(context.execution.profile, Phase::kHead);
   context.execution.exchange->GatherToFirst({.rows = space.logits.data,
@@ -347,6 +420,7 @@ Transformer::Transformer(Network network, AlignedBuffer storage)
 void Transformer::Forward(const StepBatch& batch, const Context& context) const {
   CheckBatch(network_, batch, context);
   Embed(network_, batch, context);
+  Show(context.workspace.residual, batch.row_count(), network_.width, context);
   RunLayerInputs(network_, batch, context);
   const Flow flow = RunLayers(network_, batch, context);
   const auto logit_rows = static_cast<int64_t>(batch.logit_rows.size());
@@ -367,6 +441,24 @@ void Transformer::TurnToLogits(int64_t first, int64_t count, const Context& cont
   Rows rows = context.workspace.normed;
   rows.data = rows.row(first);
   MultiplyHead(network_, {.rows = rows, .row_count = count}, context);
+}
+
+int64_t Transformer::DepthWidth() const {
+  const Streams& streams = network_.streams;
+  return streams.exist() ? streams.count * streams.stride() : network_.width;
+}
+
+void Transformer::TurnDepthToLogits(std::span<const float> rows, const Context& context) const {
+  const Workspace& space = context.workspace;
+  const int64_t width = DepthWidth();
+  const Flow flow = {.rows = std::ssize(rows) / width};
+  CHECK(flow.rows <= space.limits().rows && flow.rows <= space.limits().logit_rows);
+  const Rows& to = network_.streams.exist() ? space.streams : space.residual;
+  for (int64_t row = 0; row < flow.rows; ++row) {
+    std::copy_n(rows.data() + row * width, width, to.row(row));
+  }
+  CloseStreams(network_, flow, context);
+  MultiplyHead(network_, InputOf(network_.head.norm, flow, space), context);
 }
 
 }  // namespace skald::model

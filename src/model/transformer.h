@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/function_ref.h"
@@ -39,6 +40,15 @@ class Transformer {
   /// that Forward gives for logit rows. `count` is at most the logit rows of the workspace.
   /// Requires a network without a projection of hidden states.
   void TurnToLogits(int64_t first, int64_t count, const Context& context) const;
+
+  /// Floats of what stands behind a layer of one row (DepthRow::stream).
+  int64_t DepthWidth() const;
+
+  /// The logits that the network would give if it ended where these rows were tapped: `rows` holds
+  /// DepthWidth() floats of each, one behind the other, row i's logits go into row i of
+  /// workspace.logits. Behind the last layer they are those of Forward, bit for bit. Overwrites
+  /// what the last Forward left; as many rows at most as a step has, and as have logits.
+  void TurnDepthToLogits(std::span<const float> rows, const Context& context) const;
 
  private:
   Network network_;

@@ -3,57 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
 #include "base/json_writer.h"
+#include "figure/svg.h"
 
 namespace skald {
 namespace {
 
-// A grid of 8 pixels. Meanings of colours: amber is computed, purple an aggregate (a rate of the
-// machine), grey not there.
-constexpr double kLeft = 88;
-constexpr double kRight = 920;
+using figure::Axis;
+using figure::AxisAround;
+using figure::kLeft;
+using figure::kMargin;
+using figure::kRight;
+using figure::Line;
+using figure::Prefixed;
+using figure::Text;
+
 constexpr double kTop = 88;
 constexpr double kBottom = 504;
+constexpr double kHeight = 600;
 
-constexpr std::string_view kStyle = R"(<style>
-svg { --ink: #1b1f24; --paper: #ffffff; --rule: #d8dde3; --amber: #8a5a00; --purple: #6b3fa0;
-      background: var(--paper); font: 13px system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) {
-  svg { --ink: #e6e9ed; --paper: #14171b; --rule: #3a4149; --amber: #e0b25c; --purple: #b79be0; } }
-text { fill: var(--ink); font-variant-numeric: tabular-nums; }
-.title { font-size: 20px; } .roof text { fill: var(--purple); }
-.grid line { stroke: var(--rule); } .roof line { stroke: var(--purple); stroke-width: 2; }
+// Purple is an aggregate, here a rate of the machine; amber is computed.
+constexpr std::string_view kStyle = R"(.roof text { fill: var(--purple); }
+.roof line { stroke: var(--purple); stroke-width: 2; }
 .dots circle, .dots rect { fill: var(--amber); stroke: var(--paper); }
-</style>
 )";
-
-// Of an axis: the powers of ten at its ends.
-struct Axis {
-  int first = 0;
-  int last = 1;
-  double begin = 0;
-  double end = 1;
-
-  double At(double value) const {
-    return begin + (std::log10(value) - first) / (last - first) * (end - begin);
-  }
-};
-
-// Whole powers of ten around all values.
-Axis AxisAround(const std::vector<double>& values, double begin, double end) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  Axis axis = {.first = static_cast<int>(std::floor(std::log10(*least))),
-               .last = static_cast<int>(std::ceil(std::log10(*most))),
-               .begin = begin,
-               .end = end};
-  axis.last = std::max(axis.last, axis.first + 1);
-  return axis;
-}
 
 struct Roof {
   std::string_view name;
@@ -80,33 +57,6 @@ std::vector<Roof> RoofsOf(const Roofline& roofline) {
 
 double RateOf(const Forecast& forecast) { return forecast.operations / forecast.seconds; }
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&')
-      escaped += "&amp;";
-    else if (c == '<')
-      escaped += "&lt;";
-    else if (c == '>')
-      escaped += "&gt;";
-    else if (c == '"')
-      escaped += "&quot;";
-    else if (static_cast<unsigned char>(c) < ' ')
-      escaped += ' ';  // XML has no escape for them
-    else
-      escaped += c;
-  }
-  return escaped;
-}
-
-// "3.35 T": of a rate, with the prefix for its power of a thousand.
-std::string Prefixed(double value) {
-  constexpr std::array<std::string_view, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
-  size_t prefix = 0;
-  for (; value >= 999.5 && prefix + 1 < kPrefixes.size(); ++prefix) value /= 1000;
-  return fmt::format("{:.3g} {}", value, kPrefixes[prefix]);
-}
-
 // What is to be seen, as a sentence: of the steps of least depth, because depth blurs the border.
 std::string Finding(const Roofline& roofline) {
   int64_t depth = std::numeric_limits<int64_t>::max();
@@ -132,41 +82,11 @@ std::string Finding(const Roofline& roofline) {
   return fmt::format("{} on {}", roofline.shape.name, roofline.machine.name);
 }
 
-std::string Text(double x, double y, std::string_view attributes, std::string_view text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes,
-                     Escaped(text));
-}
-
-std::string Line(double x1, double y1, double x2, double y2) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", x1, y1,
-                     x2, y2);
-}
-
-std::string Grid(const Axis& x, const Axis& y) {
-  std::string svg = "<g class=\"grid\">\n";
-  for (int power = x.first; power <= x.last; ++power) {
-    const double at = x.At(std::pow(10, power));
-    svg += Line(at, kTop, at, kBottom);
-    svg +=
-        Text(at, kBottom + 20, "text-anchor=\"middle\"", fmt::format("{:g}", std::pow(10, power)));
-  }
-  for (int power = y.first; power <= y.last; ++power) {
-    const double at = y.At(std::pow(10, power));
-    svg += Line(kLeft, at, kRight, at);
-    svg += Text(kLeft - 8, at + 4, "text-anchor=\"end\"", Prefixed(std::pow(10, power)));
-  }
-  svg += Text((kLeft + kRight) / 2, kBottom + 44, "text-anchor=\"middle\"",
-              "operations for each byte from memory (FLOP/byte)");
-  return svg + Text(kLeft - 72, kTop - 16, "", "operations a second (FLOP/s)") + "</g>\n";
-}
-
 // The slope ends where it meets the highest flat line.
 std::string Roofs(const std::vector<Roof>& roofs, double bytes_per_second, const Axis& x,
                   const Axis& y) {
   std::string svg = "<g class=\"roof\">\n";
-  const double least = std::pow(10, x.first);
-  const double floor = std::pow(10, y.first);
-  const double from = std::max(least, floor / bytes_per_second);
+  const double from = std::max(x.least, y.least / bytes_per_second);
   const double ridge = roofs.back().operations_per_second / bytes_per_second;
   svg += Line(x.At(from), y.At(from * bytes_per_second), x.At(ridge),
               y.At(roofs.back().operations_per_second));
@@ -238,7 +158,7 @@ std::string Data(const Roofline& roofline) {
     json.Key("tokens_per_second").Double(forecast.tokens_per_second).EndObject();
   }
   json.EndArray();
-  return Escaped(json.Take());
+  return json.Take();
 }
 
 }  // namespace
@@ -256,17 +176,18 @@ std::string RooflineSvg(const Roofline& roofline) {
     intensities.push_back(forecast.intensity);
     rates.push_back(RateOf(forecast));
   }
-  const Axis x = AxisAround(intensities, kLeft, kRight);
-  const Axis y = AxisAround(rates, kBottom, kTop);
+  const Axis x = AxisAround(intensities, FigureScale::kLog, kLeft, kRight);
+  const Axis y = AxisAround(rates, FigureScale::kLog, kBottom, kTop);
   const std::string title = Finding(roofline);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 600\" role=\"img\" "
-      "aria-labelledby=\"title\">\n<title id=\"title\">{}</title>\n<metadata>{}</metadata>\n",
-      Escaped(title), Data(roofline));
-  svg += kStyle;
-  svg += Text(kLeft - 72, 40, "class=\"title\"", title);
-  svg += Grid(x, y) + Roofs(roofs, bytes_per_second, x, y) + Dots(roofline, x, y);
-  svg += Text(kLeft - 72, 584, "", roofline.command);
+  std::string svg =
+      figure::BeginSvg({.height = kHeight, .title = title, .data = Data(roofline), .more = kStyle});
+  svg += Text(kMargin, 40, "class=\"title\"", title);
+  svg += figure::GridOf({.x = x,
+                         .y = y,
+                         .x_label = "operations for each byte from memory (FLOP/byte)",
+                         .y_label = "operations a second (FLOP/s)"});
+  svg += Roofs(roofs, bytes_per_second, x, y) + Dots(roofline, x, y);
+  svg += Text(kMargin, kHeight - 16, "", roofline.command);
   return svg + "</svg>\n";
 }
 

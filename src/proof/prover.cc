@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "base/stopwatch.h"
+#include "engine/ask.h"
 #include "proof/row_recorder.h"
 #include "skald/proof.h"
 #include "skald/transcript.h"
@@ -103,16 +103,6 @@ std::string Of(int64_t part, int64_t all, std::string_view what) {
   return std::to_string(part) + " of " + std::to_string(all) + " " + std::string(what);
 }
 
-// An answer ends inside of a step, whose counts are there when it is over: once nobody is left.
-EngineStats StatsOf(const Engine& engine) {
-  EngineStats stats = engine.Stats();
-  while (stats.requests_running + stats.requests_waiting > 0) {
-    std::this_thread::yield();
-    stats = engine.Stats();
-  }
-  return stats;
-}
-
 std::string NoteOf(ProofSetting setting, const ProofQuestion& question, const Transcript& answer,
                    const Engine& engine) {
   switch (setting) {
@@ -120,12 +110,13 @@ std::string NoteOf(ProofSetting setting, const ProofQuestion& question, const Tr
     case ProofSetting::kCrowded:
       return std::to_string(engine.max_running() - 1) + " others in the same steps";
     case ProofSetting::kPreempted:
-      return "gave its pages away, times: " + std::to_string(StatsOf(engine).preemptions);
+      return "gave its pages away, times: " +
+             std::to_string(engine::StatsWhenIdle(engine).preemptions);
     case ProofSetting::kCached:
       return Of(answer.cached_tokens, static_cast<int64_t>(question.prompt.size()),
                 "prompt tokens from the cache");
     case ProofSetting::kSpeculative: {
-      const EngineStats stats = StatsOf(engine);
+      const EngineStats stats = engine::StatsWhenIdle(engine);
       return Of(stats.draft_tokens_accepted, stats.draft_tokens, "guesses kept");
     }
     case ProofSetting::kRestarted: return "the model loaded again";

@@ -1,7 +1,9 @@
 #include "ranks/shared_ranks.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,20 +14,17 @@
 
 #include "base/check.h"
 #include "base/spin.h"
-#include "base/stopwatch.h"
+#include "base/status_macros.h"
 
 namespace skald::ranks {
 namespace {
 
 constexpr uint64_t kLine = 64;  // bytes that two ranks must not write at the same time
-// Rows that a block holds, of the widest: a step of one row passes in one piece, and so does a
-// chunk of a prompt of rows that are a tenth of the logits' width.
-constexpr int64_t kBlockRows = 4;
 
-// std::atomic::wait serves threads of one process only, and has no bound.
-void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value, double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  const timespec bound = {whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+// std::atomic::wait serves threads of one process only. A second at a time: nothing is lost if a
+// wake-up ever is.
+void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value) {
+  const timespec bound = {1, 0};
   syscall(SYS_futex, &word, FUTEX_WAIT, value, &bound, nullptr, 0);
 }
 
@@ -33,14 +32,23 @@ void WakeAll(const std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-// Calls `copy(floats of the row, floats of the block)` for each run of columns of some rows.
+int64_t FloatsOf(const Columns& columns) {
+  return columns.row_count * columns.runs * columns.count;
+}
+
+// Calls `copy(floats of the rows, count)` for `floats` floats of the columns from number `begin`
+// on, counted run by run and row by row, a part of a run at a time.
 template <typename Copy>
-void ForEachRun(const Columns& columns, float* block, const Copy& copy) {
-  for (int64_t row = 0; row < columns.row_count; ++row) {
-    for (int64_t run = 0; run < columns.runs; ++run) {
-      copy(columns.rows + row * columns.stride + columns.first + run * columns.run_stride, block);
-      block += columns.count;
-    }
+void ForEachPart(const Columns& columns, int64_t begin, int64_t floats, const Copy& copy) {
+  while (floats > 0) {
+    const int64_t run = begin / columns.count;
+    const int64_t at = begin % columns.count;
+    const int64_t part = std::min(columns.count - at, floats);
+    copy(columns.rows + run / columns.runs * columns.stride + columns.first +
+             run % columns.runs * columns.run_stride + at,
+         part);
+    begin += part;
+    floats -= part;
   }
 }
 
@@ -52,47 +60,86 @@ struct SharedRanks::Meeting {
   alignas(kLine) std::atomic<uint32_t> lost{0};
 };
 
-struct alignas(kLine) SharedRanks::Given {
-  Columns columns;  // of these rows; the pointer is the giver's and means nothing to others
-  int64_t first_row = 0;
-  int64_t all_rows = 0;
-
-  float* floats() { return reinterpret_cast<float*>(this + 1); }
+struct alignas(kLine) SharedRanks::Pulse {
+  std::atomic<uint32_t> beats{0};
 };
 
-Result<SharedRanks> SharedRanks::Create(const Sizes& sizes) {
-  CHECK(sizes.count >= 1 && sizes.row_floats >= 1);
-  const uint64_t block =
-      (sizeof(Given) + static_cast<uint64_t>(sizes.row_floats * kBlockRows) * sizeof(float) +
-       kLine - 1) /
-      kLine * kLine;
-  const uint64_t bytes = sizeof(Meeting) + 2 * static_cast<uint64_t>(sizes.count) * block;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
+struct alignas(kLine) SharedRanks::Given {
+  Columns columns;  // all of them; the pointer is the giver's and means nothing to others
+  int64_t begin = 0;
+  int64_t floats = 0;  // of the columns from `begin` on, which stand behind this
+
+  float* block() { return reinterpret_cast<float*>(this + 1); }
+  bool is_last() const { return begin + floats == FloatsOf(columns); }
+};
+
+uint64_t SharedRanks::BytesFor(int count) {
+  const uint64_t block = sizeof(Given) + kBlockFloats * sizeof(float);
+  return sizeof(Meeting) + static_cast<uint64_t>(count) * (sizeof(Pulse) + 2 * block);
+}
+
+Result<SharedRanks> SharedRanks::Create(int count) {
+  CHECK(count >= 1);
+  SharedRanks ranks(count, memfd_create("skald-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const uint64_t bytes = BytesFor(count);
+  // It is zero, which is how a Meeting begins. Sealed: a process that cut it would kill all.
+  const bool made = ranks.descriptor_ >= 0 &&
+                    ftruncate(ranks.descriptor_, static_cast<off_t>(bytes)) == 0 &&
+                    fcntl(ranks.descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0;
+  if (!made || !ranks.Map().ok()) {
     return Status(ErrorCode::kResourceExhausted,
                   "cannot share " + std::to_string(bytes) + " bytes of memory among ranks");
   }
-  // It is zero, which is how a Meeting begins.
-  return SharedRanks(sizes, static_cast<std::byte*>(memory), bytes);
+  return ranks;
 }
 
-SharedRanks::SharedRanks(const Sizes& sizes, std::byte* memory, uint64_t bytes)
-    : sizes_(sizes), memory_(memory), bytes_(bytes) {}
+Result<SharedRanks> SharedRanks::Open(int descriptor, int count) {
+  CHECK(count >= 1);
+  SharedRanks ranks(count, descriptor);
+  struct stat facts {};
+  const bool fits = fstat(descriptor, &facts) == 0 &&
+                    facts.st_size == static_cast<off_t>(BytesFor(count)) &&
+                    (fcntl(descriptor, F_GET_SEALS) & F_SEAL_SHRINK) != 0;
+  if (!fits) {
+    return Status(ErrorCode::kInvalidArgument, "descriptor " + std::to_string(descriptor) +
+                                                   " is no memory of " + std::to_string(count) +
+                                                   " ranks");
+  }
+  RETURN_IF_ERROR(ranks.Map());
+  return ranks;
+}
+
+Status SharedRanks::Map() {
+  void* memory =
+      mmap(nullptr, BytesFor(count_), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (memory == MAP_FAILED) {
+    return Status(ErrorCode::kResourceExhausted, "cannot map the memory that ranks share");
+  }
+  memory_ = static_cast<std::byte*>(memory);
+  return Ok();
+}
 
 SharedRanks::SharedRanks(SharedRanks&& other) noexcept
-    : sizes_(other.sizes_), memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+    : count_(other.count_),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      memory_(std::exchange(other.memory_, nullptr)) {}
 
 SharedRanks::~SharedRanks() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
+  if (memory_ != nullptr) munmap(memory_, BytesFor(count_));
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 SharedRanks::Meeting& SharedRanks::meeting() const { return *reinterpret_cast<Meeting*>(memory_); }
 
+SharedRanks::Pulse& SharedRanks::pulse(int rank) const {
+  return *(reinterpret_cast<Pulse*>(memory_ + sizeof(Meeting)) + rank);
+}
+
 SharedRanks::Given& SharedRanks::given(int rank, uint32_t round) const {
-  const uint64_t block = (bytes_ - sizeof(Meeting)) / (2 * static_cast<uint64_t>(sizes_.count));
+  constexpr uint64_t kBlock = sizeof(Given) + kBlockFloats * sizeof(float);
   const uint64_t index = 2 * static_cast<uint64_t>(rank) + round % 2;
-  return *reinterpret_cast<Given*>(memory_ + sizeof(Meeting) + index * block);
+  const uint64_t front = sizeof(Meeting) + static_cast<uint64_t>(count_) * sizeof(Pulse);
+  return *reinterpret_cast<Given*>(memory_ + front + index * kBlock);
 }
 
 void SharedRanks::Break() {
@@ -104,14 +151,19 @@ void SharedRanks::Break() {
 
 bool SharedRanks::lost() const { return meeting().lost.load(std::memory_order_acquire) != 0; }
 
+void SharedRanks::Beat(int rank) { pulse(rank).beats.fetch_add(1, std::memory_order_relaxed); }
+
+uint32_t SharedRanks::beats(int rank) const {
+  return pulse(rank).beats.load(std::memory_order_relaxed);
+}
+
 bool SharedRanks::Meet() {
   Meeting& all = meeting();
   // It cannot change before this rank has arrived, but by Break. Acquire: who sees the round that
   // Break made sees that the ranks are lost, too, and does not sleep.
   const uint32_t round = all.round.load(std::memory_order_acquire);
   if (lost()) return false;
-  if (all.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 ==
-      static_cast<uint32_t>(sizes_.count)) {
+  if (all.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<uint32_t>(count_)) {
     // Before the others are let go, for they may come again at once.
     all.arrived.store(0, std::memory_order_relaxed);
     all.round.fetch_add(1, std::memory_order_release);
@@ -122,50 +174,42 @@ bool SharedRanks::Meet() {
     if (all.round.load(std::memory_order_acquire) != round) return !lost();
     Pause();
   }
-  const Stopwatch watch;
-  while (all.round.load(std::memory_order_acquire) == round) {
-    const double left = sizes_.patience_seconds - watch.Seconds();
-    if (left <= 0) {
-      Break();
-      return false;
-    }
-    SleepWhile(all.round, round, left);
-  }
+  while (all.round.load(std::memory_order_acquire) == round) SleepWhile(all.round, round);
   return !lost();
 }
 
 // One meeting a piece is enough: each rank has two blocks, and writes one again only when all have
-// come to the meeting behind the one whose rows it held, so nobody reads it any more.
+// come to the meeting behind the one whose floats it held, so nobody reads it any more.
 void SharedRanks::End::Pass(const Columns& own, Takers takers) {
   const bool takes = takers == Takers::kAll || rank_ == 0;
-  const int64_t width = own.count * own.runs;
-  const int64_t capacity = all_.sizes_.row_floats * kBlockRows;
-  CHECK(width <= capacity);
   // Ranks differ in their widths, so in their pieces: all go on until the last has given all, which
   // each of them sees in the same blocks.
-  int64_t given_rows = 0;
+  int64_t given = 0;
   for (bool more = true; more;) {
-    const int64_t most = width > 0 ? capacity / width : own.row_count;
-    Columns piece = own;
-    piece.rows += given_rows * own.stride;
-    piece.row_count = std::min(own.row_count - given_rows, most);
-    Given& block = all_.given(rank_, round_);
-    block = {piece, given_rows, own.row_count};
-    ForEachRun(piece, block.floats(),
-               [&](const float* row, float* floats) { std::copy_n(row, own.count, floats); });
-    given_rows += piece.row_count;
+    const int64_t floats = std::min(FloatsOf(own) - given, kBlockFloats);
+    Given& piece = all_.given(rank_, round_);
+    piece.columns = own;
+    piece.begin = given;
+    piece.floats = floats;
+    float* to = piece.block();
+    ForEachPart(own, given, floats,
+                [&](const float* row, int64_t part) { to = std::copy_n(row, part, to); });
+    given += floats;
     if (!all_.Meet()) return;
     more = false;
-    for (int rank = 0; rank < all_.sizes_.count; ++rank) {
+    for (int rank = 0; rank < all_.count_; ++rank) {
       Given& other = all_.given(rank, round_);
-      CHECK(other.all_rows == own.row_count);
-      more |= other.first_row + other.columns.row_count < other.all_rows;
+      CHECK(other.columns.row_count == own.row_count);
+      more |= !other.is_last();
       if (rank == rank_ || !takes) continue;
-      Columns to = other.columns;
-      to.rows = own.rows + other.first_row * own.stride;
-      to.stride = own.stride;
-      ForEachRun(to, other.floats(),
-                 [&](float* row, const float* floats) { std::copy_n(floats, to.count, row); });
+      Columns place = other.columns;
+      place.rows = own.rows;
+      place.stride = own.stride;
+      const float* from = other.block();
+      ForEachPart(place, other.begin, other.floats, [&](float* row, int64_t part) {
+        std::copy_n(from, part, row);
+        from += part;
+      });
     }
     ++round_;
   }

@@ -1,4 +1,5 @@
-/// SharedRanks: ranks that are processes of one machine, with memory that they share.
+/// SharedRanks: memory in common of ranks that are processes of one machine, through which they
+/// exchange.
 #pragma once
 
 #include <atomic>
@@ -9,31 +10,43 @@
 
 namespace skald::ranks {
 
-/// Made by one process, which then forks: the memory has no name, so nothing of it is left when all
-/// are gone. Each process then takes the end of its rank.
+/// One process makes it and hands the descriptor to the others. The memory has no name, so nothing
+/// of it is left when all are gone, and its length is sealed.
 ///
-/// What a rank gives goes through a block of shared memory, some rows at a time. No wait is longer
-/// than `patience_seconds`. Where a rank does not come, or somebody has called Break, the ranks are
-/// lost: from then on every call returns at once and brings nothing, so that a step ends, and who
-/// has called it asks lost() before it uses a number.
+/// What a rank gives goes through a block of shared memory, so many floats at a time: one piece for
+/// a row or two of decode, some tens for a chunk of a prompt. A wait has no end of its own. Who
+/// sees that a rank is gone calls Break, and the ranks are lost: from then on every call returns at
+/// once and brings nothing, so that a step ends, and who has called it asks lost() before it uses a
+/// number.
 class SharedRanks {
  public:
-  struct Sizes {
-    int count = 0;
-    int64_t row_floats = 0;  ///< of the widest row, of all ranks together
-    double patience_seconds = 8;
-  };
+  /// Floats that a block holds: half of the logits of the largest vocabularies, and little enough
+  /// to stay in a second-level cache between who writes and who reads it.
+  static constexpr int64_t kBlockFloats = 65'536;
 
-  /// Errors: kResourceExhausted with the number of bytes.
-  static Result<SharedRanks> Create(const Sizes& sizes);
+  /// Memory for `count` ranks; pages that nobody touches take none. Errors: kResourceExhausted with
+  /// the number of bytes.
+  static Result<SharedRanks> Create(int count);
+  /// The same memory in another process, or again in this one. Takes the descriptor and closes it,
+  /// also where it fails. Errors: kInvalidArgument where it is not memory for so many ranks.
+  static Result<SharedRanks> Open(int descriptor, int count);
   ~SharedRanks();
   SharedRanks(SharedRanks&& other) noexcept;
   SharedRanks& operator=(SharedRanks&&) = delete;
 
+  int count() const { return count_; }
+  /// Open for as long as this is.
+  int descriptor() const { return descriptor_; }
+
   /// Gives all ranks up, in every process. Any thread.
   void Break();
-  /// Nothing that a rank has brought since the last step can be trusted.
+  /// Nothing that a rank has brought since the last step can be trusted. Any thread.
   bool lost() const;
+
+  /// Says that the process of a rank is not stopped, again and again. Any thread.
+  void Beat(int rank);
+  /// Changes with each Beat; 0 before the first.
+  uint32_t beats(int rank) const;
 
   /// The end of one rank, for one thread of one process at a time.
   class End final : public Exchange {
@@ -44,7 +57,7 @@ class SharedRanks {
 
    private:
     enum class Takers { kAll, kFirst };
-    // Gives some rows at a time until all have given all; copies them if it takes.
+    // Gives a piece at a time until all have given all; copies those of others if it takes.
     void Pass(const Columns& own, Takers takers);
 
     SharedRanks& all_;
@@ -56,17 +69,21 @@ class SharedRanks {
 
  private:
   struct Meeting;  // at the front of the memory
+  struct Pulse;    // behind it, of each rank
   struct Given;    // what stands in front of the floats of a block
 
-  SharedRanks(const Sizes& sizes, std::byte* memory, uint64_t bytes);
+  SharedRanks(int count, int descriptor) : count_(count), descriptor_(descriptor) {}
+  static uint64_t BytesFor(int count);
+  Status Map();
   Meeting& meeting() const;
+  Pulse& pulse(int rank) const;
   Given& given(int rank, uint32_t round) const;
   // Waits for all ranks; false where they are lost.
   bool Meet();
 
-  Sizes sizes_;
-  std::byte* memory_;
-  uint64_t bytes_;
+  int count_;
+  int descriptor_;
+  std::byte* memory_ = nullptr;
 };
 
 }  // namespace skald::ranks

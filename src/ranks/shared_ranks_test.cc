@@ -1,7 +1,7 @@
 #include "ranks/shared_ranks.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,95 +13,146 @@ namespace skald::ranks {
 namespace {
 
 constexpr int kRanks = 3;
-constexpr int64_t kWidth = 11;
-constexpr int64_t kStride = 13;
-constexpr int64_t kFirst[kRanks + 1] = {0, 8, 8, kWidth};
+
+// What is exchanged, and how often. Of these columns the ranks have those between two firsts: of
+// 0, of 1, of several blocks.
+struct Shape {
+  int64_t firsts[kRanks + 1];
+  int64_t most_rows;
+  int rounds;
+
+  int64_t width() const { return firsts[kRanks]; }
+  int64_t stride() const { return width() + 2; }
+};
+constexpr Shape kNarrow = {{0, 8, 8, 11}, 20, 50};
+constexpr Shape kWide = {
+    {0, 1, SharedRanks::kBlockFloats + 7, 3 * SharedRanks::kBlockFloats}, 3, 6};
 
 float Value(int round, int64_t row, int64_t column) {
-  return static_cast<float>(round * 10'000 + row * 100 + column);
+  return static_cast<float>((round * 131 + row * 7 + column) % 99'991);
 }
 
-// Wrong floats of a rank after some rounds; up to 20 rows, which no block holds at once.
-int WrongOf(SharedRanks& ranks, int rank) {
+// Wrong floats of a rank after some rounds.
+int WrongOf(const Shape& shape, int rank, SharedRanks& ranks) {
   auto end = ranks.end(rank);
+  const int64_t first = shape.firsts[rank];
+  const int64_t behind = shape.firsts[rank + 1];
   int wrong = 0;
-  for (int round = 0; round < 50; ++round) {
-    std::vector<float> rows(20 * kStride, -1);
-    const int64_t count = 1 + (round * 7) % 20;
+  for (int round = 0; round < shape.rounds; ++round) {
+    std::vector<float> rows(static_cast<size_t>(shape.most_rows * shape.stride()), -1);
+    const int64_t count = 1 + (round * 7) % shape.most_rows;
     for (int64_t i = 0; i < count; ++i) {
-      for (int64_t c = kFirst[rank]; c < kFirst[rank + 1]; ++c) {
-        rows[static_cast<size_t>(i * kStride + c)] = Value(round, i, c);
+      for (int64_t c = first; c < behind; ++c) {
+        rows[static_cast<size_t>(i * shape.stride() + c)] = Value(round, i, c);
       }
     }
     const bool to_first = round % 5 == 4;
-    const Columns own = {rows.data(), kStride, count, kFirst[rank],
-                         kFirst[rank + 1] - kFirst[rank]};
+    const Columns own = {rows.data(), shape.stride(), count, first, behind - first};
     if (to_first) end.GatherToFirst(own);
     if (!to_first) end.Gather(own);
     // To the first alone: the others keep what they have, and no more.
     const bool whole = rank == 0 || !to_first;
     for (int64_t i = 0; i < count; ++i) {
-      for (int64_t c = 0; c < kStride; ++c) {
-        const bool known = whole ? c < kWidth : c >= kFirst[rank] && c < kFirst[rank + 1];
-        wrong += rows[static_cast<size_t>(i * kStride + c)] != (known ? Value(round, i, c) : -1);
+      for (int64_t c = 0; c < shape.stride(); ++c) {
+        const bool known = whole ? c < shape.width() : c >= first && c < behind;
+        const float expected = known ? Value(round, i, c) : -1;
+        wrong += rows[static_cast<size_t>(i * shape.stride() + c)] != expected;
       }
     }
   }
   return wrong;
 }
 
-SharedRanks Make(double patience) {
-  Result<SharedRanks> ranks =
-      SharedRanks::Create({.count = kRanks, .row_floats = kWidth, .patience_seconds = patience});
+SharedRanks Make() {
+  Result<SharedRanks> ranks = SharedRanks::Create(kRanks);
   EXPECT_TRUE(ranks.ok());
   return *std::move(ranks);
 }
 
-TEST(SharedRanks, GatherAllColumnsOfAllRows) {
-  SharedRanks ranks = Make(60);
+void ExpectEnd(pid_t child) {
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+class SharedRanksOfShape : public testing::TestWithParam<Shape> {};
+
+TEST_P(SharedRanksOfShape, GatherAllColumnsOfAllRows) {
+  SharedRanks ranks = Make();
   std::vector<pid_t> children;
   for (int rank = 1; rank < kRanks; ++rank) {
     const pid_t child = fork();
-    if (child == 0) _exit(WrongOf(ranks, rank) == 0 && !ranks.lost() ? 0 : 1);
+    if (child == 0) _exit(WrongOf(GetParam(), rank, ranks) == 0 && !ranks.lost() ? 0 : 1);
     children.push_back(child);
   }
-  EXPECT_EQ(WrongOf(ranks, 0), 0);
+  EXPECT_EQ(WrongOf(GetParam(), 0, ranks), 0);
   EXPECT_FALSE(ranks.lost());
-  for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  for (const pid_t child : children) ExpectEnd(child);
 }
 
-// Ranks that never come: the wait has an end, and every call after it returns at once.
-TEST(SharedRanks, AreLostWhenOneDoesNotCome) {
-  SharedRanks ranks = Make(0.2);
-  std::vector<float> row(kStride);
-  auto end = ranks.end(0);
-  const Stopwatch watch;
-  for (int i = 0; i < 100; ++i) end.Gather({row.data(), kStride, 1, 0, 8});
+INSTANTIATE_TEST_SUITE_P(All, SharedRanksOfShape, testing::Values(kNarrow, kWide));
+
+// Columns that do not stand together, as those of some heads of states.
+TEST(SharedRanks, GatherRunsOfColumns) {
+  Result<SharedRanks> ranks = SharedRanks::Create(2);
+  ASSERT_TRUE(ranks.ok());
+  const auto gathered = [&](int rank) {
+    std::vector<float> row(12, -1);
+    for (int64_t run = 0; run < 3; ++run) {
+      for (int64_t i = 0; i < 2; ++i) {
+        const int64_t column = run * 4 + rank * 2 + i;
+        row[static_cast<size_t>(column)] = static_cast<float>(column);
+      }
+    }
+    ranks->end(rank).Gather({.rows = row.data(),
+                             .stride = 12,
+                             .row_count = 1,
+                             .first = rank * 2,
+                             .count = 2,
+                             .runs = 3,
+                             .run_stride = 4});
+    return row;
+  };
+  const std::vector<float> expected = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  const pid_t child = fork();
+  if (child == 0) _exit(gathered(1) == expected ? 0 : 1);
+  EXPECT_EQ(gathered(0), expected);
+  ExpectEnd(child);
+}
+
+// A process that was started anew has the descriptor alone.
+TEST(SharedRanks, AreTheSameBehindTheDescriptor) {
+  const SharedRanks ranks = Make();
+  const auto open = [&](int count) { return SharedRanks::Open(dup(ranks.descriptor()), count); };
+  Result<SharedRanks> again = open(kRanks);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(ranks.beats(1), 0u);
+  again->Beat(1);
+  EXPECT_EQ(ranks.beats(1), 1u);
+  EXPECT_EQ(ranks.beats(2), 0u);
+  again->Break();
   EXPECT_TRUE(ranks.lost());
-  EXPECT_GE(watch.Seconds(), 0.2);
-  EXPECT_LT(watch.Seconds(), 5);
+  EXPECT_EQ(open(kRanks + 1).status().code(), ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(SharedRanks::Open(::open("/dev/null", O_RDWR | O_CLOEXEC), kRanks).ok());
+  // Nobody can take the memory from under the others.
+  EXPECT_NE(ftruncate(ranks.descriptor(), 0), 0);
 }
 
-// Who sees that a process is gone wakes those that wait for it.
+// Who sees that a process is gone wakes those that wait for it; every later call returns at once.
 TEST(SharedRanks, AreLostAtOnceWhenSomebodySaysSo) {
-  SharedRanks ranks = Make(60);
+  SharedRanks ranks = Make();
   const pid_t child = fork();
   if (child == 0) {
-    std::vector<float> row(kStride);
-    ranks.end(1).Gather({row.data(), kStride, 1, 8, 0});
+    std::vector<float> row(kNarrow.stride());
+    auto end = ranks.end(1);
+    for (int i = 0; i < 100; ++i) end.Gather({row.data(), kNarrow.stride(), 1, 8, 0});
     _exit(ranks.lost() ? 0 : 1);
   }
   usleep(50'000);
   const Stopwatch watch;
   ranks.Break();
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  EXPECT_LT(watch.Seconds(), 10);
+  ExpectEnd(child);
+  EXPECT_LT(watch.Seconds(), 0.9);  // a sleep without a wake-up takes a second
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/router.h"
+
 namespace skald::server {
 
 namespace {
@@ -25,7 +27,8 @@ bool IsOneOf(const std::vector<std::string>& hosts, std::string_view authority) 
 }
 
 bool IsPublic(const HttpRequest& request) {
-  return request.Path() == "/livez" || request.Path() == "/readyz";
+  const std::string_view path = request.Path();
+  return path == "/livez" || path == "/readyz" || IsForEveryone(path);
 }
 
 // "http://localhost:3000" -> "localhost:3000"
@@ -38,6 +41,14 @@ std::optional<ApiError> CheckHost(const AccessRules& rules, const HttpRequest& r
   if (rules.hosts.empty() || IsOneOf(rules.hosts, request.Field("host").value_or("")))
     return std::nullopt;
   return ApiError{.status = 421, .message = "this server is not what the Host field names"};
+}
+
+// Where no names were given, only keys let in, and a page of another site has none: there what
+// calls itself the same as the server is its own page.
+bool IsOwnOrigin(const AccessRules& rules, const HttpRequest& request, std::string_view authority) {
+  if (rules.hosts.empty())
+    return !rules.keys->empty() && !authority.empty() && authority == request.Field("host");
+  return IsOneOf(rules.hosts, authority);
 }
 
 // Byte by byte: browsers write an origin in one way only.
@@ -90,7 +101,7 @@ OrError<std::shared_ptr<const Tenant>> CheckAccess(const AccessRules& rules,
   if (auto error = CheckHost(rules, request)) return *error;
   if (const auto origin = request.Field("origin")) {
     // A page that this server (or a server beside it) delivered names it as Host does.
-    const bool is_own = !rules.hosts.empty() && IsOneOf(rules.hosts, OriginAuthority(*origin));
+    const bool is_own = IsOwnOrigin(rules, request, OriginAuthority(*origin));
     if (!is_own && !IsAllowedOrigin(rules, *origin))
       return ApiError{.status = 403, .message = "web pages of other sites are not served"};
   }

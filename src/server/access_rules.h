@@ -1,6 +1,7 @@
 /// AccessRules: who may speak to this server, decided from the head of a request alone.
 ///
-/// Deny by default: every route needs a key (if there are keys) but /livez and /readyz. A server
+/// Deny by default: every route needs a key (if there are keys) but /livez, /readyz and the files
+/// of the console, which are the same for everybody. A server
 /// that listens on the machine itself answers only requests that name it so (Host), and none that a
 /// web page of somebody else's made (Origin): a browser on this machine must not be a way in (DNS
 /// rebinding). Pages of origins that were named at the start (--allowed-origin) are let in, and

@@ -156,12 +156,13 @@ TEST(Cors, AnOriginHasASchemeAndAHost) {
   }
 }
 
-TEST(CheckAccess, WantsAKeyOnEveryRouteButTwo) {
+TEST(CheckAccess, WantsAKeyOnEveryRouteButProbesAndThePage) {
   const AccessRules rules = WithKeys();
   const HttpField host = {"host", "localhost"};
-  for (const char* path : {"/livez", "/readyz", "/readyz?x"})
+  for (const char* path : {"/livez", "/readyz", "/readyz?x", "/", "/console", "/console/chat.js"})
     EXPECT_EQ(Refused(rules, Get(path, {host})), 0) << path;
-  for (const char* path : {"/health", "/metrics", "/v1/models", "/livez/", "/none", "/tokenize"})
+  for (const char* path : {"/health", "/metrics", "/v1/models", "/livez/", "/none", "/tokenize",
+                           "/console/events", "/console/none"})
     EXPECT_EQ(Refused(rules, Get(path, {host})), 401) << path;
 }
 
@@ -169,7 +170,8 @@ TEST(CheckAccess, KnowsWhoseKeyItIs) {
   const AccessRules rules = WithKeys();
   const HttpField host = {"host", "localhost"};
   const auto tenant = [&](const char* authorization) {
-    const auto access = CheckAccess(rules, Get("/", {host, {"authorization", authorization}}));
+    const auto access =
+        CheckAccess(rules, Get("/metrics", {host, {"authorization", authorization}}));
     const auto* found = std::get_if<std::shared_ptr<const Tenant>>(&access);
     return found == nullptr ? std::string("none") : (*found)->name;
   };
@@ -180,28 +182,29 @@ TEST(CheckAccess, KnowsWhoseKeyItIs) {
         "Bearer first-key ", "Bearer first-keys", "Bearer # two"}) {
     EXPECT_EQ(tenant(wrong), "none") << wrong;
   }
-  EXPECT_EQ(Refused(rules, Get("/", {host,
-                                     {"authorization", "Bearer first-key"},
-                                     {"authorization", "Bearer first-key"}})),
+  EXPECT_EQ(Refused(rules, Get("/metrics", {host,
+                                            {"authorization", "Bearer first-key"},
+                                            {"authorization", "Bearer first-key"}})),
             401);
-  EXPECT_EQ(
-      Refused(rules, Get("/", {host, {"authorization", "Bearer " + std::string(10000, 'k')}})),
-      401);
+  EXPECT_EQ(Refused(rules, Get("/metrics",
+                               {host, {"authorization", "Bearer " + std::string(10000, 'k')}})),
+            401);
 }
 
 TEST(CheckAccess, TakesAnthropicsFieldButNotTwoKeys) {
   const AccessRules rules = WithKeys();
   const HttpField host = {"host", "localhost"};
   const HttpField key = {"x-api-key", "first-key"};
-  EXPECT_EQ(Refused(rules, Get("/", {host, key})), 0);
-  EXPECT_EQ(Refused(rules, Get("/", {host, {"x-api-key", "Bearer first-key"}})), 401);
-  EXPECT_EQ(Refused(rules, Get("/", {host, {"x-api-key", "other"}})), 401);
-  EXPECT_EQ(Refused(rules, Get("/", {host, key, key})), 401);
-  EXPECT_EQ(Refused(rules, Get("/", {host, key, {"authorization", "Bearer first-key"}})), 401);
+  EXPECT_EQ(Refused(rules, Get("/metrics", {host, key})), 0);
+  EXPECT_EQ(Refused(rules, Get("/metrics", {host, {"x-api-key", "Bearer first-key"}})), 401);
+  EXPECT_EQ(Refused(rules, Get("/metrics", {host, {"x-api-key", "other"}})), 401);
+  EXPECT_EQ(Refused(rules, Get("/metrics", {host, key, key})), 401);
+  EXPECT_EQ(Refused(rules, Get("/metrics", {host, key, {"authorization", "Bearer first-key"}})),
+            401);
   // Who guesses by it guesses.
-  EXPECT_TRUE(BringsKey(Get("/", {host, {"x-api-key", "other"}})));
-  EXPECT_TRUE(BringsKey(Get("/", {host, {"authorization", "x"}})));
-  EXPECT_FALSE(BringsKey(Get("/", {host})));
+  EXPECT_TRUE(BringsKey(Get("/metrics", {host, {"x-api-key", "other"}})));
+  EXPECT_TRUE(BringsKey(Get("/metrics", {host, {"authorization", "x"}})));
+  EXPECT_FALSE(BringsKey(Get("/metrics", {host})));
 }
 
 TEST(CheckContentType, TakesJsonInUtf8Only) {

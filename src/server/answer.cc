@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "server/cached_tokens.h"
 
 namespace skald::server {
 
@@ -34,7 +35,7 @@ void WriteUsage(const Usage& usage, JsonWriter& json) {
   json.Key("completion_tokens").Int(usage.completion_tokens);
   json.Key("total_tokens").Int(usage.prompt_tokens + usage.completion_tokens);
   json.Key("prompt_tokens_details").BeginObject();
-  json.Key("cached_tokens").Int(usage.cached_tokens);
+  WriteCachedTokens(usage.cached, json);
   json.EndObject().EndObject();
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "server/anthropic/messages_answer.h"
+#include "server/responses/response_answer.h"
+#include "server/vector_writer.h"
+
 namespace skald::server {
 namespace {
 
@@ -17,14 +21,16 @@ AnswerFrame Frame(GenerationKind kind) {
 Choice Ended(std::string text) { return {.text = std::move(text), .reason = FinishReason::kStop}; }
 
 TEST(Answer, IsACompletion) {
-  EXPECT_EQ(Answer(Frame(GenerationKind::kCompletion))
-                .Whole({Ended("a\n\"")},
-                       {.prompt_tokens = 3, .cached_tokens = 2, .completion_tokens = 4}),
-            R"({"id":"id-1","object":"text_completion","created":7,"model":"m",)"
-            R"("system_fingerprint":"fp","seed":-1,"choices":[)"
-            R"({"index":0,"text":"a\n\"","logprobs":null,"finish_reason":"stop",)"
-            R"("stop_reason":null}],"usage":{"prompt_tokens":3,"completion_tokens":4,)"
-            R"("total_tokens":7,"prompt_tokens_details":{"cached_tokens":2}}})");
+  EXPECT_EQ(
+      Answer(Frame(GenerationKind::kCompletion))
+          .Whole({Ended("a\n\"")},
+                 {.prompt_tokens = 3, .cached = {.memory = 1, .disk = 1}, .completion_tokens = 4}),
+      R"({"id":"id-1","object":"text_completion","created":7,"model":"m",)"
+      R"("system_fingerprint":"fp","seed":-1,"choices":[)"
+      R"({"index":0,"text":"a\n\"","logprobs":null,"finish_reason":"stop",)"
+      R"("stop_reason":null}],"usage":{"prompt_tokens":3,"completion_tokens":4,)"
+      R"("total_tokens":7,"prompt_tokens_details":{"cached_tokens":2,)"
+      R"("cached_tokens_details":{"memory":1,"snapshot":0,"disk":1}}}})");
 }
 
 TEST(Answer, IsAChatCompletion) {
@@ -36,7 +42,41 @@ TEST(Answer, IsAChatCompletion) {
             R"({"index":0,"message":{"role":"assistant","content":"hi",)"
             R"("refusal":null},"logprobs":null,"finish_reason":"stop","stop_reason":"END"}],)"
             R"("usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0,)"
-            R"("prompt_tokens_details":{"cached_tokens":0}}})");
+            R"("prompt_tokens_details":{"cached_tokens":0,)"
+            R"("cached_tokens_details":{"memory":0,"snapshot":0,"disk":0}}}})");
+}
+
+// Each kind of answer has the count where its clients look for it, and the tiers beside it.
+TEST(Usage, TellsWhereCachedTokensCameFrom) {
+  constexpr Usage kUsage = {.prompt_tokens = 9,
+                            .cached = {.memory = 1, .snapshot = 2, .disk = 4},
+                            .completion_tokens = 3};
+  const auto expect = [](const std::string& answer, const std::string& usage) {
+    EXPECT_NE(answer.find(usage), std::string::npos) << answer;
+  };
+  const std::string tiers = R"({"memory":1,"snapshot":2,"disk":4})";
+  const std::string details = R"({"cached_tokens":7,"cached_tokens_details":)" + tiers + "}";
+  const AnswerFrame frame = Frame(GenerationKind::kChat);
+  expect(Answer(frame).Whole({Ended("a")}, kUsage),
+         R"("total_tokens":12,"prompt_tokens_details":)" + details);
+  expect(ResponseAnswer(frame).WholeInPieces({Ended("a")}, kUsage).at(0),
+         R"("input_tokens":9,"input_tokens_details":)" + details);
+  const std::string messages = R"("usage":{"input_tokens":2,"cache_creation_input_tokens":0,)"
+                               R"("cache_read_input_tokens":7,)"
+                               R"("cache_read_input_tokens_details":)" +
+                               tiers;
+  expect(MessagesAnswer(frame).WholeInPieces({Ended("a")}, kUsage).at(0),
+         messages + R"(,"output_tokens":3})");
+  expect(MessagesAnswer(frame).Begin(kUsage), messages + R"(,"output_tokens":0})");
+  JsonWriter json;
+  json.BeginObject();
+  AddUsage(
+      {.id = "i", .model = "m", .fingerprint = "f", .prompt_tokens = 9, .cached = kUsage.cached},
+      json);
+  json.EndObject();
+  EXPECT_EQ(json.Take(), R"({"usage":{"prompt_tokens":9,"total_tokens":9,)"
+                         R"("prompt_tokens_details":)" +
+                             details + "}}");
 }
 
 TEST(Answer, StreamsTheRoleWithTheFirstTextOnly) {

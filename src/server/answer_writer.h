@@ -74,7 +74,7 @@ std::vector<ChatPiece> PiecesOf(const Choice& choice);
 /// and from there to the last.
 struct Usage {
   int64_t prompt_tokens = 0;
-  int64_t cached_tokens = 0;
+  CachedTokens cached = {};  ///< of these
   int64_t completion_tokens = 0;
   int64_t reasoning_tokens = 0;  ///< of these: those after which reasoning was told last
   double total_seconds = 0;

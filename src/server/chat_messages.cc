@@ -209,6 +209,25 @@ void MessagesReader::ReadTexts(const json::object& object, json::object& message
 
 }  // namespace
 
+bool HasCacheMark(const json::value& message) {
+  const json::object* object = message.if_object();
+  if (object == nullptr) return false;
+  const json::value* mark = object->if_contains("cache_control");
+  if (mark != nullptr && !mark->is_null()) return true;
+  const json::value* content = object->if_contains("content");
+  const json::array* parts = content == nullptr ? nullptr : content->if_array();
+  return parts != nullptr && std::any_of(parts->begin(), parts->end(), HasCacheMark);
+}
+
+std::vector<size_t> MarkedMessages(const json::value* messages) {
+  std::vector<size_t> marked;
+  const json::array* list = messages == nullptr ? nullptr : messages->if_array();
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    if (HasCacheMark((*list)[i])) marked.push_back(i + 1);
+  }
+  return marked;
+}
+
 void ReadMessages(Fields& fields, json::object& chat) {
   const json::value* found = fields.Any("messages");
   const json::array* list = found == nullptr ? nullptr : found->if_array();

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "server/fields.h"
 
@@ -16,6 +19,12 @@ inline constexpr size_t kMaxMessages = 4096;
 inline constexpr size_t kMaxCallsOfMessage = 128;
 /// Of the arguments of all calls that are given as text: that is read once more.
 inline constexpr size_t kMaxArgumentBytes = size_t{4} << 20;
+
+/// True if a message, or a part of its content, is marked: a member `cache_control` that is not
+/// null. Anthropic's word for where a conversation will be gone on from. O(message).
+bool HasCacheMark(const boost::json::value& message);
+/// Behind which of them: numbers of messages, ascending.
+std::vector<size_t> MarkedMessages(const boost::json::value* messages);
 
 /// Sets chat["messages"]. Fails for what is no conversation, and for parts that are no text.
 void ReadMessages(Fields& fields, boost::json::object& chat);

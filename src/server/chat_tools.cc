@@ -157,6 +157,9 @@ void ToolList::Add(const std::string& name, const json::object& function, json::
 
 void ToolList::NoteStrict(const json::object& holder) {
   const json::value* strict = holder.if_contains("strict");
+  if (strict != nullptr && !strict->is_bool() && !strict->is_null())
+    fields_.Fail(WrongMember(fmt::format("{}[{}].strict", use_.field, tools_.size()), strict,
+                             "true or false"));
   next_is_strict_ = strict != nullptr && *strict == true;
 }
 

@@ -122,6 +122,9 @@ TEST(ReadChatTools, RefusesWhatIsNoTool) {
   EXPECT_EQ(Fault(R"("tools":[{"type":"function"}])"), "tools[0].function");
   EXPECT_EQ(Fault("\"tools\":[" + Tool("a") + "," + Tool("a") + "]"), "tools[1].function.name");
   EXPECT_EQ(Fault("\"tools\":[" + Tool("a", "7") + "]"), "tools[0].function.parameters");
+  EXPECT_EQ(Fault(R"("tools":[)" + Tool("a") +
+                  R"(,{"type":"function","function":{"name":"b","strict":"yes"}}])"),
+            "tools[1].strict");
   for (const char* name : {"", "a b", "a\\n", "a<b", "\\u0000", "\\u00e9"})
     EXPECT_EQ(Fault("\"tools\":[" + Tool(name) + "]"), "tools[0].function.name") << name;
   EXPECT_EQ(Fault("\"tools\":[" + Tool(std::string(kMaxToolNameBytes, 'a')) + "]"), "");

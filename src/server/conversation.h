@@ -53,6 +53,9 @@ class Conversation {
   /// What was noted.
   const std::set<std::string>& untold() const { return untold_; }
 
+  /// How many messages there are so far.
+  size_t size() const { return messages_.size(); }
+
   /// The messages, or 400 for more than kMaxMessages or none. `field`: where they stand.
   OrError<boost::json::array> Take(std::string_view field);
 

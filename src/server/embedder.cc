@@ -28,7 +28,7 @@ Embedder::Embedder(GenerationContext context, AnswerChannel& channel, Generation
 Embedder::~Embedder() { CancelParts(); }
 
 ExchangeSummary Embedder::Summary() const {
-  return {.id = name_.id, .prompt_tokens = prompt_tokens_, .cached_tokens = cached_tokens_};
+  return {.id = name_.id, .prompt_tokens = prompt_tokens_, .cached_tokens = cached_.total()};
 }
 
 void Embedder::CancelParts() {
@@ -124,7 +124,7 @@ void Embedder::ReadEvents() {
 void Embedder::ReadPart(Part& part) {
   while (const std::optional<TextEvent> next = part.sink->TryNext()) part.answer.Add(next->event);
   if (!part.answer.end) return;
-  cached_tokens_ += part.answer.cached_tokens;
+  cached_ += part.answer.cached_from;
   vectors_[part.input] = std::move(part.answer.embedding);
   FailWith(FinishedEvent(*part.answer.end));  // a copy: it may empty the list
 }
@@ -166,7 +166,7 @@ void Embedder::Respond(std::vector<std::string> vectors) {
                                 .model = context_.served.name,
                                 .fingerprint = context_.served.fingerprint,
                                 .prompt_tokens = prompt_tokens_,
-                                .cached_tokens = cached_tokens_,
+                                .cached = cached_,
                                 .seconds = context_.clock.Now() - arrived_},
                                json);
   json.EndObject();

@@ -68,7 +68,7 @@ class Embedder final : public Exchange, public std::enable_shared_from_this<Embe
   std::vector<Part> parts_;                  // in the engine
   std::vector<std::vector<float>> vectors_;  // by input
   int64_t prompt_tokens_ = 0;
-  int64_t cached_tokens_ = 0;
+  CachedTokens cached_;
   double arrived_;  // seconds of the context's clock
 };
 

@@ -72,7 +72,7 @@ ExchangeSummary Generation::Summary() const {
   const Usage usage = UsageNow();
   return {.id = name_.id,
           .prompt_tokens = usage.prompt_tokens,
-          .cached_tokens = usage.cached_tokens,
+          .cached_tokens = usage.cached.total(),
           .output_tokens = usage.completion_tokens,
           .warnings = warnings_};
 }
@@ -397,7 +397,7 @@ Usage Generation::UsageNow() const {
   double last = 0;
   for (const Part& part : parts_) {
     const Transcript& each = part.transcript;
-    usage.cached_tokens += each.cached_tokens;
+    usage.cached += each.cached_from;
     usage.completion_tokens += each.output_tokens;
     admitted = Earlier(admitted, each.admitted_seconds);
     first = Earlier(first, each.first_token_seconds);

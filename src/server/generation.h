@@ -27,7 +27,7 @@
 namespace skald::server {
 
 /// Runs a function on the I/O thread, soon. May be called by any thread.
-using Post = std::function<void(std::function<void()>)>;
+using IoPost = std::function<void(std::function<void()>)>;
 
 /// What all exchanges that use the engine share. References outlive every one.
 struct GenerationContext {
@@ -35,7 +35,7 @@ struct GenerationContext {
   Engine& engine;
   Activity& activity;
   const Clock& clock;
-  Post post;
+  IoPost post;
   /// Queues work for a tenant on the pool.
   std::function<QueuedWork(WorkPiece piece)> work;
 };

@@ -206,6 +206,7 @@ OrError<GenerationRequest> ReadChatRequest(const json::value& body) {
   CheckMinTokens(fields, request.request.stop);
   ReadLogprobs(fields, request.request);
   ReadMessages(fields, request.chat);
+  request.marked_messages = MarkedMessages(fields.Any("messages"));
   request.tools = ReadChatTools(fields);
   ReadReasoningFormat(fields, request);
   request.chat["add_generation_prompt"] = fields.Bool("add_generation_prompt").value_or(true);

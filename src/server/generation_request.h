@@ -69,7 +69,9 @@ struct GenerationRequest {
   boost::json::object chat;                     ///< of a chat: the variables of the template
   boost::json::object template_variables = {};  ///< what the client sends along with them
   ChatToolUse tools;                            ///< of a chat
-  bool split_reasoning = true;                  ///< of a chat: apart from the content
+  /// Of a chat: numbers of leading messages behind which the client will go on (HasCacheMark).
+  std::vector<size_t> marked_messages = {};
+  bool split_reasoning = true;  ///< of a chat: apart from the content
   /// What to compute: all but the prompt and the cache namespace. The seed is drawn if has_seed is
   /// not set.
   Request request;

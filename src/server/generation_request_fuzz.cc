@@ -1,5 +1,5 @@
-// Fuzz target: a body to a GenerationRequest, by the reader of each API, to an EmbeddingRequest and
-// to RankRequests. Whatever is taken is in range.
+// Fuzz target: a body to a GenerationRequest and to an EmbeddingRequest, by the reader of each API,
+// and to RankRequests. Whatever is taken is in range.
 #include <cstdint>
 #include <string_view>
 
@@ -9,6 +9,7 @@
 #include "server/generation_request.h"
 #include "server/json_reader.h"
 #include "server/llama_cpp/infill_request.h"
+#include "server/ollama/ollama_embedding_request.h"
 #include "server/ollama/ollama_request.h"
 #include "server/rank_request.h"
 #include "server/responses/response_request.h"
@@ -57,6 +58,21 @@ void CheckTools(ChatToolUse use, std::string_view body) {
   CHECK(any);
 }
 
+// What an answer is held to: its text is that of a member of the body.
+void CheckGrammar(GrammarSource source, std::string_view body) {
+  CHECK(PointerOf(source).starts_with('/'));
+  const bool is_raw = source.is_raw;
+  TakeRawText(body, &source);
+  CHECK(!source.is_raw);
+  if (is_raw) CHECK(!source.text.empty() && body.find(source.text) != std::string_view::npos);
+}
+
+void CheckInputs(const EmbeddingRequest& taken) {
+  CHECK(!taken.inputs.empty() && taken.inputs.size() <= kMaxEmbeddingInputs);
+  CHECK(taken.style != EmbeddingStyle::kOllamaOne || taken.inputs.size() == 1);
+  CHECK(!taken.dimensions || *taken.dimensions >= 1);
+}
+
 void CheckPairs(const RankRequest& taken) {
   CHECK(!taken.documents.empty() && taken.documents.size() <= kMaxPairs && taken.top >= 1);
   CHECK(taken.queries.size() == 1 || taken.queries.size() == taken.documents.size());
@@ -73,26 +89,28 @@ void CheckPairs(const RankRequest& taken) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skald::server;  // NOLINT(google-build-using-namespace)
-  const auto body = ReadJson({reinterpret_cast<const char*>(data), size});
+  const std::string_view text = {reinterpret_cast<const char*>(data), size};
+  const auto body = ReadJson(text);
   const auto* json = std::get_if<boost::json::value>(&body);
   if (json == nullptr) return 0;
   for (const auto& read :
        {ReadCompletionRequest(*json), ReadChatRequest(*json), ReadMessagesRequest(*json),
-        ReadResponseRequest(*json), ReadOllamaChat(*json), ReadOllamaGenerate(*json),
-        ReadInfillRequest(*json)}) {
+        ReadCountTokensRequest(*json), ReadResponseRequest(*json), ReadOllamaChat(*json),
+        ReadOllamaGenerate(*json), ReadInfillRequest(*json)}) {
     if (const auto* taken = std::get_if<GenerationRequest>(&read)) {
       CheckRanges(*taken);
-      CheckTools(taken->tools, {reinterpret_cast<const char*>(data), size});
+      CheckTools(taken->tools, text);
+      if (taken->grammar) CheckGrammar(*taken->grammar, text);
     } else {
       CHECK(std::get<ApiError>(read).status == 400);
     }
   }
-  const auto embedding = ReadEmbeddingRequest(*json);
-  if (const auto* taken = std::get_if<EmbeddingRequest>(&embedding)) {
-    CHECK(!taken->inputs.empty() && taken->inputs.size() <= kMaxEmbeddingInputs);
-    CHECK(!taken->dimensions || *taken->dimensions >= 1);
-  } else {
-    CHECK(std::get<ApiError>(embedding).status == 400);
+  for (const auto& read :
+       {ReadEmbeddingRequest(*json), ReadOllamaEmbed(*json), ReadOllamaEmbeddings(*json)}) {
+    if (const auto* taken = std::get_if<EmbeddingRequest>(&read))
+      CheckInputs(*taken);
+    else
+      CHECK(std::get<ApiError>(read).status == 400);
   }
   for (const auto& read : {ReadRerankRequest(*json), ReadScoreRequest(*json)}) {
     if (const auto* taken = std::get_if<RankRequest>(&read))

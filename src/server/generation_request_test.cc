@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json/serialize.hpp>
 #include <string>
 
 #include "server/json_reader.h"
@@ -349,6 +350,19 @@ TEST(ReadChatRequest, TakesMessagesAndParts) {
   EXPECT_EQ(chat.request.sampling.top_logprobs, 2);
   EXPECT_EQ(chat.chat.at("messages").at(1).at("content"), "ab");
   EXPECT_EQ(chat.chat.at("add_generation_prompt"), true);
+}
+
+TEST(ReadChatRequest, MarksCountMessages) {
+  const auto read = ReadChatRequest(
+      Json(R"({"messages":[{"role":"system","content":"a","cache_control":{"type":"ephemeral"}},)"
+           R"({"role":"user","content":"b"},{"role":"user","content":[{"type":"text","text":"c",)"
+           R"("cache_control":{"type":"ephemeral"}}]},{"role":"user","content":"d",)"
+           R"("cache_control":null}]})"));
+  ASSERT_TRUE(std::holds_alternative<GenerationRequest>(read));
+  const auto& marked = std::get<GenerationRequest>(read);
+  EXPECT_EQ(marked.marked_messages, (std::vector<size_t>{1, 3}));
+  EXPECT_EQ(boost::json::serialize(marked.chat).find("cache"), std::string::npos)
+      << "no template sees a mark";
 }
 
 TEST(ReadChatRequest, TakesTemplateVariables) {

@@ -206,6 +206,8 @@ void ReadNestedFormat(Fields& holder, std::vector<std::string> path,
     return holder.Fail(WrongMember("format.schema", schema, "a JSON schema"));
   path.insert(path.end(), {"format", "schema"});
   const json::value* strict = format->if_contains("strict");
+  if (strict != nullptr && !strict->is_bool() && !strict->is_null())
+    return holder.Fail(WrongMember("format.strict", strict, "true or false"));
   const bool is_relaxed = strict != nullptr && *strict == false;
   *source =
       GrammarSource{.options = {.mode = is_relaxed ? SchemaMode::kRelaxed : SchemaMode::kStrict},

@@ -35,6 +35,7 @@ std::string_view ReasonPhrase(int status) {
     case 100: return "Continue";
     case 102: return "Processing";
     case 200: return "OK";
+    case 307: return "Temporary Redirect";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
     case 403: return "Forbidden";

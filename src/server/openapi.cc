@@ -22,7 +22,7 @@ void WriteRequest(const RouteRow& row, JsonWriter& json) {
 void WriteResponses(const RouteRow& row, JsonWriter& json) {
   json.Key("responses").BeginObject().Key("200").BeginObject();
   json.Key("description").String(row.summary).Key("content").BeginObject();
-  WriteContent(row.answer.empty() ? "text/plain" : "application/json", row.answer, json);
+  WriteContent(row.answer.empty() ? row.media : "application/json", row.answer, json);
   // Its parts are told in docs/server.md and docs/apis.md: OpenAPI has no words for them.
   if (!row.stream.empty()) WriteContent(row.stream, {}, json);
   json.EndObject().EndObject().Key("default").BeginObject();

@@ -1,6 +1,9 @@
 #include "server/route_table.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/check.h"
 
 namespace skald::server {
 
@@ -87,10 +90,65 @@ constexpr auto kTable = std::to_array<RouteRow>({
      .answer = "Slots",
      .audience = Audience::kMonitors},
     {"/openapi.json", Route::kOpenApi, kNone, "This description", {}, "OpenApi"},
+    {.path = "/console/events",
+     .route = Route::kConsoleEvents,
+     .body = kNone,
+     .summary = "What the console shows, as it changes",
+     .media = kEvents},
+    {.path = "/",
+     .route = Route::kRoot,
+     .body = kNone,
+     .summary = "Leads to /console",
+     .audience = Audience::kAnybody,
+     .media = "text/html"},
+    {.path = "/console",
+     .route = Route::kConsole,
+     .body = kNone,
+     .summary = "A page that shows what runs",
+     .audience = Audience::kAnybody,
+     .media = "text/html"},
+    {.path = "/console/style.css",
+     .route = Route::kConsoleStyle,
+     .body = kNone,
+     .summary = "Of the console",
+     .audience = Audience::kAnybody,
+     .media = "text/css"},
+    {.path = "/console/console.js",
+     .route = Route::kConsoleScript,
+     .body = kNone,
+     .summary = "Of the console",
+     .audience = Audience::kAnybody,
+     .media = "text/javascript"},
+    {.path = "/console/figures.js",
+     .route = Route::kConsoleFigures,
+     .body = kNone,
+     .summary = "Of the console",
+     .audience = Audience::kAnybody,
+     .media = "text/javascript"},
+    {.path = "/console/chat.js",
+     .route = Route::kConsoleChat,
+     .body = kNone,
+     .summary = "Of the console",
+     .audience = Audience::kAnybody,
+     .media = "text/javascript"},
+    {.path = "/console/icon.svg",
+     .route = Route::kConsoleIcon,
+     .body = kNone,
+     .summary = "Of the console",
+     .audience = Audience::kAnybody,
+     .media = "image/svg+xml"},
 });
 
 }  // namespace
 
 std::span<const RouteRow> RouteTable() { return kTable; }
+
+const RouteRow& RowOf(Route route) {
+  const auto table = RouteTable();
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const RouteRow& row) { return row.route == route; });
+  CHECK(found != table.end());
+  return *found;
+}
 
 }  // namespace skald::server

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/check.h"
 #include "server/route_table.h"
 
 namespace skald::server {
@@ -23,14 +22,6 @@ const RouteRow* Find(std::string_view path) {
   const auto found = std::find_if(table.begin(), table.end(),
                                   [&](const RouteRow& row) { return IsAt(row, path); });
   return found == table.end() ? nullptr : &*found;
-}
-
-const RouteRow& RowOf(Route route) {
-  const auto table = RouteTable();
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const RouteRow& row) { return row.route == route; });
-  CHECK(found != table.end());
-  return *found;
 }
 
 // What of Ollama's is about models that come and go.
@@ -68,7 +59,15 @@ bool TakesBody(Route route) { return RowOf(route).body == RouteBody::kJson; }
 
 bool IsForAdmins(Route route) { return RowOf(route).audience == Audience::kAdmins; }
 
-bool IsForMonitors(Route route) { return RowOf(route).audience != Audience::kClients; }
+bool IsForMonitors(Route route) {
+  const Audience audience = RowOf(route).audience;
+  return audience == Audience::kMonitors || audience == Audience::kAdmins;
+}
+
+bool IsForEveryone(std::string_view path) {
+  const RouteRow* row = Find(path);
+  return row != nullptr && row->audience == Audience::kAnybody;
+}
 
 OrError<Route> FindRoute(std::string_view method, std::string_view path) {
   const RouteRow* row = Find(path);

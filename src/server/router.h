@@ -40,6 +40,14 @@ enum class Route : uint8_t {
   kProps,
   kSlots,
   kOpenApi,
+  kRoot,
+  kConsole,
+  kConsoleStyle,
+  kConsoleScript,
+  kConsoleFigures,
+  kConsoleChat,
+  kConsoleIcon,
+  kConsoleEvents,
 };
 
 /// True if the route takes a body: POST. All others take GET and HEAD.
@@ -51,6 +59,9 @@ bool IsForAdmins(Route route);
 /// True if it tells how the server is, and nothing of its model or of a text: what the door for
 /// administrators has.
 bool IsForMonitors(Route route);
+
+/// True if what is there is the same for everybody: files of the program.
+bool IsForEveryone(std::string_view path);
 
 /// The route. Paths are compared as they are: nothing is decoded or normalised, so nothing can be
 /// smuggled past a proxy's rules. Errors: 404; 405 for another method;

@@ -10,10 +10,11 @@
 #include "base/json_writer.h"
 #include "server/answer.h"
 #include "server/answer_receipt.h"
+#include "server/cache_places.h"
 #include "server/chat_messages.h"
 #include "server/embedding_writer.h"
 #include "server/fields.h"
-#include "server/ollama/ollama_embedding.h"
+#include "server/ollama/ollama_embedding_writer.h"
 #include "skald/chat_template.h"
 
 namespace skald::server {
@@ -61,8 +62,9 @@ std::optional<ApiError> CheckTools(const ServedModel& served, const GenerationRe
   return std::nullopt;
 }
 
+// `places`: Request::places, where the model has any use for them.
 OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationRequest& request,
-                               const PrepareContext& context) {
+                               const PrepareContext& context, std::vector<int64_t>& places) {
   const Result<ChatTemplate>& chat_template = served.model.chat_template();
   if (!chat_template.ok()) {
     return BadRequest({}, "the chat template of the model cannot be read: ask for completions");
@@ -77,6 +79,14 @@ OrError<ChatPrompt> RenderChat(const ServedModel& served, const GenerationReques
   Result<ChatPrompt> prompt = MakeChatPrompt(*chat_template, served.model.tokenizer(), chat, now,
                                              context.limit.stop_check());
   if (!prompt.ok()) return TemplateRefuses(prompt.status());
+  const bool fits = std::ssize(prompt->tokens) < served.engine.context();
+  if (served.engine.state_bytes() > 0 && fits) {
+    // A mark must not have a request refused that is good without it.
+    const WorkLimit limit = context.limit.Half();
+    places = PlacesOf({*chat_template, served.model.tokenizer(), chat, *prompt, now},
+                      MarkedFronts(chat.at("messages").get_array(), request.marked_messages),
+                      limit.stop_check());
+  }
   return *std::move(prompt);
 }
 
@@ -178,7 +188,7 @@ OrError<std::vector<std::vector<TokenId>>> AllTokens(const ServedModel& served,
   // Beside the prompt there must be room for a token.
   Prompts prompts(served, context.limit, "prompt", served.engine.context() - 1);
   if (request.kind == GenerationKind::kChat) {
-    auto rendered = RenderChat(served, request, context);
+    auto rendered = RenderChat(served, request, context, prepared.places);
     if (const auto* error = std::get_if<ApiError>(&rendered)) return *error;
     auto& prompt = std::get<ChatPrompt>(rendered);
     if (DropsSystemMessage(request.chat, prompt.text))
@@ -417,6 +427,7 @@ OrError<PreparedGeneration> Prepare(const ServedModel& served, GenerationRequest
     if (request.echo) prepared.echoed.push_back(Echoed(served, tokens));
     prepared.engine_requests.push_back(request.request);
     prepared.engine_requests.back().prompt = std::move(tokens);
+    prepared.engine_requests.back().places = prepared.places;
     longest =
         std::max(longest, static_cast<int64_t>(prepared.engine_requests.back().prompt.size()));
   }

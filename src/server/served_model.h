@@ -83,6 +83,7 @@ struct PreparedGeneration {
   std::optional<AnswerSource> held = {};        ///< what the answer must be
   GrammarKey grammar_key = {};                  ///< of that
   std::vector<std::string> left_out = {};       ///< of its schema
+  std::vector<int64_t> places = {};             ///< Request::places, of a chat
   uint64_t prompt_hash = 0;  ///< of a chat: what ids of calls are drawn from, beside the seed
 };
 

@@ -21,6 +21,15 @@ namespace {
 
 namespace json = boost::json;
 
+ServedModel TalesBy(const Engine& engine) {
+  return {.model = Tales(),
+          .engine = engine,
+          .name = "tales",
+          .longest_token_bytes = LongestTokenBytes(Tales().tokenizer()),
+          .pooling = Pooling::kLast,
+          .fingerprint = "fp"};
+}
+
 class WorkThatIsOver : public testing::Test {
  protected:
   // Processor seconds that a call costs with a limit, and the status of its error.
@@ -40,12 +49,7 @@ class WorkThatIsOver : public testing::Test {
   }
 
   const Engine engine_ = MakeEngine();
-  const ServedModel served_ = {.model = Tales(),
-                               .engine = engine_,
-                               .name = "tales",
-                               .longest_token_bytes = LongestTokenBytes(Tales().tokenizer()),
-                               .pooling = Pooling::kLast,
-                               .fingerprint = "fp"};
+  const ServedModel served_ = TalesBy(engine_);
   std::atomic<bool> stop_ = false;
   std::atomic<bool> unwanted_ = false;
 };
@@ -109,6 +113,35 @@ TEST_F(WorkThatIsOver, EndsInTheMiddleOfARendering) {
   EXPECT_EQ(message(60), "context_length_exceeded");
   EXPECT_EQ(message(0), "too_much_work");
   EXPECT_LT(Cost(0, prepare).first, Cost(60, prepare).first * 0.8) << "reading it costs the rest";
+}
+
+// The engine is of a network with recurrent layers, tokenizer and template are the bundled model's.
+TEST(PreparedPlaces, AreWhereTheClientMarksForModelsWithStates) {
+  const Result<Model> hybrid = LoadModel({.path = SKALD_GOLDEN_MODELS "/qwen35.gguf"});
+  ASSERT_TRUE(hybrid.ok()) << hybrid.status().message();
+  const auto places = [](const Engine& engine, std::string_view mark) {
+    const std::string body =
+        R"({"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Who?")" +
+        std::string(mark) +
+        R"(},{"role":"assistant","content":"I"},{"role":"user","content":"And?"}]})";
+    const std::atomic<bool> never = false;
+    const WorkLimit limit(60, never, never);
+    const auto prepared =
+        Prepare(TalesBy(engine), std::get<GenerationRequest>(ReadChatRequest(json::parse(body))),
+                {.limit = limit,
+                 .tenant = std::make_shared<const Tenant>(),
+                 .room = {},
+                 .max_answer_bytes = int64_t{64} << 20});
+    const Request& request = std::get<PreparedGeneration>(prepared).engine_requests.at(0);
+    EXPECT_TRUE(request.places.empty() || request.places.back() < std::ssize(request.prompt));
+    return request.places.size();
+  };
+  constexpr std::string_view kMark = R"(,"cache_control":{"type":"ephemeral"})";
+  const Result<Engine> with_states = Engine::Create(*hybrid, {.threads = 1});
+  ASSERT_TRUE(with_states.ok()) << with_states.status().message();
+  EXPECT_EQ(places(*with_states, ""), 1u) << "behind the system's message";
+  EXPECT_EQ(places(*with_states, kMark), 2u);
+  EXPECT_EQ(places(MakeEngine(), kMark), 0u) << "K and V are kept everywhere";
 }
 
 }  // namespace

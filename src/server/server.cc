@@ -156,6 +156,7 @@ struct Server::State {
         ticker(io),
         accept_pause(io),
         drain_deadline(io),
+        beat(io),
         read_buffer(kReadBuffer),
         turns([this](server::ReadTurns::Work work) { asio::post(io, std::move(work)); }),
         engine(std::move(its_engine)),
@@ -174,7 +175,10 @@ struct Server::State {
              .seed_key = server::Subkey(options.secret, "seeds"),
              .pooling = options.pooling,
              .max_answer_bytes = std::min(options.max_answer_bytes, options.max_buffered_bytes / 4),
-             .receipts = options.receipts}),
+             .receipts = options.receipts,
+             .later = [this](double seconds,
+                             std::function<void()> work) { Later(seconds, std::move(work)); },
+             .ceilings = options.ceilings}),
         watchdog(options.dead_seconds,
                  [this] { Dead("the thread of the connections stands still"); }) {}
 
@@ -190,8 +194,11 @@ struct Server::State {
   void Tick();
   void Dead(const std::string& what);
   void StartTicking();
+  void Later(double seconds, std::function<void()> work);
   void OnClosed(uint64_t number);
   void Drain();
+  void StopBecause(const Status& why);
+  void CutOffIn(std::chrono::milliseconds time);
   void FinishIfDrained();
   void CutOff();
   void Finish();
@@ -210,6 +217,7 @@ struct Server::State {
   asio::steady_timer ticker;
   asio::steady_timer accept_pause;
   asio::steady_timer drain_deadline;
+  asio::steady_timer beat;  // of the console
   std::vector<char> read_buffer;
   // Behind the I/O context: connections that wait in it have sockets there.
   server::ReadTurns turns;
@@ -219,6 +227,7 @@ struct Server::State {
   uint64_t next_number = 0;
   bool ticking = false;
   bool draining = false;
+  Status end;  // what Run returns
   bool accepting = false;
   server::Watchdog watchdog;
 };
@@ -347,6 +356,14 @@ void Server::State::StartTicking() {
   });
 }
 
+// One piece of work at a time: that of the console.
+void Server::State::Later(double seconds, std::function<void()> work) {
+  beat.expires_after(std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+  beat.async_wait([work = std::move(work)](const error_code& error) {
+    if (!error) work();
+  });
+}
+
 void Server::State::Dead(const std::string& what) {
   if (options.on_dead) options.on_dead(what);
 }
@@ -432,8 +449,18 @@ void Server::State::Drain() {
   service.Drain();
   for (const auto& [number, connection] : connections) connection->Drain();
   FinishIfDrained();
-  drain_deadline.expires_after(
-      std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000)));
+  CutOffIn(std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000)));
+}
+
+// The engine ends what it has by itself: the time is for clients to hear of it.
+void Server::State::StopBecause(const Status& why) {
+  if (end.ok()) end = why;
+  Drain();
+  CutOffIn(kLastWords);
+}
+
+void Server::State::CutOffIn(std::chrono::milliseconds time) {
+  drain_deadline.expires_after(time);
   drain_deadline.async_wait([this](const error_code& error) {
     if (!error) CutOff();
   });
@@ -501,7 +528,11 @@ Status Server::Run() {
   state_->watchdog.Beat();
   state_->service.EndWork();
   state_->watchdog.Rest();
-  return Ok();
+  return state_->end;
+}
+
+void Server::StopBecause(Status why) {
+  asio::post(state_->io, [state = state_.get(), why = std::move(why)] { state->StopBecause(why); });
 }
 
 void Server::Stop() {

@@ -393,24 +393,6 @@ TEST(Server, AnswersPipelinedRequestsInOrder) {
   EXPECT_TRUE(answers.ends_with("{\"status\":\"ok\"}"));
 }
 
-// Holds the engine's thread from its first token until it is let go.
-class Wedge : public EventSink {
- public:
-  Listening Push(const Event& event) override {
-    if (!event.Is<TokenEvent>()) return Listening::kGoOn;
-    free_.wait(false);
-    return Listening::kGone;
-  }
-  bool HasRoom(int64_t) const override { return true; }
-  void LetGo() {
-    free_ = true;
-    free_.notify_all();
-  }
-
- private:
-  std::atomic<bool> free_{false};
-};
-
 TEST(Server, SaysThatTheEngineStandsStill) {
   Engine engine = MakeEngine();
   const auto wedge = std::make_shared<Wedge>();

@@ -11,12 +11,13 @@
 #include "base/rng.h"
 #include "server/answer_source.h"
 #include "server/anthropic/messages_request.h"
+#include "server/console/console_page.h"
 #include "server/grammar_source.h"
 #include "server/json_reader.h"
 #include "server/llama_cpp/infill_request.h"
 #include "server/metrics.h"
 #include "server/ollama/model_listing.h"
-#include "server/ollama/ollama_embedding.h"
+#include "server/ollama/ollama_embedding_request.h"
 #include "server/ollama/ollama_request.h"
 #include "server/openapi.h"
 #include "server/responses/response_request.h"
@@ -217,7 +218,14 @@ Service::Service(ServiceSetup setup)
               .receipts = setup_.receipts},
       accounts_({.running = setup_.engine.max_running(), .waiting = setup_.engine.max_queued()}),
       created_(setup_.clock.UnixSeconds()),
-      grammars_(setup_.model.tokenizer()) {
+      grammars_(setup_.model.tokenizer()),
+      console_({.engine = setup_.engine,
+                .served = served_,
+                .clock = setup_.clock,
+                .later = setup_.later,
+                .version = setup_.version,
+                .ceilings = setup_.ceilings},
+               setup_.rules.keys) {
   accounts_.SetTenants(*setup_.rules.keys);
   work_.emplace(setup_.work);
   compiling_.emplace(WorkPoolOptions{.short_threads = 1, .long_threads = 1});
@@ -226,6 +234,12 @@ Service::Service(ServiceSetup setup)
 void Service::SetKeys(ApiKeys keys) {
   setup_.rules.keys = std::make_shared<const ApiKeys>(std::move(keys));
   accounts_.SetTenants(*setup_.rules.keys);
+  console_.SetKeys(setup_.rules.keys);
+}
+
+void Service::Drain() {
+  draining_ = true;
+  console_.EndAll();
 }
 
 GenerationContext Service::Context() {
@@ -302,6 +316,8 @@ std::shared_ptr<Exchange> Service::Handle(HttpRequest request, std::shared_ptr<c
   const Route route = std::get<Route>(found);
   if (!TakesBody(route)) {
     Look();
+    if (route == Route::kConsoleEvents)
+      return Watch({std::move(request), std::move(tenant)}, channel);
     channel.Respond(Get(route, {std::move(request), std::move(tenant)}));
     return nullptr;
   }
@@ -433,8 +449,28 @@ HttpResponse Service::Get(Route route, const Asked& asked) const {
     case Route::kProps: return Props();
     case Route::kOpenApi: return {.body = OpenApiText(setup_.version)};
     case Route::kSlots: return Slots(*asked.tenant);
+    case Route::kRoot: return {.status = 307, .fields = {{"location", "/console"}}};
+    case Route::kConsole:
+    case Route::kConsoleStyle:
+    case Route::kConsoleScript:
+    case Route::kConsoleFigures:
+    case Route::kConsoleChat:
+    case Route::kConsoleIcon: return ConsolePage(route);
     default: return Health(route);
   }
+}
+
+std::shared_ptr<Exchange> Service::Watch(const Asked& asked, AnswerChannel& channel) {
+  if (asked.request.method == "HEAD" || draining_) {
+    channel.Respond({.content_type = "text/event-stream"});
+    return nullptr;
+  }
+  OrError<std::shared_ptr<Exchange>> watcher = console_.Watch(asked.tenant, channel);
+  if (const auto* error = std::get_if<ApiError>(&watcher)) {
+    channel.Refuse(*error, {});
+    return nullptr;
+  }
+  return std::get<0>(std::move(watcher));
 }
 
 Service::Stalled Service::Look() {

@@ -13,6 +13,7 @@
 
 #include "server/access_rules.h"
 #include "server/activity.h"
+#include "server/console/console_feed.h"
 #include "server/embedder.h"
 #include "server/exchange.h"
 #include "server/generation.h"
@@ -33,7 +34,7 @@ struct ServiceSetup {
   ModelNames model_names = ModelNames::kOwn;
   AccessRules rules;
   AccessRules admin_rules;  ///< of Door::kAdmin
-  Post post;
+  IoPost post;
   const Clock& clock;
   /// Random; what is drawn for ids and for seeds comes from them.
   uint64_t id_key = 0;
@@ -42,6 +43,8 @@ struct ServiceSetup {
   WorkPoolOptions work = {};
   int64_t max_answer_bytes = int64_t{64} << 20;
   std::optional<KvCacheTypes> receipts = {};
+  Later later = nullptr;  ///< none: the console is told nothing
+  std::optional<Ceilings> ceilings = {};
 };
 
 /// Reads a body.
@@ -74,7 +77,7 @@ class Service {
   void SetKeys(ApiKeys keys);
 
   /// From now on nothing new is taken and /readyz says so.
-  void Drain() { draining_ = true; }
+  void Drain();
 
   /// Looks whether engine and work pools are at work; every second while there are connections.
   /// Returns for how many seconds the one has done nothing though it should, or the other has been
@@ -109,6 +112,7 @@ class Service {
   HttpResponse Version() const;
   HttpResponse Props() const;
   HttpResponse Slots(const Tenant& tenant) const;
+  std::shared_ptr<Exchange> Watch(const Asked& asked, AnswerChannel& channel);
   using ComputeAnswer =
       std::function<OrError<std::string>(std::string_view body, const WorkLimit& limit)>;
   std::shared_ptr<Exchange> AnswerOnPool(Asked asked, ComputeAnswer compute,
@@ -135,6 +139,7 @@ class Service {
   int64_t created_;           // seconds since 1970 of the start, what /v1/models says
   bool work_is_stuck_ = false;
   GrammarCache grammars_;
+  ConsoleFeed console_;
   // Last: they end before what their pieces use.
   std::optional<WorkPool> compiling_;
   std::optional<WorkPool> work_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,6 +59,24 @@ class Running {
  private:
   std::optional<Server> server_;
   std::optional<Thread> thread_;
+};
+
+/// Holds the engine's thread in the middle of a step, from its first token until it is let go.
+class Wedge : public EventSink {
+ public:
+  Listening Push(const Event& event) override {
+    if (!event.Is<TokenEvent>()) return Listening::kGoOn;
+    free_.wait(false);
+    return Listening::kGone;
+  }
+  bool HasRoom(int64_t) const override { return true; }
+  void LetGo() {
+    free_ = true;
+    free_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> free_{false};
 };
 
 inline std::string Complete(uint16_t port, std::string_view json) {

@@ -1,5 +1,7 @@
 #include "server/vector_writer.h"
 
+#include "server/cached_tokens.h"
+
 namespace skald::server {
 
 void AddModel(const VectorFrame& frame, JsonWriter& json) {
@@ -11,7 +13,8 @@ void AddUsage(const VectorFrame& frame, JsonWriter& json) {
   json.Key("usage").BeginObject().Key("prompt_tokens").Int(frame.prompt_tokens);
   json.Key("total_tokens").Int(frame.prompt_tokens);
   json.Key("prompt_tokens_details").BeginObject();
-  json.Key("cached_tokens").Int(frame.cached_tokens).EndObject().EndObject();
+  WriteCachedTokens(frame.cached, json);
+  json.EndObject().EndObject();
 }
 
 }  // namespace skald::server

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "skald/request.h"
 
 namespace skald::server {
 
@@ -20,8 +21,8 @@ struct VectorFrame {
   std::string_view model;
   std::string_view fingerprint;  ///< system_fingerprint
   int64_t prompt_tokens = 0;
-  int64_t cached_tokens = 0;
-  double seconds = 0;  ///< since the request came
+  CachedTokens cached = {};  ///< of these
+  double seconds = 0;        ///< since the request came
 };
 
 /// The members "model" and "system_fingerprint", and "usage" as OpenAI names it.

@@ -31,6 +31,8 @@ class WorkLimit {
   /// Whether to give up. Costs about 0.3 us.
   bool IsOver() const { return stop_ || unwanted_ || clock_.Now() > end_; }
   bool operator()() const { return IsOver(); }
+  /// With half of what is left, for work that may fail while the rest goes on.
+  WorkLimit Half() const { return WorkLimit((end_ - clock_.Now()) / 2, stop_, unwanted_); }
   /// The same for work of other rooms.
   StopCheck stop_check() const { return StopCheck(*this); }
 

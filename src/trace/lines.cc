@@ -187,6 +187,10 @@ std::string_view TraceEventName(const TraceEvent& event) {
   return std::visit([]<typename Body>(const Body&) { return Shape<Body>::kName; }, event.body);
 }
 
+std::string_view RowReasonName(RowReason reason) {
+  return trace::Words<RowReason>::kWords[static_cast<size_t>(reason)];
+}
+
 std::string TraceHeaderLine(const TraceHeader& header) {
   JsonWriter json;
   json.BeginObject().Key("event").String(Shape<TraceHeader>::kName);

@@ -223,6 +223,10 @@ void PerfettoTrace::State::TakeOfSequence(const TraceRecord& record) {
     return;
   }
   Track& track = SequenceOf(event);
+  const auto begin = [&](const char* name, const auto& body) {
+    EndTo(track, 0);
+    Instant(track, name, {{"cached", body.cached}, {"disk", body.disk}, {"length", body.length}});
+  };
   std::visit(
       trace::Overload{
           [&](const TraceQueued& body) {
@@ -232,19 +236,20 @@ void PerfettoTrace::State::TakeOfSequence(const TraceRecord& record) {
           [&](const TraceWaits& body) {
             Instant(track, Join({"waits: ", Word(body.reason)}));
           },
-          [&](const TraceAdmitted& body) {
-            EndTo(track, 0);
-            Instant(track, "admitted", {{"cached", body.cached}, {"length", body.length}});
-          },
-          [&](const TraceResumed& body) {
-            EndTo(track, 0);
-            Instant(track, "resumed", {{"cached", body.cached}, {"length", body.length}});
-          },
+          [&](const TraceAdmitted& body) { begin("admitted", body); },
+          [&](const TraceResumed& body) { begin("resumed", body); },
           [&](const TracePages& body) {
             Instant(track, Join({"pages ", Word(body.act)}), {{"count", body.count}});
           },
           [&](const TraceSnapshot& body) {
             Instant(track, "snapshot", {{"position", body.position}});
+          },
+          [&](const TraceBrought& body) {
+            Instant(track, "brought",
+                    {{"from", body.from},
+                     {"to", body.to},
+                     {"bytes", body.bytes},
+                     {"seconds", body.seconds}});
           },
           [&](const TraceRows& body) {
             computing.emplace_back(event.request, event.sequence);

@@ -65,14 +65,16 @@ template <>
 struct Shape<TraceAdmitted> {
   static constexpr std::string_view kName = "admitted";
   static constexpr auto kFields =
-      std::tuple(Field{"cached", &TraceAdmitted::cached}, Field{"length", &TraceAdmitted::length});
+      std::tuple(Field{"cached", &TraceAdmitted::cached}, Field{"disk", &TraceAdmitted::disk},
+                 Field{"length", &TraceAdmitted::length});
 };
 
 template <>
 struct Shape<TraceResumed> {
   static constexpr std::string_view kName = "resumed";
   static constexpr auto kFields =
-      std::tuple(Field{"cached", &TraceResumed::cached}, Field{"length", &TraceResumed::length});
+      std::tuple(Field{"cached", &TraceResumed::cached}, Field{"disk", &TraceResumed::disk},
+                 Field{"length", &TraceResumed::length});
 };
 
 template <>
@@ -87,6 +89,15 @@ template <>
 struct Shape<TraceSnapshot> {
   static constexpr std::string_view kName = "snapshot";
   static constexpr auto kFields = std::tuple(Field{"position", &TraceSnapshot::position});
+};
+
+template <>
+struct Shape<TraceBrought> {
+  static constexpr std::string_view kName = "brought";
+  static constexpr auto kFields =
+      std::tuple(Field{"from", &TraceBrought::from}, Field{"to", &TraceBrought::to},
+                 Field{"records", &TraceBrought::records}, Field{"bytes", &TraceBrought::bytes},
+                 Field{"seconds", &TraceBrought::seconds});
 };
 
 template <>

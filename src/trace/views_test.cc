@@ -24,7 +24,8 @@ std::vector<TraceRecord> Story() {
       At(1.0, TraceQueued{.prompt_tokens = 7}, 2),
       At(1.01, TraceWaits{WaitReason::kPlaces}, 2),
       At(1.1, TracePlan{.step = 0, .prompt_rows = 30, .seconds = 0.05}),
-      At(1.11, TraceAdmitted{.cached = 10, .length = 40}, 1),
+      At(1.11, TraceBrought{.from = 2, .to = 10, .records = 1, .bytes = 64, .seconds = 0.1}, 1),
+      At(1.11, TraceAdmitted{.cached = 10, .disk = 8, .length = 40}, 1),
       At(1.12, TraceRows{.first = 10, .count = 30, .reason = RowReason::kRank}, 1),
       At(1.13, TraceForward{.rows = 30, .logit_rows = 1}),
       At(1.2, TraceComputed{}),
@@ -126,8 +127,8 @@ TEST(PerfettoTrace, IsWhatTheFormatAsksFor) {
   EXPECT_EQ((drawn.slices[{1, 1}]),
             (Names{"step 0", "plan", "forward", "sample", "step 1", "plan", "step 1", "plan"}));
   EXPECT_EQ((drawn.slices[{2, 1}]), (Names{"waiting", "prefill: rank", "preempted: pages"}));
-  EXPECT_EQ((drawn.instants[{2, 1}]), (Names{"admitted", " \"fox\"", "resumed", "guess", "token 6",
-                                             "token 7", "ended: length"}));
+  EXPECT_EQ((drawn.instants[{2, 1}]), (Names{"brought", "admitted", " \"fox\"", "resumed", "guess",
+                                             "token 6", "token 7", "ended: length"}));
   EXPECT_EQ((drawn.instants[{2, 2}]), (Names{"waits: places", "ended: cancelled"}));
   EXPECT_EQ(drawn.counters, 4);
 }

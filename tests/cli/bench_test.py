@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -99,6 +100,30 @@ class Bench(unittest.TestCase):
                 done = run("bench", "--kernels", *arguments)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("--kernels measures without a model", done.stderr.decode())
+
+    def test_an_agent_says_where_its_tokens_came_from(self):
+        agent = ("bench", "-m", str(bundled_model()), "--traffic", "agent", "--num-prompts", "3", "--prefix-len", "70",
+                 "--input-len", "8", "--output-len", "4", "-t", "2", "--json")
+        with tempfile.TemporaryDirectory() as folder:
+            found = []
+            for more in (["--compare"], []):
+                done = run(*agent, "--cache-dir", folder, *more)
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+                found.append(json.loads(done.stdout))
+        first, second = found
+        self.assertEqual([first["compared"], second["compared"]], [True, False])
+        for report in found:
+            for turn in report["turns"]:
+                self.assertEqual(sum(turn["cached_tokens_details"].values()), turn["cached_tokens"])
+        self.assertEqual(first["turns"][0]["cached_tokens"], 0)
+        self.assertGreaterEqual(second["turns"][0]["cached_tokens_details"]["disk"], 64)
+
+    def test_flags_of_traffic_need_it(self):
+        for arguments in (["--compare"], ["--compare", "--traffic", "shared"], ["--cache-dir", "x"]):
+            with self.subTest(arguments=arguments):
+                done = run("bench", "-m", str(bundled_model()), *arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("is for --traffic", done.stderr.decode())
 
     def test_takes_turns_with_a_peer(self):
         # It is its own peer: it takes and prints what llama-bench does.

@@ -10,7 +10,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
-from command import Setup, run
+from command import Setup, golden_model, run
 
 SHORT = ("-p", "The fox", "-n", "2", "-t", "1", "--bandwidth", "10", "--peak", "0.1", "-q")
 
@@ -98,6 +98,28 @@ class ExplainTest(unittest.TestCase):
             chances = step["choice"]["chances"]
             self.assertEqual(len(chances[0]["probabilities"]), len(step["choice"]["filters"]))
         self.assertLess(len(done.stdout) - len(page.data), 300_000)
+
+    def test_all_that_can_be_looked_at_is_in_terminal_page_and_data(self):
+        done = run("explain", *SHORT, "--all")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for part in (b"\nlogit lens: ", b"\nattention: ", b"\nweights\n", b"\nvalues "):
+            self.assertIn(part, done.stdout)
+        self.assertNotIn(b"\nexperts", done.stdout, "it has none")
+        done = run("explain", *SHORT, "--all", "--html", "-")
+        page = Page(done.stdout.decode())
+        self.assertEqual((page.open, page.problems), ([], []))
+        self.assertLessEqual({link.removeprefix("#") for link in page.links}, page.ids)
+        self.assertLess(len(done.stdout) - len(page.data), 300_000)
+        told = json.loads(page.data)
+        layers = {head["layer"] for head in told["heads"]}
+        self.assertEqual(layers, {lens["layer"] for lens in told["steps"][0]["lens"]})
+        self.assertEqual(told["steps"][0]["lens"][-1]["best"], told["steps"][0]["choice"]["chances"][0]["token"])
+        self.assertEqual(sum(told["weights"][0]["card"]["bins"]), told["weights"][0]["card"]["count"])
+
+    def test_experts_of_a_mixture(self):
+        done = run("explain", *SHORT, "--experts", "-m", str(golden_model("moe")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(), r"\nexperts\nlayer +chosen +most often\n0 +\d of \d +\d \(\d of \d tokens\)")
 
     def test_names_the_steps_there_are(self):
         done = run("explain", *SHORT, "--step", "7")

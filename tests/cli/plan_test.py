@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from command import Setup, bundled_model, golden_model, run, run_json
+from documents import blocks_of
 
 H100 = ("--machine", "h100", "-t", "2")
 
@@ -150,10 +151,10 @@ class Plan(unittest.TestCase):
 
     def test_the_page_shows_what_is_printed(self):
         page = (Setup.source / "docs/plan.md").read_text()
-        shown = re.findall(r"^    skald (plan [^\n]*--machine [^\n]*)\n\n```text\n(.*?)```", page, re.MULTILINE | re.DOTALL)
+        shown = [block for block in blocks_of(page) if block.kind == "text" and block.commands]
         self.assertGreaterEqual(len(shown), 2)
-        for command, text in shown:
-            self.assertEqual(run(*command.split()).stdout.decode(), text)
+        for block in shown:
+            self.assertEqual(run(*block.commands[0].split()[1:]).stdout.decode(), block.shown)
 
 
 def main() -> None:

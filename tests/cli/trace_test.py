@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 import urllib.request
+import xml.etree.ElementTree
 from collections import Counter
 from pathlib import Path
 
@@ -202,6 +203,19 @@ class Trace(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(self.record.stat().st_mode), 0o600)
         self.assertIn("text of prompts and answers", " ".join(run("serve", "--help").stdout.decode().split()))
 
+    def test_the_schedule_as_a_picture_does_not_depend_on_time(self):
+        pictures = []
+        for _ in range(2):
+            run(*TALE, "--trace", str(self.record))
+            done = run("trace", "convert", "--svg", str(self.record), "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            pictures.append(done.stdout)
+        self.assertEqual(pictures[0], pictures[1])
+        picture = xml.etree.ElementTree.fromstring(pictures[0])
+        told = json.loads(picture.find("{http://www.w3.org/2000/svg}metadata").text)
+        self.assertEqual(told["steps"], [{"rows": 5, "prompt_rows": 5}] + 11 * [{"rows": 1, "prompt_rows": 0}])
+        self.assertEqual([run["doing"] for run in told["sequences"][0]["runs"]], ["prefill", "decode"])
+
     def test_bad_files_and_arguments(self):
         self.assert_fails(run("trace", "summary", str(self.folder / "none")), 3, "none")
         run(*TALE, "--trace", str(self.record))
@@ -215,7 +229,7 @@ class Trace(unittest.TestCase):
         out = self.folder / "out.json"
         self.assert_fails(run("trace", "convert", "--perfetto", str(self.record), str(out)), 2, "line 1")
         self.assertEqual(os.listdir(self.folder), ["run.jsonl"])  # no half of a drawing
-        self.assert_fails(run("trace", "convert", str(self.record), str(out)), 2, "there is --perfetto")
+        self.assert_fails(run("trace", "convert", str(self.record), str(out)), 2, "there are --perfetto and --svg")
         self.assert_fails(run("trace", "convert", "--perfetto", str(self.record)), 2, "two files")
         self.assert_fails(run("trace", "summary", str(self.record), str(out)), 2, "one file")
         self.assert_fails(run(*TALE, "--trace-probs"), 2, "--trace-probs needs --trace FILE")

@@ -1,21 +1,26 @@
 """What one server computed the next one reads: skald serve --cache-dir, and skald cache.
 
 Run by ctest (test E2eDiskCache), and by hand:
-python3 tests/e2e/disk_cache_test.py build/release/skald .
+python3 tests/e2e/disk_cache_test.py build/release/skald . [--kills 100]
 """
 
 import argparse
 import json
+import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
 from skald_server import Server, Setup, configure, post
 
 PROMPT = "Once upon a time there was a little dog who lived in a red house. " * 20
+KILLS = 3  # of a server at work; by hand as many as one likes
 KEYS = ("sk-the-key-of-the-first", "sk-the-key-of-the-second")
 
 
@@ -31,6 +36,10 @@ def complete(server: Server, key: str = "", **more) -> dict:
 def from_disk(server: Server) -> int:
     said = server.get("/metrics").body.decode()
     return int(re.search(r"^skald_prompt_tokens_disk_total\S* (\d+)", said, re.M)[1])
+
+
+def disk_writes(server: Server) -> int:
+    return int(re.search(r"^skald_disk_writes\S* (\d+)", server.get("/metrics").body.decode(), re.M)[1])
 
 
 def cache(*words: str) -> subprocess.CompletedProcess:
@@ -88,6 +97,57 @@ class DiskCache(unittest.TestCase):
             self.assertEqual(first["choices"][0]["text"], complete(server)["choices"][0]["text"])
             self.assertGreater(from_disk(server), 0)
 
+    # Other prompts push each other out of memory meanwhile, so that something is being written.
+    def test_killed_at_any_moment_no_token_is_wrong(self):
+        flags = [*self.flags, "-c", "512", "--kv-positions", "1024"]
+        with Server(*flags) as server:
+            expected = complete(server)["choices"][0]["text"]
+        draw = random.Random(KILLS)
+        for _ in range(KILLS):
+            killed = Server(*flags)
+            killed.wait_ready()
+
+            def work(server=killed, seed=draw.random()):
+                words = random.Random(seed)
+                try:
+                    for i in range(50):
+                        prompt = " ".join(words.choices(PROMPT.split(), k=200))
+                        complete(server, prompt=f"{i} {prompt}", max_tokens=2)
+                except (AssertionError, OSError):
+                    pass  # it is gone
+
+            worker = threading.Thread(target=work)
+            worker.start()
+            time.sleep(draw.uniform(0, 0.6))
+            killed.process.kill()
+            killed.process.wait()
+            worker.join()
+            killed.folder.cleanup()
+            with Server(*flags) as server:
+                self.assertEqual(expected, complete(server)["choices"][0]["text"])
+        # What was torn is found out, if it was ever found.
+        self.assertIn(cache("verify", self.folder).returncode, (0, 4))
+
+    # A limit of the process stands for a disk that is full: writing ends, serving does not.
+    def test_a_full_disk_ends_writing_only(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+
+        with Server("-c", "512") as server:
+            expected = complete(server)["choices"][0]["text"]
+        flags = [*self.flags, "-c", "512", "--kv-positions", "1024"]
+        # With signals left as they are a write beyond the limit is an error, as Python ignores SIGXFSZ.
+        with Server(*flags, preexec_fn=limit, restore_signals=False) as server:
+            self.assertEqual(disk_writes(server), 1)
+            for i in range(20):
+                complete(server, prompt=f"{i} {PROMPT}", max_tokens=2)
+                if not disk_writes(server):
+                    break
+            self.assertEqual(disk_writes(server), 0)
+            self.assertEqual(expected, complete(server)["choices"][0]["text"])
+        with Server(*flags) as server:
+            self.assertEqual(expected, complete(server)["choices"][0]["text"])
+
     def test_the_command_lists_checks_and_empties_it(self):
         with Server(*self.flags) as server:
             complete(server)
@@ -108,5 +168,6 @@ class DiskCache(unittest.TestCase):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    configure(parser)
+    parser.add_argument("--kills", type=int, default=KILLS, help="of a server at work")
+    KILLS = configure(parser).kills
     unittest.main(argv=sys.argv[:1])

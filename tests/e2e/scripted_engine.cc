@@ -13,6 +13,7 @@
 #include "e2e/scripted_server.h"
 #include "engine/request_check.h"
 #include "grammar/constraint_state.h"
+#include "skald/bench.h"
 #include "text/test_vocabs.h"
 
 namespace skald {
@@ -149,6 +150,8 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
 void Engine::Cancel(RequestId) {}
 EngineStats Engine::Stats() const { return state_->stats; }
 std::vector<RequestProgress> Engine::Requests() const { return {}; }
+EngineLook Engine::Look() { return {.view = std::make_shared<const EngineView>()}; }
+BenchWork Engine::WorkOf(const ViewedWork&) const { return {}; }
 uint64_t Engine::progress() const { return state_->next_id; }
 int64_t Engine::embedding_width() const { return 4; }
 int64_t Engine::context() const { return kContext; }

@@ -20,6 +20,7 @@
 #include "engine/request_check.h"
 #include "load/model_chat_template.h"
 #include "server/test_client.h"
+#include "skald/bench.h"
 #include "skald/server.h"
 #include "text/test_vocabs.h"
 
@@ -107,6 +108,8 @@ Result<RequestId> Engine::Submit(Request request, std::shared_ptr<EventSink> sin
 void Engine::Cancel(RequestId) {}
 EngineStats Engine::Stats() const { return state_->stats; }
 std::vector<RequestProgress> Engine::Requests() const { return {}; }
+EngineLook Engine::Look() { return {.view = std::make_shared<const EngineView>()}; }
+BenchWork Engine::WorkOf(const ViewedWork&) const { return {}; }
 uint64_t Engine::progress() const { return state_->next_id; }
 int64_t Engine::embedding_width() const { return kWidth; }
 int64_t Engine::context() const { return kContext; }

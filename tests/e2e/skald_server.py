@@ -98,6 +98,10 @@ class Wire:
     def __init__(self, port: int, timeout: float = TIMEOUT_S, source: str = "127.0.0.1"):
         """`source`: the client's own address, any of 127.0.0.0/8."""
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout, source_address=(source, 0))
+        if self.socket.getsockname() == self.socket.getpeername():
+            # Nobody listens, and the system gave this end the very port that is asked: it would talk to itself.
+            self.socket.close()
+            raise ConnectionRefusedError(f"nobody listens at port {port}")
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
 
@@ -211,9 +215,9 @@ def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S, source: str = "
 class Server:
     """A running skald serve."""
 
-    def __init__(self, *options: str, keys: tuple[str, ...] = (), **popen):
+    def __init__(self, *options: str, keys: tuple[str, ...] = (), model: str = "", **popen):
         self.folder = tempfile.TemporaryDirectory(prefix="skald-e2e-")
-        command = [Setup.binary, "serve", "-m", Setup.model, "--port", "0", *options]
+        command = [Setup.binary, "serve", "-m", model or Setup.model, "--port", "0", *options]
         if keys:
             path = Path(self.folder.name) / "keys"
             # The first may read the metrics.

@@ -17,15 +17,17 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hub"))
+for folder in ("hub", "support"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
+from documents import commands_of
 from fake_hub import FakeHub
 
 TIMEOUT_S = 300
 DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/apis.md",
              "docs/performance.md", "docs/plan.md", "docs/trace.md", "docs/explain.md",
-             "docs/receipts.md")
+             "docs/receipts.md", "docs/lab.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
-            "SKALD_MODELS=")
+            "python3 tools/", "SKALD_MODELS=")
 
 NOT_RUN = {
     'git clone <this repository> skald && cd skald': "needs the network",
@@ -34,6 +36,7 @@ NOT_RUN = {
     'cmake --preset release && cmake --build --preset release': "builds what this test tests",
     'cmake --install build/release --prefix ~/.local': "Install does so",
     'cd build/release && cpack -G DEB': "./test.sh --packages does so",
+    'python3 tools/plan_check.py build/release/skald a.gguf b.gguf c.gguf': "there are no such files; plan_check tests it",
     'skald quantize model-F16.gguf model-Q4_K_M.gguf Q4_K_M': "there is no such file; Quantize has one",
     'skald grammar check --json-schema person.json \'{"name": "Ann"}\'': "the same as the next",
     'skald grammar check --gbnf chess.gbnf "1. e4 e5"': "there is no such file; GrammarCommand has one",
@@ -57,7 +60,7 @@ OF_PACKAGES = re.compile(r"^## From the packages\n.*?(?=^## )", re.MULTILINE | r
 # Blocks that show what skald prints, or how a command line is built.
 TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
-    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|explain \[|completion SHELL|--version, )",
+    r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|explain \[|lab \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
     r"skald verify RECEIPT ",
     r"skald rm (MODEL\.\.\.|\[--dry-run\] MODEL)",
@@ -79,21 +82,6 @@ SHORTER = (
 class Setup:
     binary = ""
     source = Path()
-
-
-def commands_of_document(path: Path) -> list[str]:
-    """The lines of indented blocks, those that go on behind a backslash joined."""
-    found, block, before_is_blank = [], False, True
-    for line in OF_PACKAGES.sub("", path.read_text()).splitlines():
-        is_code = line.startswith("    ") and (block or not line.lstrip().startswith(("|", "-", "*")))
-        block = is_code and (block or before_is_blank)
-        if block:
-            if found and found[-1].endswith("\\"):
-                found[-1] = found[-1][:-1] + line.strip()
-            else:
-                found.append(line.strip())
-        before_is_blank = not line.strip()
-    return found
 
 
 def commands_of_help(text: str) -> list[str]:
@@ -207,7 +195,7 @@ class Examples(unittest.TestCase):
 
     def test_documents(self):
         for name in DOCUMENTS:
-            lines = commands_of_document(Setup.source / name)
+            lines = commands_of(OF_PACKAGES.sub("", (Setup.source / name).read_text()))
             self.assertTrue(lines, name)
             for line in lines:
                 with self.subTest(line, document=name):

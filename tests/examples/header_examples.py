@@ -26,13 +26,16 @@ BEFORE = {
     "constraint": "const std::string schema = \"true\";",
     "engine": "",
     "engine_plan": "",
+    "engine_view": "Engine engine = *Engine::Create(model, {});",
     "explain": "",
+    "figure": "",
     "grammar": "",
     # No hub listens there.
     "hub": """const HubOptions options{.cache_dir = "no_such_folder", .files_dir = "no_such_folder",
                            .endpoint = "http://127.0.0.1:9"};
   const PullWatch watch;""",
     "kernel_bench": "",
+    "lab": "",
     "logits": """const std::vector<TokenId> tokens = {3, 300, 301};
   std::vector<std::vector<float>> rows;""",
     "machine": "",
@@ -75,10 +78,13 @@ AFTER = {
     "constraint": "constraint.ok()",
     "engine": "id.ok()",
     "engine_plan": "plan.ok() && plan->memory.total() > plan->memory.weights",
+    "engine_view": "look.view == nullptr || !look.view->step.computing",
     "explain": "explanation.ok() && explanation->steps.size() == 8",
+    "figure": 'svg.ends_with("</svg>\\n")',
     "grammar": "check.verdict == GrammarVerdict::kIncomplete && check.next.count() == 1",
     "hub": "!path.ok() && !model.ok()",
     "kernel_bench": "samples.ok() && samples->size() == 5 && share > 0",
+    "lab": "result.ok() && result->is_clean",
     "logits": "status.ok() && rows.size() == 3",
     "machine": "machine.ok()",
     "model": "model.ok()",
@@ -94,8 +100,8 @@ AFTER = {
     "trace": "engine.ok() && events.empty()",
     "transcript": "id.ok() && answer.best().tokens.size() == 8 && !answer.best().text.empty()",
 }
-# Pictures.
-NO_CODE = {"request"}
+# Pictures; what two processes do (tests/e2e/ranks_test.py runs it).
+NO_CODE = {"request", "ranks"}
 
 HEAD = """// Made by tests/examples/header_examples.py.
 #include <signal.h>

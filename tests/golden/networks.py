@@ -57,10 +57,14 @@ class Network:
     def bias(self, name, count):
         self.vector(name, [0.2 * x for x in self._weights.values(name, count)])
 
+    def biases(self, name, rows, count):
+        values = [0.2 * x for x in self._weights.values(name, rows * count)]
+        self.file.tensor(name, [count, rows], F32, struct.pack("<%df" % len(values), *values))
+
 
 def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_forward=160, context=512,
              rope_base=10000.0, rope_factors=(), qkv_bias=False, head_norm=False, experts=(), vocabulary=0,
-             tied=False, feed_forward_norm="ffn_norm"):
+             tied=False, feed_forward_norm="ffn_norm", norms_behind=()):
     """A network of the kind that llama began; what families add to it is an argument."""
     for name, value in (("block_count", layers), ("context_length", context),
                         ("embedding_length", embedding), ("feed_forward_length", feed_forward),
@@ -83,7 +87,8 @@ def _decoder(n, layers=2, embedding=96, heads=4, kv_heads=2, head_dim=32, feed_f
             if head_norm and part != "v":
                 n.norm(block + "attn_%s_norm.weight" % part, head_dim)
         n.matrix(block + "attn_output.weight", embedding, heads * head_dim)
-        n.norm(block + feed_forward_norm + ".weight", embedding)
+        for norm in (feed_forward_norm, *norms_behind):
+            n.norm(block + norm + ".weight", embedding)
         if experts:
             _experts(n, block, embedding, *experts)
             continue
@@ -101,6 +106,37 @@ def _experts(n, block, embedding, count, width):
     n.matrices(block + "ffn_gate_exps.weight", count, width, embedding)
     n.matrices(block + "ffn_up_exps.weight", count, width, embedding)
     n.matrices(block + "ffn_down_exps.weight", count, embedding, width)
+
+
+def _gemma3(name, seed=0, window=24):
+    """Five layers of six see a window; norms before and behind each block."""
+    n = Network(name, "gemma3", seed)
+    n.key("attention.sliding_window", UINT32, window)
+    _decoder(n, layers=6, embedding=64, kv_heads=1, head_dim=16, feed_forward=96, rope_base=1e6, tied=True,
+             head_norm=True, vocabulary=len(spm_vocabulary()[0]),
+             norms_behind=("post_attention_norm", "post_ffw_norm"))
+    add_spm(n.file)
+    return n.bytes()
+
+
+def _gpt_oss(name, seed=0, window=128):
+    """Every second layer sees a window; a sink a head, biases everywhere, all feed-forwards are mixtures."""
+    n, (width, heads, experts, hidden) = Network(name, "gpt-oss", seed), (64, 4, 6, 32)
+    for key, value in (("attention.sliding_window", window), ("expert_count", experts), ("expert_used_count", 2),
+                       ("expert_feed_forward_length", hidden)):
+        n.key(key, UINT32, value)
+    _decoder(n, layers=4, embedding=width, heads=heads, head_dim=16, feed_forward=hidden, qkv_bias=True,
+             rope_base=150000.0, experts=(experts, hidden), vocabulary=len(spm_vocabulary()[0]),
+             feed_forward_norm="post_attention_norm")
+    for layer in range(4):
+        block = "blk.%d." % layer
+        n.bias(block + "attn_sinks.weight", heads)
+        n.bias(block + "attn_output.bias", width)
+        n.bias(block + "ffn_gate_inp.bias", experts)
+        for part, rows in (("gate", hidden), ("up", hidden), ("down", width)):
+            n.biases(block + "ffn_%s_exps.bias" % part, experts, rows)
+    add_spm(n.file)
+    return n.bytes()
 
 
 def _lfm2(name, seed=0, taps=3):
@@ -355,6 +391,9 @@ UNRECORDED = {
     "bert": lambda: _bert("bert"),
     "bert-rank": lambda: _bert("bert-rank", ranks=True),
     "deepseek2": lambda: _deepseek2("deepseek2"),
+    "gemma3": lambda: _gemma3("gemma3"),
+    "gemma3-1024": lambda: _gemma3("gemma3-1024", window=1024),
+    "gpt-oss": lambda: _gpt_oss("gpt-oss"),
     "lfm2": lambda: _lfm2("lfm2"),
     "qwen3-rank": lambda: _qwen_rank("qwen3-rank"),
     "qwen35": lambda: _qwen35("qwen35"),

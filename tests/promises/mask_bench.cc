@@ -6,7 +6,8 @@
 //
 // SCHEMAS has an object a line with the member "schema". Each that is taken is walked at random: at
 // each place the mask is made (with what the constraint has kept of masks before, as in an engine),
-// timed, and a token of it chosen. Prints microseconds: p50, p99, largest.
+// timed, and a token of it chosen. Prints microseconds of processor time: p50, p99, largest; and
+// which lines of SCHEMAS have most of the slowest hundredth of the masks.
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +23,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/cpu_clock.h"
 #include "base/rng.h"
-#include "base/stopwatch.h"
 #include "chat/answer/forms.h"
 #include "grammar/constraint_state.h"
 #include "skald/chat_grammar.h"
@@ -36,10 +38,26 @@ namespace {
 constexpr int kWalks = 3;
 constexpr int kTokens = 200;  // of a walk, at most
 
+struct MaskTime {
+  double microseconds;
+  uint64_t schema;
+  uint64_t position;  // in its walk
+};
+
 struct Times {
   std::vector<double> compile;
   std::vector<double> create;
-  std::vector<double> masks;
+  std::vector<MaskTime> masks;
+};
+
+// Microseconds of this thread: what a busy machine gives to others does not count.
+class Watch {
+ public:
+  double Microseconds() const { return (clock_.Now() - start_) * 1e6; }
+
+ private:
+  CpuClock clock_;
+  double start_ = clock_.Now();
 };
 
 // A bit of the mask, each as likely.
@@ -53,14 +71,15 @@ TokenId AnyOf(const std::vector<uint64_t>& words, const RandomKey& key) {
   return allowed[static_cast<size_t>(draw * static_cast<double>(allowed.size()))];
 }
 
-void Walk(const Constraint& constraint, uint64_t seed, std::vector<double>* times) {
+void Walk(const Constraint& constraint, uint64_t schema, uint64_t walk,
+          std::vector<MaskTime>* times) {
   grammar::ConstraintState state(constraint);
   std::vector<uint64_t> words(static_cast<size_t>(constraint.vocabulary().size() + 63) / 64);
   for (uint64_t position = 0; position < kTokens && !state.must_end(); ++position) {
-    const Stopwatch watch;
+    const Watch watch;
     if (!state.FillMask(words).ok()) return;
-    times->push_back(watch.Seconds() * 1e6);
-    const TokenId token = AnyOf(words, {.seed = seed, .position = position});
+    times->push_back({watch.Microseconds(), schema, position});
+    const TokenId token = AnyOf(words, {.seed = schema * kWalks + walk, .position = position});
     if (token == kNoToken || !state.Advance(token).ok()) return;
   }
 }
@@ -95,18 +114,17 @@ struct Held {
   std::optional<ChatAnswerFormat> format;  // none: answers are the schema's texts
 };
 
-void Measure(const std::string& schema, const Held& held, uint64_t seed, Times* times) {
-  Stopwatch watch;
+void Measure(const std::string& schema, const Held& held, uint64_t number, Times* times) {
+  Watch watch;
   const Result<Grammar> grammar =
       held.format ? CallsOf(schema, *held.format) : Grammar::FromJsonSchema(schema);
   if (!grammar.ok()) return;
-  times->compile.push_back(watch.Seconds() * 1e6);
-  watch = Stopwatch();
+  times->compile.push_back(watch.Microseconds());
+  watch = Watch();
   const Result<Constraint> constraint = Constraint::Create(*grammar, held.vocabulary);
   if (!constraint.ok()) return;
-  times->create.push_back(watch.Seconds() * 1e6);
-  for (uint64_t walk = 0; walk < kWalks; ++walk)
-    Walk(*constraint, seed * kWalks + walk, &times->masks);
+  times->create.push_back(watch.Microseconds());
+  for (uint64_t walk = 0; walk < kWalks; ++walk) Walk(*constraint, number, walk, &times->masks);
 }
 
 void Print(const char* what, std::vector<double> times) {
@@ -117,6 +135,31 @@ void Print(const char* what, std::vector<double> times) {
   };
   std::printf("%-8s %7zu  p50 %9.1f  p99 %9.1f  max %9.1f us\n", what, times.size(), at(0.5),
               at(0.99), times.back());
+}
+
+void PrintSlowest(std::vector<MaskTime> masks) {
+  constexpr size_t kShown = 12;
+  std::sort(masks.begin(), masks.end(),
+            [](const MaskTime& a, const MaskTime& b) { return a.microseconds > b.microseconds; });
+  masks.resize(masks.size() / 100);
+  struct Tail {
+    size_t count = 0;
+    MaskTime largest = {};
+  };
+  std::map<uint64_t, Tail> by_schema;
+  for (const MaskTime& mask : masks) {
+    Tail& tail = by_schema[mask.schema];
+    if (tail.count++ == 0) tail.largest = mask;
+  }
+  std::vector<Tail> tails;
+  for (const auto& [schema, tail] : by_schema) tails.push_back(tail);
+  std::sort(tails.begin(), tails.end(),
+            [](const Tail& a, const Tail& b) { return a.count > b.count; });
+  tails.resize(std::min(tails.size(), kShown));
+  for (const Tail& tail : tails)
+    std::printf("line %5llu: %4zu of the slowest %zu, up to %9.1f us at token %llu\n",
+                static_cast<unsigned long long>(tail.largest.schema + 1), tail.count, masks.size(),
+                tail.largest.microseconds, static_cast<unsigned long long>(tail.largest.position));
 }
 
 // The tokens of `tokenizer`, and pairs of them until there are `count`: as in large vocabularies,
@@ -158,7 +201,10 @@ int Main(const std::string& model, const std::string& schemas, const char* optio
   }
   Print("compile", std::move(times.compile));
   Print("create", std::move(times.create));
-  Print("masks", std::move(times.masks));
+  std::vector<double> masks;
+  for (const MaskTime& mask : times.masks) masks.push_back(mask.microseconds);
+  Print("masks", std::move(masks));
+  PrintSlowest(std::move(times.masks));
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/model_network.h"
 #include "engine/ngram_proposer.h"
 #include "kv/page_table.h"
+#include "model/step_tap.h"
 #include "sampling/sampler.h"
 #include "support/random_model.h"
 #include "support/virtual_clock.h"
@@ -93,8 +94,10 @@ class Steps {
     CHECK(first_.Reserve(kPositions) && second_.Reserve(kPositions));
   }
 
-  // `first` rows of one sequence and `second` of the other, after `depth` positions of both.
-  int64_t AllocationsOfStep(int64_t first, int64_t second, int64_t depth) {
+  // `first` rows of one sequence and `second` of the other, after `depth` positions of both. With a
+  // profile it is timed and shows itself.
+  int64_t AllocationsOfStep(int64_t first, int64_t second, int64_t depth,
+                            model::StepProfile* profile = nullptr) {
     const std::vector<TokenId> tokens(static_cast<size_t>(first + second), 7);
     const std::vector<model::SequenceRows> rows = {
         {.row_count = first, .first_position = depth, .pages = first_.pages(), .state = 0},
@@ -107,7 +110,8 @@ class Steps {
                                     .sequences = rows,
                                     .logit_rows = embeds ? none : wanted,
                                     .hidden_rows = embeds ? wanted : none};
-    const model::Execution execution{kernels_, pool_};
+    const model::Execution execution{kernels_, pool_, profile};
+    if (profile != nullptr && profile->tap != nullptr) profile->tap->Begin(batch);
     return AllocationsOf([&] {
       network_.Forward(batch, {.store = store_,
                                .workspace = workspace_,
@@ -240,6 +244,30 @@ TEST(NoAllocation, StepsOfEveryKind) {
         EXPECT_EQ(steps.AllocationsOfStep(17, 1, 301), 0) << "mixture";
       }
     }
+  }
+}
+
+// What is shown of a step (skald explain) costs nothing where nobody has asked for it: a step that
+// is timed alone, or has a tap without wishes, takes no memory either. With any one wish it does,
+// which shows that the places are there.
+TEST(NoAllocation, StepsThatNobodyLooksInto) {
+  for (const support::RandomModelSpec& spec : NetworksOfEveryKind()) {
+    const model::Transformer network = support::MakeRandomModel(spec);
+    Steps steps(network, kernels::DetectIsa(), 2);
+    std::vector<model::PartSeconds> parts;
+    const auto allocations = [&](const model::TapWishes& wishes) {
+      model::StepTap tap(wishes);
+      model::StepProfile profile;
+      profile.parts = &parts;
+      profile.tap = &tap;
+      return steps.AllocationsOfStep(3, 1, 300, &profile);
+    };
+    allocations({});  // the list of parts has grown
+    SCOPED_TRACE(testing::Message() << spec.family << ", " << tensor::InfoOf(spec.dtype).name);
+    EXPECT_EQ(allocations({}), 0);
+    EXPECT_GT(allocations({.depth = true}), 0);
+    EXPECT_GT(allocations({.values = true}), 0);
+    EXPECT_EQ(allocations({.experts = true}) > 0, spec.experts > 0);
   }
 }
 

@@ -6,94 +6,23 @@
 
 #include <latch>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "disk/test_pages.h"
 #include "engine/completion_sink.h"
-#include "skald/disk_cache.h"
-#include "skald/engine.h"
-#include "skald/model.h"
+#include "promises/cache_case.h"
 #include "support/shared_data.h"
 
 namespace skald {
 namespace {
 
-using Tokens = std::vector<TokenId>;
+using namespace cache_case;
 
-// What a request has answered, to the bit, and how much of its prompt was cached.
-struct Answer {
-  Tokens tokens;
-  std::vector<double> logprobs;
-  int64_t cached = 0;
-};
-
-void ExpectSame(const Answer& found, const Answer& expected, const std::string& what) {
-  EXPECT_EQ(found.tokens, expected.tokens) << what;
-  EXPECT_EQ(found.logprobs, expected.logprobs) << what;
+EngineOptions Behind(const disk::TestFolder& folder, int64_t state_memory = -1) {
+  return WithFolder(folder, {.threads = 1, .state_memory = state_memory, .max_running = 1});
 }
 
-Tokens operator+(Tokens front, const Tokens& rear) {
-  front.insert(front.end(), rear.begin(), rear.end());
-  return front;
-}
-
-class StateCacheTest : public testing::TestWithParam<std::string> {
- protected:
-  virtual std::string Path() const { return SKALD_GOLDEN_MODELS "/" + GetParam() + ".gguf"; }
-
-  void SetUp() override {
-    Result<Model> model = LoadModel({.path = Path()});
-    ASSERT_TRUE(model.ok()) << model.status().message();
-    model_.emplace(*std::move(model));
-  }
-
-  Engine Make(const EngineOptions& options = {.threads = 1, .max_running = 4}) const {
-    Result<Engine> engine = Engine::Create(*model_, options);
-    EXPECT_TRUE(engine.ok()) << engine.status().message();
-    return *std::move(engine);
-  }
-
-  // A text of `count` tokens, another for each `seed`.
-  static Tokens Text(int64_t count, int64_t seed = 0) {
-    Tokens tokens;
-    for (int64_t i = 0; i < count; ++i) {
-      tokens.push_back(static_cast<TokenId>(3 + (i * i * 7 + seed * 13 + i * seed) % 90));
-    }
-    return tokens;
-  }
-
-  static Request MakeRequest(Tokens prompt, int64_t max_tokens) {
-    Request request;
-    request.prompt = std::move(prompt);
-    request.sampling = {.temperature = 0, .top_logprobs = 0};
-    request.stop = {.max_tokens = max_tokens, .ignore_eos = true};
-    return request;
-  }
-
-  static Answer Ask(Engine& engine, const Tokens& prompt, int64_t max_tokens = 12) {
-    Answer answer;
-    const auto done =
-        engine.Generate(MakeRequest(prompt, max_tokens), [&](const TokenEvent& event) {
-          if (event.logprob) answer.logprobs.push_back(*event.logprob);
-          return true;
-        });
-    EXPECT_TRUE(done.ok()) << done.status().message();
-    if (!done.ok()) return answer;
-    answer.tokens = done->tokens;
-    answer.cached = done->cached_tokens;
-    return answer;
-  }
-
-  // What an engine says that has seen nothing else.
-  Answer Fresh(const Tokens& prompt, int64_t max_tokens = 12) const {
-    Engine engine = Make();
-    return Ask(engine, prompt, max_tokens);
-  }
-
-  std::optional<Model> model_;
-};
+class StateCacheTest : public CacheTest {};
 
 // The state of a request stands behind all its tokens but the last, which nobody has computed.
 TEST_P(StateCacheTest, ATurnGoesOnFromTheAnswerBefore) {
@@ -158,6 +87,21 @@ TEST_P(StateCacheTest, TheSamePromptAgainNeedsOneRow) {
   const Answer parted = Ask(engine, Text(70) + Text(40, 2), 5);
   EXPECT_EQ(parted.cached, 70);
   ExpectSame(parted, Fresh(Text(70) + Text(40, 2), 5), "parted");
+}
+
+// The second one that begins like the first goes on where the first was told that others will.
+TEST_P(StateCacheTest, WhereTheClientSaysOthersGoOn) {
+  const Tokens trunk = Text(70);
+  Request request = MakeRequest(trunk + Text(40, 1), 5);
+  request.places = {1, 33, 34, 70, 71, 109};
+  Engine engine = Make();
+  const auto marked = engine.Generate(request, [](const TokenEvent&) { return true; });
+  ASSERT_TRUE(marked.ok()) << marked.status().message();
+  EXPECT_EQ(marked->tokens, Fresh(request.prompt, 5).tokens);
+  const Tokens prompt = trunk + Text(40, 2);
+  const Answer other = Ask(engine, prompt, 5);
+  EXPECT_EQ(other.cached, 70);
+  ExpectSame(other, Fresh(prompt, 5), "behind a mark");
 }
 
 // Those that come together compute their common beginning once: others wait for the first, which
@@ -258,32 +202,24 @@ TEST_P(StateCacheTest, FortyTurnsOfAnAgent) {
   }
 }
 
-EngineOptions WithFolder(const disk::TestFolder& folder, int64_t state_memory = -1) {
-  EngineOptions options = {.threads = 1, .state_memory = state_memory, .max_running = 1};
-  auto opened = DiskCache::Open(folder.path(), int64_t{256} << 20);
-  EXPECT_TRUE(opened.ok());
-  if (opened.ok()) options.disk = *std::move(opened);
-  return options;
-}
-
 // A state that is left at the end of one engine is where the next one goes on.
 TEST_P(StateCacheTest, ARestartGoesOnFromWhatIsOnDisk) {
   const disk::TestFolder folder;
   const Tokens prompt = Text(70);
   Tokens whole = prompt;
   {
-    Engine engine = Make(WithFolder(folder));
+    Engine engine = Make(Behind(folder));
     whole = whole + Ask(engine, prompt, 8).tokens;
   }
   {
-    Engine engine = Make(WithFolder(folder));
+    Engine engine = Make(Behind(folder));
     const Tokens next = whole + Text(9, 5);
     const Answer answer = Ask(engine, next);
     EXPECT_EQ(answer.cached, 77);
     EXPECT_EQ(engine.Stats().prompt_tokens_disk, 77);
     ExpectSame(answer, Fresh(next), "behind the answer");
   }
-  Engine engine = Make(WithFolder(folder));
+  Engine engine = Make(Behind(folder));
   const Answer again = Ask(engine, prompt);
   EXPECT_EQ(again.cached, 69) << "before the last token of the prompt";
   ExpectSame(again, Fresh(prompt), "the prompt again");
@@ -297,11 +233,11 @@ TEST_P(StateCacheTest, WhatMemoryHasNoSlotForComesBack) {
   const disk::TestFolder folder;
   Tokens whole = Text(70);
   {
-    Engine engine = Make(WithFolder(folder, 0));
+    Engine engine = Make(Behind(folder, 0));
     whole = whole + Ask(engine, Text(70), 8).tokens;
     Ask(engine, Text(90, 3));
   }
-  Engine engine = Make(WithFolder(folder, 0));
+  Engine engine = Make(Behind(folder, 0));
   const Answer again = Ask(engine, whole + Text(4, 2));
   EXPECT_EQ(again.cached, 77);
   EXPECT_EQ(engine.Stats().prompt_tokens_disk, 77);
@@ -310,16 +246,14 @@ TEST_P(StateCacheTest, WhatMemoryHasNoSlotForComesBack) {
 
 // A state of two ranks lies in both, one part behind the other.
 TEST_P(StateCacheTest, RanksBringTheirPartsBack) {
-  Result<Model> split = LoadModel({.path = Path(), .threads = 1, .ranks = 2});
-  ASSERT_TRUE(split.ok()) << split.status().message();
   const Answer expected = Fresh(Text(70));
-  model_.emplace(*std::move(split));
+  Load(2);
   const disk::TestFolder folder;
   {
-    Engine engine = Make(WithFolder(folder));
+    Engine engine = Make(Behind(folder));
     ExpectSame(Ask(engine, Text(70)), expected, "two ranks");
   }
-  Engine engine = Make(WithFolder(folder));
+  Engine engine = Make(Behind(folder));
   const Answer again = Ask(engine, Text(70));
   EXPECT_EQ(again.cached, 69);
   ExpectSame(again, expected, "two ranks, from the folder");
@@ -346,6 +280,13 @@ TEST_P(StateCacheSharedData, GoesOnAsFromTheBeginning) {
                              first(40) + Text(30, 3), whole + Text(8, 1)}) {
     ExpectSame(Ask(engine, each, 5), Fresh(each, 5), std::to_string(each.size()));
   }
+  // And the next engine, from the folder of one that is gone.
+  const disk::TestFolder folder;
+  { Ask(*std::make_unique<Engine>(Make(Behind(folder))), prompt, 20); }
+  Engine next = Make(Behind(folder));
+  const Answer again = Ask(next, whole, 3);
+  EXPECT_EQ(again.cached, 64);
+  ExpectSame(again, Fresh(whole, 3), "from the folder");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, StateCacheSharedData,

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "sim/fake_network.h"
+#include "support/soon.h"
 #include "support/virtual_clock.h"
 
 namespace skald::sim {
@@ -46,6 +47,16 @@ class SlowNetwork : public FakeNetwork {
   std::condition_variable changed_;
   int64_t begun_ = 0;
   int64_t ended_ = 0;
+};
+
+// However a test ends, the engine must not stand in a step then.
+class EndOfTest {
+ public:
+  explicit EndOfTest(SlowNetwork& network) : network_(network) {}
+  ~EndOfTest() { network_.LetAllEnd(); }
+
+ private:
+  SlowNetwork& network_;
 };
 
 sampling::Sampler MakeSampler() {
@@ -141,6 +152,120 @@ TEST(EngineLoop, ShowsRequestsThatComeDuringAStep) {
   parts.network.AwaitForward(2);
   expect_both();
   parts.network.LetAllEnd();
+}
+
+// Who had gone was shown as running until the step was over.
+TEST(EngineLoop, ShowsNobodyWhoHasGoneDuringALongStep) {
+  Parts<SlowNetwork> parts;
+  engine::EngineLoop loop(&parts.core, &parts.clock, 8);
+  const EndOfTest end(parts.network);
+  ASSERT_TRUE(loop.Submit(Ask(300), std::make_shared<EventQueue>()).ok());
+  parts.network.AwaitForward(1);
+  const Result<RequestId> gone = loop.Submit(Ask(300), std::make_shared<EventQueue>());
+  ASSERT_TRUE(gone.ok());
+  parts.network.LetEnd(1);
+  parts.network.AwaitForward(2);  // the engine takes who has come before it computes
+  EXPECT_EQ(loop.Requests().size(), 2u);
+  EXPECT_EQ(loop.Stats().submitted, 2);
+  EXPECT_EQ(loop.Stats().prompt_tokens, 300) << "of the one that is admitted";
+  loop.Cancel(*gone);
+  parts.network.LetEnd(2);
+  parts.network.AwaitForward(3);
+  ASSERT_EQ(loop.Requests().size(), 1u);
+  EXPECT_NE(loop.Requests()[0].id, *gone);
+  EXPECT_EQ(loop.Stats().requests_waiting, 0);
+  EXPECT_EQ(loop.Stats().finished[static_cast<size_t>(FinishReason::kCancelled)], 1);
+}
+
+// Four prompts of 8 pages are fewer than 40 pages, with their answers they are more. A request that
+// gave its pages up was shown as running in the step that took them.
+TEST(EngineLoop, ShowsWhoLostItsPagesDuringALongStep) {
+  Parts<SlowNetwork> parts;
+  engine::EngineLoop loop(&parts.core, &parts.clock, 8);
+  const EndOfTest end(parts.network);
+  for (uint64_t i = 0; i < 4; ++i) {
+    Request request = Ask(250);
+    request.cache_namespace = i;  // they share nothing
+    request.stop.max_tokens = 250;
+    ASSERT_TRUE(loop.Submit(std::move(request), std::make_shared<EventQueue>(1000)).ok());
+  }
+  int64_t step = 0;
+  do {
+    parts.network.LetEnd(step);
+    parts.network.AwaitForward(++step);
+    parts.clock.Advance(1e-3);  // whatever its rows: prompts are computed at once
+  } while (loop.Stats().preemptions == 0 && step < 250);
+  ASSERT_EQ(loop.Stats().preemptions, 1);
+  const std::vector<RequestProgress> requests = loop.Requests();
+  ASSERT_EQ(requests.size(), 4u);
+  const auto lost = std::find_if(requests.begin(), requests.end(), [](const auto& request) {
+    return request.phase == RequestPhase::kPreempted;
+  });
+  ASSERT_NE(lost, requests.end());
+  EXPECT_EQ(lost->pages, 0);
+}
+
+// What people see of a step stands there before it is computed, with what came since.
+TEST(EngineLoop, ShowsALongStepWhileItIsComputed) {
+  Parts<SlowNetwork> parts;
+  engine::EngineLoop loop(&parts.core, &parts.clock, 8);
+  const EndOfTest end(parts.network);
+  EXPECT_EQ(loop.Look().view, nullptr);
+  Request first = Ask(300);
+  first.cache_namespace = 7;
+  first.tenant = 3;
+  ASSERT_TRUE(loop.Submit(std::move(first), std::make_shared<EventQueue>()).ok());
+  parts.network.AwaitForward(1);
+  const auto view = loop.Look().view;
+  ASSERT_NE(view, nullptr);
+  EXPECT_TRUE(view->step.computing);
+  EXPECT_EQ(view->step.prompt_rows, 64) << "of 300, by max_chunk";
+  EXPECT_EQ(view->step.decode_rows, 0);
+  EXPECT_EQ(view->step.admitted, 1);
+  ASSERT_EQ(view->step.rows.size(), 1u);
+  EXPECT_EQ(view->step.rows[0].rows, 64);
+  ASSERT_EQ(view->requests.size(), 1u);
+  EXPECT_EQ(RequestPhaseName(view->requests[0].phase), "prefill");
+  EXPECT_EQ(view->requests[0].tenant, 3);
+  EXPECT_EQ(view->stats.running, 1);
+  EXPECT_EQ(view->pages.cells.size(), 40u);
+  EXPECT_EQ(view->pages.cells[0].held + view->pages.cells[39].held, 1);
+  int64_t held = 0;
+  for (const PageCell& cell : view->pages.cells) {
+    held += cell.held;
+    EXPECT_EQ(cell.request, cell.held > 0 ? 0 : -1);
+    EXPECT_EQ(cell.free + cell.held, 1);
+  }
+  EXPECT_EQ(held, 2) << "64 positions";
+
+  ASSERT_TRUE(loop.Submit(Ask(200), std::make_shared<EventQueue>()).ok());
+  EXPECT_TRUE(loop.Look().arrived.empty()) << "the step is no long one yet";
+  parts.clock.Advance(1);
+  const EngineLook later = loop.Look();
+  EXPECT_EQ(later.view, view) << "the same step";
+  EXPECT_EQ(later.seconds, 1);
+  ASSERT_EQ(later.arrived.size(), 1u);
+  EXPECT_EQ(later.arrived[0].prompt_tokens, 200);
+
+  parts.network.LetEnd(1);
+  parts.network.AwaitForward(2);
+  const auto next = loop.Look().view;
+  EXPECT_EQ(next->step.number, 1);
+  EXPECT_EQ(next->last.seconds, 1);
+  EXPECT_EQ(next->last.work.rows, 64);
+  EXPECT_EQ(next->requests.size(), 2u);
+  ASSERT_EQ(next->prefixes.edges.size(), 2u) << "a namespace, and what is computed of its text";
+  EXPECT_EQ(next->prefixes.edges[0].space, 7u);
+  EXPECT_EQ(next->prefixes.edges[1].end, 64);
+}
+
+// An engine that sleeps is woken by who looks.
+TEST(EngineLoop, ShowsAnEngineThatHasNothingToDo) {
+  Parts<FakeNetwork> parts;
+  engine::EngineLoop loop(&parts.core, &parts.clock, 8);
+  ASSERT_TRUE(Soon([&] { return loop.Look().view != nullptr; }));
+  EXPECT_FALSE(loop.Look().view->step.computing);
+  EXPECT_EQ(loop.Look().view->pages.cells.size(), 40u);
 }
 
 // A request of four sequences that gave its places up is one that waits, not four.

@@ -105,25 +105,62 @@ void FakeNetwork::CopyPage(const kv::PageCopy& copy) {
               window_slots_.begin() + copy.window_to * kPage);
 }
 
-int64_t FakeNetwork::PageBytes() const { return kPage * int64_t{sizeof(uint64_t)}; }
-
-void FakeNetwork::SavePage(kv::PageId page, std::span<std::byte> bytes) {
-  CHECK(static_cast<int64_t>(bytes.size()) == PageBytes());
-  const auto pages = static_cast<int64_t>(slots_.size()) / kPage;
-  const int64_t kept = fault_ == Fault::kSavedPageBeside ? (page + 1) % pages : page;
-  std::memcpy(bytes.data(), &slots_[static_cast<size_t>(kept * kPage)], bytes.size());
+// A window page has its numbers twice: it takes more than a page of the others.
+int64_t FakeNetwork::PageBytes(kv::PageGroup group) const {
+  constexpr int64_t kBytes = kPage * int64_t{sizeof(uint64_t)};
+  if (group == kv::PageGroup::kFull) return kBytes;
+  return window_ == 0 ? 0 : 2 * kBytes;
 }
 
-void FakeNetwork::LoadPage(kv::PageId page, std::span<const std::byte> bytes) {
-  CHECK(static_cast<int64_t>(bytes.size()) == PageBytes());
+std::span<uint64_t> FakeNetwork::WindowPage(kv::PageId page) {
+  return std::span(window_slots_).subspan(static_cast<size_t>(page * kPage), kPage);
+}
+
+void FakeNetwork::SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == BytesOf(parts));
+  if (parts.full != kv::kNoPage) {
+    const auto pages = static_cast<int64_t>(slots_.size()) / kPage;
+    const int64_t kept =
+        fault_ == Fault::kSavedPageBeside ? (parts.full + 1) % pages : int64_t{parts.full};
+    const auto page = std::as_bytes(
+        std::span(slots_).subspan(static_cast<size_t>(kept * kPage), static_cast<size_t>(kPage)));
+    std::copy(page.begin(), page.end(), bytes.begin());
+    bytes = bytes.subspan(page.size());
+  }
+  if (bytes.empty()) return;
+  const auto pages = static_cast<int64_t>(window_slots_.size()) / kPage;
+  const int64_t kept =
+      fault_ == Fault::kSavedWindowBeside ? (parts.window + 1) % pages : int64_t{parts.window};
+  const auto page = std::as_bytes(WindowPage(static_cast<kv::PageId>(kept)));
+  std::copy(page.begin(), page.end(), std::copy(page.begin(), page.end(), bytes.begin()));
+}
+
+// Where the two halves of a window page differ, none is left.
+void FakeNetwork::LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) {
+  CHECK(static_cast<int64_t>(bytes.size()) == BytesOf(parts));
   PoisonFreed();  // the page may be one of these
-  if (fault_ == Fault::kRestoreForgotten) return;
-  std::memcpy(&slots_[static_cast<size_t>(page * kPage)], bytes.data(), bytes.size());
+  if (parts.full != kv::kNoPage) {
+    const auto length = static_cast<size_t>(PageBytes(kv::PageGroup::kFull));
+    if (fault_ != Fault::kRestoreForgotten) {
+      std::memcpy(&slots_[static_cast<size_t>(parts.full * kPage)], bytes.data(), length);
+    }
+    bytes = bytes.subspan(length);
+  }
+  if (bytes.empty() || fault_ == Fault::kWindowRestoreForgotten) return;
+  const std::span<uint64_t> page = WindowPage(parts.window);
+  const auto half = bytes.first(bytes.size() / 2);
+  std::memcpy(page.data(), half.data(), half.size());
+  const bool agree = std::equal(half.begin(), half.end(), bytes.begin() + std::ssize(half));
+  if (!agree) std::fill(page.begin(), page.end(), kPoison);
+  if (fault_ != Fault::kWindowRestoredElsewhere) return;
+  std::vector<uint64_t> own(page.begin(), page.end());
+  if (!last_window_.empty()) std::copy(last_window_.begin(), last_window_.end(), page.begin());
+  last_window_ = std::move(own);
 }
 
 // The number of a state so many times that it takes more than a page has bytes for.
 int64_t FakeNetwork::StateBytes() const {
-  return states_.empty() ? 0 : PageBytes() + 3 * int64_t{sizeof(uint64_t)};
+  return states_.empty() ? 0 : PageBytes(kv::PageGroup::kFull) + 3 * int64_t{sizeof(uint64_t)};
 }
 
 void FakeNetwork::SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) {

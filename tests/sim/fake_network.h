@@ -60,9 +60,9 @@ class FakeNetwork : public engine::Network {
   void SetNamespaceOf(NamespaceOf namespace_of) { namespace_of_ = std::move(namespace_of); }
 
   void CopyPage(const kv::PageCopy& copy) override;
-  int64_t PageBytes() const override;
-  void SavePage(kv::PageId page, std::span<std::byte> bytes) override;
-  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override;
+  int64_t PageBytes(kv::PageGroup group) const override;
+  void SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) override;
+  void LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) override;
   int64_t StateBytes() const override;
   void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override;
   void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override;
@@ -85,6 +85,7 @@ class FakeNetwork : public engine::Network {
  private:
   void FillOutputs(const model::StepBatch& batch, int32_t row, uint64_t hash);
   uint64_t& Slot(std::span<const kv::PageId> pages, int64_t position);
+  std::span<uint64_t> WindowPage(kv::PageId page);
   uint64_t& WindowSlot(const kv::PageLists& pages, int64_t position);
   uint64_t WithWindow(const kv::PageLists& pages, int64_t position, uint64_t hash);
   uint64_t ReadAll(std::span<const kv::PageId> pages, int64_t position);
@@ -107,6 +108,7 @@ class FakeNetwork : public engine::Network {
   std::vector<float> hidden_;           // of all hidden rows, as many numbers each
   int64_t logit_rows_ = 0;
   int64_t row_count_ = 0;
+  std::vector<uint64_t> last_window_;  // that was put into memory last, for a fault
 };
 
 /// The draft model of a FakeNetwork.

@@ -13,8 +13,8 @@ FakeShelf::FakeShelf(uint64_t seed, int64_t page_bytes, Fault fault)
       page_bytes_(static_cast<size_t>(page_bytes)),
       fault_(fault),
       most_pages_(static_cast<size_t>(draw_.Between(1, 256))),
-      most_deliveries_(draw_.OneIn(3) ? draw_.Between(0, 8) : std::numeric_limits<int64_t>::max()) {
-}
+      most_deliveries_(draw_.OneIn(3) ? draw_.Between(0, 8) : std::numeric_limits<int64_t>::max()),
+      loses_one_in_(draw_.OneIn(3) ? 8 : 128) {}
 
 bool FakeShelf::Has(const disk::PageKey& key) const {
   return pages_.contains(std::string(key.view()));
@@ -28,7 +28,7 @@ bool FakeShelf::HasTailBehind(const disk::PageKey& key) const {
 
 std::span<std::byte> FakeShelf::Begin(const engine::ShelfPage& page) {
   CHECK(filling_.empty());
-  if (draw_.OneIn(8)) return {};
+  if (draw_.OneIn(loses_one_in_)) return {};
   begun_ = page;
   filling_.resize(page_bytes_);
   return filling_;
@@ -50,7 +50,7 @@ std::span<const std::byte> FakeShelf::BytesFor(const engine::ShelfPage& page) {
   auto found = pages_.find(std::string(page.key.view()));
   if (found == pages_.end()) return {};
   CHECK(found->second.tokens == page.tokens);
-  if (draw_.OneIn(16)) {
+  if (draw_.OneIn(2 * loses_one_in_)) {
     pages_.erase(found);
     return {};
   }

@@ -41,6 +41,7 @@ class FakeShelf : public engine::PageShelf {
   const Fault fault_;
   const size_t most_pages_;
   const int64_t most_deliveries_;  // it hangs behind these
+  const int64_t loses_one_in_;     // pages that it should keep, and half as many that it has
   std::map<std::string, Kept> pages_;
   engine::ShelfPage begun_;
   std::vector<std::byte> filling_;

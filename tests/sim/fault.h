@@ -90,6 +90,10 @@ enum class Fault : uint8_t {
   kStateRestoreForgotten,
   kSavedStateBeside,
   kStateRestoredEarly,
+  kWindowRestoreForgotten,
+  kWindowRestoredElsewhere,
+  kSavedWindowBeside,
+  kWindowsRestoredTooFew,
 };
 
 struct FaultName {
@@ -181,6 +185,14 @@ inline constexpr std::array kFaults = {
     FaultName{Fault::kStateRestoreForgotten, "a state that comes back is not put into memory"},
     FaultName{Fault::kSavedStateBeside, "a state that leaves memory is kept as the one beside it"},
     FaultName{Fault::kStateRestoredEarly, "a state comes back one token too early"},
+    FaultName{Fault::kWindowRestoreForgotten,
+              "a window page that comes back is not put into memory"},
+    FaultName{Fault::kWindowRestoredElsewhere,
+              "a window page comes back with the bytes of the one brought before"},
+    FaultName{Fault::kSavedWindowBeside,
+              "a window page that leaves memory is kept as the one beside it"},
+    FaultName{Fault::kWindowsRestoredTooFew,
+              "of the window pages that a row sees every second comes back"},
 };
 
 }  // namespace skald::sim

@@ -128,8 +128,17 @@ std::optional<kv::StateCopy> FaultyCache::PrepareState(Sequence* sequence) {
   return copy;
 }
 
+bool FaultyCache::RestoreWindow(kv::Namespace space, std::span<const TokenId> tokens,
+                                FunctionRef<void(kv::PageId)> fill) {
+  const size_t pages = tokens.size() / static_cast<size_t>(kernels::kPageTokens);
+  if (fault_ == Fault::kWindowsRestoredTooFew && pages % 2 == 0) {
+    return CacheManager::RestoreWindow(space, tokens, [](kv::PageId) {});
+  }
+  return CacheManager::RestoreWindow(space, tokens, fill);
+}
+
 bool FaultyCache::RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
-                               FunctionRef<void(kv::PageId)> fill_page,
+                               FunctionRef<void(const kv::PageParts&)> fill_page,
                                FunctionRef<void(kv::StateId)> fill_state) {
   const bool early = fault_ == Fault::kStateRestoredEarly && tokens.size() > 1;
   if (early) tokens = tokens.first(tokens.size() - 1);

@@ -31,8 +31,10 @@ class FaultyCache : public engine::CacheManager {
   bool PrepareWrite(engine::Sequence* sequence, int64_t count,
                     std::vector<kv::PageCopy>* copies) override;
   std::optional<kv::StateCopy> PrepareState(engine::Sequence* sequence) override;
+  bool RestoreWindow(kv::Namespace space, std::span<const TokenId> tokens,
+                     FunctionRef<void(kv::PageId)> fill) override;
   bool RestoreState(kv::Namespace space, std::span<const TokenId> tokens,
-                    FunctionRef<void(kv::PageId)> fill_page,
+                    FunctionRef<void(const kv::PageParts&)> fill_page,
                     FunctionRef<void(kv::StateId)> fill_state) override;
 
   /// Empty, or what was wrong with what it was asked so far.

@@ -194,6 +194,11 @@ std::string Collect(const RecordingSink& sink, Transcript* told) {
     const auto matched_all = [](const auto* part) { return part && part->done >= part->total; };
     if (matched_all(event.As<AdmittedEvent>()) || matched_all(event.As<ResumedEvent>()))
       return "everything was matched";
+    const auto is_miscounted = [](const auto* part) {
+      return part && part->from.total() != part->done;
+    };
+    if (is_miscounted(event.As<AdmittedEvent>()) || is_miscounted(event.As<ResumedEvent>()))
+      return "cached tokens come from nowhere, or twice";
     told->Add(event);
   }
   return {};

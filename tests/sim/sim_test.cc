@@ -79,11 +79,15 @@ TEST(Simulation, MeetsShelvesThatGiveAndThatHang) {
   for (uint64_t seed = 3; seed < 1000; seed += 5) {
     const Outcome outcome = RunSeed(seed, Fault::kNone);
     all.pages_restored += outcome.pages_restored;
+    all.windows_restored += outcome.windows_restored;
     all.states_restored += outcome.states_restored;
+    all.fetches_resumed += outcome.fetches_resumed;
     all.fetches_given_up += outcome.fetches_given_up;
   }
   EXPECT_GT(all.pages_restored, 50);
+  EXPECT_GT(all.windows_restored, 15);
   EXPECT_GT(all.states_restored, 10);
+  EXPECT_GT(all.fetches_resumed, 4);
   EXPECT_GT(all.fetches_given_up, 4);
 }
 

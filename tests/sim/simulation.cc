@@ -99,7 +99,7 @@ class Simulation {
         proposers_(MakeProposers(workload, fault, &sampler_, &clock_)),
         traces_(workload),
         tracer_(traces_.ring(), clock_),
-        shelf_(workload.seed, network_.PageBytes(), fault),
+        shelf_(workload.seed, RecordBytes(), fault),
         tier_(workload.has_shelf
                   ? std::optional<engine::PageTier>(
                         std::in_place,
@@ -122,7 +122,6 @@ class Simulation {
         watch_(workload.core) {
     cache_.pool().RecordFreed(&freed_);
     cache_.pool().windows().RecordFreed(&freed_windows_);
-    network_.SetWindows(workload.windows, &freed_windows_);
     network_.SetNamespaceOf([this](const kv::PageId* pages) { return NamespaceAt(pages); });
   }
 
@@ -146,7 +145,9 @@ class Simulation {
     outcome.masks = stats.masks;
     if (tier_) {
       outcome.pages_restored = tier_->stats().pages_restored;
+      outcome.windows_restored = tier_->stats().windows_restored;
       outcome.states_restored = tier_->stats().states_restored;
+      outcome.fetches_resumed = tier_->stats().resumed;
       outcome.fetches_given_up = tier_->stats().given_up;
     }
     outcome.draft_tokens_accepted = stats.draft_tokens_accepted;
@@ -156,6 +157,12 @@ class Simulation {
   }
 
  private:
+  // Before anybody asks how large pages are.
+  int64_t RecordBytes() {
+    network_.SetWindows(workload_.windows, &freed_windows_);
+    return engine::RecordSizesOf(network_, workload_.windows).record_bytes;
+  }
+
   std::string RunToEnd() {
     for (int64_t tick = 0; next_ < workload_.clients.size() || !core_.idle(); ++tick) {
       if (tick == kMaxTicks) return "it does not end";
@@ -188,6 +195,9 @@ class Simulation {
       if (wrong.empty() && proposers_.forced != nullptr) wrong = proposers_.forced->wrong();
       if (wrong.empty() && computed) wrong = watch_.End(core_);
       if (wrong.empty()) wrong = cache_.wrong();
+      if (wrong.empty() && tier_ && tier_->stats().unusable > 0) {
+        wrong = "a prefix that came back cannot be gone on from";
+      }
       if (wrong.empty()) wrong = traces_.Check(core_);
       if (wrong.empty()) wrong = CheckStarvation(computed);
       if (!wrong.empty()) return "tick " + std::to_string(tick) + ": " + wrong;

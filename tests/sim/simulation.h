@@ -27,7 +27,9 @@ struct Outcome {
   int64_t prompt_tokens_cached = 0;
   int64_t constrained_tokens = 0;
   int64_t pages_restored = 0;  ///< from a shelf
+  int64_t windows_restored = 0;
   int64_t states_restored = 0;
+  int64_t fetches_resumed = 0;  ///< of preempted sequences
   int64_t fetches_given_up = 0;
   int64_t masks = 0;  ///< made for these
   int64_t draft_tokens = 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,44 @@ TEST(States, WhereARequestPartedOthersGoOn) {
   EXPECT_EQ(CachedOf(outcome, 0), 0);
   EXPECT_EQ(CachedOf(outcome, 1), 0);
   EXPECT_EQ(CachedOf(outcome, 2), 300);
+}
+
+// The second request with the same system prompt goes on behind it, else the third would.
+TEST(States, WhereTheClientSaysOthersGoOn) {
+  Workload workload = Server(4, 4);
+  for (uint64_t i = 0; i < 2; ++i) {
+    const auto tail = Tokens{static_cast<TokenId>(i + 1)} + Text(10 + i, 90);
+    workload.clients.push_back(Ask(Text(1, 300) + tail, 8, 0.2 * static_cast<double>(i)));
+    workload.clients.back().request.places = {300};
+  }
+  const Outcome outcome = RunWorkload(workload, Fault::kNone);
+  EXPECT_EQ(outcome.wrong, "");
+  EXPECT_EQ(CachedOf(outcome, 1), 300);
+  const Event& event = *std::find_if(outcome.events[1].begin(), outcome.events[1].end(),
+                                     [](const Event& each) { return each.Is<AdmittedEvent>(); });
+  EXPECT_EQ(event.As<AdmittedEvent>()->from.snapshot, 300);
+}
+
+// Whatever somebody marks: each place costs a step at most, and those near each other nothing.
+TEST(States, MarksCostAStepEachAtMost) {
+  const auto steps = [](std::vector<int64_t> places) {
+    Workload workload = Server(2, 16);
+    workload.clients = {Ask(Text(1, 900), 1)};
+    workload.clients.back().request.places = std::move(places);
+    const Outcome outcome = RunWorkload(workload, Fault::kNone);
+    EXPECT_EQ(outcome.wrong, "");
+    return outcome.steps;
+  };
+  std::vector<int64_t> near;
+  std::vector<int64_t> apart;
+  for (int64_t i = 1; i <= int64_t{kMaxPlaces}; ++i) {
+    near.push_back(i);
+    apart.push_back(50 * i);
+  }
+  const int64_t unmarked = steps({});
+  EXPECT_EQ(steps(near), unmarked);
+  EXPECT_GT(steps(apart), unmarked + 8);
+  EXPECT_LE(steps(apart), unmarked + int64_t{kMaxPlaces});
 }
 
 TEST(States, TheSamePromptAgainNeedsOneRow) {

@@ -1,5 +1,7 @@
 #include "sim/trace_watch.h"
 
+#include <algorithm>
+
 namespace skald::sim {
 namespace {
 
@@ -28,6 +30,13 @@ int64_t EventsOf(const Workload& workload) {
   return events;
 }
 
+// Records may come and be of no use.
+bool IsSound(const TraceBrought& brought) {
+  const bool has_records = brought.records > 0;
+  return brought.to >= brought.from && (brought.to == brought.from || has_records) &&
+         (brought.bytes > 0) == has_records && brought.seconds >= 0;
+}
+
 }  // namespace
 
 TraceWatch::TraceWatch(const Workload& workload) : ring_({.capacity = EventsOf(workload)}) {}
@@ -50,18 +59,24 @@ void TraceWatch::Take(const TraceEvent& event) {
     if (!holds && wrong_.empty()) wrong_ = std::string("the record of the run: ") + what;
   };
   Seen& seen = sequences_[{event.request, event.sequence}];
-  const auto begin = [&] {
+  const auto begin = [&](const auto& body) {
     expect(!seen.runs, "a running sequence is admitted");
+    expect(body.disk == TakeBrought(&seen, body.cached), "other tokens are of files than came");
     seen.runs = true;
   };
   std::visit(
       Overload{[&](const TraceQueued&) { ++stats_.submitted; },
+               [&](const TraceBrought& body) {
+                 expect(!seen.runs && IsSound(body), "of a prefix comes what cannot");
+                 seen.brought = body;
+               },
                [&](const TraceAdmitted& body) {
-                 begin();
+                 begin(body);
                  stats_.prompt_tokens += body.length;
                  stats_.prompt_tokens_cached += body.cached;
+                 stats_.prompt_tokens_disk += body.disk;
                },
-               [&](const TraceResumed&) { begin(); },
+               [&](const TraceResumed& body) { begin(body); },
                [&](const TracePages& body) {
                  // A fork runs from when it has pages on.
                  if (body.act == PageAct::kShared) seen.runs = true;
@@ -109,6 +124,12 @@ void TraceWatch::Take(const TraceEvent& event) {
       event.body);
 }
 
+// So many of its `cached` tokens have come from files since it ran last.
+int64_t TraceWatch::TakeBrought(Seen* seen, int64_t cached) {
+  const TraceBrought brought = std::exchange(seen->brought, {});
+  return std::max<int64_t>(std::min(brought.to, cached) - brought.from, 0);
+}
+
 void TraceWatch::TakePages(const TracePages& pages) {
   if (pages.act == PageAct::kEvicted) stats_.pages_evicted += pages.count;
   if (pages.act == PageAct::kCopied) stats_.pages_copied += pages.count;
@@ -119,10 +140,11 @@ void TraceWatch::TakePages(const TracePages& pages) {
 
 std::string TraceWatch::Compare(const engine::Core& core) const {
   const EngineStats stats = core.Stats();
-  const std::array<std::string, 14> differences = {
+  const std::array<std::string, 15> differences = {
       Differ("requests", stats_.submitted, stats.submitted),
       Differ("prompt tokens", stats_.prompt_tokens, stats.prompt_tokens),
       Differ("cached tokens", stats_.prompt_tokens_cached, stats.prompt_tokens_cached),
+      Differ("tokens from files", stats_.prompt_tokens_disk, stats.prompt_tokens_disk),
       Differ("rows", stats_.rows, stats.rows),
       Differ("rows of prompts", stats_.prefill_rows, stats.prefill_rows),
       Differ("tokens", stats_.output_tokens, stats.output_tokens),

@@ -31,10 +31,12 @@ class TraceWatch {
   struct Seen {
     bool runs = false;
     int64_t tokens = 0;
+    TraceBrought brought = {};  // since it ran last
   };
   using Key = std::pair<uint64_t, int32_t>;  // request, sequence
 
   void Take(const TraceEvent& event);
+  static int64_t TakeBrought(Seen* seen, int64_t cached);
   void TakePages(const TracePages& pages);
   std::string Compare(const engine::Core& core) const;
 

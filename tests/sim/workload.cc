@@ -220,29 +220,52 @@ void DrawPromptLogprobs(uint64_t seed, Workload* workload) {
   }
 }
 
+// Half of the requests say where others will go on, anywhere in their prompts. Numbers of their own
+// again.
+void DrawPlaces(uint64_t seed, Workload* workload) {
+  Seeded draw(~seed ^ 7);
+  if (workload->state_slots == 0) return;
+  for (Client& client : workload->clients) {
+    const int64_t most = std::ssize(client.request.prompt) - 1;
+    std::vector<int64_t>& places = client.request.places;
+    int64_t count = draw.OneIn(2) ? draw.Between(1, int64_t{kMaxPlaces}) : 0;
+    for (; count > 0 && most > 0; --count) places.push_back(draw.Between(1, most));
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+  }
+}
+
+// As the widest request needs.
+int64_t FewestWindowPages(const Workload& workload, int64_t positions) {
+  int64_t widest = 1;
+  for (const Client& client : workload.clients) {
+    widest = std::max<int64_t>(widest, client.request.beam_search.beams);
+  }
+  const int64_t each = (positions + workload.core.most_draft) / kernels::kPageTokens + 4;
+  const int64_t least = widest * each + workload.core.max_rows / kernels::kPageTokens + 1;
+  return std::min(least, workload.page_count);
+}
+
 // Layers with windows, beside a state or not: no seed that once failed is among them. The window
-// pages are as few as the widest request needs, or more.
+// pages are as few as possible, or more.
 void DrawWindows(uint64_t seed, Workload* workload) {
   const uint64_t kind = seed % 16;
   if (kind != 1 && kind != 3 && kind != 14 && kind % 8 != 4) return;
   Seeded draw(~seed ^ 5);
   const int64_t positions = draw.OneIn(2) ? draw.Between(1, 8) : draw.Between(1, 80);
-  int64_t widest = 1;
-  for (const Client& client : workload->clients) {
-    widest = std::max<int64_t>(widest, client.request.beam_search.beams);
-  }
-  const int64_t each = (positions + workload->core.most_draft) / kernels::kPageTokens + 4;
-  const int64_t least = widest * each + workload->core.max_rows / kernels::kPageTokens + 1;
-  const int64_t pages = std::min(least, workload->page_count);
+  const int64_t pages = FewestWindowPages(*workload, positions);
   workload->windows = {.pages = draw.OneIn(2) ? pages : draw.Between(pages, workload->page_count),
                        .positions = positions};
 }
 
-// With states only what is a page longer is worth to be brought. And there are so few slots that
-// most snapshots leave memory.
-void LengthenPrompts(Seeded* draw, Workload* workload) {
+// So few that most snapshots leave memory.
+void LimitSlots(Seeded* draw, Workload* workload) {
   workload->core.max_running = std::min<int64_t>(workload->core.max_running, draw->Between(1, 3));
   workload->state_slots = workload->core.max_running + draw->Between(0, 1);
+}
+
+// With states and windows only what is a page longer is worth to be brought.
+void LengthenPrompts(Seeded* draw, Workload* workload) {
   for (Client& client : workload->clients) {
     std::vector<TokenId> front(static_cast<size_t>(draw->Between(30, 70)));
     for (TokenId& token : front) token = static_cast<TokenId>(draw->Between(1, kVocab - 1));
@@ -262,25 +285,32 @@ void AskForMore(Seeded* draw, Workload* workload, std::vector<Client>* again) {
 // No seed that once failed ends like these. Everybody comes back, when memory has given up some of
 // what was computed for him.
 void DrawShelf(uint64_t seed, Workload* workload) {
-  workload->has_shelf = seed % 5 == 3 && workload->windows.pages == 0 &&
-                        workload->core.prompts == engine::PromptRule::kInChunks;
+  workload->has_shelf = seed % 5 == 3 && workload->core.prompts == engine::PromptRule::kInChunks;
   if (!workload->has_shelf) return;
   Seeded draw(seed ^ 0x5e1f2);
   const int64_t least = workload->core.context / kernels::kPageTokens + 2;
   workload->page_count = std::min(workload->page_count, least + draw.Between(0, 2));
+  kv::WindowLimits& windows = workload->windows;
+  if (windows.pages > 0) {
+    // What one sees of a text that ends in the middle of a page is no whole page otherwise.
+    windows.positions = draw.Between(20, 90);
+    windows.pages = FewestWindowPages(*workload, windows.positions);
+  }
   const auto drop_refused = [workload] {
     std::erase_if(workload->clients, [workload](const Client& client) {
       return !engine::CheckRequest(client.request, workload->request_limits()).ok();
     });
   };
-  if (workload->state_slots > 0) LengthenPrompts(&draw, workload);
+  if (workload->state_slots > 0) LimitSlots(&draw, workload);
+  if (workload->state_slots > 0 || windows.pages > 0) LengthenPrompts(&draw, workload);
   drop_refused();
   std::vector<Client> again = workload->clients;
   if (workload->state_slots > 0) AskForMore(&draw, workload, &again);
   double now = again.empty() ? 0 : again.back().arrives_seconds;
   // No more than a queue from which the first in order is served within kMaxStarvedSteps.
   const int64_t few = 12 / std::max<int64_t>(1, std::ssize(again));
-  const int64_t rounds = workload->state_slots > 0 ? std::clamp<int64_t>(few, 1, 4) : 1;
+  const bool goes_on_rarely = workload->state_slots > 0 || windows.pages > 0;
+  const int64_t rounds = goes_on_rarely ? std::clamp<int64_t>(few, 1, 4) : 1;
   for (int64_t round = 0; round < rounds; ++round) {
     for (Client client : again) {
       now += draw.Uniform() * 0.2;
@@ -352,6 +382,7 @@ Workload DrawWorkload(uint64_t seed) {
   DrawPromptLogprobs(seed, &workload);
   DrawWindows(seed, &workload);
   DrawShelf(seed, &workload);
+  DrawPlaces(seed, &workload);
   workload.seed = seed;
   return workload;
 }

@@ -32,12 +32,12 @@ class TimedNetwork : public engine::Network {
       : network_(*network), clock_(*clock), pass_(pass) {}
 
   void CopyPage(const kv::PageCopy& copy) override { network_.CopyPage(copy); }
-  int64_t PageBytes() const override { return network_.PageBytes(); }
-  void SavePage(kv::PageId page, std::span<std::byte> bytes) override {
-    network_.SavePage(page, bytes);
+  int64_t PageBytes(kv::PageGroup group) const override { return network_.PageBytes(group); }
+  void SavePage(const kv::PageParts& parts, std::span<std::byte> bytes) override {
+    network_.SavePage(parts, bytes);
   }
-  void LoadPage(kv::PageId page, std::span<const std::byte> bytes) override {
-    network_.LoadPage(page, bytes);
+  void LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) override {
+    network_.LoadPage(parts, bytes);
   }
   int64_t StateBytes() const override { return network_.StateBytes(); }
   void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override {

@@ -32,7 +32,7 @@ made with that engine's form. Models that only embed are marked so; they do not 
 pairs of texts was not recorded: it is compared with its formulas in double precision (tests/promises).
 Its GELU goes through a table of half floats: that is the larger difference of Gemma 2 and 3 and of GPT-2.
 
-What holds for all: weights in any type that the [README](../README.md) lists, mixed as a file has them; text only, no
+What holds for all: weights in any type that `README.md` lists, mixed as a file has them; text only, no
 images. Layers that predict further tokens are left in the file. How a model writes calls of tools hangs on its chat
 template, not on its family: [chat](chat.md) has the formats.
 

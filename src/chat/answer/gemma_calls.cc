@@ -4,6 +4,7 @@
 
 #include "chat/answer/json_text.h"
 #include "chat/answer/literals.h"
+#include "grammar/limits.h"
 
 namespace skald::chat {
 
@@ -69,7 +70,7 @@ CallStep GemmaCalls::PushHead(Symbol symbol) {
 }
 
 CallStep GemmaCalls::Open(char bracket) {
-  if (open_.size() == kMaxValueDepth) return CallStep::kFail;
+  if (open_.size() == grammar::kTextDepthMax) return CallStep::kFail;
   open_ += bracket;
   context_.out.Arguments({&bracket, 1});
   key_.clear();

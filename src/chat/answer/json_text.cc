@@ -3,6 +3,8 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <cstdint>
 
+#include "grammar/limits.h"
+
 namespace skald::chat {
 
 namespace {
@@ -84,7 +86,7 @@ std::string JsonString(std::string_view text) {
 bool IsJson(std::string_view text) {
   boost::json::error_code error;
   boost::json::parse_options options;
-  options.max_depth = kMaxValueDepth;
+  options.max_depth = grammar::kTextDepthMax;
   boost::json::basic_parser<Anything> parser(options);
   const size_t read = parser.write_some(false, text.data(), text.size(), error);
   return !error && read == text.size();

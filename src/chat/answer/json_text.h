@@ -1,18 +1,12 @@
 /// Pieces of JSON for readers whose models write another syntax.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "grammar/limits.h"
 #include "skald/chat_answer.h"
 
 namespace skald::chat {
-
-/// Containers of a value inside of one another. No less than a grammar lets a model write: what it
-/// was held to is read.
-inline constexpr size_t kMaxValueDepth = grammar::kTextDepthMax;
 
 /// One byte of a string as it stands between the quotes of a JSON string. Bytes of characters
 /// beyond ASCII pass.
@@ -21,8 +15,8 @@ void AppendJsonByte(char byte, std::string* out);
 /// `text` in quotes.
 std::string JsonString(std::string_view text);
 
-/// Whether `text` is one JSON value (RFC 8259, at most kMaxValueDepth levels). Linear; builds
-/// nothing.
+/// Whether `text` is one JSON value (RFC 8259) of at most grammar::kTextDepthMax levels: no fewer
+/// than a grammar lets a model write, so that what it was held to is read. Linear; builds nothing.
 bool IsJson(std::string_view text);
 
 /// What a model wrote without quotes, as JSON: by the kind that its parameter declares. Blanks

@@ -4,6 +4,7 @@
 
 #include "chat/answer/json_text.h"
 #include "chat/answer/literals.h"
+#include "grammar/limits.h"
 
 namespace skald::chat {
 
@@ -134,7 +135,7 @@ CallStep PythonCalls::PushBracket(char byte) {
     case '[':
     case '(':
     case '{':
-      if (open_.size() == kMaxValueDepth) return CallStep::kFail;
+      if (open_.size() == grammar::kTextDepthMax) return CallStep::kFail;
       open_ += byte == '{' ? '}' : ']';
       context_.out.Arguments(byte == '{' ? "{" : "[");
       return CallStep::kSettled;

@@ -5,9 +5,10 @@
 #include <array>
 #include <chrono>
 #include <thread>
+#include <vector>
 
-#include "kernels/isa/cpu.h"
 #include "kernels/isa/isa.h"
+#include "kernels/isa/tested_isas.h"
 #include "kernels/kernels.h"
 #include "kernels/matmul/variants.h"
 
@@ -35,19 +36,26 @@ TEST(MatmulWays, TheOnlyOneIsNotTried) {
   EXPECT_EQ(FastestOf(kType, std::array{MatmulWay{"only", MustNotBeCalled}}).name, "only");
 }
 
+// The one set with several ways, where the CPU has it: elsewhere these tests do not exist, as those
+// of every other kernel, and TestedIsas says so.
+std::vector<Isa> IsasWithWays() {
+  std::vector<Isa> isas = TestedIsas();
+  std::erase_if(isas, [](const Isa& isa) { return isa.name != "avx512"; });
+  return isas;
+}
+
+class Avx512Ways : public testing::TestWithParam<Isa> {};
+
 // Who asks twice gets the same function: tables of one process do not differ.
-TEST(MatmulWays, TheChoiceOfAProcessStays) {
-  if (!CpuHasAvx2() || !CpuHasAvx512()) GTEST_SKIP() << "this CPU has no AVX-512";
+TEST_P(Avx512Ways, TheChoiceOfAProcessStays) {
   for (int i = 0; i < kPanelTypeCount; ++i) {
     const auto type = static_cast<PanelType>(i);
     EXPECT_EQ(avx512::MatmulFor(type), avx512::MatmulFor(type));
   }
 }
 
-TEST(MatmulWays, TheTableSaysWhatWasChosen) {
-  const std::optional<Isa> isa = FindIsa("avx512");
-  if (!isa || !isa->supported()) GTEST_SKIP() << "this CPU has no AVX-512";
-  const KernelTable table = TableFor(*isa);
+TEST_P(Avx512Ways, TheTableSaysWhatWasChosen) {
+  const KernelTable table = TableFor(GetParam());
   bool found = false;
   for (const MatmulWay& way : avx512::WaysOf(kType)) {
     if (table.MatmulOf(kType) != way.matmul) continue;
@@ -57,6 +65,9 @@ TEST(MatmulWays, TheTableSaysWhatWasChosen) {
   EXPECT_TRUE(found);
   EXPECT_EQ(table.MatmulWayOf(PanelType::kF32), "");
 }
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Avx512Ways);  // where the CPU lacks it
+INSTANTIATE_TEST_SUITE_P(Isas, Avx512Ways, testing::ValuesIn(IsasWithWays()), IsaTestName);
 
 }  // namespace
 }  // namespace skald::kernels

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/exact_math.h"
 #include "base/status_macros.h"
-#include "model/attention_tap.h"
 #include "model/checks.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 
@@ -54,9 +54,9 @@ StepRow FindRow(const StepBatch& batch, int64_t row) {
 void AttendPages(int64_t first_head, const kernels::AttentionArgs& args,
                  const Execution& execution) {
   execution.kernels.attention(args);
-  const StepProfile* profile = execution.profile;
-  if (profile == nullptr || profile->attention == nullptr) return;
-  profile->attention->See(profile->part(), first_head, args);
+  StepTap* tap = execution.tap();
+  if (tap == nullptr || !tap->wishes().attention) return;
+  tap->SeeAttention(execution.profile->part(), first_head, args);
 }
 
 Visible VisibleTo(const Sight& sight, int64_t first_position, int64_t rows) {

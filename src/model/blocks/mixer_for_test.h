@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "kernels/isa/isa.h"
 #include "model/network.h"
+#include "model/step_tap.h"
 #include "model/workspace.h"
 
 namespace skald::model {
@@ -51,7 +52,8 @@ class MixerForTest {
   const Network& network() const { return network_; }
 
   /// What the mixer gives for rows of one sequence, `chunk` of them in a step.
-  std::vector<Vector> Run(const std::vector<Vector>& rows, int64_t chunk) const {
+  std::vector<Vector> Run(const std::vector<Vector>& rows, int64_t chunk,
+                          StepProfile* profile = nullptr) const {
     const auto count = static_cast<int64_t>(rows.size());
     const kv::KvLayout layout = KvLayoutOf(network_, kernels::KvType::kF32);
     kv::KvStore store = *kv::KvStore::Create(layout, kPages);
@@ -76,13 +78,26 @@ class MixerForTest {
                                .sequences = sequences,
                                .logit_rows = {}};
       model::Run(mixer(), {.rows = workspace.residual, .row_count = now},
-                 {batch, {}, RowsKept::kAll}, {store, workspace, ropes, {kernels, pool}, &states});
+                 {batch, {}, RowsKept::kAll},
+                 {store, workspace, ropes, {kernels, pool, profile}, &states});
       for (int64_t i = 0; i < now; ++i) {
         const float* row = workspace.projected.row(i);
         out.emplace_back(row, row + network_.width);
       }
     }
     return out;
+  }
+
+  /// The values that it shows of itself for rows of one sequence in one step.
+  std::vector<PartValues> Shown(const std::vector<Vector>& rows) const {
+    StepTap tap({.values = true});
+    std::vector<PartSeconds> parts;
+    StepProfile profile;
+    profile.parts = &parts;
+    profile.tap = &tap;
+    profile.Enter({PartKind::kMixer, 0});
+    Run(rows, std::ssize(rows), &profile);
+    return tap.Take().values;
   }
 
   std::vector<Vector> RandomRows(int64_t count) {
@@ -185,6 +200,24 @@ inline double Largest(const std::vector<Vector>& a, const std::vector<Vector>& b
       largest = std::max(largest, std::abs(a[row][i] - b[row][i]));
     }
   }
+  return largest;
+}
+
+/// How far a summary is from that of these rows, at its greatest.
+inline double DistanceOf(const ValueSummary& summary, const std::vector<Vector>& rows) {
+  CHECK(summary.first.size() <= rows.front().size());
+  double largest = 0;
+  const auto add = [&](double a, double b) { largest = std::max(largest, std::abs(a - b)); };
+  for (size_t i = 0; i < summary.first.size(); ++i) {
+    add(double{summary.first[i]}, rows.front()[i]);
+    add(double{summary.last[i]}, rows.back()[rows.back().size() - summary.last.size() + i]);
+  }
+  Vector all;
+  for (const Vector& row : rows) all.insert(all.end(), row.begin(), row.end());
+  const auto [min, max] = std::minmax_element(all.begin(), all.end());
+  add(summary.min, *min);
+  add(summary.max, *max);
+  add(summary.mean, std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()));
   return largest;
 }
 

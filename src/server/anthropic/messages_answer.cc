@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "server/cached_tokens.h"
 
 namespace skald::server {
 
@@ -36,9 +37,11 @@ void WriteStop(const Choice& choice, JsonWriter& json) {
 // Tokens that were found in the cache are not counted as input once more.
 void WriteUsage(const Usage& usage, JsonWriter& json) {
   json.Key("usage").BeginObject();
-  json.Key("input_tokens").Int(usage.prompt_tokens - usage.cached_tokens);
+  json.Key("input_tokens").Int(usage.prompt_tokens - usage.cached.total());
   json.Key("cache_creation_input_tokens").Int(0);
-  json.Key("cache_read_input_tokens").Int(usage.cached_tokens);
+  json.Key("cache_read_input_tokens").Int(usage.cached.total());
+  json.Key("cache_read_input_tokens_details");
+  WriteTiers(usage.cached, json);
   json.Key("output_tokens").Int(usage.completion_tokens).EndObject();
 }
 
@@ -99,7 +102,7 @@ std::string MessagesAnswer::Begin(const Usage& usage) {
   WriteHead(frame_, json);
   json.Key("content").BeginArray().EndArray();
   WriteStop({}, json);
-  WriteUsage({.prompt_tokens = usage.prompt_tokens, .cached_tokens = usage.cached_tokens}, json);
+  WriteUsage({.prompt_tokens = usage.prompt_tokens, .cached = usage.cached}, json);
   json.EndObject().EndObject();
   return Event("message_start", json);
 }

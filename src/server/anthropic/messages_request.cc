@@ -37,9 +37,18 @@ void ReadSystem(Fields& fields, Conversation& conversation) {
     conversation.AddText("system", std::get<std::string>(std::move(text)));
 }
 
+bool IsMarkedList(const json::value* found) {
+  const json::array* list = found == nullptr ? nullptr : found->if_array();
+  return list != nullptr && std::any_of(list->begin(), list->end(), HasCacheMark);
+}
+
 void ReadConversation(Fields& fields, GenerationRequest& request) {
   Conversation conversation;
   ReadSystem(fields, conversation);
+  // Tools are told beside the system's message.
+  const json::value* system = fields.Any("system");
+  const bool marks_front = IsMarkedList(system) || IsMarkedList(fields.Any("tools"));
+  if (marks_front && conversation.size() > 0) request.marked_messages = {conversation.size()};
   const json::value* found = fields.Any("messages");
   const json::array* list = found == nullptr ? nullptr : found->if_array();
   if (list == nullptr || list->empty() || list->size() > kMaxMessages)
@@ -48,6 +57,7 @@ void ReadConversation(Fields& fields, GenerationRequest& request) {
   for (size_t i = 0; i < list->size(); ++i) {
     if (auto error = ReadBlockMessage(fmt::format("messages[{}]", i), (*list)[i], conversation))
       return fields.Fail(*std::move(error));
+    if (HasCacheMark((*list)[i])) request.marked_messages.push_back(conversation.size());
   }
   auto messages = conversation.Take("messages");
   if (const auto* error = std::get_if<ApiError>(&messages)) return fields.Fail(*error);
@@ -178,7 +188,8 @@ OrError<GenerationRequest> ReadMessagesRequest(const json::value& body) {
   ReadOutputConfig(fields, request);
   ReadContextManagement(fields);
   request.template_variables = ReadTemplateVariables(fields);
-  fields.Ignore("cache_control");  // where a prefix may be kept: here it is, marked or not
+  // Of the request as a whole: behind its last message, where it is kept anyway.
+  fields.Ignore("cache_control");
   TakeKnownFields(fields, FieldScope::kOther);
   return FinishReading(fields, std::move(request));
 }

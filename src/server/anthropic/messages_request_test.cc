@@ -57,6 +57,23 @@ TEST(MessagesRequest, TakesTheFieldsOfAnthropic) {
   EXPECT_TRUE(request.ignored.empty());
 }
 
+// A message of results and text is several; the system's is the first.
+TEST(MessagesRequest, MarksCountMessages) {
+  constexpr std::string_view kMark = R"("cache_control":{"type":"ephemeral"})";
+  const std::string system = R"([{"type":"text","text":"S",)" + std::string(kMark) + "}]";
+  const std::string first = R"([{"type":"tool_result","tool_use_id":"a","content":"r",)" +
+                            std::string(kMark) + R"(},{"type":"text","text":"b"}])";
+  const auto read =
+      Read(R"("system":)" + system + R"(,"messages":[{"role":"user","content":)" + first +
+           R"(},{"role":"assistant","content":"c"},)" + std::string(kUser) + "]");
+  ASSERT_TRUE(std::holds_alternative<GenerationRequest>(read));
+  EXPECT_EQ(std::get<GenerationRequest>(read).marked_messages, (std::vector<size_t>{1, 3}));
+  const std::string tools =
+      R"(,"tools":[{"name":"t","input_schema":{},)" + std::string(kMark) + R"(}],"system":"S")";
+  EXPECT_EQ(Good(tools).marked_messages, std::vector<size_t>{1});
+  EXPECT_TRUE(Good(R"(,"system":"S")").marked_messages.empty());
+}
+
 TEST(MessagesRequest, TakesTheSamplersOfChats) {
   const GenerationRequest request =
       Good(R"(,"max_tokens":7,"dry_multiplier":0.8,"dry_sequence_breakers":["x"],)"

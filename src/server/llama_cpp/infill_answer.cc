@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "server/cached_tokens.h"
 
 namespace skald::server {
 
@@ -17,6 +18,12 @@ using Members = std::vector<Member>;
 std::string Text(std::string_view text) {
   JsonWriter json;
   json.String(text);
+  return json.Take();
+}
+
+std::string Tiers(const CachedTokens& cached) {
+  JsonWriter json;
+  WriteTiers(cached, json);
   return json.Take();
 }
 
@@ -50,9 +57,9 @@ Members TimingsOf(const Usage& usage) {
   const auto each = [](int64_t tokens, double seconds) {
     return tokens > 0 ? seconds * 1000 / static_cast<double>(tokens) : 0;
   };
-  const int64_t computed = usage.prompt_tokens - usage.cached_tokens;
+  const int64_t computed = usage.prompt_tokens - usage.cached.total();
   const int64_t output = usage.completion_tokens;
-  return {{"cache_n", Number(usage.cached_tokens)},
+  return {{"cache_n", Number(usage.cached.total())},
           {"prompt_n", Number(computed)},
           {"prompt_ms", Number(usage.prompt_seconds * 1000)},
           {"prompt_per_token_ms", Number(each(computed, usage.prompt_seconds))},
@@ -75,7 +82,8 @@ Members MembersOf(const AnswerFrame& frame, const Choice& choice, const Usage& u
           {"model", Text(frame.model)},
           {"tokens_predicted", Number(usage.completion_tokens)},
           {"tokens_evaluated", Number(usage.prompt_tokens)},
-          {"tokens_cached", Number(usage.cached_tokens)},
+          {"tokens_cached", Number(usage.cached.total())},
+          {"cached_tokens_details", Tiers(usage.cached)},
           {"truncated", "false"},
           {"stop_type", Text(StopType(choice))},
           {"stopping_word", Text(choice.stop_string.value_or(""))},

@@ -76,7 +76,7 @@ TEST(InfillRequest, NamesWhatIsWrong) {
 }
 
 constexpr Usage kUsage = {.prompt_tokens = 10,
-                          .cached_tokens = 4,
+                          .cached = {.memory = 1, .disk = 3},
                           .completion_tokens = 2,
                           .prompt_seconds = 0.5,
                           .output_seconds = 0.25};
@@ -99,6 +99,10 @@ TEST(InfillAnswer, TellsTextEndAndTimes) {
   EXPECT_EQ(answer.at("stop_type"), "limit");
   EXPECT_EQ(answer.at("tokens_predicted"), 2);
   EXPECT_EQ(answer.at("tokens_evaluated"), 10);
+  EXPECT_EQ(answer.at("tokens_cached"), 4);
+  EXPECT_EQ(answer.at("cached_tokens_details"),
+            json::parse(R"({"memory":1,"snapshot":0,"disk":3})"));
+  EXPECT_EQ(answer.at("timings").at("cache_n"), 4);
   EXPECT_EQ(answer.at("timings").at("prompt_n"), 6);
   EXPECT_EQ(answer.at("timings").at("prompt_per_second"), 12);
   EXPECT_EQ(answer.at("timings").at("predicted_per_token_ms"), 125);

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/ollama/ollama_embedding.h"
+#include "server/ollama/ollama_embedding_request.h"
+#include "server/ollama/ollama_embedding_writer.h"
 
 namespace skald::server {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "server/cached_tokens.h"
+
 namespace skald::server {
 
 namespace {
@@ -61,7 +63,8 @@ void WriteItem(const Item& item, std::string_view status, Content content, JsonW
 void WriteUsage(const Usage& usage, JsonWriter& json) {
   json.BeginObject().Key("input_tokens").Int(usage.prompt_tokens);
   json.Key("input_tokens_details").BeginObject();
-  json.Key("cached_tokens").Int(usage.cached_tokens).EndObject();
+  WriteCachedTokens(usage.cached, json);
+  json.EndObject();
   json.Key("output_tokens").Int(usage.completion_tokens);
   json.Key("output_tokens_details").BeginObject();
   json.Key("reasoning_tokens").Int(usage.reasoning_tokens).EndObject();

@@ -173,6 +173,8 @@ TEST(ResponseRequest, RefusesByNameWhatItCannotDo) {
   EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"grammar","name":"x"}})"), "text.format");
   EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"json_schema","name":"x"}})"),
             "text.format.schema");
+  EXPECT_EQ(ParamBeside(R"("text":{"format":{"type":"json_schema","schema":{},"strict":1}})"),
+            "text.format.strict");
   // What binds nothing is said to.
   EXPECT_EQ(
       Good(R"("input":"x","text":{"verbosity":"low"},"reasoning":{"summary":"auto"})").ignored,

@@ -9,6 +9,7 @@
 #include "model/blocks/attention.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -137,6 +138,18 @@ void FinishRows(const DeltaNet& net, const Buffers& buffers, int64_t rows, const
   });
 }
 
+// What the delta rule is about to read of these rows; it writes over the values.
+void ShowQueriesKeysAndValues(const DeltaNet& net, const Buffers& buffers, int64_t rows,
+                              const Execution& execution) {
+  const auto from = [&](int64_t first) {
+    return Rows{buffers.mixed.data + first, buffers.mixed.stride};
+  };
+  const int64_t keys = net.key_width();
+  ShowValues(ValueRole::kQuery, from(0), rows, keys, execution);
+  ShowValues(ValueRole::kKey, from(keys), rows, keys, execution);
+  ShowValues(ValueRole::kValue, from(2 * keys), rows, net.value_width(), execution);
+}
+
 void Recur(const DeltaNet& net, const Buffers& buffers, const MixerStep& step,
            const Context& context) {
   const ScopedPhase phase(context.execution.profile, Phase::kRecurrence);
@@ -229,6 +242,7 @@ void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const C
   // All rows, also where nothing is wanted of them: the next step goes on from their state.
   Convolve(net, buffers, step, context);
   FinishRows(net, buffers, input.row_count, context);
+  ShowQueriesKeysAndValues(net, buffers, input.row_count, context.execution);
   Recur(net, buffers, step, context);
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(net, buffers, input.row_count, context);

@@ -6,6 +6,7 @@
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/experts/groups.h"
 #include "model/blocks/gated/gated.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -210,6 +211,15 @@ void RouteRows(const Pass& pass) {
   });
 }
 
+void ShowChosen(const Pass& pass) {
+  const Execution& execution = pass.context.execution;
+  StepTap* tap = execution.tap();
+  if (tap == nullptr || !tap->wishes().experts) return;
+  const auto uses = static_cast<size_t>(pass.input.row_count * pass.experts.used);
+  tap->SeeExperts(execution.profile->part(), pass.input.row_count, {pass.buffers.chosen, uses},
+                  {pass.buffers.weights, uses});
+}
+
 std::span<const Group> GroupRows(const Pass& pass) {
   return GroupUses({.count = pass.input.row_count * pass.experts.used,
                     .experts = pass.experts.count,
@@ -386,6 +396,7 @@ void Run(const Experts& experts, const Input& input, const Context& context) {
   ScoreRows(pass);
   OpenShared(pass);
   RouteRows(pass);
+  ShowChosen(pass);
   const std::span<const Group> groups = GroupRows(pass);
   // Behind all that reads the rows as they are: their tiles lie where those of the groups go.
   if (!pass.is_one_row()) PrepareGroups(pass, groups);

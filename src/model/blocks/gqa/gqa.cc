@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
 #include "model/checks.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -180,6 +181,15 @@ void FinishRows(const Gqa& gqa, const Buffers& buffers, const MixerStep& step,
     if (gqa.shared_kv) return;
     FinishKeysAndValues(gqa, buffers, index, row, step.place.kv_layer, context);
   });
+}
+
+// What attention is about to read of these rows.
+void ShowQueriesKeysAndValues(const Gqa& gqa, const Buffers& buffers, int64_t rows,
+                              const Execution& execution) {
+  ShowValues(ValueRole::kQuery, buffers.query, rows, gqa.query_width(), execution);
+  if (gqa.shared_kv) return;
+  ShowValues(ValueRole::kKey, buffers.key, rows, gqa.key_width(), execution);
+  ShowValues(ValueRole::kValue, buffers.value, rows, gqa.value_width(), execution);
 }
 
 // Attention of up to UnitRows rows of one sequence and one KV head.
@@ -456,6 +466,7 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   // All K and V before any attention: rows of one sequence see each other's.
   FinishRows(gqa, buffers, step, context);
   int64_t rows = step.batch.row_count();
+  ShowQueriesKeysAndValues(gqa, buffers, rows, context.execution);
   if (step.kept == RowsKept::kOutputRows) {
     rows = step.batch.output_count();
     if (rows == 0) return;

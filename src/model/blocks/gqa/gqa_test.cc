@@ -133,6 +133,22 @@ std::vector<Vector> Expected(const Network& network, const Gqa& gqa,
   return out;
 }
 
+// The queries, keys and values that it shows are those of the formula.
+void ExpectShown(const MixerForTest<Gqa>& test, const std::vector<Vector>& rows) {
+  Projected all = Project(test.network(), test.mixer(), rows);
+  for (Vector& query : all.queries) {
+    for (double& q : query) q /= double{test.mixer().scale};
+  }
+  const std::vector<PartValues> shown = test.Shown(rows);
+  ASSERT_EQ(shown.size(), 3u);
+  EXPECT_EQ(shown[0].role, ValueRole::kQuery);
+  EXPECT_EQ(shown[1].role, ValueRole::kKey);
+  EXPECT_EQ(shown[2].role, ValueRole::kValue);
+  EXPECT_LT(DistanceOf(shown[0].summary, all.queries), 2e-5);
+  EXPECT_LT(DistanceOf(shown[1].summary, all.keys), 2e-5);
+  EXPECT_LT(DistanceOf(shown[2].summary, all.values), 2e-5);
+}
+
 void ExpectFormula(const std::function<void(Gqa&)>& change) {
   Gqa gqa = {.width = 24,
              .heads = 6,
@@ -148,6 +164,7 @@ void ExpectFormula(const std::function<void(Gqa&)>& change) {
   for (const int64_t chunk : {int64_t{1}, int64_t{7}, kRows}) {
     EXPECT_LT(Largest(test.Run(rows, chunk), expected), 2e-5) << "chunks of " << chunk;
   }
+  ExpectShown(test, rows);
 }
 
 TEST(Gqa, IsAttentionWithBiases) {

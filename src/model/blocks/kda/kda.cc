@@ -8,6 +8,7 @@
 #include "model/blocks/attention.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -110,6 +111,15 @@ void FinishHeads(const Kda& kda, const Buffers& buffers, int64_t rows, const Con
     float& beta = buffers.beta.row(row)[head];
     beta = kernels::Sigmoid(beta);
   });
+}
+
+// What the delta rule is about to read of these rows; it writes over the values.
+void ShowQueriesKeysAndValues(const Kda& kda, const Buffers& buffers, int64_t rows,
+                              const Execution& execution) {
+  const auto& [query, key, value] = buffers.mixed;
+  ShowValues(ValueRole::kQuery, query, rows, kda.inner(), execution);
+  ShowValues(ValueRole::kKey, key, rows, kda.inner(), execution);
+  ShowValues(ValueRole::kValue, value, rows, kda.inner(), execution);
 }
 
 void Recur(const Kda& kda, const Buffers& buffers, const MixerStep& step, const Context& context) {
@@ -223,6 +233,7 @@ void Run(const Kda& kda, const Input& input, const MixerStep& step, const Contex
   // All rows, also where nothing is wanted of them: the next step goes on from their state.
   Convolve(kda, buffers, step, context);
   FinishHeads(kda, buffers, input.row_count, context);
+  ShowQueriesKeysAndValues(kda, buffers, input.row_count, context.execution);
   Recur(kda, buffers, step, context);
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(kda, buffers, input.row_count, context);

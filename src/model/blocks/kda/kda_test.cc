@@ -97,5 +97,32 @@ TEST(Kda, IsTheDeltaRuleWithADecayOfEachElementOfTheKeys) {
   }
 }
 
+TEST(Kda, ShowsWhatTheDeltaRuleReads) {
+  MixerForTest<Kda> test(
+      Kda{.width = 24, .heads = 3, .head_dim = 10, .taps = 3, .norm_epsilon = 0.1f}, {});
+  const std::vector<Vector> rows = test.RandomRows(kRows);
+  const Kda& kda = test.mixer();
+  const auto normed = [&](const KdaInput& input, double scale) {
+    std::vector<Vector> whole;
+    for (const Vector& row : Convolved(kda, input, rows)) {
+      Vector& heads = whole.emplace_back();
+      for (int64_t h = 0; h < kda.heads; ++h) {
+        Vector head = Part(row, h * kda.head_dim, kda.head_dim);
+        L2Norm(scale, head);
+        heads.insert(heads.end(), head.begin(), head.end());
+      }
+    }
+    return whole;
+  };
+  const std::vector<PartValues> shown = test.Shown(rows);
+  ASSERT_EQ(shown.size(), 3u);
+  EXPECT_EQ(shown[0].role, ValueRole::kQuery);
+  EXPECT_EQ(shown[1].role, ValueRole::kKey);
+  EXPECT_EQ(shown[2].role, ValueRole::kValue);
+  EXPECT_LT(DistanceOf(shown[0].summary, normed(kda.query, 1 / std::sqrt(10.0))), 2e-5);
+  EXPECT_LT(DistanceOf(shown[1].summary, normed(kda.key, 1)), 2e-5);
+  EXPECT_LT(DistanceOf(shown[2].summary, Convolved(kda, kda.value, rows)), 2e-5);
+}
+
 }  // namespace
 }  // namespace skald::model

@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "model/blocks/mla/buffers.h"
 #include "model/blocks/mla/mla.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -226,6 +227,8 @@ void Run(const Mla& mla, const Input& input, const MixerStep& step, const Contex
   Project(mla, buffers, input, context);
   // All latents before any attention: rows of one sequence see each other's.
   FinishKeys(mla, buffers, step, context);
+  ShowValues(ValueRole::kLatent, buffers.latent, step.batch.row_count(), mla.key_dim(),
+             context.execution);
   const int64_t rows = KeepQueries(mla, buffers, step);
   if (rows == 0) return;
   if (mla.has_query_rank()) {
@@ -237,6 +240,7 @@ void Run(const Mla& mla, const Input& input, const MixerStep& step, const Contex
             query, context);
     Multiply(query, rows, Phase::kQkv, context);
   }
+  ShowValues(ValueRole::kQuery, buffers.query, rows, mla.query_width(), context.execution);
   AttendAll({mla, buffers, step, context});
   Gather(buffers.heads, rows, mla.HeadPart(mla.value_dim), Phase::kAttention, context);
   MultiplyPart({buffers.heads, rows}, {&mla.output, context.workspace.projected}, mla.OutputPart(),

@@ -1,0 +1,11 @@
+# Files as constants of a C++ header: cmake -DOUT=header -DFILES=kName=path,kName=path -P embed.cmake
+string(REPLACE "," ";" pairs "${FILES}")
+set(text "// Written by cmake/embed.cmake.\n#pragma once\n#include <string_view>\nnamespace skald::server {\n")
+foreach(pair ${pairs})
+  string(REGEX MATCH "^([^=]+)=(.+)$" found "${pair}")
+  set(name "${CMAKE_MATCH_1}")
+  file(READ "${CMAKE_MATCH_2}" content)
+  string(APPEND text "inline constexpr std::string_view ${name} = R\"~file~(${content})~file~\";\n")
+endforeach()
+string(APPEND text "}  // namespace skald::server\n")
+file(WRITE "${OUT}" "${text}")

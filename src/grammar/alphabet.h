@@ -1,0 +1,29 @@
+/// Alphabet: of which characters a piece of text is made, as far as masks ask.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace skald::grammar {
+
+/// Each has the characters of those before it. Names and words of host names, patterns and the like
+/// are of the narrow ones; what a JSON string takes unescaped is plain.
+enum class Alphabet : uint8_t {
+  kLower,  ///< a-z
+  kAlnum,  ///< letters and digits of ASCII
+  kPlain,  ///< all but controls, quotation mark and backslash
+};
+inline constexpr size_t kAlphabetCount = 3;
+
+/// A text of one alphabet, the narrowest there is.
+struct PlainText {
+  Alphabet alphabet;
+  uint32_t characters;
+};
+
+/// None for an empty text, for one with other characters, and for what is not well-formed UTF-8.
+std::optional<PlainText> PlainTextOf(std::string_view bytes);
+
+}  // namespace skald::grammar
