@@ -225,10 +225,13 @@ void CheckVocabulary(const char* name, const OwnedSpec& small, const OwnedSpec& 
     });
   };
   constexpr int64_t kBytesPerByte = 24;
+  // The smaller is built in caches that a hundred thousand short tokens leave: a token then costs up to five
+  // times as much. What is quadratic takes seconds for so many.
+  constexpr double kLeavingCaches = 0.5;
   const test::Cost few = cost(small);
   const test::Cost many = cost(large);
   EXPECT_LT(many.peak_bytes, kBytesPerByte * FileBytes(large) + (1 << 20)) << name;
-  EXPECT_LT(many.cpu_seconds, kFourTimes * few.cpu_seconds + kSeconds) << name;
+  EXPECT_LT(many.cpu_seconds, kFourTimes * few.cpu_seconds + kLeavingCaches) << name;
 }
 
 TEST(CostOfVocabularies, IsInProportionForEveryTypeAndShape) {
