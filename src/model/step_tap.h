@@ -63,9 +63,10 @@ struct ChosenExperts {
 enum class ValueRole : uint8_t {
   kResult,  ///< what it gave: the embedding the residual stream, a block of a layer what it adds to
             ///< that, the head the logits
-  kQuery,   ///< of a mixer, as attention or the delta rule reads it (MLA turns queries later)
-  kKey,     ///< likewise, as it goes into pages or the state
-  kValue,   ///< likewise
+  kQuery,   ///< of a mixer, as attention, the delta rule or a scan (C) reads it (MLA turns queries
+            ///< later)
+  kKey,     ///< likewise, as it goes into pages or the state (B of a scan)
+  kValue,   ///< likewise (x of a scan)
   kLatent,  ///< of MLA, as it goes into pages: keys and values are made of it
   kStream,  ///< the residual stream behind the layer whose last block this is, as DepthRow has it
 };

@@ -225,8 +225,8 @@ void CheckVocabulary(const char* name, const OwnedSpec& small, const OwnedSpec& 
     });
   };
   constexpr int64_t kBytesPerByte = 24;
-  // The smaller is built in caches that a hundred thousand short tokens leave: a token then costs up to five
-  // times as much. What is quadratic takes seconds for so many.
+  // The smaller is built in caches that a hundred thousand short tokens leave: a token then costs
+  // up to five times as much. What is quadratic takes seconds for so many.
   constexpr double kLeavingCaches = 0.5;
   const test::Cost few = cost(small);
   const test::Cost many = cost(large);

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
+#include "model/step_tap.h"
 
 namespace skald::model {
 namespace {
@@ -64,6 +65,20 @@ void FinishSteps(const Mamba2& mamba, const Buffers& buffers, int64_t rows,
       buffers.decay.row(row)[head] = kernels::Decay(step, mamba.decay_rate[h]);
     }
   });
+}
+
+// What the scan is about to read of these rows: C asks the state, B is where x goes into it.
+void ShowQueriesKeysAndValues(const Mamba2& mamba, const Buffers& buffers, int64_t rows,
+                              const Execution& execution) {
+  float* x = buffers.mixed.data + mamba.inner();  // behind z
+  float* b = x + mamba.inner();
+  const int64_t shared = mamba.groups * mamba.state_dim;
+  const auto show = [&](ValueRole role, float* first, int64_t width) {
+    ShowValues(role, {first, buffers.mixed.stride}, rows, width, execution);
+  };
+  show(ValueRole::kQuery, b + shared, shared);
+  show(ValueRole::kKey, b, shared);
+  show(ValueRole::kValue, x, mamba.inner());
 }
 
 void Scan(const Mamba2& mamba, const Buffers& buffers, const MixerStep& step,
@@ -229,6 +244,7 @@ void Run(const Mamba2& mamba, const Input& input, const MixerStep& step, const C
   // All rows, also where nothing is wanted of them: the next step goes on from their state.
   Convolve(mamba, buffers, step, context);
   FinishSteps(mamba, buffers, input.row_count, context);
+  ShowQueriesKeysAndValues(mamba, buffers, input.row_count, context.execution);
   Scan(mamba, buffers, step, context);
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(mamba, buffers, input.row_count, context);
