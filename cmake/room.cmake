@@ -25,6 +25,7 @@ endif()
 # unit. What they include is then parsed, and what they instantiate from templates is instantiated, once for ten: a third of the
 # time of a build under the sanitizers, and more with gcc. CMake leaves out sources with flags of their own, as the kernels of an
 # instruction set. Ten: a room of some sixty sources still is work for several cores.
+# Further arguments are sources that stay by themselves.
 function(unite_sources target)
   if(NOT SKALD_UNITY)
     return()
@@ -32,6 +33,7 @@ function(unite_sources target)
   get_target_property(directory ${target} SOURCE_DIR)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(REMOVE_ITEM sources ${ARGN})
   execute_process(
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/unity_groups.py 10 ${sources}
     WORKING_DIRECTORY ${directory} OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
@@ -57,15 +59,16 @@ function(register_tests target)
   register_shared_data(${target})
 endfunction()
 
-# room(NAME [NO_HOT_LOOPS] [SEPARATE] SOURCES ... [DEPS room...] [LIBS target...] [TESTS file...] [TEST_LIBS target...] [FUZZERS file...] [FUZZ_LIBS target...] [BENCHMARKS file...])
+# room(NAME [NO_HOT_LOOPS] SOURCES ... [SEPARATE file...] [DEPS room...] [LIBS target...] [TESTS file...] [TEST_LIBS target...] [FUZZERS file...] [FUZZ_LIBS target...] [BENCHMARKS file...])
 #
 # Declares one room of src/: a static library skald_NAME that may use the rooms in DEPS (the include rule of
 # ARCHITECTURE.md is also checked by tools/tidy), its unit tests as one program NAME_test, each fuzzer as a program of its
 # own name (clang with -DSKALD_FUZZ=ON), and each benchmark. NO_HOT_LOOPS: no time is spent in this room, so none is spent on
-# optimizing it under the sanitizers, where that doubles the time of its compilation. SEPARATE: each source is by itself in the
-# archive, with SKALD_UNITY too, since some test programs bring an Engine and a Model of their own and take the rest from it.
+# optimizing it under the sanitizers, where that doubles the time of its compilation. SEPARATE: sources that are by themselves in
+# the archive, with SKALD_UNITY too: they need a whole Model, and some test programs bring an Engine and a Model of their own and
+# take the rest of the room.
 function(room name)
-  cmake_parse_arguments(ROOM "NO_HOT_LOOPS;SEPARATE" "" "SOURCES;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;FUZZ_LIBS;BENCHMARKS" ${ARGN})
+  cmake_parse_arguments(ROOM "NO_HOT_LOOPS" "" "SOURCES;SEPARATE;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;FUZZ_LIBS;BENCHMARKS" ${ARGN})
   set(target skald_${name})
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
@@ -79,9 +82,7 @@ function(room name)
   if(SKALD_SANITIZE)
     target_precompile_headers(${target} PRIVATE ${SKALD_ROOM_HEADERS})
   endif()
-  if(NOT ROOM_SEPARATE)
-    unite_sources(${target})
-  endif()
+  unite_sources(${target} ${ROOM_SEPARATE})
   if(ROOM_TESTS AND SKALD_TESTS)
     add_executable(${name}_test ${ROOM_TESTS})
     target_link_libraries(${name}_test PRIVATE ${target} ${ROOM_TEST_LIBS})

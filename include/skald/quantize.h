@@ -21,7 +21,7 @@
 
 namespace skald {
 
-/// What QuantizeOptions::type may be: Q8_0, Q4_0, Q4_K_M, Q5_K_M, Q6_K.
+/// What QuantizeOptions::type may be, in capitals or not: Q8_0, Q4_0, Q4_K_M, Q5_K_M, Q6_K.
 std::span<const std::string_view> QuantizeTypes();
 
 struct QuantizeOptions {

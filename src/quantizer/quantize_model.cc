@@ -1,6 +1,7 @@
 #include "quantizer/quantize_model.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,10 +114,18 @@ class Run {
   std::vector<std::vector<float>> scratch_;
 };
 
+// Names of types are written in capitals here, and by many people without.
+bool IsNamed(std::string_view name, std::string_view asked) {
+  const auto capital = [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  };
+  return std::ranges::equal(name, asked, {}, {}, capital);
+}
+
 Result<Mixture> MixtureOf(const std::string& type) {
   std::string known;
   for (const Mixture& mixture : Mixtures()) {
-    if (mixture.name == type) return mixture;
+    if (IsNamed(mixture.name, type)) return mixture;
     known += (known.empty() ? "" : ", ") + std::string(mixture.name);
   }
   return Status(ErrorCode::kInvalidArgument,

@@ -133,6 +133,11 @@ TEST(QuantizeFile, NoBitDependsOnTheThreads) {
   EXPECT_EQ(*one, *Quantized(source, {.type = "Q5_K_M", .threads = 3}));
 }
 
+TEST(QuantizeFile, TypesAreNamedInCapitalsOrNot) {
+  const GgufModel source = FileOf(SmallFile().Build());
+  EXPECT_EQ(*Quantized(source, {.type = "q4_k_m"}), *Quantized(source, {.type = "Q4_K_M"}));
+}
+
 TEST(QuantizeFile, RefusesWhatItCannotDoWell) {
   const GgufModel source = FileOf(SmallFile().Build());
   EXPECT_EQ(ProblemOf(source, {.type = "Q3_K_M"}),
