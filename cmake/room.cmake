@@ -65,8 +65,8 @@ endfunction()
 # ARCHITECTURE.md is also checked by tools/tidy), its unit tests as one program NAME_test, each fuzzer as a program of its
 # own name (clang with -DSKALD_FUZZ=ON), and each benchmark. NO_HOT_LOOPS: no time is spent in this room, so none is spent on
 # optimizing it under the sanitizers, where that doubles the time of its compilation. SEPARATE: sources that are by themselves in
-# the archive, with SKALD_UNITY too: they need a whole Model, and some test programs bring an Engine and a Model of their own and
-# take the rest of the room.
+# the archive, with SKALD_UNITY too. Some test programs bring an Engine and a Model of their own: what they take of the room must
+# not stand in one unit with what needs those of the rooms.
 function(room name)
   cmake_parse_arguments(ROOM "NO_HOT_LOOPS" "" "SOURCES;SEPARATE;DEPS;LIBS;TESTS;TEST_LIBS;FUZZERS;FUZZ_LIBS;BENCHMARKS" ${ARGN})
   set(target skald_${name})

@@ -3,14 +3,6 @@
 namespace skald {
 namespace {
 
-// Constants of Random123's philox.h: two multipliers chosen by search for avalanche, and the Weyl
-// increments golden ratio and sqrt(3) - 1, in 32 bits.
-constexpr uint32_t kMultiplier0 = 0xD2511F53;
-constexpr uint32_t kMultiplier1 = 0xCD9E8D57;
-constexpr uint32_t kWeyl0 = 0x9E3779B9;
-constexpr uint32_t kWeyl1 = 0xBB67AE85;
-constexpr int kRounds = 10;
-
 constexpr uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 constexpr uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
 
@@ -23,12 +15,12 @@ double Fraction(uint32_t high, uint32_t low) {
 }  // namespace
 
 std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < kRounds; ++round) {
-    const uint64_t product0 = uint64_t{kMultiplier0} * counter[0];
-    const uint64_t product1 = uint64_t{kMultiplier1} * counter[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const uint64_t product0 = uint64_t{kPhiloxMultipliers[0]} * counter[0];
+    const uint64_t product1 = uint64_t{kPhiloxMultipliers[1]} * counter[2];
     counter = {High(product1) ^ counter[1] ^ key[0], Low(product1),
                High(product0) ^ counter[3] ^ key[1], Low(product0)};
-    key = {key[0] + kWeyl0, key[1] + kWeyl1};
+    key = {key[0] + kPhiloxWeyls[0], key[1] + kPhiloxWeyls[1]};
   }
   return counter;
 }

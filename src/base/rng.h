@@ -13,6 +13,12 @@
 
 namespace skald {
 
+/// Constants of Random123's philox.h: two multipliers chosen by search for avalanche, and the Weyl
+/// increments golden ratio and sqrt(3) - 1, in 32 bits.
+inline constexpr std::array<uint32_t, 2> kPhiloxMultipliers = {0xD2511F53, 0xCD9E8D57};
+inline constexpr std::array<uint32_t, 2> kPhiloxWeyls = {0x9E3779B9, 0xBB67AE85};
+inline constexpr int kPhiloxRounds = 10;
+
 /// The bijection of Philox: 128 bits in, 128 bits out, chosen by a 64-bit key; 10 rounds.
 std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 

@@ -19,6 +19,7 @@
 #include "kernels/quantize/quantize.h"
 #include "kernels/rope/rope.h"
 #include "kernels/scan/scan.h"
+#include "kernels/uniform/uniform.h"
 
 namespace skald::kernels {
 
@@ -51,6 +52,7 @@ struct KernelTable {
   L2NormFn l2_norm = nullptr;
   ScanFn scan = nullptr;
   MassFn mass = nullptr;
+  UniformFn uniform = nullptr;
   PeakKernels peak;
 
   QuantizeFn QuantizeOf(ActivationFormat format) const {

@@ -42,6 +42,7 @@ TEST_P(KernelTableTest, EveryOperationHasAFunction) {
   EXPECT_NE(table.relu_squared, nullptr);
   EXPECT_NE(table.add_scaled, nullptr);
   EXPECT_NE(table.mass, nullptr);
+  EXPECT_NE(table.uniform, nullptr);
   EXPECT_NE(table.peak.dot, nullptr);
   EXPECT_NE(table.peak.fma, nullptr);
   EXPECT_NE(table.peak.read, nullptr);

@@ -25,6 +25,47 @@ double Exponent(float logit, float max, double inverse_temperature) {
   return kernels::MassExponent(logit, max, inverse_temperature);
 }
 
+/// The random numbers of candidates, a chunk of them at a time.
+class RaceNumbers {
+ public:
+  RaceNumbers(const RandomKey& key, kernels::UniformFn uniforms) : key_(key), uniforms_(uniforms) {}
+
+  /// The next to be asked for are those of `chunk`, up to kChunk candidates.
+  void Prepare(std::span<const Candidate> chunk) {
+    const auto [least, most] = std::minmax_element(
+        chunk.begin(), chunk.end(),
+        [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
+    first_pair_ = PairOf(least->token);
+    pairs_ = PairOf(most->token) - first_pair_ + 1;
+    // A number that nobody asks for costs a kernel less than a pair by itself costs here.
+    if (pairs_ > 2 * chunk.size()) pairs_ = 1;
+    uniforms_({.key = key_,
+               .first_pair = first_pair_,
+               .pairs = static_cast<int64_t>(pairs_),
+               .numbers = numbers_.data()});
+  }
+
+  double Of(TokenId token) {
+    const uint32_t pair = PairOf(token);
+    if (pair - first_pair_ >= pairs_) {
+      const std::array<double, 2> alone = UniformPair(key_, pair);
+      std::copy(alone.begin(), alone.end(), numbers_.begin());
+      first_pair_ = pair;
+      pairs_ = 1;
+    }
+    return numbers_[2 * size_t{pair - first_pair_} + static_cast<uint32_t>(token) % 2];
+  }
+
+ private:
+  static uint32_t PairOf(TokenId token) { return static_cast<uint32_t>(token) / 2; }
+
+  const RandomKey key_;
+  const kernels::UniformFn uniforms_;
+  uint32_t first_pair_ = 0;
+  size_t pairs_ = 0;  // in numbers_
+  std::array<double, 4 * kChunk> numbers_;
+};
+
 /// Appends to `out` the tokens of the row with at least `threshold`, above -infinity, and returns
 /// how many. `scratch` has room for all.
 size_t CollectFrom(float threshold, const LogitRow& row, std::span<const float> block_max,
@@ -356,29 +397,29 @@ std::span<Candidate> KeepMinP(std::span<Candidate> candidates, double p, double 
 
 TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const RandomKey& key) {
   Weigh(candidates, weighing);
-  return Race(candidates, key);
+  return Race(candidates, weighing, key);
 }
 
-TokenId Race(std::span<const Candidate> candidates, const RandomKey& key) {
-  return WinnerOf(candidates, key).token;
+TokenId Race(std::span<const Candidate> candidates, const Weighing& weighing,
+             const RandomKey& key) {
+  return WinnerOf(candidates, weighing, key).token;
 }
 
-const Candidate& WinnerOf(std::span<const Candidate> candidates, const RandomKey& key) {
+const Candidate& WinnerOf(std::span<const Candidate> candidates, const Weighing& weighing,
+                          const RandomKey& key) {
   // -log(1 - u) >= u, so a token with u / mass clearly above the smallest time so far has lost. The
   // margin is far above the rounding errors of both sides: skipping never changes the winner.
   constexpr double kMargin = 1.0 + 0x1p-40;
   const Candidate* winner = nullptr;
   double winner_time = std::numeric_limits<double>::infinity();
-  uint32_t pair_index = 0;
-  std::array<double, 2> pair = UniformPair(key, pair_index);
-  for (const Candidate& candidate : candidates) {
-    if (candidate.mass == 0) continue;
-    const auto token = static_cast<uint32_t>(candidate.token);
-    if (token / 2 != pair_index) {
-      pair_index = token / 2;
-      pair = UniformPair(key, pair_index);
+  RaceNumbers numbers(key, weighing.uniforms);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (i % kChunk == 0) {
+      numbers.Prepare(candidates.subspan(i, std::min(kChunk, candidates.size() - i)));
     }
-    const double u = pair[token % 2];
+    const Candidate& candidate = candidates[i];
+    if (candidate.mass == 0) continue;
+    const double u = numbers.Of(candidate.token);
     const double mass = static_cast<double>(candidate.mass);
     if (u > winner_time * mass * kMargin) continue;
     const double time = -ExactLog(1.0 - u) / mass;

@@ -44,10 +44,11 @@ struct Candidate {
 
 using kernels::kFullMass;  // mass of the most likely candidate
 
-/// How candidates are weighed. No variant of the kernel changes any bit.
+/// How candidates are weighed and drawn. No variant of a kernel changes any bit.
 struct Weighing {
   double temperature = 1;  ///< above 0
   kernels::MassFn masses = kernels::TableFor(kernels::ScalarIsa()).mass;
+  kernels::UniformFn uniforms = kernels::TableFor(kernels::ScalarIsa()).uniform;
 };
 
 /// Most candidates whose masses sum to less than 2^63.
@@ -158,12 +159,14 @@ std::span<Candidate> KeepXtc(std::span<Candidate> candidates, const Truncation& 
 /// wins: an exponential race, the same as the Gumbel-max trick. So the result does not depend on
 /// the order of the candidates, and two similar distributions with the same key mostly give the
 /// same token, which is what makes a draft model's guesses right. A tie goes to the total order.
-/// Cost: one Philox for two tokens; a logarithm only for a token that can still win.
+/// Cost: one Philox for two tokens, by a kernel where most tokens are candidates; a logarithm only
+/// for a token that can still win.
 TokenId Draw(std::span<Candidate> candidates, const Weighing& weighing, const RandomKey& key);
 
 /// The same for candidates that have their masses, below 2^63, at least one of them above 0.
-TokenId Race(std::span<const Candidate> candidates, const RandomKey& key);
+TokenId Race(std::span<const Candidate> candidates, const Weighing& weighing, const RandomKey& key);
 /// Race, with all of the one that wins.
-const Candidate& WinnerOf(std::span<const Candidate> candidates, const RandomKey& key);
+const Candidate& WinnerOf(std::span<const Candidate> candidates, const Weighing& weighing,
+                          const RandomKey& key);
 
 }  // namespace skald::sampling

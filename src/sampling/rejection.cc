@@ -61,7 +61,7 @@ TokenId KeepOrRedraw(std::span<Candidate> candidates, const Weighing& weighing, 
   if (p >= q || UniformDouble(KeyOf(key, kKeepStream), 0) * q < p) return guess.token;
   const std::span<Candidate> left = Subtract(candidates, total, guess);
   // Nothing left: the two differ by no more than the rounding of their shares.
-  return left.empty() ? guess.token : Race(left, KeyOf(key, kRedrawStream));
+  return left.empty() ? guess.token : Race(left, weighing, KeyOf(key, kRedrawStream));
 }
 
 }  // namespace skald::sampling

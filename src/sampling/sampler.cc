@@ -60,11 +60,12 @@ Result<Sampler> Sampler::Create(int64_t vocab_size, kernels::Isa isa) {
                                                " tokens; expected 1 to " +
                                                std::to_string(kMaxVocabSize));
   }
-  return Sampler(vocab_size, kernels::TableFor(isa).mass);
+  return Sampler(vocab_size, kernels::TableFor(isa));
 }
 
-Sampler::Sampler(int64_t vocab_size, kernels::MassFn masses)
-    : mass_(masses),
+Sampler::Sampler(int64_t vocab_size, const kernels::KernelTable& kernels)
+    : mass_(kernels.mass),
+      uniform_(kernels.uniform),
       counts_(vocab_size),
       adjusted_(vocab_size),
       candidates_(vocab_size),
@@ -143,7 +144,9 @@ Sampler::Choices Sampler::Filter(const ScannedRow& row, const SamplingParams& pa
   const bool is_late = params.order == SamplingOrder::kLlamaCpp && !has_mirostat;
   Choices choices = {
       .survivors = {},
-      .weighing = {.temperature = is_late ? 1.0 : params.temperature, .masses = mass_}};
+      .weighing = {.temperature = is_late ? 1.0 : params.temperature,
+                   .masses = mass_,
+                   .uniforms = uniform_}};
   double& temperature = choices.weighing.temperature;
   if (moves && !is_late) temperature = TemperatureFor(CollectAll(row), params, mass_);
   if (has_mirostat) {
@@ -170,7 +173,7 @@ Sampled Sampler::Take(const Choices& choices, const SampleInput& input) {
     sampled.token = KeepOrRedraw(survivors, weighing, *input.guess, input.key);
   } else {
     const uint64_t total = Weigh(survivors, weighing);
-    const Candidate& winner = WinnerOf(survivors, input.key);
+    const Candidate& winner = WinnerOf(survivors, weighing, input.key);
     sampled.token = winner.token;
     sampled.draw = {.logit = winner.logit, .mass = winner.mass, .total = total};
   }

@@ -134,7 +134,7 @@ class Sampler {
                                                       const SamplingParams& params, int64_t n);
 
  private:
-  Sampler(int64_t vocab_size, kernels::MassFn masses);
+  Sampler(int64_t vocab_size, const kernels::KernelTable& kernels);
 
   /// Scans `logits` into block_max_. Errors: kNumeric for NaN or nothing above -infinity.
   Result<LogitScan> ScanModelLogits(std::span<const float> logits);
@@ -176,6 +176,7 @@ class Sampler {
                    TokenId token);
 
   kernels::MassFn mass_;
+  kernels::UniformFn uniform_;
   std::vector<int32_t> counts_;        // [vocab]; scratch of ApplyPenalties, all 0 between calls
   std::vector<float> adjusted_;        // [vocab]; logits after penalties and bias
   std::vector<Candidate> candidates_;  // [vocab]

@@ -13,6 +13,7 @@
 #include "kernels/quantize/variants.h"
 #include "kernels/rope/variants.h"
 #include "kernels/scan/variants.h"
+#include "kernels/uniform/variants.h"
 
 namespace skald::kernels::scalar {
 namespace {
@@ -46,6 +47,7 @@ void Install(KernelTable& table) {
   table.l2_norm = L2Norm;
   table.scan = Scan;
   table.mass = Mass;
+  table.uniform = Uniform;
   table.peak = Peak();
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/mass/variants.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/peak/variants.h"
+#include "kernels/uniform/variants.h"
 #include "kernels/x86/install.h"
 
 // The region opens after everything else and before the templates, so their order is fixed; what
@@ -32,6 +33,7 @@ void Install(KernelTable& table) {
   table.attention = Attention;
   table.append_kv = AppendKv;
   table.mass = Mass;
+  table.uniform = Uniform;
   table.peak = Peak();
 }
 
