@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/exact_math.h"
+#include "base/rng.h"
 #include "kernels/kernels.h"
 
 // Every filter runs beside a plain reference: sort everything, long double probabilities from the
@@ -471,6 +473,44 @@ TEST(ApplyLogitBias, AddsUpBansAndStaysFinite) {
       std::vector<LogitBias>{{0, 2}, {0, -0.5}, {1, -kInf}, {2, -kInf}, {3, FLT_MAX}, {4, 9}},
       logits);
   EXPECT_EQ(logits, (std::vector<float>{2.5, -kInf, -kInf, FLT_MAX, -kInf, 5}));
+}
+
+// Each token with its own number, one after the other.
+TokenId SlowRace(std::span<const Candidate> candidates, const RandomKey& key) {
+  const Candidate* winner = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Candidate& each : candidates) {
+    if (each.mass == 0) continue;
+    const double u = UniformDouble(key, static_cast<uint32_t>(each.token));
+    const double time = -ExactLog(1 - u) / static_cast<double>(each.mass);
+    if (time >= least) continue;
+    winner = &each;
+    least = time;
+  }
+  return winner->token;
+}
+
+// Of every step-th token of a vocabulary: neighbours, whose numbers a kernel computes together, and
+// tokens far from each other, in any order.
+TEST(Race, EachTokenRunsWithItsOwnNumber) {
+  std::mt19937 random(3);
+  const Weighing weighing = {.masses = kernels::TableFor(kernels::DetectIsa()).mass,
+                             .uniforms = kernels::TableFor(kernels::DetectIsa()).uniform};
+  for (const TokenId step : {1, 2, 3, 4, 7, 1000}) {
+    for (const int64_t size : {1, 2, 15, 255, 256, 257, 3000}) {
+      std::vector<Candidate> candidates;
+      for (TokenId i = 0; i < size; ++i) {
+        candidates.push_back({.token = 5 + i * step, .mass = random() % 4});
+      }
+      candidates.back().mass = 1;
+      for (uint64_t position = 0; position < 20; ++position) {
+        if (position == 10) std::shuffle(candidates.begin(), candidates.end(), random);
+        const RandomKey key = {.seed = 9, .position = position};
+        EXPECT_EQ(Race(candidates, weighing, key), SlowRace(candidates, key))
+            << size << " tokens, every " << step << ", at " << position;
+      }
+    }
+  }
 }
 
 }  // namespace

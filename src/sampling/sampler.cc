@@ -142,11 +142,10 @@ Sampler::Choices Sampler::Filter(const ScannedRow& row, const SamplingParams& pa
   if (input.odds != nullptr) *input.odds = {};
   // llama.cpp applies temperature after the filters, so they see probabilities at temperature 1.
   const bool is_late = params.order == SamplingOrder::kLlamaCpp && !has_mirostat;
-  Choices choices = {
-      .survivors = {},
-      .weighing = {.temperature = is_late ? 1.0 : params.temperature,
-                   .masses = mass_,
-                   .uniforms = uniform_}};
+  Choices choices = {.survivors = {},
+                     .weighing = {.temperature = is_late ? 1.0 : params.temperature,
+                                  .masses = mass_,
+                                  .uniforms = uniform_}};
   double& temperature = choices.weighing.temperature;
   if (moves && !is_late) temperature = TemperatureFor(CollectAll(row), params, mass_);
   if (has_mirostat) {
