@@ -148,7 +148,7 @@ void Group::Watch() {
 
 void Group::Send(Peer* peer, uint32_t kind, std::span<const std::byte> bytes) {
   if (lost() || peer->channel.Send(kind, bytes).ok()) return;
-  Break(NameOf(*peer) + " is gone");
+  Break(GoneStatus(*peer).message());
 }
 
 void Group::Tell(uint32_t kind, std::span<const std::byte> bytes) {
@@ -181,7 +181,7 @@ Status Group::Await(Take take) {
 }
 
 Status Group::AwaitFrom(Peer* peer, Take take) {
-  if (!lost() && !peer->channel.Receive(&answer_).ok()) Break(NameOf(*peer) + " is gone");
+  if (!lost() && !peer->channel.Receive(&answer_).ok()) Break(GoneStatus(*peer).message());
   if (lost()) return status();
   std::span<const std::byte> answer;
   Status status = ReadAnswer(answer_, &answer);
@@ -215,7 +215,17 @@ Status Group::status() const {
   const std::lock_guard lock(mutex_);
   if (!why_lost_.empty()) return Status(ErrorCode::kUnavailable, why_lost_);
   if (!lost()) return Ok();
+  // Another process was the first to see it, and nobody here has looked yet (WatchMain will): a
+  // rank that is gone is named all the same.
+  for (const Peer& peer : peers_) {
+    pollfd polled = {.fd = peer.channel.socket(), .events = POLLRDHUP, .revents = 0};
+    if (poll(&polled, 1, 0) == 1) return GoneStatus(peer);
+  }
   return Status(ErrorCode::kUnavailable, "another rank has given up");
+}
+
+Status Group::GoneStatus(const Peer& peer) const {
+  return Status(ErrorCode::kUnavailable, NameOf(peer) + " is gone");
 }
 
 void Group::WhenLost(std::function<void(const Status&)> told) {
@@ -226,7 +236,7 @@ void Group::WhenLost(std::function<void(const Status&)> told) {
 
 void Group::LookForGone(std::span<const short> events) {
   for (size_t i = 0; i < peers_.size(); ++i) {
-    if (events[i] != 0) return Break(NameOf(peers_[i]) + " is gone");
+    if (events[i] != 0) return Break(GoneStatus(peers_[i]).message());
   }
 }
 

@@ -115,6 +115,7 @@ class Group {
   Group(SharedRanks memory, int rank, const Options& options);
   Status Greet(Peer* peer, const Options& options);
   std::string NameOf(const Peer& peer) const;
+  Status GoneStatus(const Peer& peer) const;
   void Send(Peer* peer, uint32_t kind, std::span<const std::byte> bytes);
   Status AwaitFrom(Peer* peer, Take take);
   void WatchMain();

@@ -27,7 +27,7 @@ DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "
              "docs/performance.md", "docs/plan.md", "docs/trace.md", "docs/explain.md",
              "docs/receipts.md", "docs/lab.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
-            "python3 tools/", "SKALD_MODELS=")
+            "python3 tools/", "python3 tests/", "llama-server", "SKALD_MODELS=")
 
 NOT_RUN = {
     'git clone <this repository> skald && cd skald': "needs the network",
@@ -54,6 +54,9 @@ NOT_RUN = {
     'skald bench -m model.gguf --against "llama-bench -fa 1"': "needs llama-bench; Bench has one in its place",
     'skald bench -m model.gguf -t 2 --against "llama-bench -fa 1"': "the same",
     'skald bench -t 2 -m FILE -p 512 -n 32 -r 5 --against "llama-bench -fa 1"': "the same",
+    "skald serve -m FILE -c 32768 -t 2": "what a measurement ran; there is no such file",
+    "llama-server -m FILE -c 65536 -np 2 -t 2 -fa on --chat-template chatml": "the same, of another program",
+    "python3 tests/soak/agent_session.py URL --turns 12 --system 3000 --result 200": "the same, minutes of a quiet machine",
 }
 # Of README.md, run from top to bottom where it installs what it says: ./test.sh --packages.
 OF_PACKAGES = re.compile(r"^## From the packages\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
