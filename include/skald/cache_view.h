@@ -10,6 +10,8 @@
 
 namespace skald {
 
+/// What a view holds at most, however large the cache is: it is made on the engine's thread, sent
+/// and drawn up to ten times a second.
 inline constexpr int64_t kMostPageCells = 2048;
 inline constexpr int64_t kMostViewedRoots = 32;   ///< namespaces, the widest
 inline constexpr int64_t kMostViewedEdges = 512;  ///< of all of them together, but

@@ -226,7 +226,7 @@ std::string HeadTable(const AttentionMaps& maps, const HeadsByMixer& heads) {
 
 // The figure in words: where the last row looked, of each layer.
 std::string LookTable(const Explanation& explanation, const AttentionMaps& maps) {
-  constexpr size_t kMost = 5;
+  constexpr size_t kMost = 5;  // fit a line of the page
   HtmlTable table = {"Where the last row looks, mean of the heads", {"layer", "most at"}, {}};
   for (const auto& [place, mixer] : maps.mixers) {
     std::vector<std::pair<double, size_t>> ranked;

@@ -217,11 +217,16 @@ Status Group::status() const {
   if (!lost()) return Ok();
   // Another process was the first to see it, and nobody here has looked yet (WatchMain will): a
   // rank that is gone is named all the same.
+  if (const Peer* gone = FindGone()) return GoneStatus(*gone);
+  return Status(ErrorCode::kUnavailable, "another rank has given up");
+}
+
+const Group::Peer* Group::FindGone() const {
   for (const Peer& peer : peers_) {
     pollfd polled = {.fd = peer.channel.socket(), .events = POLLRDHUP, .revents = 0};
-    if (poll(&polled, 1, 0) == 1) return GoneStatus(peer);
+    if (poll(&polled, 1, 0) == 1) return &peer;
   }
-  return Status(ErrorCode::kUnavailable, "another rank has given up");
+  return nullptr;
 }
 
 Status Group::GoneStatus(const Peer& peer) const {
@@ -232,12 +237,6 @@ void Group::WhenLost(std::function<void(const Status&)> told) {
   const std::lock_guard lock(mutex_);
   told_ = std::move(told);
   if (told_ && !why_lost_.empty()) told_(Status(ErrorCode::kUnavailable, why_lost_));
-}
-
-void Group::LookForGone(std::span<const short> events) {
-  for (size_t i = 0; i < peers_.size(); ++i) {
-    if (events[i] != 0) return Break(GoneStatus(peers_[i]).message());
-  }
 }
 
 void Group::LookForStopped(double seconds) {
@@ -258,11 +257,11 @@ void Group::WatchMain() {
   for (const Peer& peer : peers_) {
     polled.push_back({.fd = peer.channel.socket(), .events = POLLRDHUP, .revents = 0});
   }
-  std::vector<short> events(peers_.size());
+  // For a beat, or until one is gone.
   const auto look_for_gone = [&] {
     poll(polled.data(), polled.size(), static_cast<int>(kBeatSeconds * 1000));
-    for (size_t i = 0; i < events.size(); ++i) events[i] = polled[i].revents;
-    if (!stop_) LookForGone(events);
+    if (stop_) return;
+    if (const Peer* gone = FindGone()) Break(GoneStatus(*gone).message());
   };
   Stopwatch since_look;
   while (!lost() && !stop_) {

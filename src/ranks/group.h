@@ -119,7 +119,7 @@ class Group {
   void Send(Peer* peer, uint32_t kind, std::span<const std::byte> bytes);
   Status AwaitFrom(Peer* peer, Take take);
   void WatchMain();
-  void LookForGone(std::span<const short> events);
+  const Peer* FindGone() const;
   void LookForStopped(double seconds);
 
   SharedRanks memory_;

@@ -37,8 +37,12 @@ class RaceNumbers {
         [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
     first_pair_ = PairOf(least->token);
     pairs_ = PairOf(most->token) - first_pair_ + 1;
-    // A number that nobody asks for costs a kernel less than a pair by itself costs here.
-    if (pairs_ > 2 * chunk.size()) pairs_ = 1;
+    // Far from each other, as top-k leaves them, each asks for its own. Up to four tokens a
+    // candidate a kernel is faster: what nobody asks for costs it a tenth of a pair by itself.
+    if (pairs_ > 2 * chunk.size()) {
+      pairs_ = 0;
+      return;
+    }
     uniforms_({.key = key_,
                .first_pair = first_pair_,
                .pairs = static_cast<int64_t>(pairs_),

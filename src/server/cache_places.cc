@@ -12,6 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
+// Each costs two renderings of a conversation, and a client may mark every block of it.
 constexpr size_t kMostMarks = 8;
 // Tokens that a template writes around a message: behind a control token nothing is joined.
 constexpr size_t kAround = 8;

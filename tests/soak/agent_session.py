@@ -103,7 +103,8 @@ def ask(url: str, model: str, messages: list[dict], answer_tokens: int, kind: st
             if first is None and (text.get("content") or text.get("reasoning_content") or delta.get("finish_reason")):
                 first = time.monotonic() - begin
             prompt = (event.get("usage") or {}).get("prompt_tokens", prompt)
-            cached = cached_of(event) if cached_of(event) is not None else cached
+            if (told := cached_of(event)) is not None:
+                cached = told
     if first is None or cached is None:
         sys.exit(f"{url} gave no token, or does not say what it had cached")
     return Turn(kind, prompt, cached, first)

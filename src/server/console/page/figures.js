@@ -166,8 +166,8 @@ function pagesTable(pages) {
 
 // --- prefixes -----------------------------------------------------------------------------------
 
-const ROW = 24;
-const MOST_ROWS = 12;
+const ROW = 24; // px, the least that WCAG 2.2 asks of what is clicked
+const MOST_ROWS = 12; // deeper edges are in the table
 let boxes = []; // of the edges as drawn: { edge, x, y, width }, and whose child
 let chosen = -1;
 
