@@ -44,6 +44,13 @@ function(process_tests timeout)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
+# command_test(TIMEOUT NAME SCRIPT [ARGUMENT...]): a suite in Python of this folder, told the command and the sources. Label process.
+function(command_test timeout name script)
+  add_test(NAME ${name}
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} $<TARGET_FILE:skald> ${PROJECT_SOURCE_DIR} ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS process COST 100 TIMEOUT ${timeout})
+endfunction()
+
 # left_out(NAME WHAT): a test that this machine cannot run, because it has no WHAT. ctest and ./test.sh say so.
 function(left_out name what)
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E false)

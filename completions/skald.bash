@@ -4,7 +4,7 @@ _skald() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-    run|chat|serve|tokenize|embed|logits|show|plan|proof|explain|lab|verify|quantize|grammar|pull|ls|rm|du|cache|bench|trace|completion) verb=$word; break ;;
+    run|chat|serve|tokenize|embed|logits|show|plan|proof|explain|lab|verify|quantize|grammar|pull|ls|rm|du|cache|bench|trace|rank|completion) verb=$word; break ;;
     esac
   done
   case "$verb $prev" in
@@ -44,6 +44,9 @@ _skald() {
     'run --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'run --ranks') return ;;
     'run --verify-ranks') return ;;
+    'run --rank-listen') return ;;
+    'run --rank-key') return ;;
+    'run --rank-wait') return ;;
     'run --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'run --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'run --rope-scale') return ;;
@@ -53,6 +56,7 @@ _skald() {
     'run --yarn-attn-factor') return ;;
     'run --yarn-beta-fast') return ;;
     'run --yarn-beta-slow') return ;;
+    'run --endless') return ;;
     'run --chunk') return ;;
     'run --state-memory') return ;;
     'run --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
@@ -107,6 +111,9 @@ _skald() {
     'chat --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'chat --ranks') return ;;
     'chat --verify-ranks') return ;;
+    'chat --rank-listen') return ;;
+    'chat --rank-key') return ;;
+    'chat --rank-wait') return ;;
     'chat --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'chat --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'chat --rope-scale') return ;;
@@ -116,6 +123,7 @@ _skald() {
     'chat --yarn-attn-factor') return ;;
     'chat --yarn-beta-fast') return ;;
     'chat --yarn-beta-slow') return ;;
+    'chat --endless') return ;;
     'chat --chunk') return ;;
     'chat --state-memory') return ;;
     'chat --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
@@ -152,6 +160,9 @@ _skald() {
     'serve --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'serve --ranks') return ;;
     'serve --verify-ranks') return ;;
+    'serve --rank-listen') return ;;
+    'serve --rank-key') return ;;
+    'serve --rank-wait') return ;;
     'serve --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'serve --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'serve --rope-scale') return ;;
@@ -161,6 +172,7 @@ _skald() {
     'serve --yarn-attn-factor') return ;;
     'serve --yarn-beta-fast') return ;;
     'serve --yarn-beta-slow') return ;;
+    'serve --endless') return ;;
     'serve --chunk') return ;;
     'serve --state-memory') return ;;
     'serve --spec') mapfile -t COMPREPLY < <(compgen -W 'off ngram draft chain' -- "$cur"); return ;;
@@ -185,6 +197,9 @@ _skald() {
     'embed --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'embed --ranks') return ;;
     'embed --verify-ranks') return ;;
+    'embed --rank-listen') return ;;
+    'embed --rank-key') return ;;
+    'embed --rank-wait') return ;;
     'embed --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'embed --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'embed --rope-scale') return ;;
@@ -194,6 +209,7 @@ _skald() {
     'embed --yarn-attn-factor') return ;;
     'embed --yarn-beta-fast') return ;;
     'embed --yarn-beta-slow') return ;;
+    'embed --endless') return ;;
     'embed --chunk') return ;;
     'embed --state-memory') return ;;
     'embed --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
@@ -207,6 +223,9 @@ _skald() {
     'logits --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'logits --ranks') return ;;
     'logits --verify-ranks') return ;;
+    'logits --rank-listen') return ;;
+    'logits --rank-key') return ;;
+    'logits --rank-wait') return ;;
     'logits --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'logits --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'logits --rope-scale') return ;;
@@ -216,6 +235,7 @@ _skald() {
     'logits --yarn-attn-factor') return ;;
     'logits --yarn-beta-fast') return ;;
     'logits --yarn-beta-slow') return ;;
+    'logits --endless') return ;;
     'logits --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'show -m'|'show --model') return ;;
     'show --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
@@ -239,6 +259,7 @@ _skald() {
     'plan --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'plan --chunk') return ;;
     'plan --state-memory') return ;;
+    'plan --endless') return ;;
     'plan --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'proof -p'|'proof --prompt') return ;;
     'proof -f'|'proof --file') return ;;
@@ -275,6 +296,9 @@ _skald() {
     'proof --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'proof --ranks') return ;;
     'proof --verify-ranks') return ;;
+    'proof --rank-listen') return ;;
+    'proof --rank-key') return ;;
+    'proof --rank-wait') return ;;
     'proof --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'proof --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'proof --rope-scale') return ;;
@@ -284,6 +308,7 @@ _skald() {
     'proof --yarn-attn-factor') return ;;
     'proof --yarn-beta-fast') return ;;
     'proof --yarn-beta-slow') return ;;
+    'proof --endless') return ;;
     'proof --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'explain -p'|'explain --prompt') return ;;
     'explain -f'|'explain --file') return ;;
@@ -328,6 +353,9 @@ _skald() {
     'explain --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'explain --ranks') return ;;
     'explain --verify-ranks') return ;;
+    'explain --rank-listen') return ;;
+    'explain --rank-key') return ;;
+    'explain --rank-wait') return ;;
     'explain --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'explain --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'explain --rope-scale') return ;;
@@ -337,6 +365,7 @@ _skald() {
     'explain --yarn-attn-factor') return ;;
     'explain --yarn-beta-fast') return ;;
     'explain --yarn-beta-slow') return ;;
+    'explain --endless') return ;;
     'explain --chunk') return ;;
     'explain --state-memory') return ;;
     'explain --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
@@ -398,6 +427,9 @@ _skald() {
     'bench --kv-type') mapfile -t COMPREPLY < <(compgen -W 'f16 bf16 f32 q8 q4' -- "$cur"); return ;;
     'bench --ranks') return ;;
     'bench --verify-ranks') return ;;
+    'bench --rank-listen') return ;;
+    'bench --rank-key') return ;;
+    'bench --rank-wait') return ;;
     'bench --conventions') mapfile -t COMPREPLY < <(compgen -W 'publisher llama.cpp' -- "$cur"); return ;;
     'bench --rope-scaling') mapfile -t COMPREPLY < <(compgen -W 'none linear ntk yarn' -- "$cur"); return ;;
     'bench --rope-scale') return ;;
@@ -407,23 +439,30 @@ _skald() {
     'bench --yarn-attn-factor') return ;;
     'bench --yarn-beta-fast') return ;;
     'bench --yarn-beta-slow') return ;;
+    'bench --endless') return ;;
     'bench --trace') return ;;
     'bench --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     'bench -o'|'bench --output') mapfile -t COMPREPLY < <(compgen -W 'md json' -- "$cur"); return ;;
     'trace --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    'rank -m'|'rank --model') return ;;
+    'rank --rank-key') return ;;
+    'rank --rank-wait') return ;;
+    'rank --rank-port') return ;;
+    'rank -t'|'rank --threads') return ;;
+    'rank --color') mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
   esac
   case $verb in
-    '') words='run chat serve tokenize embed logits show plan proof explain lab verify quantize grammar pull ls rm du cache bench trace completion -h --help --version' ;;
-    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --receipt --receipt-hashes --trace --trace-probs --json -q --quiet --verbose --color' ;;
-    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
-    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --cache-dir --cache-disk --receipts --ceilings --no-sandbox -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    '') words='run chat serve tokenize embed logits show plan proof explain lab verify quantize grammar pull ls rm du cache bench trace rank completion -h --help --version' ;;
+    run) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --stop --ignore-eos --no-echo --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --beams --num-beams --n-best --length-penalty --early-stopping -j --json-schema --grammar --grammar-file --regex --receipt --receipt-hashes --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    chat) words='-h --help -m --model --system --no-wrap -n --n-predict --stop --ignore-eos --think --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min -j --json-schema --grammar --grammar-file --regex --trace --trace-probs --json -q --quiet --verbose --color' ;;
+    serve) words='-h --help -m --model --host --port --admin-listen --api-key-file -a --alias --served-model-name --any-model-name --allowed-host --allowed-origin --pooling --parallel --max-running --max-queued --kv-positions --max-connections --max-buffered-bytes --drain --cache-dir --cache-disk --receipts --ceilings --no-sandbox -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --chunk --state-memory --spec --spec-rule --draft --model-draft --draft-max --draft-min --trace --trace-probs --json -q --quiet --verbose --color' ;;
     tokenize) words='-h --help -p --prompt -f --file --special --no-bos --decode -m --model --ids --json -q --quiet --verbose --color' ;;
-    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
-    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow -q --quiet --verbose --color' ;;
+    embed) words='-h --help -p --prompt -f --file --special --no-bos -m --model --pooling -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --chunk --state-memory --json -q --quiet --verbose --color' ;;
+    logits) words='-h --help -m --model --tokens --tokens-file -o --out --chunks -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless -q --quiet --verbose --color' ;;
     show) words='-h --help -m --model --metadata --tensors --json -q --quiet --verbose --color' ;;
-    plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --ranks --network --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --json -q --quiet --verbose --color' ;;
-    proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --json -q --quiet --verbose --color' ;;
-    explain) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --warm --attention --lens --experts --tensors --all --depth --layer --step --html --no-ceiling --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --chunk --state-memory --json -q --quiet --verbose --color' ;;
+    plan) words='-h --help -m --model --weights --parallel --max-running --kv-positions -p --n-prompt -b --batch -d --depth --ranks --network --svg --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --chunk --state-memory --endless --json -q --quiet --verbose --color' ;;
+    proof) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --without --fault --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --json -q --quiet --verbose --color' ;;
+    explain) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --warm --attention --lens --experts --tensors --all --prompt-probs --depth --layer --step --html --no-ceiling --temp --temperature --top-k --top-p --min-p --typical --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --top-n-sigma --xtc-probability --xtc-threshold --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --dynatemp-range --dynatemp-exp --mirostat --mirostat-tau --mirostat-eta --logit-bias --sampling-order --seed --machine --bandwidth --peak --memory -c --ctx-size -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --chunk --state-memory --json -q --quiet --verbose --color' ;;
     lab) words='-h --help -p --prompt -f --file --special --no-bos -m --model -n --n-predict --position --svg -t --threads --isa --json -q --quiet --verbose --color' ;;
     verify) words='-h --help -m --model --prompt-tokens --output-tokens -c --ctx-size -t --threads --isa --json -q --quiet --verbose --color' ;;
     quantize) words='-h --help --allow-requantize -t --threads -q --quiet --verbose --color' ;;
@@ -433,8 +472,9 @@ _skald() {
     rm) words='-h --help --dry-run --json -q --quiet --verbose --color' ;;
     du) words='-h --help --json -q --quiet --verbose --color' ;;
     cache) words='-h --help --json -q --quiet --verbose --color' ;;
-    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --kernels --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --cache-dir --cache-disk --compare --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --ranks --verify-ranks --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --trace --trace-probs --json -q --quiet --verbose --color -o --output' ;;
+    bench) words='-h --help -m --model -p --n-prompt -n --n-gen -b --batch -d --n-depth -r --repetitions --profile --kernels --against --traffic --num-prompts --prefix-len --input-len --output-len --max-concurrency --trace-scale --cache-tokens --cache-dir --cache-disk --compare --request-rate --spec --spec-rule --draft --model-draft --draft-max --draft-min -t --threads --isa --kv-type --ranks --verify-ranks --rank-listen --rank-key --rank-wait --conventions --rope-scaling --rope-scale --rope-freq-base --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-fast --yarn-beta-slow --endless --trace --trace-probs --json -q --quiet --verbose --color -o --output' ;;
     trace) words='-h --help --perfetto --svg --json -q --quiet --verbose --color' ;;
+    rank) words='-h --help -m --model --rank-key --rank-wait --rank-port -t --threads --no-sandbox -q --quiet --verbose --color' ;;
     completion) words='-h --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then

@@ -52,11 +52,20 @@ class PlanCheck(unittest.TestCase):
     def test_benchmarks_that_are_kept_are_not_run_again(self):
         kept = self.folder / "kept"
         self.check("100.gguf", "110.gguf", "--keep", str(kept))
-        file = kept / "100.json"
+        file = kept / "100-0.json"
         told = json.loads(file.read_text())
         file.write_text(json.dumps([{**test, "median_ts": 200.0} for test in told]))
         done = self.check("100.gguf", "110.gguf", "--keep", str(kept))
         self.assertIn("220.0      110.0   +100.0 %", done.stdout)
+
+    def test_of_several_rounds_the_medians_count(self):
+        kept = self.folder / "kept"
+        arguments = ("100.gguf", "110.gguf", "--keep", str(kept), "--rounds", "3")
+        self.check(*arguments)
+        for number, speed in enumerate((100.0, 300.0, 200.0)):
+            file = kept / f"100-{number}.json"
+            file.write_text(json.dumps([{**test, "median_ts": speed} for test in json.loads(file.read_text())]))
+        self.assertIn("220.0      110.0   +100.0 %", self.check(*arguments).stdout)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,9 @@ struct ExplainQuestion {
   bool lens = false;       ///< ExplainedStep::lens; not of a model that embeds texts
   bool experts = false;    ///< Explanation::experts
   bool tensors = false;    ///< Call::card, Explanation::weights
+  /// ExplainedToken::probability of the prompt, too. Its logits are computed, so all of it is,
+  /// whatever is cached; not of a model that embeds texts.
+  bool prompt_probabilities = false;
   /// What is made of the prompt by a model that embeds texts; others do not look at it.
   Pooling pooling = Pooling::kMean;
   EngineOptions engine = {};  ///< its trace and step log are set here
@@ -135,6 +138,9 @@ struct ExplainedToken {
   TokenId id = kNoToken;
   std::string text = {};  ///< its bytes: not always whole characters
   TokenOrigin origin = TokenOrigin::kComputed;
+  /// How likely the model found it behind what stands before it, with no filter; of a token of the
+  /// prompt where that was asked for, never of the first.
+  std::optional<double> probability = {};
 };
 
 /// A filter on the way from the model's distribution to the draw, and what it left.

@@ -24,9 +24,12 @@ struct Machine {
   /// Rates of multiply-accumulates (two operations each) and of reading.
   Ceilings ceilings = {};
   int64_t memory_bytes = 0;
-  /// How much of the ceilings is reached; 1 where nobody has measured it: forecasts are bounds.
-  double prefill_share = 1;
-  double decode_share = 1;
+  /// How much of the peak a step reaches that is bound by arithmetic, and how much of the bandwidth
+  /// one that is bound by memory; 1 where nobody has measured it: forecasts are bounds.
+  double arithmetic_share = 1;
+  double memory_share = 1;
+
+  bool HasShares() const { return arithmetic_share != 1 || memory_share != 1; }
 };
 
 /// Machines of which the data sheet is known here: "h100", "h200", "xeon6".
@@ -35,8 +38,8 @@ std::vector<Machine> NamedMachines();
 Result<Machine> NamedMachine(std::string_view name);
 
 /// A machine as `skald bench --json` has measured it: the medians of its ceilings, and the shares
-/// of them that its prefill and its decode have reached. Its memory is unknown (0). Errors:
-/// kBadModel if `text` is not such a document, with what lacks.
+/// of them that were reached by the first test bound by memory and the first bound by arithmetic.
+/// Its memory is unknown (0). Errors: kBadModel if `text` is not such a document, with what lacks.
 Result<Machine> MachineOfBench(std::string_view text);
 
 /// Operations a byte at which arithmetic of so many multiply-accumulates a second takes as long as

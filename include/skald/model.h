@@ -18,6 +18,7 @@
 
 #include "skald/chat_template.h"
 #include "skald/conventions.h"
+#include "skald/endless.h"
 #include "skald/ids.h"
 #include "skald/rope_override.h"
 #include "skald/status.h"
@@ -61,6 +62,7 @@ struct ModelInfo {
   /// How it was loaded, as far as that is part of what it computes; filled by LoadModel only.
   Conventions conventions = Conventions::kPublisher;
   RopeOverride rope = {};
+  Endless endless = {};
   /// What a user should know about a file that could be loaded all the same: weights that are no
   /// numbers. Whole sentences; filled by LoadModel only.
   std::vector<std::string> warnings;
@@ -79,13 +81,15 @@ struct LoadOptions {
   int ranks = 1;
   /// The ranks are processes, and this is one of them (skald/ranks.h): it reads and packs its own
   /// part only. `ranks` is as many as there are then. The first tells the others what to load, and
-  /// answers to nobody before all have the same model; `path`, `conventions`, `rope` and
-  /// `max_table_bytes` are its own, `threads` of all ranks together. Of the others only a `path` of
-  /// their own counts.
+  /// answers to nobody before all have the same model; `path`, `conventions`, `rope`,
+  /// `endless` and `max_table_bytes` are its own, `threads` of all ranks together. Of the others
+  /// only a `path` of their own counts.
   std::shared_ptr<ranks::Group> group = nullptr;
   Conventions conventions = Conventions::kPublisher;
   /// For a context beyond the trained one; ModelInfo::context_length is then the longer one.
   RopeOverride rope = {};
+  /// For texts without an end; ModelInfo::context_length is then longer than any text.
+  Endless endless = {};
   /// A table of which a step reads a few rows as they are (the per-layer embeddings of Gemma) stays
   /// in the file if it has more bytes than this there: rows are read when steps need them. The file
   /// must then stay as it is while the model lives; a request that meets a row which can no longer

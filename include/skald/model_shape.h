@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skald/endless.h"
 #include "skald/engine.h"
 #include "skald/status.h"
 #include "skald/version.h"
@@ -36,7 +37,7 @@ struct WeightType {
 struct KvGroup {
   std::string_view kind = {};  ///< "full", "window", "chunk" or "latent"
   int64_t layers = 0;
-  /// Positions that a row sees; 0: all. The engine keeps those behind it, too.
+  /// Positions that a row sees, pinned ones included; 0: all. The engine keeps more than these.
   int64_t window = 0;
   int64_t kv_heads = 0;
   int64_t key_dim = 0;
@@ -90,6 +91,7 @@ struct ShapeOptions {
   /// bytes, active parameters and the state are then those of the rank.
   int ranks = 1;
   int rank = 0;
+  Endless endless = {};  ///< LoadOptions
 };
 /// "F32", "F16", "BF16", and what `skald quantize` makes: "Q8_0", "Q4_K_M", ...
 std::vector<std::string_view> WeightChoices();

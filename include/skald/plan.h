@@ -58,8 +58,9 @@ struct Forecast {
   Bound bound = {};       ///< of both: the least time, and what it is bound by
   double operations = 0;  ///< of both: two for each multiply-accumulate
   double intensity = 0;   ///< operations for each byte from memory
-  /// The bound; on a machine with measured shares, what its benchmark has taken: the share is that
-  /// of `work`, the attention of a short text with it, so that only what depth adds is added.
+  /// The bound; on a machine with measured shares what its benchmark lets expect: the root of the
+  /// squares of reading and of arithmetic, each by its share, which overlap in part. The shares are
+  /// those of `work`, the attention of a short text with it, so that only what depth adds is added.
   double seconds = 0;
   double tokens_per_second = 0;  ///< of all sequences together
 };

@@ -49,6 +49,7 @@ struct Receipt {
   // How the model was loaded and run, as far as it is part of what was computed.
   Conventions conventions = Conventions::kPublisher;
   RopeOverride rope = {};
+  Endless endless = {};
   KvCacheTypes kv_types = {};
   std::string template_sha256;  ///< of ModelInfo::chat_template, if it made the prompt; else empty
   SamplingParams sampling = {};
@@ -116,8 +117,8 @@ struct Verdict {
 };
 
 /// Computes prompt and output as one prefill and draws every token again. `model` must have been
-/// loaded with the receipt's conventions and rope. Errors: kIo and kResourceExhausted, which say
-/// nothing about the receipt; whatever is wrong with the receipt is a Verdict.
+/// loaded with the receipt's conventions, rope and endless. Errors: kIo and kResourceExhausted,
+/// which say nothing about the receipt; whatever is wrong with the receipt is a Verdict.
 Result<Verdict> VerifyReceipt(const Model& model, const Receipt& receipt,
                               const VerifyOptions& options);
 

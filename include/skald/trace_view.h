@@ -23,8 +23,9 @@ inline constexpr int64_t kMostOpenInTrace = int64_t{1} << 16;
 
 /// Makes of a record a document in Chrome's trace event format, which Perfetto and speedscope open:
 /// a track for steps and their phases, one for each sequence, counters for pages and sequences, one
-/// for benchmarks. Slices are pairs of begin and end, times never go back, and what is open at the
-/// end is ended.
+/// for benchmarks, arrows from where a prefix was computed to whom it served. Slices are pairs of
+/// begin and end, times never go back but for the begins of arrows, and what is open at the end is
+/// ended.
 class PerfettoTrace {
  public:
   explicit PerfettoTrace(const TraceHeader& header);

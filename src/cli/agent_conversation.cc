@@ -19,6 +19,7 @@ std::string_view AgentStepName(AgentStep step) {
   switch (step) {
     case AgentStep::kMessage: return "message";
     case AgentStep::kEdit: return "edit";
+    case AgentStep::kRecorded: return "recorded";
     case AgentStep::kSideQuestion: break;
   }
   return "side question";

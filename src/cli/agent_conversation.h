@@ -19,7 +19,7 @@
 namespace skald::cli {
 
 /// Why a request of an agent was made.
-enum class AgentStep : uint8_t { kMessage, kEdit, kSideQuestion };
+enum class AgentStep : uint8_t { kMessage, kEdit, kSideQuestion, kRecorded };
 std::string_view AgentStepName(AgentStep step);
 
 struct AgentRequest {

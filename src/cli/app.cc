@@ -31,6 +31,7 @@
 #include "cli/proof_command.h"
 #include "cli/pull_command.h"
 #include "cli/quantize_command.h"
+#include "cli/rank_command.h"
 #include "cli/rank_processes.h"
 #include "cli/rm_command.h"
 #include "cli/run_command.h"
@@ -193,6 +194,7 @@ std::unique_ptr<CLI::App> MakeApp(Action& chosen) {
   AddCacheCommand(*app, chosen);
   AddBenchCommand(*app, chosen);
   AddTraceCommand(*app, chosen);
+  AddRankCommand(*app, chosen);
   AddCompletionCommand(*app, chosen);
   return app;
 }

@@ -226,10 +226,10 @@ Status CheckTogether(const BenchOptions& options) {
     return Status(ErrorCode::kInvalidArgument, "speculation is measured with --traffic");
   if (options.traffic.disk.folder && !options.traffic.wanted)
     return Status(ErrorCode::kInvalidArgument, "--cache-dir is for --traffic");
-  const bool has_agent =
-      options.traffic.wanted && options.traffic.shape.kind == TrafficKind::kAgent;
-  if (options.traffic.compares && !has_agent)
-    return Status(ErrorCode::kInvalidArgument, "--compare is for --traffic agent");
+  const TrafficKind kind = options.traffic.shape.kind;
+  const bool converses =
+      options.traffic.wanted && (kind == TrafficKind::kAgent || kind == TrafficKind::kTrace);
+  if (options.traffic.compares && !converses) return CompareHasNothing();
   if (options.detail == BenchDetail::kKernels &&
       (options.model.model || options.traffic.wanted || options.against || options.trace.path))
     return Status(ErrorCode::kInvalidArgument,

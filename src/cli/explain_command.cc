@@ -24,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   skald explain --html page.html                    tokens, choices, trees and pages to look at
   skald explain --all --html page.html              with attention, lens, experts, values
   skald explain --attention --json                  how each head shares its attention
+  skald explain --prompt-probs -f text.txt          what of a text surprises the model
   skald explain --json | jq '.steps[1].tree.seconds'
 
 Docs: docs/explain.md.
@@ -66,6 +67,10 @@ void AddTapArgs(CLI::App& verb, ExplainOptions& options) {
   AddCallback(verb, {"--all", "all four of these"}, [&options] {
     options.attention = options.lens = options.experts = options.tensors = true;
   }).Group(kGroup);
+  AddSwitch(verb,
+            {"--prompt-probs", "how likely each token of the prompt was (all of it is computed)"},
+            options.prompt_probs, true)
+      .Group(kGroup);
 }
 
 void AddFlags(CLI::App& verb, ExplainOptions& options) {
@@ -106,6 +111,7 @@ Result<ExplainQuestion> QuestionOf(const ExplainOptions& options, const Model& m
                               .lens = options.lens,
                               .experts = options.experts,
                               .tensors = options.tensors,
+                              .prompt_probabilities = options.prompt_probs,
                               .pooling = PoolingFor(std::nullopt, model.info()),
                               .engine = ToEngineOptions(options.engine)};
   question.sampling.seed = options.sampling.seed.value_or(kSeed);
@@ -125,6 +131,7 @@ std::string CommandOf(const ExplainOptions& options, uint64_t seed) {
   if (options.lens) command += " --lens";
   if (options.experts) command += " --experts";
   if (options.tensors) command += " --tensors";
+  if (options.prompt_probs) command += " --prompt-probs";
   return command + " --html " + *options.html;
 }
 
@@ -150,7 +157,8 @@ void AddExplainCommand(CLI::App& root, Action& chosen) {
 Status Explain(const ExplainOptions& options, const Environment& environment, Console& console) {
   console.Configure(options.output.console);
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
-  ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, options.engine, console));
+  ASSIGN_OR_RETURN(const Model model,
+                   LoadWithProgress(path, options.engine, console, RanksAs::kThreads));
   ASSIGN_OR_RETURN(ExplainQuestion question, QuestionOf(options, model, console));
   if (options.compare) {
     ASSIGN_OR_RETURN(const Machine machine, FindMachine(options.machine, options.engine, console));

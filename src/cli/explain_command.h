@@ -24,6 +24,7 @@ struct ExplainOptions {
   bool lens = false;
   bool experts = false;
   bool tensors = false;
+  bool prompt_probs = false;
   SamplingArgs sampling;  ///< its seed unset: 1
   ExplainView view;
   std::optional<std::string> html = {};  ///< file; "-": stdout, in place of the rest

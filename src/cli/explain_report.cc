@@ -225,9 +225,8 @@ Result<std::string> ExplainText(const Explanation& explanation, const ExplainVie
     text += Layout(TreeRows(step.tree, view).rows(), 4, painting);
     if (view.has_cards) text += '\n' + CardsText(step);
   }
-  text += WeightsText(explanation) + LensText(explanation) + AttentionText(explanation) +
-          ExpertsText(explanation);
-  return text;
+  return text + WeightsText(explanation) + LensText(explanation) + AttentionText(explanation) +
+         ExpertsText(explanation) + PromptText(explanation);
 }
 
 }  // namespace skald::cli

@@ -65,6 +65,17 @@ TEST(ExplainReport, GoesAsDeepAsItIsAskedTo) {
   EXPECT_NE(deep.find("\n      blk.0.x.weight  [2, 4]  [8, 4]  [2, 8]"), std::string::npos) << deep;
 }
 
+TEST(ExplainReport, SaysWhatOfThePromptSurprises) {
+  EXPECT_EQ(ExplainText(Small(), {})->find("perplexity"), std::string::npos);
+  Explanation explanation = Small();
+  explanation.prompt_tokens = 3;
+  explanation.tokens[1].probability = 0.5;
+  explanation.tokens[2].probability = 0.125;
+  const std::string text = *ExplainText(explanation, {});
+  EXPECT_NE(text.find("\nprompt: perplexity 4,"), std::string::npos) << text;  // 16^(1/2)
+  EXPECT_LT(text.find("0.125\n"), text.find("0.5\n"));
+}
+
 // What a model writes cannot steer the terminal, coloured or not.
 TEST(ExplainReport, EscapesAreItsOwn) {
   const std::string plain = *ExplainText(Small(), {.depth = 4});

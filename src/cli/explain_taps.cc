@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <vector>
@@ -15,6 +16,8 @@ namespace {
 
 // Steps whose tokens stand side by side: some 100 columns.
 constexpr size_t kMostLensSteps = 6;
+// Tokens of a prompt that are listed.
+constexpr size_t kMostUnlikely = 10;
 // Experts of a layer that are named.
 constexpr size_t kMostNamed = 3;
 
@@ -163,6 +166,31 @@ std::string ExpertsText(const Explanation& explanation) {
                choices.MostUsed()});
   }
   return "\nexperts\n" + table.Text();
+}
+
+std::string PromptText(const Explanation& explanation) {
+  std::vector<size_t> places;
+  double sum = 0;
+  for (size_t i = 0; i < static_cast<size_t>(explanation.prompt_tokens); ++i) {
+    if (!explanation.tokens[i].probability) continue;
+    places.push_back(i);
+    sum -= std::log(*explanation.tokens[i].probability);
+  }
+  if (places.empty()) return {};
+  const double perplexity = std::exp(sum / static_cast<double>(places.size()));
+  std::ranges::stable_sort(places, {},
+                           [&](size_t place) { return *explanation.tokens[place].probability; });
+  places.resize(std::min(places.size(), kMostUnlikely));
+  Table table({Align::kRight, Align::kLeft, Align::kRight, Align::kRight});
+  table.Add({"position", "token", "id", "probability"});
+  for (const size_t place : places) {
+    const ExplainedToken& token = explanation.tokens[place];
+    table.Add({std::to_string(place), '|' + token.text + '|', std::to_string(token.id),
+               fmt::format("{:.3g}", *token.probability)});
+  }
+  return fmt::format("\nprompt: perplexity {:.4g}, and the tokens that surprise the model most\n",
+                     perplexity) +
+         table.Text();
 }
 
 std::string CardsText(const ExplainedStep& step) {

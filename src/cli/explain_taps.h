@@ -1,5 +1,5 @@
 /// The parts of a report of `skald explain` that are there when somebody asks for them: the logit
-/// lens, attention by layer, experts, cards of tensors.
+/// lens, attention by layer, experts, cards of tensors, how likely the prompt was.
 #pragma once
 
 #include <string>
@@ -17,6 +17,9 @@ std::string AttentionText(const Explanation& explanation);
 
 /// Of each layer with experts how many were chosen, and which most often.
 std::string ExpertsText(const Explanation& explanation);
+
+/// How likely the prompt was, and which of its tokens were least so; nothing if nobody asked.
+std::string PromptText(const Explanation& explanation);
 
 /// What the blocks of a step gave: extents and histograms.
 std::string CardsText(const ExplainedStep& step);

@@ -96,7 +96,7 @@ constexpr std::array kFlags = {
                 "the share of a GPU's memory", "--kv-positions of skald serve bounds the cache"},
     ForeignFlag{"--enforce-eager", kVllm, kNone, kIgnored, "", "no CUDA graphs", kCpu},
     ForeignFlag{"--rpc", kLlama, kOne, kRefused, "", "other machines that compute",
-                "skald uses this one"},
+                "skald rank on each of them, --ranks and --rank-listen here (docs/ranks.md)"},
 
     // Memory, threads, steps.
     ForeignFlag{"--mlock --no-mmap --mmap --direct-io -dio", kLlama, kNone, kIgnored, "",
@@ -117,12 +117,13 @@ constexpr std::array kFlags = {
                 "skald's cache has pages"},
     ForeignFlag{"--swap-space --block-size --cpu-offload-gb", kVllm, kOne, kIgnored, "",
                 "how the cache lies", "skald's cache has pages in memory"},
-    ForeignFlag{"--keep", kLlama, kOne, kIgnored, "", "what a shifted context keeps",
-                "skald never shifts: the text ends, a chat drops its oldest turns"},
+    ForeignFlag{
+        "--keep", kLlama, kOne, kIgnored, "", "what a shifted context keeps",
+        "skald never shifts: --endless N,WINDOW keeps the first N tokens and the last WINDOW"},
     ForeignFlag{"--no-context-shift", kLlama, kNone, kIgnored, "", "an end at the full context",
                 kAlwaysDone},
     ForeignFlag{"--context-shift", kLlama, kNone, kRefused, "", "text beyond the context",
-                "the text ends there; a larger -c holds more"},
+                "type: --endless SINKS,WINDOW, which computes nothing again"},
     ForeignFlag{"--warmup --no-warmup --perf --no-perf --simple-io --no-escape", kLlama, kNone,
                 kIgnored, "", "about start and output", "nothing to turn on or off"},
     ForeignFlag{"--prompt-cache", kLlama, kOne, kIgnored, "", "a file of computed prompts",

@@ -8,7 +8,7 @@
 #include "base/stopwatch.h"
 #include "cli/environment.h"
 #include "cli/format.h"
-#include "cli/rank_processes.h"
+#include "cli/rank_args.h"
 
 namespace skald::cli {
 
@@ -51,7 +51,7 @@ void WarnOfContext(const ModelInfo& info, int64_t context, Console& console) {
   console.Note(
       fmt::format("skald: warning: the context of {} tokens is beyond the {} of the model; "
                   "what it writes there may make no sense (--rope-scaling yarn and --rope-scale "
-                  "stretch it)",
+                  "stretch it, --endless forgets the middle of a text)",
                   context, info.context_length));
 }
 
@@ -62,16 +62,17 @@ void WarnOfSpeculation(const ModelInfo& info, const SpeculationOptions& options,
       "cannot be taken back behind a wrong guess");
 }
 
-Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine,
-                               Console& console) {
+Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine, Console& console,
+                               RanksAs ranks) {
   const Stopwatch watch;
   double drawn_at = 0;  // seconds on the watch; 0 = not yet
   LoadOptions options;
   options.path = path;
   options.threads = engine.threads;
-  options.ranks = engine.ranks;
+  options.ranks = engine.ranks.count;
   options.conventions = engine.conventions;
   options.rope = engine.rope;
+  options.endless = engine.endless;
   options.progress = [&](int64_t done_bytes, int64_t total_bytes) {
     const double now = watch.Seconds();
     if (now < kPatienceSeconds || now - drawn_at < kRedrawSeconds) return;
@@ -80,10 +81,11 @@ Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine
                             fmt::format("{} of {}", Bytes(done_bytes), Bytes(total_bytes))};
     console.Decorate(fmt::format("{}{}", kEraseLine, ProgressLine(progress, TerminalColumns())));
   };
-  if (engine.ranks > 1) {
-    ASSIGN_OR_RETURN(options.group, StartRanks({.count = engine.ranks,
-                                                .verify_steps = engine.verify_ranks,
-                                                .sandbox = engine.rank_sandbox}));
+  if (ranks == RanksAs::kProcesses) {
+    ASSIGN_OR_RETURN(options.group, MeetRanks(engine.ranks, console));
+  } else if (engine.ranks.listen) {
+    return Status(ErrorCode::kInvalidArgument,
+                  "--rank-listen: this verb looks into all ranks, so they are threads of its own");
   }
   Result<Model> model = LoadModel(options);
   if (drawn_at > 0) console.Decorate(kEraseLine);

@@ -13,10 +13,17 @@
 
 namespace skald::cli {
 
+/// What the ranks of a model that is split are.
+enum class RanksAs : uint8_t {
+  kProcesses,  ///< each with memory of its own (MeetRanks)
+  kThreads,    ///< of this process, which can look at all of them
+};
+
 /// LoadModel, with the threads and conventions of `engine`, with a bar on stderr (if that is a
 /// terminal) once it has taken a second; the bar is wiped away at the end. Warnings about the file
 /// go to stderr. Errors: as LoadModel.
-Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine, Console& console);
+Result<Model> LoadWithProgress(const std::string& path, const EngineArgs& engine, Console& console,
+                               RanksAs ranks = RanksAs::kProcesses);
 
 /// What a progress line says.
 struct Progress {

@@ -24,7 +24,6 @@ constexpr const char* kSamplingGroup = "Sampling";
 constexpr const char* kOutputGroup = "Output";
 
 // Bounds that only keep typing errors out; what fits is decided by the engine.
-constexpr int kThreadsMax = 4096;
 constexpr int64_t kPositionsMax = std::numeric_limits<int32_t>::max();
 constexpr int64_t kBytesMax = int64_t{1} << 50;
 
@@ -176,22 +175,14 @@ Result<std::string> ModelPath(const Environment& environment, const ModelArgs& a
 
 void AddComputeArgs(CLI::App& app, EngineArgs& args) {
   AddHardwareArgs(app, args);
-  AddInt<int>(app,
-              {"--ranks",
-               "split the model among so many processes, each with memory and threads of its own "
-               "(default 1)"},
-              args.ranks, {1, kMaxRanks})
-      .Group(kEngineGroup);
-  AddInt<int64_t>(
-      app, {"--verify-ranks", "compare what ranks compute every N steps; 0 = never (default 0)"},
-      args.verify_ranks, {.min = 0})
-      .Group(kEngineGroup);
+  AddRankArgs(app, args.ranks);
   AddChoice(app,
             {"--conventions",
              "whose reading of a model file counts where they differ (default publisher)"},
             args.conventions, kConventions)
       .Group(kEngineGroup);
   AddRopeArgs(app, args.rope);
+  AddEndlessArg(app, args.endless);
 }
 
 void AddEngineArgs(CLI::App& app, EngineArgs& args) {

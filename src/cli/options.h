@@ -13,8 +13,9 @@
 #include "cli/console.h"
 #include "cli/environment.h"
 #include "cli/flags.h"
-#include "cli/rank_processes.h"
+#include "cli/rank_args.h"
 #include "skald/conventions.h"
+#include "skald/endless.h"
 #include "skald/engine.h"
 #include "skald/rope_override.h"
 #include "skald/sampling_params.h"
@@ -22,6 +23,9 @@
 #include "skald/tokenizer.h"
 
 namespace skald::cli {
+
+/// What -t takes at most; the engine has a bound of its own.
+inline constexpr int kThreadsMax = 4096;
 
 /// -m MODEL, or MODEL as a bare word
 struct ModelArgs {
@@ -37,29 +41,30 @@ void AddModelWord(CLI::App& app, ModelArgs& args);
 Result<std::string> ModelPath(const Environment& environment, const ModelArgs& args,
                               Console& console);
 
-/// -t, --ranks, --verify-ranks, -c, --chunk, --state-memory, --isa, --kv-type, --conventions,
-/// --rope-...: sizes and resources. They cannot change the answer, except that a longer context can
-/// hold more of it and the KV type, the conventions and the ropes are part of the computation.
+/// -t, --ranks and what belongs to it, -c, --chunk, --state-memory, --isa, --kv-type,
+/// --conventions, --rope-..., --endless: sizes and resources. They cannot change the answer, except
+/// that a longer context can hold more of it and the KV type, the conventions, the ropes and what
+/// rows of an endless text see are part of the computation.
 struct EngineArgs {
   int64_t context = 0;
   int64_t chunk = 512;
   int64_t state_memory = -1;  ///< EngineOptions
   int threads = 0;
-  int ranks = 1;             ///< of the model: processes
-  int64_t verify_ranks = 0;  ///< RankSockets::verify_steps
-  RankSandbox rank_sandbox = RankSandbox::kLimited;
+  RankArgs ranks = {};
   std::string isa = "best";
   KvCacheTypes kv_types = {};
   Conventions conventions = Conventions::kPublisher;  ///< of the model
   RopeOverride rope = {};                             ///< of the model
+  Endless endless = {};                               ///< of the model
 };
 void AddEngineArgs(CLI::App& app, EngineArgs& args);
-/// All of them that sizes follow from: neither --ranks nor --conventions nor the --rope flags.
+/// All of them that sizes follow from: neither --ranks nor --conventions, the --rope flags or
+/// --endless.
 void AddSizeArgs(CLI::App& app, EngineArgs& args);
 /// Only -t and --isa, for a verb that is told all else.
 void AddThreadArgs(CLI::App& app, EngineArgs& args);
-/// Only -t, --ranks, --verify-ranks, --isa, --kv-type, --conventions and the --rope flags, for a
-/// verb that sizes its engine itself.
+/// Only -t, --ranks and what belongs to it, --isa, --kv-type, --conventions, the --rope flags and
+/// --endless, for a verb that sizes its engine itself.
 void AddComputeArgs(CLI::App& app, EngineArgs& args);
 
 /// "f16", "q8,f16": what --kv-type calls them.

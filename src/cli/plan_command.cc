@@ -11,6 +11,7 @@
 #include "cli/model_lookup.h"
 #include "cli/output_file.h"
 #include "cli/plan_report.h"
+#include "cli/rope_args.h"
 #include "cli/show_command.h"
 #include "skald/model.h"
 #include "skald/plan.h"
@@ -69,6 +70,7 @@ Result<ModelShape> FindShape(const PlanOptions& options, const Environment& envi
     return Status(ErrorCode::kInvalidArgument, "two models: give MODEL or -m MODEL, not both");
   const std::string name = ModelName(args);
   wanted.weights = options.weights.value_or("");
+  wanted.endless = options.engine.endless;
   if (IsShape(name)) return NamedModelShape(name, wanted);
   Result<std::string> path = FindModel(environment, name);
   if (path.ok()) return ReadModelShape(*path, wanted);
@@ -203,6 +205,7 @@ void AddPlanCommand(CLI::App& root, Action& chosen) {
       .Group(kPlanGroup);
   AddMachineArgs(verb, options->machine);
   AddSizeArgs(verb, options->engine);
+  AddEndlessArg(verb, options->engine.endless);
   AddOutputArgs(verb, options->output);
   ChooseWhenParsed(verb, options, Plan, &chosen);
 }

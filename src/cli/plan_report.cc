@@ -104,12 +104,11 @@ std::string MachineText(const Machine& machine) {
       "machine {}: {}\n{} GB/s; {}; {}; {} FLOP/byte\n", machine.name, machine.source,
       Rate(all.read_bytes_per_second / kGiga), rate("int8", all.int8_macs_per_second),
       rate("bf16", all.bfloat16_macs_per_second), rate("fp32", all.float_macs_per_second));
-  if (machine.prefill_share == 1 && machine.decode_share == 1)
-    return text + "times are the least that these figures allow\n";
+  if (!machine.HasShares()) return text + "times are the least that these figures allow\n";
   return text + fmt::format(
-                    "times are those of {:.0f} % of these figures in prefill, {:.0f} % in "
-                    "decode, as measured\n",
-                    100 * machine.prefill_share, 100 * machine.decode_share);
+                    "times are those of {:.0f} % of the bandwidth and {:.0f} % of the peaks, as "
+                    "measured\n",
+                    100 * machine.memory_share, 100 * machine.arithmetic_share);
 }
 
 std::string Speeds(const PlanReport& report) {
@@ -183,8 +182,8 @@ void WriteMachine(const PlanReport& report, JsonWriter& json) {
   json.Key("read_bytes_per_second").Double(all.read_bytes_per_second);
   json.Key("ridge_bfloat16").Double(Ridge(all.bfloat16_macs_per_second, all));
   json.Key("memory_bytes").Int(machine.memory_bytes);
-  json.Key("prefill_share").Double(machine.prefill_share);
-  json.Key("decode_share").Double(machine.decode_share);
+  json.Key("arithmetic_share").Double(machine.arithmetic_share);
+  json.Key("memory_share").Double(machine.memory_share);
   json.Key("requests").BeginArray();
   for (const Capacity& capacity : report.capacity) {
     json.BeginObject().Key("context").Int(capacity.context);

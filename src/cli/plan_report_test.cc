@@ -49,9 +49,9 @@ TEST(PlanText, SaysWhatFitsAndHowFast) {
 
 TEST(PlanText, SaysWhenSharesWereMeasured) {
   PlanReport report = Small();
-  report.machine.prefill_share = 0.5;
-  report.machine.decode_share = 0.875;
-  EXPECT_NE(PlanText(report).find("50 % of these figures in prefill, 88 % in decode"),
+  report.machine.arithmetic_share = 0.5;
+  report.machine.memory_share = 0.875;
+  EXPECT_NE(PlanText(report).find("88 % of the bandwidth and 50 % of the peaks, as"),
             std::string::npos)
       << PlanText(report);
 }

@@ -84,9 +84,10 @@ Result<ProofQuestion> QuestionOf(const ProofOptions& options, const Model& model
                             .kv_types = options.engine.kv_types,
                             .load = {.path = model.info().path,
                                      .threads = options.engine.threads,
-                                     .ranks = options.engine.ranks,
+                                     .ranks = options.engine.ranks.count,
                                      .conventions = options.engine.conventions,
-                                     .rope = options.engine.rope}};
+                                     .rope = options.engine.rope,
+                                     .endless = options.engine.endless}};
   question.sampling.seed = options.sampling.seed.value_or(kSeed);
   ASSIGN_OR_RETURN(question.prompt,
                    model.tokenizer().Encode(text.value_or(kQuestion), options.prompt.encode));

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/status_macros.h"
 #include "cli/flags.h"
 #include "cli/parse_number.h"
 
@@ -75,6 +76,32 @@ std::string RopeName(const RopeOverride& rope) {
   add("fast", rope.beta_fast);
   add("slow", rope.beta_slow);
   return name;
+}
+
+void AddEndlessArg(CLI::App& app, Endless& endless) {
+  const auto take = [&endless](const std::string& value) -> Status {
+    const size_t comma = value.find(',');
+    if (comma == std::string::npos) {
+      return Status(ErrorCode::kInvalidArgument,
+                    "expected two numbers, SINKS,WINDOW, such as 4,1020");
+    }
+    ASSIGN_OR_RETURN(endless.sinks,
+                     ParseInt<int64_t>(value.substr(0, comma), {.min = 0, .max = kMaxSinks}));
+    ASSIGN_OR_RETURN(endless.window, ParseInt<int64_t>(value.substr(comma + 1),
+                                                       {.min = 1, .max = kMaxEndlessWindow}));
+    return Ok();
+  };
+  AddValue(app,
+           {"--endless",
+            "texts without an end: each token sees the first SINKS tokens and the last WINDOW, and "
+            "no more stay in memory"},
+           "SINKS,WINDOW", take)
+      .Group(kRopeGroup);
+}
+
+std::string EndlessName(const Endless& endless) {
+  if (!endless.exists()) return {};
+  return fmt::format("endless{}_{}", endless.sinks, endless.window);
 }
 
 }  // namespace skald::cli

@@ -334,6 +334,16 @@ TEST_F(SandboxTest, ServingGoesOn) {
   close(listening);
 }
 
+// Or the ranks of a model, which are limited before they compute, would be slow without a word.
+TEST_F(SandboxTest, TilesAreGrantedAsWithoutIt) {
+  const auto request = [] {
+    constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+    constexpr long kTileData = 18;
+    return ErrnoIf(syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0);
+  };
+  EXPECT_EQ(Limited(request), InProcess(request));
+}
+
 TEST_F(SandboxTest, ABugStillEndsInASignal) {
   EXPECT_EQ(Limited([]() -> int { std::abort(); }), 1000 + SIGABRT);
 }

@@ -121,6 +121,7 @@ std::string FingerprintSettings(const ServeOptions& options) {
   std::string settings = KvTypesName(options.engine.kv_types);
   if (options.engine.conventions == Conventions::kLlamaCpp) settings += "_llama.cpp";
   if (!options.engine.rope.empty()) settings += "_" + RopeName(options.engine.rope);
+  if (options.engine.endless.exists()) settings += "_" + EndlessName(options.engine.endless);
   if (options.speculation.rule == SpeculationRule::kRejection) settings += "_rejection";
   return settings;
 }
@@ -331,7 +332,7 @@ Status Serve(const ServeOptions& options, const Environment& environment, Consol
   ASSIGN_OR_RETURN(const std::string path, ModelPath(environment, options.model, console));
   ASSIGN_OR_RETURN(const auto trace, TraceFile::Create(options.trace, console));
   EngineArgs engine_args = options.engine;
-  engine_args.rank_sandbox = options.sandbox ? RankSandbox::kLimited : RankSandbox::kFree;
+  engine_args.ranks.sandbox = options.sandbox ? RankSandbox::kLimited : RankSandbox::kFree;
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, engine_args, console));
   ASSIGN_OR_RETURN(EngineOptions engine_options, MakeEngineOptions(options, model));
   ASSIGN_OR_RETURN(engine_options.speculation,

@@ -82,7 +82,7 @@ Result<SpeculationOptions> LoadSpeculation(const SpeculationArgs& args,
   ASSIGN_OR_RETURN(const std::string path,
                    ModelPath(environment, ModelArgs{.model = *args.draft}, console));
   EngineArgs whole = engine;
-  whole.ranks = 1;  // it is small
+  whole.ranks = {};  // it is small
   ASSIGN_OR_RETURN(options.draft, LoadWithProgress(path, whole, console));
   return options;
 }

@@ -8,7 +8,9 @@
 
 #include "base/status_macros.h"
 #include "cli/flags.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
+#include "cli/traffic_chat.h"
 #include "cli/traffic_report.h"
 #include "cli/traffic_run.h"
 #include "skald/bench.h"
@@ -100,10 +102,8 @@ Result<Engine> MakeEngine(const TrafficOptions& options, const EngineArgs& args,
 }
 
 Status RunRequests(const TrafficOptions& options, const EngineArgs& args, const Model& model,
-                   TrafficReport* report) {
+                   const std::vector<TrafficRequest>& requests, TrafficReport* report) {
   const TrafficShape& shape = options.shape;
-  ASSIGN_OR_RETURN(const std::vector<TrafficRequest> requests,
-                   MakeTraffic(shape, model.tokenizer().vocab_size()));
   const Sizes sizes =
       SizesOf(requests, shape.kind == TrafficKind::kTrace ? model.info().context_length
                                                           : std::numeric_limits<int64_t>::max());
@@ -127,9 +127,51 @@ Status CompareWithNothingCached(TrafficOptions options, const EngineArgs& args, 
   ASSIGN_OR_RETURN(Engine engine, MakeEngine(options, args, model, sizes));
   ASSIGN_OR_RETURN(const auto differs, FirstThatDiffers(engine, outcome, GoOn));
   if (!differs) return Ok();
-  return Status(
-      ErrorCode::kNumeric,
-      fmt::format("request {} of the agent has another answer with nothing cached", *differs + 1));
+  return Status(ErrorCode::kNumeric,
+                fmt::format("request {} has another answer with nothing cached", *differs + 1));
+}
+
+// What the rows of a conversation say; and its answers once more, if that is wanted.
+Status Report(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+              const Sizes& sizes, AgentOutcome outcome, TrafficReport* report) {
+  if (options.compares)
+    RETURN_IF_ERROR(CompareWithNothingCached(options, args, model, sizes, outcome));
+  report->compared = options.compares;
+  report->outcome = std::move(outcome.traffic);
+  report->agent_rows = std::move(outcome.rows);
+  return Ok();
+}
+
+// The cache has room for four of the longest, as a server's has.
+Status RunChats(TrafficOptions options, const EngineArgs& args, const Model& model, ChatTrace chats,
+                TrafficReport* report) {
+  TrafficShape& shape = options.shape;
+  shape.kind = TrafficKind::kChats;
+  shape.num_prompts = std::ssize(chats.requests);
+  if (!chats.has_times) shape.max_concurrency = 1;
+  report->shape = shape;
+  const Sizes sizes = SizesOf(chats.requests, model.info().context_length);
+  if (options.cache_tokens == 0) options.cache_tokens = 4 * sizes.longest;
+  std::optional<AgentOutcome> outcome;
+  {
+    ASSIGN_OR_RETURN(Engine engine, MakeEngine(options, args, model, sizes));
+    ASSIGN_OR_RETURN(outcome,
+                     RunRecorded(engine, std::move(chats.requests), shape.max_concurrency, GoOn));
+  }
+  return Report(options, args, model, sizes, *std::move(outcome), report);
+}
+
+Status RunTrace(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+                TrafficReport* report) {
+  const TrafficShape& shape = options.shape;
+  ASSIGN_OR_RETURN(const std::string text, ReadInput(shape.trace_path));
+  if (IsChatTrace(text)) {
+    ASSIGN_OR_RETURN(ChatTrace chats, ParseChatTrace(text, shape, model));
+    return RunChats(options, args, model, std::move(chats), report);
+  }
+  if (options.compares) return CompareHasNothing();
+  ASSIGN_OR_RETURN(const auto requests, ParseTrace(text, shape, model.tokenizer().vocab_size()));
+  return RunRequests(options, args, model, requests, report);
 }
 
 Status RunConversation(const TrafficOptions& options, const EngineArgs& args, const Model& model,
@@ -143,13 +185,16 @@ Status RunConversation(const TrafficOptions& options, const EngineArgs& args, co
     ASSIGN_OR_RETURN(Engine engine, MakeEngine(options, args, model, sizes));
     ASSIGN_OR_RETURN(outcome, RunAgent(engine, std::move(conversation), GoOn));
   }
-  if (options.compares) {
-    RETURN_IF_ERROR(CompareWithNothingCached(options, args, model, sizes, *outcome));
-  }
-  report->compared = options.compares;
-  report->outcome = std::move(outcome->traffic);
-  report->agent_rows = std::move(outcome->rows);
-  return Ok();
+  return Report(options, args, model, sizes, *std::move(outcome), report);
+}
+
+Status RunKind(const TrafficOptions& options, const EngineArgs& args, const Model& model,
+               TrafficReport* report) {
+  const TrafficShape& shape = options.shape;
+  if (shape.kind == TrafficKind::kAgent) return RunConversation(options, args, model, report);
+  if (shape.kind == TrafficKind::kTrace) return RunTrace(options, args, model, report);
+  return RunRequests(options, args, model, MakeTraffic(shape, model.tokenizer().vocab_size()),
+                     report);
 }
 
 Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args, const Model& model,
@@ -158,13 +203,12 @@ Result<TrafficReport> Run(const TrafficOptions& options, const EngineArgs& args,
   header.repetitions = 0;
   ASSIGN_OR_RETURN(const Ceilings before, CeilingsNow(args));
   TrafficReport report{.header = std::move(header), .shape = shape, .outcome = {}};
-  RETURN_IF_ERROR(shape.kind == TrafficKind::kAgent ? RunConversation(options, args, model, &report)
-                                                    : RunRequests(options, args, model, &report));
+  RETURN_IF_ERROR(RunKind(options, args, model, &report));
   ASSIGN_OR_RETURN(const Ceilings after, CeilingsNow(args));
   report.header.ceilings = {before, after};
   if (shape.kind != TrafficKind::kIntruder) {
-    ASSIGN_OR_RETURN(report.bound_seconds,
-                     BoundSeconds(model, args, shape, report.outcome, MeanOf(before, after)));
+    ASSIGN_OR_RETURN(report.bound_seconds, BoundSeconds(model, args, report.shape, report.outcome,
+                                                        MeanOf(before, after)));
   }
   return report;
 }
@@ -180,24 +224,24 @@ void SetAgentSizes(TrafficShape* shape) {
 }  // namespace
 
 void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
-  AddValue(
-      app,
-      {"--traffic",
-       "run requests through the engine: shared|random|intruder|agent, or the file of a trace"},
-      "KIND",
-      [&options](const std::string& value) {
-        options.wanted = true;
-        TrafficShape& shape = options.shape;
-        shape.trace_path = value;
-        shape.kind = value == "shared"     ? TrafficKind::kShared
-                     : value == "random"   ? TrafficKind::kRandom
-                     : value == "intruder" ? TrafficKind::kIntruder
-                     : value == "agent"    ? TrafficKind::kAgent
-                                           : TrafficKind::kTrace;
-        // Flags take their values in the order in which they were added: those below it win.
-        if (shape.kind == TrafficKind::kAgent) SetAgentSizes(&shape);
-        return Ok();
-      })
+  AddValue(app,
+           {"--traffic",
+            "run requests through the engine: shared|random|intruder|agent, or the file of a trace "
+            "or of chats"},
+           "KIND",
+           [&options](const std::string& value) {
+             options.wanted = true;
+             TrafficShape& shape = options.shape;
+             shape.trace_path = value;
+             shape.kind = value == "shared"     ? TrafficKind::kShared
+                          : value == "random"   ? TrafficKind::kRandom
+                          : value == "intruder" ? TrafficKind::kIntruder
+                          : value == "agent"    ? TrafficKind::kAgent
+                                                : TrafficKind::kTrace;
+             // Flags take their values in the order in which they were added: those below it win.
+             if (shape.kind == TrafficKind::kAgent) SetAgentSizes(&shape);
+             return Ok();
+           })
       .Group(kGroup);
   TrafficShape& shape = options.shape;
   const auto add = [&app](const FlagText& text, int64_t& target, Range<int64_t> range) {
@@ -221,12 +265,17 @@ void AddTrafficArgs(CLI::App& app, TrafficOptions& options) {
   AddDiskArgs(app, kGroup, options.disk);
   AddSwitch(
       app,
-      {"--compare", "ask everything of 'agent' again with nothing cached, and compare answers"},
+      {"--compare",
+       "ask everything of 'agent' or of chats again with nothing cached, and compare answers"},
       options.compares, true)
       .Group(kGroup);
   AddDouble(app, {"--request-rate", "arrivals a second, at random (default 0: all at once)"},
             shape.request_rate)
       .Group(kGroup);
+}
+
+Status CompareHasNothing() {
+  return Status(ErrorCode::kInvalidArgument, "--compare is for --traffic agent and for chats");
 }
 
 Status BenchTraffic(const TrafficOptions& options, const EngineArgs& engine, OutputForm form,

@@ -22,13 +22,16 @@ struct TrafficOptions {
   TrafficShape shape;
   int64_t cache_tokens = 0;  ///< positions of running requests and cache; 0 = enough for all
   DiskArgs disk = {};
-  bool compares = false;  ///< FirstThatDiffers, of an agent
+  bool compares = false;  ///< FirstThatDiffers, of an agent and of chats
   SpeculationOptions speculation = {};
   TraceFile* trace = nullptr;  ///< takes the record of the engine
 };
 
 /// Adds the group to the verb `bench`.
 void AddTrafficArgs(CLI::App& app, TrafficOptions& options);
+
+/// --compare where the traffic is no conversation.
+Status CompareHasNothing();
 
 /// Runs the traffic once on an engine made for it and prints the report. `header` names model and
 /// machine; its ceilings are measured here, before and after. Errors: as MakeTraffic and

@@ -31,6 +31,9 @@ std::string KindName(const TrafficShape& shape) {
           "agent: {} turns, {} tokens of system prompt and tools, messages of {}, answers of {} "
           "(half is thinking, left out later)",
           shape.num_prompts, shape.prefix_len, shape.input_len, shape.output_len);
+    case TrafficKind::kChats:
+      return fmt::format("chats {}: {} requests, {} at a time", shape.trace_path, shape.num_prompts,
+                         shape.max_concurrency);
     case TrafficKind::kTrace: break;
   }
   return fmt::format("trace {}: first {} requests, lengths / {}, {} at a time", shape.trace_path,
@@ -195,7 +198,7 @@ std::string TrafficText(const TrafficReport& report) {
   const Totals totals = TotalsOf(report.outcome);
   std::string text = BenchHeaderText(report.header);
   text += KindName(report.shape) + "\n\n";
-  if (report.shape.kind == TrafficKind::kAgent) text += AgentTable(report);
+  if (!report.agent_rows.empty()) text += AgentTable(report);
   text += QuantileTable(report, totals);
   text +=
       report.shape.kind == TrafficKind::kIntruder ? Slowdown(report) : Throughput(report, totals);
@@ -224,7 +227,7 @@ std::string TrafficJson(const TrafficReport& report) {
     WriteQuantiles("tbt_alone_seconds", report.gaps_alone, json);
     WriteQuantiles("tbt_during_seconds", report.gaps_during, json);
   }
-  if (report.shape.kind == TrafficKind::kAgent) {
+  if (!report.agent_rows.empty()) {
     json.Key("compared").Bool(report.compared);
     WriteAgentRows(report, json);
   }

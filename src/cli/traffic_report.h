@@ -13,11 +13,12 @@ namespace skald::cli {
 struct TrafficReport {
   BenchHeader header;
   TrafficShape shape;
-  TrafficOutcome outcome;                 ///< of kIntruder: the disturbed stream
-  std::vector<double> gaps_alone = {};    ///< of kIntruder: the stream before
-  std::vector<double> gaps_during = {};   ///< of kIntruder
-  std::vector<AgentRow> agent_rows = {};  ///< of kAgent, one for each record
-  /// Of kAgent: every answer was made once more where nothing was cached, and is the same.
+  TrafficOutcome outcome;                ///< of kIntruder: the disturbed stream
+  std::vector<double> gaps_alone = {};   ///< of kIntruder: the stream before
+  std::vector<double> gaps_during = {};  ///< of kIntruder
+  /// Of kAgent and of recorded conversations, one for each record.
+  std::vector<AgentRow> agent_rows = {};
+  /// Of these: every answer was made once more where nothing was cached, and is the same.
   bool compared = false;
   /// Arithmetic of what was computed of the prompts, then the answers in full batches, each at its
   /// ceiling; 0 of kIntruder, which is about waiting.

@@ -225,6 +225,23 @@ Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
   return outcome;
 }
 
+Result<AgentOutcome> RunRecorded(Engine& engine, std::vector<TrafficRequest> requests,
+                                 int64_t max_concurrency, const TrafficGoOn& go_on) {
+  AgentOutcome outcome;
+  NewTokens texts;
+  for (const TrafficRequest& request : requests) {
+    outcome.rows.push_back({.turn = std::ssize(outcome.rows) + 1,
+                            .step = AgentStep::kRecorded,
+                            .new_tokens = texts.Count(request.prompt)});
+    texts.Add(request.prompt);
+  }
+  ASSIGN_OR_RETURN(outcome.traffic, RunTraffic(engine, requests, max_concurrency, go_on));
+  if (outcome.traffic.refused > 0)
+    return Status(ErrorCode::kInvalidArgument, "a conversation is longer than the cache");
+  outcome.requests = std::move(requests);
+  return outcome;
+}
+
 Result<std::optional<size_t>> FirstThatDiffers(Engine& engine, const AgentOutcome& outcome,
                                                const TrafficGoOn& go_on) {
   std::vector<TrafficRequest> again = outcome.requests;

@@ -72,6 +72,11 @@ struct AgentOutcome {
 Result<AgentOutcome> RunAgent(Engine& engine, AgentConversation conversation,
                               const TrafficGoOn& go_on);
 
+/// Makes the requests of recorded conversations as RunTraffic does; a turn is a request. Errors: as
+/// RunTraffic; kInvalidArgument if one of them has no room.
+Result<AgentOutcome> RunRecorded(Engine& engine, std::vector<TrafficRequest> requests,
+                                 int64_t max_concurrency, const TrafficGoOn& go_on);
+
 /// Makes the requests again, one after the other, each in a cache of its own, where nothing is kept
 /// of any other: they must answer as they have. Returns the number of the first that does not.
 /// Errors: as RunTraffic.

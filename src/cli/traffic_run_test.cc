@@ -28,7 +28,7 @@ class TrafficRun : public ::testing::Test {
   }
 
   std::vector<TrafficRequest> Requests(const TrafficShape& shape) const {
-    return *MakeTraffic(shape, model_->tokenizer().vocab_size());
+    return MakeTraffic(shape, model_->tokenizer().vocab_size());
   }
 
   std::optional<Model> model_;

@@ -10,7 +10,6 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "base/status_macros.h"
-#include "cli/input.h"
 #include "cli/parse_number.h"
 
 namespace skald::cli {
@@ -68,10 +67,6 @@ std::vector<TrafficRequest> StreamAndIntruder(const TrafficShape& shape, int64_t
 
 constexpr int64_t kTraceBlock = 512;  // tokens of a block in Mooncake's traces
 
-Status LineError(int64_t line, const std::string& problem) {
-  return Status(ErrorCode::kInvalidArgument, fmt::format("trace, line {}: {}", line, problem));
-}
-
 // What every form of trace says of a request.
 struct TraceEntry {
   double seconds = 0;
@@ -83,7 +78,7 @@ struct TraceEntry {
 Result<int64_t> Whole(const boost::json::object& object, std::string_view name, int64_t line) {
   const boost::json::value* found = object.if_contains(name);
   if (found == nullptr || !found->is_int64() || found->get_int64() < 0)
-    return LineError(line, fmt::format("expected a whole number '{}'", name));
+    return TraceLineError(line, fmt::format("expected a whole number '{}'", name));
   return found->get_int64();
 }
 
@@ -92,7 +87,7 @@ Result<TraceEntry> JsonEntry(std::string_view text, int64_t line) {
   const boost::json::value value =
       boost::json::parse(boost::json::string_view(text.data(), text.size()), error);
   if (error || !value.is_object())
-    return LineError(line, fmt::format("expected a JSON object ({})", error.message()));
+    return TraceLineError(line, fmt::format("expected a JSON object ({})", error.message()));
   const boost::json::object& object = value.get_object();
   TraceEntry entry;
   ASSIGN_OR_RETURN(const int64_t milliseconds, Whole(object, "timestamp", line));
@@ -101,9 +96,9 @@ Result<TraceEntry> JsonEntry(std::string_view text, int64_t line) {
   ASSIGN_OR_RETURN(entry.output_length, Whole(object, "output_length", line));
   const boost::json::value* ids = object.if_contains("hash_ids");
   if (ids == nullptr) return entry;
-  if (!ids->is_array()) return LineError(line, "expected a list 'hash_ids'");
+  if (!ids->is_array()) return TraceLineError(line, "expected a list 'hash_ids'");
   for (const boost::json::value& id : ids->get_array()) {
-    if (!id.is_int64()) return LineError(line, "expected whole numbers in 'hash_ids'");
+    if (!id.is_int64()) return TraceLineError(line, "expected whole numbers in 'hash_ids'");
     entry.blocks.push_back(id.get_int64());
   }
   return entry;
@@ -125,14 +120,14 @@ std::optional<double> SecondsOfDay(std::string_view time) {
 Result<TraceEntry> CsvEntry(std::string_view text, int64_t line) {
   const size_t first = text.find(',');
   const size_t second = first == std::string_view::npos ? first : text.find(',', first + 1);
-  if (second == std::string_view::npos) return LineError(line, "expected three columns");
+  if (second == std::string_view::npos) return TraceLineError(line, "expected three columns");
   constexpr Range<int64_t> kLengths = {0, int64_t{1} << 30};
   const std::optional<double> seconds = SecondsOfDay(text.substr(0, first));
   const Result<int64_t> input =
       ParseInt<int64_t>(text.substr(first + 1, second - first - 1), kLengths);
   const Result<int64_t> output = ParseInt<int64_t>(text.substr(second + 1), kLengths);
   if (!seconds || !input.ok() || !output.ok())
-    return LineError(line, "expected 'date time,prompt tokens,answer tokens'");
+    return TraceLineError(line, "expected 'date time,prompt tokens,answer tokens'");
   return TraceEntry{
       .seconds = *seconds, .input_length = *input, .output_length = *output, .blocks = {}};
 }
@@ -173,10 +168,7 @@ Result<std::vector<TrafficRequest>> ParseTrace(std::string_view text, const Traf
   const bool is_json = text.starts_with('{');
   for (int64_t line = 1; !text.empty(); ++line) {
     if (static_cast<int64_t>(requests.size()) == shape.num_prompts) break;
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view content = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (content.ends_with('\r')) content.remove_suffix(1);
+    const std::string_view content = TakeLine(&text);
     if (content.empty() || (!is_json && line == 1)) continue;
     ASSIGN_OR_RETURN(const TraceEntry entry,
                      is_json ? JsonEntry(content, line) : CsvEntry(content, line));
@@ -184,27 +176,39 @@ Result<std::vector<TrafficRequest>> ParseTrace(std::string_view text, const Traf
     requests.push_back(ToRequest(entry, shape, index, vocab_size));
   }
   if (requests.empty()) return Status(ErrorCode::kInvalidArgument, "the trace has no request");
-  const double start = requests.front().arrival_seconds;
-  for (TrafficRequest& request : requests) request.arrival_seconds -= start;
-  std::stable_sort(requests.begin(), requests.end(),
-                   [](const TrafficRequest& a, const TrafficRequest& b) {
-                     return a.arrival_seconds < b.arrival_seconds;
-                   });
+  SortByArrival(&requests);
   return requests;
 }
 
-Result<std::vector<TrafficRequest>> MakeTraffic(const TrafficShape& shape, int64_t vocab_size) {
+std::vector<TrafficRequest> MakeTraffic(const TrafficShape& shape, int64_t vocab_size) {
   switch (shape.kind) {
     case TrafficKind::kIntruder: return StreamAndIntruder(shape, vocab_size);
-    case TrafficKind::kTrace: {
-      ASSIGN_OR_RETURN(const std::string text, ReadInput(shape.trace_path));
-      return ParseTrace(text, shape, vocab_size);
-    }
+    case TrafficKind::kTrace:
+    case TrafficKind::kChats:
     case TrafficKind::kAgent: UNREACHABLE();
     case TrafficKind::kShared:
     case TrafficKind::kRandom: break;
   }
   return MadeUp(shape, vocab_size);
+}
+
+std::string_view TakeLine(std::string_view* text) {
+  const size_t end = std::min(text->find('\n'), text->size());
+  std::string_view line = text->substr(0, end);
+  text->remove_prefix(std::min(end + 1, text->size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+Status TraceLineError(int64_t line, const std::string& problem) {
+  return Status(ErrorCode::kInvalidArgument, fmt::format("trace, line {}: {}", line, problem));
+}
+
+void SortByArrival(std::vector<TrafficRequest>* requests) {
+  if (requests->empty()) return;
+  std::ranges::stable_sort(*requests, {}, &TrafficRequest::arrival_seconds);
+  const double start = requests->front().arrival_seconds;
+  for (TrafficRequest& request : *requests) request.arrival_seconds -= start;
 }
 
 }  // namespace skald::cli

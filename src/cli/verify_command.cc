@@ -42,6 +42,7 @@ Result<Verdict> Check(const VerifyCommandOptions& options, const Receipt& receip
   EngineArgs engine = options.engine;
   engine.conventions = receipt.conventions;
   engine.rope = receipt.rope;
+  engine.endless = receipt.endless;
   ASSIGN_OR_RETURN(const Model model, LoadWithProgress(path, engine, console));
   return VerifyReceipt(model, receipt, verify);
 }

@@ -112,12 +112,12 @@ int64_t CacheManager::PagesToWrite(const Sequence& sequence, int64_t count) cons
 // has no state yet has no page of its own either, and its pin keeps the snapshot.
 void CacheManager::Deduplicate(Sequence* sequence) {
   if (has_states() && !sequence->state.holds()) return;
+  // The pages of the tree may have lost their window pages: its own have not.
+  if (pool_.windows().exists()) return tree_.Unite(sequence->pin, &sequence->table);
   const int64_t computed = sequence->computed;
   const kv::Namespace space = NamespaceOf(*sequence->request);
   const auto tokens =
       std::span<const TokenId>(sequence->tokens).first(static_cast<size_t>(computed));
-  // The pages of the tree may have lost their window pages: its own have not.
-  if (pool_.windows().exists() && tree_.Match(space, tokens) < computed) return;
   ReleasePages(sequence);
   sequence->pin = tree_.Acquire(space, tokens, &sequence->table);
   sequence->computed = sequence->pin.tokens();
@@ -132,6 +132,10 @@ void CacheManager::Publish(Sequence* sequence, int64_t count) {
   if (sharing_ == Sharing::kPrefixes) tree_.Insert(&sequence->pin, tokens, &sequence->table);
   // Behind Insert: what the tree has not, nobody else can need.
   sequence->table.ForgetBehind(sequence->computed);
+  // The next turn of a chat goes on behind the prompt where thoughts of the answer are left out.
+  const int64_t prompt = sequence->request->prompt_tokens;
+  const bool ends_prompt = sequence->computed - count < prompt && sequence->computed >= prompt;
+  if (ends_prompt) sequence->table.MarkPlace();
 }
 
 void CacheManager::Release(Sequence* sequence) {

@@ -82,8 +82,8 @@ class CacheManager {
   int64_t PagesToWrite(const Sequence& sequence, int64_t count) const;
 
   /// Two sequences that compute the same tokens side by side have pages of their own: this gives
-  /// back those whose tokens stand in another's, and what PrepareWrite prepared, if a sequence can
-  /// go on from there. O(tokens).
+  /// back those whose tokens stand in another's, and what PrepareWrite prepared. Where there are
+  /// window pages, whole ones alone: one of both stays, that with its window page. O(tokens).
   void Deduplicate(Sequence* sequence);
 
   /// The next `count` tokens are computed: others can match them from now on.

@@ -25,6 +25,11 @@ std::string RopeText(const RopeOverride& rope) {
   return text;
 }
 
+std::string EndlessText(const Endless& endless) {
+  if (!endless.exists()) return {};
+  return fmt::format("endless {} {}\n", endless.sinks, endless.window);
+}
+
 }  // namespace
 
 // The instruction set and the ranks change no number, but they may change where it stands in a
@@ -32,11 +37,11 @@ std::string RopeText(const RopeOverride& rope) {
 Result<std::string> PageIdentity(const Model& model, const ResolvedOptions& options) {
   ASSIGN_OR_RETURN(const std::string hash, model.Sha256());
   const ModelInfo& info = model.info();
-  return fmt::format("model {}\nnumerics {}\nconventions {}\nrope{}\nkv {} {}\nisa {}\nranks {}\n",
-                     hash, kNumericsVersion, static_cast<int>(info.conventions),
-                     RopeText(info.rope), static_cast<int>(options.kv_types.keys),
-                     static_cast<int>(options.kv_types.values), options.isa.name,
-                     model.parts().size());
+  return fmt::format(
+      "model {}\nnumerics {}\nconventions {}\nrope{}\n{}kv {} {}\nisa {}\nranks {}\n", hash,
+      kNumericsVersion, static_cast<int>(info.conventions), RopeText(info.rope),
+      EndlessText(info.endless), static_cast<int>(options.kv_types.keys),
+      static_cast<int>(options.kv_types.values), options.isa.name, model.parts().size());
 }
 
 Status ServePages(DiskCache* folder, const Model& model, const ResolvedOptions& options,

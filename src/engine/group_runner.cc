@@ -33,7 +33,7 @@ GroupRunner::GroupRunner(std::shared_ptr<ranks::Group> group, std::unique_ptr<Mo
 Result<std::unique_ptr<GroupRunner>> GroupRunner::Create(const Model& model,
                                                          const ResolvedOptions& options) {
   const std::shared_ptr<ranks::Group>& group = model.group();
-  const ResolvedOptions of_rank = OfRank(options, group->count());
+  const ResolvedOptions of_rank = OfRank(options, group->ranks_here());
   ASSIGN_OR_RETURN(
       auto own, ModelNetwork::Create(model.parts().front(), of_rank, nullptr, &group->exchange()));
   auto runner = std::unique_ptr<GroupRunner>(new GroupRunner(group, std::move(own)));

@@ -27,6 +27,8 @@ using engine::RankWorkers;
 using engine::ServedBy;
 using engine::TryLogitsOf;
 
+using Over = RankWorkers::Over;
+
 Model LoadAlone(const std::string& name) {
   return *LoadModel({.path = PathOf(name), .threads = 1});
 }
@@ -38,10 +40,11 @@ Model LoadWith(const RankWorkers& workers, const std::string& name) {
 }
 
 // Promise 1 over ranks that know each other by sockets and shared memory alone.
-void ExpectTheBitsOfOne(const std::string& name, int count, const EngineOptions& options) {
-  const RankWorkers workers({.count = count, .verify_steps = 2});
+void ExpectTheBitsOfOne(const std::string& name, int count, const EngineOptions& options,
+                        Over over = Over::kMemory) {
+  const RankWorkers workers({.count = count, .verify_steps = 2, .over = over});
   EXPECT_EQ(LogitsOf(LoadWith(workers, name), options), LogitsOf(LoadAlone(name), options))
-      << name << ", " << count;
+      << name << ", " << count << (over == Over::kTcp ? " over TCP" : "");
 }
 
 TEST(GroupRunner, GivesTheBitsOfOneRank) {
@@ -51,6 +54,23 @@ TEST(GroupRunner, GivesTheBitsOfOneRank) {
     ExpectTheBitsOfOne(name, 2, RankOptions(2));
   }
   for (const int count : {3, 4}) ExpectTheBitsOfOne("llama", count, RankOptions(1));
+}
+
+TEST(GroupRunner, GivesTheBitsOfOneRankOverTcp) {
+  for (const char* name : {"llama", "qwen35", "deepseek2", "qwen3moe", "llama-k-Q4_K_M"}) {
+    ExpectTheBitsOfOne(name, 2, RankOptions(2), Over::kTcp);
+  }
+  for (const int count : {3, 4}) ExpectTheBitsOfOne("llama", count, RankOptions(1), Over::kTcp);
+}
+
+TEST(GroupRunner, RefusesToWaitForWhoCannotCome) {
+  const RankHost good = {.address = "127.0.0.1:0", .key = "of a test", .count = 2};
+  for (const RankHost& host :
+       {RankHost{.address = "here", .key = good.key}, RankHost{.address = good.address, .key = ""},
+        RankHost{.address = good.address, .key = good.key, .count = 1},
+        RankHost{.address = good.address, .key = good.key, .count = 65}}) {
+    EXPECT_EQ(HostRanks(host).status().code(), ErrorCode::kInvalidArgument);
+  }
 }
 
 TEST(GroupRunner, GivesTheBitsOfOneRankForEachTypeOfKeysAndValues) {
@@ -75,7 +95,9 @@ TEST(GroupRunnerSharedData, GivesTheBitsOfOneRank) {
     for (const int count : {2, 3, 4}) {
       // Who cannot be split is refused; that is of ranked_runner_test.
       if (!LoadModel({.path = path, .threads = 1, .ranks = count}).ok()) continue;
-      ExpectTheBitsOfOne(path, count, RankOptions(1));
+      for (const Over over : {Over::kMemory, Over::kTcp}) {
+        ExpectTheBitsOfOne(path, count, RankOptions(1), over);
+      }
     }
   }
   // Windows, which the small models have not.

@@ -104,18 +104,23 @@ int64_t PagesAcross(int64_t positions) {
   return (positions + kernels::kPageTokens - 2) / kernels::kPageTokens + 1;
 }
 
-// So many that sequences that run never lack any: each has its window,
-// the rows of its guesses behind it, and pages that it takes before it gives others back; and the
+// So many that sequences that run never lack any: each has its window and its pinned positions, the
+// rows of its guesses behind it, and pages that it takes before it gives others back; and the
 // rows of a step lie anywhere. What they do not use is for places where others go on, at least one
-// page in sixteen. None where that is no fewer than there are pages: then all keep all.
-kv::WindowLimits WindowsOf(const ResolvedOptions& resolved, int64_t window) {
-  if (window == 0) return {};
-  const int64_t each = PagesAcross(window + resolved.most_draft) + 2;
+// page in sixteen. Where pages cost nothing else, because no layer keeps all positions, there are
+// as many as texts may be long, not as memory has room for: then no more for places than for who
+// runs. None where that is no fewer than there are pages: then all keep all.
+kv::WindowLimits WindowsOf(const ResolvedOptions& resolved, const kv::KvLayout& layout) {
+  if (layout.window == 0) return {};
+  const int64_t each = PagesAcross(layout.window + resolved.most_draft) + 2 +
+                       DivCeil<int64_t>(layout.pinned, kernels::kPageTokens);
   const int64_t of_step = resolved.max_rows / kernels::kPageTokens + 1;
-  const int64_t spare = resolved.page_count / 16;
+  int64_t spare = resolved.page_count / 16;
+  const bool only_windows = layout.page_bytes(kv::PageGroup::kFull) == 0;
+  if (only_windows) spare = std::min(spare, resolved.max_running * each);
   const int64_t pages = resolved.max_running * each + of_step + spare;
   if (pages >= resolved.page_count) return {};
-  return {.pages = pages, .positions = window};
+  return {.pages = pages, .positions = layout.window, .pinned = layout.pinned};
 }
 
 }  // namespace
@@ -145,8 +150,8 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   ResolvedOptions resolved;
   RETURN_IF_ERROR(InRange("context", options.context, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("chunk", options.max_chunk, 1, kMaxChunk));
-  resolved.context =
-      options.context > 0 ? options.context : std::min(network.context, kDefaultContext);
+  const int64_t most = network.is_endless ? kDefaultEndlessContext : kDefaultContext;
+  resolved.context = options.context > 0 ? options.context : std::min(network.context, most);
   if (network.positions == model::Positions::kLearned) {
     // There is no vector for a position beyond.
     RETURN_IF_ERROR(InRange("context", resolved.context, 1, network.context));
@@ -185,7 +190,7 @@ Result<ResolvedOptions> Resolve(const EngineOptions& options, const model::Netwo
   resolved.kv_types = KvTypesOf(options.kv_types);
   RETURN_IF_ERROR(CheckKvTypes(network, resolved.kv_types));
   const kv::KvLayout layout = model::KvLayoutOf(network, resolved.kv_types);
-  resolved.windows = WindowsOf(resolved, layout.window);
+  resolved.windows = WindowsOf(resolved, layout);
   if (state_bytes > 0) {
     resolved.state_slots = resolved.max_running +
                            Snapshots(options.state_memory, state_bytes, KvBytes(layout, resolved));

@@ -17,6 +17,8 @@ namespace skald::engine {
 /// Longest context an engine reserves unless asked for more: 4096 positions of a 7B model are 2 GB
 /// of KV.
 inline constexpr int64_t kDefaultContext = 4096;
+/// That of endless texts: positions cost what the angles of ropes take, 64 MiB for heads of 128.
+inline constexpr int64_t kDefaultEndlessContext = 131072;
 /// Positions beyond this have rotary angles past what ExactSinCos promises (10^7).
 inline constexpr int64_t kMaxContext = int64_t{1} << 23;
 /// Rows of one step: beyond some thousands a larger step is no faster, only larger.

@@ -19,6 +19,12 @@ TEST(Resolve, TheContextEndsWhereLearnedPositionsDo) {
       << refused.status().message();
 }
 
+TEST(Resolve, AnEndlessContextIsLongUnlessAskedFor) {
+  const model::Network network = {.context = kMaxContext, .is_endless = true};
+  EXPECT_EQ(Resolve({}, network)->context, kDefaultEndlessContext);
+  EXPECT_EQ(Resolve({.context = 70}, network)->context, 70);
+}
+
 // A model whose rows see rows behind them.
 model::Network Encoder(int64_t context) {
   model::Network network = {.context = context};

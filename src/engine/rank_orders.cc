@@ -51,8 +51,9 @@ bool Reaches(const model::SequenceRows& rows, const ResolvedOptions& options,
   const int64_t seen = std::max<int64_t>(0, rows.first_position - layout.window + 1);
   int64_t position = 0;
   for (const kv::PageId page : rows.pages.window) {
+    const bool is_pinned = position < layout.pinned;
     position += kernels::kPageTokens;
-    const bool needed = position > seen && position - kernels::kPageTokens < end;
+    const bool needed = (position > seen || is_pinned) && position - kernels::kPageTokens < end;
     if (!Within(page, needed ? 0 : kv::kNoPage, options.window_page_count() - 1)) return false;
   }
   return true;
@@ -99,6 +100,7 @@ void Write(const ResolvedOptions& options, ByteWriter* writer) {
       .Put(options.page_count)
       .Put(options.windows.pages)
       .Put(options.windows.positions)
+      .Put(options.windows.pinned)
       .Put(options.state_slots)
       .Put(int32_t{options.threads})
       .Put(static_cast<uint8_t>(options.kv_types.keys))
@@ -109,9 +111,9 @@ void Write(const ResolvedOptions& options, ByteWriter* writer) {
 
 Result<ResolvedOptions> ReadOptions(ByteReader* reader) {
   ResolvedOptions options;
-  for (int64_t* number :
-       {&options.context, &options.max_rows, &options.max_logit_rows, &options.page_count,
-        &options.windows.pages, &options.windows.positions, &options.state_slots}) {
+  for (int64_t* number : {&options.context, &options.max_rows, &options.max_logit_rows,
+                          &options.page_count, &options.windows.pages, &options.windows.positions,
+                          &options.windows.pinned, &options.state_slots}) {
     const auto read = reader->Read<int64_t>();
     if (!read) return NoRankOrder();
     *number = *read;
@@ -128,6 +130,7 @@ Result<ResolvedOptions> ReadOptions(ByteReader* reader) {
       Within(options.max_logit_rows, 1, most_rows) && Within(options.page_count, 1, kMostPages) &&
       Within(options.windows.pages, 0, options.page_count) &&
       Within(options.windows.positions, 0, kMaxContext) &&
+      Within(options.windows.pinned, 0, kMaxContext) &&
       Within(options.state_slots, 0, kMostStateSlots) &&
       Within(*threads, 1, ThreadPool::kMaxThreads) && Within(*keys, 0, kTypes) &&
       Within(*values, 0, kTypes) && *whole_texts <= 1;

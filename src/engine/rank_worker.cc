@@ -11,6 +11,8 @@
 #include "engine/model_network.h"
 #include "engine/rank_orders.h"
 #include "ranks/group.h"
+#include "ranks/meeting.h"
+#include "ranks/shared_link.h"
 #include "skald/engine.h"
 #include "skald/ranks.h"
 #include "skald/version.h"
@@ -44,10 +46,37 @@ Result<int> ShareRankMemory(int count) {
 Result<RankGroup> LeadRanks(const RankSockets& links) {
   std::vector<ranks::Channel> others;
   for (const int socket : links.sockets) others.emplace_back(socket);
-  ASSIGN_OR_RETURN(ranks::SharedRanks memory,
-                   ranks::SharedRanks::Open(links.memory, static_cast<int>(others.size()) + 1));
-  return ranks::Group::Lead(std::move(memory), std::move(others),
+  ASSIGN_OR_RETURN(ranks::SharedRanks memory, ranks::SharedRanks::Open(links.memory));
+  if (memory.count() != std::ssize(others) + 1) {
+    return Status(ErrorCode::kInvalidArgument,
+                  fmt::format("the memory is one of {} ranks, and there are sockets for {}",
+                              memory.count(), std::ssize(others) + 1));
+  }
+  return ranks::Group::Lead(std::make_unique<ranks::SharedLink>(std::move(memory), 0),
+                            std::move(others),
                             {.build = Build(), .verify_steps = links.verify_steps});
+}
+
+Result<RankGroup> HostRanks(const RankHost& host,
+                            const std::function<void(const RankArrival&)>& told) {
+  ASSIGN_OR_RETURN(const ranks::Address address, ranks::ParseAddress(host.address));
+  if (host.count < 2 || host.count > kMaxRanks || host.key.empty()) {
+    return Status(ErrorCode::kInvalidArgument,
+                  fmt::format("{} ranks and a key of {} bytes, expected 2 to {} and 1 or more",
+                              host.count, host.key.size(), kMaxRanks));
+  }
+  ASSIGN_OR_RETURN(ranks::Socket listener, ranks::ListenAt(address));
+  RankArrival arrival = {.address = ranks::OwnAddress(listener.descriptor()).Text(), .here = 1};
+  const auto came = [&](int here) {
+    arrival.here = here;
+    if (told) told(arrival);
+  };
+  came(1);
+  ASSIGN_OR_RETURN(ranks::Met met,
+                   ranks::Host(std::move(listener), host.count,
+                               {.key = host.key, .patience_seconds = host.patience_seconds}, came));
+  return ranks::Group::Lead(std::move(met.link), std::move(met.channels),
+                            {.build = Build(), .verify_steps = host.verify_steps});
 }
 
 void WhenRankLost(const RankGroup& group, std::function<void(const Status&)> told) {
@@ -62,8 +91,8 @@ struct RankWorker::State {
     int64_t rows = 0;  // of the last step
   };
 
-  State(RankGroup its_group, Model its_model)
-      : group(std::move(its_group)), model(std::move(its_model)) {}
+  State(RankGroup its_group, Model its_model, int its_threads)
+      : group(std::move(its_group)), model(std::move(its_model)), threads(its_threads) {}
 
   const model::Transformer& part() const {
     return model.parts()[static_cast<size_t>(group->rank())];
@@ -85,6 +114,7 @@ struct RankWorker::State {
 
   RankGroup group;
   Model model;
+  const int threads;  // 0: those that the first rank says
   std::map<uint64_t, Runner> runners;
   engine::StepOrder step;
   std::vector<std::byte> answer;
@@ -121,7 +151,8 @@ Status RankWorker::State::Follow(const ranks::Message& order) {
 
 // What does not fit into memory the first rank is told: it goes on without.
 Status RankWorker::State::MakeRunner(uint64_t number, ByteReader* reader) {
-  ASSIGN_OR_RETURN(const engine::ResolvedOptions options, engine::ReadOptions(reader));
+  ASSIGN_OR_RETURN(engine::ResolvedOptions options, engine::ReadOptions(reader));
+  if (threads > 0) options.threads = threads;
   if (reader->remaining() > 0 || !Suits(options, part().network())) return NoRankOrder();
   auto network = engine::ModelNetwork::Create(part(), options, nullptr, &group->exchange());
   if (!network.ok()) {
@@ -259,11 +290,29 @@ RankWorker::~RankWorker() = default;
 RankWorker::RankWorker(RankWorker&&) noexcept = default;
 
 Result<RankWorker> RankWorker::Join(const Options& options) {
-  ASSIGN_OR_RETURN(
-      RankGroup group,
-      ranks::Group::Join(options.memory, ranks::Channel(options.socket), {.build = Build()}));
+  ranks::Channel first(options.socket);
+  ASSIGN_OR_RETURN(ranks::SharedRanks memory, ranks::SharedRanks::Open(options.memory));
+  const auto link = [&](int rank) {
+    return std::make_unique<ranks::SharedLink>(std::move(memory), rank);
+  };
+  ASSIGN_OR_RETURN(RankGroup group, ranks::Group::Join(link, std::move(first), {.build = Build()}));
   ASSIGN_OR_RETURN(Model model, LoadModel({.path = options.path, .group = group}));
-  return RankWorker(std::make_unique<State>(std::move(group), std::move(model)));
+  return RankWorker(std::make_unique<State>(std::move(group), std::move(model), 0));
+}
+
+Result<RankWorker> RankWorker::JoinAt(const RemoteOptions& options) {
+  ASSIGN_OR_RETURN(const ranks::Address address, ranks::ParseAddress(options.address));
+  ASSIGN_OR_RETURN(const engine::Hardware hardware,
+                   engine::ResolveHardware(options.threads, "best"));
+  ASSIGN_OR_RETURN(ranks::Met met, ranks::Attend(address, options.port,
+                                                 {.key = options.key,
+                                                  .patience_seconds = options.patience_seconds}));
+  const auto link = [&](int) { return std::move(met.link); };
+  ASSIGN_OR_RETURN(RankGroup group,
+                   ranks::Group::Join(link, std::move(met.channels.front()), {.build = Build()}));
+  ASSIGN_OR_RETURN(Model model,
+                   LoadModel({.path = options.path, .threads = hardware.threads, .group = group}));
+  return RankWorker(std::make_unique<State>(std::move(group), std::move(model), hardware.threads));
 }
 
 // The first rank ends between two orders, and then there is none to come.

@@ -86,11 +86,38 @@ void RankedRunner::PoisonState(kv::StateId state) {
   for (const auto& rank : ranks_) rank->PoisonState(state);
 }
 
+// Each rank has heads of its own, and enters its parts at its own time: so each has a tap of its
+// own, too.
+void RankedRunner::WatchHeads() {
+  for (size_t rank = 1; rank < ranks_.size(); ++rank) {
+    auto watch = std::make_unique<Watch>();
+    watch->profile.parts = &watch->parts;
+    watch->profile.tap = &watch->tap;
+    watches_.push_back(std::move(watch));
+  }
+}
+
+void RankedRunner::SetProfile(model::StepProfile* profile) {
+  ranks_.front()->SetProfile(profile);
+  heads_ = nullptr;
+  if (profile != nullptr && profile->tap != nullptr && profile->tap->wishes().attention) {
+    heads_ = profile->tap;
+    if (watches_.empty()) WatchHeads();
+  }
+  for (size_t i = 0; i < watches_.size(); ++i) {
+    ranks_[i + 1]->SetProfile(heads_ != nullptr ? &watches_[i]->profile : nullptr);
+  }
+}
+
 // As many units as workers: each takes its own first, and none is done before all have begun, since
 // they wait for each other. So no worker has two ranks.
 void RankedRunner::Forward(const model::StepBatch& batch) {
   threads_.Run(std::ssize(ranks_),
                [&](int64_t rank, int) { ranks_[static_cast<size_t>(rank)]->Forward(batch); });
+  if (heads_ == nullptr) return;
+  for (const std::unique_ptr<Watch>& watch : watches_) {
+    heads_->AddHeads(watch->tap.Take().attention);
+  }
 }
 
 void RankedRunner::TurnToLogits(int64_t first, int64_t count) {

@@ -12,6 +12,8 @@
 #include "base/thread_pool.h"
 #include "engine/model_network.h"
 #include "engine/runner.h"
+#include "model/profile.h"
+#include "model/step_tap.h"
 #include "ranks/thread_ranks.h"
 
 namespace skald::engine {
@@ -44,18 +46,28 @@ class RankedRunner : public Runner {
 
   EngineMemory memory() const override;
   uint64_t progress() const override;
-  /// Of the first rank.
-  void SetProfile(model::StepProfile* profile) override { ranks_.front()->SetProfile(profile); }
+  /// Times, and what a tap sees, are those of the first rank; heads of attention those of all.
+  void SetProfile(model::StepProfile* profile) override;
   void TurnDepthToLogits(std::span<const float> rows) override;
   void Poison(kv::PageGroup group, kv::PageId page) override;
   void PoisonState(kv::StateId state) override;
 
  private:
+  // Another rank than the first, while somebody wants to see its heads.
+  struct Watch {
+    std::vector<model::PartSeconds> parts = {};
+    model::StepTap tap{{.attention = true}};
+    model::StepProfile profile = {};
+  };
+
+  void WatchHeads();
   std::vector<int64_t> StateSizes() const;
   const ModelNetwork& first() const { return *ranks_.front(); }
 
   ranks::ThreadRanks exchange_;
   std::vector<std::unique_ptr<ModelNetwork>> ranks_;
+  model::StepTap* heads_ = nullptr;              // who wants to see all heads
+  std::vector<std::unique_ptr<Watch>> watches_;  // of the ranks behind the first, since then
   ThreadPool threads_;  // one a rank; last: they end before what they work with
 };
 

@@ -92,12 +92,23 @@ std::vector<ShelfPage> ShelfSearch::FindState(std::span<const TokenId> left,
 // in memory it is brought whole, with its window page.
 int64_t ShelfSearch::FirstWithoutWindow(const Way& way, int64_t end) const {
   if (sizes_.window == 0) return kNone;
-  for (int64_t index = end / kPage - 1; index >= windows_.FirstSeen(end); --index) {
-    const auto place = static_cast<size_t>(index);
-    if (index < way.whole_in_memory() && way.memory.pages.windows[place]) continue;
-    if (!HasAll(WindowRecords(way.keys[place + 1], index * kPage, sizes_.window))) return index;
+  for (const int64_t index : WindowsToBring(way, end)) {
+    const disk::PageKey& key = way.keys[static_cast<size_t>(index) + 1];
+    if (!HasAll(WindowRecords(key, index * kPage, sizes_.window))) return index;
   }
   return kNone;
+}
+
+// The whole pages that the row at `end` sees whose window pages are not in memory, the last first.
+std::vector<int64_t> ShelfSearch::WindowsToBring(const Way& way, int64_t end) const {
+  std::vector<int64_t> pages;
+  int64_t index = end / kPage;
+  while ((index = windows_.SeenBefore(index, end)) >= 0) {
+    const bool in_memory =
+        index < way.whole_in_memory() && way.memory.pages.windows[static_cast<size_t>(index)];
+    if (!in_memory) pages.push_back(index);
+  }
+  return pages;
 }
 
 // What brings the pages of `end` tokens, and the window pages that the row there sees.
@@ -113,11 +124,11 @@ OnShelf ShelfSearch::UpTo(const Way& way, int64_t end) const {
   }
   found.page_records = std::ssize(found.records);
   if (sizes_.window == 0) return found;
-  for (int64_t index = windows_.FirstSeen(end); index < end / kPage; ++index) {
-    const auto place = static_cast<size_t>(index);
-    if (index < way.whole_in_memory() && way.memory.pages.windows[place]) continue;
-    found.windows.push_back(index);
-    for (ShelfPage& record : WindowRecords(way.keys[place + 1], index * kPage, sizes_.window)) {
+  found.windows = WindowsToBring(way, end);
+  std::reverse(found.windows.begin(), found.windows.end());
+  for (const int64_t index : found.windows) {
+    const disk::PageKey& key = way.keys[static_cast<size_t>(index) + 1];
+    for (ShelfPage& record : WindowRecords(key, index * kPage, sizes_.window)) {
       found.records.push_back(std::move(record));
     }
   }

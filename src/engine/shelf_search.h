@@ -60,6 +60,7 @@ class ShelfSearch {
   std::vector<ShelfPage> FindState(std::span<const TokenId> left, const disk::PageKey& before,
                                    int64_t begin) const;
   int64_t FirstWithoutWindow(const Way& way, int64_t end) const;
+  std::vector<int64_t> WindowsToBring(const Way& way, int64_t end) const;
   OnShelf UpTo(const Way& way, int64_t end) const;
   bool HasAll(std::span<const ShelfPage> records) const;
 

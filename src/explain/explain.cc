@@ -1,5 +1,6 @@
 #include "skald/explain.h"
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -34,10 +35,10 @@ Status CheckTaps(const ExplainQuestion& question, const Model& model) {
                                                    std::to_string(kMaxTappedTokens) +
                                                    " where attention or experts are shown");
   }
-  if (!question.attention || model.parts().size() == 1) return Ok();
+  if (!question.attention || model.group() == nullptr) return Ok();
   // Each rank has some heads, and one of them is watched.
   return Status(ErrorCode::kInvalidArgument,
-                "the attention of a model that is split among ranks cannot be shown");
+                "the attention of a model whose ranks are processes cannot be shown");
 }
 
 Status Check(const ExplainQuestion& question) {
@@ -52,14 +53,16 @@ Request RequestOf(const Model& model, const ExplainQuestion& question) {
   Request request = {.prompt = question.prompt, .sampling = question.sampling};
   if (model.info().generates) {
     request.stop.max_tokens = question.max_tokens;
+    if (question.prompt_probabilities) request.prompt_logprobs = 0;
   } else {
     request.pooling = question.pooling;
   }
   return request;
 }
 
-// Of the answer: its tokens. What was drawn from what is the matter of Choices.
-constexpr TranscriptKeeps kKeeps = {.text = false, .logprobs = false};
+// Of the answer its tokens, and of the prompt how likely it was. What was drawn from what is the
+// matter of Choices.
+constexpr TranscriptKeeps kKeeps = {.text = false};
 
 // What the record says of one request.
 template <typename Body>
@@ -82,15 +85,23 @@ void AddTokens(const Model& model, const ExplainQuestion& question, const Transc
     const bool is_cached = std::ssize(explanation->tokens) < answer.cached_tokens;
     add(id, is_cached ? TokenOrigin::kCached : TokenOrigin::kComputed);
   }
+  if (answer.prompt_logprobs != nullptr) {
+    size_t place = 0;
+    for (const PromptLogprobs::Token& token : answer.prompt_logprobs->tokens) {
+      explanation->tokens[++place].probability = std::exp(token.logprob);
+    }
+  }
   if (answer.sequences.empty()) return;
   for (const TokenId id : answer.sequences.front().tokens) add(id, TokenOrigin::kDrawn);
 }
 
-// The token behind the last row of a step was drawn from its logits.
+// The token behind the last row of a step was drawn from its logits. Where those of the whole
+// prompt are wanted, they are made of its hidden rows behind the step.
 TokenId DrawnBehind(const model::StepShape& shape, const Explanation& explanation) {
-  const auto next = static_cast<size_t>(shape.first_position + shape.rows);
-  const bool draws = shape.logit_rows > 0 && next < explanation.tokens.size();
-  return draws ? explanation.tokens[next].id : kNoToken;
+  const int64_t next = shape.first_position + shape.rows;
+  const bool draws = shape.logit_rows + shape.hidden_rows > 0 &&
+                     next >= explanation.prompt_tokens && next < std::ssize(explanation.tokens);
+  return draws ? explanation.tokens[static_cast<size_t>(next)].id : kNoToken;
 }
 
 void AddSteps(const explain::CallTrees& trees, const std::vector<model::LoggedStep>& steps,
@@ -176,6 +187,9 @@ Status AddChoices(explain::Choices choices, const LogitRows& seen,
                                                    .drawn = step.drawn}));
     for (ExplainedChance& chance : step.choice->chances) {
       chance.text = std::string(model.tokenizer().TokenBytes(chance.token));
+      if (chance.token == step.drawn) {
+        explanation->tokens[prompt + index].probability = chance.probabilities.front();
+      }
     }
     if (index < recorded.size()) {
       step.choice->recorded_candidates = recorded[index].candidates;

@@ -83,7 +83,9 @@ void WriteCall(const Call& call, JsonWriter& json) {
 
 void WriteToken(const ExplainedToken& token, JsonWriter& json) {
   json.BeginObject().Key("id").Int(token.id).Key("text").String(token.text);
-  json.Key("origin").String(TokenOriginName(token.origin)).EndObject();
+  json.Key("origin").String(TokenOriginName(token.origin));
+  if (token.probability) json.Key("probability").Double(*token.probability);
+  json.EndObject();
 }
 
 void WriteChance(const ExplainedChance& chance, JsonWriter& json) {

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "skald/logits.h"
 #include "support/shared_data.h"
 
 namespace skald {
@@ -261,6 +265,79 @@ TEST(Explain, HasCardsOfWhatMixersOfOtherKindsRead) {
             (std::set<std::string>{"attention: key", "attention: query", "attention: value",
                                    "gated delta net: key", "gated delta net: query",
                                    "gated delta net: value"}));
+}
+
+// The heads of all ranks stand under their numbers in the whole, with the same bits.
+void ExpectHeadsOfTheWhole(const std::string& name, int ranks) {
+  ExplainQuestion question = Question();
+  question.attention = true;
+  const std::string path = std::string(SKALD_GOLDEN_MODELS) + "/" + name + ".gguf";
+  const Explanation whole = *ExplainRun(Load(path), question, GoOn);
+  const Result<Model> split = LoadModel({.path = path, .threads = 1, .ranks = ranks});
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  const Explanation parts = *ExplainRun(*split, question, GoOn);
+  ASSERT_EQ(parts.attention.size(), whole.attention.size());
+  for (size_t i = 0; i < whole.attention.size(); ++i) {
+    const ExplainedAttention& row = parts.attention[i];
+    const ExplainedAttention& expected = whole.attention[i];
+    EXPECT_EQ(std::tie(row.layer, row.head, row.position, row.first_key, row.sink, row.weights),
+              std::tie(expected.layer, expected.head, expected.position, expected.first_key,
+                       expected.sink, expected.weights));
+  }
+  EXPECT_EQ(parts.heads.size(), whole.heads.size());
+}
+
+TEST(Explain, RanksShowTheHeadsOfTheWhole) {
+  for (const char* name : {"llama", "deepseek2", "qwen35", "gpt-oss"}) {
+    for (const int ranks : {2, 3}) {
+      SCOPED_TRACE(std::string(name) + " of " + std::to_string(ranks));
+      ExpectHeadsOfTheWhole(name, ranks);
+    }
+  }
+}
+
+// How likely each token but the first is behind those before it.
+std::vector<double> ProbabilitiesOf(const Model& model, const std::vector<TokenId>& text) {
+  std::vector<double> probabilities;
+  LogitsSession session = *LogitsSession::Create(model, {.context = 64, .threads = 1});
+  size_t next = 0;
+  EXPECT_TRUE(session
+                  .Compute(text, {},
+                           [&](std::span<const float> row) {
+                             if (++next == text.size()) return Ok();
+                             double sum = 0;
+                             for (const float logit : row) sum += std::exp(double{logit});
+                             const float chosen = row[static_cast<size_t>(text[next])];
+                             probabilities.push_back(std::exp(double{chosen}) / sum);
+                             return Ok();
+                           })
+                  .ok());
+  return probabilities;
+}
+
+TEST(Explain, SaysHowLikelyThePromptWas) {
+  const Model model = Golden("llama");
+  ExplainQuestion question = Question();
+  const Explanation without = *ExplainRun(model, question, GoOn);
+  question.prompt_probabilities = question.lens = true;
+  question.warm = true;  // changes nothing: all of the prompt is computed
+  const Explanation with = *ExplainRun(model, question, GoOn);
+  const std::vector<double> expected = ProbabilitiesOf(model, question.prompt);
+  EXPECT_EQ(with.cached_tokens, 0);
+  EXPECT_FALSE(with.tokens.front().probability);
+  for (size_t i = 1; i < question.prompt.size(); ++i) {
+    EXPECT_FALSE(without.tokens[i].probability);
+    EXPECT_NEAR(*with.tokens[i].probability, expected[i - 1], 1e-9) << i;
+  }
+  for (size_t i = question.prompt.size(); i < with.tokens.size(); ++i) {
+    EXPECT_EQ(with.tokens[i].id, without.tokens[i].id);
+    EXPECT_EQ(with.tokens[i].probability, without.tokens[i].probability) << i;
+    EXPECT_TRUE(with.tokens[i].probability);
+  }
+  EXPECT_EQ(with.steps.front().drawn, without.steps.front().drawn);
+  ASSERT_FALSE(with.steps.front().lens.empty());
+  EXPECT_EQ(with.steps.front().lens.back().best, with.steps.front().choice->chances.front().token);
+  EXPECT_TRUE(ExplainRun(Golden("bert"), question, GoOn).ok());
 }
 
 TEST(Explain, RefusesAttentionOverALongText) {

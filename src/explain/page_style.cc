@@ -27,17 +27,19 @@ p { max-width: 72ch; } a { color: inherit; }
 .cached, .shared, .copied { color: var(--blue); background: var(--blue-on); }
 .computed { color: var(--amber); background: var(--amber-on); }
 .drawn { color: var(--green); background: var(--green-on); }
+:is(.strip, .tokens, .key) { --hue: var(--green); }
+.strip .cached { --hue: var(--blue); } .strip .computed { --hue: var(--amber); }
 :is(.strip, .tokens, .key) :is(.p0, .p1, .p2, .p3, .p4) { color: var(--ink);
-  border-color: var(--green); border-bottom: 1px solid var(--green);
-  background: color-mix(in srgb, var(--green) 8%, var(--paper)); }
+  border-color: var(--hue); border-bottom: 1px solid var(--hue);
+  background: color-mix(in srgb, var(--hue) 8%, var(--paper)); }
 :is(.strip, .tokens, .key) .p1 { border-bottom-width: 2px;
-  background: color-mix(in srgb, var(--green) 16%, var(--paper)); }
+  background: color-mix(in srgb, var(--hue) 16%, var(--paper)); }
 :is(.strip, .tokens, .key) .p2 { border-bottom-width: 3px;
-  background: color-mix(in srgb, var(--green) 24%, var(--paper)); }
+  background: color-mix(in srgb, var(--hue) 24%, var(--paper)); }
 :is(.strip, .tokens, .key) .p3 { border-bottom-width: 4px;
-  background: color-mix(in srgb, var(--green) 32%, var(--paper)); }
+  background: color-mix(in srgb, var(--hue) 32%, var(--paper)); }
 :is(.strip, .tokens, .key) .p4 { border-bottom-width: 5px;
-  background: color-mix(in srgb, var(--green) 40%, var(--paper)); }
+  background: color-mix(in srgb, var(--hue) 40%, var(--paper)); }
 .sum { color: var(--purple); background: var(--purple-on); }
 .page .hollow { border: 1px dashed var(--grey); color: var(--grey); }
 .free { color: var(--grey); background: var(--none); }

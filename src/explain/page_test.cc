@@ -100,14 +100,13 @@ TEST(ExplainPage, SaysItsFindingsAndHasThemAsTables) {
             CountOf(page, "<table>"));
 }
 
-// The tint of a drawn token grows with -log p, and the page says how.
-TEST(ExplainPage, TintsDrawnTokensByHowUnlikelyTheyWere) {
+// The tint of a token grows with -log p, and the page says how.
+TEST(ExplainPage, TintsTokensByHowUnlikelyTheyWere) {
   Explanation explanation = Hostile();
   const std::array<std::pair<double, int>, 8> cases = {
       {{1, 0}, {.7, 0}, {.69, 1}, {.3, 1}, {.1, 2}, {.05, 3}, {.02, 3}, {.001, 4}}};
   for (const auto& [probability, tint] : cases) {
-    // Behind the filters it is another: what counts is what the model said.
-    explanation.steps[0].choice->chances[1].probabilities = {probability, 1};
+    explanation.tokens.back().probability = probability;
     const std::string page = ExplainPage(explanation, "skald explain");
     EXPECT_EQ(CountOf(page, "class=\"drawn p" + std::to_string(tint) + "\""), 1u) << probability;
   }
@@ -115,7 +114,9 @@ TEST(ExplainPage, TintsDrawnTokensByHowUnlikelyTheyWere) {
   EXPECT_EQ(CountOf(page, "<span class=\"p0\">at least 70 %</span><span class=\"p1\">30 % to 70 %"),
             1u);
   EXPECT_EQ(CountOf(page, "<span class=\"p4\">below 2.0 %</span>"), 1u);
-  explanation.steps[0].choice.reset();
+  explanation.tokens[1].probability = .05;
+  EXPECT_EQ(CountOf(ExplainPage(explanation, "skald explain"), "class=\"computed p3\""), 1u);
+  for (ExplainedToken& token : explanation.tokens) token.probability.reset();
   EXPECT_EQ(CountOf(ExplainPage(explanation, "skald explain"), "<span class=\"p"), 0u);
 }
 

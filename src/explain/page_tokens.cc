@@ -58,7 +58,7 @@ std::string RangeOf(size_t surprise) {
 
 // What the tints say.
 std::string SurpriseKey() {
-  std::string out = "<p class=\"key\">Drawn tokens by how likely the model found them: ";
+  std::string out = "<p class=\"key\">Tokens by how likely the model found them: ";
   for (size_t i = 0; i <= kLikelihoods.size(); ++i)
     out += fmt::format("<span class=\"p{}\">{}</span>", i, RangeOf(i));
   return out + "</p>\n";
@@ -71,10 +71,11 @@ std::string CellOf(const Explanation& explanation, size_t place) {
   std::string_view end = "span";
   std::string classes(TokenOriginName(token.origin));
   const ExplainedStep* step = DrawnIn(explanation, place);
+  if (token.probability) {
+    below += " &middot; " + HtmlPercent(*token.probability);
+    classes += fmt::format(" p{}", SurpriseOf(*token.probability));
+  }
   if (token.origin == TokenOrigin::kDrawn && step != nullptr && step->choice) {
-    const double probability = DrawnOf(*step->choice).probabilities.front();
-    below += " &middot; " + HtmlPercent(probability);
-    classes += fmt::format(" p{}", SurpriseOf(probability));
     const auto index = static_cast<size_t>(step - explanation.steps.data());
     const std::vector<size_t> drawn = ChoicesToDraw(explanation, kMostChoices);
     if (std::ranges::find(drawn, index) != drawn.end()) {
@@ -88,7 +89,7 @@ std::string CellOf(const Explanation& explanation, size_t place) {
 }
 
 std::string TokenTable(const Explanation& explanation) {
-  HtmlTable table = {"Tokens, where they came from, and how likely the model found those drawn",
+  HtmlTable table = {"Tokens, where they came from, and how likely the model found them",
                      {"position", "token", "id", "origin", "probability"},
                      {}};
   const size_t count = explanation.tokens.size();
@@ -96,12 +97,9 @@ std::string TokenTable(const Explanation& explanation) {
     // As the figure.
     if (place == kMostTokens && count > 2 * kMostTokens) place = count - kMostTokens;
     const ExplainedToken& token = explanation.tokens[place];
-    const ExplainedStep* step = DrawnIn(explanation, place);
-    const bool is_drawn = token.origin == TokenOrigin::kDrawn && step != nullptr && step->choice;
-    table.rows.push_back(
-        {std::to_string(place), token.text, std::to_string(token.id),
-         std::string(TokenOriginName(token.origin)),
-         is_drawn ? HtmlPercent(DrawnOf(*step->choice).probabilities.front()) : std::string()});
+    table.rows.push_back({std::to_string(place), token.text, std::to_string(token.id),
+                          std::string(TokenOriginName(token.origin)),
+                          token.probability ? HtmlPercent(*token.probability) : std::string()});
   }
   return DataOf(table);
 }
@@ -181,7 +179,9 @@ std::string TokenSection(const Explanation& explanation) {
     }
     out += CellOf(explanation, place);
   }
-  const bool has_tints = !ChoicesToDraw(explanation, 1).empty();
+  const bool has_tints = std::ranges::any_of(explanation.tokens, [](const ExplainedToken& token) {
+    return token.probability.has_value();
+  });
   return out + "</ol>\n" + (has_tints ? SurpriseKey() : "") + TokenTable(explanation) +
          "</section>\n";
 }

@@ -13,6 +13,11 @@
 
 namespace skald::grammar {
 
+/// Whether the text may end at `row`, or a byte or a control token may follow.
+inline bool IsAlive(const Form& form, const Row& row) {
+  return row.accepting || NextBytes(form, row, 1).any() || !NextTokens(form, row).empty();
+}
+
 /// Reads `text` at once and byte by byte.
 inline void CheckReading(const Grammar& grammar, std::string_view text) {
   const Form& form = grammar.form();
@@ -25,7 +30,7 @@ inline void CheckReading(const Grammar& grammar, std::string_view text) {
     const Reading one = ReadBytes(form, row, text.substr(i, 1));
     CHECK(one.taken == 1);
     row = one.row;
-    CHECK(row->too_complex || row->accepting || NextBytes(form, *row).any());
+    CHECK(row->too_complex || IsAlive(form, *row));
   }
   CHECK(row->too_complex == whole.row->too_complex);
   CHECK(row->accepting == whole.row->accepting);

@@ -67,6 +67,8 @@ struct KvLayout {
   /// Positions that a row sees of layers of PageGroup::kWindow at most, its own included; 0: there
   /// are no such layers.
   int64_t window = 0;
+  /// The first positions, which rows see of these layers besides (endless texts).
+  int64_t pinned = 0;
 
   /// Bytes of one page in the layers of a group, and in all.
   int64_t page_bytes(PageGroup group) const {

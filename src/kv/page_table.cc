@@ -19,7 +19,9 @@ int64_t PagesFor(int64_t positions) { return DivCeil<int64_t>(positions, kPage);
 PageTable::PageTable(PagePool* pool, int64_t max_positions) : pool_(pool) {
   CHECK(max_positions >= 0);
   pages_.reserve(static_cast<size_t>(PagesFor(max_positions)));
-  if (pool_->windows().exists()) window_pages_.reserve(pages_.capacity());
+  if (!pool_->windows().exists()) return;
+  window_pages_.reserve(pages_.capacity());
+  pinned_ = pool_->windows().pinned_pages();
 }
 
 PageTable::~PageTable() { Truncate(0); }
@@ -28,6 +30,7 @@ PageTable::PageTable(PageTable&& other) noexcept
     : pool_(other.pool_),
       pages_(std::exchange(other.pages_, {})),
       window_pages_(std::exchange(other.window_pages_, {})),
+      pinned_(other.pinned_),
       first_in_window_(std::exchange(other.first_in_window_, 0)),
       shared_(std::exchange(other.shared_, 0)),
       first_owned_(std::exchange(other.first_owned_, 0)) {}
@@ -36,6 +39,7 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(pages_, other.pages_);
   std::swap(window_pages_, other.window_pages_);
+  std::swap(pinned_, other.pinned_);
   std::swap(first_in_window_, other.first_in_window_);
   std::swap(shared_, other.shared_);
   std::swap(first_owned_, other.first_owned_);
@@ -49,10 +53,11 @@ void PageTable::Adopt(std::span<const PageId> pages, int64_t positions) {
 
 void PageTable::AdoptUnseen(std::span<const PageId> pages, int64_t positions) {
   if (pool_->windows().exists()) first_in_window_ = static_cast<int64_t>(pages.size());
+  pinned_ = 0;
   AdoptFrom(pages, positions);
 }
 
-// With the window pages from first_in_window_ on.
+// With the window pages of those InWindow.
 void PageTable::AdoptFrom(std::span<const PageId> pages, int64_t positions) {
   CHECK(pages_.empty() && static_cast<int64_t>(pages.size()) == PagesFor(positions));
   CHECK(pages.size() <= pages_.capacity());
@@ -145,6 +150,19 @@ void PageTable::MarkShared(int64_t positions) {
   shared_ = std::max(shared_, positions);
 }
 
+void PageTable::TakeShared(int64_t index, PageId page) {
+  CHECK((index + 1) * kPage <= shared_);
+  const auto place = static_cast<size_t>(index);
+  pool_->AddReference(page);
+  if (pool_->windows().exists() && InWindow(index)) {
+    pool_->windows().Use(page);
+    pool_->LeaveWindow(pages_[place]);
+    window_pages_[place] = pool_->windows().Of(page);
+  }
+  pool_->Release(std::exchange(pages_[place], page));
+  first_owned_ = std::max(first_owned_, index + 1);
+}
+
 void PageTable::ForgetBehind(int64_t position) {
   if (!pool_->windows().exists()) return;
   LeaveWindows(std::min(pool_->windows().FirstSeen(position), static_cast<int64_t>(pages_.size())));
@@ -153,16 +171,25 @@ void PageTable::ForgetBehind(int64_t position) {
 void PageTable::LeaveWindows(int64_t before) {
   if (!pool_->windows().exists()) return;
   for (; first_in_window_ < before; ++first_in_window_) {
-    const auto index = static_cast<size_t>(first_in_window_);
-    pool_->LeaveWindow(pages_[index]);
-    window_pages_[index] = kNoPage;
+    if (first_in_window_ >= pinned_) LeaveWindow(first_in_window_);
   }
+}
+
+void PageTable::LeaveWindow(int64_t index) {
+  pool_->LeaveWindow(pages_[static_cast<size_t>(index)]);
+  window_pages_[static_cast<size_t>(index)] = kNoPage;
+}
+
+void PageTable::ForgetAll() {
+  LeaveWindows(std::ssize(pages_));
+  const int64_t pinned = std::min(std::exchange(pinned_, 0), std::ssize(pages_));
+  for (int64_t index = 0; index < pinned; ++index) LeaveWindow(index);
 }
 
 void PageTable::MarkPlace() {
   if (!pool_->windows().exists()) return;
-  for (auto i = static_cast<size_t>(first_in_window_); i < pages_.size(); ++i) {
-    pool_->windows().MarkPlace(pages_[i]);
+  for (int64_t i = 0; i < std::ssize(pages_); ++i) {
+    if (InWindow(i)) pool_->windows().MarkPlace(pages_[static_cast<size_t>(i)]);
   }
 }
 
@@ -174,7 +201,7 @@ void PageTable::PushNew() {
 void PageTable::PushShared(PageId page) {
   pool_->AddReference(page);
   if (pool_->windows().exists()) {
-    const bool seen = static_cast<int64_t>(pages_.size()) >= first_in_window_;
+    const bool seen = InWindow(std::ssize(pages_));
     if (seen) pool_->windows().Use(page);
     window_pages_.push_back(seen ? pool_->windows().Of(page) : kNoPage);
   }
@@ -185,7 +212,7 @@ void PageTable::PushShared(PageId page) {
 void PageTable::Pop() {
   const PageId page = pages_.back();
   if (pool_->windows().exists()) {
-    if (static_cast<int64_t>(pages_.size()) > first_in_window_) {
+    if (InWindow(std::ssize(pages_) - 1)) {
       pool_->windows().MarkPlace(page);
       pool_->LeaveWindow(page);
     }

@@ -25,7 +25,7 @@
 /// Readers and the owner touch different bytes of the page: no order between them matters.
 ///
 /// Where there are window pages (kv/window_pool.h), a table has those of its pages in use that its
-/// next row sees, and all behind; ForgetBehind moves on.
+/// next row sees, and all behind; ForgetBehind moves on. Those with pinned positions stay.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +92,14 @@ class PageTable {
   /// does not see go out of use. Nothing where there are none. Amortized O(1) a page.
   void ForgetBehind(int64_t position);
   /// The same of all its pages: nobody sees any of them.
-  void ForgetAll() { LeaveWindows(static_cast<int64_t>(pages_.size())); }
+  void ForgetAll();
+
+  /// Takes `page`, which holds the same positions, in place of page `index`, all of whose positions
+  /// others may see. Where that is in the window, `page` must have its window page. For
+  /// PrefixTree::Unite.
+  void TakeShared(int64_t index, PageId page);
+  /// Whether the table has the window page of its page `index` in use. Where there are any.
+  bool InWindow(int64_t index) const { return index < pinned_ || index >= first_in_window_; }
 
   /// Says that others can see the first `positions` positions from now on. For PrefixTree::Insert.
   void MarkShared(int64_t positions);
@@ -102,7 +109,7 @@ class PageTable {
   PageLists lists() const {
     return pool_->windows().exists() ? PageLists(pages_, window_pages_) : PageLists(pages_);
   }
-  /// The first page whose window page is in use; 0 where there are none.
+  /// The first page of the window, whose window page is in use; 0 where there are none.
   int64_t first_in_window() const { return first_in_window_; }
   /// How many leading positions others may see: these are immutable.
   int64_t shared_positions() const { return shared_; }
@@ -114,6 +121,7 @@ class PageTable {
   void PushShared(PageId page);
   void AdoptFrom(std::span<const PageId> pages, int64_t positions);
   void LeaveWindows(int64_t before);
+  void LeaveWindow(int64_t index);
   void Pop();
   PageCopy CopyLast(int positions);
   bool HasWindowPagesTo(int64_t from, int64_t to) const;
@@ -121,6 +129,7 @@ class PageTable {
   PagePool* pool_;
   std::vector<PageId> pages_;
   std::vector<PageId> window_pages_;  // as many, where there are any
+  int64_t pinned_ = 0;  // so many pages at the beginning have their window pages in use, too
   int64_t first_in_window_ = 0;
   int64_t shared_ = 0;       // leading positions that others may see
   int64_t first_owned_ = 0;  // pages_[i] is owned from this index on: ownership is a suffix

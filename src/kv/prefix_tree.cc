@@ -155,6 +155,20 @@ void PrefixTree::Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* ta
   }
 }
 
+void PrefixTree::Unite(const Pin& pin, PageTable* table) {
+  for (NodeId node = pin.node_; !IsRoot(node); node = At(node).parent) {
+    if (At(node).end % kPage != 0) continue;
+    const int64_t index = At(node).end / kPage - 1;
+    const PageId own = table->pages()[static_cast<size_t>(index)];
+    if (own == At(node).page) continue;
+    if (table->InWindow(index) && !pool_->windows().Has(At(node).page)) {
+      NamePage(node, own);
+    } else {
+      table->TakeShared(index, At(node).page);
+    }
+  }
+}
+
 int64_t PrefixTree::Evict(int64_t wanted) {
   const int64_t before = pool_->free_count();
   while (oldest_ != kNoNode && pool_->free_count() - before < wanted) RemoveLeaf(oldest_);

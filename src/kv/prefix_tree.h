@@ -172,6 +172,11 @@ class PrefixTree : private WindowWatcher {
   /// duplicate. O(tokens.size()).
   void Insert(Pin* pin, std::span<const TokenId> tokens, PageTable* table);
 
+  /// Gives the tree and `table`, which both have the tokens of `pin`, one page for each whole page
+  /// of these: the tree's, unless only the other has the window page that the table needs. For a
+  /// pool with window pages. May free pages. O(pages).
+  void Unite(const Pin& pin, PageTable* table);
+
   /// Removes unpinned nodes, least recently used first, leaves only, until `wanted` pages have
   /// become free or none is left. Returns how many have: a page that a sequence refers to is not
   /// freed and not counted. At least min(wanted, pool.evictable_count()). Amortized O(1) a page.
@@ -303,6 +308,7 @@ class PrefixTree : private WindowWatcher {
   void DropPage(NodeId node);
   void ChangePage(NodeId node, PageId page);
   void RenewPage(NodeId node, const PageTable& table);
+  void NamePage(NodeId node, PageId page);
   void LinkChild(NodeId parent, NodeId child);
   void UnlinkChild(NodeId child);
   void TakePlaceOf(NodeId node, NodeId replaced);

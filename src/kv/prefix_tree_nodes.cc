@@ -199,8 +199,13 @@ void PrefixTree::RenewPage(NodeId node, const PageTable& table) {
   if (!is_whole || pool_->windows().Has(At(node).page)) return;
   const int64_t index = At(node).begin / kPage;
   const PageId page = table.pages()[static_cast<size_t>(index)];
-  if (!pool_->windows().Has(page)) return;
-  std::copy_n(TokensOf(At(node).page), At(node).end - index * kPage, TokensOf(page));
+  if (pool_->windows().Has(page)) NamePage(node, page);
+}
+
+// As ChangePage, with a page whose tokens the tree does not know yet.
+void PrefixTree::NamePage(NodeId node, PageId page) {
+  const int64_t begin = At(node).begin / kPage * kPage;
+  std::copy_n(TokensOf(At(node).page), At(node).end - begin, TokensOf(page));
   ChangePage(node, page);
 }
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/checked_math.h"
 #include "kernels/attention/attention.h"
 
 namespace skald::kv {
 
 WindowPool::WindowPool(int64_t page_count, const WindowLimits& limits) : limits_(limits) {
   if (!exists()) return;
-  CHECK(limits.positions > 0 && limits.pages <= page_count);
+  CHECK(limits.positions > 0 && limits.pinned >= 0 && limits.pages <= page_count);
   parts_.resize(static_cast<size_t>(page_count));
   free_.reserve(static_cast<size_t>(limits.pages));
   for (int64_t page = limits.pages; page > 0; --page) {
@@ -21,18 +22,31 @@ int64_t WindowPool::FirstSeen(int64_t position) const {
   return std::max<int64_t>(0, position - limits_.positions + 1) / kernels::kPageTokens;
 }
 
+int64_t WindowPool::pinned_pages() const {
+  return DivCeil<int64_t>(limits_.pinned, kernels::kPageTokens);
+}
+
+int64_t WindowPool::SeenBefore(int64_t index, int64_t position) const {
+  return index > FirstSeen(position) ? index - 1 : std::min(index, pinned_pages()) - 1;
+}
+
 void WindowPool::Attach(PageId page) {
   CHECK(!Has(page));
   if (free_.empty()) {
-    // Of pages passed on the way first; places only where there are no others.
-    const Idle& list = lists_[size_t{lists_[0].oldest == kNoPage}];
-    CHECK(list.oldest != kNoPage);
-    if (watcher_ != nullptr && At(list.oldest).is_place) watcher_->LosingWindow(list.oldest);
-    DropIdle(list.oldest);
+    const PageId oldest = NextToGo().oldest;
+    CHECK(oldest != kNoPage);
+    if (watcher_ != nullptr && At(oldest).is_place) watcher_->LosingWindow(oldest);
+    DropIdle(oldest);
     ++evicted_;
   }
   At(page) = {.window = free_.back(), .users = 1};
   free_.pop_back();
+}
+
+const WindowPool::Idle& WindowPool::NextToGo() const {
+  const auto& [passed, places] = lists_;
+  const bool spares_passed = passed.count <= total_count() / 8 && places.count > 0;
+  return spares_passed ? places : passed;
 }
 
 void WindowPool::Use(PageId page) {
@@ -64,7 +78,7 @@ void WindowPool::ListInsert(PageId page) {
   part.newer = kNoPage;
   (list.newest == kNoPage ? list.oldest : At(list.newest).newer) = page;
   list.newest = page;
-  ++idle_;
+  ++list.count;
 }
 
 void WindowPool::ListRemove(PageId page) {
@@ -72,17 +86,22 @@ void WindowPool::ListRemove(PageId page) {
   Idle& list = ListOf(part);
   (part.older == kNoPage ? list.oldest : At(part.older).newer) = part.newer;
   (part.newer == kNoPage ? list.newest : At(part.newer).older) = part.older;
-  --idle_;
+  --list.count;
 }
 
 bool WindowsOnTheWay::AllowGoingOn(PageId page, int64_t begin, int64_t end) {
   if (!windows_.exists()) return true;
   const int64_t index = begin / kernels::kPageTokens;
-  if (index != index_ && !has_) missing_ = index_;
+  const int64_t pinned = windows_.pinned_pages();
+  if (index != index_ && !has_) {
+    missing_ = index_;
+    lacks_pinned_ = lacks_pinned_ || index_ < pinned;
+  }
   index_ = index;
   has_ = windows_.Has(page);
   const int64_t first = windows_.FirstSeen(end);
-  return (has_ || index_ < first) && missing_ < first;
+  const bool is_seen = index_ >= first || index_ < pinned;
+  return (has_ || !is_seen) && missing_ < first && !lacks_pinned_;
 }
 
 std::string WindowPool::CheckIntegrity() const {
@@ -101,7 +120,7 @@ std::string WindowPool::CheckIntegrity() const {
     if (!count(part.window)) return "window pool: two pages have one window page";
     ++(part.users > 0 ? used : idle);
   }
-  if (idle != idle_ || used != used_count()) return "window pool: the counts are wrong";
+  if (idle != idle_count() || used != used_count()) return "window pool: the counts are wrong";
   for (const Idle& list : lists_) {
     PageId older = kNoPage;
     for (PageId page = list.oldest; page != kNoPage; older = page, page = At(page).newer) {

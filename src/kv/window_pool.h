@@ -12,8 +12,10 @@
 ///     free (nobody) + used (in some window) + idle (of a page in the prefix tree) = total
 ///
 /// Idle ones are given to others when none is free, the oldest first: before all others those that
-/// a sequence has passed on its way, then those at places, where a sequence has ended or begun to
-/// go on. A long text passes more of them in a minute than there are, and nobody asks for most.
+/// a sequence has passed on its way, then those at places, where a sequence has ended, begun to go
+/// on, or come to the end of its prompt. A long text passes more of them in a minute than there
+/// are, and nobody asks for most. But the last that were passed, an eighth of all, stay with the
+/// places: who edits his last message goes on from the middle of it.
 #pragma once
 
 #include <array>
@@ -29,6 +31,7 @@ namespace skald::kv {
 struct WindowLimits {
   int64_t pages = 0;      ///< 0: each page has one of its own number, always
   int64_t positions = 0;  ///< that a row sees, its own included
+  int64_t pinned = 0;     ///< the first positions of a text: a row sees these, too
 };
 
 /// Hears of window pages at places that go to other pages, to keep them elsewhere. Of those that a
@@ -49,8 +52,13 @@ class WindowPool {
   /// False: every page has its window page always, and nothing below is called.
   bool exists() const { return limits_.pages > 0; }
   const WindowLimits& limits() const { return limits_; }
-  /// The first page of a sequence with a position that the row at `position`, or a later one, sees.
+  /// The first page of a sequence with a position that the row at `position`, or a later one, sees
+  /// in its window.
   int64_t FirstSeen(int64_t position) const;
+  /// So many pages at the beginning of a sequence hold pinned positions.
+  int64_t pinned_pages() const;
+  /// The last page before page `index` of a sequence that the row at `position` sees; -1: none.
+  int64_t SeenBefore(int64_t index, int64_t position) const;
 
   /// Gives a page that has none a window page, used once. Requires available_count() > 0.
   void Attach(PageId page);
@@ -69,11 +77,11 @@ class WindowPool {
   void DropIdle(PageId page);
 
   int64_t free_count() const { return static_cast<int64_t>(free_.size()); }
-  int64_t idle_count() const { return idle_; }
-  int64_t used_count() const { return total_count() - free_count() - idle_; }
+  int64_t idle_count() const { return lists_[0].count + lists_[1].count; }
+  int64_t used_count() const { return total_count() - free_count() - idle_count(); }
   int64_t total_count() const { return limits_.pages; }
   /// What Attach can give.
-  int64_t available_count() const { return free_count() + idle_; }
+  int64_t available_count() const { return free_count() + idle_count(); }
   /// Idle ones that went to others.
   int64_t evicted_count() const { return evicted_; }
   /// In how many windows the window page of a page is.
@@ -97,6 +105,7 @@ class WindowPool {
   struct Idle {
     PageId oldest = kNoPage;
     PageId newest = kNoPage;
+    int64_t count = 0;
   };
 
   Part& At(PageId page) { return parts_[static_cast<size_t>(page)]; }
@@ -104,13 +113,13 @@ class WindowPool {
   Idle& ListOf(const Part& part) { return lists_[size_t{part.is_place}]; }
   void ListInsert(PageId page);
   void ListRemove(PageId page);
+  const Idle& NextToGo() const;
   void Detach(PageId page);
 
   WindowLimits limits_;
   std::vector<PageId> free_;
   std::vector<Part> parts_;         // by page
   std::array<Idle, 2> lists_ = {};  // passed; places
-  int64_t idle_ = 0;
   int64_t evicted_ = 0;
   std::vector<PageId>* freed_ = nullptr;
   WindowWatcher* watcher_ = nullptr;
@@ -128,9 +137,10 @@ class WindowsOnTheWay {
 
  private:
   const WindowPool& windows_;
-  int64_t index_ = 0;     // of the page where the way is
-  bool has_ = true;       // its window page
-  int64_t missing_ = -1;  // the last index before it of one that has none
+  int64_t index_ = 0;          // of the page where the way is
+  bool has_ = true;            // its window page
+  int64_t missing_ = -1;       // the last index before it of one that has none
+  bool lacks_pinned_ = false;  // one of those before it that has none is pinned
 };
 
 }  // namespace skald::kv

@@ -180,5 +180,86 @@ TEST(WindowPool, NothingIsKeptForNobody) {
   EXPECT_EQ(world.pool.windows().idle_count(), 0);
 }
 
+// Of 320 positions, the window of the last one and the first page.
+TEST(WindowPool, PinnedPagesStayInUse) {
+  World world({.pages = 6, .positions = 40, .pinned = 5});
+  PageTable table(&world.pool, 1024);
+  PrefixTree::Pin pin = world.tree.Acquire(kSpace, {}, &table);
+  world.Compute(Tokens(320), 16, &pin, &table);
+  EXPECT_EQ(world.pool.windows().used_count(), 3);
+  EXPECT_NE(table.lists().window[0], kNoPage);
+  EXPECT_EQ(table.lists().window[1], kNoPage);
+  PageTable fork = table.Fork(320);
+  EXPECT_EQ(fork.lists().window[0], table.lists().window[0]);
+  EXPECT_EQ(world.pool.windows().users(table.pages()[0]), 2);
+  fork.ForgetAll();
+  EXPECT_EQ(fork.lists().window[0], kNoPage);
+  EXPECT_EQ(world.pool.windows().users(table.pages()[0]), 1);
+  fork.Truncate(0);
+  table.Truncate(0);
+  EXPECT_EQ(world.pool.windows().used_count(), 0);
+  EXPECT_EQ(world.tree.CheckIntegrity(), "");
+}
+
+// Nobody goes on from a window whose text has lost its first page.
+TEST(WindowPool, AMatchEndsWithoutPinnedPages) {
+  World world({.pages = 6, .positions = 40, .pinned = 5});
+  EXPECT_EQ(world.Run(Tokens(320)), 0);
+  EXPECT_EQ(world.tree.Match(kSpace, Tokens(320)), 320);
+  EXPECT_EQ(world.Run(Tokens(320), 7), 320);
+  for (PageId page = 0; page < world.pool.total_count(); ++page) {
+    if (world.pool.cache_references(page) > 0) world.pool.windows().DropIdle(page);
+    if (world.tree.Match(kSpace, Tokens(320)) == 0) break;  // the first to go was pinned
+  }
+  EXPECT_EQ(world.tree.Match(kSpace, Tokens(320)), 0);
+  EXPECT_GT(world.pool.windows().idle_count(), 1);
+  EXPECT_EQ(world.Run(Tokens(320)), 0);
+  EXPECT_EQ(world.tree.Match(kSpace, Tokens(320)), 320);
+}
+
+// Who computes again what the tree has, and the tree, need a page each no longer: neither where the
+// tree's have their window pages, nor where they have lost them meanwhile.
+TEST(WindowPool, OneWhoComputesAgainSharesPagesWithTheTree) {
+  for (const bool lost : {false, true}) {
+    World world({.pages = 12, .positions = 40, .pinned = 5});
+    EXPECT_EQ(world.Run(Tokens(150)), 0);
+    PageTable table(&world.pool, 1024);
+    PrefixTree::Pin pin = world.tree.Acquire(kSpace, {}, &table);
+    world.Compute(Tokens(150), 7, &pin, &table);
+    EXPECT_EQ(world.pool.free_count(), 64 - 10) << "five of the tree, five of the table";
+    for (PageId page = 0; lost && page < 64; ++page) world.pool.windows().DropIdle(page);
+    world.tree.Unite(pin, &table);
+    EXPECT_EQ(world.tree.CheckIntegrity(), "");
+    EXPECT_EQ(world.pool.free_count(), 64 - 6) << "the page that is not whole";
+    for (int64_t index = 0; index < 4; ++index) {
+      EXPECT_EQ(table.pages()[static_cast<size_t>(index)],
+                world.tree.PageOf(kSpace, Tokens(32 * (index + 1))));
+    }
+    const auto windows = table.lists().window;
+    for (const size_t index : {0, 3}) {
+      EXPECT_EQ(windows[index], world.pool.windows().Of(table.pages()[index]));
+      EXPECT_NE(windows[index], kNoPage);
+    }
+    for (const size_t index : {1, 2}) EXPECT_EQ(windows[index], kNoPage);
+    table.Truncate(0);
+    EXPECT_EQ(world.pool.windows().used_count(), 0);
+    EXPECT_EQ(world.tree.Match(kSpace, Tokens(150)) == 150, !lost);
+  }
+}
+
+TEST(WindowPool, FindsWhatARowSeesFromTheEnd) {
+  const WindowPool pool(8, {.pages = 4, .positions = 40, .pinned = 33});
+  EXPECT_EQ(pool.pinned_pages(), 2);
+  std::vector<int64_t> seen;
+  for (int64_t page = pool.SeenBefore(10, 320); page >= 0; page = pool.SeenBefore(page, 320)) {
+    seen.push_back(page);
+  }
+  EXPECT_EQ(seen, (std::vector<int64_t>{9, 8, 1, 0}));
+  EXPECT_EQ(pool.SeenBefore(2, 320), 1);
+  EXPECT_EQ(pool.SeenBefore(1, 320), 0);
+  EXPECT_EQ(pool.SeenBefore(0, 320), -1);
+  EXPECT_EQ(WindowPool(8, {.pages = 4, .positions = 40}).SeenBefore(8, 320), -1);
+}
+
 }  // namespace
 }  // namespace skald::kv

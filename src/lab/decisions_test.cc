@@ -96,7 +96,7 @@ TEST_F(Decision, TextsWithinAPageHaveNoOrderOfPages) {
 TEST_F(Decision, BehindTheTrainedLengthTheLossClimbs) {
   const LabResult result = Run("context");
   const std::vector<FigureSeries>& ways = result.panels[0].series;
-  ASSERT_EQ(ways.size(), 3u);
+  ASSERT_EQ(ways.size(), 4u);
   const auto mean = [](const FigureSeries& series, double from, double to) {
     double sum = 0;
     int64_t count = 0;
@@ -111,6 +111,8 @@ TEST_F(Decision, BehindTheTrainedLengthTheLossClimbs) {
   const double behind = mean(ways[0], 1024, 4096);
   EXPECT_GT(behind, 1.5 * within);
   EXPECT_LT(mean(ways[2], 1024, 4096), (within + behind) / 2) << "yarn";
+  EXPECT_EQ(mean(ways[3], 0, 512), within) << "endless";
+  EXPECT_LT(mean(ways[3], 1024, 4096), 1.25 * within) << "endless";
 }
 
 TEST_F(Decision, GuessesSavePassesAndCostRows) {

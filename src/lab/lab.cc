@@ -97,7 +97,8 @@ constexpr std::array kExperiments = {
         .title = "context past the trained length",
         .see =
             "Behind the trained length the loss climbs; with stretched rotations it stays low, and "
-            "what it costs is seen before that length.",
+            "what it costs is seen before that length. An endless text costs nothing there: it "
+            "forgets instead.",
         .bug =
             "A context that was set larger than the model knows: no error, and worse answers the "
             "longer a chat is."},

@@ -76,6 +76,7 @@ std::vector<std::byte> WriteLoadOrder(const LoadOptions& options) {
       .Put(static_cast<uint8_t>(options.conventions))
       .Put(options.max_table_bytes);
   for (const std::optional<double>& number : NumbersOf(options.rope)) Put(number, &writer);
+  writer.Put(options.endless.sinks).Put(options.endless.window);
   return writer.bytes();
 }
 
@@ -89,11 +90,14 @@ Result<LoadOptions> ReadLoadOrder(std::span<const std::byte> bytes) {
     return NotUnderstood("order to load a model");
   }
   ASSIGN_OR_RETURN(const RopeOverride rope, ReadRope(&reader));
-  if (reader.remaining() > 0) return NotUnderstood("order to load a model");
+  const auto sinks = reader.Read<int64_t>();
+  const auto window = reader.Read<int64_t>();
+  if (!window || reader.remaining() > 0) return NotUnderstood("order to load a model");
   return LoadOptions{.path = std::string(*path),
                      .threads = *threads,
                      .conventions = static_cast<Conventions>(*conventions),
                      .rope = rope,
+                     .endless = {.sinks = *sinks, .window = *window},
                      .max_table_bytes = *table_bytes};
 }
 

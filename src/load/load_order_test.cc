@@ -17,6 +17,7 @@ LoadOptions Full() {
                    .trained_context = 4096,
                    .extrapolation = 0,
                    .beta_slow = 1},
+          .endless = {.sinks = 4, .window = 1020},
           .max_table_bytes = int64_t{1} << 40};
 }
 
@@ -28,6 +29,7 @@ TEST(LoadOrder, BringsWhatWasOrdered) {
     EXPECT_EQ(found->threads, wanted.threads);
     EXPECT_EQ(found->conventions, wanted.conventions);
     EXPECT_EQ(found->rope, wanted.rope);
+    EXPECT_EQ(found->endless, wanted.endless);
     EXPECT_EQ(found->max_table_bytes, wanted.max_table_bytes);
   }
 }

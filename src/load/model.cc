@@ -19,6 +19,7 @@
 #include "load/open_model.h"
 #include "load/rank_prompt.h"
 #include "load/tokenizer_from_gguf.h"
+#include "model/endless.h"
 #include "model/rope_override.h"
 #include "model/split.h"
 #include "model/transformer.h"
@@ -213,10 +214,12 @@ Result<Model> LoadOpened(const std::shared_ptr<const ModelFile>& opened,
   ASSIGN_OR_RETURN(model::Network network,
                    load::NetworkFromGguf(file.metadata(), file.tensors(), options.conventions));
   RETURN_IF_ERROR(model::OverrideRopes(options.rope, &network));
+  RETURN_IF_ERROR(model::MakeEndless(options.endless, &network));
   ASSIGN_OR_RETURN(Tokenizer tokenizer, load::TokenizerFromMetadata(file.metadata()));
   ASSIGN_OR_RETURN(info.identity, load::ModelIdentity(file));
   info.conventions = options.conventions;
   info.rope = options.rope;
+  info.endless = options.endless;
   Parts parts = {.info = info};
   RETURN_IF_ERROR(LoadParts(opened, options, network, &parts));
   std::optional<model::Transformer> whole;
@@ -286,7 +289,7 @@ Result<ModelDescription> DescribeOpened(const ModelFile& file) {
 
 namespace {
 
-// Threads are of all ranks together, but at least one each.
+// Threads are of all ranks of a machine together, but at least one each.
 Result<LoadOptions> OrderOf(const LoadOptions& options, ranks::Group* group) {
   LoadOptions own = options;
   own.ranks = group->count();
@@ -300,10 +303,12 @@ Result<LoadOptions> OrderOf(const LoadOptions& options, ranks::Group* group) {
     own.ranks = group->count();
     own.group = options.group;
     if (!options.path.empty()) own.path = options.path;
+    // Another machine has other cores.
+    if (group->ranks_here() == 1) own.threads = options.threads;
     return own;
   }
   const int all = options.threads > 0 ? options.threads : AvailableCores();
-  own.threads = std::max(1, all / group->count());
+  own.threads = std::max(1, all / group->ranks_here());
   group->Tell(load::kLoadOrder, load::WriteLoadOrder(own));
   return own;
 }

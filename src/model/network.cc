@@ -53,12 +53,21 @@ kv::KvShape CacheOf(const Mixer& place) {
 // Positions that a row reads of the K and V of a mixer, its own included.
 constexpr int64_t kAllPositions = std::numeric_limits<int64_t>::max();
 int64_t ReachOf(const Mixer& mixer) {
+  const auto* mla = std::get_if<Mla>(&mixer);
+  if (mla != nullptr && mla->window > 0) return mla->window;
   const auto* gqa = std::get_if<Gqa>(&mixer);
   if (gqa == nullptr || gqa->mask != Mask::kCausal) return kAllPositions;
   int64_t reach = kAllPositions;
   if (gqa->window > 0) reach = std::min(reach, gqa->window);
   if (gqa->chunk > 0) reach = std::min(reach, gqa->chunk);
   return reach;
+}
+
+int64_t PinnedOf(const Mixer& mixer) {
+  const auto* mla = std::get_if<Mla>(&mixer);
+  if (mla != nullptr) return mla->pinned;
+  const auto* gqa = std::get_if<Gqa>(&mixer);
+  return gqa != nullptr ? gqa->pinned : 0;
 }
 
 // Those that read the K and V of another find there what they expect.
@@ -195,6 +204,11 @@ kv::KvLayout KvLayoutOf(const Network& network, kernels::KvTypes types) {
     if (reaches[i] == kAllPositions) continue;
     layout.layers[i].group = kv::PageGroup::kWindow;
     layout.window = std::max(layout.window, reaches[i]);
+  }
+  for (const Layer& layer : network.layers) {
+    for (const Mixer* mixer : {&layer.mixer, &layer.beside}) {
+      layout.pinned = std::max(layout.pinned, PinnedOf(*mixer));
+    }
   }
   return layout;
 }

@@ -110,6 +110,7 @@ struct Network {
   int64_t vocab = 0;
   int64_t width = 0;                     ///< of the residual stream
   int64_t context = 0;                   ///< trained context in positions
+  bool is_endless = false;               ///< made so (model/endless.h): `context` is no bound then
   float embedding_scale = 1;             ///< of the rows of the embedding
   float residual_scale = 1;              ///< of what a block adds to the residual stream
   kernels::PackedMatrix embedding = {};  ///< [vocab][width]

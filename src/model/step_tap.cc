@@ -1,6 +1,7 @@
 #include "model/step_tap.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -76,6 +77,11 @@ void StepTap::SeeValues(PartValues values, const Rows& rows) {
   });
   const std::lock_guard lock(mutex_);
   seen_.values.push_back(std::move(values));
+}
+
+void StepTap::AddHeads(std::vector<HeadWeights> heads) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(heads, std::back_inserter(seen_.attention));
 }
 
 Tapped StepTap::Take() {

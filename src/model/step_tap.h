@@ -35,15 +35,15 @@ struct TapWishes {
 /// How one query head of one row shares its attention.
 struct HeadWeights {
   StepPart part = {};               ///< the mixer
-  int64_t head = 0;                 ///< query head
+  int64_t head = 0;                 ///< query head, counted through all ranks
   int64_t position = 0;             ///< of the row
   int64_t first_key = 0;            ///< position of weights[0]; none before it is seen
   bool has_sink = false;            ///< the weights add up to less than 1: the rest is the sink's
   std::vector<float> weights = {};  ///< by position
 };
 
-/// What stands behind a layer, of a row whose logits are wanted: the residual stream with all that
-/// is still to be added to it, or all streams of a network that has several
+/// What stands behind a layer, of a row that a token is drawn from: the residual stream with all
+/// that is still to be added to it, or all streams of a network that has several
 /// (Transformer::DepthWidth floats).
 struct DepthRow {
   int64_t layer = 0;
@@ -111,6 +111,9 @@ class StepTap {
 
   /// `values` without a summary; that is made of the first `width` floats of each of its rows.
   void SeeValues(PartValues values, const Rows& rows);
+
+  /// The heads that another rank has shown to its tap, as if they had been shown to this one.
+  void AddHeads(std::vector<HeadWeights> heads);
 
   /// What was shown since the last call. While no step runs.
   Tapped Take();

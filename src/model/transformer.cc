@@ -70,12 +70,15 @@ void RunLayerInputs(const Network& network, const StepBatch& batch, const Contex
   Run(network.layer_inputs, batch, context);
 }
 
-// The window page of the first position that its rows see is there, and so are those behind it.
-bool HasItsWindow(const SequenceRows& sequence, int64_t window) {
-  if (window == 0) return true;
-  const int64_t first = std::max<int64_t>(0, sequence.first_position - window + 1);
-  return sequence.pages.window.size() == sequence.pages.full.size() &&
-         sequence.pages.window[static_cast<size_t>(first / kernels::kPageTokens)] != kv::kNoPage;
+// The window page of the first position that its rows see is there, and so are those behind it; and
+// the first of the pinned ones.
+bool HasItsWindow(const SequenceRows& sequence, const kv::KvLayout& layout) {
+  if (layout.window == 0) return true;
+  const int64_t first = std::max<int64_t>(0, sequence.first_position - layout.window + 1);
+  const auto& pages = sequence.pages.window;
+  return pages.size() == sequence.pages.full.size() &&
+         pages[static_cast<size_t>(first / kernels::kPageTokens)] != kv::kNoPage &&
+         (layout.pinned == 0 || pages.front() != kv::kNoPage);
 }
 
 void CheckBatch(const Network& network, const StepBatch& batch, const Context& context) {
@@ -98,7 +101,7 @@ void CheckBatch(const Network& network, const StepBatch& batch, const Context& c
     for (const RopeTable& rope : context.ropes) CHECK(end <= rope.positions());
     CHECK(network.positions == Positions::kNone || end <= network.context);
     CHECK(end <= static_cast<int64_t>(sequence.pages.full.size()) * kernels::kPageTokens);
-    CHECK(HasItsWindow(sequence, context.store.layout().window));
+    CHECK(HasItsWindow(sequence, context.store.layout()));
     rows += sequence.row_count;
   }
   CHECK(rows == batch.row_count());
@@ -285,18 +288,20 @@ std::vector<float> DepthOf(const Network& network, const Flow& flow, int64_t row
   return sum;
 }
 
-// The rows whose logits are wanted, behind a layer, to who looks.
+// The rows whose logits are wanted, behind a layer, to who looks. Hidden rows are those of texts
+// that are scored: a token is drawn from the last of them alone.
 void ShowDepth(const Network& network, const StepBatch& batch, const Flow& flow,
                const Context& context) {
   StepTap* tap = context.execution.tap();
   if (tap == nullptr || !tap->wishes().depth) return;
   const bool are_cut = flow.rows < batch.row_count();
-  for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
-    const int64_t row = batch.logit_rows[i];
-    tap->SeeDepth(
-        {.layer = flow.layer,
-         .position = FindRow(batch, row).position,
-         .stream = DepthOf(network, flow, are_cut ? static_cast<int64_t>(i) : row, context)});
+  const int64_t count = batch.output_count();
+  for (int64_t i = 0; i < count; ++i) {
+    if (i >= std::ssize(batch.logit_rows) && i + 1 < count) continue;
+    const int64_t row = batch.output_row(i);
+    tap->SeeDepth({.layer = flow.layer,
+                   .position = FindRow(batch, row).position,
+                   .stream = DepthOf(network, flow, are_cut ? i : row, context)});
   }
 }
 

@@ -19,10 +19,12 @@ KvGroup GroupOf(const model::Mixer& mixer, const kv::KvShape& shape) {
     group.kind = "latent";
     group.value_dim = 0;
   }
+  const auto* mla = std::get_if<model::Mla>(&mixer);
+  if (mla != nullptr && mla->window > 0) group.window = mla->window + mla->pinned;
   const auto* gqa = std::get_if<model::Gqa>(&mixer);
   if (gqa != nullptr && gqa->window > 0) {
     group.kind = "window";
-    group.window = gqa->window;
+    group.window = gqa->window + gqa->pinned;
   } else if (gqa != nullptr && gqa->chunk > 0) {
     group.kind = "chunk";
     group.window = gqa->chunk;

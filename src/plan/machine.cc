@@ -52,9 +52,9 @@ class Line {
                                             " is missing or no positive number: expected what "
                                             "skald bench --json prints");
   }
-  bool IsDecode() const {
-    const std::optional<JsonValue> decoded = object_.Find("n_gen");
-    return decoded && decoded->AsInt().value_or(0) > 0;
+  bool WaitsForMemory() const {
+    const std::optional<JsonValue> bound = object_.Find("bound");
+    return bound && bound->AsString() == ResourceName(Resource::kMemory);
   }
 
  private:
@@ -94,15 +94,15 @@ Result<Machine> MachineOfBench(std::string_view text) {
     return Status(ErrorCode::kBadModel, "expected the list that skald bench --json prints");
   }
   Machine machine = {.name = "measured", .source = "skald bench"};
-  bool has_prefill = false;
-  bool has_decode = false;
+  bool has_arithmetic = false;
+  bool has_memory = false;
   // Of each kind the first: it is the plainest case.
   for (const JsonValue element : root) {
     const Line line(element);
-    bool& has = line.IsDecode() ? has_decode : has_prefill;
+    bool& has = line.WaitsForMemory() ? has_memory : has_arithmetic;
     if (std::exchange(has, true)) continue;
     ASSIGN_OR_RETURN(machine.ceilings, CeilingsOf(line));
-    double& share = line.IsDecode() ? machine.decode_share : machine.prefill_share;
+    double& share = line.WaitsForMemory() ? machine.memory_share : machine.arithmetic_share;
     ASSIGN_OR_RETURN(share, line.Positive("share"));
   }
   if (const std::optional<JsonValue> cpu = (*root.begin()).Find("cpu_info")) {

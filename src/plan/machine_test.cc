@@ -25,19 +25,22 @@ std::string Line(std::string_view kind, double share) {
          ", \"int8_macs_per_second\": 4e12, \"bfloat16_macs_per_second\": 2e12, "
          "\"float_macs_per_second\": 1e11, \"read_bytes_per_second\": 2e10}";
 }
-const char* const kPrefill = "\"n_prompt\": 512, \"n_gen\": 0";
-const char* const kDecode = "\"n_prompt\": 0, \"n_gen\": 128";
+const char* const kPrefill = R"("n_prompt": 512, "n_gen": 0, "n_sequences": 1, "bound": "int8")";
+const char* const kDecode = R"("n_prompt": 0, "n_gen": 128, "n_sequences": 1, "bound": "read")";
+// With so many sequences decode waits for arithmetic as well.
+const char* const kMany = R"("n_prompt": 0, "n_gen": 128, "n_sequences": 64, "bound": "int8")";
 
 TEST(MachineOfBench, TakesCeilingsAndTheSharesOfTheFirstOfEachKind) {
-  const Result<Machine> machine = MachineOfBench(
-      "[" + Line(kPrefill, 0.5) + "," + Line(kDecode, 0.9) + "," + Line(kDecode, 0.2) + "]");
+  const Result<Machine> machine =
+      MachineOfBench("[" + Line(kPrefill, 0.5) + "," + Line(kDecode, 0.9) + "," + Line(kMany, 0.4) +
+                     "," + Line(kDecode, 0.2) + "]");
   ASSERT_TRUE(machine.ok()) << machine.status().message();
-  EXPECT_EQ(machine->prefill_share, 0.5);
-  EXPECT_EQ(machine->decode_share, 0.9);
+  EXPECT_EQ(machine->arithmetic_share, 0.5);
+  EXPECT_EQ(machine->memory_share, 0.9);
   EXPECT_EQ(machine->ceilings.int8_macs_per_second, 4e12);
   EXPECT_EQ(machine->ceilings.read_bytes_per_second, 2e10);
   EXPECT_EQ(machine->source, "skald bench on a CPU");
-  EXPECT_EQ(MachineOfBench("[" + Line(kDecode, 0.9) + "]")->prefill_share, 1);
+  EXPECT_EQ(MachineOfBench("[" + Line(kDecode, 0.9) + "]")->arithmetic_share, 1);
 }
 
 TEST(MachineOfBench, RefusesWhatIsNoneAndSaysWhy) {

@@ -16,6 +16,7 @@
 #include "load/bind_weights.h"
 #include "load/network_from_gguf.h"
 #include "load/open_model.h"
+#include "model/endless.h"
 #include "model/network.h"
 #include "model/split.h"
 #include "plan/named_shapes.h"
@@ -98,6 +99,7 @@ Result<ModelShape> Finish(model::Network network, TensorDirectory tensors,
                       ", expected one of 1 to " + std::to_string(kMaxRanks) + " ranks");
   }
   info.ranks = options.ranks;
+  RETURN_IF_ERROR(model::MakeEndless(options.endless, &network));
   if (options.ranks > 1) {
     RETURN_IF_ERROR(model::Split({.index = options.rank, .count = options.ranks}, &network));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string>
 
 #include "base/checked_math.h"
@@ -32,6 +33,17 @@ Status CheckCase(const BenchCase& wanted) {
   return Status(ErrorCode::kInvalidArgument, "a case without tokens to compute");
 }
 
+// What `work` takes by the measured shares. Reading and arithmetic overlap in part: near the ridge
+// a step takes longer than either and less than both together. The root of the sum of squares is
+// what measurements are nearest to (docs/log.md, 2026-11-25).
+double SecondsOf(const BenchWork& work, const Machine& machine) {
+  BenchWork arithmetic = work;
+  arithmetic.bytes = 0;
+  const double reading = work.bytes / machine.ceilings.read_bytes_per_second;
+  return std::hypot(reading / machine.memory_share,
+                    BoundOf(arithmetic, machine.ceilings).seconds / machine.arithmetic_share);
+}
+
 // Everything that follows from work and attention; `short_macs` is the attention without depth.
 void AddTimes(const Machine& machine, double short_macs, Forecast* forecast) {
   BenchWork both = forecast->work;
@@ -40,12 +52,12 @@ void AddTimes(const Machine& machine, double short_macs, Forecast* forecast) {
   forecast->operations = 2 * (both.int8_macs + both.bfloat16_macs + both.float_macs);
   forecast->intensity = forecast->operations / both.bytes;
   const BenchCase& wanted = forecast->bench_case;
-  const double share = wanted.decode_tokens > 0 ? machine.decode_share : machine.prefill_share;
   const double added =
       (forecast->attention_macs - short_macs) / machine.ceilings.float_macs_per_second;
-  forecast->seconds = std::max(forecast->bound.seconds,
-                               BoundOf(forecast->work, machine.ceilings).seconds / share + added);
-  if (share == 1) forecast->seconds = forecast->bound.seconds;
+  forecast->seconds = forecast->bound.seconds;
+  if (machine.HasShares()) {
+    forecast->seconds = std::max(forecast->seconds, SecondsOf(forecast->work, machine) + added);
+  }
   const int64_t tokens = wanted.batch * (wanted.prompt_tokens + wanted.decode_tokens);
   forecast->tokens_per_second = static_cast<double>(tokens) / forecast->seconds;
 }

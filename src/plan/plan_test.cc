@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -48,14 +49,36 @@ TEST(ForecastOf, IsTheBoundByTheShare) {
   EXPECT_EQ(least.seconds, least.bound.seconds);
   EXPECT_EQ(least.bound.resource, Resource::kMemory);
   EXPECT_EQ(least.tokens_per_second, 4 / least.seconds);
-  machine.decode_share = 0.5;
-  machine.prefill_share = 0.25;
+  machine.memory_share = 0.5;
+  machine.arithmetic_share = 0.25;
   const double attention = least.attention_macs / machine.ceilings.float_macs_per_second;
   EXPECT_NEAR(ForecastOf(shape, {.threads = 1}, machine, decode)->seconds,
-              2 * least.seconds + attention, 0.02 * attention);
+              2 * least.seconds + attention, 0.01 * least.seconds);
   const Forecast prefill = *ForecastOf(shape, {.threads = 1}, machine, {.prompt_tokens = 2048});
-  EXPECT_EQ(prefill.seconds, 4 * BoundOf(prefill.work, machine.ceilings).seconds);
+  const double reading = prefill.work.bytes / machine.ceilings.read_bytes_per_second;
+  EXPECT_NEAR(prefill.seconds,
+              std::hypot(4 * BoundOf(prefill.work, machine.ceilings).seconds, 2 * reading), 1e-9);
   EXPECT_EQ(prefill.bound.resource, Resource::kBFloat16);
+}
+
+// Near the ridge a step waits for both, so it is slower than either alone would make it.
+TEST(ForecastOf, NearTheRidgeReadingAndArithmeticOverlapInPart) {
+  const ModelShape shape = *NamedModelShape("llama-3-8b");
+  Machine machine = *NamedMachine("h100");
+  const BenchCase decode = {.decode_tokens = 1, .batch = 64};
+  const Forecast bound = *ForecastOf(shape, {.threads = 1}, machine, decode);
+  ASSERT_EQ(bound.bound.resource, Resource::kMemory);
+  const double reading = bound.bound.seconds;
+  BenchWork work = bound.work;
+  work.bytes = 0;
+  const double arithmetic = BoundOf(work, machine.ceilings).seconds;
+  machine.memory_share = 0.9;
+  machine.arithmetic_share = 0.9 * arithmetic / reading;  // as long as reading
+  const Forecast forecast = *ForecastOf(shape, {.threads = 1}, machine, decode);
+  EXPECT_NEAR(forecast.seconds, std::sqrt(2) * reading / 0.9, 1e-9 * reading);
+  machine.arithmetic_share = 1e-3 * arithmetic / reading;  // far from it arithmetic is all
+  EXPECT_NEAR(ForecastOf(shape, {.threads = 1}, machine, decode)->seconds, 1e3 * reading,
+              1e-3 * reading);
 }
 
 // A row attends to what stands before it: head by head, a product with each key and each value.

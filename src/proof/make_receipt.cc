@@ -87,6 +87,7 @@ Result<Receipt> MakeReceipt(const Model& model, const AnswerParts& parts) {
                      .model_sha256 = {},
                      .conventions = info.conventions,
                      .rope = info.rope,
+                     .endless = info.endless,
                      .kv_types = parts.kv_types,
                      .template_sha256 = {},
                      .sampling = SamplingOf(parts.request.sampling),

@@ -145,16 +145,26 @@ Status ReadRope(std::optional<JsonValue> object, RopeOverride* rope) {
   return members.End();
 }
 
+Status ReadEndless(std::optional<JsonValue> object, Endless* endless) {
+  Members members("model.endless.", object);
+  members.Int("sinks", &endless->sinks, 0);
+  members.Int("window", &endless->window, 1);
+  return members.End();
+}
+
 Status ReadModel(std::optional<JsonValue> object, Receipt* receipt) {
   Members members("model.", object);
   members.String("name", &receipt->model_name);
   members.Digits("sha256", kDigestDigits, &receipt->model_sha256);
   members.Choice("conventions", proof::kConventionsNames, &receipt->conventions);
   const std::optional<JsonValue> rope = members.Take("rope");
+  const bool is_endless = object && object->Find("endless");
+  const std::optional<JsonValue> endless = is_endless ? members.Take("endless") : std::nullopt;
   members.Choice("k_type", proof::kKvTypeNames, &receipt->kv_types.keys);
   members.Choice("v_type", proof::kKvTypeNames, &receipt->kv_types.values);
   members.String("template_sha256", &receipt->template_sha256);
   RETURN_IF_ERROR(members.End());
+  if (is_endless) RETURN_IF_ERROR(ReadEndless(endless, &receipt->endless));
   return ReadRope(rope, &receipt->rope);
 }
 

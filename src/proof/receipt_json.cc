@@ -28,11 +28,18 @@ void WriteRope(const RopeOverride& rope, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteEndless(const Endless& endless, JsonWriter& json) {
+  if (!endless.exists()) return;
+  json.Key("endless").BeginObject();
+  json.Key("sinks").Int(endless.sinks).Key("window").Int(endless.window).EndObject();
+}
+
 void WriteModel(const Receipt& receipt, JsonWriter& json) {
   json.Key("model").BeginObject();
   json.Key("name").String(receipt.model_name).Key("sha256").String(receipt.model_sha256);
   json.Key("conventions").String(NameOf(proof::kConventionsNames, receipt.conventions));
   WriteRope(receipt.rope, json);
+  WriteEndless(receipt.endless, json);
   json.Key("k_type").String(NameOf(proof::kKvTypeNames, receipt.kv_types.keys));
   json.Key("v_type").String(NameOf(proof::kKvTypeNames, receipt.kv_types.values));
   json.Key("template_sha256").String(receipt.template_sha256);

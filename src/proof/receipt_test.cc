@@ -82,6 +82,7 @@ TEST_F(ReceiptTest, HoldsOnEveryInstructionSet) {
 TEST_F(ReceiptTest, IsReadAsItWasWritten) {
   Receipt receipt = Make();
   receipt.rope = {.stretch = RopeStretch::kYarn, .factor = 1.1, .trained_context = 77};
+  receipt.endless = {.sinks = 3, .window = 70};
   receipt.kv_types = {KvCacheType::kQ8, KvCacheType::kQ4};
   receipt.conventions = Conventions::kLlamaCpp;
   receipt.sampling.order = SamplingOrder::kLlamaCpp;
@@ -129,6 +130,7 @@ TEST_F(ReceiptTest, ASealThatFitsHidesNoOtherParameter) {
   EXPECT_EQ(part_of([](Receipt& r) { r.model_sha256[5] ^= 1; }), "model");
   EXPECT_EQ(part_of([](Receipt& r) { r.conventions = Conventions::kLlamaCpp; }), "settings");
   EXPECT_EQ(part_of([](Receipt& r) { r.rope.factor = 2; }), "settings");
+  EXPECT_EQ(part_of([](Receipt& r) { r.endless.window = 9; }), "settings");
   EXPECT_EQ(part_of([](Receipt& r) { r.template_sha256 = r.seal; }), "template");
   EXPECT_EQ(part_of([](Receipt& r) { r.prompt.sha256 = r.seal; }), "tokens");
   EXPECT_EQ(part_of([](Receipt& r) { r.sampling.temperature = -1; }), "parameters");

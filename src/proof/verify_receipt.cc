@@ -56,8 +56,9 @@ std::optional<Verdict> CheckParts(const Model& model, const Receipt& receipt, co
     return Refused("numerics", Unlike("the numerics version", std::to_string(receipt.numerics),
                                       std::to_string(kNumericsVersion)));
   }
-  if (info.conventions != receipt.conventions || !(info.rope == receipt.rope)) {
-    return Refused("settings", "the model is loaded with other conventions or ropes");
+  if (info.conventions != receipt.conventions || !(info.rope == receipt.rope) ||
+      !(info.endless == receipt.endless)) {
+    return Refused("settings", "the model is loaded with other conventions, ropes or windows");
   }
   const bool has_template = !receipt.template_sha256.empty();
   if (has_template && receipt.template_sha256 != proof::HashOfText(info.chat_template)) {

@@ -1,13 +1,13 @@
 #include "ranks/channel.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <string_view>
 #include <thread>
 #include <utility>
+
+#include "ranks/socket_pair_for_test.h"
 
 namespace skald::ranks {
 namespace {
@@ -18,9 +18,8 @@ struct Ends {
 };
 
 Ends Connect() {
-  std::array<int, 2> ends = {-1, -1};
-  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-  return {Channel(ends[0]), Channel(ends[1])};
+  auto [here, there] = SocketPair();
+  return {Channel(here.Release()), Channel(there.Release())};
 }
 
 std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }

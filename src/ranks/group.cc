@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <string_view>
 #include <utility>
 
@@ -33,12 +34,13 @@ struct Hello {
   int32_t rank = 0;   // of who reads it; from the others back as they were told
   int32_t count = 0;  // of ranks
   int64_t process = 0;
+  std::string host;
 };
 
 std::vector<std::byte> BytesOf(const Hello& hello) {
   ByteWriter writer;
   writer.String(hello.build).Put(hello.rank).Put(hello.count).Put(hello.process);
-  return writer.bytes();
+  return writer.String(hello.host).bytes();
 }
 
 Status NotUnderstood() {
@@ -51,10 +53,24 @@ Result<Hello> ReadHello(const Message& message) {
   const auto rank = reader.Read<int32_t>();
   const auto count = reader.Read<int32_t>();
   const auto process = reader.Read<int64_t>();
-  if (message.kind != kHello || !build || !process || reader.remaining() > 0) {
-    return NotUnderstood();
-  }
-  return Hello{.build = std::string(*build), .rank = *rank, .count = *count, .process = *process};
+  const auto host = reader.ReadString(kMostText);
+  if (message.kind != kHello || !build || !host || reader.remaining() > 0) return NotUnderstood();
+  return Hello{.build = std::string(*build),
+               .rank = *rank,
+               .count = *count,
+               .process = *process,
+               .host = std::string(*host)};
+}
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = "";
+  gethostname(name, sizeof(name));
+  return name;
+}
+
+// What this process says, to or as such a rank.
+Hello HelloFrom(const std::string& build, int32_t rank, int32_t count) {
+  return {.build = build, .rank = rank, .count = count, .process = getpid(), .host = HostName()};
 }
 
 // An answer is a code, a text and bytes; `bytes` are those behind it.
@@ -72,12 +88,10 @@ Status ReadAnswer(const Message& message, std::span<const std::byte>* bytes) {
 
 }  // namespace
 
-Group::Group(SharedRanks memory, int rank, const Options& options)
-    : memory_(std::move(memory)),
-      rank_(rank),
+Group::Group(std::unique_ptr<Link> link, const Options& options)
+    : link_(std::move(link)),
       patience_seconds_(options.patience_seconds),
-      verify_steps_(options.verify_steps),
-      end_(memory_.end(rank)) {}
+      verify_steps_(options.verify_steps) {}
 
 // The thread that looks sees channels that are shut at once.
 Group::~Group() {
@@ -86,10 +100,10 @@ Group::~Group() {
   watch_.reset();
 }
 
-Result<std::shared_ptr<Group>> Group::Lead(SharedRanks memory, std::vector<Channel> others,
+Result<std::shared_ptr<Group>> Group::Lead(std::unique_ptr<Link> link, std::vector<Channel> others,
                                            const Options& options) {
-  CHECK(memory.count() == static_cast<int>(others.size()) + 1);
-  const auto group = std::shared_ptr<Group>(new Group(std::move(memory), 0, options));
+  CHECK(link->rank() == 0 && link->count() == static_cast<int>(others.size()) + 1);
+  const auto group = std::shared_ptr<Group>(new Group(std::move(link), options));
   for (Channel& channel : others) {
     const int rank = static_cast<int>(group->peers_.size()) + 1;
     group->peers_.push_back({.rank = rank, .channel = std::move(channel)});
@@ -103,46 +117,47 @@ Result<std::shared_ptr<Group>> Group::Lead(SharedRanks memory, std::vector<Chann
 
 // What it says is compared before anything else is read of it.
 Status Group::Greet(Peer* peer, const Options& options) {
-  const Hello own = {
-      .build = options.build, .rank = peer->rank, .count = count(), .process = getpid()};
+  const Hello own = HelloFrom(options.build, peer->rank, count());
   RETURN_IF_ERROR(peer->channel.Send(kHello, BytesOf(own)));
   RETURN_IF_ERROR(peer->channel.Receive(&answer_));
   ASSIGN_OR_RETURN(const Hello hello, ReadHello(answer_));
   peer->process = hello.process;
+  peer->host = hello.host;
   if (hello.build == options.build) return Ok();
   return Status(ErrorCode::kUnsupported, "it is '" + hello.build + "', expected '" + options.build +
                                              "': ranks that are not alike give " + "other bits");
 }
 
-Result<std::shared_ptr<Group>> Group::Join(int memory, Channel first, const Options& options) {
+Result<std::shared_ptr<Group>> Group::Join(MakeLink make_link, Channel first,
+                                           const Options& options) {
   Message message;
-  Result<Hello> hello = NotUnderstood();
-  if (const Status status = first.Receive(&message); status.ok()) hello = ReadHello(message);
-  const bool fits = hello.ok() && hello->rank >= 1 && hello->rank < hello->count;
-  if (!fits) close(memory);
-  RETURN_IF_ERROR(hello.status());
-  if (!fits) return NotUnderstood();
-  ASSIGN_OR_RETURN(SharedRanks shared, SharedRanks::Open(memory, hello->count));
-  const auto group = std::shared_ptr<Group>(new Group(std::move(shared), hello->rank, options));
-  group->peers_.push_back({.rank = 0, .channel = std::move(first), .process = hello->process});
-  const Hello own = {
-      .build = options.build, .rank = hello->rank, .count = hello->count, .process = getpid()};
+  RETURN_IF_ERROR(first.Receive(&message));
+  ASSIGN_OR_RETURN(const Hello hello, ReadHello(message));
+  if (hello.rank < 1 || hello.rank >= hello.count) return NotUnderstood();
+  std::unique_ptr<Link> link = make_link(hello.rank);
+  if (link->rank() != hello.rank || link->count() != hello.count) return NotUnderstood();
+  const auto group = std::shared_ptr<Group>(new Group(std::move(link), options));
+  group->peers_.push_back(
+      {.rank = 0, .channel = std::move(first), .process = hello.process, .host = hello.host});
+  const Hello own = HelloFrom(options.build, hello.rank, hello.count);
   // Before it is judged: the other side is to know what does not fit.
   RETURN_IF_ERROR(group->peers_.front().channel.Send(kHello, BytesOf(own)));
-  if (hello->build == options.build) return group;
+  if (hello.build == options.build) return group;
   return Status(ErrorCode::kUnsupported,
-                "the first rank is '" + hello->build + "', expected '" + options.build + "'");
+                "the first rank is '" + hello.build + "', expected '" + options.build + "'");
 }
 
 std::string Group::NameOf(const Peer& peer) const {
   std::string name = "rank " + std::to_string(peer.rank) + " of " + std::to_string(count());
-  if (peer.process > 0) name += " (process " + std::to_string(peer.process) + ")";
-  return name;
+  if (peer.process == 0) return name;
+  name += " (process " + std::to_string(peer.process);
+  if (peer.host != HostName()) name += " on " + peer.host;
+  return name + ")";
 }
 
 void Group::Watch() {
   CHECK(!watch_);
-  memory_.Beat(rank_);
+  link_->Beat();
   watch_.emplace("ranks", [this] { WatchMain(); });
 }
 
@@ -205,7 +220,7 @@ void Group::Break(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (!why_lost_.empty()) return;
   why_lost_ = why;
-  memory_.Break();
+  link_->Break();
   for (Peer& peer : peers_) peer.channel.Shut();
   // Within the lock: who takes it back (WhenLost) knows that it is not being called.
   if (told_) told_(Status(ErrorCode::kUnavailable, why));
@@ -241,7 +256,7 @@ void Group::WhenLost(std::function<void(const Status&)> told) {
 
 void Group::LookForStopped(double seconds) {
   for (Peer& peer : peers_) {
-    const uint32_t beats = memory_.beats(peer.rank);
+    const uint32_t beats = link_->beats(peer.rank);
     const bool stands = beats != 0 && beats == peer.beats;
     peer.still_seconds = stands ? peer.still_seconds + std::min(seconds, kMostBetweenLooks) : 0;
     peer.beats = beats;
@@ -265,7 +280,7 @@ void Group::WatchMain() {
   };
   Stopwatch since_look;
   while (!lost() && !stop_) {
-    memory_.Beat(rank_);
+    link_->Beat();
     look_for_gone();
     LookForStopped(since_look.Seconds());
     since_look = Stopwatch();

@@ -25,7 +25,7 @@
 #include "base/function_ref.h"
 #include "base/thread.h"
 #include "ranks/channel.h"
-#include "ranks/shared_ranks.h"
+#include "ranks/link.h"
 #include "skald/status.h"
 
 namespace skald::ranks {
@@ -47,19 +47,22 @@ class Group {
 
   /// The first rank's, with one channel to each other rank, in their order. Waits for them to say
   /// who they are. Errors: kUnavailable, one is gone; kUnsupported, one is another build.
-  static Result<std::shared_ptr<Group>> Lead(SharedRanks memory, std::vector<Channel> others,
+  static Result<std::shared_ptr<Group>> Lead(std::unique_ptr<Link> link,
+                                             std::vector<Channel> others, const Options& options);
+  /// Makes the link of a rank that has just been told which it is.
+  using MakeLink = FunctionRef<std::unique_ptr<Link>(int rank)>;
+  /// That of each other rank. Errors: as Lead; kInvalidArgument, the link is that of another rank.
+  static Result<std::shared_ptr<Group>> Join(MakeLink make_link, Channel first,
                                              const Options& options);
-  /// That of each other rank; `memory` is a descriptor of SharedRanks, which is closed in the end.
-  /// Errors: as Lead; of SharedRanks::Open.
-  static Result<std::shared_ptr<Group>> Join(int memory, Channel first, const Options& options);
   ~Group();
 
-  int rank() const { return rank_; }
-  int count() const { return memory_.count(); }
-  bool leads() const { return rank_ == 0; }
+  int rank() const { return link_->rank(); }
+  int count() const { return link_->count(); }
+  bool leads() const { return rank() == 0; }
+  int ranks_here() const { return link_->ranks_here(); }
   int64_t verify_steps() const { return verify_steps_; }
   /// For the thread that computes.
-  Exchange& exchange() { return end_; }
+  Exchange& exchange() { return link_->exchange(); }
 
   /// Begins to look after the others, and to beat. Once, by whoever is ready to follow orders.
   void Watch();
@@ -93,7 +96,7 @@ class Group {
 
   /// Gives the group up. Any thread.
   void Break(const std::string& why);
-  bool lost() const { return memory_.lost(); }
+  bool lost() const { return link_->lost(); }
   /// Ok, or kUnavailable and why the group is lost. Any thread.
   Status status() const;
   /// Calls `told` when the group is lost, on any thread; at once, if it is. It must not ask the
@@ -108,11 +111,12 @@ class Group {
     int rank = 0;
     Channel channel;
     int64_t process = 0;
+    std::string host = {};
     uint32_t beats = 0;
     double still_seconds = 0;
   };
 
-  Group(SharedRanks memory, int rank, const Options& options);
+  Group(std::unique_ptr<Link> link, const Options& options);
   Status Greet(Peer* peer, const Options& options);
   std::string NameOf(const Peer& peer) const;
   Status GoneStatus(const Peer& peer) const;
@@ -122,11 +126,9 @@ class Group {
   const Peer* FindGone() const;
   void LookForStopped(double seconds);
 
-  SharedRanks memory_;
-  const int rank_;
+  const std::unique_ptr<Link> link_;
   const double patience_seconds_;
   const int64_t verify_steps_;
-  SharedRanks::End end_;
   std::vector<Peer> peers_;  // of the first rank all others; of those the first
   std::mutex turn_;
   Message answer_;  // with turn_

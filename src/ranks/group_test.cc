@@ -4,13 +4,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <future>
 #include <string>
 #include <thread>
 
 #include "base/byte_writer.h"
 #include "base/stopwatch.h"
+#include "ranks/shared_link.h"
+#include "ranks/socket_pair_for_test.h"
 
 namespace skald::ranks {
 namespace {
@@ -22,22 +23,33 @@ constexpr uint32_t kRefuse = Group::kFirstOrder + 1;
 struct Links {
   explicit Links(int count) : memory(*SharedRanks::Create(count)) {
     for (int rank = 1; rank < count; ++rank) {
-      std::array<int, 2> ends = {-1, -1};
-      EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-      here.emplace_back(ends[0]);
-      there.emplace_back(ends[1]);
+      auto [own, other] = SocketPair();
+      here.emplace_back(own.Release());
+      there.emplace_back(other.Release());
     }
   }
-  int OtherMemory() const { return dup(memory.descriptor()); }
+  /// The memory once more, as another process has it.
+  SharedRanks OtherMemory() const { return *SharedRanks::Open(dup(memory.descriptor())); }
 
   SharedRanks memory;
   std::vector<Channel> here;
   std::vector<Channel> there;
 };
 
+Result<std::shared_ptr<Group>> Lead(Links* links, const Group::Options& options) {
+  return Group::Lead(std::make_unique<SharedLink>(std::move(links->memory), 0),
+                     std::move(links->here), options);
+}
+
+Result<std::shared_ptr<Group>> Join(SharedRanks memory, Channel channel,
+                                    const Group::Options& options) {
+  const auto link = [&](int rank) { return std::make_unique<SharedLink>(std::move(memory), rank); };
+  return Group::Join(link, std::move(channel), options);
+}
+
 // A rank that says what it hears until the first one ends.
-void Echo(int memory, Channel channel) {
-  const auto group = Group::Join(memory, std::move(channel), {.build = "a"});
+void Echo(SharedRanks memory, Channel channel) {
+  const auto group = Join(std::move(memory), std::move(channel), {.build = "a"});
   ASSERT_TRUE(group.ok()) << group.status().message();
   (*group)->Watch();
   Message order;
@@ -59,7 +71,7 @@ TEST(Group, OrdersAndHearsAnswers) {
     others.emplace_back(Echo, links.OtherMemory(), std::move(channel));
   }
   {
-    const auto group = Group::Lead(std::move(links.memory), std::move(links.here), {.build = "a"});
+    const auto group = Lead(&links, {.build = "a"});
     ASSERT_TRUE(group.ok()) << group.status().message();
     (*group)->Watch();
     std::string heard;
@@ -86,11 +98,11 @@ TEST(Group, OrdersAndHearsAnswers) {
 
 TEST(Group, RefusesAnotherBuildByItsName) {
   Links links(2);
-  std::thread other([&links, memory = links.OtherMemory()] {
-    const auto group = Group::Join(memory, std::move(links.there[0]), {.build = "b"});
+  std::thread other([&links, memory = links.OtherMemory()]() mutable {
+    const auto group = Join(std::move(memory), std::move(links.there[0]), {.build = "b"});
     EXPECT_EQ(group.status().message(), "the first rank is 'a', expected 'b'");
   });
-  const auto group = Group::Lead(std::move(links.memory), std::move(links.here), {.build = "a"});
+  const auto group = Lead(&links, {.build = "a"});
   EXPECT_EQ(group.status().code(), ErrorCode::kUnsupported);
   EXPECT_EQ(group.status().message(),
             "rank 1 of 2 (process " + std::to_string(getpid()) +
@@ -107,25 +119,25 @@ TEST(Group, RefusesWhoSaysNothingThatItKnows) {
       EXPECT_TRUE(links.there[0].Receive(&hello).ok());
       EXPECT_TRUE(links.there[0].Send(1, BytesOf(said)).ok());
     });
-    const auto group = Group::Lead(std::move(links.memory), std::move(links.here), {.build = "a"});
+    const auto group = Lead(&links, {.build = "a"});
     EXPECT_EQ(group.status().code(), ErrorCode::kInvalidArgument) << said;
     other.join();
   }
   Links links(2);
   EXPECT_TRUE(links.here[0].Send(1, BytesOf("no greeting")).ok());
-  EXPECT_FALSE(Group::Join(links.OtherMemory(), std::move(links.there[0]), {.build = "a"}).ok());
+  EXPECT_FALSE(Join(links.OtherMemory(), std::move(links.there[0]), {.build = "a"}).ok());
 }
 
 // Who is with a first rank that has greeted it, and does nothing.
 struct Silent {
   explicit Silent(Links* links)
-      : memory(*SharedRanks::Open(links->OtherMemory(), 2)), socket(dup(links->there[0].socket())) {
+      : memory(links->OtherMemory()), socket(dup(links->there[0].socket())) {
     const Group::Options options = {.build = "a", .patience_seconds = 0.6};
-    const int other_memory = links->OtherMemory();
-    auto joined = std::async(std::launch::async, [&] {
-      return Group::Join(other_memory, std::move(links->there[0]), options);
-    });
-    first = *Group::Lead(std::move(links->memory), std::move(links->here), options);
+    auto joined =
+        std::async(std::launch::async, [&, other_memory = links->OtherMemory()]() mutable {
+          return Join(std::move(other_memory), std::move(links->there[0]), options);
+        });
+    first = *Lead(links, options);
     other = *joined.get();
     first->WhenLost([this](const Status& why) { told.set_value(why.message()); });
   }

@@ -15,11 +15,17 @@
 #include "base/check.h"
 #include "base/spin.h"
 #include "base/status_macros.h"
+#include "base/thread_pool.h"
+#include "ranks/column_parts.h"
 
 namespace skald::ranks {
 namespace {
 
 constexpr uint64_t kLine = 64;  // bytes that two ranks must not write at the same time
+
+// Of ranks that have cores of their own: to be woken takes 50 us, and in a prompt ranks wait for
+// each other some hundred times a second, for about as long.
+constexpr int kPatientRounds = 20 * kSpinRounds;
 
 // std::atomic::wait serves threads of one process only. A second at a time: nothing is lost if a
 // wake-up ever is.
@@ -30,26 +36,6 @@ void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value) {
 
 void WakeAll(const std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
-
-int64_t FloatsOf(const Columns& columns) {
-  return columns.row_count * columns.runs * columns.count;
-}
-
-// Calls `copy(floats of the rows, count)` for `floats` floats of the columns from number `begin`
-// on, counted run by run and row by row, a part of a run at a time.
-template <typename Copy>
-void ForEachPart(const Columns& columns, int64_t begin, int64_t floats, const Copy& copy) {
-  while (floats > 0) {
-    const int64_t run = begin / columns.count;
-    const int64_t at = begin % columns.count;
-    const int64_t part = std::min(columns.count - at, floats);
-    copy(columns.rows + run / columns.runs * columns.stride + columns.first +
-             run % columns.runs * columns.run_stride + at,
-         part);
-    begin += part;
-    floats -= part;
-  }
 }
 
 }  // namespace
@@ -93,17 +79,18 @@ Result<SharedRanks> SharedRanks::Create(int count) {
   return ranks;
 }
 
-Result<SharedRanks> SharedRanks::Open(int descriptor, int count) {
-  CHECK(count >= 1);
-  SharedRanks ranks(count, descriptor);
+Result<SharedRanks> SharedRanks::Open(int descriptor) {
   struct stat facts {};
-  const bool fits = fstat(descriptor, &facts) == 0 &&
-                    facts.st_size == static_cast<off_t>(BytesFor(count)) &&
+  const bool known = fstat(descriptor, &facts) == 0 && facts.st_size > 0;
+  const auto bytes = known ? static_cast<uint64_t>(facts.st_size) : 0;
+  // The front is shorter than the part of a rank.
+  const uint64_t count = std::min(bytes / (BytesFor(1) - BytesFor(0)), uint64_t{INT32_MAX});
+  SharedRanks ranks(static_cast<int>(count), descriptor);
+  const bool fits = count >= 1 && bytes == BytesFor(ranks.count()) &&
                     (fcntl(descriptor, F_GET_SEALS) & F_SEAL_SHRINK) != 0;
   if (!fits) {
-    return Status(ErrorCode::kInvalidArgument, "descriptor " + std::to_string(descriptor) +
-                                                   " is no memory of " + std::to_string(count) +
-                                                   " ranks");
+    return Status(ErrorCode::kInvalidArgument,
+                  "descriptor " + std::to_string(descriptor) + " is no memory of ranks");
   }
   RETURN_IF_ERROR(ranks.Map());
   return ranks;
@@ -119,9 +106,15 @@ Status SharedRanks::Map() {
   return Ok();
 }
 
+SharedRanks::SharedRanks(int count, int descriptor)
+    : count_(count),
+      descriptor_(descriptor),
+      spin_rounds_(count <= AvailableCores() ? kPatientRounds : kSpinRounds) {}
+
 SharedRanks::SharedRanks(SharedRanks&& other) noexcept
     : count_(other.count_),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      spin_rounds_(other.spin_rounds_),
       memory_(std::exchange(other.memory_, nullptr)) {}
 
 SharedRanks::~SharedRanks() {
@@ -170,7 +163,7 @@ bool SharedRanks::Meet() {
     WakeAll(all.round);
     return !lost();
   }
-  for (int spin = 0; spin < kSpinRounds; ++spin) {
+  for (int spin = 0; spin < spin_rounds_; ++spin) {
     if (all.round.load(std::memory_order_acquire) != round) return !lost();
     Pause();
   }
@@ -191,9 +184,7 @@ void SharedRanks::End::Pass(const Columns& own, Takers takers) {
     piece.columns = own;
     piece.begin = given;
     piece.floats = floats;
-    float* to = piece.block();
-    ForEachPart(own, given, floats,
-                [&](const float* row, int64_t part) { to = std::copy_n(row, part, to); });
+    CopyOut(own, given, floats, piece.block());
     given += floats;
     if (!all_.Meet()) return;
     more = false;
@@ -205,11 +196,7 @@ void SharedRanks::End::Pass(const Columns& own, Takers takers) {
       Columns place = other.columns;
       place.rows = own.rows;
       place.stride = own.stride;
-      const float* from = other.block();
-      ForEachPart(place, other.begin, other.floats, [&](float* row, int64_t part) {
-        std::copy_n(from, part, row);
-        from += part;
-      });
+      CopyIn(other.block(), other.begin, other.floats, place);
     }
     ++round_;
   }

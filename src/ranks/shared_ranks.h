@@ -20,16 +20,17 @@ namespace skald::ranks {
 /// number.
 class SharedRanks {
  public:
-  /// Floats that a block holds: half of the logits of the largest vocabularies, and little enough
-  /// to stay in a second-level cache between who writes and who reads it.
-  static constexpr int64_t kBlockFloats = 65'536;
+  /// Floats that a block holds: a megabyte, which stays in a second-level cache between who writes
+  /// and who reads it. A chunk of a prompt takes some of them, and each costs a wait for the slower
+  /// rank.
+  static constexpr int64_t kBlockFloats = 262'144;
 
   /// Memory for `count` ranks; pages that nobody touches take none. Errors: kResourceExhausted with
   /// the number of bytes.
   static Result<SharedRanks> Create(int count);
   /// The same memory in another process, or again in this one. Takes the descriptor and closes it,
-  /// also where it fails. Errors: kInvalidArgument where it is not memory for so many ranks.
-  static Result<SharedRanks> Open(int descriptor, int count);
+  /// also where it fails. Errors: kInvalidArgument where it is not memory of ranks.
+  static Result<SharedRanks> Open(int descriptor);
   ~SharedRanks();
   SharedRanks(SharedRanks&& other) noexcept;
   SharedRanks& operator=(SharedRanks&&) = delete;
@@ -72,7 +73,7 @@ class SharedRanks {
   struct Pulse;    // behind it, of each rank
   struct Given;    // what stands in front of the floats of a block
 
-  SharedRanks(int count, int descriptor) : count_(count), descriptor_(descriptor) {}
+  SharedRanks(int count, int descriptor);
   static uint64_t BytesFor(int count);
   Status Map();
   Meeting& meeting() const;
@@ -83,6 +84,7 @@ class SharedRanks {
 
   int count_;
   int descriptor_;
+  int spin_rounds_;  // before a rank that waits sleeps
   std::byte* memory_ = nullptr;
 };
 

@@ -8,59 +8,18 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "ranks/exchange_for_test.h"
 
 namespace skald::ranks {
 namespace {
 
-constexpr int kRanks = 3;
-
-// What is exchanged, and how often. Of these columns the ranks have those between two firsts: of
-// 0, of 1, of several blocks.
-struct Shape {
-  int64_t firsts[kRanks + 1];
-  int64_t most_rows;
-  int rounds;
-
-  int64_t width() const { return firsts[kRanks]; }
-  int64_t stride() const { return width() + 2; }
-};
-constexpr Shape kNarrow = {{0, 8, 8, 11}, 20, 50};
+constexpr int kRanks = Shape::kRanks;
 constexpr Shape kWide = {
     {0, 1, SharedRanks::kBlockFloats + 7, 3 * SharedRanks::kBlockFloats}, 3, 6};
 
-float Value(int round, int64_t row, int64_t column) {
-  return static_cast<float>((round * 131 + row * 7 + column) % 99'991);
-}
-
-// Wrong floats of a rank after some rounds.
 int WrongOf(const Shape& shape, int rank, SharedRanks& ranks) {
   auto end = ranks.end(rank);
-  const int64_t first = shape.firsts[rank];
-  const int64_t behind = shape.firsts[rank + 1];
-  int wrong = 0;
-  for (int round = 0; round < shape.rounds; ++round) {
-    std::vector<float> rows(static_cast<size_t>(shape.most_rows * shape.stride()), -1);
-    const int64_t count = 1 + (round * 7) % shape.most_rows;
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t c = first; c < behind; ++c) {
-        rows[static_cast<size_t>(i * shape.stride() + c)] = Value(round, i, c);
-      }
-    }
-    const bool to_first = round % 5 == 4;
-    const Columns own = {rows.data(), shape.stride(), count, first, behind - first};
-    if (to_first) end.GatherToFirst(own);
-    if (!to_first) end.Gather(own);
-    // To the first alone: the others keep what they have, and no more.
-    const bool whole = rank == 0 || !to_first;
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t c = 0; c < shape.stride(); ++c) {
-        const bool known = whole ? c < shape.width() : c >= first && c < behind;
-        const float expected = known ? Value(round, i, c) : -1;
-        wrong += rows[static_cast<size_t>(i * shape.stride() + c)] != expected;
-      }
-    }
-  }
-  return wrong;
+  return WrongFloats(shape, rank, &end);
 }
 
 SharedRanks Make() {
@@ -123,17 +82,19 @@ TEST(SharedRanks, GatherRunsOfColumns) {
 // A process that was started anew has the descriptor alone.
 TEST(SharedRanks, AreTheSameBehindTheDescriptor) {
   const SharedRanks ranks = Make();
-  const auto open = [&](int count) { return SharedRanks::Open(dup(ranks.descriptor()), count); };
-  Result<SharedRanks> again = open(kRanks);
+  Result<SharedRanks> again = SharedRanks::Open(dup(ranks.descriptor()));
   ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->count(), kRanks);
   EXPECT_EQ(ranks.beats(1), 0u);
   again->Beat(1);
   EXPECT_EQ(ranks.beats(1), 1u);
   EXPECT_EQ(ranks.beats(2), 0u);
   again->Break();
   EXPECT_TRUE(ranks.lost());
-  EXPECT_EQ(open(kRanks + 1).status().code(), ErrorCode::kInvalidArgument);
-  EXPECT_FALSE(SharedRanks::Open(::open("/dev/null", O_RDWR | O_CLOEXEC), kRanks).ok());
+  for (const char* other : {"/dev/null", "/proc/self/exe"}) {
+    const Result<SharedRanks> none = SharedRanks::Open(::open(other, O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(none.status().code(), ErrorCode::kInvalidArgument) << other;
+  }
   // Nobody can take the memory from under the others.
   EXPECT_NE(ftruncate(ranks.descriptor(), 0), 0);
 }

@@ -1,12 +1,18 @@
 // The format: "Trace Event Format", the document that Chrome's tracing and Perfetto refer to. An
 // object of JSON with a list of events. Of these: M names a process or a track, B and E are the
-// begin and the end of a slice and nest on their track, i is an instant, C a counter. Times are
-// microseconds.
+// begin and the end of a slice and nest on their track, i is an instant, C a counter, s and f the
+// ends of an arrow between slices. Times are microseconds. An end says again what its begin said:
+// Perfetto needs no word of it, but speedscope looks for the slice of that name and of these
+// arguments, and leaves it open where there is none.
 
 #include <algorithm>
 #include <initializer_list>
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json_writer.h"
 #include "skald/trace_view.h"
@@ -18,6 +24,9 @@ namespace {
 
 constexpr int64_t kEngine = 1;  // processes: groups of tracks
 constexpr int64_t kSequences = 2;
+
+// Pages of which is known who computed them: a pool has fewer. Beyond that there are no arrows.
+constexpr size_t kMostPages = size_t{1} << 20;
 
 template <typename Enum>
 std::string Word(Enum value) {
@@ -35,10 +44,28 @@ std::string CaseName(const TraceRepetition& test) {
                " b", std::to_string(test.batch), " d", std::to_string(test.depth)});
 }
 
+using Args = std::vector<std::pair<const char*, double>>;
+
+struct Slice {
+  std::string name;
+  Args args;
+};
+
+// Where a page was computed: in the slice of a track that began at a time, in microseconds.
+struct Origin {
+  int64_t track = 0;
+  double began = 0;
+
+  auto operator<=>(const Origin&) const = default;
+};
+
 struct Track {
   int64_t process = 0;
   int64_t number = 0;
-  int open = 0;  // slices
+  std::vector<Slice> open = {};  // the innermost last
+  // Of a sequence, until its next slice with rows:
+  std::vector<int32_t> taken = {};  // pages that it will compute
+  std::set<Origin> sources = {};    // of pages that it shares
 };
 
 }  // namespace
@@ -51,8 +78,10 @@ struct PerfettoTrace::State {
   Track steps = {.process = kEngine, .number = 1};
   Track bench = {.process = kEngine, .number = 2};
   std::map<Key, Track> sequences;
-  std::vector<Key> computing;  // those with rows in the step
+  std::vector<Key> computing;       // those with rows in the step
+  std::map<int32_t, Origin> pages;  // who computed them
   int64_t last_track = 0;
+  int64_t last_arrow = 0;
 
   JsonWriter& Event(const char* phase, const Track& track) {
     return json.BeginObject()
@@ -72,41 +101,75 @@ struct PerfettoTrace::State {
     json.Key("args").BeginObject().Key("name").String(name).EndObject().EndObject();
   }
 
-  using Args = std::initializer_list<std::pair<const char*, double>>;
-  void PutArgs(Args args) {
+  void PutArgs(const Args& args) {
     json.Key("args").BeginObject();
     for (const auto& [name, value] : args) json.Key(name).Double(value);
     json.EndObject();
   }
 
-  void Begin(Track& track, const std::string& name, Args args = {}) {
-    ++track.open;
-    Event("B", track).Key("name").String(name);
-    PutArgs(args);
+  void Put(const char* phase, const Track& track, const Slice& slice) {
+    Event(phase, track).Key("name").String(slice.name);
+    PutArgs(slice.args);
     json.EndObject();
   }
 
-  // Slices of the track, until `open` are left.
-  void EndTo(Track& track, int open) {
-    for (; track.open > open; --track.open) Event("E", track).EndObject();
+  void Begin(Track& track, std::string name, Args args = {}) {
+    track.open.push_back({.name = std::move(name), .args = std::move(args)});
+    Put("B", track, track.open.back());
   }
 
-  void Instant(const Track& track, const std::string& name, Args args = {}) {
+  // Slices of the track, until `open` are left.
+  void EndTo(Track& track, size_t open) {
+    for (; track.open.size() > open; track.open.pop_back()) Put("E", track, track.open.back());
+  }
+
+  void Instant(const Track& track, const std::string& name, const Args& args = {}) {
     Event("i", track).Key("s").String("t").Key("name").String(name);
     PutArgs(args);
     json.EndObject();
   }
 
-  void Counter(const char* name, Args args) {
-    Event("C", {.process = kEngine}).Key("name").String(name);
-    PutArgs(args);
-    json.EndObject();
+  void Counter(const char* name, const Args& args) {
+    Put("C", {.process = kEngine}, {.name = name, .args = args});
+  }
+
+  void ArrowEnd(const char* phase, const Origin& place) {
+    json.BeginObject().Key("ph").String(phase).Key("ts").Double(place.began);
+    json.Key("pid").Int(kSequences).Key("tid").Int(place.track).Key("id").Int(last_arrow);
+    json.Key("name").String("prefix").Key("cat").String("prefix");
+    json.Key("bp").String("e").EndObject();  // to the slice around it, not to the next one
+  }
+
+  // Of the slice that has just begun: what it shares was computed there, and what it has taken, it
+  // computes. An arrow is put where it ends, because before that nobody knows of it; its begin has
+  // an earlier time then than what stands before it in the document.
+  void TakePages(Track& track) {
+    const Origin here = {.track = track.number, .began = now};
+    for (const Origin& source : std::exchange(track.sources, {})) {
+      ++last_arrow;
+      ArrowEnd("s", source);
+      ArrowEnd("f", here);
+    }
+    for (const int32_t page : std::exchange(track.taken, {})) {
+      if (pages.size() < kMostPages || pages.contains(page)) pages[page] = here;
+    }
+  }
+
+  void NotePages(const TracePages& body, Track& track) {
+    for (size_t i = 0; i < body.ids.count; ++i) {
+      const int32_t page = body.ids.ids[i];
+      if (body.act != PageAct::kShared) {
+        if (track.taken.size() < kMostPages) track.taken.push_back(page);
+      } else if (const auto known = pages.find(page); known != pages.end()) {
+        if (known->second.track != track.number) track.sources.insert(known->second);
+      }
+    }
   }
 
   // Only one slice is open on the track of a sequence.
-  void Replace(Track& track, const std::string& name, Args args = {}) {
+  void Replace(Track& track, std::string name, Args args = {}) {
     EndTo(track, 0);
-    Begin(track, name, args);
+    Begin(track, std::move(name), std::move(args));
   }
 
   Track& SequenceOf(const TraceEvent& event) {
@@ -240,6 +303,7 @@ void PerfettoTrace::State::TakeOfSequence(const TraceRecord& record) {
           [&](const TraceResumed& body) { begin("resumed", body); },
           [&](const TracePages& body) {
             Instant(track, Join({"pages ", Word(body.act)}), {{"count", body.count}});
+            NotePages(body, track);
           },
           [&](const TraceSnapshot& body) {
             Instant(track, "snapshot", {{"position", body.position}});
@@ -256,6 +320,7 @@ void PerfettoTrace::State::TakeOfSequence(const TraceRecord& record) {
             const bool decodes = body.reason == RowReason::kDecode;
             Replace(track, decodes ? "decode" : Join({"prefill: ", Word(body.reason)}),
                     {{"first", body.first}, {"rows", body.count}, {"guesses", body.guesses}});
+            TakePages(track);
           },
           [&](const TraceGuess& body) {
             Instant(track, "guess", {{"tokens", body.tokens}, {"kept", body.kept}});

@@ -78,6 +78,7 @@ class Checked {
   std::map<Track, std::string> tracks;
   std::map<Track, std::vector<std::string>> slices;  // names, by begin
   std::map<Track, std::vector<std::string>> instants;
+  std::vector<std::tuple<std::string, int64_t, double, int64_t>> arrows;  // track, time, id
   int64_t counters = 0;
 
  private:
@@ -89,9 +90,13 @@ class Checked {
   void Take(const JsonValue& event) {
     const Track track = {*event.Find("pid")->AsInt(), *event.Find("tid")->AsInt()};
     const double time = *event.Find("ts")->AsNumber();
+    const std::string phase = Text(event, "ph");
+    if (phase == "s" || phase == "f") {
+      arrows.push_back({phase, track.second, time, *event.Find("id")->AsInt()});
+      return;
+    }
     EXPECT_GE(time, last_);
     last_ = time;
-    const std::string phase = Text(event, "ph");
     if (phase == "M" && Text(event, "name") == "thread_name") {
       tracks[track] = Text(*event.Find("args"), "name");
     } else if (phase == "B") {
@@ -131,6 +136,32 @@ TEST(PerfettoTrace, IsWhatTheFormatAsksFor) {
                                              "token 6", "token 7", "ended: length"}));
   EXPECT_EQ((drawn.instants[{2, 2}]), (Names{"waits: places", "ended: cancelled"}));
   EXPECT_EQ(drawn.counters, 4);
+}
+
+TraceRecord PagesAt(double seconds, PageAct act, std::vector<int32_t> ids, uint64_t request) {
+  TracePages pages = {.act = act, .count = std::ssize(ids)};
+  for (const int32_t id : ids) pages.ids.ids[pages.ids.count++] = id;
+  return At(seconds, pages, request);
+}
+
+// From the slice that computed a page to the one that goes on from it: one arrow for all pages of a
+// slice, none from a sequence to itself, and none from what a page held before.
+TEST(PerfettoTrace, ArrowsSayWhoServedWhom) {
+  const TraceRows rows = {.count = 16, .reason = RowReason::kRank};
+  const Checked drawn(
+      Drawn({PagesAt(1, PageAct::kTaken, {7, 8}, 1), At(1, rows, 1),
+             PagesAt(1.1, PageAct::kTaken, {9}, 1), At(1.25, rows, 1),
+             PagesAt(1.5, PageAct::kShared, {7, 8, 9}, 2), PagesAt(1.5, PageAct::kTaken, {3}, 2),
+             At(1.5, rows, 2), PagesAt(1.6, PageAct::kShared, {9}, 1), At(1.6, rows, 1),
+             PagesAt(1.7, PageAct::kCopied, {7}, 3), At(1.75, rows, 3),
+             PagesAt(2, PageAct::kShared, {7, 4}, 4), At(2, rows, 4)}));
+  using Arrow = std::tuple<std::string, int64_t, double, int64_t>;
+  EXPECT_EQ(drawn.arrows, (std::vector<Arrow>{{"s", 1, 1e6, 1},
+                                              {"f", 2, 1.5e6, 1},
+                                              {"s", 1, 1.25e6, 2},
+                                              {"f", 2, 1.5e6, 2},
+                                              {"s", 3, 1.75e6, 3},
+                                              {"f", 4, 2e6, 3}}));
 }
 
 // Whatever stands in a file: the document is one all the same.

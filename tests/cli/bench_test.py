@@ -118,6 +118,33 @@ class Bench(unittest.TestCase):
         self.assertEqual(first["turns"][0]["cached_tokens"], 0)
         self.assertGreaterEqual(second["turns"][0]["cached_tokens_details"]["disk"], 64)
 
+    def test_recorded_chats_say_where_their_tokens_came_from(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "chats.jsonl"
+            messages = [{"role": "system", "content": "You tell short stories. " * 8}]
+            lines = []
+            for turn in range(3):
+                messages.append({"role": "user", "content": [{"type": "text", "text": f"Tell me of fox {turn}."}]})
+                lines.append(json.dumps({"model": "x", "messages": messages, "max_tokens": 3, "stream": True}))
+                messages.append({"role": "assistant", "content": "The fox ran home."})
+            path.write_text("\n".join(lines))
+            chats = ("bench", "-m", str(bundled_model()), "--traffic", str(path), "-t", "1")
+            done = run(*chats, "--json", "--compare")
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+            report = json.loads(done.stdout)
+            self.assertEqual([turn["request"] for turn in report["turns"]], ["recorded"] * 3)
+            self.assertTrue(report["compared"])
+            self.assertEqual(report["output_tokens"], 9)
+            turns = report["turns"]
+            for turn in turns:
+                self.assertEqual(turn["prompt_tokens"] - turn["cached_tokens"], turn["new_tokens"])
+            self.assertEqual([turn["cached_tokens"] for turn in turns[1:]], [turn["prompt_tokens"] for turn in turns[:-1]])
+            self.assertIn("3 requests, 1 at a time", run(*chats).stdout.decode())
+            path.write_text(lines[0] + "\n" + '{"messages": 3}')
+            done = run(*chats)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("trace, line 2: expected a JSON object with a list 'messages'", done.stderr.decode())
+
     def test_flags_of_traffic_need_it(self):
         for arguments in (["--compare"], ["--compare", "--traffic", "shared"], ["--cache-dir", "x"]):
             with self.subTest(arguments=arguments):

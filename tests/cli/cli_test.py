@@ -160,20 +160,6 @@ class CliUsage(CommandTest):
         self.assertEqual([note.split(" of ")[0] for note in notes], ["skald: -ngl", "skald: -fa", "skald: --mlock"])
         self.assertEqual(run(*flags, "-ngl", "99", "-q").stderr, b"")
 
-    def test_a_context_beyond_the_models_is_a_warning(self):
-        for verb in (("run", "-p", "a"), ("chat",)):
-            done = run(*verb, "-m", str(bundled_model()), "-n", "1", "-c", "1000")
-            self.assert_ok(done)
-            self.assertIn(b"warning: the context of 1000 tokens is beyond the 512 of the model", done.stderr)
-            self.assertNotIn(b"warning", run(*verb, "-m", str(bundled_model()), "-n", "1", "-c", "512").stderr)
-
-    def test_a_context_that_is_stretched_is_the_models(self):
-        tell = ("run", "x", "-n", "1", "-c", "1000", "--rope-scaling", "yarn", "--rope-scale")
-        self.assertNotIn(b"warning", run(*tell, "2").stderr)
-        self.assertIn(b"beyond the 768 of the model", run(*tell, "1.5").stderr)
-        self.assert_fails(run(*tell, "0"), 2, "rope factor is 0")
-        self.assert_fails(run(*tell[:-1]), 2, "give a factor")
-
     def test_missing_prompt_files(self):
         self.assert_fails(run("run", "-f", "/nonexistent/p"), 3, "/nonexistent/p")
         self.assert_fails(run("run", "-f", "/"), 4, "directory")

@@ -53,6 +53,16 @@ class ExplainPageTest(unittest.TestCase):
         self.hold(self.draw("moe", "-m", str(golden_model("moe"))), 400, False)
         self.hold(self.draw("qwen35", "-m", str(golden_model("qwen35"))), 400, True)
 
+    def test_tints_keep_the_hue_of_where_a_token_came_from(self):
+        url = self.draw("prompt", "--prompt-probs")
+        for dark in (False, True):
+            self.hold(url, 400, dark)
+        page = self.browser.open(url)
+        hue = "getComputedStyle(document.querySelector('.strip .{}')).borderColor"
+        hues = [page.evaluate(hue.format(origin)) for origin in ("computed:not(.p0, .p1, .p2, .p3, .p4)", "computed.p4", "drawn")]
+        self.assertEqual(hues[0], hues[1])
+        self.assertNotEqual(hues[1], hues[2])
+
     def test_a_link_chooses_the_head_that_is_shown(self):
         page = self.browser.open(self.page)
         self.assertEqual(page.evaluate(SHOWN), ["show-map-all"])

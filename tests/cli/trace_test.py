@@ -15,7 +15,7 @@ import tempfile
 import unittest
 import urllib.request
 import xml.etree.ElementTree
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from command import Setup, environment, run, run_json, wait_until
@@ -40,18 +40,21 @@ def of_kind(events: list[dict], kind: str) -> list[dict]:
 
 def check_drawing(document: dict) -> dict[str, list[str]]:
     """Holds a document to Chrome's trace event format; names of slices by track."""
-    last, open_slices, names, slices = 0.0, Counter(), {}, {}
+    last, open_slices, names, slices = 0.0, defaultdict(list), {}, {}
     for event in document["traceEvents"]:
+        if event["ph"] in "sf":
+            assert event["id"] > 0 and event["name"] == "prefix" and event["pid"] == 2, event
+            continue
         assert event["ts"] >= last, event
         last, track, phase = event["ts"], (event["pid"], event["tid"]), event["ph"]
         if phase == "M":
             names[track] = event["args"]["name"] if event["name"] == "thread_name" else names.get(track)
         elif phase == "B":
-            open_slices[track] += 1
+            open_slices[track].append((event["name"], event["args"]))
             slices.setdefault(track, []).append(event["name"])
         elif phase == "E":
-            open_slices[track] -= 1
-            assert open_slices[track] >= 0, event
+            # Speedscope looks for a slice of this name, with these arguments.
+            assert open_slices[track].pop() == (event["name"], event["args"]), event
         elif phase == "C":
             assert all(isinstance(value, (int, float)) for value in event["args"].values()), event
         else:

@@ -25,9 +25,9 @@ from fake_hub import FakeHub
 TIMEOUT_S = 300
 DOCUMENTS = ("README.md", "docs/first-hour.md", "docs/cli.md", "docs/chat.md", "docs/server.md", "docs/apis.md",
              "docs/performance.md", "docs/plan.md", "docs/trace.md", "docs/explain.md",
-             "docs/receipts.md", "docs/lab.md")
+             "docs/receipts.md", "docs/lab.md", "docs/ranks.md")
 COMMANDS = ("skald", "build/release/skald", "./run.sh", "cd", "curl", "cat", "printf", "source", "cmake", "git", "cmp",
-            "python3 tools/", "python3 tests/", "llama-server", "SKALD_MODELS=")
+            "python3 tools/", "python3 tests/", "llama-server", "openssl rand", "SKALD_MODELS=")
 
 NOT_RUN = {
     'git clone <this repository> skald && cd skald': "needs the network",
@@ -50,6 +50,10 @@ NOT_RUN = {
     'skald cache verify DIR': "the same",
     'skald cache rm DIR': "the same",
     'skald cache ls ~/skald-cache': "the same",
+    'skald serve -m model.gguf --ranks 2 --rank-listen 10.0.0.1:7000 --rank-key rank.key':
+        "needs two machines; E2eRankMachines has them on one",
+    'skald serve -m model.gguf --ranks 3 --rank-listen 10.0.0.1:7000 --rank-key rank.key': "the same",
+    'skald rank 10.0.0.1:7000 --rank-key rank.key -m model.gguf': "the same",
     'skald pull https://host/models/model.gguf': "there is no such host; Pull has one",
     'skald bench -m model.gguf --against "llama-bench -fa 1"': "needs llama-bench; Bench has one in its place",
     'skald bench -m model.gguf -t 2 --against "llama-bench -fa 1"': "the same",
@@ -65,6 +69,8 @@ TEXT = (
     r"prompt 5 tokens, 120 tok/s \|",
     r"skald (run \[MODEL\]|chat \[|serve \[|tokenize \[|embed \[|show \[|plan \[|proof \[|explain \[|lab \[|completion SHELL|--version, )",
     r"skald (logits|ls|bench) {3,}",
+    r"skald rank HOST:PORT ",
+    r"(mpirun -np|-np 2 -host|[0-9-]+ +skald (serve|rank)) ",  # what launchers of other machines read
     r"skald verify RECEIPT ",
     r"skald rm (MODEL\.\.\.|\[--dry-run\] MODEL)",
     r"skald cache ls\|verify\|rm DIR ",

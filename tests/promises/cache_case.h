@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,19 +79,29 @@ inline EngineOptions WithFolder(const disk::TestFolder& folder, EngineOptions op
   return options;
 }
 
-/// The parameter is the name of a golden model.
+/// The parameter is the name of a golden model, with kEndless behind it if texts have no end.
+inline constexpr std::string_view kEndless = ", endless";
 class CacheTest : public testing::TestWithParam<std::string> {
  protected:
-  virtual std::string Path() const { return SKALD_GOLDEN_MODELS "/" + GetParam() + ".gguf"; }
+  bool is_endless() const { return GetParam().ends_with(kEndless); }
+  virtual std::string Path() const {
+    const size_t behind = is_endless() ? kEndless.size() : 0;
+    return SKALD_GOLDEN_MODELS "/" + GetParam().substr(0, GetParam().size() - behind) + ".gguf";
+  }
 
   void SetUp() override { Load(1); }
   void Load(int ranks) {
-    Result<Model> model = LoadModel({.path = Path(), .threads = 1, .ranks = ranks});
+    const Endless endless = {.sinks = 3, .window = 40};
+    Result<Model> model = LoadModel({.path = Path(),
+                                     .threads = 1,
+                                     .ranks = ranks,
+                                     .endless = is_endless() ? endless : Endless()});
     ASSERT_TRUE(model.ok()) << model.status().message();
     model_.emplace(*std::move(model));
   }
 
-  Engine Make(const EngineOptions& options = {.threads = 1, .max_running = 4}) const {
+  Engine Make(const EngineOptions& options = {
+                  .context = 1024, .threads = 1, .max_running = 4}) const {
     Result<Engine> engine = Engine::Create(*model_, options);
     EXPECT_TRUE(engine.ok()) << engine.status().message();
     return *std::move(engine);

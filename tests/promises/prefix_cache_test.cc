@@ -1,4 +1,5 @@
-// Models whose layers keep K and V, of all positions, of a window or as latents, go on from what
+// Models whose layers keep K and V, of all positions, of a window with or without the first ones or
+// as latents, go on from what
 // was computed before: in memory, in the files of an engine that is gone, or given up by memory in
 // between. The same tokens and probabilities as from the beginning, and no row computed twice that
 // was kept. Models with states: state_cache_test.
@@ -83,11 +84,13 @@ TEST_P(PrefixCacheTest, ARestartGoesOnFromWhatIsOnDisk) {
 
 // The texts between push out the pages of the first, or their window pages alone, which then come
 // from the folder. Not each time: what can be computed sooner than a busy disk gives is computed,
-// and the disk is asked again one time in sixteen. These rows take microseconds, so a machine that
-// runs other tests meanwhile may need many rounds.
+// and the disk is asked again one time in sixteen. With vectors these rows take microseconds, in
+// which no machine that runs other tests meanwhile reads a file; hence scalar, and many rounds.
 TEST_P(PrefixCacheTest, WhatMemoryGaveUpComesBack) {
   const disk::TestFolder folder;
-  Engine engine = Make(WithFolder(folder, Few()));
+  EngineOptions options = Few();
+  options.isa = "scalar";
+  Engine engine = Make(WithFolder(folder, options));
   const Answer first = Ask(engine, Text(300), 1);
   const auto keeps_asking = [&](int64_t others, int64_t tokens) {
     const int64_t before = engine.Stats().prompt_tokens_disk;
@@ -116,7 +119,8 @@ TEST_P(PrefixCacheTest, RanksBringTheirPartsBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PrefixCacheTest,
-                         testing::Values("llama", "gemma3", "gpt-oss", "deepseek2"));
+                         testing::Values("llama", "gemma3", "gpt-oss", "deepseek2",
+                                         "llama, endless", "gpt-oss, endless"));
 
 class FamilyPrefixCacheTest : public CacheTest {
  protected:

@@ -305,14 +305,14 @@ void ExpectSame(const Record& expected, const Record& found) {
 
 // The crowds run on so many ranks, the requests alone on one.
 void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes types = {},
-                int ranks = 1) {
-  Result<Model> model = LoadModel({.path = path});
+                int ranks = 1, const Endless& endless = {}) {
+  Result<Model> model = LoadModel({.path = path, .endless = endless});
   ASSERT_TRUE(model.ok()) << model.status().message();
-  Result<Model> split = LoadModel({.path = path, .ranks = ranks});
+  Result<Model> split = LoadModel({.path = path, .ranks = ranks, .endless = endless});
   ASSERT_TRUE(split.ok()) << split.status().message();
   const bool whole_texts = model::NeedsWholeTexts(model->transformer().network());
-  const int64_t window = model::KvLayoutOf(model->transformer().network(), types).window;
-  const bool windowed = window > 0 && window < kContext;
+  const kv::KvLayout layout = model::KvLayoutOf(model->transformer().network(), types);
+  const bool windowed = layout.window > 0 && layout.window < kContext;
   const bool has_states = model::StateFloatsOf(model->transformer().network()) > 0;
   const engine::ResolvedOptions plain = {.context = kContext,
                                          .max_chunk = whole_texts ? kContext : 64,
@@ -341,7 +341,9 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
     crowded.page_count = Draw(seed, 902, 6, 7);
     if (has_states) crowded.state_slots = crowded.max_running + Draw(seed, 907, 0, 3);
     // As few as a sequence alone can do with: its window, and the rows of a step.
-    if (windowed) crowded.windows = {.pages = 5, .positions = window};
+    if (windowed) {
+      crowded.windows = {.pages = 5, .positions = layout.window, .pinned = layout.pinned};
+    }
     crowded.threads = static_cast<int>(Draw(seed, 903, 1, 3));
     crowded.isa = kernels::DetectIsa();
     Record expected;
@@ -371,6 +373,10 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
 
 TEST(Schedules, GiveTheBitsOfRequestsAloneOnTheBundledModel) {
   CheckModel(std::string(SKALD_SOURCE_DIR) + "/models/tales/tales.gguf", 4);
+}
+
+TEST(Schedules, GiveTheBitsOfRequestsAloneInEndlessTexts) {
+  CheckModel(SKALD_GOLDEN_MODELS "/llama-k-Q4_K_M.gguf", 2, {}, 2, {.sinks = 2, .window = 30});
 }
 
 TEST(Schedules, GiveTheBitsOfRequestsAloneOnQwen2) {

@@ -67,6 +67,7 @@ void FakeNetwork::PoisonFreed() {
 
 void FakeNetwork::SetWindows(const kv::WindowLimits& windows, std::vector<kv::PageId>* freed) {
   window_ = windows.positions;
+  pinned_ = windows.pinned;
   window_slots_.assign(static_cast<size_t>(windows.pages * kPage), kPoison);
   freed_windows_ = freed;
 }
@@ -135,7 +136,9 @@ void FakeNetwork::SavePage(const kv::PageParts& parts, std::span<std::byte> byte
   std::copy(page.begin(), page.end(), std::copy(page.begin(), page.end(), bytes.begin()));
 }
 
-// Where the two halves of a window page differ, none is left.
+// Where the two numbers of a position in a window page differ, none is left. Not of the whole page:
+// what stands behind the tail of a text is anything, and the pieces of a record may be of two times
+// when it was written.
 void FakeNetwork::LoadPage(const kv::PageParts& parts, std::span<const std::byte> bytes) {
   CHECK(static_cast<int64_t>(bytes.size()) == BytesOf(parts));
   PoisonFreed();  // the page may be one of these
@@ -150,8 +153,12 @@ void FakeNetwork::LoadPage(const kv::PageParts& parts, std::span<const std::byte
   const std::span<uint64_t> page = WindowPage(parts.window);
   const auto half = bytes.first(bytes.size() / 2);
   std::memcpy(page.data(), half.data(), half.size());
-  const bool agree = std::equal(half.begin(), half.end(), bytes.begin() + std::ssize(half));
-  if (!agree) std::fill(page.begin(), page.end(), kPoison);
+  for (size_t i = 0; i < page.size(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(i * sizeof(uint64_t));
+    const auto once = half.begin() + at;
+    const auto again = bytes.begin() + std::ssize(half) + at;
+    if (!std::equal(once, once + sizeof(uint64_t), again)) page[i] = kPoison;
+  }
   if (fault_ != Fault::kWindowRestoredElsewhere) return;
   std::vector<uint64_t> own(page.begin(), page.end());
   if (!last_window_.empty()) std::copy(last_window_.begin(), last_window_.end(), page.begin());
@@ -229,10 +236,15 @@ uint64_t& FakeNetwork::WindowSlot(const kv::PageLists& pages, int64_t position) 
 
 uint64_t FakeNetwork::WithWindow(const kv::PageLists& pages, int64_t position, uint64_t hash) {
   if (window_ == 0) return hash;
-  for (int64_t p = std::max<int64_t>(0, position - window_ + 1); p <= position; ++p) {
-    const uint64_t number = WindowSlot(pages, p);
-    if (number != Slot(pages.full, p)) hash = Take(hash, number);
-  }
+  const int64_t first = std::max<int64_t>(0, position - window_ + 1);
+  const auto look = [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const uint64_t number = WindowSlot(pages, p);
+      if (number != Slot(pages.full, p)) hash = Take(hash, number);
+    }
+  };
+  look(0, std::min(pinned_, first));
+  look(first, position + 1);
   return hash;
 }
 

@@ -100,6 +100,7 @@ class FakeNetwork : public engine::Network {
   std::vector<uint64_t> slots_;         // 32 a page
   std::vector<uint64_t> states_;        // by state slot
   int64_t window_ = 0;                  // positions that a row sees of window pages
+  int64_t pinned_ = 0;                  // and the first of the text
   std::vector<uint64_t> window_slots_;  // 32 a window page
   std::vector<kv::PageId>* freed_windows_ = nullptr;
   uint64_t lost_ = 0;                   // what is found where there is no window page

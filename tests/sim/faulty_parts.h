@@ -51,6 +51,7 @@ class FaultyCache : public engine::CacheManager {
   static kv::WindowLimits WindowsOf(const Workload& workload, Fault fault) {
     kv::WindowLimits windows = workload.windows;
     if (fault == Fault::kWindowTooShort && windows.positions > 1) --windows.positions;
+    if (fault == Fault::kPinnedGivenBack) windows.pinned = 0;
     return windows;
   }
   void AcquireIn(kv::Namespace space, engine::Sequence* sequence);

@@ -57,7 +57,8 @@ std::string CheckWindows(const Core& core, const engine::CacheManager& cache) {
     const kv::PageLists pages = sequence->table.lists();
     const int64_t first = windows.FirstSeen(sequence->computed);
     for (size_t i = 0; i < pages.full.size(); ++i) {
-      const bool seen = static_cast<int64_t>(i) >= first;
+      const auto index = static_cast<int64_t>(i);
+      const bool seen = index >= first || index < windows.pinned_pages();
       if (pages.window[i] != (seen ? windows.Of(pages.full[i]) : kv::kNoPage)) {
         return "a sequence has a window page that is not its own";
       }

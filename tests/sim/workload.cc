@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/checked_math.h"
 #include "kernels/attention/attention.h"
 #include "sim/constraints.h"
 #include "sim/fake_network.h"
@@ -236,26 +237,29 @@ void DrawPlaces(uint64_t seed, Workload* workload) {
 }
 
 // As the widest request needs.
-int64_t FewestWindowPages(const Workload& workload, int64_t positions) {
+int64_t FewestWindowPages(const Workload& workload, const kv::WindowLimits& windows) {
   int64_t widest = 1;
   for (const Client& client : workload.clients) {
     widest = std::max<int64_t>(widest, client.request.beam_search.beams);
   }
-  const int64_t each = (positions + workload.core.most_draft) / kernels::kPageTokens + 4;
+  const int64_t each = (windows.positions + workload.core.most_draft) / kernels::kPageTokens + 4 +
+                       DivCeil<int64_t>(windows.pinned, kernels::kPageTokens);
   const int64_t least = widest * each + workload.core.max_rows / kernels::kPageTokens + 1;
   return std::min(least, workload.page_count);
 }
 
-// Layers with windows, beside a state or not: no seed that once failed is among them. The window
-// pages are as few as possible, or more.
+// Layers with windows, beside a state or not: no seed that once failed is among them. A third of
+// them have pinned positions. The window pages are as few as possible, or more.
 void DrawWindows(uint64_t seed, Workload* workload) {
   const uint64_t kind = seed % 16;
   if (kind != 1 && kind != 3 && kind != 14 && kind % 8 != 4) return;
   Seeded draw(~seed ^ 5);
-  const int64_t positions = draw.OneIn(2) ? draw.Between(1, 8) : draw.Between(1, 80);
-  const int64_t pages = FewestWindowPages(*workload, positions);
-  workload->windows = {.pages = draw.OneIn(2) ? pages : draw.Between(pages, workload->page_count),
-                       .positions = positions};
+  kv::WindowLimits& windows = workload->windows;
+  windows.positions = draw.OneIn(2) ? draw.Between(1, 8) : draw.Between(1, 80);
+  Seeded draw_pinned(~seed ^ 11);
+  if (draw_pinned.OneIn(3)) windows.pinned = draw_pinned.Between(1, 70);
+  const int64_t pages = FewestWindowPages(*workload, windows);
+  windows.pages = draw.OneIn(2) ? pages : draw.Between(pages, workload->page_count);
 }
 
 // So few that most snapshots leave memory.
@@ -294,7 +298,7 @@ void DrawShelf(uint64_t seed, Workload* workload) {
   if (windows.pages > 0) {
     // What one sees of a text that ends in the middle of a page is no whole page otherwise.
     windows.positions = draw.Between(20, 90);
-    windows.pages = FewestWindowPages(*workload, windows.positions);
+    windows.pages = FewestWindowPages(*workload, windows);
   }
   const auto drop_refused = [workload] {
     std::erase_if(workload->clients, [workload](const Client& client) {

@@ -153,6 +153,13 @@ struct AttentionArgs {
   int64_t end = 0;
   int64_t window = 0;  ///< positions a token sees including itself, as many ahead; 0 = all
   int64_t chunk = 0;   ///< it sees none before its own multiple of this; 0 = all
+  /// Of an endless text: the first positions, at most kPartitionTokens, that each token sees beside
+  /// its window, with a query of their own. All tokens are behind the first pinned + window
+  /// positions. 0 = none.
+  int64_t pinned = 0;
+  /// Laid out as `query`, rotated to position pinned + window - 1: as far from the first positions
+  /// as any token ever was that saw all before it.
+  const float* pinned_query = nullptr;
   float soft_cap = 0;  ///< of the scores (numerics 3.12); 0 = none
   /// A score of each head of the group that belongs to no position: it takes its share of the
   /// softmax and gives no value (Xiao et al. 2023). nullptr = none.

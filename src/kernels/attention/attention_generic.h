@@ -146,10 +146,7 @@ inline void ScaleQueries(const AttentionBlock& block) {
   const V scale = V::Broadcast(args.scale);
   for (int64_t row = 0; row < block.rows; row += 16) {
     const float* query[16] = {};
-    for (int64_t r = 0; r < 16 && row + r < block.rows; ++r) {
-      const int64_t token = block.first_token + (row + r) / args.group;
-      query[r] = args.query + token * args.query_stride + (row + r) % args.group * key_dim;
-    }
+    for (int64_t r = 0; r < 16 && row + r < block.rows; ++r) query[r] = block.Query(row + r);
     float* out = args.scratch + block.layout.query + row;
     for (int64_t d = 0; d < key_dim; d += 16) {
       V x[16] = {};
@@ -173,8 +170,7 @@ inline void QuantizeQueries(const AttentionBlock& block) {
   auto* offsets = reinterpret_cast<int32_t*>(args.scratch + block.layout.query_offset);
   QuantizedHead head;
   for (int64_t row = 0; row < block.rows; ++row) {
-    const int64_t token = block.first_token + row / args.group;
-    const float* query = args.query + token * args.query_stride + row % args.group * key_dim;
+    const float* query = block.Query(row);
     for (int64_t d = 0; d < key_dim; d += 16) {
       Store(Mul(LoadUpTo16<V>(query + d, key_dim - d), scale), head.x + d);
     }
@@ -186,14 +182,18 @@ inline void QuantizeQueries(const AttentionBlock& block) {
   }
 }
 
-/// Prepares the queries of a block and sets m, l and o to their start.
 template <typename V>
-inline void StartBlock(const AttentionBlock& block) {
+inline void PrepareQueries(const AttentionBlock& block) {
   if (block.QuantizedKeys()) {
     QuantizeQueries<V>(block);
   } else {
     ScaleQueries<V>(block);
   }
+}
+
+/// Sets m, l and o of a block to their start.
+template <typename V>
+inline void StartBlock(const AttentionBlock& block) {
   float* scratch = block.args->scratch;
   for (int64_t row = 0; row < block.rows; ++row) {
     const float* sinks = block.args->sinks;
@@ -226,9 +226,19 @@ inline void FinishBlock(const AttentionBlock& block) {
   }
 }
 
+/// The pinned positions, with their own queries.
+template <typename V>
+inline void AttendPinned(AttentionBlock block) {
+  block.on_pinned = true;
+  PrepareQueries<V>(block);
+  AttendPartition<V>(block, 0, 0, block.rows);
+}
+
 template <typename V>
 inline void AttendBlock(const AttentionBlock& block) {
   StartBlock<V>(block);
+  if (block.args->pinned > 0) AttendPinned<V>(block);
+  PrepareQueries<V>(block);
   const PositionRange seen = block.Visible();
   for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
     int64_t row = 0;

@@ -31,6 +31,9 @@ inline PositionRange VisibleRange(int64_t position, const AttentionArgs& args) {
   return {begin, args.window == 0 ? args.end : std::min(args.end, position + args.window)};
 }
 
+/// Where the query for the pinned positions was rotated to.
+inline int64_t PinnedPosition(const AttentionArgs& args) { return args.pinned + args.window - 1; }
+
 /// The positions in both.
 inline PositionRange Intersect(PositionRange a, PositionRange b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
@@ -194,18 +197,28 @@ struct AttentionBlock {
   AttentionScratch layout;
   int64_t first_token = 0;
   int64_t rows = 0;
+  bool on_pinned = false;  ///< on its way over the pinned positions, with their queries
 
   bool QuantizedKeys() const { return IsQuantized(args->kv.types.keys); }
   /// Values that lie in keys are not.
   bool QuantizedValues() const {
     return args->kv.values == ValuePlace::kOwn && IsQuantized(args->kv.types.values);
   }
-  /// Of row i.
+  /// Of row i: where its query was rotated to.
   int64_t Position(int64_t row) const {
+    if (on_pinned) return PinnedPosition(*args);
     return args->first_position + first_token + row / args->group;
   }
+  /// The query of row i.
+  const float* Query(int64_t row) const {
+    const float* queries = on_pinned ? args->pinned_query : args->query;
+    return queries + (first_token + row / args->group) * args->query_stride +
+           row % args->group * args->kv.key_dim;
+  }
   /// What row i sees.
-  PositionRange Visible(int64_t row) const { return VisibleRange(Position(row), *args); }
+  PositionRange Visible(int64_t row) const {
+    return on_pinned ? PositionRange{0, args->pinned} : VisibleRange(Position(row), *args);
+  }
   /// What any row sees. Without gaps: the tokens are consecutive.
   PositionRange Visible() const { return {Visible(0).begin, Visible(rows - 1).end}; }
 };

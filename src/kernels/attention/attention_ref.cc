@@ -238,17 +238,31 @@ void PrepareQuery(const AttentionArgs& args, const float* source, float* query, 
   Round(query, key_dim, scale.inverse, kLargestOfQuery, row.integers);
 }
 
-// Row i of the attention matrix before any position: its query, and its sink where there is one.
-void Begin(const AttentionArgs& args, int64_t i, float* query, Row& row) {
-  const int64_t token = i / args.group;
+// Row i of the attention matrix before any position: its sink and slope, where there are any.
+void Begin(const AttentionArgs& args, int64_t i, Row& row) {
   const int64_t head = i % args.group;
-  PrepareQuery(args, args.query + token * args.query_stride + head * args.kv.key_dim, query, row);
   if (args.sinks != nullptr) {
     row.m = args.sinks[head];
     row.l = 1;
   }
-  row.position = args.first_position + token;
   if (args.slopes != nullptr) row.slope = args.slopes[head];
+}
+
+// Gives row i its query among `queries`, which was rotated to `position`.
+void TakeQuery(const AttentionArgs& args, const float* queries, int64_t i, int64_t position,
+               float* query, Row& row) {
+  const int64_t token = i / args.group;
+  const int64_t head = i % args.group;
+  PrepareQuery(args, queries + token * args.query_stride + head * args.kv.key_dim, query, row);
+  row.position = position;
+}
+
+// The query of row i for the pinned positions, and the other one.
+void TakePinnedQuery(const AttentionArgs& args, int64_t i, float* query, Row& row) {
+  TakeQuery(args, args.pinned_query, i, PinnedPosition(args), query, row);
+}
+void TakeOwnQuery(const AttentionArgs& args, int64_t i, float* query, Row& row) {
+  TakeQuery(args, args.query, i, args.first_position + i / args.group, query, row);
 }
 
 // out = o / l + 0; quantized values are rotated, and o / l is rotated back.
@@ -296,13 +310,21 @@ void Attention(const AttentionArgs& args) {
     const int64_t token = i / args.group;
     const int64_t head = i % args.group;
     Row row;
-    Begin(args, i, args.scratch + layout.query, row);
+    Begin(args, i, row);
     row.o = args.scratch + layout.out;
     for (int d = 0; d < kv.value_dim; ++d) row.o[d] = 0;
+    const auto attend = [&](PositionRange visible) {
+      AttendPartition(args, visible, row, args.scratch + layout.scores,
+                      args.scratch + layout.partial);
+    };
+    if (args.pinned > 0) {
+      TakePinnedQuery(args, i, args.scratch + layout.query, row);
+      attend({0, args.pinned});
+    }
+    TakeOwnQuery(args, i, args.scratch + layout.query, row);
     const PositionRange seen = VisibleRange(row.position, args);
     for (int64_t p = PartitionStart(seen.begin); p < seen.end; p += kPartitionTokens) {
-      AttendPartition(args, CutToPartition(seen, p), row, args.scratch + layout.scores,
-                      args.scratch + layout.partial);
+      attend(CutToPartition(seen, p));
     }
     Finish(kv, row, args.out + token * args.out_stride + head * kv.value_dim);
   }
@@ -320,28 +342,37 @@ namespace skald::kernels {
 void AttentionWeights(const AttentionArgs& args, int64_t row, std::span<float> weights) {
   scalar::Row of_row;
   const AttentionScratch layout = LayOutScratch(args.kv.key_dim, args.kv.value_dim, args.group);
-  scalar::Begin(args, row, args.scratch + layout.query, of_row);
-  const PositionRange seen = VisibleRange(of_row.position, args);
+  float* query = args.scratch + layout.query;
+  scalar::Begin(args, row, of_row);
+  const PositionRange seen = VisibleRange(args.first_position + row / args.group, args);
+  const PositionRange pinned = {0, args.pinned};
   CHECK(seen.end <= static_cast<int64_t>(weights.size()));
   std::fill(weights.begin(), weights.end(), 0.0f);
+  const auto for_each = [&](PositionRange range, const auto& change) {
+    for (int64_t t = range.begin; t < range.end; ++t) change(t, weights[static_cast<size_t>(t)]);
+  };
   // One pass over all positions: partitions exist for the caches of a kernel, and a reader wants
   // shares of the whole. A sink stands in m and l before the first position.
   const float sink = of_row.m;
   float maximum = sink;
-  for (int64_t t = seen.begin; t < seen.end; ++t) {
-    weights[static_cast<size_t>(t)] = scalar::FinalScore(args, of_row, t);
-    maximum = std::max(maximum, weights[static_cast<size_t>(t)]);
-  }
+  const auto score = [&](int64_t t, float& weight) {
+    weight = scalar::FinalScore(args, of_row, t);
+    maximum = std::max(maximum, weight);
+  };
+  if (!pinned.empty()) scalar::TakePinnedQuery(args, row, query, of_row);
+  for_each(pinned, score);
+  scalar::TakeOwnQuery(args, row, query, of_row);
+  for_each(seen, score);
   double sum = of_row.l > 0 ? double{ExpRef(sink - maximum)} : 0.0;
-  for (int64_t t = seen.begin; t < seen.end; ++t) {
-    float& weight = weights[static_cast<size_t>(t)];
+  const auto exponentiate = [&](int64_t, float& weight) {
     weight = ExpRef(weight - maximum);
     sum += double{weight};
-  }
-  for (int64_t t = seen.begin; t < seen.end; ++t) {
-    float& weight = weights[static_cast<size_t>(t)];
+  };
+  const auto divide = [&](int64_t, float& weight) {
     weight = static_cast<float>(double{weight} / sum);
-  }
+  };
+  for (const PositionRange& range : {pinned, seen}) for_each(range, exponentiate);
+  for (const PositionRange& range : {pinned, seen}) for_each(range, divide);
 }
 
 }  // namespace skald::kernels

@@ -37,6 +37,7 @@ struct Shape {
   bool equal_parts = false;  // values are the first elements of keys, wherever they lie
   int64_t ahead = -1;        // tokens behind those of the call that these see; -1: causal
   bool slopes = false;
+  int64_t pinned = 0;
 
   // Of the text.
   int64_t length() const { return first_position + tokens + std::max<int64_t>(ahead, 0); }
@@ -49,6 +50,9 @@ struct Shape {
   int64_t end_seen(int64_t position) const {
     if (ahead < 0) return position + 1;
     return window == 0 ? length() : std::min(length(), position + window);
+  }
+  bool Sees(int64_t position, int64_t t) const {
+    return t < pinned || (t >= first_seen(position) && t < end_seen(position));
   }
 };
 
@@ -68,7 +72,7 @@ std::string Describe(const Shape& s) {
          " value " + std::to_string(s.value_dim) + " group " + std::to_string(s.group) +
          " tokens " + std::to_string(s.tokens) + " first " + std::to_string(s.first_position) +
          " window " + std::to_string(s.window) + " chunk " + std::to_string(s.chunk) + " ahead " +
-         std::to_string(s.ahead);
+         std::to_string(s.ahead) + " pinned " + std::to_string(s.pinned);
 }
 
 std::vector<float> RandomFloats(int64_t n, float magnitude, std::mt19937& random) {
@@ -88,6 +92,7 @@ class Sequence {
         scratch_(shape.key_dim, shape.value_dim, shape.group) {
     std::mt19937 random(7);
     queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
+    pinned_queries_ = RandomFloats(shape.tokens * query_stride(), 2.0f, random);
     sinks_ = RandomFloats(shape.group, 2.0f, random);
     for (int head = 0; head < shape.group; ++head)
       slopes_.push_back(0.3f / static_cast<float>(head + 1));
@@ -99,11 +104,13 @@ class Sequence {
       if (shape.equal_parts) {
         std::copy_n(keys_.back().begin(), shape.value_dim, values_.back().begin());
       }
-      if (t < first_seen || t >= end_seen) continue;
+      if (t >= shape.pinned && (t < first_seen || t >= end_seen)) continue;
       cache_.Append(ScalarIsa(), t, keys_.back(), values_.back());
       cache_.PoisonPadding(t);
     }
-    for (int64_t t = 0; t + kPageTokens <= first_seen; t += kPageTokens) cache_.DropPage(t);
+    for (int64_t t = 0; t + kPageTokens <= first_seen; t += kPageTokens) {
+      if (t >= shape.pinned) cache_.DropPage(t);
+    }
     const int64_t unseen = (end_seen + kPageTokens - 1) / kPageTokens * kPageTokens;
     for (int64_t t = unseen; t < shape.length(); t += kPageTokens) cache_.DropPage(t);
   }
@@ -132,6 +139,8 @@ class Sequence {
     args.soft_cap = shape_.soft_cap;
     if (shape_.sinks) args.sinks = sinks_.data();
     if (shape_.slopes) args.slopes = slopes_.data();
+    args.pinned = shape_.pinned;
+    if (shape_.pinned > 0) args.pinned_query = pinned_queries_.data() + token * query_stride();
     args.scratch = scratch_.data();
     return args;
   }
@@ -156,12 +165,16 @@ class Sequence {
   const float* Query(int64_t token, int64_t head) const {
     return queries_.data() + token * query_stride() + head * shape_.key_dim;
   }
+  const float* PinnedQuery(int64_t token, int64_t head) const {
+    return pinned_queries_.data() + token * query_stride() + head * shape_.key_dim;
+  }
 
  private:
   Shape shape_;
   PagedCacheForTest cache_;
   ScratchForTest scratch_;
   std::vector<float> queries_;
+  std::vector<float> pinned_queries_;
   std::vector<float> sinks_;
   std::vector<float> slopes_;
   std::vector<std::vector<float>> keys_;
@@ -383,7 +396,6 @@ TEST_P(AttentionTest, AnOverflowingScoreIsNaNNotANumber) {
 std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64_t token,
                              int64_t head, double& bound) {
   const int64_t position = shape.first_position + token;
-  const int64_t first = shape.first_seen(position);
   const KvType type = shape.types.keys;
   const auto stored = [type](float x) {
     if (type == KvType::kF32) return double{x};
@@ -392,11 +404,14 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
     }
     return double{tensor::FloatFromHalf(tensor::HalfFromFloat(x))};
   };
-  const float* query = sequence.Query(token, head);
   std::vector<double> scores;
+  std::vector<int64_t> seen;
   double magnitude = 0;  // the largest sum of |k q'|
   const int64_t end = shape.end_seen(position);
-  for (int64_t t = first; t < end; ++t) {
+  for (int64_t t = 0; t < end; ++t) {
+    if (!shape.Sees(position, t)) continue;
+    const bool pinned = t < shape.pinned;
+    const float* query = pinned ? sequence.PinnedQuery(token, head) : sequence.Query(token, head);
     double score = 0;
     double sum = 0;
     for (int d = 0; d < shape.key_dim; ++d) {
@@ -406,12 +421,14 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
     }
     if (shape.soft_cap > 0) score = shape.soft_cap * std::tanh(score / shape.soft_cap);
     if (shape.slopes) {
+      const int64_t from = pinned ? shape.pinned + shape.window - 1 : position;
       const double cost = double{sequence.slopes()[static_cast<size_t>(head)]} *
-                          static_cast<double>(std::abs(position - t));
+                          static_cast<double>(std::abs(from - t));
       score -= cost;
       sum += cost;
     }
     scores.push_back(score);
+    seen.push_back(t);
     magnitude = std::max(magnitude, sum);
   }
   double maximum = *std::max_element(scores.begin(), scores.end());
@@ -419,17 +436,18 @@ std::vector<double> ExactRow(const Sequence& sequence, const Shape& shape, int64
   if (shape.sinks) maximum = std::max(maximum, sink);
   std::vector<double> out(static_cast<size_t>(shape.value_dim));
   double weights = shape.sinks ? std::exp(sink - maximum) : 0;
-  for (int64_t t = first; t < end; ++t) {
-    const double weight = std::exp(scores[static_cast<size_t>(t - first)] - maximum);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const double weight = std::exp(scores[i] - maximum);
     weights += weight;
-    for (int d = 0; d < shape.value_dim; ++d) out[d] += weight * stored(sequence.values()[t][d]);
+    const std::vector<float>& value = sequence.values()[static_cast<size_t>(seen[i])];
+    for (int d = 0; d < shape.value_dim; ++d) out[d] += weight * stored(value[d]);
   }
   for (double& x : out) x /= weights;
   // With u = 2^-24: a score is wrong by (key_dim + 2) u magnitude at most (the chain, the scaling,
   // the subtraction of the maximum), so its weight by that relatively, plus 2 u of Exp; numerator
   // and denominator both, hence twice. The sums add 256 u (the chain over a partition), 20 u (l_p)
   // and 8 u per partition (two Exp and two roundings of a merge). |v| <= 1.
-  const double partitions = static_cast<double>(end / kPartitionTokens + 1);
+  const double partitions = static_cast<double>(end / kPartitionTokens + 2);
   bound = (2 * ((shape.key_dim + 2) * magnitude + 2) + 256 + 20 + 8 * partitions) * 0x1p-24;
   return out;
 }
@@ -474,6 +492,40 @@ TEST_P(AttentionTest, IsCloseToDoublePrecisionInChunks) {
         chunked.window = window;
         ExpectClose(GetParam(), chunked);
         ExpectSpecified(chunked);
+      }
+    }
+  }
+}
+
+// The pinned positions may stand in pages and partitions of the window, or long before it.
+TEST_P(AttentionTest, IsCloseToDoublePrecisionInEndlessTexts) {
+  for (const int64_t pinned : {1, 4, 31, 32, 33, 256}) {
+    for (const int64_t window : {1, 7, 40, 257}) {
+      for (const int64_t behind : {0, 1, 300}) {
+        Shape shape = {KvType::kF32, 24, 8, 3, behind == 1 ? 1 : 9, pinned + window + behind};
+        shape.window = window;
+        shape.pinned = pinned;
+        shape.slopes = window == 7;
+        shape.sinks = window == 40;
+        shape.soft_cap = behind == 1 ? 0.7f : 0;
+        ExpectClose(GetParam(), shape);
+        ExpectSpecified(shape);
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, GivesTheBitsOfTheSpecificationInEndlessTexts) {
+  for (const KvTypes types : kAllTypes) {
+    for (const int group : {1, 4, 17, 64}) {
+      for (const int64_t tokens : {1, 40, 150}) {
+        Shape shape = {types, 20, 24, group, tokens, 350, 100};
+        shape.pinned = group == 4 ? 250 : 5;
+        Sequence sequence(shape);
+        const std::vector<float> expected = sequence.Attend(ScalarIsa());
+        for (const int64_t chunk : {int64_t{1}, int64_t{7}, tokens}) {
+          EXPECT_TRUE(SameBits(sequence.Attend(GetParam(), chunk), expected)) << Describe(shape);
+        }
       }
     }
   }
@@ -674,8 +726,8 @@ void ExpectWeightsOf(const Shape& shape) {
       ASSERT_NEAR(sum, got[d], 1e-5) << Describe(shape) << " row " << row;
     }
     for (int64_t t = 0; t < shape.length(); ++t) {
-      const bool is_seen = t >= shape.first_seen(position) && t < shape.end_seen(position);
-      ASSERT_EQ(weights[static_cast<size_t>(t)] > 0, is_seen) << Describe(shape) << " at " << t;
+      ASSERT_EQ(weights[static_cast<size_t>(t)] > 0, shape.Sees(position, t))
+          << Describe(shape) << " at " << t;
     }
   }
 }
@@ -709,6 +761,15 @@ TEST(AttentionWeights, AreWhatValuesAreMultipliedWith) {
                      .ahead = 4,
                      .slopes = true});
   }
+  ExpectWeightsOf({.types = KvType::kF32,
+                   .key_dim = 12,
+                   .value_dim = 8,
+                   .group = 5,
+                   .tokens = 6,
+                   .first_position = 60,
+                   .window = 30,
+                   .slopes = true,
+                   .pinned = 20});
   ExpectWeightsOf({.types = KvType::kF32,
                    .key_dim = 12,
                    .value_dim = 8,

@@ -51,12 +51,35 @@ StepRow FindRow(const StepBatch& batch, int64_t row) {
   UNREACHABLE();
 }
 
-void AttendPages(int64_t first_head, const kernels::AttentionArgs& args,
+namespace {
+
+void AttendAlike(int64_t first_head, const kernels::AttentionArgs& args,
                  const Execution& execution) {
+  if (args.tokens == 0) return;
   execution.kernels.attention(args);
   StepTap* tap = execution.tap();
   if (tap == nullptr || !tap->wishes().attention) return;
   tap->SeeAttention(execution.profile->part(), first_head, args);
+}
+
+}  // namespace
+
+void AttendPages(int64_t first_head, const kernels::AttentionArgs& args,
+                 const Execution& execution) {
+  if (args.pinned == 0) return AttendAlike(first_head, args, execution);
+  kernels::AttentionArgs first = args;
+  first.tokens =
+      std::clamp<int64_t>(args.pinned + args.window - args.first_position, 0, args.tokens);
+  first.window = 0;
+  first.pinned = 0;
+  AttendAlike(first_head, first, execution);
+  kernels::AttentionArgs rest = args;
+  rest.tokens -= first.tokens;
+  rest.first_position += first.tokens;
+  rest.query += first.tokens * args.query_stride;
+  rest.pinned_query += first.tokens * args.query_stride;
+  rest.out += first.tokens * args.out_stride;
+  AttendAlike(first_head, rest, execution);
 }
 
 Visible VisibleTo(const Sight& sight, int64_t first_position, int64_t rows) {
@@ -71,10 +94,15 @@ Visible VisibleTo(const Sight& sight, int64_t first_position, int64_t rows) {
     if (sight.mask == Mask::kCausal) return position + 1;
     return sight.window > 0 ? std::min(end, position + sight.window) : end;
   };
+  const auto pinned_seen = [&](int64_t position) {
+    return std::min(sight.pinned, first_seen(position));
+  };
   for (int64_t position = first_position; position < end; ++position) {
-    visible.by_rows += static_cast<double>(end_seen(position) - first_seen(position));
+    visible.by_rows +=
+        static_cast<double>(end_seen(position) - first_seen(position) + pinned_seen(position));
   }
-  visible.by_sequence = static_cast<double>(end - first_seen(first_position));
+  visible.by_sequence =
+      static_cast<double>(end - first_seen(first_position) + pinned_seen(first_position));
   return visible;
 }
 

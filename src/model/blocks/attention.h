@@ -45,8 +45,9 @@ struct StepRow {
 StepRow FindRow(const StepBatch& batch, int64_t row);
 
 /// Attention over pages by the kernel of `execution`; `first_head` is that of args among the query
-/// heads of the block. Where somebody wants the weights, they get them behind it: the queries and
-/// K still stand where the kernel read them, and its scratch is free.
+/// heads of the block, those of all ranks. Where there are pinned positions, rows may begin before
+/// those that see them: these see all before them. Where somebody wants the weights, they get them
+/// behind it: the queries and K still stand where the kernel read them, and its scratch is free.
 void AttendPages(int64_t first_head, const kernels::AttentionArgs& args,
                  const Execution& execution);
 
@@ -57,12 +58,19 @@ enum class Mask : uint8_t {
 };
 
 /// What rows see: `window` positions, their own included, and without a mask as many ahead, none
-/// before their own multiple of `chunk`; 0 = all.
+/// before their own multiple of `chunk`; 0 = all. Of an endless text also the first `pinned`.
 struct Sight {
   int64_t window = 0;
   int64_t chunk = 0;
   Mask mask = Mask::kCausal;
+  int64_t pinned = 0;
 };
+
+/// Of an endless text: whether the row at `position` sees the pinned positions by a query of their
+/// own, because it does not see all before it.
+constexpr bool SeesPinned(const Sight& sight, int64_t position) {
+  return sight.pinned > 0 && position >= sight.pinned + sight.window;
+}
 
 /// Positions that consecutive rows of one sequence see, added up, and those that at least one row
 /// sees. Without a mask the last row is the last of its text.

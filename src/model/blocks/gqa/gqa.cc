@@ -18,6 +18,7 @@ struct Buffers {
   // [rows][heads * key_dim] and [rows][kv_heads * key_dim]. Where a row is normed as one, those of
   // this rank stand among those of all.
   Rows query, all_queries;
+  Rows pinned_query, all_pinned_queries;  // of endless texts: for the pinned positions
   Rows key, all_keys;
   Rows value;      // [rows][kv_heads * value_dim]
   Rows attention;  // [rows][heads * value_dim], of all ranks
@@ -40,6 +41,11 @@ Buffers Layout(const Gqa& gqa, const StepLimits& limits, Carver& carver) {
   const RowPart key = gqa.KvPart(gqa.key_dim);
   buffers.all_queries = CarveHeads(gqa, query, limits.rows, carver);
   buffers.query = NormsRows(gqa) ? ColumnsOf(buffers.all_queries, query) : buffers.all_queries;
+  if (gqa.pinned > 0) {
+    buffers.all_pinned_queries = CarveHeads(gqa, query, limits.rows, carver);
+    buffers.pinned_query =
+        NormsRows(gqa) ? ColumnsOf(buffers.all_pinned_queries, query) : buffers.all_pinned_queries;
+  }
   if (!gqa.shared_kv) {
     buffers.all_keys = CarveHeads(gqa, key, limits.rows, carver);
     buffers.key = NormsRows(gqa) ? ColumnsOf(buffers.all_keys, key) : buffers.all_keys;
@@ -145,10 +151,24 @@ void SplitGates(const Gqa& gqa, const Buffers& buffers, int64_t row) {
   }
 }
 
+// The same queries as `query`, before it is finished, turned to the one position from which pinned
+// ones are seen.
+void FinishPinnedQueries(const Gqa& gqa, const float* query, float* pinned, int64_t position,
+                         const Context& context) {
+  const RowPart part = gqa.QueryPart(gqa.key_dim);
+  const int64_t before = NormsRows(gqa) ? part.first_row : 0;
+  std::copy_n(query - before, NormsRows(gqa) ? part.all_rows : part.rows, pinned - before);
+  FinishHeads(gqa, {pinned, gqa.heads, part, gqa.query_norm}, gqa.pinned + gqa.window - 1, context);
+  WarmQueries(gqa.temperature, position, pinned, gqa.query_width());
+}
+
 void FinishQueries(const Gqa& gqa, const Buffers& buffers, int64_t index, int64_t position,
                    const Context& context) {
   float* query = buffers.query.row(index);
   if (gqa.gates_in_query()) SplitGates(gqa, buffers, index);
+  if (SeesPinned({.window = gqa.window, .pinned = gqa.pinned}, position)) {
+    FinishPinnedQueries(gqa, query, buffers.pinned_query.row(index), position, context);
+  }
   const RowPart part = gqa.QueryPart(gqa.key_dim);
   FinishHeads(gqa, {query, gqa.heads, part, gqa.query_norm}, position, context);
   WarmQueries(gqa.temperature, position, query, gqa.query_width());
@@ -244,9 +264,12 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
   context.execution.pool.Run(UnitCount(gqa, step), [&](int64_t index, int worker) {
     const AttentionUnit unit = FindUnit(gqa, step, index);
     const int64_t first_head = unit.head * gqa.group();
-    AttendPages(first_head,
+    const auto queries = [&](const Rows& rows) {
+      return rows.row(unit.row) + first_head * gqa.key_dim;
+    };
+    AttendPages(gqa.QueryPart(1).first_row + first_head,
                 {.kv = context.store.View(kv_layer, unit.head, unit.sequence->pages),
-                 .query = buffers.query.row(unit.row) + first_head * gqa.key_dim,
+                 .query = queries(buffers.query),
                  .query_stride = buffers.query.stride,
                  .out = own.row(unit.row) + first_head * gqa.value_dim,
                  .out_stride = own.stride,
@@ -257,6 +280,8 @@ void Attend(const Gqa& gqa, const Buffers& buffers, const MixerStep& step, const
                  .end = EndSeen(gqa, *unit.sequence),
                  .window = gqa.window,
                  .chunk = gqa.chunk,
+                 .pinned = gqa.pinned,
+                 .pinned_query = gqa.pinned > 0 ? queries(buffers.pinned_query) : nullptr,
                  .soft_cap = gqa.soft_cap,
                  .sinks = gqa.sink.empty() ? nullptr : gqa.sink.data() + first_head,
                  .slopes = gqa.slopes.empty() ? nullptr : gqa.slopes.data() + first_head,
@@ -363,6 +388,8 @@ Status Validate(const Gqa& gqa, std::span<const Rope> ropes) {
   CHECK(gqa.slopes.empty() || static_cast<int64_t>(gqa.slopes.size()) == gqa.heads);
   RETURN_IF_ERROR(InRange("sliding window", gqa.window, 0, kMaxContext));
   RETURN_IF_ERROR(InRange("attention chunk", gqa.chunk, 0, kMaxContext));
+  CHECK(gqa.pinned == 0 || (gqa.window > 0 && gqa.chunk == 0 && gqa.mask == Mask::kCausal));
+  CHECK(gqa.pinned >= 0 && gqa.pinned <= kernels::kPartitionTokens);
   RETURN_IF_ERROR(Positive("attention scale", gqa.scale));
   RETURN_IF_ERROR(Positive("attention value scale", gqa.value_scale));
   RETURN_IF_ERROR(NotNegative("attention soft cap", gqa.soft_cap));
@@ -471,6 +498,7 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
     rows = step.batch.output_count();
     if (rows == 0) return;
     MoveOutputRows(step.batch, gqa.query_width(), buffers.query);
+    if (gqa.pinned > 0) MoveOutputRows(step.batch, gqa.query_width(), buffers.pinned_query);
     if (gqa.has_gates()) MoveOutputRows(step.batch, gqa.gate_width(), buffers.gate);
   }
   Attend(gqa, buffers, step, context);
@@ -505,7 +533,8 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
   const auto sequences = static_cast<double>(step.sequences);
   const int64_t end = step.first_position + step.rows / step.sequences;
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
-  const Visible visible = VisibleTo({gqa.window, gqa.chunk, gqa.mask}, end - rows_each, rows_each);
+  const Visible visible =
+      VisibleTo({gqa.window, gqa.chunk, gqa.mask, gqa.pinned}, end - rows_each, rows_each);
   // One instruction multiplies four integers of a key.
   const double key_macs = static_cast<double>(gqa.heads * gqa.key_dim) /
                           (kernels::IsQuantized(shape.layout.types.keys) ? 4 : 1);

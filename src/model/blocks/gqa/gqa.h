@@ -67,7 +67,10 @@ struct Gqa {
   Mask mask = Mask::kCausal;
   int64_t window = 0;  ///< positions that a row sees, its own included, of each side; 0 = all
   int64_t chunk = 0;   ///< a row sees no position before its own multiple of this; 0 = all
-  float scale = 0;     ///< of queries, before they meet the keys (numerics 3.7)
+  /// Of an endless text: the first positions, which rows behind the first pinned + window see
+  /// beside their window, as from position pinned + window - 1 (numerics 3.7). 0 = none.
+  int64_t pinned = 0;
+  float scale = 0;                 ///< of queries, before they meet the keys (numerics 3.7)
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn no head
   float soft_cap = 0;              ///< of the scores (numerics 3.12); 0 = none
   std::vector<float> slopes = {};  ///< [heads] of ALiBi (numerics 3.7), or empty

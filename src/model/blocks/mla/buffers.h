@@ -21,9 +21,10 @@ inline constexpr int64_t kMlaUnitTokens = 32;
 /// What one worker has of its own, for one unit.
 struct MlaWorker {
   int index = 0;
-  float* query = nullptr;  ///< [tokens][heads][rank + rope_dim]
-  float* mixed = nullptr;  ///< [tokens][heads][rank]: weighted sums of latents
-  Rows product = {};       ///< [tokens][the larger of rank and value_dim]
+  float* query = nullptr;         ///< [tokens][heads][rank + rope_dim]
+  float* pinned_query = nullptr;  ///< the same of endless texts, for the pinned positions
+  float* mixed = nullptr;         ///< [tokens][heads][rank]: weighted sums of latents
+  Rows product = {};              ///< [tokens][the larger of rank and value_dim]
   std::byte* tiles = nullptr;
 };
 

@@ -19,6 +19,7 @@ MlaWorker LayOutWorker(const Mla& mla, Carver& carver) {
   };
   MlaWorker worker;
   worker.query = floats(kMlaUnitRows * mla.key_dim());
+  if (mla.pinned > 0) worker.pinned_query = floats(kMlaUnitRows * mla.key_dim());
   worker.mixed = floats(kMlaUnitRows * mla.rank);
   worker.product = carver.Matrix(kMlaUnitTokens, std::max(mla.rank, mla.value_dim));
   worker.tiles = carver.Bytes(OwnTileBytes(kMlaUnitTokens, std::max(mla.rank, mla.nope_dim)));
@@ -160,7 +161,8 @@ void AddWork(const Mla& mla, const MixerShape& shape, StepWork& work) {
   const auto sequences = static_cast<double>(step.sequences);
   const int64_t end = step.first_position + step.rows / step.sequences;
   const int64_t rows_each = std::max<int64_t>(1, shape.rows_kept / step.sequences);
-  const Visible visible = VisibleTo({}, end - rows_each, rows_each);
+  const Visible visible =
+      VisibleTo({.window = mla.window, .pinned = mla.pinned}, end - rows_each, rows_each);
   const auto macs = static_cast<double>(mla.heads * (mla.key_dim() + mla.rank));
   work.Add({.phase = Phase::kAttention,
             .input = {shape.rows_kept, mla.heads, mla.key_dim()},

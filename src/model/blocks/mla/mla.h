@@ -43,6 +43,8 @@ struct Mla {
   float scale = 0;                 ///< of queries, before they meet the keys (numerics 3.7)
   std::optional<size_t> rope = 0;  ///< which of the network's; nothing: positions turn nothing
   QueryTemperature temperature = {};
+  int64_t window = 0;  ///< of an endless text: positions that a row sees; 0 = all
+  int64_t pinned = 0;  ///< and the first ones, as Gqa's
   /// Of K_h and V_h: tensors of their own, or one as in the checkpoint: of each head K_h by
   /// columns, below it V_h.
   Fusion key_value = Fusion::kSeparate;

@@ -166,15 +166,22 @@ void AbsorbQueries(const Sharing& run, const Unit& unit, const MlaWorker& own) {
       float* query = own.query + (i * unit.heads + h) * mla.key_dim();
       std::copy_n(own.product.row(i), mla.rank, query);
       std::copy_n(source.row(i) + mla.nope_dim, mla.rope_dim, query + mla.rank);
-      Turn(mla, query + mla.rank, unit.position + i, run.context);
-      WarmQueries(mla.temperature, unit.position + i, query, mla.key_dim());
+      const int64_t position = unit.position + i;
+      if (SeesPinned({.window = mla.window, .pinned = mla.pinned}, position)) {
+        float* pinned = own.pinned_query + (query - own.query);
+        std::copy_n(query, mla.key_dim(), pinned);
+        Turn(mla, pinned + mla.rank, mla.pinned + mla.window - 1, run.context);
+        WarmQueries(mla.temperature, position, pinned, mla.key_dim());
+      }
+      Turn(mla, query + mla.rank, position, run.context);
+      WarmQueries(mla.temperature, position, query, mla.key_dim());
     }
   }
 }
 
 void Attend(const Sharing& run, const Unit& unit, const MlaWorker& own) {
   const Context& context = run.context;
-  AttendPages(unit.first_head,
+  AttendPages(run.mla.HeadPart(1).first_row + unit.first_head,
               {.kv = context.store.View(run.step.place.kv_layer, 0, unit.sequence->pages),
                .query = own.query,
                .query_stride = unit.heads * run.mla.key_dim(),
@@ -184,6 +191,9 @@ void Attend(const Sharing& run, const Unit& unit, const MlaWorker& own) {
                .first_position = unit.position,
                .group = static_cast<int>(unit.heads),
                .scale = run.mla.scale,
+               .window = run.mla.window,
+               .pinned = run.mla.pinned,
+               .pinned_query = own.pinned_query,
                .scratch = context.workspace.attention_scratch(own.index)},
               context.execution);
 }
