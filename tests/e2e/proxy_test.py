@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,16 +20,10 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-from skald_server import Server, Wire, ask, configure, events, exchange, head, post, texts
+from skald_server import Server, Wire, ask, configure, events, exchange, free_port, head, post, texts
 
 KEY = "sk-the-key-of-the-proxy-suite"
 LONG = "Once upon a time there was a {} who lived in a big house by the deep blue sea with friends."
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 # The shipped file goes into nginx's http block, as its head says.

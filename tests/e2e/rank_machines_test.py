@@ -18,7 +18,7 @@ from pathlib import Path
 
 import skald_server
 from skald_processes import is_there, wait_until, workers_of
-from skald_server import Server, Setup, Wire, completion, exchange, post, texts
+from skald_server import Server, Setup, Wire, completion, exchange, free_port, post, texts
 
 STREAMS = 3
 
@@ -27,11 +27,6 @@ class Options:
     """What the command line gave beside Setup."""
 
     other = ""
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Job:

@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -210,6 +211,18 @@ def exchange(port: int, data: bytes, timeout: float = TIMEOUT_S, source: str = "
         reply.seconds = time.perf_counter() - begin
         wire.read_body(reply)
         return reply
+
+
+def free_port() -> int:
+    """A port that nobody listens at. It lies below those that the kernel gives to whoever asks for any, for all that runs
+    beside asks for many of these before ours is taken."""
+    while True:
+        port = random.randrange(20_000, 32_768)
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
 
 
 class Server:
