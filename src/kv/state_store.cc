@@ -1,5 +1,6 @@
 #include "kv/state_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -32,8 +33,26 @@ float* StateStore::Slot(StateId id) {
 
 void StateStore::Copy(const StateCopy& copy) {
   CHECK(copy.from != copy.to);
-  const float* from = Slot(copy.from);
-  std::memcpy(Slot(copy.to), from, static_cast<size_t>(slot_bytes()));
+  CHECK(std::max(copy.from, copy.to) < shape_.slots && std::min(copy.from, copy.to) >= 0);
+  if (shape_.floats > 0) copies_.push_back(copy);
+}
+
+// In their order: a slot that is read by one may be written by the next. Floats of different places
+// have nothing to do with each other, so parts may be made in any order.
+void StateStore::MakeCopies(int64_t first, int64_t count) {
+  CHECK(first >= 0 && count >= 0 && count <= shape_.floats - first);
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  for (const StateCopy& copy : copies_) {
+    std::memcpy(Slot(copy.to) + first, Slot(copy.from) + first, bytes);
+  }
+}
+
+// Those of other slots, too: they may stand in between.
+void StateStore::SettleCopiesOf(StateId id) {
+  const auto is_of = [id](const StateCopy& copy) { return copy.from == id || copy.to == id; };
+  if (std::none_of(copies_.begin(), copies_.end(), is_of)) return;
+  MakeCopies(0, shape_.floats);
+  ForgetCopies();
 }
 
 std::byte* StateStore::Bytes(StateId id, int64_t begin, size_t count) {
@@ -42,15 +61,18 @@ std::byte* StateStore::Bytes(StateId id, int64_t begin, size_t count) {
 }
 
 void StateStore::Save(StateId id, int64_t begin, std::span<std::byte> bytes) {
+  SettleCopiesOf(id);
   std::memcpy(bytes.data(), Bytes(id, begin, bytes.size()), bytes.size());
 }
 
 void StateStore::Load(StateId id, int64_t begin, std::span<const std::byte> bytes) {
+  SettleCopiesOf(id);
   std::memcpy(Bytes(id, begin, bytes.size()), bytes.data(), bytes.size());
 }
 
 void StateStore::Poison(StateId id) {
   if (shape_.floats == 0) return;  // of a network without states a slot is no memory
+  SettleCopiesOf(id);
   // All bits set is a NaN.
   std::memset(Slot(id), 0xff, static_cast<size_t>(slot_bytes()));
 }

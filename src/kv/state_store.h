@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/aligned_buffer.h"
 #include "kv/state_id.h"
@@ -35,8 +36,18 @@ class StateStore {
   /// sequence is meaningless: a step that computes position 0 writes its own beginning.
   float* Slot(StateId id);
 
-  /// Must not run while a step does.
+  /// The slot `to` holds what stands in `from`, as whoever looks into slots from now on sees it: the
+  /// copy itself is made by the next step, which needs those bytes in its caches anyway, with all
+  /// its threads; or before it, where one of the two slots is saved, loaded or poisoned. O(1). Must
+  /// not run while a step does.
   void Copy(const StateCopy& copy);
+
+  /// For a step: whether it has copies to make before it looks into slots, and the part of them from
+  /// the float `first` on. Threads may make different parts at the same time. When all are made,
+  /// ForgetCopies.
+  bool HasCopies() const { return !copies_.empty(); }
+  void MakeCopies(int64_t first, int64_t count);
+  void ForgetCopies() { copies_.clear(); }
 
   /// Copies bytes of a slot out, and back in: those from `begin` on.
   void Save(StateId id, int64_t begin, std::span<std::byte> bytes);
@@ -48,9 +59,11 @@ class StateStore {
  private:
   StateStore(const StateShape& shape, AlignedBuffer arena);
   std::byte* Bytes(StateId id, int64_t begin, size_t count);
+  void SettleCopiesOf(StateId id);
 
   StateShape shape_;
   AlignedBuffer arena_;
+  std::vector<StateCopy> copies_;  // still to be made, each after those before it
 };
 
 }  // namespace skald::kv
