@@ -19,8 +19,11 @@ constexpr std::array kMixtures = {
     Mixture{"Q6_K", 18, DType::kQ6_K, DType::kQ6_K, DType::kQ6_K, DType::kQ6_K},
 };
 
-// Parts of names of matrices that stay as they are.
-constexpr std::string_view kCopied[] = {"_norm",         "ffn_gate_inp", "ssm_",      "conv",
+// Parts of names of matrices that stay as they are: they are small, and what they decide lasts. An
+// expert is chosen or not; a gate of a recurrent layer says how much of its state all later tokens
+// still see. The large matrices of those layers (ssm_in, ssm_out) are as any others.
+constexpr std::string_view kCopied[] = {"_norm",         "ffn_gate_inp", "ssm_alpha",
+                                        "ssm_beta",      "ssm_ba",       "conv",
                                         "position_embd", "token_types",  "attn_rel_b"};
 
 bool IsCopied(const TensorInfo& tensor) {

@@ -67,9 +67,18 @@ TEST(PlanTypes, CopiesWhatIsSmallOrDecides) {
   const auto types = PlanOf("Q8_0", {{.name = "blk.0.attn_norm.weight", .dims = {256}},
                                      Matrix("blk.0.ffn_gate_inp.weight"),
                                      Matrix("blk.0.ssm_conv1d.weight"),
+                                     Matrix("blk.0.ssm_beta.weight"),
+                                     Matrix("blk.0.ssm_ba.weight"),
                                      Matrix("blk.0.attn_q.bias"),
                                      Matrix("blk.0.attn_q_norm.weight")});
   for (const auto& [name, dtype] : types) EXPECT_EQ(dtype, DType::kF32) << name;
+}
+
+TEST(PlanTypes, TheLargeMatricesOfRecurrentLayersAreAsOthers) {
+  const auto types =
+      PlanOf("Q4_K_M", {Matrix("blk.0.ssm_in.weight"), Matrix("blk.0.ssm_out.weight"),
+                        Matrix("blk.0.ssm_f_a.weight")});
+  for (const auto& [name, dtype] : types) EXPECT_EQ(dtype, DType::kQ4_K) << name;
 }
 
 TEST(PlanTypes, RowsThatAreNoMultipleOfTheBlockTakeALargerType) {
