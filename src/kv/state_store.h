@@ -36,15 +36,14 @@ class StateStore {
   /// sequence is meaningless: a step that computes position 0 writes its own beginning.
   float* Slot(StateId id);
 
-  /// The slot `to` holds what stands in `from`, as whoever looks into slots from now on sees it: the
-  /// copy itself is made by the next step, which needs those bytes in its caches anyway, with all
-  /// its threads; or before it, where one of the two slots is saved, loaded or poisoned. O(1). Must
-  /// not run while a step does.
+  /// From now on `to` holds what stands in `from`. The copy itself is made by the next step, which
+  /// needs those bytes in its caches anyway, with all its threads; or sooner, where one of the two
+  /// slots is saved, loaded or poisoned. O(1). Must not run while a step does.
   void Copy(const StateCopy& copy);
 
-  /// For a step: whether it has copies to make before it looks into slots, and the part of them from
-  /// the float `first` on. Threads may make different parts at the same time. When all are made,
-  /// ForgetCopies.
+  /// For a step: whether there are copies to make before it looks into a part of slots, and `count`
+  /// floats of each from `first` on. Threads may make different parts at the same time. When all
+  /// are made, ForgetCopies.
   bool HasCopies() const { return !copies_.empty(); }
   void MakeCopies(int64_t first, int64_t count);
   void ForgetCopies() { copies_.clear(); }

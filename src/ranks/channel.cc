@@ -40,6 +40,10 @@ void Advance(std::array<iovec, 2>* parts, size_t count) {
 
 }  // namespace
 
+Status NoMessageOfARank() {
+  return Status(ErrorCode::kInvalidArgument, "what came is no message of a rank");
+}
+
 Channel::Channel(Channel&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
 
 Channel::~Channel() {
@@ -79,7 +83,7 @@ Status Channel::Receive(Message* message) {
   Head head;
   RETURN_IF_ERROR(ReadAll(std::as_writable_bytes(std::span(&head, 1))));
   if (head.magic != kMagic || head.length > kMostBytes) {
-    return Status(ErrorCode::kInvalidArgument, "what came is no message of a rank");
+    return NoMessageOfARank();
   }
   message->kind = head.kind;
   message->bytes.clear();

@@ -22,6 +22,9 @@ struct Message {
   std::vector<std::byte> bytes;
 };
 
+/// What came is none, or not the one that was to come.
+Status NoMessageOfARank();
+
 /// One end. One thread at a time sends and one receives; Shut may be called by any other.
 class Channel {
  public:

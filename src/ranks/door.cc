@@ -131,7 +131,7 @@ void Door::Listen(Stranger* stranger) const {
   stranger->gone = !stranger->proven;
 }
 
-Result<Guest> Door::Next(const Stopwatch& watch, double deadline) {
+Result<Guest> Door::Next(const Deadline& deadline) {
   fcntl(listener_.descriptor(), F_SETFL, O_NONBLOCK);
   while (true) {
     Accept();
@@ -144,17 +144,16 @@ Result<Guest> Door::Next(const Stopwatch& watch, double deadline) {
       return guest;
     }
     std::erase_if(strangers_, [](const Stranger& each) { return each.gone; });
-    if (watch.Seconds() >= deadline) return Status(ErrorCode::kUnavailable, "nobody came");
+    if (deadline.HasPassed()) return Status(ErrorCode::kUnavailable, "nobody came");
     pollfd polled = {.fd = listener_.descriptor(), .events = POLLIN, .revents = 0};
     poll(&polled, 1, strangers_.empty() ? kIdleMilliseconds : kLookMilliseconds);
   }
 }
 
 Result<Socket> Enter(const Address& address, const Visit& visit, const std::string& key,
-                     double patience_seconds) {
-  const Stopwatch watch;
-  ASSIGN_OR_RETURN(Socket socket, ConnectTo(address, patience_seconds));
-  PrepareTcp(socket.descriptor(), std::max(patience_seconds - watch.Seconds(), 1.0));
+                     const Deadline& deadline) {
+  ASSIGN_OR_RETURN(Socket socket, ConnectTo(address, deadline));
+  PrepareTcp(socket.descriptor(), std::max(deadline.Left(), 1.0));
   ByteWriter said;
   const Nonce own_nonce = NewNonce();
   said.Put(kMagic).Put(static_cast<uint8_t>(visit.purpose)).Put(visit.rank);

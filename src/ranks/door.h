@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/stopwatch.h"
 #include "ranks/socket.h"
 #include "skald/status.h"
@@ -48,9 +49,8 @@ class Door {
   /// `key`: any bytes; the more the better.
   Door(Socket listener, std::string key) : listener_(std::move(listener)), key_(std::move(key)) {}
 
-  /// Waits until `deadline` seconds of `watch` for the next who knows the key. Errors:
-  /// kUnavailable, nobody came.
-  Result<Guest> Next(const Stopwatch& watch, double deadline);
+  /// Waits for the next who knows the key. Errors: kUnavailable, nobody came in time.
+  Result<Guest> Next(const Deadline& deadline);
 
  private:
   // One who has come and not proven anything yet.
@@ -74,9 +74,9 @@ class Door {
   std::deque<Stranger> strangers_;
 };
 
-/// Goes through the door at `address`, with some patience. Errors: kUnavailable, nobody is there;
+/// Goes through the door at `address`. Errors: kUnavailable, nobody is there;
 /// kInvalidArgument, the key is another one.
 Result<Socket> Enter(const Address& address, const Visit& visit, const std::string& key,
-                     double patience_seconds);
+                     const Deadline& deadline);
 
 }  // namespace skald::ranks

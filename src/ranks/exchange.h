@@ -22,6 +22,9 @@ struct Columns {
   int64_t run_stride = 0;
 };
 
+/// Which ranks take what all give.
+enum class Takers : uint8_t { kAll, kFirst };
+
 /// One rank's end of it. All ranks make the same calls in the same order, with as many rows.
 class Exchange {
  public:

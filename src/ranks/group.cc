@@ -43,10 +43,6 @@ std::vector<std::byte> BytesOf(const Hello& hello) {
   return writer.String(hello.host).bytes();
 }
 
-Status NotUnderstood() {
-  return Status(ErrorCode::kInvalidArgument, "what came is no message of a rank");
-}
-
 Result<Hello> ReadHello(const Message& message) {
   ByteReader reader(message.bytes);
   const auto build = reader.ReadString(kMostText);
@@ -54,7 +50,8 @@ Result<Hello> ReadHello(const Message& message) {
   const auto count = reader.Read<int32_t>();
   const auto process = reader.Read<int64_t>();
   const auto host = reader.ReadString(kMostText);
-  if (message.kind != kHello || !build || !host || reader.remaining() > 0) return NotUnderstood();
+  if (message.kind != kHello || !build || !host || reader.remaining() > 0)
+    return NoMessageOfARank();
   return Hello{.build = std::string(*build),
                .rank = *rank,
                .count = *count,
@@ -79,7 +76,7 @@ Status ReadAnswer(const Message& message, std::span<const std::byte>* bytes) {
   const auto code = reader.Read<uint8_t>();
   const auto text = reader.ReadString(kMostText);
   if (message.kind != kAnswer || !text || *code > static_cast<uint8_t>(ErrorCode::kUnavailable)) {
-    return NotUnderstood();
+    return NoMessageOfARank();
   }
   *bytes = *reader.Take(reader.remaining());
   if (*code == 0) return Ok();
@@ -133,9 +130,9 @@ Result<std::shared_ptr<Group>> Group::Join(MakeLink make_link, Channel first,
   Message message;
   RETURN_IF_ERROR(first.Receive(&message));
   ASSIGN_OR_RETURN(const Hello hello, ReadHello(message));
-  if (hello.rank < 1 || hello.rank >= hello.count) return NotUnderstood();
+  if (hello.rank < 1 || hello.rank >= hello.count) return NoMessageOfARank();
   std::unique_ptr<Link> link = make_link(hello.rank);
-  if (link->rank() != hello.rank || link->count() != hello.count) return NotUnderstood();
+  if (link->rank() != hello.rank || link->count() != hello.count) return NoMessageOfARank();
   const auto group = std::shared_ptr<Group>(new Group(std::move(link), options));
   group->peers_.push_back(
       {.rank = 0, .channel = std::move(first), .process = hello.process, .host = hello.host});
@@ -206,7 +203,7 @@ Status Group::AwaitFrom(Peer* peer, Take take) {
 
 Status Group::Next(Message* order) {
   Status status = peers_.front().channel.Receive(order);
-  if (status.ok() && order->kind < kFirstOrder) status = NotUnderstood();
+  if (status.ok() && order->kind < kFirstOrder) status = NoMessageOfARank();
   return status;
 }
 

@@ -6,8 +6,8 @@
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "base/check.h"
+#include "base/deadline.h"
 #include "base/status_macros.h"
-#include "base/stopwatch.h"
 #include "ranks/door.h"
 
 namespace skald::ranks {
@@ -20,10 +20,6 @@ constexpr uint64_t kMostHost = 1024;
 
 // Of one who has proven to be no stranger, and so only of one that fails.
 constexpr double kWordSeconds = 5;
-
-Status NotUnderstood() {
-  return Status(ErrorCode::kInvalidArgument, "what another rank says is not understood");
-}
 
 // What the first rank tells each other one.
 struct Roster {
@@ -44,13 +40,13 @@ Result<Roster> ReadRoster(const Message& message) {
   const auto rank = reader.Read<int32_t>();
   const auto count = reader.Read<int32_t>();
   if (message.kind != kRoster || !count || *count > kMostRanks || *rank < 1 || *rank >= *count) {
-    return NotUnderstood();
+    return NoMessageOfARank();
   }
   Roster roster = {.rank = *rank, .count = *count, .before = {}};
   for (int32_t other = 1; other < *rank; ++other) {
     const auto host = reader.ReadString(kMostHost);
     const auto port = reader.Read<uint16_t>();
-    if (!host || !port) return NotUnderstood();
+    if (!host || !port) return NoMessageOfARank();
     roster.before.push_back({.host = std::string(*host), .port = *port});
   }
   return roster;
@@ -77,15 +73,15 @@ Result<Address> HearAddress(Channel* channel) {
   PrepareTcp(channel->socket(), 0);
   ByteReader reader(message.bytes);
   const auto port = reader.Read<uint16_t>();
-  if (message.kind != kListens || !port) return NotUnderstood();
+  if (message.kind != kListens || !port) return NoMessageOfARank();
   return Address{.host = OtherAddress(channel->socket()).host, .port = *port};
 }
 
 // Waits for so many guests.
-Status SeatAll(Door* door, int guests, int first_rank, const Stopwatch& watch, double deadline,
+Status SeatAll(Door* door, int guests, int first_rank, const Deadline& deadline,
                SocketLink::Sockets* sockets) {
   while (guests > 0) {
-    Result<Guest> guest = door->Next(watch, deadline);
+    Result<Guest> guest = door->Next(deadline);
     if (!guest.ok()) {
       return Status(ErrorCode::kUnavailable,
                     std::to_string(guests) + " connections of other ranks do not come");
@@ -95,12 +91,14 @@ Status SeatAll(Door* door, int guests, int first_rank, const Stopwatch& watch, d
   return Ok();
 }
 
-// Who comes for orders, until there are so many ranks; `addresses` are theirs.
-Status HearAll(Door* door, int count, const Stopwatch& watch, double deadline,
-               FunctionRef<void(int here)> came, Met* met, std::vector<Address>* addresses) {
-  while (std::ssize(met->channels) + 1 < count) {
-    const auto here = std::ssize(met->channels) + 1;
-    Result<Guest> guest = door->Next(watch, deadline);
+// Who comes for orders, until there are so many ranks, to `channels`; where each can be reached.
+Result<std::vector<Address>> HearAll(Door* door, int count, const Deadline& deadline,
+                                     FunctionRef<void(int here)> came,
+                                     std::vector<Channel>* channels) {
+  std::vector<Address> addresses;
+  while (std::ssize(*channels) + 1 < count) {
+    const auto here = std::ssize(*channels) + 1;
+    Result<Guest> guest = door->Next(deadline);
     if (!guest.ok()) {
       return Status(ErrorCode::kUnavailable, std::to_string(here) + " of " + std::to_string(count) +
                                                  " ranks are here, and nobody comes any more");
@@ -110,17 +108,17 @@ Status HearAll(Door* door, int count, const Stopwatch& watch, double deadline,
     Result<Address> address = HearAddress(&channel);
     // It failed while it came in; perhaps it is started anew.
     if (!address.ok()) continue;
-    addresses->push_back(*std::move(address));
-    met->channels.push_back(std::move(channel));
+    addresses.push_back(*std::move(address));
+    channels->push_back(std::move(channel));
     came(static_cast<int>(here) + 1);
   }
-  return Ok();
+  return addresses;
 }
 
-// The first rank has until `patience_seconds` to say who this is.
-Result<Roster> AskRoster(const Address& first, uint16_t port, double patience_seconds,
+// The first rank has until then to say who this is.
+Result<Roster> AskRoster(const Address& first, uint16_t port, const Deadline& deadline,
                          Channel* channel) {
-  PrepareTcp(channel->socket(), std::max(patience_seconds, 1.0));
+  PrepareTcp(channel->socket(), std::max(deadline.Left(), 1.0));
   ByteWriter listens;
   listens.Put(port);
   RETURN_IF_ERROR(channel->Send(kListens, listens.bytes()));
@@ -138,12 +136,11 @@ Result<Roster> AskRoster(const Address& first, uint16_t port, double patience_se
 Result<Met> Host(Socket listener, int count, const Invitation& invitation,
                  FunctionRef<void(int here)> came) {
   CHECK(count >= 1);
-  const Stopwatch watch;
-  const double deadline = invitation.patience_seconds;
+  const Deadline deadline(invitation.patience_seconds);
   Door door(std::move(listener), invitation.key);
   Met met;
-  std::vector<Address> addresses;
-  RETURN_IF_ERROR(HearAll(&door, count, watch, deadline, came, &met, &addresses));
+  ASSIGN_OR_RETURN(const std::vector<Address> addresses,
+                   HearAll(&door, count, deadline, came, &met.channels));
   for (int32_t rank = 1; rank < count; ++rank) {
     const Roster roster = {
         .rank = rank, .count = count, .before = {addresses.begin(), addresses.begin() + rank - 1}};
@@ -151,33 +148,32 @@ Result<Met> Host(Socket listener, int count, const Invitation& invitation,
   }
   SocketLink::Sockets sockets(count);
   // Each other one brings a socket for floats and one for its pulse.
-  RETURN_IF_ERROR(SeatAll(&door, 2 * (count - 1), 1, watch, deadline, &sockets));
+  RETURN_IF_ERROR(SeatAll(&door, 2 * (count - 1), 1, deadline, &sockets));
   met.link = std::make_unique<SocketLink>(std::move(sockets), 0);
   return met;
 }
 
 Result<Met> Attend(const Address& first, uint16_t port, const Invitation& invitation) {
-  const Stopwatch watch;
+  const Deadline deadline(invitation.patience_seconds);
   const std::string& key = invitation.key;
-  const auto left = [&] { return invitation.patience_seconds - watch.Seconds(); };
-  ASSIGN_OR_RETURN(Socket orders, Enter(first, {.purpose = Purpose::kOrders}, key, left()));
+  ASSIGN_OR_RETURN(Socket orders, Enter(first, {.purpose = Purpose::kOrders}, key, deadline));
   Channel channel(orders.Release());
   // On the interface that leads to the first rank, and on no other.
   ASSIGN_OR_RETURN(Socket listener,
                    ListenAt({.host = OwnAddress(channel.socket()).host, .port = port}));
   const uint16_t listens = OwnAddress(listener.descriptor()).port;
-  ASSIGN_OR_RETURN(const Roster roster, AskRoster(first, listens, left(), &channel));
+  ASSIGN_OR_RETURN(const Roster roster, AskRoster(first, listens, deadline, &channel));
   SocketLink::Sockets sockets(roster.count);
   const Visit floats = {.purpose = Purpose::kFloats, .rank = roster.rank};
   const Visit pulse = {.purpose = Purpose::kPulse, .rank = roster.rank};
-  ASSIGN_OR_RETURN(sockets.floats[0], Enter(first, floats, key, left()));
-  ASSIGN_OR_RETURN(sockets.pulses[0], Enter(first, pulse, key, left()));
+  ASSIGN_OR_RETURN(sockets.floats[0], Enter(first, floats, key, deadline));
+  ASSIGN_OR_RETURN(sockets.pulses[0], Enter(first, pulse, key, deadline));
   for (size_t other = 0; other < roster.before.size(); ++other) {
-    ASSIGN_OR_RETURN(sockets.floats[other + 1], Enter(roster.before[other], floats, key, left()));
+    ASSIGN_OR_RETURN(sockets.floats[other + 1], Enter(roster.before[other], floats, key, deadline));
   }
   Door door(std::move(listener), key);
-  RETURN_IF_ERROR(SeatAll(&door, roster.count - roster.rank - 1, roster.rank + 1, watch,
-                          invitation.patience_seconds, &sockets));
+  RETURN_IF_ERROR(
+      SeatAll(&door, roster.count - roster.rank - 1, roster.rank + 1, deadline, &sockets));
   Met met;
   met.link = std::make_unique<SocketLink>(std::move(sockets), roster.rank);
   met.channels.push_back(std::move(channel));

@@ -57,7 +57,6 @@ class SharedRanks {
     void GatherToFirst(const Columns& own) override { Pass(own, Takers::kFirst); }
 
    private:
-    enum class Takers { kAll, kFirst };
     // Gives a piece at a time until all have given all; copies those of others if it takes.
     void Pass(const Columns& own, Takers takers);
 

@@ -13,10 +13,9 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <string_view>
 
+#include "base/host_port.h"
 #include "base/status_macros.h"
-#include "base/stopwatch.h"
 
 namespace skald::ranks {
 namespace {
@@ -100,21 +99,9 @@ std::string Address::Text() const {
 }
 
 Result<Address> ParseAddress(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  Address address;
-  bool fits = colon != std::string::npos && colon > 0;
-  if (fits) {
-    std::string_view host = std::string_view(text).substr(0, colon);
-    const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    if (brackets) host = host.substr(1, host.size() - 2);
-    const std::string_view port = std::string_view(text).substr(colon + 1);
-    const auto read = std::from_chars(port.begin(), port.end(), address.port);
-    address.host = host;
-    // Without brackets nobody knows which colon is the last of the host.
-    fits = read.ec == std::errc() && read.ptr == port.end() &&
-           (brackets || host.find(':') == std::string_view::npos);
+  if (const auto place = ParseHostPort(text)) {
+    return Address{.host = place->host, .port = place->port};
   }
-  if (fits) return address;
   return Status(ErrorCode::kInvalidArgument,
                 "'" + text + "' is no HOST:PORT; examples: node-1:7000, 10.0.0.1:7000, [::1]:7000");
 }
@@ -136,15 +123,14 @@ Result<Socket> ListenAt(const Address& address) {
   return SystemError("cannot listen at " + address.Text(), error);
 }
 
-Result<Socket> ConnectTo(const Address& address, double patience_seconds) {
-  const Stopwatch watch;
+Result<Socket> ConnectTo(const Address& address, const Deadline& deadline) {
   while (true) {
     Result<Socket> made = Call(address);
     if (made.ok()) {
       PrepareTcp(made->descriptor(), 0);
       return made;
     }
-    if (watch.Seconds() >= patience_seconds) {
+    if (deadline.HasPassed()) {
       return Status(ErrorCode::kUnavailable, made.status().message());
     }
     usleep(kPauseMicroseconds);

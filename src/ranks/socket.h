@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/deadline.h"
 #include "skald/status.h"
 
 namespace skald::ranks {
@@ -42,9 +43,9 @@ Result<Address> ParseAddress(const std::string& text);
 /// reason; kNotFound, there is no such host.
 Result<Socket> ListenAt(const Address& address);
 
-/// Tries until somebody takes the call, for so many seconds: a process of another machine may start
-/// later. Errors: kUnavailable, with the last reason.
-Result<Socket> ConnectTo(const Address& address, double patience_seconds);
+/// Tries until somebody takes the call: a process of another machine may start later. Errors:
+/// kUnavailable, with the last reason.
+Result<Socket> ConnectTo(const Address& address, const Deadline& deadline);
 
 /// Here and there, in figures.
 Address OwnAddress(int descriptor);

@@ -45,7 +45,6 @@ class SocketLink final : public Link {
   uint32_t beats(int rank) override;
 
  private:
-  enum class Takers { kAll, kFirst };
   // What stands in front of the floats of a rank.
   struct Head {
     uint32_t magic = 0;

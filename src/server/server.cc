@@ -8,13 +8,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "base/host_port.h"
 #include "base/status_macros.h"
 #include "server/connection.h"
 #include "server/read_turns.h"
@@ -92,19 +92,12 @@ Result<std::optional<tcp::endpoint>> AdminEndpoint(const std::string& text) {
                      "the address for monitors is '" + text +
                          "', expected one of this machine with a port, such as 127.0.0.1:9090 or "
                          "[::1]:9090");
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos) return wrong;
-  std::string host = text.substr(0, colon);
-  const bool is_v6 = host.starts_with('[') && host.ends_with(']');
-  if (is_v6) host = host.substr(1, host.size() - 2);
-  uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data() + colon + 1, end, port);
+  const std::optional<HostPort> place = ParseHostPort(text);
+  if (!place) return wrong;
   error_code error;
-  const asio::ip::address address = asio::ip::make_address(host, error);
-  if (error || read.ec != std::errc() || read.ptr != end) return wrong;
-  if (!address.is_loopback() || address.is_v6() != is_v6) return wrong;
-  return std::optional(tcp::endpoint(address, port));
+  const asio::ip::address address = asio::ip::make_address(place->host, error);
+  if (error || !address.is_loopback() || address.is_v6() != place->has_brackets) return wrong;
+  return std::optional(tcp::endpoint(address, place->port));
 }
 
 // Where connections come in: what listens, and how many may be open that came by it. Each has its
