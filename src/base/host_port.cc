@@ -13,7 +13,9 @@ std::optional<HostPort> ParseHostPort(std::string_view text) {
   place.has_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (place.has_brackets) host = host.substr(1, host.size() - 2);
   // Without brackets nobody knows which colon is the last of the host.
-  if (!place.has_brackets && host.find(':') != std::string_view::npos) return std::nullopt;
+  if (!place.has_brackets && host.find_first_of(":[]") != std::string_view::npos) {
+    return std::nullopt;
+  }
   const auto read = std::from_chars(port.begin(), port.end(), place.port);
   if (read.ec != std::errc() || read.ptr != port.end()) return std::nullopt;
   place.host = host;

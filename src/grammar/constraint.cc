@@ -11,6 +11,7 @@
 #include "grammar/memory_bytes.h"
 #include "grammar/plain_states.h"
 #include "grammar/recognizer.h"
+#include "grammar/token_mask.h"
 #include "grammar/token_table.h"
 #include "grammar/used_symbols.h"
 #include "skald/tokenizer.h"
@@ -27,6 +28,14 @@ bool HasText(const Tokenizer& tokenizer, TokenId id) {
 std::string Hex(int byte) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+}
+
+std::shared_ptr<const grammar::KeptMask> FirstMask(const grammar::ConstraintData& data) {
+  grammar::KeptMask mask = {.row = data.first,
+                            .words = std::vector<uint64_t>(data.vocabulary.table().mask_words())};
+  if (data.first->too_complex || !grammar::AllowTokens(data, data.first, mask.words))
+    return nullptr;
+  return std::make_shared<const grammar::KeptMask>(std::move(mask));
 }
 
 }  // namespace
@@ -72,12 +81,14 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
     if (std::holds_alternative<grammar::Object>(rule))
       plain.back().any = grammar::PlainRooms(rule, grammar::KeysLeft::kAny);
   }
-  return Constraint(std::make_shared<const grammar::ConstraintData>(
+  auto data = std::make_shared<grammar::ConstraintData>(
       grammar::ConstraintData{.grammar = grammar,
                               .vocabulary = vocabulary,
                               .first = grammar::FirstRow(grammar.form()),
                               .plain = std::move(plain),
-                              .leaf_masks = std::make_unique<grammar::LeafMasks>()}));
+                              .leaf_masks = std::make_unique<grammar::LeafMasks>()});
+  data->first_mask = FirstMask(*data);
+  return Constraint(std::move(data));
 }
 
 const Grammar& Constraint::grammar() const { return data_->grammar; }
@@ -86,6 +97,7 @@ const Vocabulary& Constraint::vocabulary() const { return data_->vocabulary; }
 
 int64_t Constraint::memory_bytes() const {
   size_t bytes = grammar::MemoryBytes(data_->grammar.form()) + data_->leaf_masks->bytes();
+  if (data_->first_mask != nullptr) bytes += data_->first_mask->words.size() * sizeof(uint64_t);
   for (const grammar::RulePlain& rule : data_->plain)
     bytes += sizeof(rule) + (rule.many.size() + rule.any.size()) * sizeof(grammar::StateRoom);
   return static_cast<int64_t>(bytes);

@@ -19,12 +19,22 @@ struct RulePlain {
   std::vector<StateRoom> any;  ///< of an object only
 };
 
+/// A mask that was made, and the row it was made of, which keeps the addresses that are compared
+/// its own.
+struct KeptMask {
+  RowPointer row;
+  std::vector<uint64_t> words;
+};
+
 struct ConstraintData {
   Grammar grammar;
   Vocabulary vocabulary;
   RowPointer first;              ///< before the first byte
   std::vector<RulePlain> plain;  ///< [rule]
   std::unique_ptr<LeafMasks> leaf_masks;
+  /// Of the first row: every text needs it, and who makes it here keeps no step of an engine
+  /// waiting. Null where it is too complex.
+  std::shared_ptr<const KeptMask> first_mask = nullptr;
 };
 
 }  // namespace skald::grammar

@@ -22,7 +22,7 @@ Status TooComplex() {
 }  // namespace
 
 ConstraintState::ConstraintState(const Constraint& constraint)
-    : data_(constraint.data()), row_(data_->first) {}
+    : data_(constraint.data()), row_(data_->first), last_(data_->first_mask) {}
 
 RowPointer ConstraintState::Behind(TokenId token) const {
   const std::string_view bytes = data_->vocabulary.table().BytesOf(token);
@@ -36,7 +36,7 @@ bool ConstraintState::Allows(TokenId token) const { return Behind(token) != null
 
 Status ConstraintState::FillMask(std::span<uint64_t> words) const {
   const TokenTable& tokens = data_->vocabulary.table();
-  CHECK(static_cast<int64_t>(words.size()) * 64 >= tokens.token_count());
+  CHECK(words.size() >= tokens.mask_words());
   if (last_ != nullptr && AllowTheSame(*data_, *last_->row, *row_)) {
     std::copy(last_->words.begin(), last_->words.end(), words.begin());
     std::fill(words.begin() + static_cast<ptrdiff_t>(last_->words.size()), words.end(), 0);
@@ -45,9 +45,9 @@ Status ConstraintState::FillMask(std::span<uint64_t> words) const {
   std::fill(words.begin(), words.end(), uint64_t{0});
   // The first row of all may be: nobody has advanced to it.
   if (row_->too_complex || !AllowTokens(*data_, row_, words)) return TooComplex();
-  const auto used = words.first(static_cast<size_t>(tokens.token_count() + 63) / 64);
-  last_ = std::make_shared<const LastMask>(
-      LastMask{.row = row_, .words = std::vector<uint64_t>(used.begin(), used.end())});
+  const auto used = words.first(tokens.mask_words());
+  last_ = std::make_shared<const KeptMask>(
+      KeptMask{.row = row_, .words = std::vector<uint64_t>(used.begin(), used.end())});
   return Ok();
 }
 

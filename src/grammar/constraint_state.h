@@ -56,16 +56,9 @@ class ConstraintState {
   // The row behind `token`, null if it may not follow. Whether it is too complex the row says.
   RowPointer Behind(TokenId token) const;
 
-  // A mask that was made, and the row it was made of, which keeps the addresses that are compared
-  // its own.
-  struct LastMask {
-    RowPointer row;
-    std::vector<uint64_t> words;
-  };
-
   std::shared_ptr<const ConstraintData> data_;
   RowPointer row_;
-  mutable std::shared_ptr<const LastMask> last_;  // most masks inside of a string are the same
+  mutable std::shared_ptr<const KeptMask> last_;  // most masks inside of a string are the same
 };
 
 }  // namespace skald::grammar

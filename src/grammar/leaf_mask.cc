@@ -45,7 +45,7 @@ class Maker {
       : tokens_(tokens), rule_(rule), states_(TokenTrie::kTokenBytesMax + 1, state) {}
 
   LeafMask Make(const StateRoom& room) {
-    made_.inside.resize(static_cast<size_t>(tokens_.token_count() + 63) / 64);
+    made_.inside.resize(tokens_.mask_words());
     for (const TokenSlice& slice : tokens_.slices()) {
       const auto whole = Whole(slice, room);
       if (whole.has_value()) {

@@ -48,8 +48,18 @@ void MaskWalk::MakeRoom(size_t depth) {
 }
 
 bool MaskWalk::Walk(const TokenTrie& trie) {
-  const uint32_t count = trie.node_count();
-  for (uint32_t i = 0; i < count;) {
+  for (const TokenTrie::Root& root : trie.roots()) {
+    const Dead* dead = places_.front().dead;
+    const bool leads_nowhere = dead != nullptr && dead->bytes[root.byte];
+    if (leads_nowhere ? !Spend(1) : !WalkFrom(trie, root.node)) return false;
+  }
+  return true;
+}
+
+// A root, and all that is below it.
+bool MaskWalk::WalkFrom(const TokenTrie& trie, uint32_t root) {
+  const uint32_t end = trie.node(root).end;
+  for (uint32_t i = root; i < end;) {
     const TokenTrie::Node& node = trie.node(i);
     if (places_.size() <= node.depth) MakeRoom(node.depth);
     const Step step = Read(node.depth - 1U, node.byte);

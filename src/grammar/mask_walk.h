@@ -71,6 +71,7 @@ class MaskWalk {
 
   void MakeRoom(size_t depth);
   bool Walk(const TokenTrie& trie);
+  bool WalkFrom(const TokenTrie& trie, uint32_t root);
   Step Read(size_t depth, uint8_t byte);
   Step ReadLeaf(size_t depth, uint8_t byte);
   Step ReadKey(size_t depth, uint8_t byte);

@@ -47,6 +47,8 @@ class TokenTable {
   const std::vector<TokenSlice>& slices() const { return slices_; }
 
   int64_t token_count() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  /// Of 64 tokens each: what a mask of all has.
+  size_t mask_words() const { return static_cast<size_t>(token_count() + 63) / 64; }
   /// Empty for a token without text, or outside the vocabulary.
   std::string_view BytesOf(TokenId token) const;
   /// Whether the byte alone is a token.

@@ -52,6 +52,9 @@ TokenTrie::TokenTrie(std::vector<TokenText> tokens) {
     const std::string_view bytes = token.bytes;
     size_t depth = CommonBytes(before, bytes);
     if (depth < bytes.size()) close(depth);
+    if (depth == 0)
+      roots_.push_back({.node = static_cast<uint32_t>(nodes_.size()),
+                        .byte = static_cast<uint8_t>(bytes.front())});
     for (; depth < bytes.size(); ++depth) {
       open.push_back(static_cast<uint32_t>(nodes_.size()));
       nodes_.push_back({.end = 0,

@@ -29,6 +29,12 @@ class TokenTrie {
     uint8_t byte;
   };
 
+  /// A node that nothing stands above, and the byte that leads to it.
+  struct Root {
+    uint32_t node;
+    uint8_t byte;
+  };
+
   /// Longest token that it takes: none has more, and a walk holds something for each byte.
   static constexpr size_t kTokenBytesMax = 1024;
 
@@ -36,6 +42,9 @@ class TokenTrie {
   /// Tokens in any order, each of 1 to kTokenBytesMax bytes. The bytes may go afterwards.
   explicit TokenTrie(std::vector<TokenText> tokens);
 
+  /// All of these, close together: in most places few bytes may follow, and to ask the nodes
+  /// themselves, which lie far apart, would wait for memory once for each of the others.
+  std::span<const Root> roots() const { return roots_; }
   uint32_t node_count() const { return static_cast<uint32_t>(nodes_.size() - 1); }
   const Node& node(uint32_t index) const { return nodes_[index]; }
   /// Tokens whose bytes end at `node`: mostly none or one.
@@ -45,7 +54,10 @@ class TokenTrie {
     return Tokens(node, nodes_[node].end);
   }
 
-  size_t bytes() const { return sorted_.size() * sizeof(TokenId) + nodes_.size() * sizeof(Node); }
+  size_t bytes() const {
+    return sorted_.size() * sizeof(TokenId) + nodes_.size() * sizeof(Node) +
+           roots_.size() * sizeof(Root);
+  }
 
  private:
   std::span<const TokenId> Tokens(uint32_t begin, uint32_t end) const {
@@ -54,6 +66,7 @@ class TokenTrie {
 
   std::vector<TokenId> sorted_;  // by bytes
   std::vector<Node> nodes_;      // and one more, behind the last
+  std::vector<Root> roots_;
 };
 
 }  // namespace skald::grammar
