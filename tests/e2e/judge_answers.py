@@ -1,6 +1,6 @@
 """Answers of models that are held to schemas, judged by python3-jsonschema.
 
-    judge_answers.py SKALD SOURCE SCHEMAS.jsonl [--answers 20] [--tokens 400]
+    judge_answers.py SCHEMAS.jsonl SKALD SOURCE [--answers 20] [--tokens 400]
 
 By hand: SCHEMAS has an object a line with the member "schema", perhaps "instances" as the recorded ones have. Each schema that the
 server takes gets so many answers of the bundled model and of one with random weights, drawn with temperature 1 through the whole

@@ -1,6 +1,6 @@
 """The time between the tokens of a stream while others have hostile schemas compiled.
 
-    compile_beside_stream.py SKALD SOURCE HOSTILE.jsonl [--rounds 6] [--rate 30] [--threads 2]
+    compile_beside_stream.py HOSTILE.jsonl SKALD SOURCE [--rounds 6] [--rate 30] [--threads 2]
 
 A measurement, no test: it wants a machine that does nothing else. The model has random weights and takes some 10 ms a token. In
 turn, a round each: the stream alone; beside a client that asks for one token at a time, held to one small schema, which is compiled
