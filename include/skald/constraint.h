@@ -60,8 +60,7 @@ class Constraint {
   const Grammar& grammar() const;
   const Vocabulary& vocabulary() const;
 
-  /// What the grammar and the masks made for it so far take, in about. Takes time in proportion to
-  /// the rules.
+  /// What the grammar and the masks made for it so far take, in about. O(1).
   int64_t memory_bytes() const;
 
   const std::shared_ptr<const grammar::ConstraintData>& data() const { return data_; }

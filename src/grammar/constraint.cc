@@ -38,6 +38,14 @@ std::shared_ptr<const grammar::KeptMask> FirstMask(const grammar::ConstraintData
   return std::make_shared<const grammar::KeptMask>(std::move(mask));
 }
 
+size_t FixedBytes(const grammar::ConstraintData& data) {
+  size_t bytes = grammar::MemoryBytes(data.grammar.form());
+  if (data.first_mask != nullptr) bytes += data.first_mask->words.size() * sizeof(uint64_t);
+  for (const grammar::RulePlain& rule : data.plain)
+    bytes += sizeof(rule) + (rule.many.size() + rule.any.size()) * sizeof(grammar::StateRoom);
+  return bytes;
+}
+
 }  // namespace
 
 Vocabulary::Vocabulary(std::shared_ptr<const grammar::TokenTable> table)
@@ -88,6 +96,7 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
                               .plain = std::move(plain),
                               .leaf_masks = std::make_unique<grammar::LeafMasks>()});
   data->first_mask = FirstMask(*data);
+  data->fixed_bytes = FixedBytes(*data);
   return Constraint(std::move(data));
 }
 
@@ -96,11 +105,7 @@ const Grammar& Constraint::grammar() const { return data_->grammar; }
 const Vocabulary& Constraint::vocabulary() const { return data_->vocabulary; }
 
 int64_t Constraint::memory_bytes() const {
-  size_t bytes = grammar::MemoryBytes(data_->grammar.form()) + data_->leaf_masks->bytes();
-  if (data_->first_mask != nullptr) bytes += data_->first_mask->words.size() * sizeof(uint64_t);
-  for (const grammar::RulePlain& rule : data_->plain)
-    bytes += sizeof(rule) + (rule.many.size() + rule.any.size()) * sizeof(grammar::StateRoom);
-  return static_cast<int64_t>(bytes);
+  return static_cast<int64_t>(data_->fixed_bytes + data_->leaf_masks->bytes());
 }
 
 }  // namespace skald

@@ -1,6 +1,7 @@
 /// ConstraintData: what stands behind a Constraint, shared by all its states.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -35,6 +36,7 @@ struct ConstraintData {
   /// Of the first row: every text needs it, and who makes it here keeps no step of an engine
   /// waiting. Null where it is too complex.
   std::shared_ptr<const KeptMask> first_mask = nullptr;
+  size_t fixed_bytes = 0;  ///< what all this takes but for masks of leaves
 };
 
 }  // namespace skald::grammar

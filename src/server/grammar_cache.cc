@@ -44,16 +44,26 @@ GrammarOutcome GrammarCache::Compile(TenantId tenant, const GrammarKey& key,
                                      const AnswerSource& source) {
   auto outcome =
       std::make_shared<const OrError<CompiledGrammar>>(CompileAnswer(source, vocabulary_));
+  // Taken apart outside the lock, for which the thread of sockets waits; this one gives way.
+  std::list<Kept> thrown_out;
   const std::lock_guard lock(mutex_);
   std::list<Kept>& kept = tenants_[tenant];
-  kept.remove_if([&](const Kept& each) { return each.key == key; });
+  const auto same = [&](const Kept& each) { return each.key == key; };
+  const auto before = std::find_if(kept.begin(), kept.end(), same);
+  if (before != kept.end()) thrown_out.splice(thrown_out.end(), kept, before);
   kept.push_front({key, outcome});
   // Of all anew: masks are added to a grammar while it is used.
   int64_t bytes = 0;
+  int64_t count = 0;
   auto last = kept.begin();
-  for (; last != kept.end() && bytes <= kTenantBytes; ++last) bytes += BytesOf(*last->outcome);
-  if (bytes > kTenantBytes && std::prev(last) != kept.begin())
-    kept.erase(std::prev(last), kept.end());
+  for (; last != kept.end(); ++last) {
+    bytes += BytesOf(*last->outcome);
+    const bool has_room = bytes <= kTenantBytes && count < kTenantGrammars;
+    // The newest stays, whatever it takes.
+    if (!has_room && count > 0) break;
+    ++count;
+  }
+  thrown_out.splice(thrown_out.end(), kept, last, kept.end());
   return outcome;
 }
 

@@ -37,6 +37,8 @@ class GrammarCache {
  public:
   /// Memory of what is kept for a tenant; what was not used for longest goes first.
   static constexpr int64_t kTenantBytes = int64_t{64} << 20;
+  /// And of them at most so many, which are looked through.
+  static constexpr int64_t kTenantGrammars = 512;
 
   explicit GrammarCache(const Tokenizer& tokenizer);
 

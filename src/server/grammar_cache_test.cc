@@ -109,6 +109,17 @@ std::string LargeSchema(int number) {
   return "{\"type\":\"string\",\"pattern\":\"^[a-z]{1,9000}x" + std::to_string(number) + "$\"}";
 }
 
+TEST(GrammarCache, KeepsSoManyOfATenantAtMost) {
+  GrammarCache cache(TalesTokenizer());
+  const auto numbered = [](int64_t number) {
+    return Schema("{\"not\":" + std::to_string(number) + "}");
+  };
+  for (int64_t i = 0; i <= GrammarCache::kTenantGrammars; ++i) Compile(cache, 1, numbered(i));
+  EXPECT_EQ(cache.Find(1, KeyOf(numbered(0))), nullptr);
+  EXPECT_NE(cache.Find(1, KeyOf(numbered(1))), nullptr);
+  EXPECT_NE(cache.Find(1, KeyOf(numbered(GrammarCache::kTenantGrammars))), nullptr);
+}
+
 ToolSource Tool(std::string schema, bool is_strict) {
   return {
       .name = "f", .schema = std::move(schema), .pointer = "/tools/0/x", .is_strict = is_strict};

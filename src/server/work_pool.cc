@@ -1,14 +1,22 @@
 #include "server/work_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "base/check.h"
 #include "base/heap.h"
+#include "base/stopwatch.h"
 
 namespace skald::server {
+namespace {
+
+// Between two times that memory is given back: each holds the heaps of all threads for some ms.
+constexpr double kReturnSeconds = 1;
+
+}  // namespace
 
 // Shared, because handles of work may outlive the pool: in events that nobody takes any more.
 struct WorkPoolState {
@@ -27,6 +35,8 @@ struct WorkPoolState {
   WorkQueue queue;
   std::vector<Running> running;
   std::atomic<bool> stop{false};
+  bool has_freed = false;  // a long piece has ended since memory was given back
+  Stopwatch since_return;
 };
 
 QueuedWork& QueuedWork::operator=(QueuedWork&& other) noexcept {
@@ -128,8 +138,7 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
   own.clock = clock;
   state.news.notify_all();
   for (;;) {
-    std::optional<WorkPiece> piece;
-    state.news.wait(lock, [&] { return state.stop || (piece = state.queue.Pop(lane)); });
+    std::optional<WorkPiece> piece = Next(lane, &lock);
     if (!piece) return;
     own.until = clock.Now() + cpu_seconds_;
     own.ticket = piece->ticket;
@@ -137,11 +146,38 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
     lock.unlock();
     piece->run(WorkLimit(cpu_seconds_, state.stop, own.unwanted));
     piece.reset();
-    // Each thread has an arena of its own, and each would keep what its longest piece took.
-    if (lane == WorkQueue::Lane::kLong) ReturnFreeMemory();
     lock.lock();
     own.until.reset();
+    if (lane == WorkQueue::Lane::kLong) {
+      state.has_freed = true;
+      state.news.notify_all();
+    }
   }
+}
+
+// Each thread has an arena of its own, and each would keep what its longest piece took. A thread of
+// short pieces gives that back when it has nothing else to do. One of long pieces must not: it
+// gives way, and would do so while it holds the heap of the engine, which then waits with it.
+std::optional<WorkPiece> WorkPool::Next(WorkQueue::Lane lane, std::unique_lock<std::mutex>* lock) {
+  WorkPoolState& state = *state_;
+  while (!state.stop) {
+    if (auto piece = state.queue.Pop(lane)) return piece;
+    if (lane == WorkQueue::Lane::kLong || !state.has_freed) {
+      state.news.wait(*lock);
+      continue;
+    }
+    const double left = kReturnSeconds - state.since_return.Seconds();
+    if (left > 0) {
+      state.news.wait_for(*lock, std::chrono::duration<double>(left));
+      continue;
+    }
+    state.has_freed = false;
+    state.since_return = Stopwatch();
+    lock->unlock();
+    ReturnFreeMemory();
+    lock->lock();
+  }
+  return std::nullopt;
 }
 
 }  // namespace skald::server

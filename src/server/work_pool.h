@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -91,6 +92,7 @@ class WorkPool {
 
  private:
   void Main(size_t number, WorkQueue::Lane lane);
+  std::optional<WorkPiece> Next(WorkQueue::Lane lane, std::unique_lock<std::mutex>* lock);
 
   const std::shared_ptr<WorkPoolState> state_;
   const double cpu_seconds_;
