@@ -178,6 +178,7 @@ class Simulation {
       const engine::Sequence* first = FirstInOrder();
       // One behind a paused one can be on loan.
       const bool first_runs = !core_.running().empty() && core_.running().front() == first;
+      const int64_t before_first = CountBefore(first);
       const bool waited_for_shelf = tier_ && tier_->busy();
       watch_.Begin(core_);
       const bool computed = core_.Step();
@@ -192,8 +193,10 @@ class Simulation {
       network_.PoisonStates(cache_.states());
       std::string wrong = CheckStep(core_, cache_, workload_.core);
       if (wrong.empty()) wrong = network_.CheckSnapshots(cache_.tree().Snapshots());
-      // An admission can make another one due, which then is the first while pages are taken.
-      if (first_runs && Contains(core_.waiting(), first) && FirstInOrder() == first) {
+      // An admission can make another one due, which then is the first while pages are taken; and
+      // may be paused behind the step, so that this one is the first again (seed 2437918).
+      if (first_runs && Contains(core_.waiting(), first) && FirstInOrder() == first &&
+          CountBefore(first) == before_first) {
         wrong = "the first in order is preempted";
       }
       if (wrong.empty() && proposers_.draft != nullptr) wrong = proposers_.draft->Check();
@@ -256,6 +259,18 @@ class Simulation {
       }
     }
     return first;
+  }
+
+  // How many go before `first`, also those whose readers are slow.
+  int64_t CountBefore(const engine::Sequence* first) const {
+    int64_t count = 0;
+    if (first == nullptr) return count;
+    for (const auto* list : {&core_.running(), &core_.waiting()}) {
+      count += std::count_if(list->begin(), list->end(), [&](const engine::Sequence* sequence) {
+        return GoesBefore(*sequence, *first);
+      });
+    }
+    return count;
   }
 
   // The first in order must not wait for ever.
