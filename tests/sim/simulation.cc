@@ -24,12 +24,13 @@ namespace {
 // Time that passes while nothing is computed.
 constexpr double kIdleSeconds = 2e-3;
 // Steps in a row that the first sequence in order may get no row: far more than those that run can
-// need to end (a context of 256 positions, 8 sequences). Where a step has a row or two, twice what
-// all clients can ask for: order is that of one tenant, and others may have their turn before.
+// need to end (a context of 256 positions, 8 sequences). Where a step has few rows of prompts,
+// twice what all clients can ask for: order is that of one tenant, and others may have their turn
+// before.
 constexpr int64_t kMaxStarvedSteps = 3000;
 int64_t MostStarvedSteps(const Workload& workload) {
   const int64_t positions = std::ssize(workload.clients) * workload.core.context;
-  return std::max(kMaxStarvedSteps, 2 * positions / workload.core.max_rows);
+  return std::max(kMaxStarvedSteps, 2 * positions / workload.core.max_chunk);
 }
 constexpr int64_t kMaxTicks = 200000;
 
