@@ -4,8 +4,9 @@
 namespace skald {
 
 /// Gives free memory of all threads back to the kernel. glibc keeps an arena for each thread, and
-/// in each what its largest work took. May be called by any thread. Costs a look at every free
-/// block: for the end of work that took much, not for each piece.
+/// in each what its largest work took. Costs a look at every free block, some ms, and holds the
+/// heap of each thread meanwhile: for the end of work that took much, not for each piece, and not
+/// for a thread that gives way to others (thread.h).
 void ReturnFreeMemory();
 
 }  // namespace skald
