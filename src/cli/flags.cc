@@ -74,14 +74,6 @@ AddedFlag AddCallback(CLI::App& app, const FlagText& text, std::function<void()>
       app.add_flag_callback(text.names, std::move(given), text.help)->disable_flag_override());
 }
 
-AddedFlag AddText(CLI::App& app, const FlagText& text, const char* type,
-                  std::optional<std::string>& target) {
-  return AddValue(app, text, type, [&target](const std::string& value) {
-    target = value;
-    return Ok();
-  });
-}
-
 AddedFlag AddBytes(CLI::App& app, const FlagText& text, int64_t& target, int64_t max) {
   return AddValue(app, text, "SIZE", [&target, max](const std::string& value) {
     Result<int64_t> number = ParseBytes(value, max);

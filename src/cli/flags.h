@@ -74,9 +74,14 @@ AddedFlag AddSwitch(CLI::App& app, const FlagText& text, T& target, T value) {
   return AddCallback(app, text, [&target, value] { target = value; });
 }
 
-/// Adds a flag whose value is any text.
-AddedFlag AddText(CLI::App& app, const FlagText& text, const char* type,
-                  std::optional<std::string>& target);
+/// Adds a flag whose value is any text. `target` is a text, or an optional one.
+template <typename Text>
+AddedFlag AddText(CLI::App& app, const FlagText& text, const char* type, Text& target) {
+  return AddValue(app, text, type, [&target](const std::string& value) {
+    target = value;
+    return Ok();
+  });
+}
 
 /// Adds a flag whose value is a whole number in `range`.
 template <std::integral T>

@@ -76,12 +76,7 @@ void AddLogitsCommand(CLI::App& root, Action& chosen) {
   AddText(verb, {"--tokens", "token ids, separated by commas"}, "IDS", options->tokens);
   AddText(verb, {"--tokens-file", "read the token ids from a file; - is stdin"}, kFileType,
           options->tokens_file);
-  AddValue(verb, {"-o,--out", "where to write; - is stdout"}, kFileType,
-           [options = options.get()](const std::string& value) {
-             options->out = value;
-             return Ok();
-           })
-      .Require();
+  AddText(verb, {"-o,--out", "where to write; - is stdout"}, kFileType, options->out).Require();
   AddValue(verb, {"--chunks", "tokens computed in each step; the last size repeats (default 64)"},
            "SIZES", [options = options.get()](const std::string& value) {
              Result<std::vector<int64_t>> chunks = ParseIntList(value, kChunkRange);

@@ -34,11 +34,8 @@ void AddRankCommand(CLI::App& root, Action& chosen) {
   CLI::App& verb =
       AddVerb(root, {"rank", "Compute a part of a model for another machine", kExamples});
   const auto options = std::make_shared<RankOptions>();
-  AddValue(verb, {"address", "HOST:PORT of the first rank's --rank-listen"}, kTextType,
-           [options = options.get()](const std::string& value) {
-             options->address = value;
-             return Ok();
-           })
+  AddText(verb, {"address", "HOST:PORT of the first rank's --rank-listen"}, kTextType,
+          options->address)
       .Require();
   AddText(verb, {"-m,--model", "the model's file here (default: where the first rank has it)"},
           kModelType, options->model.model);

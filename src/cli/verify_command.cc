@@ -73,11 +73,8 @@ void AddVerifyCommand(CLI::App& root, Action& chosen) {
   CLI::App& verb =
       AddVerb(root, {"verify", "Check that a model said what a receipt says", kExamples});
   const auto options = std::make_shared<VerifyCommandOptions>();
-  AddValue(verb, {"receipt", "the file of skald run --receipt; - is stdin"}, kFileType,
-           [options = options.get()](const std::string& value) {
-             options->receipt = value;
-             return Ok();
-           })
+  AddText(verb, {"receipt", "the file of skald run --receipt; - is stdin"}, kFileType,
+          options->receipt)
       .Require();
   AddModelArgs(verb, options->model);
   AddText(verb, {"--prompt-tokens", "the token ids of the prompt, if the receipt has hashes"},
