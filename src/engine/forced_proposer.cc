@@ -14,17 +14,13 @@ constexpr size_t kBytesOfToken = 16;
 // The longest token of the trie that `bytes` begin with; the lowest of equal ones.
 TokenId LongestOf(const grammar::TokenTrie& trie, std::string_view bytes) {
   TokenId longest = kNoToken;
-  uint32_t node = 0;
-  uint32_t end = trie.node_count();
+  grammar::TokenTrie::Nodes nodes = trie.roots();
   for (const char byte : bytes) {
-    while (node < end && trie.node(node).byte != static_cast<uint8_t>(byte)) {
-      node = trie.node(node).end;
-    }
-    if (node == end) break;
+    uint32_t node = nodes.begin;
+    while (node < nodes.end && trie.byte(node) != static_cast<uint8_t>(byte)) ++node;
+    if (node == nodes.end) break;
     if (!trie.TokensAt(node).empty()) longest = trie.TokensAt(node).front();
-    // What begins with these bytes stands between this node and its end.
-    end = trie.node(node).end;
-    ++node;
+    nodes = trie.Below(node);
   }
   return longest;
 }

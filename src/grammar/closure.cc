@@ -82,6 +82,7 @@ std::shared_ptr<const Row> Closure::Finish() {
   if (agenda_.empty()) return nullptr;
   row_.begins_in_leaf = agenda_.size() == 1 && GoesOnInLeaf(agenda_.front());
   row_.begins_in_key = agenda_.size() == 1 && IsInKey(agenda_.front());
+  row_.begins_in_blanks = agenda_.size() == 1 && IsInBlanks(agenda_.front());
   while (done_ < agenda_.size() && Spend(1)) {
     const Item item = agenda_[done_++];  // the agenda grows meanwhile
     Process(item);
@@ -177,6 +178,11 @@ bool Closure::GoesOnInLeaf(const Item& item) const {
 bool Closure::IsInKey(const Item& item) const {
   return item.rule != kEndOfText && std::holds_alternative<Object>(form_.rules[item.rule]) &&
          Place::Of(item.state).phase == Phase::kKey;
+}
+
+bool Closure::IsInBlanks(const Item& item) const {
+  return item.rule != kEndOfText && IsContainer(form_.rules[item.rule]) &&
+         MayStandInBlanks(form_, item);
 }
 
 // Nothing follows the called rule in its caller, whose own callers are known. Called in place of

@@ -49,6 +49,7 @@ class Closure {
   Context* ContextOf(uint32_t rule, uint32_t depth);
   bool GoesOnInLeaf(const Item& item) const;
   bool IsInKey(const Item& item) const;
+  bool IsInBlanks(const Item& item) const;
   bool IsTailCall(const Item& caller) const;
   bool Spend(int64_t steps);
   void KeepFrames();

@@ -210,6 +210,20 @@ std::optional<Item> ReadContainerByte(const Form& form, const Item& item, uint8_
   return Read(form, std::get<Object>(form.rules[item.rule]), item, byte);
 }
 
+bool MayStandInBlanks(const Form& form, const Item& item) {
+  const auto* object = std::get_if<Object>(&form.rules[item.rule]);
+  const Blanks blanks =
+      object != nullptr ? object->blanks : std::get<Array>(form.rules[item.rule]).blanks;
+  if (blanks == Blanks::kNone || (object != nullptr && object->is_bare)) return false;
+  switch (Place::Of(item.state).phase) {
+    case Phase::kFirst:
+    case Phase::kNext:
+    case Phase::kClosing: return true;
+    case Phase::kValue: return object != nullptr;
+    default: return false;
+  }
+}
+
 bool MayEndContainer(const Form& form, const Item& item) {
   const Phase phase = Place::Of(item.state).phase;
   const auto* object = std::get_if<Object>(&form.rules[item.rule]);

@@ -51,6 +51,12 @@ static_assert(kStatesMax < size_t{1} << 22);
 /// What `item`, at a place in a container, becomes behind `byte`; nothing if it may not follow.
 std::optional<Item> ReadContainerByte(const Form& form, const Item& item, uint8_t byte);
 
+/// Whether `byte` is white space of a JSON text between tokens.
+constexpr bool IsBlank(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t'; }
+/// Whether white space may follow at the place of an item, if there is room for more, and leaves it
+/// in its phase. Nothing else that may follow there begins with any (Blanks::kShort).
+bool MayStandInBlanks(const Form& form, const Item& item);
+
 /// Whether the container of an item may end where it is. For all but bare objects that is behind a
 /// closing bracket.
 bool MayEndContainer(const Form& form, const Item& item);

@@ -114,7 +114,8 @@ struct Counted {
 /// What no rule has as its number.
 inline constexpr uint32_t kNoRule = std::numeric_limits<uint32_t>::max();
 
-/// White space between the tokens of a JSON text.
+/// White space between the tokens of a JSON text. Where there is any (kShort) the values are JSON,
+/// too, and begin with none.
 enum class Blanks : uint8_t { kNone, kShort };
 
 /// An array of JSON.

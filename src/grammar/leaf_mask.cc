@@ -33,7 +33,7 @@ bool MayEndTwoKeys(std::string_view bytes) {
 struct Edge {
   std::span<const uint32_t> states;  // [bytes read], those before it
   uint32_t next;
-  const TokenTrie::Node& node;  // of the byte
+  uint8_t byte;
 };
 
 // Walks the trees of all tokens. Rule: Next, the state behind a byte; StaysInside, whether a text
@@ -73,21 +73,20 @@ class Maker {
   }
 
   void Walk(const TokenTrie& trie) {
-    for (uint32_t i = 0; i < trie.node_count() && leaving_.size() <= kLeavingMax;) {
-      const TokenTrie::Node& node = trie.node(i);
-      const std::span<const uint32_t> states = std::span(states_).first(node.depth);
-      const Edge edge = {states, rule_.Next(states.back(), node.byte), node};
+    trie.Walk([&](size_t depth, uint32_t node) {
+      const std::span<const uint32_t> states = std::span(states_).first(depth + 1);
+      const uint8_t byte = trie.byte(node);
+      const Edge edge = {states, rule_.Next(states.back(), byte), byte};
       ++made_.steps;
       if (!rule_.StaysInside(edge)) {
-        rule_.Leave(edge, trie.TokensBelow(i), &leaving_);
-        i = node.end;
-        continue;
+        rule_.Leave(edge, trie.TokensBelow(node), &leaving_);
+        return leaving_.size() > kLeavingMax ? TokenTrie::Then::kStop : TokenTrie::Then::kPast;
       }
-      states_[node.depth] = edge.next;
-      made_.longest = std::max(made_.longest, size_t{node.depth});
-      Set(trie.TokensAt(i), &made_);
-      ++i;
-    }
+      states_[depth + 1] = edge.next;
+      made_.longest = std::max(made_.longest, depth + 1);
+      Set(trie.TokensAt(node), &made_);
+      return TokenTrie::Then::kBelow;
+    });
   }
 
   const TokenTable& tokens_;
@@ -136,7 +135,7 @@ struct KeyRule {
   // Whether a bare key may end at the last state and the byte stand behind it.
   bool MayEndBefore(const Edge& edge) const {
     return object.is_bare && object.ends[edge.states.back()] != Object::kNoMember &&
-           object.behind_keys[edge.node.byte];
+           object.behind_keys[edge.byte];
   }
 
   void Leave(const Edge& edge, std::span<const TokenId> leavers,
@@ -146,7 +145,8 @@ struct KeyRule {
     const bool is_end = !object.is_bare && object.ends[edge.next] != Object::kNoMember;
     for (const TokenId token : leavers) {
       const std::string_view bytes = tokens.BytesOf(token);
-      if (is_end && bytes.size() > edge.node.depth && bytes[edge.node.depth] != ':') continue;
+      const size_t depth = edge.states.size();
+      if (is_end && bytes.size() > depth && bytes[depth] != ':') continue;
       leaving->push_back({bytes, token});
     }
   }

@@ -67,6 +67,9 @@ struct Row {
   bool begins_in_leaf = false;
   /// The same of an object that is inside of a key: the others begin behind that key.
   bool begins_in_key = false;
+  /// The same of a container where white space may follow: the others begin there, and with
+  /// something else. So what follows other bytes hangs not on how much white space came before.
+  bool begins_in_blanks = false;
 };
 
 }  // namespace skald::grammar

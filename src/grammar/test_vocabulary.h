@@ -1,4 +1,4 @@
-/// For tests: a vocabulary of some 300 tokens.
+/// For tests: a vocabulary of some 400 tokens.
 #pragma once
 
 #include <string>
@@ -24,6 +24,13 @@ class SmallVocabulary {
           "\\\"",  "\xC3",  "\xC3\xA9", "\xE6\x97", "\xE6\x97\xA5", "\x97\xA5\"", " x",
           "\t\t",  "id\":", "na",       "me\"",     "e\":1",        "ab\",",      "a\"]"})
       tokens_.emplace_back(piece);
+    // More white space than may stand together, and what ends it.
+    for (const char* end : {"", "\"", "{", "]", "}", "1", "\n", ","}) {
+      tokens_.push_back(" " + std::string(end));
+      for (const size_t spaces : {3, 17, 31, 32, 33})
+        tokens_.push_back("\n" + std::string(spaces, ' ') + end);
+      for (const size_t tabs : {7, 8, 9}) tokens_.push_back("\n" + std::string(tabs, '\t') + end);
+    }
     tokens_.emplace_back();
     tokens_.emplace_back("true");
     tokens_.emplace_back();

@@ -7,11 +7,6 @@ namespace skald::grammar {
 
 namespace {
 
-size_t CommonBytes(std::string_view a, std::string_view b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
-                             a.begin());
-}
-
 // A token with its first eight bytes as a number, which orders nearly all.
 struct Sortable {
   uint64_t front;
@@ -42,35 +37,47 @@ void Sort(std::vector<TokenText>* tokens) {
 
 TokenTrie::TokenTrie(std::vector<TokenText> tokens) {
   Sort(&tokens);
-  std::vector<uint32_t> open;  // the nodes on the way to the last token
-  const auto close = [&](size_t depth) {
-    for (; open.size() > depth; open.pop_back())
-      nodes_[open.back()].end = static_cast<uint32_t>(nodes_.size());
+  sorted_.reserve(tokens.size());
+  for (const TokenText& token : tokens) sorted_.push_back(token.id);
+  const auto count = static_cast<uint32_t>(tokens.size());
+  AddNodes(tokens, {0, count}, 0);
+  root_count_ = node_count();
+  // Depth first, so that what a walk visits one after the other lies near each other. Nodes whose
+  // children are to be made, the next one last.
+  std::vector<std::pair<uint32_t, uint16_t>> open;  // with their depths
+  const auto push = [&](Nodes nodes, size_t depth) {
+    for (uint32_t node = nodes.end; node-- > nodes.begin;)
+      open.emplace_back(node, static_cast<uint16_t>(depth));
   };
-  std::string_view before;
-  for (const TokenText& token : tokens) {
-    const std::string_view bytes = token.bytes;
-    size_t depth = CommonBytes(before, bytes);
-    if (depth < bytes.size()) close(depth);
-    if (depth == 0)
-      roots_.push_back({.node = static_cast<uint32_t>(nodes_.size()),
-                        .byte = static_cast<uint8_t>(bytes.front())});
-    for (; depth < bytes.size(); ++depth) {
-      open.push_back(static_cast<uint32_t>(nodes_.size()));
-      nodes_.push_back({.end = 0,
-                        .first = static_cast<uint32_t>(sorted_.size()),
-                        .depth = static_cast<uint16_t>(depth + 1),
-                        .byte = static_cast<uint8_t>(bytes[depth])});
-    }
-    sorted_.push_back(token.id);
-    before = bytes;
+  push(roots(), 1);
+  while (!open.empty()) {
+    const auto [node, depth] = open.back();
+    open.pop_back();
+    const uint32_t begin = node_count();
+    AddNodes(tokens, {nodes_[node].longer, nodes_[node].end}, depth);
+    nodes_[node].below = begin;
+    nodes_[node].below_end = node_count();
+    push(Below(node), depth + size_t{1});
   }
-  close(0);
-  nodes_.push_back({.end = static_cast<uint32_t>(nodes_.size()),
-                    .first = static_cast<uint32_t>(sorted_.size()),
-                    .depth = 0,
-                    .byte = 0});
   nodes_.shrink_to_fit();
+  bytes_.shrink_to_fit();
+}
+
+// Nodes of the bytes that stand at `depth` in the tokens of `range`, which are longer and the same
+// up to there.
+void TokenTrie::AddNodes(const std::vector<TokenText>& tokens, Nodes range, size_t depth) {
+  for (uint32_t first = range.begin; first < range.end;) {
+    const char byte = tokens[first].bytes[depth];
+    uint32_t longer = first;
+    while (longer < range.end && tokens[longer].bytes.size() == depth + 1 &&
+           tokens[longer].bytes[depth] == byte)
+      ++longer;
+    uint32_t end = longer;
+    while (end < range.end && tokens[end].bytes[depth] == byte) ++end;
+    nodes_.push_back({.first = first, .longer = longer, .end = end, .below = 0, .below_end = 0});
+    bytes_.push_back(static_cast<uint8_t>(byte));
+    first = end;
+  }
 }
 
 }  // namespace skald::grammar
