@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/float_mode.h"
-#include "base/spin.h"
 #include "base/thread.h"
 
 namespace skald {
@@ -35,7 +34,8 @@ int AvailableCores() {
   return std::clamp(std::min(cores, CgroupQuota(cores)), 1, ThreadPool::kMaxThreads);
 }
 
-ThreadPool::ThreadPool(int thread_count) : ranges_(static_cast<size_t>(std::max(thread_count, 0))) {
+ThreadPool::ThreadPool(int thread_count)
+    : ranges_(static_cast<size_t>(std::max(thread_count, 0))), spread_(std::max(thread_count, 0)) {
   CHECK(thread_count >= 1 && thread_count <= kMaxThreads);
   workers_.reserve(static_cast<size_t>(thread_count - 1));
   for (int worker = 1; worker < thread_count; ++worker) {
@@ -45,8 +45,8 @@ ThreadPool::ThreadPool(int thread_count) : ranges_(static_cast<size_t>(std::max(
 
 ThreadPool::~ThreadPool() {
   stop_.store(true, std::memory_order_relaxed);
-  loop_.fetch_add(1, std::memory_order_release);
-  loop_.notify_all();
+  loop_.Add(1);
+  loop_.Wake();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -60,6 +60,7 @@ void ThreadPool::Run(int64_t unit_count, Body body) {
     return;
   }
   CHECK(unit_count <= std::numeric_limits<uint32_t>::max());
+  spread_.Check(0);
   body_ = &body;
   const auto workers = static_cast<uint64_t>(thread_count());
   const auto units = static_cast<uint64_t>(unit_count);
@@ -68,18 +69,12 @@ void ThreadPool::Run(int64_t unit_count, Body body) {
     const uint64_t end = (worker + 1) * units / workers;
     ranges_[worker].bounds.store(end << 32 | begin, std::memory_order_relaxed);
   }
-  busy_workers_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  loop_.fetch_add(1, std::memory_order_release);
-  loop_.notify_all();
+  busy_workers_.Set(static_cast<uint32_t>(workers_.size()));
+  loop_.Add(1);
+  loop_.Wake();
   RunUnits(0);
   // Every worker must have left the loop before body_ goes out of scope.
-  for (int spin = 0; busy_workers_.load(std::memory_order_acquire) != 0; ++spin) {
-    if (spin < kSpinRounds) {
-      Pause();
-    } else {
-      std::this_thread::yield();
-    }
-  }
+  for (uint32_t busy = busy_workers_.Get(); busy != 0;) busy = busy_workers_.AwaitOther(busy);
 }
 
 // Not an increment in one instruction, which would lock: nobody else writes.
@@ -112,27 +107,18 @@ void ThreadPool::RunRange(UnitRange& range, int worker, End end) {
   }
 }
 
-uint64_t ThreadPool::AwaitLoop(uint64_t seen) {
-  for (int spin = 0; spin < kSpinRounds; ++spin) {
-    const uint64_t loop = loop_.load(std::memory_order_acquire);
-    if (loop != seen) return loop;
-    Pause();
-  }
-  loop_.wait(seen, std::memory_order_acquire);
-  return loop_.load(std::memory_order_acquire);
-}
-
 void ThreadPool::WorkerMain(int worker) {
   NameThisThread("compute");
   const FloatMode mode;
-  uint64_t seen = 0;
+  uint32_t seen = 0;
   for (;;) {
     // Loops cannot be missed: Run does not return, so the next cannot start, before this worker has
     // counted down.
-    seen = AwaitLoop(seen);
+    seen = loop_.AwaitOther(seen);
     if (stop_.load(std::memory_order_relaxed)) return;
+    spread_.Check(worker);
     RunUnits(worker);
-    busy_workers_.fetch_sub(1, std::memory_order_release);
+    if (busy_workers_.Add(~uint32_t{0}) == 0) busy_workers_.Wake();
   }
 }
 

@@ -6,7 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/awaited_number.h"
 #include "base/function_ref.h"
+#include "base/spread.h"
 
 namespace skald {
 
@@ -57,14 +59,13 @@ class ThreadPool {
   void CountUnit();
   enum class End { kFront, kBack };
   void RunRange(UnitRange& range, int worker, End end);
-  uint64_t AwaitLoop(uint64_t seen);
 
   std::vector<std::thread> workers_;
   const Body* body_ = nullptr;
   std::vector<UnitRange> ranges_;  // by worker
-  alignas(64) std::atomic<int> busy_workers_{0};
-  alignas(64) std::atomic<uint64_t> loop_{
-      0};  // number of loops started; a change is the start signal
+  Spread spread_;
+  alignas(64) AwaitedNumber busy_workers_;
+  alignas(64) AwaitedNumber loop_;  // number of loops started; a change is the start signal
   std::atomic<bool> stop_{false};
   alignas(64) std::atomic<uint64_t> progress_{0};  // written by the thread that calls Run
 };

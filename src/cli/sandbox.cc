@@ -162,6 +162,7 @@ int AddRules(void* context, std::optional<int> may_end) {
       Conditional{SCMP_SYS(ioctl), 1, kInt, FIONREAD},
       Conditional{SCMP_SYS(ioctl), 1, kInt, TCGETS},  // is stderr a terminal?
       Conditional{SCMP_SYS(prctl), 0, kInt, PR_SET_NAME},
+      Conditional{SCMP_SYS(sched_setaffinity), 0, kInt, 0},  // a thread moves itself
       // Refused, a process that has not computed yet would do without AMX, at half the speed.
       Conditional{SCMP_SYS(arch_prctl), 0, kInt, kRequestTiles},
   };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/spin.h"
 
 namespace skald::ranks {
 namespace {
@@ -22,19 +21,15 @@ void CopyColumns(const Columns& from, const Columns& to) {
 
 void Barrier::Wait() {
   // It cannot change before this thread has arrived.
-  const uint32_t round = round_.load(std::memory_order_relaxed);
+  const uint32_t round = round_.Get();
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
     // Before the others are let go, for they may come again at once.
     arrived_.store(0, std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+    round_.Add(1);
+    round_.Wake();
     return;
   }
-  for (int spin = 0; spin < kSpinRounds; ++spin) {
-    if (round_.load(std::memory_order_acquire) != round) return;
-    Pause();
-  }
-  round_.wait(round, std::memory_order_acquire);
+  round_.AwaitOther(round);
 }
 
 ThreadRanks::ThreadRanks(int count) : barrier_(count), given_(static_cast<size_t>(count)) {

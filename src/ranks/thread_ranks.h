@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/awaited_number.h"
 #include "ranks/exchange.h"
 
 namespace skald::ranks {
@@ -22,7 +23,7 @@ class Barrier {
  private:
   const int count_;
   alignas(64) std::atomic<int> arrived_{0};
-  alignas(64) std::atomic<uint32_t> round_{0};
+  alignas(64) AwaitedNumber round_;
 };
 
 /// Each rank copies what it lacks out of the rows of the others. Allocates nothing once made. The
