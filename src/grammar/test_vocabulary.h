@@ -26,10 +26,9 @@ class SmallVocabulary {
       tokens_.emplace_back(piece);
     // More white space than may stand together, and what ends it.
     for (const char* end : {"", "\"", "{", "]", "}", "1", "\n", ","}) {
-      tokens_.push_back(" " + std::string(end));
-      for (const size_t spaces : {3, 17, 31, 32, 33})
-        tokens_.push_back("\n" + std::string(spaces, ' ') + end);
-      for (const size_t tabs : {7, 8, 9}) tokens_.push_back("\n" + std::string(tabs, '\t') + end);
+      AddBlanks({1, ' '}, "", end);
+      for (const size_t spaces : {3, 17, 31, 32, 33}) AddBlanks({spaces, ' '}, "\n", end);
+      for (const size_t tabs : {7, 8, 9}) AddBlanks({tabs, '\t'}, "\n", end);
     }
     tokens_.emplace_back();
     tokens_.emplace_back("true");
@@ -42,6 +41,17 @@ class SmallVocabulary {
   }
 
  private:
+  struct Blanks {
+    size_t count;
+    char blank;
+  };
+
+  void AddBlanks(const Blanks& blanks, std::string_view before, std::string_view behind) {
+    std::string& token = tokens_.emplace_back(before);
+    token.append(blanks.count, blanks.blank);
+    token += behind;
+  }
+
   std::vector<std::string> tokens_;
 };
 
