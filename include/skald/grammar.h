@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "skald/status.h"
+#include "skald/stop_check.h"
 #include "skald/version.h"
 
 namespace skald {
@@ -45,6 +46,7 @@ struct SchemaOptions {
 /// steps: about 100 of them take a microsecond.
 struct CompileBudget {
   int64_t steps = 5'000'000;
+  StopCheck stop = {};  ///< kCancelled if it says so
 };
 
 /// A compiled grammar. A handle: copies share what was compiled.
@@ -54,10 +56,14 @@ class Grammar {
   /// kUnsupported and kInvalidArgument with the construct and its place; kInvalidArgument beyond a
   /// bound, with the bound.
   static Result<Grammar> FromRegex(std::string_view regex);
+  /// The same within `budget`, which it counts down.
+  static Result<Grammar> FromRegex(std::string_view regex, CompileBudget* budget);
 
   /// Texts of the rule `root` of a grammar as llama.cpp writes them. Errors: as FromRegex;
   /// kInvalidArgument if no text can satisfy it.
   static Result<Grammar> FromGbnf(std::string_view gbnf);
+  /// The same within `budget`, which it counts down.
+  static Result<Grammar> FromGbnf(std::string_view gbnf, CompileBudget* budget);
 
   /// JSON texts that a JSON Schema (draft 2020-12) takes, in the spelling that docs/grammar.md
   /// describes. Errors: as FromGbnf; kUnsupported for a keyword that is not enforced. Each names

@@ -31,8 +31,8 @@ Result<Source> FromFile(const std::string& path) {
   return Source{path, std::move(text)};
 }
 
-template <typename Compile>
-Result<std::optional<Grammar>> Compiled(const Source& source, Compile compile) {
+Result<std::optional<Grammar>> Compiled(const Source& source,
+                                        Result<Grammar> (*compile)(std::string_view)) {
   Result<Grammar> grammar = compile(source.text);
   if (!grammar.ok()) return std::move(grammar).status().WithContext(source.name);
   return std::optional<Grammar>(*std::move(grammar));

@@ -23,7 +23,7 @@ Result<Rule> RuleOfExpression(const Expression& expression, Fuel* fuel) {
   nfa.start = nfa.AddState();
   const uint32_t last = nfa.AddState();
   RETURN_IF_ERROR(AddExpression(expression, nfa.start, last, {}, fuel, &nfa));
-  if (!FinishNfa(last, fuel, &nfa)) return Fuel::Error();
+  if (!FinishNfa(last, fuel, &nfa)) return fuel->Error();
   return MakeRule(nfa, fuel);
 }
 

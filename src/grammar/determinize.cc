@@ -194,7 +194,7 @@ Leaf MakeLeaf(const Automaton& automaton) {
 
 Result<Automaton> Deterministic(const Nfa& nfa, Fuel* fuel) {
   std::optional<Automaton> automaton = Subsets(nfa, fuel).Run();
-  if (fuel->IsSpent()) return Fuel::Error();
+  if (fuel->IsSpent()) return fuel->Error();
   if (!automaton.has_value())
     return Status(ErrorCode::kInvalidArgument,
                   "needs more than " + std::to_string(kDeterministicStatesMax) + " states");
@@ -206,7 +206,7 @@ Result<Rule> MakeRule(const Nfa& nfa, Fuel* fuel) {
   // fuel is for trying.
   Fuel attempt = fuel->Share(8);
   std::optional<Automaton> automaton = Subsets(nfa, &attempt).Run();
-  if (!fuel->TakeBack(8, attempt)) return Fuel::Error();
+  if (!fuel->TakeBack(8, attempt)) return fuel->Error();
   if (!automaton.has_value()) return Rule(Copy(nfa));
   if (!HasBytesOnly(*automaton)) return Rule(std::move(*automaton));
   return Rule(MakeLeaf(*automaton));

@@ -100,7 +100,7 @@ Result<bool> AreDisjoint(const std::vector<SchemaFacts>& branches, SchemaReader*
   }
   for (size_t i = 0; i < known.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      if (!reader->fuel().Spend(10)) return Fuel::Error();
+      if (!reader->fuel().Spend(10)) return reader->fuel().Error();
       if (!ExcludeOneAnother(known[i], known[j])) return false;
     }
   }

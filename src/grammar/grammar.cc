@@ -19,15 +19,29 @@ Grammar::Grammar(grammar::Form form)
     : form_(std::make_shared<const grammar::Form>(std::move(form))) {}
 
 Result<Grammar> Grammar::FromRegex(std::string_view regex) {
-  grammar::Fuel fuel;
-  ASSIGN_OR_RETURN(grammar::Form form, grammar::CompileRegex(regex, &fuel));
-  return Grammar(std::move(form));
+  CompileBudget budget;
+  return FromRegex(regex, &budget);
+}
+
+Result<Grammar> Grammar::FromRegex(std::string_view regex, CompileBudget* budget) {
+  grammar::Fuel fuel(budget->steps, budget->stop);
+  Result<grammar::Form> form = grammar::CompileRegex(regex, &fuel);
+  budget->steps = fuel.left();
+  RETURN_IF_ERROR(form.status());
+  return Grammar(*std::move(form));
 }
 
 Result<Grammar> Grammar::FromGbnf(std::string_view gbnf) {
-  grammar::Fuel fuel;
-  ASSIGN_OR_RETURN(grammar::Form form, grammar::CompileGbnf(gbnf, &fuel));
-  return Grammar(std::move(form));
+  CompileBudget budget;
+  return FromGbnf(gbnf, &budget);
+}
+
+Result<Grammar> Grammar::FromGbnf(std::string_view gbnf, CompileBudget* budget) {
+  grammar::Fuel fuel(budget->steps, budget->stop);
+  Result<grammar::Form> form = grammar::CompileGbnf(gbnf, &fuel);
+  budget->steps = fuel.left();
+  RETURN_IF_ERROR(form.status());
+  return Grammar(*std::move(form));
 }
 
 Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options) {
@@ -37,7 +51,7 @@ Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOpt
 
 Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options,
                                         CompileBudget* budget) {
-  grammar::Fuel fuel(budget->steps);
+  grammar::Fuel fuel(budget->steps, budget->stop);
   Result<grammar::CompiledSchema> compiled = grammar::CompileJsonSchema(schema, options, &fuel);
   budget->steps = fuel.left();
   RETURN_IF_ERROR(compiled.status());

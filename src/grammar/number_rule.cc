@@ -188,7 +188,7 @@ Result<Automaton> NumberAutomaton(const NumberRange& range, Fuel* fuel) {
   for (size_t i = 0; i < states.size(); ++i) {
     const Digits digits = states[i];
     automaton.states.push_back({.accepting = machine.Accepts(digits)});
-    if (!fuel->Spend(12)) return Fuel::Error();
+    if (!fuel->Spend(12)) return fuel->Error();
     for (const char byte : {'-', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'}) {
       const std::optional<Digits> next = machine.Next(digits, byte);
       if (!next.has_value()) continue;

@@ -168,7 +168,7 @@ class ObjectBuilder {
     for (uint32_t i = 0; i < names_.size(); ++i) {
       const int64_t cost =
           4 + static_cast<int64_t>(sources_.size() + patterns_.size() * (names_[i].size() + 2));
-      if (!compiler_.fuel().Spend(cost)) return Fuel::Error();
+      if (!compiler_.fuel().Spend(cost)) return compiler_.fuel().Error();
       ASSIGN_OR_RETURN(const uint32_t rule, NamedRule(names_[i]));
       object_.members.push_back({rule, required[i] != 0});
     }

@@ -57,7 +57,7 @@ class Builder {
     }
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    if (!fuel_.Spend(1 + static_cast<int64_t>(cuts.size() * set.size()))) return Fuel::Error();
+    if (!fuel_.Spend(1 + static_cast<int64_t>(cuts.size() * set.size()))) return fuel_.Error();
     for (size_t piece = 0; piece + 1 < cuts.size(); ++piece) {
       States targets = Targets(set, static_cast<uint8_t>(cuts[piece]));
       if (!rules_.alive(targets)) continue;

@@ -152,7 +152,7 @@ Result<Nfa> RegexNfa(std::string_view regex, RegexMatch match, Spelling spelling
   nfa.start = nfa.AddState();
   const uint32_t last = nfa.AddState();
   RETURN_IF_ERROR(AddExpression(expression, nfa.start, last, {.spelling = spelling}, fuel, &nfa));
-  if (!FinishNfa(last, fuel, &nfa)) return Fuel::Error();
+  if (!FinishNfa(last, fuel, &nfa)) return fuel->Error();
   return nfa;
 }
 

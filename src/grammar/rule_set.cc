@@ -62,7 +62,7 @@ class RuleCompiler {
     options.make_repeat = [this](const Expression& repeat) { return MakeCounted(repeat); };
     RETURN_IF_ERROR(AddExpression(expression, nfa.start, last, options, &fuel_, &nfa));
     RETURN_IF_ERROR(CountIn(nfa.size()));
-    if (!FinishNfa(last, &fuel_, &nfa)) return Fuel::Error();
+    if (!FinishNfa(last, &fuel_, &nfa)) return fuel_.Error();
     ASSIGN_OR_RETURN(form_.rules[rule], MakeRule(nfa, &fuel_));
     return Ok();
   }
@@ -72,7 +72,7 @@ class RuleCompiler {
     size_t states = 0;
     for (const Rule& each : part.rules) states += StatesOf(each);
     RETURN_IF_ERROR(CountIn(states));
-    if (!fuel_.Spend(static_cast<int64_t>(states + part.rules.size()))) return Fuel::Error();
+    if (!fuel_.Spend(static_cast<int64_t>(states + part.rules.size()))) return fuel_.Error();
     // The root goes where callers look for it; those behind it close the gap that it leaves.
     const auto first = static_cast<uint32_t>(form_.rules.size());
     const auto number = [&](uint32_t old) {

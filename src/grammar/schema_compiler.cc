@@ -165,7 +165,7 @@ Status SchemaCompiler::AddChoices(const SchemaFacts& facts, JsonValue choice, in
     for (const JsonValue schema : choice) {
       // Facts are copied for each branch; where choices multiply, this is what they cost.
       const size_t size = facts.objects.size() + facts.required.size() + facts.merged.size();
-      if (!fuel().Spend(100 + static_cast<int64_t>(size))) return Fuel::Error();
+      if (!fuel().Spend(100 + static_cast<int64_t>(size))) return fuel().Error();
       branches.push_back(facts);
       RETURN_IF_ERROR(reader_.Merge(schema, &branches.back()));
     }
@@ -328,7 +328,7 @@ Status SchemaCompiler::AddArray(const SchemaFacts& facts, Rules* rules) {
     return RuleOf(std::move(schemas));
   };
   Array array{.min = Bound(facts.items.min), .max = Bound(facts.items.max), .blanks = blanks_};
-  if (!fuel().Spend(static_cast<int64_t>(length * sources.size()))) return Fuel::Error();
+  if (!fuel().Spend(static_cast<int64_t>(length * sources.size()))) return fuel().Error();
   for (size_t i = 0; i < length; ++i) array.prefix.push_back(element(i));
   array.rest = element(length);
   ASSIGN_OR_RETURN(const uint32_t rule, AddRule(std::move(array)));

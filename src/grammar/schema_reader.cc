@@ -126,7 +126,7 @@ Status SchemaReader::Merge(JsonValue schema, SchemaFacts* facts) {
       entries_.pop_back();
       continue;
     }
-    if (!fuel_.Spend(10)) return Fuel::Error();
+    if (!fuel_.Spend(10)) return fuel_.Error();
     const JsonValue keyword = entry.keywords[entry.next++];
     RETURN_IF_ERROR(MergeKeyword(entry.schema, keyword, facts));  // may add entries
   }
@@ -134,7 +134,7 @@ Status SchemaReader::Merge(JsonValue schema, SchemaFacts* facts) {
 }
 
 Status SchemaReader::Begin(Entry* entry, SchemaFacts* facts) {
-  if (!fuel_.Spend(20)) return Fuel::Error();
+  if (!fuel_.Spend(20)) return fuel_.Error();
   entry->begun = true;
   if (const std::optional<bool> all = entry->schema.AsBool(); all.has_value()) {
     facts->never |= !*all;
@@ -186,7 +186,7 @@ Status SchemaReader::MergeReference(JsonValue keyword, SchemaFacts* facts) {
   if (!reference.has_value()) return Malformed(keyword, "a text");
   if (!reference->starts_with('#'))
     return LeaveOut(keyword, "refers to another document, and nothing is fetched");
-  if (!fuel_.Spend(static_cast<int64_t>(reference->size()))) return Fuel::Error();
+  if (!fuel_.Spend(static_cast<int64_t>(reference->size()))) return fuel_.Error();
   const std::optional<JsonValue> target = document_.Resolve(*reference);
   if (!target.has_value()) return Malformed(keyword, "what is there: this refers to nothing");
   if (!target->IsObject() && target->kind() != JsonKind::kBool)
@@ -256,7 +256,7 @@ Status SchemaReader::MergeFormat(JsonValue keyword, SchemaFacts* facts) {
 Status SchemaReader::MergePattern(JsonValue keyword, SchemaFacts* facts) {
   const std::optional<std::string_view> pattern = keyword.AsString();
   if (!pattern.has_value()) return Malformed(keyword, "a regular expression");
-  if (!fuel_.Spend(4 * static_cast<int64_t>(pattern->size()))) return Fuel::Error();
+  if (!fuel_.Spend(4 * static_cast<int64_t>(pattern->size()))) return fuel_.Error();
   const Result<Expression> parsed = ParseRegex(*pattern);
   if (!parsed.ok()) {
     if (parsed.status().code() == ErrorCode::kUnsupported)
@@ -271,7 +271,7 @@ Status SchemaReader::MergeRequired(JsonValue keyword, SchemaFacts* facts) {
   if (!keyword.IsArray()) return Malformed(keyword, "an array of names");
   for (const JsonValue name : keyword) {
     if (!name.IsString()) return Malformed(name, "a name");
-    if (!fuel_.Spend(1)) return Fuel::Error();
+    if (!fuel_.Spend(1)) return fuel_.Error();
     facts->required.push_back(name);
   }
   return Ok();

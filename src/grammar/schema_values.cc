@@ -40,7 +40,7 @@ class ValueFilter {
   }
 
   Result<bool> Allows(JsonValue value) {
-    if (!reader_.fuel().Spend(4)) return Fuel::Error();
+    if (!reader_.fuel().Spend(4)) return reader_.fuel().Error();
     const uint8_t type = TypeOf(value);
     if ((facts_.types & type) == 0) return false;
     const bool bound = (type == kArrayType && facts_.BindsArrays()) ||

@@ -32,7 +32,7 @@ Result<Automaton> Unit(Spelling spelling, Fuel* fuel) {
   nfa.start = nfa.AddState();
   const uint32_t last = nfa.AddState();
   nfa.AddCharacters(nfa.start, last, AllCharacters(), spelling);
-  if (!FinishNfa(last, fuel, &nfa)) return Fuel::Error();
+  if (!FinishNfa(last, fuel, &nfa)) return fuel->Error();
   return Deterministic(nfa, fuel);
 }
 
@@ -180,7 +180,7 @@ Result<Automaton> LengthText(const StringLength& length, TextSpelling spelling, 
   if (copies > kStatesMax / unit.states.size())
     return Status(ErrorCode::kInvalidArgument,
                   "needs more than " + std::to_string(kStatesMax) + " states");
-  if (!fuel->Spend(static_cast<int64_t>((copies + 2) * unit.states.size()))) return Fuel::Error();
+  if (!fuel->Spend(static_cast<int64_t>((copies + 2) * unit.states.size()))) return fuel->Error();
   Automaton automaton;
   automaton.states.resize(3);
   constexpr uint32_t kEnd = 1;
@@ -212,7 +212,7 @@ Result<Automaton> OneOf(std::span<const std::string> texts, Fuel* fuel) {
   Automaton automaton;
   automaton.states.resize(1);
   for (const std::string& text : texts) {
-    if (!fuel->Spend(4 * static_cast<int64_t>(text.size()) + 1)) return Fuel::Error();
+    if (!fuel->Spend(4 * static_cast<int64_t>(text.size()) + 1)) return fuel->Error();
     uint32_t state = 0;
     for (const char c : text) {
       const auto byte = static_cast<uint8_t>(c);

@@ -29,11 +29,11 @@ class Builder {
 
   Status Add(const Expression& expression, uint32_t from, uint32_t to) {
     if (nfa_.size() > kStatesMax) return TooManyStates();
-    if (!fuel_.Spend(1)) return Fuel::Error();
+    if (!fuel_.Spend(1)) return fuel_.Error();
     switch (expression.kind) {
       case ExpressionKind::kText: return AddText(expression.text, from, to);
       case ExpressionKind::kSet:
-        if (!fuel_.Spend(static_cast<int64_t>(expression.set.size()) * 8)) return Fuel::Error();
+        if (!fuel_.Spend(static_cast<int64_t>(expression.set.size()) * 8)) return fuel_.Error();
         nfa_.AddCharacters(from, to, expression.set, options_.spelling);
         return Ok();
       case ExpressionKind::kSequence: return AddSequence(expression.parts, from, to);
@@ -55,7 +55,7 @@ class Builder {
 
  private:
   Status AddText(const std::u32string& text, uint32_t from, uint32_t to) {
-    if (!fuel_.Spend(static_cast<int64_t>(text.size()) * 4)) return Fuel::Error();
+    if (!fuel_.Spend(static_cast<int64_t>(text.size()) * 4)) return fuel_.Error();
     if (text.empty()) {
       nfa_.AddEmpty(from, to);
     } else if (options_.spelling == Spelling::kUtf8) {

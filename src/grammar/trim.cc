@@ -27,7 +27,7 @@ Status Index(Fuel* fuel, Form* form) {
   for (Rule& rule : form->rules) {
     auto* object = std::get_if<Object>(&rule);
     if (object == nullptr) continue;
-    if (!fuel->Spend(2 * static_cast<int64_t>(object->keys.next.size()))) return Fuel::Error();
+    if (!fuel->Spend(2 * static_cast<int64_t>(object->keys.next.size()))) return fuel->Error();
     IndexKeys(*form, object);
   }
   return Ok();
@@ -37,13 +37,13 @@ Status Index(Fuel* fuel, Form* form) {
 
 Status Trim(Fuel* fuel, Form* form) {
   Ends empty(*form, EndsBy::kEmptyText, fuel);
-  if (!empty.Run()) return Fuel::Error();
+  if (!empty.Run()) return fuel->Error();
   for (Rule& rule : form->rules) {
     auto* counted = std::get_if<Counted>(&rule);
     if (counted != nullptr && empty.DepthOfRule(counted->rule) != Form::kNever) counted->min = 0;
   }
   Ends ends(*form, EndsBy::kAnyText, fuel);
-  if (!ends.Run()) return Fuel::Error();
+  if (!ends.Run()) return fuel->Error();
   if (ends.DepthOfRule(form->root) == Form::kNever)
     return Status(ErrorCode::kInvalidArgument, "no text can satisfy it: nothing can be finished");
   for (uint32_t rule = 0; rule < form->rules.size(); ++rule) {

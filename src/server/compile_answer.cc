@@ -36,7 +36,7 @@ ApiError Refusal(std::string pointer, const Status& status, bool is_schema) {
 
 class Compiler {
  public:
-  explicit Compiler(const AnswerSource& source) : source_(source) {}
+  Compiler(const AnswerSource& source, StopCheck stop) : source_(source), budget_{.stop = stop} {}
 
   // The text before the tools: a request that asks for a text is refused for it, whatever its tools
   // are, and it has the budget first, as nothing of it may be left out for their sake.
@@ -65,16 +65,14 @@ class Compiler {
   }
 
  private:
-  // A body has one text. As an expression or GBNF it has a budget of its own: a request costs two
-  // of them at most.
   Result<Grammar> CompileText(const GrammarSource& source) {
     switch (source.kind) {
       case GrammarKind::kJsonSchema:
         return Grammar::FromJsonSchema(source.text, source.options, &budget_);
-      case GrammarKind::kRegex: return Grammar::FromRegex(source.text);
+      case GrammarKind::kRegex: return Grammar::FromRegex(source.text, &budget_);
       case GrammarKind::kGbnf: break;
     }
-    return Grammar::FromGbnf(source.text);
+    return Grammar::FromGbnf(source.text, &budget_);
   }
 
   // Tools come with the format of a chat.
@@ -145,8 +143,9 @@ class Compiler {
 
 }  // namespace
 
-OrError<CompiledGrammar> CompileAnswer(const AnswerSource& source, const Vocabulary& vocabulary) {
-  return Compiler(source).Compile(vocabulary);
+OrError<CompiledGrammar> CompileAnswer(const AnswerSource& source, const Vocabulary& vocabulary,
+                                       StopCheck stop) {
+  return Compiler(source, stop).Compile(vocabulary);
 }
 
 }  // namespace skald::server

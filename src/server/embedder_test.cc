@@ -100,7 +100,7 @@ TEST_F(EmbedderTest, WritesManyVectorsOnThePoolWithinWhatIsReserved) {
   ASSERT_EQ(pieces_.size(), 1);
   EXPECT_FALSE(channel_.answer) << "nothing is written by the I/O thread";
   const std::atomic<bool> stop = false;
-  pieces_[0].run(WorkLimit(10, stop, stop));
+  pieces_[0].run(WorkLimit(10, {.stop = stop, .unwanted = stop}));
   EXPECT_FALSE(channel_.answer) << "nor sent by the pool";
   RunPosted();
   ASSERT_TRUE(channel_.answer);
@@ -130,7 +130,7 @@ TEST_F(EmbedderTest, WritesNothingForAClientThatHasGone) {
   }));
   embedder->OnGone();
   const std::atomic<bool> stop = false;
-  pieces_[0].run(WorkLimit(10, stop, stop));
+  pieces_[0].run(WorkLimit(10, {.stop = stop, .unwanted = stop}));
   RunPosted();
   EXPECT_FALSE(channel_.answer);
 }

@@ -41,9 +41,10 @@ GrammarOutcome GrammarCache::Find(TenantId tenant, const GrammarKey& key) {
 }
 
 GrammarOutcome GrammarCache::Compile(TenantId tenant, const GrammarKey& key,
-                                     const AnswerSource& source) {
+                                     const AnswerSource& source, StopCheck stop) {
   auto outcome =
-      std::make_shared<const OrError<CompiledGrammar>>(CompileAnswer(source, vocabulary_));
+      std::make_shared<const OrError<CompiledGrammar>>(CompileAnswer(source, vocabulary_, stop));
+  if (stop()) return outcome;
   // Taken apart outside the lock, for which the thread of sockets waits; this one gives way.
   std::list<Kept> thrown_out;
   const std::lock_guard lock(mutex_);

@@ -17,6 +17,7 @@
 #include "server/api_error.h"
 #include "server/tenant.h"
 #include "skald/constraint.h"
+#include "skald/stop_check.h"
 #include "skald/tokenizer.h"
 
 namespace skald::server {
@@ -45,8 +46,9 @@ class GrammarCache {
   /// Null if it was not compiled for this tenant, or is no longer there.
   GrammarOutcome Find(TenantId tenant, const GrammarKey& key);
   /// Compiles, whatever is there. `key` is that of `source`: who looked for it has it. Bounded in
-  /// steps: mostly some ms, at worst some 100.
-  GrammarOutcome Compile(TenantId tenant, const GrammarKey& key, const AnswerSource& source);
+  /// steps: mostly some ms, at worst some 100. What `stop` ended is not kept, and means nothing.
+  GrammarOutcome Compile(TenantId tenant, const GrammarKey& key, const AnswerSource& source,
+                         StopCheck stop);
 
  private:
   struct Kept {

@@ -20,7 +20,7 @@ const Tokenizer& TalesTokenizer() {
 }
 
 GrammarOutcome Compile(GrammarCache& cache, TenantId tenant, const AnswerSource& source) {
-  return cache.Compile(tenant, KeyOf(source), source);
+  return cache.Compile(tenant, KeyOf(source), source, StopCheck());
 }
 
 AnswerSource Schema(std::string text) {
@@ -92,6 +92,24 @@ TEST(GrammarCache, KeepsRefusalsAndSaysWhereInTheBody) {
   const ApiError& other = ErrorOf(made);
   EXPECT_EQ(other.code, "invalid_grammar");
   EXPECT_EQ(other.param, "/guided_regex");
+}
+
+TEST(GrammarCache, KeepsNothingThatWasStopped) {
+  GrammarCache cache(TalesTokenizer());
+  // (a|b)*a(a|b){300}: an exponential subset, as many steps as there may be.
+  const AnswerSource source{.text = GrammarSource{.kind = GrammarKind::kRegex,
+                                                  .text = "(a|b)*a(a|b){300}",
+                                                  .path = {"guided_regex"}}};
+  int asked = 0;
+  const auto at_once = [&] { return ++asked > 0; };
+  cache.Compile(1, KeyOf(source), source, StopCheck(at_once));
+  EXPECT_LE(asked, 2);  // within the work, and behind it
+  EXPECT_EQ(cache.Find(1, KeyOf(source)), nullptr);
+  int looks = 0;
+  const auto never = [&] { return ++looks < 0; };
+  const GrammarOutcome made = cache.Compile(1, KeyOf(source), source, StopCheck(never));
+  EXPECT_GT(looks, 10);
+  EXPECT_EQ(cache.Find(1, KeyOf(source)), made);
 }
 
 TEST(GrammarCache, NamesWhatARelaxedSchemaLeavesOut) {

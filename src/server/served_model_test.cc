@@ -40,7 +40,7 @@ class WorkThatIsOver : public testing::Test {
     for (int i = 0; i < 3; ++i) {
       const CpuClock clock;
       const double begin = clock.Now();
-      const WorkLimit limit(cpu_seconds, stop_, unwanted_);
+      const WorkLimit limit(cpu_seconds, {.stop = stop_, .unwanted = unwanted_});
       const auto answer = call(limit);
       least = std::min(least, clock.Now() - begin);
       if (const auto* error = std::get_if<ApiError>(&answer)) status = error->status;
@@ -73,7 +73,7 @@ TEST_F(WorkThatIsOver, EndsInTheMiddleOfAText) {
 // The model of these tests has no tokens for it.
 TEST_F(WorkThatIsOver, AGapIsFilledByTokensOfTheModelOnly) {
   const auto refusal = [&](const json::value& body) {
-    const WorkLimit limit(60, stop_, unwanted_);
+    const WorkLimit limit(60, {.stop = stop_, .unwanted = unwanted_});
     const auto prepared = Prepare(served_, std::get<GenerationRequest>(ReadCompletionRequest(body)),
                                   {.limit = limit,
                                    .tenant = std::make_shared<const Tenant>(),
@@ -105,7 +105,7 @@ TEST_F(WorkThatIsOver, EndsInTheMiddleOfARendering) {
   };
   // All of it is too long for the model, which is found at its end.
   const auto message = [&](double cpu_seconds) {
-    const WorkLimit limit(cpu_seconds, stop_, unwanted_);
+    const WorkLimit limit(cpu_seconds, {.stop = stop_, .unwanted = unwanted_});
     const auto prepared = prepare(limit);
     const auto* error = std::get_if<ApiError>(&prepared);
     return error == nullptr ? std::string() : error->code;
@@ -125,7 +125,7 @@ TEST(PreparedPlaces, AreWhereTheClientMarksForModelsWithStates) {
         std::string(mark) +
         R"(},{"role":"assistant","content":"I"},{"role":"user","content":"And?"}]})";
     const std::atomic<bool> never = false;
-    const WorkLimit limit(60, never, never);
+    const WorkLimit limit(60, {.stop = never, .unwanted = never});
     const auto prepared =
         Prepare(TalesBy(engine), std::get<GenerationRequest>(ReadChatRequest(json::parse(body))),
                 {.limit = limit,

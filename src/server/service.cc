@@ -400,8 +400,10 @@ void Service::Begin(const std::shared_ptr<Generation>& generation, PreparedGener
   // As a long piece, whose thread gives way to the engine.
   const int64_t cost = WorkQueue::kShortBytes + kLeastCostBytes + BytesOf(*prepared.held);
   const auto shared = std::make_shared<PreparedGeneration>(std::move(prepared));
-  const auto run = [this, shared, tenant, weak = std::weak_ptr(generation)](const WorkLimit&) {
-    const GrammarOutcome outcome = grammars_.Compile(tenant, shared->grammar_key, *shared->held);
+  const auto run = [this, shared, tenant,
+                    weak = std::weak_ptr(generation)](const WorkLimit& limit) {
+    const GrammarOutcome outcome =
+        grammars_.Compile(tenant, shared->grammar_key, *shared->held, limit.stop_check());
     setup_.post([shared, outcome, weak] {
       if (const auto alive = weak.lock()) StartWithGrammar(*alive, std::move(*shared), outcome);
     });

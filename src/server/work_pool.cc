@@ -130,8 +130,10 @@ int64_t WorkPool::waiting() const {
 }
 
 void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
-  if (lane == WorkQueue::Lane::kLong) GiveWay();
+  const bool is_long = lane == WorkQueue::Lane::kLong;
+  if (is_long) GiveWay();
   const CpuClock clock;
+  ShortTurns turns;
   WorkPoolState& state = *state_;
   WorkPoolState::Running& own = state.running[number];
   std::unique_lock lock(state.mutex);
@@ -144,11 +146,13 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
     own.ticket = piece->ticket;
     own.unwanted = false;
     lock.unlock();
-    piece->run(WorkLimit(cpu_seconds_, state.stop, own.unwanted));
+    piece->run(WorkLimit(
+        cpu_seconds_,
+        {.stop = state.stop, .unwanted = own.unwanted, .turns = is_long ? &turns : nullptr}));
     piece.reset();
     lock.lock();
     own.until.reset();
-    if (lane == WorkQueue::Lane::kLong) {
+    if (is_long) {
       state.has_freed = true;
       state.news.notify_all();
     }

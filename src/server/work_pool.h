@@ -2,10 +2,10 @@
 /// and rendering bodies, making tokens, writing long answers.
 ///
 /// Which piece is next WorkQueue says. Short and long pieces have threads of their own, so that no
-/// short one waits for a long one; those of long ones give way to all other threads (GiveWay), to
-/// the I/O thread and the engine above all. A piece has so many seconds of processor time, and
-/// somebody who waits for it (WorkLimit); it looks itself whether they are over or gone. One that
-/// does not is seen from outside (OverdueSeconds).
+/// short one waits for a long one; those of long ones give way to all other threads (GiveWay,
+/// ShortTurns), to the I/O thread and the engine above all. A piece has so many seconds of
+/// processor time, and somebody who waits for it (WorkLimit); it looks itself whether they are over
+/// or gone. One that does not is seen from outside (OverdueSeconds).
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/cpu_clock.h"
+#include "base/short_turns.h"
 #include "base/thread.h"
 #include "server/work_queue.h"
 #include "skald/stop_check.h"
@@ -24,24 +25,32 @@ namespace skald::server {
 /// What a piece of work may still use. For the thread that runs it.
 class WorkLimit {
  public:
-  /// From now on. `stop` and `unwanted`: set when nobody wants any work, or this piece, any more;
-  /// they outlive it.
-  WorkLimit(double cpu_seconds, const std::atomic<bool>& stop, const std::atomic<bool>& unwanted)
-      : end_(clock_.Now() + cpu_seconds), stop_(stop), unwanted_(unwanted) {}
+  /// What a piece hangs on; all outlives it.
+  struct Bonds {
+    const std::atomic<bool>& stop;      ///< set when nobody wants any work any more
+    const std::atomic<bool>& unwanted;  ///< or this piece
+    ShortTurns* turns = nullptr;        ///< of a thread that gives way
+  };
 
-  /// Whether to give up. Costs about 0.3 us.
-  bool IsOver() const { return stop_ || unwanted_ || clock_.Now() > end_; }
+  /// From now on.
+  WorkLimit(double cpu_seconds, const Bonds& bonds)
+      : end_(clock_.Now() + cpu_seconds), bonds_(bonds) {}
+
+  /// Whether to give up. Costs about 0.3 us; on a thread that gives way it is also where it rests.
+  bool IsOver() const {
+    if (bonds_.turns != nullptr) bonds_.turns->MayRest();
+    return bonds_.stop || bonds_.unwanted || clock_.Now() > end_;
+  }
   bool operator()() const { return IsOver(); }
   /// With half of what is left, for work that may fail while the rest goes on.
-  WorkLimit Half() const { return WorkLimit((end_ - clock_.Now()) / 2, stop_, unwanted_); }
+  WorkLimit Half() const { return WorkLimit((end_ - clock_.Now()) / 2, bonds_); }
   /// The same for work of other rooms.
   StopCheck stop_check() const { return StopCheck(*this); }
 
  private:
   CpuClock clock_;
   double end_;
-  const std::atomic<bool>& stop_;
-  const std::atomic<bool>& unwanted_;
+  Bonds bonds_;
 };
 
 struct WorkPoolOptions {

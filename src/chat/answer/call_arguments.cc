@@ -118,7 +118,7 @@ Result<Grammar> MakeCallArguments(const ChatAnswerFormat& format, const ChatTool
     case CallSyntax::kHarmony:
       return Grammar::FromJsonSchema(schema, {.mode = mode, .only_objects = true}, budget);
   }
-  grammar::Fuel fuel(budget->steps);
+  grammar::Fuel fuel(budget->steps, budget->stop);
   Result<grammar::CompiledSchema> compiled = grammar::CompileArguments(schema, mode, syntax, &fuel);
   budget->steps = fuel.left();
   RETURN_IF_ERROR(compiled.status());

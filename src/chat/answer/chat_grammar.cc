@@ -237,7 +237,7 @@ Result<Grammar> MakeChatGrammar(const ChatAnswerFormat& format, const ChatGramma
   if (!options.tools.empty() && !format.has_calls())
     return Status(ErrorCode::kUnsupported, "the format '" + std::string(format.name()) +
                                                "' has no calls that tools could be held to");
-  grammar::Fuel fuel(budget->steps);
+  grammar::Fuel fuel(budget->steps, budget->stop);
   Result<Form> form = Maker(format.state(), options, &fuel).Make();
   budget->steps = fuel.left();
   RETURN_IF_ERROR(form.status());
