@@ -37,9 +37,7 @@ class Fuel {
 
   /// What is said then.
   Status Error() const {
-    if (is_stopped_)
-      return Status(ErrorCode::kCancelled,
-                    "compiling the grammar was stopped");
+    if (is_stopped_) return Status(ErrorCode::kCancelled, "compiling the grammar was stopped");
     return Status(ErrorCode::kInvalidArgument,
                   "takes more than " + std::to_string(kCompileSteps) + " steps to compile");
   }
