@@ -145,8 +145,10 @@ class Console(unittest.TestCase):
                      if node.get("role", {}).get("value") in ("image", "img") and not node.get("ignored")}
             self.assertEqual(len(names), 4, names)
             self.assertNotIn("", names)
-            # From box to box, and from token to token. The tree is asked for again some time after an answer has ended.
-            self.page.wait("document.querySelectorAll('#tree-data tbody tr').length >= 4")
+            # From box to box, and from token to token. The tree comes again some time after an answer has ended, and its table stays as
+            # it was opened, until it is renewed.
+            self.page.wait("document.querySelector('#tree-data button').click(),"
+                           " document.querySelectorAll('#tree-data tbody tr').length >= 4")
             self.page.evaluate("document.getElementById('tree-canvas').focus()")
             for _ in range(3):  # all, the token that begins each text, one of the two texts
                 self.page.press("ArrowDown")
