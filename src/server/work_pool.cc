@@ -30,8 +30,16 @@ struct WorkPoolState {
 
   WorkPoolState(int64_t most, size_t threads) : queue(most), running(threads) {}
 
+  /// Of threads that wait for pieces of a lane: a piece wakes one that may take it, and no other
+  /// one, which would take a processor from a step to find nothing.
+  std::condition_variable& NewsOf(WorkQueue::Lane lane) {
+    return lane == WorkQueue::Lane::kShort ? short_news : long_news;
+  }
+
   mutable std::mutex mutex;
-  std::condition_variable news;
+  std::condition_variable short_news;
+  std::condition_variable long_news;
+  std::condition_variable begun;  // a thread has its priority
   WorkQueue queue;
   std::vector<Running> running;
   std::atomic<bool> stop{false};
@@ -73,7 +81,7 @@ WorkPool::WorkPool(const WorkPoolOptions& options)
   }
   // Until each has its priority: a sandbox that is put on afterwards does not let it change that.
   std::unique_lock lock(state_->mutex);
-  state_->news.wait(lock, [&] {
+  state_->begun.wait(lock, [&] {
     return std::all_of(
         state_->running.begin(), state_->running.end(),
         [](const WorkPoolState::Running& running) { return running.clock.has_value(); });
@@ -89,29 +97,31 @@ WorkPool::~WorkPool() {
       while (auto piece = state_->queue.Pop(lane)) dropped.push_back(*std::move(piece));
     }
   }
-  state_->news.notify_all();
+  state_->short_news.notify_all();
+  state_->long_news.notify_all();
   threads_.clear();
 }
 
 std::optional<QueuedWork> WorkPool::TryAdd(WorkPiece piece) {
+  const WorkQueue::Lane lane = WorkQueue::LaneOf(piece);
   WorkQueue::Ticket ticket = 0;
   {
     const std::lock_guard lock(state_->mutex);
     if (!state_->queue.HasRoom(piece.tenant)) return std::nullopt;
     ticket = state_->queue.Push(std::move(piece));
   }
-  // All: whom it would wake alone may be of the other lane.
-  state_->news.notify_all();
+  state_->NewsOf(lane).notify_one();
   return QueuedWork(state_, ticket);
 }
 
 QueuedWork WorkPool::Add(WorkPiece piece) {
+  const WorkQueue::Lane lane = WorkQueue::LaneOf(piece);
   WorkQueue::Ticket ticket = 0;
   {
     const std::lock_guard lock(state_->mutex);
     ticket = state_->queue.Push(std::move(piece));
   }
-  state_->news.notify_all();
+  state_->NewsOf(lane).notify_one();
   return {state_, ticket};
 }
 
@@ -138,7 +148,7 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
   WorkPoolState::Running& own = state.running[number];
   std::unique_lock lock(state.mutex);
   own.clock = clock;
-  state.news.notify_all();
+  state.begun.notify_one();
   for (;;) {
     std::optional<WorkPiece> piece = Next(lane, &lock);
     if (!piece) return;
@@ -154,7 +164,7 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
     own.until.reset();
     if (is_long) {
       state.has_freed = true;
-      state.news.notify_all();
+      state.short_news.notify_one();
     }
   }
 }
@@ -167,12 +177,12 @@ std::optional<WorkPiece> WorkPool::Next(WorkQueue::Lane lane, std::unique_lock<s
   while (!state.stop) {
     if (auto piece = state.queue.Pop(lane)) return piece;
     if (lane == WorkQueue::Lane::kLong || !state.has_freed) {
-      state.news.wait(*lock);
+      state.NewsOf(lane).wait(*lock);
       continue;
     }
     const double left = kReturnSeconds - state.since_return.Seconds();
     if (left > 0) {
-      state.news.wait_for(*lock, std::chrono::duration<double>(left));
+      state.short_news.wait_for(*lock, std::chrono::duration<double>(left));
       continue;
     }
     state.has_freed = false;

@@ -61,7 +61,7 @@ std::optional<WorkPiece> WorkQueue::Line::Remove(Ticket ticket) {
 
 WorkQueue::Ticket WorkQueue::Push(WorkPiece piece) {
   const Ticket ticket = next_ticket_++;
-  Line& line = piece.cost_bytes <= kShortBytes ? short_ : long_;
+  Line& line = LaneOf(piece) == Lane::kShort ? short_ : long_;
   line.Push(ticket, std::move(piece));
   return ticket;
 }

@@ -54,6 +54,9 @@ class WorkQueue {
   Ticket Push(WorkPiece piece);
   /// The next piece of a lane, if there is one.
   std::optional<WorkPiece> Pop(Lane lane);
+  static Lane LaneOf(const WorkPiece& piece) {
+    return piece.cost_bytes <= kShortBytes ? Lane::kShort : Lane::kLong;
+  }
   /// Takes a piece out; nothing if it was popped.
   std::optional<WorkPiece> Remove(Ticket ticket);
 
