@@ -46,6 +46,10 @@ TEST(ReadGrammarSource, TakesEachApisWords) {
   EXPECT_EQ(TextOf(R"({"structured_outputs":{"regex":"a+"}})"), "a+");
   EXPECT_EQ(TextOf(R"({"structured_outputs":{"json_object":true}})"), R"({"type":"object"})");
   EXPECT_EQ(TextOf(R"({"guided_json":{"d":4}})"), R"({"d":4})");
+  EXPECT_EQ(TextOf(R"({"guided_json":{}})"), "{}");
+  EXPECT_EQ(TextOf(R"({"json_schema":{}})"), "{}");
+  EXPECT_EQ(TextOf(R"({"structured_outputs":{"json":{}}})"), "{}");
+  EXPECT_EQ(TextOf(R"({"response_format":{"type":"json_schema","schema":{}}})"), "{}");
   EXPECT_EQ(TextOf(R"({"guided_regex":"b"})"), "b");
   EXPECT_EQ(TextOf(R"({"guided_grammar":"root ::= \"x\""})"), "root ::= \"x\"");
   EXPECT_EQ(TextOf(R"({"grammar":"root ::= \"y\""})"), "root ::= \"y\"");

@@ -158,6 +158,7 @@ TEST(OllamaEmbedding, WritesBareVectors) {
 
 TEST(OllamaRequest, HasAFormat) {
   EXPECT_FALSE(Good(ReadOllamaChat, kChat + R"(,"format":"")").grammar);
+  EXPECT_TRUE(Good(ReadOllamaChat, kChat + R"(,"format":{})").grammar->is_raw);
   EXPECT_FALSE(Good(ReadOllamaChat, kChat + R"(,"format":"json")").grammar->is_raw);
   const GenerationRequest request =
       Good(ReadOllamaGenerate, R"("prompt":"Hi","format":{"type":"object"})");
