@@ -61,6 +61,9 @@ NOT_RUN = {
     "skald serve -m FILE -c 32768 -t 2": "what a measurement ran; there is no such file",
     "llama-server -m FILE -c 65536 -np 2 -t 2 -fa on --chat-template chatml": "the same, of another program",
     "python3 tests/soak/agent_session.py URL --turns 12 --system 3000 --result 200": "the same, minutes of a quiet machine",
+    "skald serve -m FILE -c 4096 -t 2": "a server of a measurement",
+    "llama-server -m FILE -c 4096 -np 1 -t 2 -fa on": "the same, of another program",
+    "python3 tests/soak/schema_speed.py URL SCHEMAS.jsonl": "the same, minutes of a quiet machine",
 }
 # Of README.md, run from top to bottom where it installs what it says: ./test.sh --packages.
 OF_PACKAGES = re.compile(r"^## From the packages\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
