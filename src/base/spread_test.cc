@@ -31,10 +31,15 @@ TEST(Spread, AThreadThatComesOntoTheProcessorOfAnotherOneLeavesIt) {
     spread.Check(0);
   }).join();
   std::thread([&] {
-    StayOn(first);
-    ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
-    spread.Check(1);
-    EXPECT_NE(sched_getcpu(), first);
+    // The system is free to take it back at once, where others are at work.
+    int now_on = first;
+    for (int attempt = 0; attempt < 20 && now_on == first; ++attempt) {
+      StayOn(first);
+      ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+      spread.Check(1);
+      now_on = sched_getcpu();
+    }
+    EXPECT_NE(now_on, first);
     cpu_set_t now;
     ASSERT_EQ(sched_getaffinity(0, sizeof(now), &now), 0);
     EXPECT_TRUE(CPU_EQUAL(&now, &all)) << "it may go everywhere again";
