@@ -1,19 +1,13 @@
 #include "base/awaited_number.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <limits>
-
+#include "base/futex.h"
 #include "base/spin.h"
 
 namespace skald {
 
 void AwaitedNumber::Wake() {
   if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
-  syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr,
-          0);
+  FutexWakeAll(value_);
 }
 
 uint32_t AwaitedNumber::AwaitOther(uint32_t value) {
@@ -24,8 +18,8 @@ uint32_t AwaitedNumber::AwaitOther(uint32_t value) {
   }
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   uint32_t now = value_.load(std::memory_order_seq_cst);
-  for (; now == value; now = value_.load(std::memory_order_seq_cst))
-    syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+  for (; now == value; now = value_.load(std::memory_order_seq_cst)) FutexSleep(value_, value);
+  // Relaxed: who still counts it as asleep wakes nobody, which costs a system call.
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
   return now;
 }

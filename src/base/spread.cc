@@ -37,6 +37,7 @@ void Spread::Move(Place* own) const {
     if (processor >= 0) CPU_CLR(static_cast<size_t>(processor), &free);
   }
   if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof(free), &free) != 0) return;
+  // Said before the system is free again, so that who looks for a processor meanwhile passes it by.
   own->processor.store(sched_getcpu(), std::memory_order_relaxed);
   sched_setaffinity(0, sizeof(allowed), &allowed);
 }

@@ -5,8 +5,6 @@
 
 #include <thread>
 
-#include "base/thread_pool.h"
-
 namespace skald {
 namespace {
 

@@ -1,18 +1,16 @@
 #include "ranks/shared_ranks.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/futex.h"
 #include "base/spin.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
@@ -26,17 +24,6 @@ constexpr uint64_t kLine = 64;  // bytes that two ranks must not write at the sa
 // Of ranks that have cores of their own: to be woken takes 50 us, and in a prompt ranks wait for
 // each other some hundred times a second, for about as long.
 constexpr int kPatientRounds = 20 * kSpinRounds;
-
-// std::atomic::wait serves threads of one process only. A second at a time: nothing is lost if a
-// wake-up ever is.
-void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value) {
-  const timespec bound = {1, 0};
-  syscall(SYS_futex, &word, FUTEX_WAIT, value, &bound, nullptr, 0);
-}
-
-void WakeAll(const std::atomic<uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
 
 }  // namespace
 
@@ -139,7 +126,7 @@ void SharedRanks::Break() {
   meeting().lost.store(1, std::memory_order_release);
   // The word that others sleep on must change, or one that is about to sleep would miss it.
   meeting().round.fetch_add(1, std::memory_order_release);
-  WakeAll(meeting().round);
+  FutexWakeAll(meeting().round);
 }
 
 bool SharedRanks::lost() const { return meeting().lost.load(std::memory_order_acquire) != 0; }
@@ -160,14 +147,14 @@ bool SharedRanks::Meet() {
     // Before the others are let go, for they may come again at once.
     all.arrived.store(0, std::memory_order_relaxed);
     all.round.fetch_add(1, std::memory_order_release);
-    WakeAll(all.round);
+    FutexWakeAll(all.round);
     return !lost();
   }
   for (int spin = 0; spin < spin_rounds_; ++spin) {
     if (all.round.load(std::memory_order_acquire) != round) return !lost();
     Pause();
   }
-  while (all.round.load(std::memory_order_acquire) == round) SleepWhile(all.round, round);
+  while (all.round.load(std::memory_order_acquire) == round) FutexSleep(all.round, round);
   return !lost();
 }
 
