@@ -215,13 +215,10 @@ bool MayStandInBlanks(const Form& form, const Item& item) {
   const Blanks blanks =
       object != nullptr ? object->blanks : std::get<Array>(form.rules[item.rule]).blanks;
   if (blanks == Blanks::kNone || (object != nullptr && object->is_bare)) return false;
-  switch (Place::Of(item.state).phase) {
-    case Phase::kFirst:
-    case Phase::kNext:
-    case Phase::kClosing: return true;
-    case Phase::kValue: return object != nullptr;
-    default: return false;
-  }
+  // Behind a member white space leads to another phase, where only the end may follow.
+  const Phase phase = Place::Of(item.state).phase;
+  return phase == Phase::kFirst || phase == Phase::kNext || phase == Phase::kValue ||
+         phase == Phase::kClosing;
 }
 
 bool MayEndContainer(const Form& form, const Item& item) {

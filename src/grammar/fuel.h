@@ -5,6 +5,7 @@
 #include <string>
 
 #include "grammar/limits.h"
+#include "skald/grammar.h"
 #include "skald/status.h"
 #include "skald/stop_check.h"
 
@@ -62,5 +63,14 @@ class Fuel {
   StopCheck stop_;
   bool is_stopped_ = false;
 };
+
+/// What `compile(&fuel)` gives within `budget`, which it counts down.
+template <typename Compile>
+auto WithinBudget(CompileBudget* budget, const Compile& compile) {
+  Fuel fuel(budget->steps, budget->stop);
+  auto made = compile(&fuel);
+  budget->steps = fuel.left();
+  return made;
+}
 
 }  // namespace skald::grammar

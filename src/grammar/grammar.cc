@@ -24,11 +24,10 @@ Result<Grammar> Grammar::FromRegex(std::string_view regex) {
 }
 
 Result<Grammar> Grammar::FromRegex(std::string_view regex, CompileBudget* budget) {
-  grammar::Fuel fuel(budget->steps, budget->stop);
-  Result<grammar::Form> form = grammar::CompileRegex(regex, &fuel);
-  budget->steps = fuel.left();
-  RETURN_IF_ERROR(form.status());
-  return Grammar(*std::move(form));
+  ASSIGN_OR_RETURN(grammar::Form form, grammar::WithinBudget(budget, [&](grammar::Fuel* fuel) {
+                     return grammar::CompileRegex(regex, fuel);
+                   }));
+  return FromForm(std::move(form));
 }
 
 Result<Grammar> Grammar::FromGbnf(std::string_view gbnf) {
@@ -37,11 +36,10 @@ Result<Grammar> Grammar::FromGbnf(std::string_view gbnf) {
 }
 
 Result<Grammar> Grammar::FromGbnf(std::string_view gbnf, CompileBudget* budget) {
-  grammar::Fuel fuel(budget->steps, budget->stop);
-  Result<grammar::Form> form = grammar::CompileGbnf(gbnf, &fuel);
-  budget->steps = fuel.left();
-  RETURN_IF_ERROR(form.status());
-  return Grammar(*std::move(form));
+  ASSIGN_OR_RETURN(grammar::Form form, grammar::WithinBudget(budget, [&](grammar::Fuel* fuel) {
+                     return grammar::CompileGbnf(gbnf, fuel);
+                   }));
+  return FromForm(std::move(form));
 }
 
 Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options) {
@@ -51,11 +49,11 @@ Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOpt
 
 Result<Grammar> Grammar::FromJsonSchema(std::string_view schema, const SchemaOptions& options,
                                         CompileBudget* budget) {
-  grammar::Fuel fuel(budget->steps, budget->stop);
-  Result<grammar::CompiledSchema> compiled = grammar::CompileJsonSchema(schema, options, &fuel);
-  budget->steps = fuel.left();
-  RETURN_IF_ERROR(compiled.status());
-  return FromForm(std::move(compiled->form), std::move(compiled->left_out));
+  ASSIGN_OR_RETURN(grammar::CompiledSchema compiled,
+                   grammar::WithinBudget(budget, [&](grammar::Fuel* fuel) {
+                     return grammar::CompileJsonSchema(schema, options, fuel);
+                   }));
+  return FromForm(std::move(compiled.form), std::move(compiled.left_out));
 }
 
 Grammar Grammar::FromForm(grammar::Form form, std::vector<std::string> left_out) {

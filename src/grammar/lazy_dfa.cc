@@ -61,6 +61,8 @@ LazyDfa::State* LazyDfa::Next(const State& from, uint8_t byte, State* scratch) {
     if (edges != nullptr) edges->where[byte] = Edges::kNowhere;
     return nullptr;
   }
+  // Of a state that nobody finds again, nothing it leads to is found again, either; and an edge is
+  // a byte, which leaves no number for the last two of 256.
   if (edges == nullptr || !HasRoom() || edges->next.size() + Edges::kFirst > UINT8_MAX) {
     *scratch = Passing(std::move(row));
     return scratch;

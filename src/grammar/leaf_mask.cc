@@ -143,9 +143,9 @@ struct KeyRule {
     if (edge.next == Leaf::kDead && !MayEndBefore(edge)) return;
     // Behind the quotation mark that ends a key stands a colon.
     const bool is_end = !object.is_bare && object.ends[edge.next] != Object::kNoMember;
+    const size_t depth = edge.states.size();
     for (const TokenId token : leavers) {
       const std::string_view bytes = tokens.BytesOf(token);
-      const size_t depth = edge.states.size();
       if (is_end && bytes.size() > depth && bytes[depth] != ':') continue;
       leaving->push_back({bytes, token});
     }

@@ -58,7 +58,7 @@ TokenTrie::Then MaskWalk::Visit(const TokenTrie& trie, size_t depth, uint32_t no
 MaskWalk::Step MaskWalk::Read(size_t depth, uint8_t byte) {
   const Place& place = places_[depth];
   ++steps_;
-  if (!place.is_inside) {
+  if (place.at->leaf == nullptr) {
     if (place.at->LeadsNowhere(byte)) return Step::kDead;
     return ReadRow(depth, byte);
   }
@@ -161,7 +161,6 @@ MaskWalk::Step MaskWalk::Enter(size_t depth, LazyDfa::State* state) {
   place = {.at = state, .depth = static_cast<uint32_t>(depth)};
   if (row.items.empty()) return Step::kAlive;
   const Item& item = row.items.front();
-  place.is_inside = state->leaf != nullptr;
   place.state = state->keys == nullptr ? item.state : grammar::Place::Of(item.state).index;
   place.count = item.count;
   return Step::kAlive;

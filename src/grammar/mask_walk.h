@@ -34,10 +34,10 @@ class MaskWalk {
   bool RunInKey(const TokenTrie& trie, const RowPointer& row);
 
  private:
-  // Behind some bytes: a state of the rows; inside of its leaf the state of that, too.
+  // Behind some bytes: a state of the rows; inside of its leaf, if it has one, the state of that,
+  // too.
   struct Place {
     LazyDfa::State* at = nullptr;
-    bool is_inside = false;
     uint32_t depth = 0;  // bytes of the walk when the leaf was entered
     uint32_t state = 0;  // of a row that begins in blanks, its first item's: more may have come
     uint32_t count = 0;
@@ -66,10 +66,12 @@ class MaskWalk {
   const std::span<uint64_t> words_;
   int64_t steps_ = 0;
   LazyDfa dfa_;
-  std::vector<Place> places_;           // [bytes read]
-  std::deque<LazyDfa::State> passing_;  // [bytes read], where it is none that is kept
-  std::vector<char> path_;              // the bytes read
-  bool ends_one_key_ = false;           // RunInKey
+  std::vector<Place> places_;  // [bytes read]
+  // [bytes read], where it is none that is kept. A deque, which grows without moving any: places
+  // point to them, and the walk makes room while it goes.
+  std::deque<LazyDfa::State> passing_;
+  std::vector<char> path_;                                   // the bytes read
+  bool ends_one_key_ = false;                                // RunInKey
   std::unordered_map<uint32_t, LazyDfa::State*> key_ended_;  // by member, of the first row's key
 };
 

@@ -7,6 +7,7 @@
 #include "grammar/containers.h"
 #include "grammar/form.h"
 #include "grammar/key_rules.h"
+#include "grammar/lazy_dfa.h"
 #include "grammar/leaf_mask.h"
 #include "grammar/limits.h"
 #include "grammar/mask_walk.h"

@@ -118,11 +118,11 @@ Result<Grammar> MakeCallArguments(const ChatAnswerFormat& format, const ChatTool
     case CallSyntax::kHarmony:
       return Grammar::FromJsonSchema(schema, {.mode = mode, .only_objects = true}, budget);
   }
-  grammar::Fuel fuel(budget->steps, budget->stop);
-  Result<grammar::CompiledSchema> compiled = grammar::CompileArguments(schema, mode, syntax, &fuel);
-  budget->steps = fuel.left();
-  RETURN_IF_ERROR(compiled.status());
-  return Grammar::FromForm(std::move(compiled->form), std::move(compiled->left_out));
+  ASSIGN_OR_RETURN(grammar::CompiledSchema compiled,
+                   grammar::WithinBudget(budget, [&](grammar::Fuel* fuel) {
+                     return grammar::CompileArguments(schema, mode, syntax, fuel);
+                   }));
+  return Grammar::FromForm(std::move(compiled.form), std::move(compiled.left_out));
 }
 
 }  // namespace skald

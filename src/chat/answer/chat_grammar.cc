@@ -237,11 +237,10 @@ Result<Grammar> MakeChatGrammar(const ChatAnswerFormat& format, const ChatGramma
   if (!options.tools.empty() && !format.has_calls())
     return Status(ErrorCode::kUnsupported, "the format '" + std::string(format.name()) +
                                                "' has no calls that tools could be held to");
-  grammar::Fuel fuel(budget->steps, budget->stop);
-  Result<Form> form = Maker(format.state(), options, &fuel).Make();
-  budget->steps = fuel.left();
-  RETURN_IF_ERROR(form.status());
-  return Grammar::FromForm(*std::move(form));
+  ASSIGN_OR_RETURN(Form form, grammar::WithinBudget(budget, [&](grammar::Fuel* fuel) {
+                     return Maker(format.state(), options, fuel).Make();
+                   }));
+  return Grammar::FromForm(std::move(form));
 }
 
 }  // namespace skald
