@@ -28,6 +28,8 @@ bool SaysNo(const json::value& value) {
          (value.is_object() && value.get_object().empty());
 }
 
+bool SaysNoSchema(const json::value& value) { return SaysNo(value) && !value.is_object(); }
+
 std::string Shown(const json::value& value) {
   switch (value.kind()) {
     case json::kind::null: return "null";

@@ -36,6 +36,8 @@ std::string ShownText(std::string_view text);
 
 /// What a client sends that does not want a feature: null, false, "", [], {}.
 bool SaysNo(const boost::json::value& value);
+/// The same where a schema may stand: the empty object is one, of any JSON.
+bool SaysNoSchema(const boost::json::value& value);
 
 /// 400: `where` is what was found (nullptr: missing), and should be something else.
 ApiError WrongMember(std::string_view where, const boost::json::value* found,

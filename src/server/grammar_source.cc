@@ -34,14 +34,14 @@ class Reader {
     if (const json::value* format = fields_.Any("response_format")) ReadResponseFormat(*format);
     if (const json::value* outputs = Wanted("structured_outputs")) ReadStructured(*outputs);
     for (const VllmName& each : kVllmNames) {
-      const bool is_schema = each.kind == GrammarKind::kJsonSchema;
-      if (const json::value* value = is_schema ? WantedSchema(each.guided) : Wanted(each.guided))
+      const auto says_no = each.kind == GrammarKind::kJsonSchema ? SaysNoSchema : SaysNo;
+      if (const json::value* value = Wanted(each.guided, says_no))
         Take(each.kind, {std::string(each.guided)}, *value);
     }
     if (const json::value* choice = Wanted("guided_choice")) TakeChoice({"guided_choice"}, *choice);
     if (const json::value* grammar = Wanted("grammar"))
       Take(GrammarKind::kGbnf, {"grammar"}, *grammar);
-    if (const json::value* schema = WantedSchema("json_schema"))
+    if (const json::value* schema = Wanted("json_schema", SaysNoSchema))
       Take(GrammarKind::kJsonSchema, {"json_schema"}, *schema);
     return std::move(source_);
   }
@@ -49,15 +49,9 @@ class Reader {
  private:
   using Path = std::vector<std::string>;
 
-  const json::value* Wanted(std::string_view name) {
+  const json::value* Wanted(std::string_view name, bool (*says_no)(const json::value&) = SaysNo) {
     const json::value* value = fields_.Any(name);
-    return value == nullptr || SaysNo(*value) ? nullptr : value;
-  }
-
-  // The empty object is a schema, of any JSON.
-  const json::value* WantedSchema(std::string_view name) {
-    const json::value* value = fields_.Any(name);
-    return value != nullptr && value->is_object() ? value : Wanted(name);
+    return value == nullptr || says_no(*value) ? nullptr : value;
   }
 
   void Fail(const Path& path, std::string_view expected, const json::value& found) {

@@ -103,24 +103,19 @@ WorkPool::~WorkPool() {
 }
 
 std::optional<QueuedWork> WorkPool::TryAdd(WorkPiece piece) {
-  const WorkQueue::Lane lane = WorkQueue::LaneOf(piece);
-  WorkQueue::Ticket ticket = 0;
-  {
-    const std::lock_guard lock(state_->mutex);
-    if (!state_->queue.HasRoom(piece.tenant)) return std::nullopt;
-    ticket = state_->queue.Push(std::move(piece));
-  }
-  state_->NewsOf(lane).notify_one();
-  return QueuedWork(state_, ticket);
+  std::unique_lock lock(state_->mutex);
+  if (!state_->queue.HasRoom(piece.tenant)) return std::nullopt;
+  return Push(std::move(piece), std::move(lock));
 }
 
 QueuedWork WorkPool::Add(WorkPiece piece) {
+  return Push(std::move(piece), std::unique_lock(state_->mutex));
+}
+
+QueuedWork WorkPool::Push(WorkPiece piece, std::unique_lock<std::mutex> lock) {
   const WorkQueue::Lane lane = WorkQueue::LaneOf(piece);
-  WorkQueue::Ticket ticket = 0;
-  {
-    const std::lock_guard lock(state_->mutex);
-    ticket = state_->queue.Push(std::move(piece));
-  }
+  const WorkQueue::Ticket ticket = state_->queue.Push(std::move(piece));
+  lock.unlock();  // who is woken needs it
   state_->NewsOf(lane).notify_one();
   return {state_, ticket};
 }

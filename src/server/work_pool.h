@@ -100,6 +100,7 @@ class WorkPool {
   int64_t waiting() const;
 
  private:
+  QueuedWork Push(WorkPiece piece, std::unique_lock<std::mutex> lock);
   void Main(size_t number, WorkQueue::Lane lane);
   std::optional<WorkPiece> Next(WorkQueue::Lane lane, std::unique_lock<std::mutex>* lock);
 

@@ -79,10 +79,10 @@ void ReadThink(Fields& fields, json::object& chat) {
   if (found->is_string()) chat["reasoning_effort"] = found->get_string();
 }
 
-// "json", or a schema; the empty object is one, of any JSON.
+// "json", or a schema.
 void ReadFormat(Fields& fields, GenerationRequest& request) {
   const json::value* found = fields.Any("format");
-  if (found == nullptr || (SaysNo(*found) && !found->is_object())) return;
+  if (found == nullptr || SaysNoSchema(*found)) return;
   if (*found == "json")
     request.grammar = GrammarSource{.text = R"({"type":"object"})", .path = {"format"}};
   else if (found->is_object())
