@@ -16,6 +16,8 @@ import sys
 import time
 from urllib.parse import urlsplit
 
+from agent_session import events_of
+
 PROMPT = "An object as JSON:"
 SECONDS = 120  # of an answer, at most
 
@@ -48,10 +50,8 @@ def ask(url: str, body: dict, times: Times):
         if reply.status != 200:
             times.outcomes[str(reply.status)] += 1
             return
-        for line in reply:
+        for _ in events_of(reply):
             now = time.perf_counter()
-            if not line.startswith(b"data: {"):
-                continue
             if last is None:
                 times.first.append(now - begin)
             else:
