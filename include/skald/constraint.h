@@ -16,6 +16,7 @@
 
 #include "skald/grammar.h"
 #include "skald/status.h"
+#include "skald/stop_check.h"
 #include "skald/version.h"
 
 namespace skald {
@@ -55,7 +56,10 @@ class Constraint {
  public:
   /// Errors: kInvalidArgument if a byte that the grammar allows is no token: a text could then come
   /// to a place where no token leads on; if a token that the grammar names has text, or is none.
-  static Result<Constraint> Create(const Grammar& grammar, const Vocabulary& vocabulary);
+  /// kCancelled if `stop` says so, which is asked while the first mask is made: mostly some
+  /// microseconds, up to a tenth of a second.
+  static Result<Constraint> Create(const Grammar& grammar, const Vocabulary& vocabulary,
+                                   StopCheck stop = {});
 
   const Grammar& grammar() const;
   const Vocabulary& vocabulary() const;

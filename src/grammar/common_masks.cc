@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -136,7 +137,7 @@ void CommonMasks::AddShapes(const Form& form) {
 }
 
 std::shared_ptr<const LeafMask> CommonMasks::Get(const Form& form, const TokenTable& tokens,
-                                                 const LeafState& place) {
+                                                 const LeafState& place, Fuel* work) {
   const std::string shape = ShapeOf(form.rules[place.rule], place);
   {
     const std::lock_guard lock(mutex_);
@@ -145,7 +146,9 @@ std::shared_ptr<const LeafMask> CommonMasks::Get(const Form& form, const TokenTa
       return found == made_.end() ? nullptr : found->second;
   }
   // Two threads may make the same one; both come to the same.
-  auto mask = std::make_shared<const LeafMask>(MakeMask(form, tokens, place));
+  std::optional<LeafMask> made = MakeMask(form, tokens, place, work);
+  if (!made.has_value()) return nullptr;
+  auto mask = std::make_shared<const LeafMask>(*std::move(made));
   const std::lock_guard lock(mutex_);
   return made_.at(shape) = std::move(mask);
 }

@@ -20,7 +20,7 @@ namespace skald::grammar {
 
 class TokenTable;
 
-/// What MakeLeafMask or MakeKeyMask look at, as bytes that are equal if that is equal. Empty for
+/// What MakeMask looks at, as bytes that are equal if that is equal. Empty for
 /// more than 128 states, and for keys without quotes. Takes some steps for each state.
 std::string ShapeOf(const Rule& rule, const LeafState& place);
 
@@ -29,9 +29,9 @@ class CommonMasks {
  public:
   CommonMasks();
 
-  /// As MakeLeafMask or MakeKeyMask; null if the shape is none that JSON itself has.
+  /// As MakeMask; null if the shape is none that JSON itself has, or if `work` ran dry.
   std::shared_ptr<const LeafMask> Get(const Form& form, const TokenTable& tokens,
-                                      const LeafState& place);
+                                      const LeafState& place, Fuel* work);
 
  private:
   void AddShapes(const Form& form);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,13 +30,14 @@ std::vector<std::shared_ptr<const LeafMask>> MasksOf(std::string_view schema,
   std::vector<std::shared_ptr<const LeafMask>> masks;
   const Grammar grammar = Schema(schema);
   const Form& form = grammar.form();
+  Fuel work(std::numeric_limits<int64_t>::max());
   for (uint32_t rule = 0; rule < form.rules.size(); ++rule) {
     const std::vector<StateRoom> plain = PlainRooms(form.rules[rule], KeysLeft::kMany);
     for (uint32_t state = 0; state < plain.size(); ++state) {
       const LeafState place = {.rule = rule, .state = state, .plain = plain[state]};
-      masks.push_back(tokens.common_masks().Get(form, tokens, place));
+      masks.push_back(tokens.common_masks().Get(form, tokens, place, &work));
       if (masks.back() == nullptr) continue;
-      const LeafMask own = MakeMask(form, tokens, place);
+      const LeafMask own = MakeMask(form, tokens, place, &work).value();
       EXPECT_EQ(masks.back()->inside, own.inside) << schema << ", " << rule << ", " << state;
       EXPECT_EQ(masks.back()->leaving.node_count(), own.leaving.node_count());
       EXPECT_EQ(masks.back()->longest, own.longest);

@@ -1,5 +1,6 @@
 #include "skald/constraint.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -7,6 +8,7 @@
 
 #include "grammar/constraint_data.h"
 #include "grammar/form.h"
+#include "grammar/fuel.h"
 #include "grammar/leaf_mask.h"
 #include "grammar/memory_bytes.h"
 #include "grammar/plain_states.h"
@@ -30,10 +32,11 @@ std::string Hex(int byte) {
   return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
 }
 
-std::shared_ptr<const grammar::KeptMask> FirstMask(const grammar::ConstraintData& data) {
+std::shared_ptr<const grammar::KeptMask> FirstMask(const grammar::ConstraintData& data,
+                                                   grammar::Fuel* work) {
   grammar::KeptMask mask = {.row = data.first,
                             .words = std::vector<uint64_t>(data.vocabulary.table().mask_words())};
-  if (data.first->too_complex || !grammar::AllowTokens(data, data.first, mask.words))
+  if (data.first->too_complex || !grammar::AllowTokens(data, data.first, mask.words, work))
     return nullptr;
   return std::make_shared<const grammar::KeptMask>(std::move(mask));
 }
@@ -69,7 +72,8 @@ int64_t Vocabulary::size() const { return table_->token_count(); }
 Constraint::Constraint(std::shared_ptr<const grammar::ConstraintData> data)
     : data_(std::move(data)) {}
 
-Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& vocabulary) {
+Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& vocabulary,
+                                      StopCheck stop) {
   const grammar::UsedSymbols used = grammar::UsedSymbolsOf(grammar.form());
   for (const TokenId token : used.tokens) {
     if (token < vocabulary.size() && vocabulary.table().BytesOf(token).empty()) continue;
@@ -95,7 +99,9 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
                               .first = grammar::FirstRow(grammar.form()),
                               .plain = std::move(plain),
                               .leaf_masks = std::make_unique<grammar::LeafMasks>()});
-  data->first_mask = FirstMask(*data);
+  grammar::Fuel work(std::numeric_limits<int64_t>::max(), stop);
+  data->first_mask = FirstMask(*data, &work);
+  if (work.IsSpent()) return work.Error();
   data->fixed_bytes = FixedBytes(*data);
   return Constraint(std::move(data));
 }

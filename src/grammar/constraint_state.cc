@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "grammar/fuel.h"
 #include "grammar/token_mask.h"
 #include "grammar/token_table.h"
 
@@ -34,7 +35,7 @@ RowPointer ConstraintState::Behind(TokenId token) const {
 
 bool ConstraintState::Allows(TokenId token) const { return Behind(token) != nullptr; }
 
-Status ConstraintState::FillMask(std::span<uint64_t> words) const {
+Status ConstraintState::FillMask(std::span<uint64_t> words, const MaskEffort& effort) const {
   const TokenTable& tokens = data_->vocabulary.table();
   CHECK(words.size() >= tokens.mask_words());
   if (last_ != nullptr && AllowTheSame(*data_, *last_->row, *row_)) {
@@ -44,7 +45,10 @@ Status ConstraintState::FillMask(std::span<uint64_t> words) const {
   }
   std::fill(words.begin(), words.end(), uint64_t{0});
   // The first row of all may be: nobody has advanced to it.
-  if (row_->too_complex || !AllowTokens(*data_, row_, words)) return TooComplex();
+  if (row_->too_complex) return TooComplex();
+  Fuel work(effort.steps, effort.stop);
+  if (!AllowTokens(*data_, row_, words, &work))
+    return work.IsSpent() ? Status(ErrorCode::kCancelled, "the mask takes longer") : TooComplex();
   const auto used = words.first(tokens.mask_words());
   last_ = std::make_shared<const KeptMask>(
       KeptMask{.row = row_, .words = std::vector<uint64_t>(used.begin(), used.end())});

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,8 +14,16 @@
 #include "skald/constraint.h"
 #include "skald/ids.h"
 #include "skald/status.h"
+#include "skald/stop_check.h"
 
 namespace skald::grammar {
+
+/// What a mask may cost now.
+struct MaskEffort {
+  /// Of those that were not done before for other masks; about 100 of them take a microsecond.
+  int64_t steps = std::numeric_limits<int64_t>::max();
+  StopCheck stop = {};  ///< asked every 20,000
+};
 
 /// A function of the constraint and the tokens so far, so that it may be dropped and made again
 /// from them. What it holds is immutable and shared: a copy costs three pointers. Not for several
@@ -33,8 +42,10 @@ class ConstraintState {
 
   /// Writes every word: bit `id & 63` of word `id >> 6` says whether the token may follow. At least
   /// one may, unless the text must end. Bits behind the vocabulary are 0; it fits into `words`.
-  /// Error: kInvalidArgument, grammar_too_complex; what the words hold then says nothing.
-  Status FillMask(std::span<uint64_t> words) const;
+  /// Errors: kInvalidArgument, grammar_too_complex, whatever the effort; kCancelled beyond the
+  /// effort, and then another one with more comes to what this would have. What the words hold then
+  /// says nothing.
+  Status FillMask(std::span<uint64_t> words, const MaskEffort& effort = {}) const;
 
   /// Moves behind `token`. Errors: kInvalidArgument if it may not follow, or grammar_too_complex;
   /// the state is as before.

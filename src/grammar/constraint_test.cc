@@ -100,6 +100,64 @@ TEST(Constraint, AMaskIsWhatEachTokenAloneSays) {
   }
 }
 
+// With too little effort a mask is none, with enough it is the one that no bound would give; and
+// what was given up leaves nothing behind that another one could see.
+TEST(Constraint, AMaskWithABoundIsWholeOrNone) {
+  const Vocabulary vocabulary = SmallVocabulary().Make();
+  int given_up = 0;
+  for (const Grammar& grammar : Grammars()) {
+    const Constraint constraint = Over(grammar, vocabulary);
+    const Constraint untouched = Over(grammar, vocabulary);
+    ConstraintState state(constraint);
+    ConstraintState other(untouched);
+    std::vector<uint64_t> mask(vocabulary.table().mask_words());
+    std::vector<uint64_t> whole(mask.size());
+    std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same each time
+    for (int step = 0; step < 20 && !state.must_end(); ++step) {
+      ASSERT_TRUE(other.FillMask(whole).ok());
+      Status status;
+      for (int64_t steps = 1; !(status = state.FillMask(mask, {.steps = steps})).ok(); steps *= 2) {
+        ASSERT_EQ(status.code(), ErrorCode::kCancelled) << status.message();
+        ++given_up;
+      }
+      ASSERT_EQ(mask, whole);
+      std::vector<TokenId> allowed;
+      for (TokenId id = 0; id < vocabulary.size(); ++id)
+        if ((mask[static_cast<size_t>(id) / 64] >> (id & 63)) & 1) allowed.push_back(id);
+      if (allowed.empty()) break;
+      const TokenId token = allowed[random() % allowed.size()];
+      ASSERT_TRUE(state.Advance(token).ok());
+      ASSERT_TRUE(other.Advance(token).ok());
+    }
+  }
+  EXPECT_GT(given_up, 1000);
+}
+
+// Who makes a mask asks now and then whether anybody wants it, and a first one is asked about, too.
+TEST(Constraint, AMaskIsStoppedWhenNobodyWantsIt) {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  for (int i = 0; i < 26 * 26 * 26; ++i)
+    tokens.push_back({static_cast<char>('a' + i / 676), static_cast<char>('a' + i / 26 % 26),
+                      static_cast<char>('a' + i % 26)});
+  const Vocabulary vocabulary =
+      Vocabulary::FromBytes(std::vector<std::string_view>(tokens.begin(), tokens.end()));
+  const Grammar grammar = Regex("(.*[a-f].{30}){20}");
+  const auto at_once = [] { return true; };
+  const auto never = [] { return false; };
+  const Result<Constraint> stopped =
+      Constraint::Create(grammar, vocabulary, StopCheck(at_once));
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.status().code(), ErrorCode::kCancelled);
+  const Result<Constraint> made = Constraint::Create(grammar, vocabulary, StopCheck(never));
+  ASSERT_TRUE(made.ok());
+  ConstraintState state(*made);
+  ASSERT_TRUE(state.Advance('a').ok());
+  std::vector<uint64_t> mask(vocabulary.table().mask_words());
+  EXPECT_EQ(state.FillMask(mask, {.stop = StopCheck(at_once)}).code(), ErrorCode::kCancelled);
+  EXPECT_TRUE(state.FillMask(mask, {.stop = StopCheck(never)}).ok());
+}
+
 // A key that is as long as it may be is free only if it did not come.
 TEST(Constraint, AMaskOfShortKeysKnowsTheKeysThatCame) {
   const Vocabulary vocabulary = SmallVocabulary().Make();

@@ -5,6 +5,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   skald::grammar::CheckInput({reinterpret_cast<const char*>(data), size},
-                             [](std::string_view s) { return skald::Grammar::FromGbnf(s); });
+                             [](std::string_view source, skald::CompileBudget* budget) {
+                               return skald::Grammar::FromGbnf(source, budget);
+                             });
   return 0;
 }

@@ -10,8 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       .mode = (flags & 32) != 0 ? skald::SchemaMode::kRelaxed : skald::SchemaMode::kStrict,
       .any_whitespace = (flags & 64) == 0,
       .only_objects = (flags & 128) != 0};
-  skald::grammar::CheckInput({reinterpret_cast<const char*>(data), size}, [&](std::string_view s) {
-    return skald::Grammar::FromJsonSchema(s, options);
-  });
+  skald::grammar::CheckInput({reinterpret_cast<const char*>(data), size},
+                             [&](std::string_view source, skald::CompileBudget* budget) {
+                               return skald::Grammar::FromJsonSchema(source, options, budget);
+                             });
   return 0;
 }

@@ -17,6 +17,9 @@ namespace {
 // have ten times as many, and are walked.
 constexpr size_t kLeavingMax = size_t{1} << 15;
 
+// A step of a walk takes some 10 ns, a token to be sorted and put into a tree some 100.
+constexpr int64_t kStepsOfSorting = 10;
+
 void Set(std::span<const TokenId> tokens, LeafMask* mask) {
   for (const TokenId token : tokens) mask->inside[token >> 6] |= uint64_t{1} << (token & 63);
 }
@@ -41,10 +44,11 @@ struct Edge {
 template <typename Rule>
 class Maker {
  public:
-  Maker(const TokenTable& tokens, const Rule& rule, uint32_t state)
-      : tokens_(tokens), rule_(rule), states_(TokenTrie::kTokenBytesMax + 1, state) {}
+  Maker(const TokenTable& tokens, const Rule& rule, uint32_t state, Fuel* work)
+      : tokens_(tokens), rule_(rule), work_(*work), states_(TokenTrie::kTokenBytesMax + 1, state) {}
 
-  LeafMask Make(const StateRoom& room) {
+  // Nothing if the fuel ran dry.
+  std::optional<LeafMask> Make(const StateRoom& room) {
     made_.inside.resize(tokens_.mask_words());
     for (const TokenSlice& slice : tokens_.slices()) {
       const auto whole = Whole(slice, room);
@@ -53,8 +57,11 @@ class Maker {
       } else {
         Walk(slice.trie);
       }
+      if (work_.IsSpent()) return std::nullopt;
       if (leaving_.size() > kLeavingMax) return LeafMask{.steps = made_.steps, .too_many = true};
     }
+    // Sorting them takes longer than walking to them.
+    if (!work_.Spend(kStepsOfSorting * std::ssize(leaving_))) return std::nullopt;
     made_.ends_two_keys = std::any_of(leaving_.begin(), leaving_.end(), [](const TokenText& token) {
       return MayEndTwoKeys(token.bytes);
     });
@@ -78,6 +85,7 @@ class Maker {
       const uint8_t byte = trie.byte(node);
       const Edge edge = {states, rule_.Next(states.back(), byte), byte};
       ++made_.steps;
+      if (!work_.Spend(1)) return TokenTrie::Then::kStop;
       if (!rule_.StaysInside(edge)) {
         rule_.Leave(edge, trie.TokensBelow(node), &leaving_);
         return leaving_.size() > kLeavingMax ? TokenTrie::Then::kStop : TokenTrie::Then::kPast;
@@ -91,6 +99,7 @@ class Maker {
 
   const TokenTable& tokens_;
   const Rule rule_;
+  Fuel& work_;
   std::vector<uint32_t> states_;  // [bytes read], as far as the walk has come
   std::vector<TokenText> leaving_;
   LeafMask made_;
@@ -158,22 +167,17 @@ size_t LeafMask::bytes() const {
   return sizeof(LeafMask) + inside.size() * sizeof(uint64_t) + leaving.bytes();
 }
 
-LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place) {
-  return Maker(tokens, LeafRule{tokens, leaf}, place.state).Make(place.plain);
-}
-
-LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place) {
-  return Maker(tokens, KeyRule{tokens, object, place.keys}, place.state).Make(place.plain);
-}
-
-LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place) {
+std::optional<LeafMask> MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place,
+                                 Fuel* work) {
   const Rule& rule = form.rules[place.rule];
-  if (const auto* leaf = std::get_if<Leaf>(&rule)) return MakeLeafMask(tokens, *leaf, place);
-  return MakeKeyMask(tokens, std::get<Object>(rule), place);
+  if (const auto* leaf = std::get_if<Leaf>(&rule))
+    return Maker(tokens, LeafRule{tokens, *leaf}, place.state, work).Make(place.plain);
+  const KeyRule keys = {tokens, std::get<Object>(rule), place.keys};
+  return Maker(tokens, keys, place.state, work).Make(place.plain);
 }
 
 std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTable& tokens,
-                                               const LeafState& place) {
+                                               const LeafState& place, Fuel* work) {
   const uint64_t keys = place.keys == KeysLeft::kAny ? 1 : 0;
   const uint64_t key = uint64_t{place.rule} << 33 | keys << 32 | place.state;
   {
@@ -182,9 +186,13 @@ std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTabl
     if (found != made_.end()) return found->second;
   }
   // Two threads may make the same one; both come to the same.
-  std::shared_ptr<const LeafMask> mask = tokens.common_masks().Get(form, tokens, place);
+  std::shared_ptr<const LeafMask> mask = tokens.common_masks().Get(form, tokens, place, work);
   const bool is_common = mask != nullptr;
-  if (!is_common) mask = std::make_shared<const LeafMask>(MakeMask(form, tokens, place));
+  if (!is_common) {
+    std::optional<LeafMask> own = MakeMask(form, tokens, place, work);
+    if (!own.has_value()) return nullptr;
+    mask = std::make_shared<const LeafMask>(*std::move(own));
+  }
   const std::lock_guard lock(mutex_);
   const size_t bytes = is_common ? 0 : mask->bytes();
   if (bytes_ + bytes <= kBytesMax && made_.emplace(key, mask).second) bytes_ += bytes;

@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "grammar/form.h"
+#include "grammar/fuel.h"
 #include "grammar/plain_states.h"
 #include "grammar/token_table.h"
 #include "grammar/token_trie.h"
@@ -43,19 +45,20 @@ struct LeafMask {
   size_t bytes() const;
 };
 
+/// The mask of `place`; nothing if `work` ran dry before. Of a leaf:
+///
 /// Counts of a counted leaf are not looked at: there is room for any token, and it may end. A state
 /// where the leaf may end is no end of its own here: no token leaves before its first byte.
-LeafMask MakeLeafMask(const TokenTable& tokens, const Leaf& leaf, const LeafState& place);
-
+///
+/// Of the keys of an object:
+///
 /// From a state of keys on where many that are not declared may follow (KeysLeft::kMany; not more
 /// than Object::kManyKeys came), or any, if none of those behind the state came (kAny). Requires
 /// that such a key may come (KeyRules::TakesFreeKeys) and has room for `longest` more bytes. Which
 /// keys came before says nothing of tokens that stay; of those that may end the key the recogniser
 /// is asked.
-LeafMask MakeKeyMask(const TokenTable& tokens, const Object& object, const LeafState& place);
-
-/// The one of the two that `place` asks for.
-LeafMask MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place);
+std::optional<LeafMask> MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place,
+                                 Fuel* work);
 
 /// Those of one constraint that were needed, beside common ones (common_masks.h). For any number of
 /// threads. What it holds changes no answer: where there is no more room it makes them anew.
@@ -63,9 +66,9 @@ class LeafMasks {
  public:
   static constexpr size_t kBytesMax = size_t{4} << 20;
 
-  /// As MakeLeafMask or MakeKeyMask.
+  /// As MakeMask; null if `work` ran dry.
   std::shared_ptr<const LeafMask> Get(const Form& form, const TokenTable& tokens,
-                                      const LeafState& place);
+                                      const LeafState& place, Fuel* work);
 
   /// Of those that are kept.
   size_t bytes() const;

@@ -11,12 +11,19 @@
 
 namespace skald::grammar {
 
-MaskWalk::MaskWalk(const Form& form, std::span<uint64_t> words)
-    : form_(form), words_(words), dfa_(form) {}
+MaskWalk::MaskWalk(const Form& form, std::span<uint64_t> words, Fuel* work)
+    : form_(form), words_(words), work_(*work), dfa_(form) {}
 
 bool MaskWalk::Spend(int64_t steps) {
   steps_ += steps;
+  seen_steps_ += steps;
   return Steps() <= kMaskSteps;
+}
+
+bool MaskWalk::MayGoOn() {
+  const int64_t steps = Steps();
+  const int64_t new_steps = steps - std::exchange(seen_steps_, steps);
+  return steps <= kMaskSteps && work_.Spend(new_steps);
 }
 
 bool MaskWalk::Run(const TokenTrie& trie, const RowPointer& row) {
@@ -45,7 +52,7 @@ void MaskWalk::MakeRoom(size_t depth) {
 TokenTrie::Then MaskWalk::Visit(const TokenTrie& trie, size_t depth, uint32_t node) {
   MakeRoom(depth);
   const Step step = Read(depth, trie.byte(node));
-  if (Steps() > kMaskSteps) return TokenTrie::Then::kStop;
+  if (!MayGoOn()) return TokenTrie::Then::kStop;
   if (step == Step::kAlive) {
     Allow(trie.TokensAt(node));
     return TokenTrie::Then::kBelow;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "grammar/form.h"
+#include "grammar/fuel.h"
 #include "grammar/lazy_dfa.h"
 #include "grammar/recognizer.h"
 #include "grammar/token_trie.h"
@@ -19,14 +20,14 @@ namespace skald::grammar {
 /// a leaf, or of the key of an object where any key may come, it costs a look-up.
 class MaskWalk {
  public:
-  /// Both outlive the walk.
-  MaskWalk(const Form& form, std::span<uint64_t> words);
+  /// All outlive the walk.
+  MaskWalk(const Form& form, std::span<uint64_t> words, Fuel* work);
 
-  /// Counts steps of other work for the mask; false as Run.
+  /// Counts steps that the mask took elsewhere; false as Run.
   bool Spend(int64_t steps);
 
   /// Sets the bit of each token of `trie` that may follow `row`. All walks of one mask together
-  /// take at most kMaskSteps; false if that is not enough.
+  /// take at most kMaskSteps; false if that is not enough, or `work` ran dry.
   bool Run(const TokenTrie& trie, const RowPointer& row);
 
   /// As Run, where `row` is inside of a key and no token of `trie` may end two keys: what goes on
@@ -60,11 +61,14 @@ class MaskWalk {
   Item LeafItem(const Place& place) const;
   Item KeyItem(size_t depth) const;
   int64_t Steps() const { return steps_ + dfa_.steps(); }
+  bool MayGoOn();
   void Allow(std::span<const TokenId> tokens);
 
   const Form& form_;
   const std::span<uint64_t> words_;
+  Fuel& work_;
   int64_t steps_ = 0;
+  int64_t seen_steps_ = 0;  // of them, those that the fuel knows of
   LazyDfa dfa_;
   std::vector<Place> places_;  // [bytes read]
   // [bytes read], where it is none that is kept. A deque, which grows without moving any: places

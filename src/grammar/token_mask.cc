@@ -91,13 +91,15 @@ bool IsFewLeaves(const ConstraintData& data, const Row& row) {
   });
 }
 
-std::shared_ptr<const LeafMask> MaskAt(const ConstraintData& data, const Item& item) {
+std::shared_ptr<const LeafMask> MaskAt(const ConstraintData& data, const Item& item, Fuel* work) {
   return data.leaf_masks->Get(
       data.grammar.form(), data.vocabulary.table(),
-      {.rule = item.rule, .state = item.state, .plain = data.plain[item.rule].many[item.state]});
+      {.rule = item.rule, .state = item.state, .plain = data.plain[item.rule].many[item.state]},
+      work);
 }
 
-std::shared_ptr<const LeafMask> KeyMaskAt(const ConstraintData& data, const Item& item) {
+std::shared_ptr<const LeafMask> KeyMaskAt(const ConstraintData& data, const Item& item,
+                                          Fuel* work) {
   const Object& object = std::get<Object>(data.grammar.form().rules[item.rule]);
   const KeysLeft keys = KeysLeftTo(object, item);
   const RulePlain& plain = data.plain[item.rule];
@@ -106,7 +108,8 @@ std::shared_ptr<const LeafMask> KeyMaskAt(const ConstraintData& data, const Item
                               {.rule = item.rule,
                                .state = state,
                                .plain = (keys == KeysLeft::kAny ? plain.any : plain.many)[state],
-                               .keys = keys});
+                               .keys = keys},
+                              work);
 }
 
 // Rows inside of one key, where nothing asks which one it is: as long as it is not the beginning of
@@ -120,8 +123,10 @@ bool AllowTheSameInKey(const ConstraintData& data, const Row& a, const Row& b) {
   if (one.run == nullptr || other.run == nullptr) return one.run == other.run;
   if (!one.run->IsSameButForKey(*other.run)) return false;
   if (one.run->UsedBelow() > 0 || other.run->UsedBelow() > 0) return false;
-  const auto mask = KeyMaskAt(data, one);
-  return !mask->too_many && !mask->ends_two_keys;
+  // It was made for the mask that is compared with.
+  Fuel none(0);
+  const auto mask = KeyMaskAt(data, one, &none);
+  return mask != nullptr && !mask->too_many && !mask->ends_two_keys;
 }
 
 size_t KeyLength(const Item& item) {
@@ -130,8 +135,8 @@ size_t KeyLength(const Item& item) {
 
 class Mask {
  public:
-  Mask(const ConstraintData& data, std::span<uint64_t> words)
-      : data_(data), words_(words), walk_(data.grammar.form(), words) {}
+  Mask(const ConstraintData& data, std::span<uint64_t> words, Fuel* work)
+      : data_(data), words_(words), work_(*work), walk_(data.grammar.form(), words, work) {}
 
   bool Allow(const RowPointer& row) {
     if (!IsFewLeaves(data_, *row)) return AllowFrom(row);
@@ -150,7 +155,8 @@ class Mask {
       const Leaf* leaf = OnlyLeaf(data_, *row);
       if (leaf == nullptr) return AllowBySlices(row);
       const Item& item = row->items.front();
-      const auto mask = MaskAt(data_, item);
+      const auto mask = MaskAt(data_, item, &work_);
+      if (mask == nullptr) return false;
       RowPointer behind = RowBehind(data_.grammar.form(), item.context);
       if (!walk_.Spend(mask->steps + behind->steps)) return false;
       if (mask->too_many || behind->steps > kLightSteps) return AllowBySlices(row);
@@ -164,7 +170,8 @@ class Mask {
 
   bool AllowInKey(const RowPointer& row, const Object& object) {
     const Item& item = row->items.front();
-    const auto mask = KeyMaskAt(data_, item);
+    const auto mask = KeyMaskAt(data_, item, &work_);
+    if (mask == nullptr) return false;
     if (!walk_.Spend(mask->steps)) return false;
     const bool has_room =
         !object.is_bare || KeyLength(item) + mask->longest <= size_t{kBareKeyBytesMax};
@@ -192,15 +199,17 @@ class Mask {
 
   const ConstraintData& data_;
   const std::span<uint64_t> words_;
+  Fuel& work_;
   MaskWalk walk_;
 };
 
 }  // namespace
 
-bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words) {
+bool AllowTokens(const ConstraintData& data, const RowPointer& row, std::span<uint64_t> words,
+                 Fuel* work) {
   for (const TokenId token : NextTokens(data.grammar.form(), *row))
     words[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token & 63);
-  return Mask(data, words).Allow(row);
+  return Mask(data, words, work).Allow(row);
 }
 
 bool AllowTheSame(const ConstraintData& data, const Row& a, const Row& b) {

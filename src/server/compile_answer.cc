@@ -125,7 +125,7 @@ class Compiler {
     Result<Grammar> whole = source_.format ? MakeChatGrammar(*source_.format, options, &budget_)
                                            : Result<Grammar>(*options.text);
     if (!whole.ok()) return whole.status();
-    Result<Constraint> constraint = Constraint::Create(*whole, vocabulary);
+    Result<Constraint> constraint = Constraint::Create(*whole, vocabulary, budget_.stop);
     if (!constraint.ok()) return constraint.status();
     compiled_.constraint = *std::move(constraint);
     return Ok();

@@ -4,7 +4,8 @@
 // calls of a tool in that format, which has the schema as one of two arguments; the other is a
 // text. A marker that the vocabulary has as a control token is that one, else it is spelled.
 //
-// SCHEMAS has an object a line with the member "schema". Each that is taken is walked at random: at
+// SCHEMAS has an object a line with the member "schema", or "regex", or "grammar" (GBNF; without
+// FORMAT both). Each that is taken is walked at random: at
 // each place the mask is made (with what the constraint has kept of masks before, as in an engine),
 // timed, and a token of it chosen. Prints microseconds of processor time: p50, p99, largest; and
 // which lines of SCHEMAS have most of the slowest hundredth of the masks.
@@ -48,6 +49,7 @@ struct Times {
   std::vector<double> compile;
   std::vector<double> create;
   std::vector<MaskTime> masks;
+  std::vector<double> steps;  // behind a token
 };
 
 // Microseconds of this thread: what a busy machine gives to others does not count.
@@ -71,16 +73,17 @@ TokenId AnyOf(const std::vector<uint64_t>& words, const RandomKey& key) {
   return allowed[static_cast<size_t>(draw * static_cast<double>(allowed.size()))];
 }
 
-void Walk(const Constraint& constraint, uint64_t schema, uint64_t walk,
-          std::vector<MaskTime>* times) {
+void Walk(const Constraint& constraint, uint64_t schema, uint64_t walk, Times* times) {
   grammar::ConstraintState state(constraint);
   std::vector<uint64_t> words(static_cast<size_t>(constraint.vocabulary().size() + 63) / 64);
   for (uint64_t position = 0; position < kTokens && !state.must_end(); ++position) {
-    const Watch watch;
+    Watch watch;
     if (!state.FillMask(words).ok()) return;
-    times->push_back({watch.Microseconds(), schema, position});
+    times->masks.push_back({watch.Microseconds(), schema, position});
     const TokenId token = AnyOf(words, {.seed = schema * kWalks + walk, .position = position});
+    watch = Watch();
     if (token == kNoToken || !state.Advance(token).ok()) return;
+    times->steps.push_back(watch.Microseconds());
   }
 }
 
@@ -114,17 +117,25 @@ struct Held {
   std::optional<ChatAnswerFormat> format;  // none: answers are the schema's texts
 };
 
-void Measure(const std::string& schema, const Held& held, uint64_t number, Times* times) {
+Result<Grammar> GrammarOf(const boost::json::object& line, const Held& held) {
+  if (const auto* regex = line.if_contains("regex"))
+    return Grammar::FromRegex(std::string_view(regex->as_string()));
+  if (const auto* gbnf = line.if_contains("grammar"))
+    return Grammar::FromGbnf(std::string_view(gbnf->as_string()));
+  const std::string schema = boost::json::serialize(line.at("schema"));
+  return held.format ? CallsOf(schema, *held.format) : Grammar::FromJsonSchema(schema);
+}
+
+void Measure(const boost::json::object& line, const Held& held, uint64_t number, Times* times) {
   Watch watch;
-  const Result<Grammar> grammar =
-      held.format ? CallsOf(schema, *held.format) : Grammar::FromJsonSchema(schema);
+  const Result<Grammar> grammar = GrammarOf(line, held);
   if (!grammar.ok()) return;
   times->compile.push_back(watch.Microseconds());
   watch = Watch();
   const Result<Constraint> constraint = Constraint::Create(*grammar, held.vocabulary);
   if (!constraint.ok()) return;
   times->create.push_back(watch.Microseconds());
-  for (uint64_t walk = 0; walk < kWalks; ++walk) Walk(*constraint, number, walk, &times->masks);
+  for (uint64_t walk = 0; walk < kWalks; ++walk) Walk(*constraint, number, walk, times);
 }
 
 void Print(const char* what, std::vector<double> times) {
@@ -195,15 +206,14 @@ int Main(const std::string& model, const std::string& schemas, const char* optio
   std::ifstream file(schemas);
   uint64_t number = 0;
   for (std::string line; std::getline(file, line); ++number) {
-    const boost::json::value entry = boost::json::parse(line);
-    const std::string schema = boost::json::serialize(entry.at("schema"));
-    Measure(schema, held, number, &times);
+    Measure(boost::json::parse(line).as_object(), held, number, &times);
   }
   Print("compile", std::move(times.compile));
   Print("create", std::move(times.create));
   std::vector<double> masks;
   for (const MaskTime& mask : times.masks) masks.push_back(mask.microseconds);
   Print("masks", std::move(masks));
+  Print("tokens", std::move(times.steps));
   PrintSlowest(std::move(times.masks));
   return 0;
 }
