@@ -44,6 +44,9 @@ class BeamSearch {
   /// Offers the likeliest continuations of a beam whose log probabilities sum to `sum`.
   void Offer(int32_t beam, double sum, std::span<const TokenLogprob> continuations);
 
+  /// What was offered since the last Rank is not.
+  void TakeOffersBack() { offered_.clear(); }
+
   /// All that was offered since the last call, best first. Valid until the next Offer.
   std::span<const Extension> Rank();
 

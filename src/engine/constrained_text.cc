@@ -40,8 +40,9 @@ bool Allows(const ConstrainedText& text, const TextEnds& ends, TokenId token) {
   return text.state().Allows(token);
 }
 
-Status FillMask(const ConstrainedText& text, const TextEnds& ends, std::span<uint64_t> words) {
-  RETURN_IF_ERROR(text.state().FillMask(words));
+Status FillMask(const ConstrainedText& text, const TextEnds& ends, std::span<uint64_t> words,
+                const grammar::MaskEffort& effort) {
+  RETURN_IF_ERROR(text.state().FillMask(words, effort));
   const bool may_end = text.state().may_end();
   SetEnds(ends, may_end && !ends.banned, words);
   const bool is_empty = std::all_of(words.begin(), words.end(), [](uint64_t w) { return w == 0; });

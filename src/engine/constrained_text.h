@@ -32,6 +32,8 @@ class ConstrainedText {
   Status Follow(std::span<const TokenId> output);
 
   const grammar::ConstraintState& state() const { return state_; }
+  /// A copy of the state that has made its mask.
+  void Take(const grammar::ConstraintState& state) { state_ = state; }
 
  private:
   grammar::ConstraintState state_;
@@ -53,6 +55,7 @@ bool Allows(const ConstrainedText& text, const TextEnds& ends, TokenId token);
 /// Writes the mask of the tokens that may follow, at least one, into `words`
 /// (sampling/logit_row.h), which have room for the vocabulary of constraint and ends. Requires a
 /// text that need not end. Errors: as ConstraintState::FillMask.
-Status FillMask(const ConstrainedText& text, const TextEnds& ends, std::span<uint64_t> words);
+Status FillMask(const ConstrainedText& text, const TextEnds& ends, std::span<uint64_t> words,
+                const grammar::MaskEffort& effort = {});
 
 }  // namespace skald::engine

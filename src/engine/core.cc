@@ -55,6 +55,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
       proposer_(parts.proposer),
       tracer_(parts.tracer),
       tier_(parts.tier),
+      masks_(parts.masks),
       token_budget_(limits.max_chunk, limits.target_seconds),
       draft_length_(limits.least_draft, limits.most_draft,
                     limits.max_running + limits.max_draft_rows) {
@@ -63,6 +64,7 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
   wishes_.reserve(static_cast<size_t>(limits.max_running));
   preempted_.reserve(static_cast<size_t>(limits.max_running));
   if (tracer_ != nullptr) chooser_.TellOdds(tracer_->odds());
+  if (masks_ != nullptr) chooser_.BoundMasks(limits.mask_steps);
 }
 
 Core::~Core() = default;
@@ -122,6 +124,7 @@ void Core::BeginStep() {
   preempted_before_ = stats_.preemptions;
   preempted_.clear();
   EndOverdue();
+  TakeMasks();
   Park();
   // Before the plan, which sees what has come as cached.
   if (tier_ != nullptr) tier_->TakeDeliveries(token_budget_.row_seconds());
@@ -197,7 +200,7 @@ void Core::Park() {
   for (size_t i = running_.size(); i > 0; --i) {
     if (i > running_.size()) continue;  // beams go together
     Sequence* sequence = running_[i - 1];
-    if (sequence->remaining() == 1 && sequence->request->paused())
+    if (sequence->remaining() <= 1 && sequence->request->paused())
       Preempt(sequence, PreemptReason::kReader);
   }
 }
@@ -311,6 +314,8 @@ void Core::AdmitOtherBeams(const Sequence& lead) {
 
 void Core::Preempt(Sequence* sequence, PreemptReason reason) {
   ForAllBeams(sequence, [&](Sequence* each) { PreemptOne(each, reason); });
+  // All of them compute their last rows anew.
+  if (sequence->request->beams) sequence->request->beams->TakeOffersBack();
 }
 
 void Core::PreemptOne(Sequence* sequence, PreemptReason reason) {
@@ -319,6 +324,7 @@ void Core::PreemptOne(Sequence* sequence, PreemptReason reason) {
   if (proposer_ != nullptr) proposer_->Forget(*sequence);
   cache_.Park(sequence);
   sequence->text.reset();
+  sequence->awaited.reset();
   sequence->DropDraft();    // guesses behind rows that are gone
   sequence->fetching = {};  // what it has computed may leave memory before it comes back
   sequence->MoveTo(Phase::kPreempted);
@@ -380,6 +386,7 @@ void Core::Retire(Sequence* sequence) {
   if (tier_ != nullptr) tier_->Forget(sequence);
   cache_.Retire(sequence);
   sequence->text.reset();
+  sequence->awaited.reset();
   sequence->MoveTo(Phase::kFinished);
 }
 

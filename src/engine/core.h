@@ -1,6 +1,6 @@
 /// Core: the engine without its thread. Requests in, steps, events out.
 ///
-///     Step:  end what is over -> plan -> admit -> reserve pages -> draft -> forward -> sample and
+///     Step:  end what is over -> draw what waited for a mask -> plan -> admit -> reserve pages -> draft -> forward -> sample and
 ///            verify -> publish
 ///
 /// Everything happens on the caller's thread, and time is what the clock says, so the simulation
@@ -17,6 +17,7 @@
 #include "engine/cache_manager.h"
 #include "engine/clock.h"
 #include "engine/draft_length.h"
+#include "engine/mask_maker.h"
 #include "engine/network.h"
 #include "engine/page_tier.h"
 #include "engine/proposer.h"
@@ -47,6 +48,7 @@ struct CoreLimits {
   int64_t max_draft_rows = 0;  ///< of a step; the network has logits for these and max_running
   DraftRule drafts = DraftRule::kAll;
   PromptRule prompts = PromptRule::kInChunks;
+  int64_t mask_steps = kMaskStepsInStep;  ///< of one made in a step, if there is a MaskMaker
 };
 
 /// What a core works with; all of it outlives the core.
@@ -59,6 +61,7 @@ struct CoreParts {
   Proposer* proposer = nullptr;  ///< none: no speculation
   Tracer* tracer = nullptr;      ///< none: no record of what it does
   PageTier* tier = nullptr;      ///< none: what is evicted is gone
+  MaskMaker* masks = nullptr;    ///< none: all masks are made in steps, whatever they take
 };
 
 /// One thread at a time.
@@ -101,6 +104,9 @@ class Core {
   /// take (infinite: that is not known). O(pages and nodes of the tree), with memory of its own.
   EngineView View() const;
   double ExpectedSeconds() const;
+
+  /// Whether a sequence waits for its mask, and somebody reads what comes then.
+  bool awaits_masks() const;
 
   /// For the invariants of the simulation.
   using Requests = std::vector<std::unique_ptr<RequestState>>;
@@ -194,8 +200,14 @@ class Core {
   bool FollowText(Sequence* sequence);
   void CutDraft(Sequence* sequence);
   void Sample(Sequence* sequence, std::span<const float> logits);
+  void Draw(Sequence* sequence, std::span<const float> logits);
   void Verify(Sequence* sequence, int64_t logit_index);
   void Measure(double start_seconds);
+
+  // core_masks.cc: sequences that wait for a mask.
+  void AwaitMask(Sequence* sequence, std::span<const float> logits);
+  void TakeMasks();
+  void TakeMask(Sequence* sequence);
 
   // core_trace.cc: the record of the run. Only with a tracer.
   void TracePlanned();
@@ -231,6 +243,7 @@ class Core {
   Proposer* const proposer_;
   Tracer* const tracer_;
   PageTier* const tier_;
+  MaskMaker* const masks_;
   TokenBudget token_budget_;
   DraftLength draft_length_;
 
@@ -261,6 +274,7 @@ class Core {
   std::vector<StepRows> hidden_step_;  // of these, for PutHiddenLast
   std::vector<RunningView> victims_;
   std::vector<Sequence*> displaced_;
+  std::vector<Sequence*> arrived_;      // for TakeMasks
   std::vector<Sequence*> preempted_;    // of them and others, those that lost their pages
   std::vector<Extension> extensions_;   // of the beams of a request
   std::vector<Sequence*> spare_beams_;  // without extensions

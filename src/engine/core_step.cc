@@ -336,7 +336,7 @@ void Core::Verify(Sequence* sequence, int64_t logit_index) {
   int64_t tried = 0;
   for (;;) {
     Sample(sequence, network_.Logits(logit_index + tried));
-    if (tried == drafts) break;
+    if (tried == drafts || sequence->awaited) break;
     ++tried;
     const TokenId guess = sequence->draft[static_cast<size_t>(tried) - 1];
     if (sequence->tokens.back() != guess) break;
@@ -358,8 +358,16 @@ void Core::Sample(Sequence* sequence, std::span<const float> logits) {
   RequestState* state = sequence->request;
   const auto index = static_cast<int64_t>(sequence->output().size());
   if (state->request.logit_tap) state->request.logit_tap(sequence->index, index, logits);
+  Draw(sequence, logits);
+}
+
+// Once more for one whose mask has come.
+void Core::Draw(Sequence* sequence, std::span<const float> logits) {
+  RequestState* state = sequence->request;
+  const auto index = static_cast<int64_t>(sequence->output().size());
   Result<ChosenToken> chosen = chooser_.Choose(*sequence, logits);
   if (!chosen.ok()) {
+    if (chosen.status().code() == ErrorCode::kCancelled) return AwaitMask(sequence, logits);
     return FinishRequest(state, FinishReason::kError, std::move(chosen).status());
   }
   const double now = clock_.Seconds();

@@ -12,6 +12,7 @@
 #include "engine/disk_tier.h"
 #include "engine/engine_loop.h"
 #include "engine/logged_network.h"
+#include "engine/mask_thread.h"
 #include "engine/options.h"
 #include "engine/request_check.h"
 #include "engine/runner.h"
@@ -88,7 +89,8 @@ struct Engine::State {
               .chooser = chooser,
               .proposer = proposer.get(),
               .tracer = tracer ? &*tracer : nullptr,
-              .tier = disk ? &disk->tier() : nullptr}),
+              .tier = disk ? &disk->tier() : nullptr,
+              .masks = &masks}),
         loop(&core, &clock, resolved.max_queued) {}
 
   engine::Network& network() { return logged ? static_cast<engine::Network&>(*logged) : *runner; }
@@ -106,6 +108,7 @@ struct Engine::State {
   engine::TokenChooser chooser;
   std::optional<engine::Tracer> tracer;
   std::unique_ptr<engine::DiskTier> disk;  // null: what is evicted is gone
+  engine::MaskThread masks;
   engine::Core core;
   engine::EngineLoop loop;
 };

@@ -15,6 +15,9 @@ namespace {
 // deadlines hold while nothing computes.
 constexpr std::chrono::milliseconds kPoll(5);
 
+// How soon a sequence goes on whose mask has come, while nothing else computes.
+constexpr std::chrono::microseconds kMaskPoll(500);
+
 // How old the list of requests may be while steps go on: a person looks at it, and a step of a
 // small model takes less time than to write a thousand lines of it.
 constexpr double kRequestsSeconds = 0.02;
@@ -134,7 +137,8 @@ bool EngineLoop::TakeNews() {
   if (core_.idle()) {
     news_.wait(lock, [&] { return HasNews() || views_.IsDue(clock_.Seconds(), 0); });
   } else if (!computing_) {
-    news_.wait_for(lock, kPoll, has_news);
+    const std::chrono::microseconds wait = core_.awaits_masks() ? kMaskPoll : kPoll;
+    news_.wait_for(lock, wait, has_news);
   }
   std::swap(arrivals_, new_arrivals_);
   std::swap(cancels_, new_cancels_);

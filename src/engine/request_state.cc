@@ -46,6 +46,16 @@ SamplingParams EarlySampling(const Request& request, std::span<const TokenId> en
 
 }  // namespace
 
+bool BeamState::AwaitsMasks() const {
+  return std::any_of(live.begin(), live.end(),
+                     [](const Sequence* beam) { return beam->awaited != nullptr; });
+}
+
+void BeamState::TakeOffersBack() {
+  offered = 0;
+  search.TakeOffersBack();
+}
+
 bool IsLegal(Phase from, Phase to) {
   switch (from) {
     case Phase::kQueued: return to == Phase::kPrefill || to == Phase::kFinished;

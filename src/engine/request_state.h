@@ -8,7 +8,8 @@
 /// The sequence is what is scheduled. It has tokens (prompt, then output) of which the first
 /// `computed` stand in its pages; the row of the last token gives the logits of the next one. So
 /// decode is a remainder of one token, prefill a longer one, and a preempted sequence resumes by
-/// computing what is no longer cached: nothing else tells them apart.
+/// computing what is no longer cached: nothing else tells them apart. Without a remainder it waits
+/// for a mask.
 ///
 /// A request has one sequence until its prompt is computed, then all of them.
 #pragma once
@@ -24,6 +25,7 @@
 #include "engine/beam_search.h"
 #include "engine/constrained_text.h"
 #include "engine/draft_length.h"
+#include "engine/mask_maker.h"
 #include "engine/pooler.h"
 #include "engine/prompt_scorer.h"
 #include "engine/state_places.h"
@@ -96,6 +98,8 @@ struct Sequence {
   /// Behind the output, once TokenChooser::Follow has been there; of a request with a constraint.
   /// Given up with the pages, and made again from the output.
   std::optional<ConstrainedText> text;
+  /// Of a sequence whose last row is computed and whose token waits for a mask.
+  std::unique_ptr<AwaitedMask> awaited;
   Fetching fetching;
   std::optional<FinishReason> end;       ///< set when its last token was sampled
   std::optional<WaitReason> told_waits;  ///< the last that the record of the run was told
@@ -126,6 +130,11 @@ struct BeamState {
   bool over = false;            ///< only telling is left
   size_t told_tokens = 0;       ///< of the text being told
   FinishReason reason = FinishReason::kStop;  ///< of the best text, once it is told
+
+  /// Some beams have offered in this step, others wait for their masks.
+  bool is_amid_offers() const { return offered > 0 || AwaitsMasks(); }
+  bool AwaitsMasks() const;
+  void TakeOffersBack();
 };
 
 /// A request inside the engine.
@@ -149,6 +158,7 @@ struct RequestState {
   int64_t cached_tokens = 0;  ///< found in the cache when it was admitted first
   std::optional<double> first_token_seconds;
   Tenant* tenant = nullptr;
+  double mask_seconds = 0;  ///< that its masks took beside the steps
   int32_t priority = 0;   ///< the request's, until it has been overtaken too often
   int32_t overtaken = 0;  ///< later requests that were admitted while it waited
   bool due = false;       ///< overtaken too often: nobody is admitted before it

@@ -20,6 +20,7 @@ struct Tenant {
   int64_t id = 0;
   TenantView view = {};
   int64_t requests = 0;
+  double mask_seconds = 0;  ///< that masks of its requests took beside the steps
   int32_t index = 0;  ///< in Tenants::View
 };
 

@@ -127,8 +127,8 @@ Result<bool> TokenChooser::SampleUnmasked(const Sequence& sequence, sampling::Sa
 }
 
 Result<sampling::TokenMask> TokenChooser::MaskOf(const Sequence& sequence) {
+  RETURN_IF_ERROR(FillMask(*sequence.text, EndsOf(sequence), mask_, mask_effort_));
   ++mask_count_;
-  RETURN_IF_ERROR(FillMask(*sequence.text, EndsOf(sequence), mask_));
   return sampling::TokenMask(mask_);
 }
 

@@ -4,8 +4,10 @@
 #include <bitset>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "base/status_macros.h"
 #include "grammar/fuel.h"
 #include "grammar/token_mask.h"
 #include "grammar/token_table.h"
@@ -35,23 +37,24 @@ RowPointer ConstraintState::Behind(TokenId token) const {
 
 bool ConstraintState::Allows(TokenId token) const { return Behind(token) != nullptr; }
 
-Status ConstraintState::FillMask(std::span<uint64_t> words, const MaskEffort& effort) const {
-  const TokenTable& tokens = data_->vocabulary.table();
-  CHECK(words.size() >= tokens.mask_words());
-  if (last_ != nullptr && AllowTheSame(*data_, *last_->row, *row_)) {
-    std::copy(last_->words.begin(), last_->words.end(), words.begin());
-    std::fill(words.begin() + static_cast<ptrdiff_t>(last_->words.size()), words.end(), 0);
-    return Ok();
-  }
-  std::fill(words.begin(), words.end(), uint64_t{0});
+Status ConstraintState::MakeMask(const MaskEffort& effort) const {
+  if (last_ != nullptr && AllowTheSame(*data_, *last_->row, *row_)) return Ok();
   // The first row of all may be: nobody has advanced to it.
   if (row_->too_complex) return TooComplex();
+  KeptMask mask = {.row = row_,
+                   .words = std::vector<uint64_t>(data_->vocabulary.table().mask_words())};
   Fuel work(effort.steps, effort.stop);
-  if (!AllowTokens(*data_, row_, words, &work))
+  if (!AllowTokens(*data_, row_, mask.words, &work))
     return work.IsSpent() ? Status(ErrorCode::kCancelled, "the mask takes longer") : TooComplex();
-  const auto used = words.first(tokens.mask_words());
-  last_ = std::make_shared<const KeptMask>(
-      KeptMask{.row = row_, .words = std::vector<uint64_t>(used.begin(), used.end())});
+  last_ = std::make_shared<const KeptMask>(std::move(mask));
+  return Ok();
+}
+
+Status ConstraintState::FillMask(std::span<uint64_t> words, const MaskEffort& effort) const {
+  CHECK(words.size() >= data_->vocabulary.table().mask_words());
+  RETURN_IF_ERROR(MakeMask(effort));
+  const auto end = std::copy(last_->words.begin(), last_->words.end(), words.begin());
+  std::fill(end, words.end(), uint64_t{0});
   return Ok();
 }
 

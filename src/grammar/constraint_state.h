@@ -40,11 +40,14 @@ class ConstraintState {
   /// Whether `token` may follow. One without text may where the grammar names it.
   bool Allows(TokenId token) const;
 
+  /// Makes the mask and keeps it: FillMask copies it then. Errors: kInvalidArgument,
+  /// grammar_too_complex, whatever the effort; kCancelled beyond the effort, and then another one
+  /// with more comes to what this would have.
+  Status MakeMask(const MaskEffort& effort = {}) const;
+
   /// Writes every word: bit `id & 63` of word `id >> 6` says whether the token may follow. At least
   /// one may, unless the text must end. Bits behind the vocabulary are 0; it fits into `words`.
-  /// Errors: kInvalidArgument, grammar_too_complex, whatever the effort; kCancelled beyond the
-  /// effort, and then another one with more comes to what this would have. What the words hold then
-  /// says nothing.
+  /// Errors: as MakeMask; what the words hold then says nothing.
   Status FillMask(std::span<uint64_t> words, const MaskEffort& effort = {}) const;
 
   /// Moves behind `token`. Errors: kInvalidArgument if it may not follow, or grammar_too_complex;

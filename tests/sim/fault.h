@@ -95,6 +95,7 @@ enum class Fault : uint8_t {
   kWindowRestoredElsewhere,
   kSavedWindowBeside,
   kWindowsRestoredTooFew,
+  kMaskOfOther,
 };
 
 struct FaultName {
@@ -195,6 +196,7 @@ inline constexpr std::array kFaults = {
               "a window page that leaves memory is kept as the one beside it"},
     FaultName{Fault::kWindowsRestoredTooFew,
               "of the window pages that a row sees every second comes back"},
+    FaultName{Fault::kMaskOfOther, "the mask that comes is made for another sequence"},
 };
 
 }  // namespace skald::sim

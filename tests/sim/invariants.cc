@@ -120,7 +120,9 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
   for (const Sequence* sequence : core.running()) {
     if (!sequence->running()) return "a sequence is in the wrong list";
     if (sequence->pin.tokens() != sequence->computed) return "a pin is not where its sequence is";
-    if (sequence->remaining() < 1) return "a sequence has nothing left to compute";
+    const auto& beams = sequence->request->beams;
+    const bool awaits = sequence->awaited || (beams && beams->is_amid_offers());
+    if (awaits != (sequence->remaining() == 0)) return "a sequence has nothing left to compute";
     if (sequence->displaced > engine::kMaxDisplaced) return "a sequence is displaced too often";
   }
   for (const Sequence* sequence : core.waiting()) {

@@ -91,6 +91,14 @@ TEST(Simulation, MeetsShelvesThatGiveAndThatHang) {
   EXPECT_GT(all.fetches_given_up, 4);
 }
 
+// Of seeds whose steps make few of the masks.
+TEST(Simulation, MeetsMasksThatComeLate) {
+  int64_t awaited = 0;
+  for (uint64_t seed = 0; seed < 2000; seed += 11)
+    awaited += RunSeed(seed, Fault::kNone).masks_awaited;
+  EXPECT_GT(awaited, 500);
+}
+
 // Stops the process at the first seed that shows the fault; `*seed` says which it was.
 void RunUntilFound(Fault fault, uint64_t* seed) {
   for (*seed = 0; *seed < kFaultSeeds; ++*seed) {

@@ -8,6 +8,7 @@
 #include "engine/core.h"
 #include "engine/ngram_proposer.h"
 #include "sim/draft_model.h"
+#include "sim/fake_masks.h"
 #include "sim/fake_network.h"
 #include "sim/fake_shelf.h"
 #include "sim/faulty_parts.h"
@@ -117,6 +118,7 @@ class Simulation {
                             .tracer = &tracer_},
                         disk::IdentityKey("simulation"))
                   : std::nullopt),
+        masks_(workload.seed, fault),
         core_(workload.core, {.network = timed_network_,
                               .clock = clock_,
                               .cache = cache_,
@@ -124,7 +126,8 @@ class Simulation {
                               .chooser = chooser_,
                               .proposer = proposers_.all.get(),
                               .tracer = &tracer_,
-                              .tier = tier_ ? &*tier_ : nullptr}),
+                              .tier = tier_ ? &*tier_ : nullptr,
+                              .masks = &masks_}),
         watch_(workload.core) {
     cache_.pool().RecordFreed(&freed_);
     cache_.pool().windows().RecordFreed(&freed_windows_);
@@ -149,6 +152,7 @@ class Simulation {
     outcome.draft_tokens = stats.draft_tokens;
     outcome.constrained_tokens = stats.constrained_tokens;
     outcome.masks = stats.masks;
+    outcome.masks_awaited = stats.masks_awaited;
     if (tier_) {
       outcome.pages_restored = tier_->stats().pages_restored;
       outcome.windows_restored = tier_->stats().windows_restored;
@@ -181,13 +185,15 @@ class Simulation {
       const bool first_runs = !core_.running().empty() && core_.running().front() == first;
       const int64_t before_first = CountBefore(first);
       const bool waited_for_shelf = tier_ && tier_->busy();
+      const bool waited_for_masks = masks_.busy();
+      masks_.Tick();
       watch_.Begin(core_);
       const bool computed = core_.Step();
       if (trace_) trace_(Describe(tick, computed));
       if (!computed) clock_.Advance(kIdleSeconds);
       const bool waits_for_shelf = tier_ && tier_->busy();
-      if (someone_could && !computed && !core_.idle() && SomeoneCould() && !waits_for_shelf &&
-          !waited_for_shelf) {
+      const bool waits = waits_for_shelf || waited_for_shelf || waited_for_masks || masks_.busy();
+      if (someone_could && !computed && !core_.idle() && SomeoneCould() && !waits) {
         return "nothing is computed, though somebody could go on";
       }
       network_.PoisonFreed();
@@ -328,6 +334,7 @@ class Simulation {
   support::VirtualClock stopped_clock_;
   FakeShelf shelf_;
   std::optional<engine::PageTier> tier_;
+  FakeMasks masks_;
   engine::Core core_;
   WaitingWatch watch_;
   std::vector<std::shared_ptr<RecordingSink>> sinks_;  // by client

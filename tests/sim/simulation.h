@@ -32,6 +32,7 @@ struct Outcome {
   int64_t fetches_resumed = 0;  ///< of preempted sequences
   int64_t fetches_given_up = 0;
   int64_t masks = 0;  ///< made for these
+  int64_t masks_awaited = 0;
   int64_t draft_tokens = 0;
   int64_t draft_tokens_accepted = 0;
   int64_t draft_rows = 0;                  ///< that a draft model computed

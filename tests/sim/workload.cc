@@ -192,6 +192,15 @@ void DrawConstraints(uint64_t seed, Workload* workload) {
   }
 }
 
+// How much of a mask a step makes. None of the seeds that once failed is among those that make
+// few.
+void DrawMaskSteps(uint64_t seed, Workload* workload) {
+  const uint64_t kind = seed % 11;
+  if (kind != 0 && kind != 2 && kind != 7 && kind != 8) return;
+  Seeded draw(~seed ^ 9);
+  workload->core.mask_steps = draw.Between(0, 15);
+}
+
 // One request in three that samples has one or two of the samplers beside the filters. Numbers of
 // their own again.
 void DrawSamplers(uint64_t seed, Workload* workload) {
@@ -382,6 +391,7 @@ Workload DrawWorkload(uint64_t seed) {
   DrawTenantsAndReaders(seed, &workload);
   DrawSnapshots(seed, &workload);
   DrawConstraints(seed, &workload);
+  DrawMaskSteps(seed, &workload);
   DrawSamplers(seed, &workload);
   DrawPromptLogprobs(seed, &workload);
   DrawWindows(seed, &workload);
