@@ -38,11 +38,12 @@ inline void CheckReading(const Grammar& grammar, std::string_view text) {
   CHECK(!NextBytes(form, *row)[static_cast<uint8_t>(text[whole.taken])]);
 }
 
-/// What compiling the grammar of an input may cost. Most find their way to what takes all of the
-/// steps there are, and then a hundred inputs are read in a second: so one in sixteen may.
+/// What compiling the grammar of an input may cost, by its length. Most find their way to what takes
+/// all of the steps there are, and then a hundred are read in a second: so one in sixteen may.
 inline CompileBudget BudgetOf(std::string_view input) {
+  const size_t kind = input.size() % 16;
   CompileBudget budget;
-  if (input.size() % 16 != 0) budget.steps /= 64;
+  if (kind > 0) budget.steps /= kind < 4 ? 64 : 512;
   return budget;
 }
 

@@ -54,7 +54,10 @@ class RecordingChooser : public engine::TokenChooser {
   Result<engine::ChosenToken> Choose(const engine::Sequence& sequence,
                                      std::span<const float> logits) override {
     Result<engine::ChosenToken> chosen = TokenChooser::Choose(sequence, logits);
-    CHECK(chosen.ok());
+    if (!chosen.ok()) {  // its mask is not there yet
+      CHECK(chosen.status().code() == ErrorCode::kCancelled);
+      return chosen;
+    }
     record[{static_cast<uint64_t>(sequence.request->id), sequence.index,
             sequence.output().size()}] = {.token = chosen->token,
                                           .logits = {logits.begin(), logits.end()}};
@@ -167,6 +170,27 @@ class ScriptedProposer : public engine::Proposer {
   uint32_t guesses_ = 0;
 };
 
+// Masks come some steps after they were asked for.
+class LateMasks : public engine::MaskMaker {
+ public:
+  explicit LateMasks(uint64_t seed) : seed_(seed) {}
+
+  void Begin(std::shared_ptr<engine::MaskJob> job) override { jobs_.push_back(std::move(job)); }
+  // Before a step.
+  void MakeSome(uint32_t step) {
+    std::erase_if(jobs_, [&](const auto& job) {
+      if (Draw(seed_, 1000 + step, 0, 2) > 0) return false;
+      job->status = job->state.MakeMask();
+      job->is_done = true;
+      return true;
+    });
+  }
+
+ private:
+  const uint64_t seed_;
+  std::vector<std::shared_ptr<engine::MaskJob>> jobs_;
+};
+
 // Drafts of a step, of all sequences together.
 constexpr int64_t kMaxDraftRows = 12;
 
@@ -206,6 +230,7 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
   RecordingChooser chooser(
       *std::move(sampler), {ends.begin(), ends.end()},
       crowd.answers == nullptr ? engine::MaskRule::kAlways : engine::MaskRule::kWhereItTells);
+  LateMasks masks(crowd.seed);
   std::optional<ScriptedProposer> proposer;
   if (crowd.answers != nullptr && !cache.has_states()) {
     proposer.emplace(*crowd.answers, model.transformer().network().vocab);
@@ -218,13 +243,15 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
        .least_draft = Draw(crowd.seed, 904, 0, 4),
        .most_draft = 4,
        .max_draft_rows = kMaxDraftRows,
-       .prompts = options.whole_texts ? engine::PromptRule::kWhole : engine::PromptRule::kInChunks},
+       .prompts = options.whole_texts ? engine::PromptRule::kWhole : engine::PromptRule::kInChunks,
+       .mask_steps = Draw(crowd.seed, 908, 0, 20)},
       {.network = timed,
        .clock = clock,
        .cache = cache,
        .scheduler = scheduler,
        .chooser = chooser,
-       .proposer = proposer ? &*proposer : nullptr});
+       .proposer = proposer ? &*proposer : nullptr,
+       .masks = crowd.answers != nullptr ? &masks : nullptr});
   auto next = crowd.requests.begin();
   for (uint32_t step = 0; next != crowd.requests.end() || !core.idle(); ++step) {
     while (next != crowd.requests.end() && (core.idle() || Draw(crowd.seed, step, 0, 3) == 0)) {
@@ -233,6 +260,7 @@ Outcome RunAll(const Model& model, const engine::ResolvedOptions& options, const
                    .sink = std::make_shared<RecordingSink>(&chooser.record)});
       ++next;
     }
+    masks.MakeSome(step);
     core.Step();
   }
   return {std::move(chooser.record), core.Stats()};
@@ -245,10 +273,11 @@ void MakeHungry(uint64_t seed, Request* request) {
   request->stop.max_tokens = Draw(seed, 906, 97, 100);
 }
 
-// Texts of few letters, without end. The tokens of families.txt spell nothing: to a mask each of
+// Texts of few letters, without end, of which many masks are walks. The tokens of families.txt spell nothing: to a mask each of
 // them is a byte here.
 Constraint FewLetters(const Tokenizer& tokenizer) {
-  const auto grammar = Grammar::FromRegex("([a-k ]|the |[.]\\n)*");
+  const auto grammar = Grammar::FromGbnf(
+      R"(root ::= ([a-k ] | "the " | ".\n" | "x" root "y")*)");
   CHECK(grammar.ok());
   const auto constraint = Constraint::Create(*grammar, Vocabulary::FromTokenizer(tokenizer));
   if (constraint.ok()) return *constraint;
@@ -360,12 +389,14 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
     sum.window_pages_dropped += found.stats.window_pages_dropped;
     EXPECT_TRUE(!windowed || sum.window_pages_dropped > 0) << "nothing falls out of a window";
     sum.constrained_tokens += found.stats.constrained_tokens;
+    sum.masks_awaited += found.stats.masks_awaited;
     sum.draft_tokens += found.stats.draft_tokens;
     sum.draft_tokens_accepted += found.stats.draft_tokens_accepted;
   }
   if (whole_texts) return;
   EXPECT_GT(cached_tokens, 0);
   EXPECT_GT(sum.constrained_tokens, 50);
+  EXPECT_GT(sum.masks_awaited, 0);
   if (has_states) return;  // nobody guesses
   EXPECT_GT(sum.draft_tokens_accepted, 100);
   EXPECT_GT(sum.draft_tokens - sum.draft_tokens_accepted, 50);

@@ -1,0 +1,113 @@
+#include "engine/mask_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "grammar/token_table.h"
+#include "skald/constraint.h"
+#include "skald/grammar.h"
+
+namespace skald::engine {
+namespace {
+
+// All bytes, and some 17,000 words of three letters.
+Vocabulary Words() {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  for (int i = 0; i < 26 * 26 * 26; ++i)
+    tokens.push_back({static_cast<char>('a' + i / 676), static_cast<char>('a' + i / 26 % 26),
+                      static_cast<char>('a' + i % 26)});
+  return Vocabulary::FromBytes(std::vector<std::string_view>(tokens.begin(), tokens.end()));
+}
+
+std::shared_ptr<MaskJob> Job(const Constraint& constraint, const MaskOrder& order = {}) {
+  grammar::ConstraintState state(constraint);
+  EXPECT_TRUE(state.Advance('a').ok());
+  return std::make_shared<MaskJob>(std::move(state), order);
+}
+
+void WaitFor(const MaskJob& job) {
+  while (!job.is_done) std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+// Some tenths of a second each, if nobody stops it.
+Constraint Costly(const Vocabulary& vocabulary) {
+  return *Constraint::Create(*Grammar::FromRegex("(.*[a-f].{30}){20}"), vocabulary);
+}
+
+TEST(MaskThread, MakesTheMaskThatAStepWouldHave) {
+  const Vocabulary vocabulary = Words();
+  const Constraint constraint = Costly(vocabulary);
+  MaskThread masks;
+  const auto job = Job(constraint);
+  masks.Begin(job);
+  WaitFor(*job);
+  ASSERT_TRUE(job->status.ok()) << job->status.message();
+  EXPECT_GT(job->seconds, 0);
+  std::vector<uint64_t> made(vocabulary.table().mask_words());
+  // It is there: no step is needed.
+  ASSERT_TRUE(job->state.FillMask(made, {.steps = 0}).ok());
+  std::vector<uint64_t> expected(made.size());
+  ASSERT_TRUE(Job(constraint)->state.FillMask(expected).ok());
+  EXPECT_EQ(made, expected);
+}
+
+// Of those that wait the one goes first for whose tenant, and whose request, masks have taken least.
+TEST(MaskThread, NobodyWaitsForMoreThanOneMaskOfWhoHasHadMany) {
+  const Vocabulary vocabulary = Words();
+  const Constraint constraint = Costly(vocabulary);
+  MaskThread masks;
+  std::vector<std::shared_ptr<MaskJob>> greedy;
+  for (int i = 0; i < 12; ++i)
+    greedy.push_back(Job(constraint, {.tenant_seconds = 9, .request_seconds = 1.0 * i}));
+  for (const auto& job : greedy) masks.Begin(job);
+  const auto modest = Job(constraint, {.tenant_seconds = 1, .request_seconds = 5});
+  masks.Begin(modest);
+  WaitFor(*modest);
+  int before = 0;
+  for (const auto& job : greedy) before += int{job->is_done};
+  EXPECT_LT(before, 6);  // one, but for what came while this thread had no processor
+  WaitFor(*greedy.back());
+  for (const auto& job : greedy) EXPECT_TRUE(job->is_done && job->status.ok());
+}
+
+TEST(MaskThread, WhatNobodyWantsIsGivenUp) {
+  const Vocabulary vocabulary = Words();
+  const Constraint constraint = Costly(vocabulary);
+  MaskThread masks;
+  std::vector<std::shared_ptr<MaskJob>> jobs;
+  for (int i = 0; i < 50; ++i) {
+    jobs.push_back(Job(constraint));
+    const AwaitedMask awaited(jobs.back(), {});  // gone at once
+    masks.Begin(jobs.back());
+  }
+  const auto wanted = Job(constraint, {.tenant_seconds = 1});
+  masks.Begin(wanted);
+  WaitFor(*wanted);
+  EXPECT_TRUE(wanted->status.ok());
+  int given_up = 0;
+  for (const auto& job : jobs) given_up += int{job->status.code() == ErrorCode::kCancelled};
+  EXPECT_EQ(given_up, 50);
+}
+
+TEST(MaskThread, EndsInTheMiddleOfAMask) {
+  const Vocabulary vocabulary = Words();
+  const Constraint constraint = Costly(vocabulary);
+  std::vector<std::shared_ptr<MaskJob>> jobs;
+  for (int i = 0; i < 50; ++i) jobs.push_back(Job(constraint));
+  {
+    MaskThread masks;
+    for (const auto& job : jobs) masks.Begin(job);
+  }
+  EXPECT_FALSE(jobs.back()->is_done);
+}
+
+}  // namespace
+}  // namespace skald::engine
