@@ -48,9 +48,9 @@ struct EngineStats {
   int64_t constrained_tokens = 0;  ///< of these, of requests with a constraint
   int64_t masks = 0;  ///< made for them, or for guesses: where looking at a few tokens did not tell
   int64_t masks_awaited = 0;  ///< made beside the steps, because a step would have waited long
-  int64_t passes = 0;        ///< sequences that a step brought tokens, of all steps: as many as
-                             ///< output_tokens without speculation, fewer with it
-  int64_t draft_tokens = 0;  ///< guessed and checked
+  int64_t passes = 0;         ///< sequences that a step brought tokens, of all steps: as many as
+                              ///< output_tokens without speculation, fewer with it
+  int64_t draft_tokens = 0;   ///< guessed and checked
   int64_t draft_tokens_accepted = 0;  ///< of these, right
   int64_t steps = 0;
   int64_t rows = 0;

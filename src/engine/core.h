@@ -1,7 +1,7 @@
 /// Core: the engine without its thread. Requests in, steps, events out.
 ///
-///     Step:  end what is over -> draw what waited for a mask -> plan -> admit -> reserve pages -> draft -> forward -> sample and
-///            verify -> publish
+///     Step:  end what is over -> draw what waited for a mask -> plan -> admit -> reserve pages ->
+///            draft -> forward -> sample and verify -> publish
 ///
 /// Everything happens on the caller's thread, and time is what the clock says, so the simulation
 /// (tests/sim) drives this very class. A step allocates nothing once its lists have grown.

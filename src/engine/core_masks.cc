@@ -13,9 +13,9 @@ namespace skald::engine {
 void Core::AwaitMask(Sequence* sequence, std::span<const float> logits) {
   CHECK(masks_ != nullptr && sequence->text);
   const RequestState& request = *sequence->request;
-  auto job = std::make_shared<MaskJob>(
-      sequence->text->state(), MaskOrder{.tenant_seconds = request.tenant->mask_seconds,
-                                         .request_seconds = request.mask_seconds});
+  auto job = std::make_shared<MaskJob>(sequence->text->state(),
+                                       MaskOrder{.tenant_seconds = request.tenant->mask_seconds,
+                                                 .request_seconds = request.mask_seconds});
   sequence->awaited =
       std::make_unique<AwaitedMask>(job, std::vector<float>(logits.begin(), logits.end()));
   masks_->Begin(std::move(job));

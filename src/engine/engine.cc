@@ -12,7 +12,7 @@
 #include "engine/disk_tier.h"
 #include "engine/engine_loop.h"
 #include "engine/logged_network.h"
-#include "engine/mask_thread.h"
+#include "engine/mask_threads.h"
 #include "engine/options.h"
 #include "engine/request_check.h"
 #include "engine/runner.h"
@@ -108,7 +108,7 @@ struct Engine::State {
   engine::TokenChooser chooser;
   std::optional<engine::Tracer> tracer;
   std::unique_ptr<engine::DiskTier> disk;  // null: what is evicted is gone
-  engine::MaskThread masks;
+  engine::MaskThreads masks;
   engine::Core core;
   engine::EngineLoop loop;
 };

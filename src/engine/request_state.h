@@ -159,10 +159,10 @@ struct RequestState {
   std::optional<double> first_token_seconds;
   Tenant* tenant = nullptr;
   double mask_seconds = 0;  ///< that its masks took beside the steps
-  int32_t priority = 0;   ///< the request's, until it has been overtaken too often
-  int32_t overtaken = 0;  ///< later requests that were admitted while it waited
-  bool due = false;       ///< overtaken too often: nobody is admitted before it
-  bool gone = false;      ///< nobody listens: cancel
+  int32_t priority = 0;     ///< the request's, until it has been overtaken too often
+  int32_t overtaken = 0;    ///< later requests that were admitted while it waited
+  bool due = false;         ///< overtaken too often: nobody is admitted before it
+  bool gone = false;        ///< nobody listens: cancel
 
   /// Leading tokens of a sequence of `length` tokens that may come from the cache: all but those
   /// whose logits or hidden states are wanted.

@@ -21,7 +21,7 @@ struct Tenant {
   TenantView view = {};
   int64_t requests = 0;
   double mask_seconds = 0;  ///< that masks of its requests took beside the steps
-  int32_t index = 0;  ///< in Tenants::View
+  int32_t index = 0;        ///< in Tenants::View
 };
 
 class Tenants {

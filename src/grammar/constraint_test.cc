@@ -145,8 +145,7 @@ TEST(Constraint, AMaskIsStoppedWhenNobodyWantsIt) {
   const Grammar grammar = Regex("(.*[a-f].{30}){20}");
   const auto at_once = [] { return true; };
   const auto never = [] { return false; };
-  const Result<Constraint> stopped =
-      Constraint::Create(grammar, vocabulary, StopCheck(at_once));
+  const Result<Constraint> stopped = Constraint::Create(grammar, vocabulary, StopCheck(at_once));
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.status().code(), ErrorCode::kCancelled);
   const Result<Constraint> made = Constraint::Create(grammar, vocabulary, StopCheck(never));

@@ -38,8 +38,8 @@ inline void CheckReading(const Grammar& grammar, std::string_view text) {
   CHECK(!NextBytes(form, *row)[static_cast<uint8_t>(text[whole.taken])]);
 }
 
-/// What compiling the grammar of an input may cost, by its length. Most find their way to what takes
-/// all of the steps there are, and then a hundred are read in a second: so one in sixteen may.
+/// What compiling the grammar of an input may cost, by its length. Most find their way to what
+/// takes all of the steps there are, and then a hundred are read in a second: one in sixteen may.
 inline CompileBudget BudgetOf(std::string_view input) {
   const size_t kind = input.size() % 16;
   CompileBudget budget;

@@ -273,11 +273,10 @@ void MakeHungry(uint64_t seed, Request* request) {
   request->stop.max_tokens = Draw(seed, 906, 97, 100);
 }
 
-// Texts of few letters, without end, of which many masks are walks. The tokens of families.txt spell nothing: to a mask each of
-// them is a byte here.
+// Texts of few letters, without end, of which many masks are walks. The tokens of families.txt
+// spell nothing: to a mask each of them is a byte here.
 Constraint FewLetters(const Tokenizer& tokenizer) {
-  const auto grammar = Grammar::FromGbnf(
-      R"(root ::= ([a-k ] | "the " | ".\n" | "x" root "y")*)");
+  const auto grammar = Grammar::FromGbnf(R"(root ::= ([a-k ] | "the " | ".\n" | "x" root "y")*)");
   CHECK(grammar.ok());
   const auto constraint = Constraint::Create(*grammar, Vocabulary::FromTokenizer(tokenizer));
   if (constraint.ok()) return *constraint;

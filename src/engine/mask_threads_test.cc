@@ -1,4 +1,4 @@
-#include "engine/mask_thread.h"
+#include "engine/mask_threads.h"
 
 #include <gtest/gtest.h>
 
@@ -42,10 +42,10 @@ Constraint Costly(const Vocabulary& vocabulary) {
   return *Constraint::Create(*Grammar::FromRegex("(.*[a-f].{30}){20}"), vocabulary);
 }
 
-TEST(MaskThread, MakesTheMaskThatAStepWouldHave) {
+TEST(MaskThreads, MakesTheMaskThatAStepWouldHave) {
   const Vocabulary vocabulary = Words();
   const Constraint constraint = Costly(vocabulary);
-  MaskThread masks;
+  MaskThreads masks;
   const auto job = Job(constraint);
   masks.Begin(job);
   WaitFor(*job);
@@ -59,11 +59,11 @@ TEST(MaskThread, MakesTheMaskThatAStepWouldHave) {
   EXPECT_EQ(made, expected);
 }
 
-// Of those that wait the one goes first for whose tenant, and whose request, masks have taken least.
-TEST(MaskThread, NobodyWaitsForMoreThanOneMaskOfWhoHasHadMany) {
+// Of those that wait the one goes first for whose tenant, and request, masks have taken least.
+TEST(MaskThreads, NobodyWaitsForMoreThanOneMaskOfWhoHasHadMany) {
   const Vocabulary vocabulary = Words();
   const Constraint constraint = Costly(vocabulary);
-  MaskThread masks;
+  MaskThreads masks;
   std::vector<std::shared_ptr<MaskJob>> greedy;
   for (int i = 0; i < 12; ++i)
     greedy.push_back(Job(constraint, {.tenant_seconds = 9, .request_seconds = 1.0 * i}));
@@ -78,10 +78,10 @@ TEST(MaskThread, NobodyWaitsForMoreThanOneMaskOfWhoHasHadMany) {
   for (const auto& job : greedy) EXPECT_TRUE(job->is_done && job->status.ok());
 }
 
-TEST(MaskThread, WhatNobodyWantsIsGivenUp) {
+TEST(MaskThreads, WhatNobodyWantsIsGivenUp) {
   const Vocabulary vocabulary = Words();
   const Constraint constraint = Costly(vocabulary);
-  MaskThread masks;
+  MaskThreads masks;
   std::vector<std::shared_ptr<MaskJob>> jobs;
   for (int i = 0; i < 50; ++i) {
     jobs.push_back(Job(constraint));
@@ -97,13 +97,13 @@ TEST(MaskThread, WhatNobodyWantsIsGivenUp) {
   EXPECT_EQ(given_up, 50);
 }
 
-TEST(MaskThread, EndsInTheMiddleOfAMask) {
+TEST(MaskThreads, EndsInTheMiddleOfAMask) {
   const Vocabulary vocabulary = Words();
   const Constraint constraint = Costly(vocabulary);
   std::vector<std::shared_ptr<MaskJob>> jobs;
   for (int i = 0; i < 50; ++i) jobs.push_back(Job(constraint));
   {
-    MaskThread masks;
+    MaskThreads masks;
     for (const auto& job : jobs) masks.Begin(job);
   }
   EXPECT_FALSE(jobs.back()->is_done);
