@@ -41,8 +41,8 @@ bool Allows(const ConstrainedText& text, const TextEnds& ends, TokenId token) {
 }
 
 Status FillMask(const ConstrainedText& text, const TextEnds& ends, std::span<uint64_t> words,
-                const grammar::MaskEffort& effort) {
-  RETURN_IF_ERROR(text.state().FillMask(words, effort));
+                grammar::MaskBudget* budget) {
+  RETURN_IF_ERROR(text.state().FillMask(words, budget));
   const bool may_end = text.state().may_end();
   SetEnds(ends, may_end && !ends.banned, words);
   const bool is_empty = std::all_of(words.begin(), words.end(), [](uint64_t w) { return w == 0; });

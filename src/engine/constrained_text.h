@@ -56,6 +56,6 @@ bool Allows(const ConstrainedText& text, const TextEnds& ends, TokenId token);
 /// (sampling/logit_row.h), which have room for the vocabulary of constraint and ends. Requires a
 /// text that need not end. Errors: as ConstraintState::FillMask.
 Status FillMask(const ConstrainedText& text, const TextEnds& ends, std::span<uint64_t> words,
-                const grammar::MaskEffort& effort = {});
+                grammar::MaskBudget* budget);
 
 }  // namespace skald::engine

@@ -64,7 +64,6 @@ Core::Core(const CoreLimits& limits, const CoreParts& parts)
   wishes_.reserve(static_cast<size_t>(limits.max_running));
   preempted_.reserve(static_cast<size_t>(limits.max_running));
   if (tracer_ != nullptr) chooser_.TellOdds(tracer_->odds());
-  if (masks_ != nullptr) chooser_.BoundMasks(limits.mask_steps);
 }
 
 Core::~Core() = default;
@@ -123,6 +122,7 @@ void Core::BeginStep() {
   step_began_seconds_ = clock_.Seconds();
   preempted_before_ = stats_.preemptions;
   preempted_.clear();
+  if (masks_ != nullptr) chooser_.SetMaskSteps(limits_.mask_steps);
   EndOverdue();
   TakeMasks();
   Park();

@@ -48,7 +48,7 @@ struct CoreLimits {
   int64_t max_draft_rows = 0;  ///< of a step; the network has logits for these and max_running
   DraftRule drafts = DraftRule::kAll;
   PromptRule prompts = PromptRule::kInChunks;
-  int64_t mask_steps = kMaskStepsInStep;  ///< of one made in a step, if there is a MaskMaker
+  int64_t mask_steps = kMaskStepsInStep;  ///< of all that a step makes, if there is a MaskMaker
 };
 
 /// What a core works with; all of it outlives the core.

@@ -2,7 +2,8 @@
 ///
 /// Most masks take microseconds and are made where a token is drawn. One of a text that may go on
 /// in very many ways takes up to a tenth of a second, at every token, and a step is everybody's. So
-/// who needs one that takes long stays out of the steps until it is there; its logits are kept.
+/// a step has a millisecond for masks, and whose mask takes more than is left of it stays out of
+/// the steps until it is there; its logits are kept.
 #pragma once
 
 #include <atomic>
@@ -16,8 +17,8 @@
 
 namespace skald::engine {
 
-/// Steps of a mask (MaskEffort) in a step of the engine: some 0.2 ms.
-inline constexpr int64_t kMaskStepsInStep = 20'000;
+/// Steps of all masks (MaskBudget) that are made in a step of the engine: about 1 ms.
+inline constexpr int64_t kMaskStepsInStep = 100'000;
 
 /// Whose mask is made first: that of the tenant, and of its requests the one, for whom it has taken
 /// the least time so far. So many costly ones keep no other tenant waiting for more than one.

@@ -51,15 +51,15 @@ void MaskThreads::Main(Lane lane) {
   GiveWay();
   ShortTurns turns;
   const CpuClock clock;
-  const grammar::MaskEffort whole;
   while (std::shared_ptr<MaskJob> job = Next(lane)) {
     const auto is_over = [&] {
       turns.MayRest();
       return job->is_dropped || stop_;
     };
     const double begin = clock.Now();
-    job->status = job->state.MakeMask({.steps = lane == Lane::kShort ? kShortSteps : whole.steps,
-                                       .stop = StopCheck(is_over)});
+    grammar::MaskBudget budget = {.stop = StopCheck(is_over)};
+    if (lane == Lane::kShort) budget.steps = kShortSteps;
+    job->status = job->state.MakeMask(&budget);
     job->seconds += clock.Now() - begin;
     const bool takes_longer = job->status.code() == ErrorCode::kCancelled && !job->is_dropped;
     if (lane == Lane::kShort && takes_longer)

@@ -19,7 +19,7 @@ namespace skald::engine {
 
 class MaskThreads : public MaskMaker {
  public:
-  /// Steps of a short mask (MaskEffort): some 3 ms.
+  /// Steps of a short mask (MaskBudget): some 3 ms.
   static constexpr int64_t kShortSteps = 300'000;
 
   MaskThreads();

@@ -53,7 +53,8 @@ TEST(MaskThreads, MakesTheMaskThatAStepWouldHave) {
   EXPECT_GT(job->seconds, 0);
   std::vector<uint64_t> made(vocabulary.table().mask_words());
   // It is there: no step is needed.
-  ASSERT_TRUE(job->state.FillMask(made, {.steps = 0}).ok());
+  grammar::MaskBudget none = {.steps = 0};
+  ASSERT_TRUE(job->state.FillMask(made, &none).ok());
   std::vector<uint64_t> expected(made.size());
   ASSERT_TRUE(Job(constraint)->state.FillMask(expected).ok());
   EXPECT_EQ(made, expected);

@@ -127,7 +127,7 @@ Result<bool> TokenChooser::SampleUnmasked(const Sequence& sequence, sampling::Sa
 }
 
 Result<sampling::TokenMask> TokenChooser::MaskOf(const Sequence& sequence) {
-  RETURN_IF_ERROR(FillMask(*sequence.text, EndsOf(sequence), mask_, mask_effort_));
+  RETURN_IF_ERROR(FillMask(*sequence.text, EndsOf(sequence), mask_, &mask_budget_));
   ++mask_count_;
   return sampling::TokenMask(mask_);
 }

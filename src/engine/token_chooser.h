@@ -45,7 +45,7 @@ class TokenChooser {
 
   /// The token after the last of `sequence`, from the logits of its row; under kRejection what
   /// becomes of the next token of its draft, if one is left. Errors: as Sampler::Sample; and
-  /// kCancelled, here and below, where a mask takes longer than BoundMasks allows.
+  /// kCancelled, here and below, where a mask takes more than SetMaskSteps left.
   virtual Result<ChosenToken> Choose(const Sequence& sequence, std::span<const float> logits);
 
   /// How probable `token` is by the logits of the row before it, and the `top` likeliest in its
@@ -77,8 +77,8 @@ class TokenChooser {
   /// Why the text ends with the token sampled last, if it does. Requires an output token.
   virtual std::optional<FinishReason> EndOf(const Sequence& sequence) const;
 
-  /// From now on a mask may take so many steps (MaskEffort) beside what was made before.
-  void BoundMasks(int64_t steps) { mask_effort_.steps = steps; }
+  /// All masks from now on together may take so many steps (MaskBudget); at first any number.
+  void SetMaskSteps(int64_t steps) { mask_budget_.steps = steps; }
 
   /// From now on it is told how probable chosen tokens were. No token depends on it.
   void TellOdds(sampling::OddsRule rule) { odds_ = rule; }
@@ -111,7 +111,7 @@ class TokenChooser {
   SpeculationRule rule_;
   MaskRule masks_;
   std::optional<sampling::OddsRule> odds_;
-  grammar::MaskEffort mask_effort_;
+  grammar::MaskBudget mask_budget_;
   int64_t mask_count_ = 0;
   std::vector<uint64_t> mask_;     // of the sequence being sampled
   std::vector<TokenId> decisive_;  // of the token being sampled

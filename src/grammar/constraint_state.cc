@@ -37,22 +37,29 @@ RowPointer ConstraintState::Behind(TokenId token) const {
 
 bool ConstraintState::Allows(TokenId token) const { return Behind(token) != nullptr; }
 
-Status ConstraintState::MakeMask(const MaskEffort& effort) const {
+Status ConstraintState::MakeMask(MaskBudget* budget) const {
   if (last_ != nullptr && AllowTheSame(*data_, *last_->row, *row_)) return Ok();
   // The first row of all may be: nobody has advanced to it.
   if (row_->too_complex) return TooComplex();
   KeptMask mask = {.row = row_,
                    .words = std::vector<uint64_t>(data_->vocabulary.table().mask_words())};
-  Fuel work(effort.steps, effort.stop);
-  if (!AllowTokens(*data_, row_, mask.words, &work))
+  Fuel work(budget->steps, budget->stop);
+  const bool is_made = AllowTokens(*data_, row_, mask.words, &work);
+  budget->steps = work.left();
+  if (!is_made)
     return work.IsSpent() ? Status(ErrorCode::kCancelled, "the mask takes longer") : TooComplex();
   last_ = std::make_shared<const KeptMask>(std::move(mask));
   return Ok();
 }
 
-Status ConstraintState::FillMask(std::span<uint64_t> words, const MaskEffort& effort) const {
+Status ConstraintState::FillMask(std::span<uint64_t> words) const {
+  MaskBudget budget;
+  return FillMask(words, &budget);
+}
+
+Status ConstraintState::FillMask(std::span<uint64_t> words, MaskBudget* budget) const {
   CHECK(words.size() >= data_->vocabulary.table().mask_words());
-  RETURN_IF_ERROR(MakeMask(effort));
+  RETURN_IF_ERROR(MakeMask(budget));
   const auto end = std::copy(last_->words.begin(), last_->words.end(), words.begin());
   std::fill(end, words.end(), uint64_t{0});
   return Ok();

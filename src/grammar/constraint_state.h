@@ -18,9 +18,9 @@
 
 namespace skald::grammar {
 
-/// What a mask may cost now.
-struct MaskEffort {
-  /// Of those that were not done before for other masks; about 100 of them take a microsecond.
+/// What masks may still cost: counted down by each, in steps that were not done before for others.
+/// About 100 of them take a microsecond.
+struct MaskBudget {
   int64_t steps = std::numeric_limits<int64_t>::max();
   StopCheck stop = {};  ///< asked every 20,000
 };
@@ -41,14 +41,16 @@ class ConstraintState {
   bool Allows(TokenId token) const;
 
   /// Makes the mask and keeps it: FillMask copies it then. Errors: kInvalidArgument,
-  /// grammar_too_complex, whatever the effort; kCancelled beyond the effort, and then another one
-  /// with more comes to what this would have.
-  Status MakeMask(const MaskEffort& effort = {}) const;
+  /// grammar_too_complex, whatever the budget; kCancelled beyond the budget, and then a call with a
+  /// larger one comes to what this would have. A mask that was kept costs nothing.
+  Status MakeMask(MaskBudget* budget) const;
 
   /// Writes every word: bit `id & 63` of word `id >> 6` says whether the token may follow. At least
   /// one may, unless the text must end. Bits behind the vocabulary are 0; it fits into `words`.
   /// Errors: as MakeMask; what the words hold then says nothing.
-  Status FillMask(std::span<uint64_t> words, const MaskEffort& effort = {}) const;
+  Status FillMask(std::span<uint64_t> words, MaskBudget* budget) const;
+  /// Whatever it costs.
+  Status FillMask(std::span<uint64_t> words) const;
 
   /// Moves behind `token`. Errors: kInvalidArgument if it may not follow, or grammar_too_complex;
   /// the state is as before.

@@ -116,7 +116,12 @@ TEST(Constraint, AMaskWithABoundIsWholeOrNone) {
     for (int step = 0; step < 20 && !state.must_end(); ++step) {
       ASSERT_TRUE(other.FillMask(whole).ok());
       Status status;
-      for (int64_t steps = 1; !(status = state.FillMask(mask, {.steps = steps})).ok(); steps *= 2) {
+      for (int64_t steps = 0;; steps = 2 * steps + 1) {
+        MaskBudget budget = {.steps = steps};
+        status = state.FillMask(mask, &budget);
+        ASSERT_LE(budget.steps, steps);
+        if (status.ok()) break;
+        ASSERT_LT(budget.steps, 0);
         ASSERT_EQ(status.code(), ErrorCode::kCancelled) << status.message();
         ++given_up;
       }
@@ -153,8 +158,10 @@ TEST(Constraint, AMaskIsStoppedWhenNobodyWantsIt) {
   ConstraintState state(*made);
   ASSERT_TRUE(state.Advance('a').ok());
   std::vector<uint64_t> mask(vocabulary.table().mask_words());
-  EXPECT_EQ(state.FillMask(mask, {.stop = StopCheck(at_once)}).code(), ErrorCode::kCancelled);
-  EXPECT_TRUE(state.FillMask(mask, {.stop = StopCheck(never)}).ok());
+  MaskBudget none = {.stop = StopCheck(at_once)};
+  EXPECT_EQ(state.FillMask(mask, &none).code(), ErrorCode::kCancelled);
+  MaskBudget any = {.stop = StopCheck(never)};
+  EXPECT_TRUE(state.FillMask(mask, &any).ok());
 }
 
 // A key that is as long as it may be is free only if it did not come.

@@ -180,7 +180,8 @@ class LateMasks : public engine::MaskMaker {
   void MakeSome(uint32_t step) {
     std::erase_if(jobs_, [&](const auto& job) {
       if (Draw(seed_, 1000 + step, 0, 2) > 0) return false;
-      job->status = job->state.MakeMask();
+      grammar::MaskBudget any;
+      job->status = job->state.MakeMask(&any);
       job->is_done = true;
       return true;
     });

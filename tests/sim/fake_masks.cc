@@ -20,7 +20,8 @@ void FakeMasks::Make(engine::MaskJob* job) {
   // Somebody else's place.
   if (fault_ == Fault::kMaskOfOther && jobs_.back() && jobs_.back().get() != job)
     job->state = jobs_.back()->state;
-  job->status = job->state.MakeMask();
+  grammar::MaskBudget any;
+  job->status = job->state.MakeMask(&any);
   job->seconds = draw_.Uniform() * 1e-2;
   job->is_done = true;
 }
