@@ -8,14 +8,19 @@
 
 namespace skald::grammar {
 
-/// Each has the characters of those before it. Names and words of host names, patterns and the like
-/// are of the narrow ones; what a JSON string takes unescaped is plain.
+/// Names and words of host names, patterns and the like are of the narrow ones; what a JSON string
+/// takes unescaped is plain. Of two of them the characters that both have are one, too, so that
+/// each text has a narrowest one.
 enum class Alphabet : uint8_t {
-  kLower,  ///< a-z
-  kAlnum,  ///< letters and digits of ASCII
-  kPlain,  ///< all but controls, quotation mark and backslash
+  kLower,        ///< a-z
+  kLetters,      ///< letters of ASCII
+  kAlnum,        ///< and digits
+  kLowerWords,   ///< a-z and the space; a word of most vocabularies begins with one
+  kLetterWords,  ///< letters and the space
+  kAlnumWords,   ///< letters, digits and the space
+  kPlain,        ///< all but controls, quotation mark and backslash
 };
-inline constexpr size_t kAlphabetCount = 3;
+inline constexpr size_t kAlphabetCount = 7;
 
 /// A text of one alphabet, the narrowest there is.
 struct PlainText {

@@ -83,6 +83,9 @@ const std::vector<Grammar>& Grammars() {
       Gbnf("root ::= item{2,300} \"\\n\"\nitem ::= [^\\x00-\\x1F]{1,3} \" \""),
       Gbnf("root ::= unit{2,300} \"!\"\nunit ::= \"t\" | \"true\" | \"rx\""),
       Regex("[a-z]{3,8}(Id)?\\.?"),
+      Regex("[a-z ]{1,30}"),
+      Regex("[A-Za-z ]{2,9}[A-Za-z0-9 ]{1,9}!?"),
+      Schema("{\"type\":\"string\",\"pattern\":\"^[A-Z][a-z ]{0,20}[A-Za-z .]{1,9}$\"}"),
       Regex("(a|b)*a(a|b|c){14}"),
   };
   return grammars;

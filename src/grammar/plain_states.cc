@@ -30,9 +30,12 @@ struct Utf8Edge {
   Place to;
 };
 
-constexpr Utf8Edge kLowerEdges[] = {{kBetween, 'a', 'z', kBetween}};
-constexpr Utf8Edge kAlnumEdges[] = {
-    {kBetween, 'a', 'z', kBetween}, {kBetween, 'A', 'Z', kBetween}, {kBetween, '0', '9', kBetween}};
+constexpr Utf8Edge kLower = {kBetween, 'a', 'z', kBetween};
+constexpr Utf8Edge kUpper = {kBetween, 'A', 'Z', kBetween};
+constexpr Utf8Edge kDigits = {kBetween, '0', '9', kBetween};
+constexpr Utf8Edge kSpace = {kBetween, ' ', ' ', kBetween};
+constexpr Utf8Edge kAlnumEdges[] = {kLower, kUpper, kDigits};
+constexpr Utf8Edge kWordsEdges[] = {kSpace, kLower, kUpper, kDigits};
 constexpr Utf8Edge kPlainEdges[] = {
     {kBetween, 0x20, 0x21, kBetween}, {kBetween, 0x23, 0x5B, kBetween},
     {kBetween, 0x5D, 0x7F, kBetween}, {kBetween, 0xC2, 0xDF, kLast},
@@ -47,8 +50,12 @@ constexpr Utf8Edge kPlainEdges[] = {
 
 std::span<const Utf8Edge> EdgesOf(Alphabet alphabet) {
   switch (alphabet) {
-    case Alphabet::kLower: return kLowerEdges;
+    case Alphabet::kLower: return std::span(kAlnumEdges).first(1);
+    case Alphabet::kLetters: return std::span(kAlnumEdges).first(2);
     case Alphabet::kAlnum: return kAlnumEdges;
+    case Alphabet::kLowerWords: return std::span(kWordsEdges).first(2);
+    case Alphabet::kLetterWords: return std::span(kWordsEdges).first(3);
+    case Alphabet::kAlnumWords: return kWordsEdges;
     case Alphabet::kPlain: break;
   }
   return kPlainEdges;
@@ -203,8 +210,8 @@ std::vector<StateRoom> PlainRooms(const Rule& rule, KeysLeft keys) {
   if (leaf == nullptr || (object != nullptr && leaf->class_count == 0)) return {};
   std::vector<StateRoom> rooms(leaf->size());
   PlainSearch search(*leaf, object, keys);
-  for (const Alphabet alphabet : {Alphabet::kLower, Alphabet::kAlnum, Alphabet::kPlain})
-    search.Run(alphabet, &rooms);
+  for (size_t alphabet = 0; alphabet < kAlphabetCount; ++alphabet)
+    search.Run(static_cast<Alphabet>(alphabet), &rooms);
   return rooms;
 }
 
