@@ -30,7 +30,6 @@ void Core::ResumeBeams() {
     // The sequences of a request stand together.
     const RequestState* state = running->request;
     if (!state->beams || std::exchange(last, state) == state) continue;
-    if (state->beams->is_amid_offers()) continue;
     for (Sequence* beam : state->beams->live) {
       if (IsReady(beam)) continue;
       // One that has nothing yet gets a pin even where nothing is cached.
@@ -46,7 +45,6 @@ void Core::ResumeBeams() {
 // all have come so far, and all of those whose turn it is not.
 int64_t Core::HeldRows(const Sequence& sequence) {
   if (!sequence.request->beams || sequence.request->beams->live.size() < 2) return 0;
-  if (sequence.request->beams->is_amid_offers()) return 0;  // nothing is left to compute
   const auto& live = sequence.request->beams->live;
   const auto next = std::find_if_not(live.begin(), live.end(), IsReady);
   if (next == live.end()) return 0;

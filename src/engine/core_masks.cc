@@ -54,7 +54,6 @@ void Core::TakeMask(Sequence* sequence) {
   sequence->text->Take(mask->job().state);
   if (state->beams) return ApplyBeam(sequence, mask->logits());
   Draw(sequence, mask->logits());
-  sequence->DropDraft();
 }
 
 }  // namespace skald::engine

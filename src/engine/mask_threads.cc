@@ -28,7 +28,10 @@ void MaskThreads::Begin(std::shared_ptr<MaskJob> job) { Push(Lane::kShort, std::
 void MaskThreads::Push(Lane lane, std::shared_ptr<MaskJob> job) {
   {
     const std::lock_guard lock(mutex_);
-    QueueOf(lane).jobs.push_back(std::move(job));
+    auto& jobs = QueueOf(lane).jobs;
+    // Each keeps a grammar alive: of those who came and went no more are left than who came.
+    std::erase_if(jobs, [](const auto& each) { return each->is_dropped.load(); });
+    jobs.push_back(std::move(job));
   }
   QueueOf(lane).news.notify_one();
 }
@@ -52,6 +55,7 @@ void MaskThreads::Main(Lane lane) {
   ShortTurns turns;
   const CpuClock clock;
   while (std::shared_ptr<MaskJob> job = Next(lane)) {
+    if (job->is_dropped) continue;
     const auto is_over = [&] {
       turns.MayRest();
       return job->is_dropped || stop_;
@@ -61,7 +65,7 @@ void MaskThreads::Main(Lane lane) {
     if (lane == Lane::kShort) budget.steps = kShortSteps;
     job->status = job->state.MakeMask(&budget);
     job->seconds += clock.Now() - begin;
-    const bool takes_longer = job->status.code() == ErrorCode::kCancelled && !job->is_dropped;
+    const bool takes_longer = job->status.code() == ErrorCode::kCancelled && !is_over();
     if (lane == Lane::kShort && takes_longer)
       Push(Lane::kLong, std::move(job));
     else

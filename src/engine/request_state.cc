@@ -46,11 +46,6 @@ SamplingParams EarlySampling(const Request& request, std::span<const TokenId> en
 
 }  // namespace
 
-bool BeamState::AwaitsMasks() const {
-  return std::any_of(live.begin(), live.end(),
-                     [](const Sequence* beam) { return beam->awaited != nullptr; });
-}
-
 void BeamState::TakeOffersBack() {
   offered = 0;
   search.TakeOffersBack();

@@ -126,14 +126,12 @@ struct BeamState {
   BeamSearch search;
   int64_t continuations = 0;    ///< of each beam that can matter
   std::vector<Sequence*> live;  ///< the beams, best first; none before the prompt is computed
-  int64_t offered = 0;          ///< beams whose continuations of this step are known
+  int64_t offered = 0;          ///< beams whose continuations are known; others wait for masks
   bool over = false;            ///< only telling is left
   size_t told_tokens = 0;       ///< of the text being told
   FinishReason reason = FinishReason::kStop;  ///< of the best text, once it is told
 
-  /// Some beams have offered in this step, others wait for their masks.
-  bool is_amid_offers() const { return offered > 0 || AwaitsMasks(); }
-  bool AwaitsMasks() const;
+  /// Beams offered, others waited for their masks, and now all have lost their pages.
   void TakeOffersBack();
 };
 

@@ -137,6 +137,9 @@ void WriteOwn(const MetricsInput& input, Writer& out) {
               stats.prompt_tokens_disk);
   out.Counter("skald_prefill_rows_total", "Prompt rows computed.", stats.prefill_rows);
   out.Counter("skald_output_tokens_total", "Tokens generated.", stats.output_tokens);
+  out.Counter("skald_masks_total", "Masks of constrained answers made.", stats.masks);
+  out.Counter("skald_masks_awaited_total", "Masks begun beside the steps: they take long.",
+              stats.masks_awaited);
   out.Counter("skald_steps_total", "Steps of the engine.", stats.steps);
   out.Counter("skald_rows_total", "Rows of all steps.", stats.rows);
   out.Counter("skald_preemptions_total", "Sequences that lost their pages.", stats.preemptions);

@@ -121,7 +121,7 @@ std::string CheckSequences(const Core& core, const engine::CoreLimits& limits) {
     if (!sequence->running()) return "a sequence is in the wrong list";
     if (sequence->pin.tokens() != sequence->computed) return "a pin is not where its sequence is";
     const auto& beams = sequence->request->beams;
-    const bool awaits = sequence->awaited || (beams && beams->is_amid_offers());
+    const bool awaits = sequence->awaited || (beams && beams->offered > 0);
     if (awaits != (sequence->remaining() == 0)) return "a sequence has nothing left to compute";
     if (sequence->displaced > engine::kMaxDisplaced) return "a sequence is displaced too often";
   }

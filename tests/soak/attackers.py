@@ -88,6 +88,9 @@ BODIES = {
     "conversation": ("/v1/chat/completions",
                      {"messages": [{"role": "user", "content": WORDS}] * 3000, "max_tokens": 1}),
     "embeddings": ("/v1/embeddings", {"input": [WORDS * 25] * 64}),
+    "costly_masks": ("/v1/completions",
+                     {"prompt": "x", "n": 8, "max_tokens": 200, "temperature": 3, "guided_json":
+                      {"anyOf": [{"type": "string", "pattern": f"a{i}.*b.*c"} for i in range(60)]}}),
     "stop_strings": ("/v1/completions", {"prompt": "x", "stop": ["y" * 1000] * 1000}),
 }
 
