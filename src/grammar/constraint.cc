@@ -22,6 +22,9 @@ namespace skald {
 
 namespace {
 
+// A step takes some 10 ns, the rooms of a state about a microsecond.
+constexpr int64_t kStepsOfState = 100;
+
 bool HasText(const Tokenizer& tokenizer, TokenId id) {
   return !tokenizer.IsControl(id) && tokenizer.Type(id) != TokenType::kUnused &&
          !tokenizer.IsEndOfGeneration(id);
@@ -87,11 +90,13 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
                   "the model's vocabulary has no token for the byte " + Hex(byte) +
                       " alone, which the grammar allows; it cannot spell such texts");
   }
+  grammar::Fuel work(std::numeric_limits<int64_t>::max(), stop);
   std::vector<grammar::RulePlain> plain;
   for (const grammar::Rule& rule : grammar.form().rules) {
     plain.push_back({.many = grammar::PlainRooms(rule, grammar::KeysLeft::kMany), .any = {}});
     if (std::holds_alternative<grammar::Object>(rule))
       plain.back().any = grammar::PlainRooms(rule, grammar::KeysLeft::kAny);
+    if (!work.Spend(kStepsOfState * (1 + std::ssize(plain.back().many)))) return work.Error();
   }
   auto data = std::make_shared<grammar::ConstraintData>(
       grammar::ConstraintData{.grammar = grammar,
@@ -99,7 +104,6 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
                               .first = grammar::FirstRow(grammar.form()),
                               .plain = std::move(plain),
                               .leaf_masks = std::make_unique<grammar::LeafMasks>()});
-  grammar::Fuel work(std::numeric_limits<int64_t>::max(), stop);
   data->first_mask = FirstMask(*data, &work);
   if (work.IsSpent()) return work.Error();
   data->fixed_bytes = FixedBytes(*data);
