@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "chat/answer/answer_for_test.h"
 #include "grammar/constraint_state.h"
+#include "grammar/test_reading.h"
 #include "grammar/token_table.h"
 #include "skald/chat_grammar.h"
 #include "support/cost.h"
@@ -128,7 +129,7 @@ std::string Written(const TestFormat& made, const Constraint& constraint,
 void CheckHeld(const TestFormat& made, std::string_view input) {
   const std::string_view schema = input.substr(0, input.find('\0'));
   const ChatTool tool = Described(schema);
-  CompileBudget budget;
+  CompileBudget budget = grammar::BudgetOf(input);
   const Result<Grammar> arguments =
       MakeCallArguments(made.format, tool, schema, SchemaMode::kStrict, &budget);
   CHECK(budget.steps >= 0 || !arguments.ok());
@@ -136,7 +137,8 @@ void CheckHeld(const TestFormat& made, std::string_view input) {
   const ChatGrammarOptions options = {.tools = {{.name = "f", .arguments = *arguments}},
                                       .must_call = true};
   const Result<Grammar> whole = MakeChatGrammar(made.format, options, &budget);
-  const Result<Grammar> as_json = Grammar::FromJsonSchema(schema, {.only_objects = true});
+  CompileBudget again = grammar::BudgetOf(input);
+  const Result<Grammar> as_json = Grammar::FromJsonSchema(schema, {.only_objects = true}, &again);
   if (!whole.ok() || !as_json.ok()) return;
   const Result<Constraint> constraint = Constraint::Create(*whole, made.vocabulary);
   CHECK(constraint.ok());
