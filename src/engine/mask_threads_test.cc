@@ -4,28 +4,17 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "grammar/test_vocabulary.h"
 #include "grammar/token_table.h"
 #include "skald/constraint.h"
 #include "skald/grammar.h"
 
 namespace skald::engine {
 namespace {
-
-// All bytes, and some 17,000 words of three letters.
-Vocabulary Words() {
-  std::vector<std::string> tokens;
-  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
-  for (int i = 0; i < 26 * 26 * 26; ++i)
-    tokens.push_back({static_cast<char>('a' + i / 676), static_cast<char>('a' + i / 26 % 26),
-                      static_cast<char>('a' + i % 26)});
-  return Vocabulary::FromBytes(std::vector<std::string_view>(tokens.begin(), tokens.end()));
-}
 
 std::shared_ptr<MaskJob> Job(const Constraint& constraint, const MaskOrder& order = {}) {
   grammar::ConstraintState state(constraint);
@@ -43,7 +32,7 @@ Constraint Costly(const Vocabulary& vocabulary) {
 }
 
 TEST(MaskThreads, MakesTheMaskThatAStepWouldHave) {
-  const Vocabulary vocabulary = Words();
+  const Vocabulary vocabulary = grammar::ManyWords();
   const Constraint constraint = Costly(vocabulary);
   MaskThreads masks;
   const auto job = Job(constraint);
@@ -62,7 +51,7 @@ TEST(MaskThreads, MakesTheMaskThatAStepWouldHave) {
 
 // Of those that wait the one goes first for whose tenant, and request, masks have taken least.
 TEST(MaskThreads, NobodyWaitsForMoreThanOneMaskOfWhoHasHadMany) {
-  const Vocabulary vocabulary = Words();
+  const Vocabulary vocabulary = grammar::ManyWords();
   const Constraint constraint = Costly(vocabulary);
   MaskThreads masks;
   std::vector<std::shared_ptr<MaskJob>> greedy;
@@ -80,7 +69,7 @@ TEST(MaskThreads, NobodyWaitsForMoreThanOneMaskOfWhoHasHadMany) {
 }
 
 TEST(MaskThreads, WhatNobodyWantsIsGivenUp) {
-  const Vocabulary vocabulary = Words();
+  const Vocabulary vocabulary = grammar::ManyWords();
   const Constraint constraint = Costly(vocabulary);
   MaskThreads masks;
   std::vector<std::shared_ptr<MaskJob>> jobs;
@@ -100,7 +89,7 @@ TEST(MaskThreads, WhatNobodyWantsIsGivenUp) {
 }
 
 TEST(MaskThreads, EndsInTheMiddleOfAMask) {
-  const Vocabulary vocabulary = Words();
+  const Vocabulary vocabulary = grammar::ManyWords();
   const Constraint constraint = Costly(vocabulary);
   std::vector<std::shared_ptr<MaskJob>> jobs;
   for (int i = 0; i < 50; ++i) jobs.push_back(Job(constraint));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -146,9 +145,8 @@ std::shared_ptr<const LeafMask> CommonMasks::Get(const Form& form, const TokenTa
       return found == made_.end() ? nullptr : found->second;
   }
   // Two threads may make the same one; both come to the same.
-  std::optional<LeafMask> made = MakeMask(form, tokens, place, work);
-  if (!made.has_value()) return nullptr;
-  auto mask = std::make_shared<const LeafMask>(*std::move(made));
+  std::shared_ptr<const LeafMask> mask = MakeMask(form, tokens, place, work);
+  if (mask == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   return made_.at(shape) = std::move(mask);
 }

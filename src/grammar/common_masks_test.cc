@@ -37,7 +37,7 @@ std::vector<std::shared_ptr<const LeafMask>> MasksOf(std::string_view schema,
       const LeafState place = {.rule = rule, .state = state, .plain = plain[state]};
       masks.push_back(tokens.common_masks().Get(form, tokens, place, &work));
       if (masks.back() == nullptr) continue;
-      const LeafMask own = MakeMask(form, tokens, place, &work).value();
+      const LeafMask own = *MakeMask(form, tokens, place, &work);
       EXPECT_EQ(masks.back()->inside, own.inside) << schema << ", " << rule << ", " << state;
       EXPECT_EQ(masks.back()->leaving.node_count(), own.leaving.node_count());
       EXPECT_EQ(masks.back()->longest, own.longest);

@@ -143,13 +143,7 @@ TEST(Constraint, AMaskWithABoundIsWholeOrNone) {
 
 // Who makes a mask asks now and then whether anybody wants it, and a first one is asked about, too.
 TEST(Constraint, AMaskIsStoppedWhenNobodyWantsIt) {
-  std::vector<std::string> tokens;
-  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
-  for (int i = 0; i < 26 * 26 * 26; ++i)
-    tokens.push_back({static_cast<char>('a' + i / 676), static_cast<char>('a' + i / 26 % 26),
-                      static_cast<char>('a' + i % 26)});
-  const Vocabulary vocabulary =
-      Vocabulary::FromBytes(std::vector<std::string_view>(tokens.begin(), tokens.end()));
+  const Vocabulary vocabulary = ManyWords();
   const Grammar grammar = Regex("(.*[a-f].{30}){20}");
   const auto at_once = [] { return true; };
   const auto never = [] { return false; };

@@ -1,4 +1,4 @@
-/// Fuel: what compiling a grammar may still cost.
+/// Fuel: what compiling a grammar, or making a mask, may still cost.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,8 @@ class Maker {
   Maker(const TokenTable& tokens, const Rule& rule, uint32_t state, Fuel* work)
       : tokens_(tokens), rule_(rule), work_(*work), states_(TokenTrie::kTokenBytesMax + 1, state) {}
 
-  // Nothing if the fuel ran dry.
-  std::optional<LeafMask> Make(const StateRoom& room) {
+  // Null if the fuel ran dry.
+  std::shared_ptr<const LeafMask> Make(const StateRoom& room) {
     made_.inside.resize(tokens_.mask_words());
     for (const TokenSlice& slice : tokens_.slices()) {
       const auto whole = Whole(slice, room);
@@ -57,16 +57,17 @@ class Maker {
       } else {
         Walk(slice.trie);
       }
-      if (work_.IsSpent()) return std::nullopt;
-      if (leaving_.size() > kLeavingMax) return LeafMask{.steps = made_.steps, .too_many = true};
+      if (work_.IsSpent()) return nullptr;
+      if (leaving_.size() > kLeavingMax)
+        return std::make_shared<const LeafMask>(LeafMask{.steps = made_.steps, .too_many = true});
     }
     // Sorting them takes longer than walking to them.
-    if (!work_.Spend(kStepsOfSorting * std::ssize(leaving_))) return std::nullopt;
+    if (!work_.Spend(kStepsOfSorting * std::ssize(leaving_))) return nullptr;
     made_.ends_two_keys = std::any_of(leaving_.begin(), leaving_.end(), [](const TokenText& token) {
       return MayEndTwoKeys(token.bytes);
     });
     made_.leaving = TokenTrie(std::move(leaving_));
-    return std::move(made_);
+    return std::make_shared<const LeafMask>(std::move(made_));
   }
 
  private:
@@ -167,8 +168,8 @@ size_t LeafMask::bytes() const {
   return sizeof(LeafMask) + inside.size() * sizeof(uint64_t) + leaving.bytes();
 }
 
-std::optional<LeafMask> MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place,
-                                 Fuel* work) {
+std::shared_ptr<const LeafMask> MakeMask(const Form& form, const TokenTable& tokens,
+                                         const LeafState& place, Fuel* work) {
   const Rule& rule = form.rules[place.rule];
   if (const auto* leaf = std::get_if<Leaf>(&rule))
     return Maker(tokens, LeafRule{tokens, *leaf}, place.state, work).Make(place.plain);
@@ -188,11 +189,8 @@ std::shared_ptr<const LeafMask> LeafMasks::Get(const Form& form, const TokenTabl
   // Two threads may make the same one; both come to the same.
   std::shared_ptr<const LeafMask> mask = tokens.common_masks().Get(form, tokens, place, work);
   const bool is_common = mask != nullptr;
-  if (!is_common) {
-    std::optional<LeafMask> own = MakeMask(form, tokens, place, work);
-    if (!own.has_value()) return nullptr;
-    mask = std::make_shared<const LeafMask>(*std::move(own));
-  }
+  if (!is_common) mask = MakeMask(form, tokens, place, work);
+  if (mask == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   const size_t bytes = is_common ? 0 : mask->bytes();
   if (bytes_ + bytes <= kBytesMax && made_.emplace(key, mask).second) bytes_ += bytes;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -45,7 +44,7 @@ struct LeafMask {
   size_t bytes() const;
 };
 
-/// The mask of `place`; nothing if `work` ran dry before. Of a leaf:
+/// The mask of `place`; null if `work` ran dry before. Of a leaf:
 ///
 /// Counts of a counted leaf are not looked at: there is room for any token, and it may end. A state
 /// where the leaf may end is no end of its own here: no token leaves before its first byte.
@@ -57,8 +56,8 @@ struct LeafMask {
 /// that such a key may come (KeyRules::TakesFreeKeys) and has room for `longest` more bytes. Which
 /// keys came before says nothing of tokens that stay; of those that may end the key the recogniser
 /// is asked.
-std::optional<LeafMask> MakeMask(const Form& form, const TokenTable& tokens, const LeafState& place,
-                                 Fuel* work);
+std::shared_ptr<const LeafMask> MakeMask(const Form& form, const TokenTable& tokens,
+                                         const LeafState& place, Fuel* work);
 
 /// Those of one constraint that were needed, beside common ones (common_masks.h). For any number of
 /// threads. What it holds changes no answer: where there is no more room it makes them anew.

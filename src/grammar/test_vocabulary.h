@@ -55,4 +55,14 @@ class SmallVocabulary {
   std::vector<std::string> tokens_;
 };
 
+/// All bytes, and some 17,000 words of three letters: a mask of it may take long.
+inline Vocabulary ManyWords() {
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  for (int i = 0; i < 26 * 26 * 26; ++i)
+    tokens.push_back({static_cast<char>('a' + i / 676), static_cast<char>('a' + i / 26 % 26),
+                      static_cast<char>('a' + i % 26)});
+  return Vocabulary::FromBytes(std::vector<std::string_view>(tokens.begin(), tokens.end()));
+}
+
 }  // namespace skald::grammar

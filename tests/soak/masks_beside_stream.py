@@ -11,15 +11,12 @@ Prints milliseconds between tokens, what the clients got, and the quotient of th
 import argparse
 import asyncio
 import json
+import statistics
 import sys
 import time
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "e2e"), str(Path(__file__).resolve().parents[1] / "support")]
-import statistics  # noqa: E402
-
-from compile_beside_stream import come_first, stream  # noqa: E402  the path is set above
-from skald_server import Server, ask, configure  # noqa: E402
+from compile_beside_stream import a_round, come_first  # which sets the path for the next
+from skald_server import Server, ask, configure
 
 CHEAP = [{"guided_regex": "[a-z ]{1,4000}"}]
 COSTLY = [
@@ -30,11 +27,11 @@ COSTLY = [
 
 
 class Clients:
-    """So many answers at a time, one behind the other, until they are stopped."""
+    """So many answers at a time, one behind the other, for `seconds` of a round."""
 
-    def __init__(self, port: int, count: int, fields: list[dict]):
-        self.port, self.count, self.fields = port, count, fields
-        self.tokens, self.failed, self.seconds = 0, 0, 0.0
+    def __init__(self, port: int, count: int, fields: list[dict], seconds: float):
+        self.port, self.count, self.fields, self.seconds = port, count, fields, seconds
+        self.tokens, self.failed, self.rounds = 0, 0, 0
 
     async def one(self, number: int, end: float):
         while time.perf_counter() < end:
@@ -45,24 +42,10 @@ class Clients:
                 self.tokens += json.loads(reply.body)["usage"]["completion_tokens"]
             number += self.count
 
-    async def run(self, seconds: float):
-        end = time.perf_counter() + seconds
-        self.seconds += seconds
+    async def run(self):
+        end = time.perf_counter() + self.seconds
+        self.rounds += 1
         await asyncio.gather(*(self.one(i, end) for i in range(self.count)))
-
-
-async def a_round(port: int, clients: Clients | None, seconds: float) -> list[float]:
-    stop, gaps = asyncio.Event(), []
-    streaming = asyncio.create_task(stream(port, stop, gaps))
-    await asyncio.sleep(0.5)
-    gaps.clear()
-    if clients is None:
-        await asyncio.sleep(seconds)
-    else:
-        await clients.run(seconds)
-    stop.set()
-    await streaming
-    return gaps
 
 
 def main() -> int:
@@ -76,8 +59,8 @@ def main() -> int:
     gaps: dict[str, list[float]] = {"alone": [], "cheap": [], "costly": []}
     with Server("--threads", options.threads, model=options.model) as server:
         come_first()
-        clients = {"alone": None, "cheap": Clients(server.port, options.clients, CHEAP),
-                   "costly": Clients(server.port, options.clients, COSTLY)}
+        clients = {"alone": None, "cheap": Clients(server.port, options.clients, CHEAP, options.seconds),
+                   "costly": Clients(server.port, options.clients, COSTLY, options.seconds)}
         for _ in range(options.rounds):
             for name, each in clients.items():
                 gaps[name] += asyncio.run(a_round(server.port, each, options.seconds))
@@ -85,7 +68,7 @@ def main() -> int:
     for name, times in gaps.items():
         cuts = statistics.quantiles(times, n=100)
         p99[name], each = cuts[98], clients[name]
-        got = f"  the others {each.tokens / each.seconds:.0f} tokens/s, {each.failed} refused" if each else ""
+        got = f"  the others {each.tokens / (each.rounds * each.seconds):.0f} tokens/s, {each.failed} refused" if each else ""
         print(f"{name:7} {len(times):6} tokens  p50 {cuts[49] * 1e3:6.2f}  p90 {cuts[89] * 1e3:6.2f}  p99 {cuts[98] * 1e3:6.2f}  "
               f"max {max(times) * 1e3:6.1f} ms{got}")
     print(f"p99 beside costly masks {p99['costly'] / p99['cheap']:.3f} of that beside cheap ones")
