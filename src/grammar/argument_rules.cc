@@ -50,6 +50,16 @@ bool SchemaCompiler::CanBeKey(std::string_view name) const {
   return key_spelling() != TextSpelling::kJsonInside || name.find("</") == std::string_view::npos;
 }
 
+Result<const Automaton*> SchemaCompiler::FreeKeys() {
+  const TextSpelling spelling = key_spelling();
+  auto found = free_keys_.find(spelling);
+  if (found == free_keys_.end()) {
+    ASSIGN_OR_RETURN(Automaton keys, LengthText({}, spelling, &fuel()));
+    found = free_keys_.emplace(spelling, std::move(keys)).first;
+  }
+  return &found->second;
+}
+
 Result<const Automaton*> SchemaCompiler::UndeclaredKeys() {
   switch (key_spelling()) {
     case TextSpelling::kJson:

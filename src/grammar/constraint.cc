@@ -35,6 +35,16 @@ std::string Hex(int byte) {
   return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
 }
 
+// Most objects take any keys or none but the named ones, and then both are the same.
+grammar::RulePlain PlainOf(const grammar::Rule& rule) {
+  grammar::RulePlain plain = {.many = grammar::PlainRooms(rule, grammar::KeysLeft::kMany),
+                              .any = {}};
+  const auto* object = std::get_if<grammar::Object>(&rule);
+  if (object == nullptr) return plain;
+  plain.any = object->HasFewKeys() ? grammar::PlainRooms(rule, grammar::KeysLeft::kAny) : plain.many;
+  return plain;
+}
+
 std::shared_ptr<const grammar::KeptMask> FirstMask(const grammar::ConstraintData& data,
                                                    grammar::Fuel* work) {
   grammar::KeptMask mask = {.row = data.first,
@@ -93,9 +103,7 @@ Result<Constraint> Constraint::Create(const Grammar& grammar, const Vocabulary& 
   grammar::Fuel work(std::numeric_limits<int64_t>::max(), stop);
   std::vector<grammar::RulePlain> plain;
   for (const grammar::Rule& rule : grammar.form().rules) {
-    plain.push_back({.many = grammar::PlainRooms(rule, grammar::KeysLeft::kMany), .any = {}});
-    if (std::holds_alternative<grammar::Object>(rule))
-      plain.back().any = grammar::PlainRooms(rule, grammar::KeysLeft::kAny);
+    plain.push_back(PlainOf(rule));
     if (!work.Spend(kStepsOfState * (1 + std::ssize(plain.back().many)))) return work.Error();
   }
   auto data = std::make_shared<grammar::ConstraintData>(

@@ -10,6 +10,7 @@
 ///              (containers.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstddef>
@@ -170,6 +171,11 @@ struct Object {
   std::bitset<256> behind_keys = {};
 
   bool HasManyKeys(uint32_t state) const { return free_keys[state] > kManyKeys; }
+  /// Whether somewhere some may follow, but not many.
+  bool HasFewKeys() const {
+    return std::any_of(free_keys.begin(), free_keys.end(),
+                       [](uint64_t count) { return count > 0 && count <= kManyKeys; });
+  }
 };
 
 using Rule = std::variant<Automaton, Leaf, Counted, Array, Object>;

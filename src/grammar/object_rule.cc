@@ -139,6 +139,10 @@ class ObjectBuilder {
       }
     }
     if (names.length.IsOpen() && all.size() == 1) return std::move(all.front());
+    if (names.length.IsOpen() && all.empty()) {
+      ASSIGN_OR_RETURN(const Automaton* any, compiler_.FreeKeys());
+      return *any;
+    }
     ASSIGN_OR_RETURN(Automaton lengths,
                      LengthText(names.length, compiler_.key_spelling(), &compiler_.fuel()));
     if (all.empty()) return lengths;

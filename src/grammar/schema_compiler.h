@@ -49,6 +49,8 @@ class SchemaCompiler {
   TextSpelling key_spelling() const;
   /// Whether `name`, as it is spelled, can be written as a key.
   bool CanBeKey(std::string_view name) const;
+  /// Keys of any text, as they are spelled.
+  Result<const Automaton*> FreeKeys();
   /// Keys that are not declared, as they are spelled: all that may stand there; null: any.
   Result<const Automaton*> UndeclaredKeys();
   /// The rule of a member: the value that all of `schemas` take, and what belongs to it. `name` is
@@ -122,6 +124,7 @@ class SchemaCompiler {
   std::optional<Automaton> texts_;
   std::optional<Automaton> texts_but_null_;
   std::optional<Automaton> without_closers_;
+  std::map<TextSpelling, Automaton> free_keys_;
   std::optional<Automaton> undeclared_keys_;
 };
 
