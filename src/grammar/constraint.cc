@@ -41,7 +41,8 @@ grammar::RulePlain PlainOf(const grammar::Rule& rule) {
                               .any = {}};
   const auto* object = std::get_if<grammar::Object>(&rule);
   if (object == nullptr) return plain;
-  plain.any = object->HasFewKeys() ? grammar::PlainRooms(rule, grammar::KeysLeft::kAny) : plain.many;
+  plain.any =
+      object->HasFewKeys() ? grammar::PlainRooms(rule, grammar::KeysLeft::kAny) : plain.many;
   return plain;
 }
 

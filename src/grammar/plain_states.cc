@@ -109,8 +109,8 @@ class PlainSearch {
     uint32_t byte_class;
   };
 
-  // Fills `runs_`, in order: a grammar of many small automata asks for the edges of each seven times,
-  // and of 256 bytes most have the class of the one before.
+  // Fills `runs_`, in order: a grammar of many small automata asks for the edges of each seven
+  // times, and of 256 bytes most have the class of the one before.
   void FindRuns() {
     for (int byte = 0; byte < 256; ++byte) {
       const uint32_t byte_class = leaf_.class_of[byte];
