@@ -89,8 +89,11 @@ struct DecoderShape {
 
 /// One kind of model.
 struct Architecture {
-  std::string_view model_type;           ///< of config.json
-  std::string_view other_type = {};      ///< the same under a second name
+  std::string_view model_type;       ///< of config.json
+  std::string_view other_type = {};  ///< the same under a second name
+  /// Whether a config.json of that type is of this kind; null: it is. Kinds that share a type come
+  /// before the one that takes the rest.
+  bool (*is_kind)(const Config&) = nullptr;
   std::string_view family;               ///< general.architecture
   std::span<const NameRule> rules = {};  ///< come before those that all have in common
   /// Of the head that ranks, where `architectures` names such a class (kRankingClass).
@@ -104,6 +107,9 @@ struct Architecture {
   /// Where config.json does not say: the head is the embedding again, as its class of transformers
   /// has it. Only asked for without weights, which show what is so.
   bool ties_head = false;
+  /// Two steps of sentence-transformers behind the pooling, each a matrix, are a part of the
+  /// network: their tensors are "dense_2.linear.weight" and "dense_3.linear.weight".
+  bool projects = false;
   double rotated_share = 1;              ///< of a head, where config.json does not say
   std::string_view activation = "silu";  ///< that the family computes
   /// tokenizer.ggml.model of a byte-pair encoding of characters: "llama" merges by the scores of

@@ -68,6 +68,7 @@ std::string KnownTypes() {
     if (!architecture->other_type.empty()) types.push_back(architecture->other_type);
   }
   std::sort(types.begin(), types.end());
+  types.erase(std::unique(types.begin(), types.end()), types.end());
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
@@ -83,8 +84,11 @@ std::vector<const Architecture*> Architectures() {
 Result<const Architecture*> FindArchitecture(const Config& config) {
   ASSIGN_OR_RETURN(const std::string_view type, config.Text("model_type"));
   if (!type.empty()) {  // which "no other name" would be
-    for (const Architecture* architecture : Architectures())
-      if (type == architecture->model_type || type == architecture->other_type) return architecture;
+    for (const Architecture* architecture : Architectures()) {
+      const bool is_type = type == architecture->model_type || type == architecture->other_type;
+      if (is_type && (architecture->is_kind == nullptr || architecture->is_kind(config)))
+        return architecture;
+    }
   }
   return ConfigError("model_type",
                      fmt::format("is {}; as a folder this version runs {}; a GGUF file of the "

@@ -126,10 +126,11 @@ Status Folder::Read() {
   KeyWriter keys(metadata, architecture->family);
   ASSIGN_OR_RETURN(std::vector<ComputedTensor> computed,
                    WriteDecoderKeys(config, *architecture, &keys));
-  RETURN_IF_ERROR(WritePooling(path_, &keys));
+  ASSIGN_OR_RETURN(const std::vector<std::string> projections,
+                   WritePooling(path_, *architecture, &keys));
   RETURN_IF_ERROR(WriteTextKeys(path_, *architecture, config_tree, &metadata));
   ASSIGN_OR_RETURN(metadata_, std::move(metadata).Finish());
-  RETURN_IF_ERROR(OpenParts());
+  RETURN_IF_ERROR(OpenParts(projections));
   ASSIGN_OR_RETURN(planned_, PlanTensors(config, *architecture, stored_));
   for (ComputedTensor& tensor : computed) {
     planned_.push_back({.name = std::string(tensor.name),
@@ -141,15 +142,26 @@ Status Folder::Read() {
   return MakeDirectory();
 }
 
-Status Folder::OpenParts() {
+// `projections`: the folders of the matrices behind the pooling. Each calls its tensor the same.
+Status Folder::OpenParts(const std::vector<std::string>& projections) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PartNames(path_));
-  for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(File file, File::Open(PathInside(path_, name)));
-    parts_.push_back(std::make_unique<File>(std::move(file)));
-    Result<std::vector<formats::StoredTensor>> tensors = formats::ParseSafetensors(*parts_.back());
-    if (!tensors.ok()) return std::move(tensors).status().WithContext(name);
-    for (formats::StoredTensor& tensor : *tensors)
-      stored_.push_back({.part = parts_.size() - 1, .tensor = std::move(tensor)});
+  for (const std::string& name : names) RETURN_IF_ERROR(OpenPart(name, ""));
+  for (size_t i = 0; i < projections.size(); ++i) {
+    RETURN_IF_ERROR(OpenPart(fmt::format("{}/{}", projections[i], kSingle),
+                             fmt::format("dense_{}.", kFirstProjection + i)));
+  }
+  return Ok();
+}
+
+// `prefix` comes before the names of its tensors.
+Status Folder::OpenPart(const std::string& name, std::string_view prefix) {
+  ASSIGN_OR_RETURN(File file, File::Open(PathInside(path_, name)));
+  parts_.push_back(std::make_unique<File>(std::move(file)));
+  Result<std::vector<formats::StoredTensor>> tensors = formats::ParseSafetensors(*parts_.back());
+  if (!tensors.ok()) return std::move(tensors).status().WithContext(name);
+  for (formats::StoredTensor& tensor : *tensors) {
+    tensor.name.insert(0, prefix);
+    stored_.push_back({.part = parts_.size() - 1, .tensor = std::move(tensor)});
   }
   return Ok();
 }

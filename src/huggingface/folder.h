@@ -49,7 +49,8 @@ class Folder final : public formats::ModelFile {
   Folder() = default;
 
   Status Read();
-  Status OpenParts();
+  Status OpenParts(const std::vector<std::string>& projections);
+  Status OpenPart(const std::string& name, std::string_view prefix);
   Status MakeDirectory();
   const PlannedTensor& PlannedOf(const formats::TensorInfo& tensor) const;
 

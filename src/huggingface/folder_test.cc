@@ -55,6 +55,7 @@ TEST(TensorNames, AnArchitecturesOwnRuleHidesTheCommonOne) {
 TEST(Architectures, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
   for (const Architecture* architecture : Architectures()) {
+    if (architecture->is_kind != nullptr) continue;  // of a type that another one has
     EXPECT_TRUE(names.insert(architecture->model_type).second) << architecture->model_type;
     if (architecture->other_type.empty()) continue;
     EXPECT_TRUE(names.insert(architecture->other_type).second) << architecture->other_type;
@@ -62,11 +63,21 @@ TEST(Architectures, HaveNamesOfTheirOwn) {
   EXPECT_GE(names.size(), 37u);
 }
 
-Result<std::string_view> FamilyOf(std::string_view type) {
-  const auto document = JsonTree::Parse(R"({"model_type": ")" + std::string(type) + R"("})");
+// `more`: further members, each behind a comma.
+Result<std::string_view> FamilyOf(std::string_view type, std::string_view more = "") {
+  const auto document = JsonTree::Parse(R"({"model_type": ")" + std::string(type) + "\"" +
+                                        std::string(more) + "}");
   ASSIGN_OR_RETURN(const Config config, Config::Of(*document));
   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
   return architecture->family;
+}
+
+TEST(Architectures, OfOneTypeAreToldApart) {
+  EXPECT_EQ(*FamilyOf("gemma3_text"), "gemma3");
+  EXPECT_EQ(*FamilyOf("gemma3_text", R"(, "use_bidirectional_attention": false)"), "gemma3");
+  EXPECT_EQ(*FamilyOf("gemma3_text", R"(, "use_bidirectional_attention": true)"),
+            "gemma-embedding");
+  EXPECT_EQ(*FamilyOf("gemma3", R"(, "use_bidirectional_attention": true)"), "gemma3");
 }
 
 TEST(Architectures, AreFoundUnderBothNames) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "formats/quote.h"
@@ -14,25 +16,45 @@ namespace skald::huggingface {
 namespace {
 
 constexpr std::string_view kModules = "modules.json";
+constexpr size_t kProjections = 2;
 
 Status Bad(std::string_view problem, std::string_view found, ErrorCode code) {
   return Status(code, fmt::format("{}: {} {}", kModules, problem, formats::Quote(found)));
 }
 
-// The path of the pooling; empty where there is none. Making vectors of length 1 is not a part of
-// the model here.
-Result<std::string> PoolingPath(JsonValue modules) {
-  std::string path;
+// The steps that are a part of the model here. Making vectors of length 1 is none.
+struct Steps {
+  std::string pooling = {};                   // its folder; empty where there is none
+  std::vector<std::string> projections = {};  // theirs, in order
+};
+
+Result<std::string> PathOf(JsonValue step) {
+  std::string path(JsonText(step, "path"));
+  const bool leads_out = path.empty() || path.find('/') != std::string::npos || path == "..";
+  if (leads_out) return Bad("no name of a folder beside it:", path, ErrorCode::kBadModel);
+  return path;
+}
+
+Result<Steps> ReadSteps(JsonValue modules, const Architecture& architecture) {
+  Steps steps;
   for (const JsonValue step : modules) {
     const std::string_view type = JsonText(step, "type");
     if (type.ends_with(".Transformer") || type.ends_with(".Normalize")) continue;
-    if (!type.ends_with(".Pooling"))
+    const bool projects =
+        architecture.projects && type.ends_with(".Dense") && !steps.pooling.empty();
+    if (!projects && !type.ends_with(".Pooling"))
       return Bad("this version does not run the step", type, ErrorCode::kUnsupported);
-    path = JsonText(step, "path");
-    const bool leads_out = path.empty() || path.find('/') != std::string::npos || path == "..";
-    if (leads_out) return Bad("no name of a folder beside it:", path, ErrorCode::kBadModel);
+    ASSIGN_OR_RETURN(std::string path, PathOf(step));
+    if (projects)
+      steps.projections.push_back(std::move(path));
+    else
+      steps.pooling = std::move(path);
   }
-  return path;
+  if (!steps.projections.empty() && steps.projections.size() != kProjections)
+    return Status(ErrorCode::kUnsupported,
+                  fmt::format("{}: {} Dense steps, expected {} or none", kModules,
+                              steps.projections.size(), kProjections));
+  return steps;
 }
 
 struct Mode {
@@ -61,18 +83,42 @@ Result<int64_t> ReadMode(JsonValue config, const std::string& name) {
                     "pooling_mode_lasttoken to be true");
 }
 
-}  // namespace
-
-Status WritePooling(const std::string& folder, KeyWriter* keys) {
-  ASSIGN_OR_RETURN(const std::optional<JsonTree> modules, ReadTreeIfThere(folder, kModules));
-  if (!modules) return Ok();
-  ASSIGN_OR_RETURN(const std::string path, PoolingPath(modules->root()));
-  if (path.empty()) return Ok();
+// The sizes of one matrix. What else a step may do to a vector no family has.
+Status WriteProjection(const std::string& folder, const std::string& path, size_t number,
+                       KeyWriter* keys) {
   const std::string name = path + "/config.json";
   ASSIGN_OR_RETURN(const JsonTree config, ReadTree(folder, name));
-  ASSIGN_OR_RETURN(const int64_t type, ReadMode(config.root(), name));
-  keys->Int("pooling_type", type);
+  const bool is_plain = !JsonFlag(config.root(), "bias", true) &&
+                        JsonText(config.root(), "activation_function").ends_with(".Identity");
+  if (!is_plain)
+    return Status(ErrorCode::kUnsupported,
+                  name + ": expected 'bias' to be false and 'activation_function' to be Identity");
+  for (const auto& [member, key] : {std::pair("in_features", "in"), {"out_features", "out"}}) {
+    const std::optional<JsonValue> size = config.root().Find(member);
+    const std::optional<int64_t> value = size ? size->AsInt() : std::nullopt;
+    if (!value)
+      return Status(ErrorCode::kBadModel, fmt::format("{}: '{}' is no integer", name, member));
+    keys->Int(fmt::format("dense_{}_feat_{}", number, key), *value);
+  }
   return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> WritePooling(const std::string& folder,
+                                              const Architecture& architecture, KeyWriter* keys) {
+  ASSIGN_OR_RETURN(const std::optional<JsonTree> modules, ReadTreeIfThere(folder, kModules));
+  if (!modules) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(Steps steps, ReadSteps(modules->root(), architecture));
+  if (!steps.pooling.empty()) {
+    const std::string name = steps.pooling + "/config.json";
+    ASSIGN_OR_RETURN(const JsonTree config, ReadTree(folder, name));
+    ASSIGN_OR_RETURN(const int64_t type, ReadMode(config.root(), name));
+    keys->Int("pooling_type", type);
+  }
+  for (size_t i = 0; i < steps.projections.size(); ++i)
+    RETURN_IF_ERROR(WriteProjection(folder, steps.projections[i], kFirstProjection + i, keys));
+  return std::move(steps.projections);
 }
 
 }  // namespace skald::huggingface

@@ -3,15 +3,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "huggingface/architecture.h"
 #include "skald/status.h"
 
 namespace skald::huggingface {
 
-/// Writes pooling_type from modules.json and the config.json of its pooling, if there are any.
-/// Errors: kUnsupported for steps that no family has (a projection), and for ways to pool but the
-/// first token, the last and the mean; kBadModel for a path that leads out of the folder.
-Status WritePooling(const std::string& folder, KeyWriter* keys);
+/// The first matrix behind the pooling is the third step, and is called after that.
+inline constexpr size_t kFirstProjection = 2;
+
+/// Writes pooling_type from modules.json and the config.json of its pooling, if there are any, and
+/// the sizes of the matrices behind it (Architecture::projects). Returns the folders that have
+/// these, two or none. Errors: kUnsupported for steps that the family has not, and for ways to pool
+/// but the first token, the last and the mean; kBadModel for a path that leads out of the folder.
+Result<std::vector<std::string>> WritePooling(const std::string& folder,
+                                              const Architecture& architecture, KeyWriter* keys);
 
 }  // namespace skald::huggingface

@@ -53,6 +53,7 @@ LFM2 = [
     (r"blk\.(\d+)\.ffn_down_exps\.weight", r"model.layers.\1.feed_forward.experts.#.w2.weight"),
     (r"blk\.(\d+)\.ffn_up_exps\.weight", r"model.layers.\1.feed_forward.experts.#.w3.weight"),
 ]
+GEMMA = [(r"blk\.(\d+)\.ffn_norm\.weight", r"model.layers.\1.pre_feedforward_layernorm.weight")]
 GEMMA4 = [
     (r"per_layer_token_embd\.weight", "model.embed_tokens_per_layer.weight"),
     (r"per_layer_model_proj\.weight", "model.per_layer_model_projection.weight"),
@@ -121,6 +122,7 @@ KINDS = {
     "qwen3_5": (QWEN35, False, True), "qwen3_5_moe": (QWEN35_MOE, False, True), "qwen3_next": (QWEN35, False, True),
     "glm4_moe": (GLM4_MOE, False, False), "deepseek_v2": (DEEPSEEK, False, False), "deepseek_v3": (DEEPSEEK, False, False),
     "kimi_k2": (DEEPSEEK, False, False), "lfm2": (LFM2, False, False), "lfm2_moe": (LFM2, False, False),
+    "gemma2": (GEMMA, False, True), "gemma3_text": (GEMMA, False, True), "gemma3": (GEMMA, False, True),
     "gemma4": (GEMMA4, False, False), "gemma4_text": (GEMMA4, False, False),
     "bert": (BERT + BERT_HEAD, False, False), "xlm-roberta": (BERT + ROBERTA_HEAD, False, False), "nomic_bert": (NOMIC_BERT, False, False),
     "modernbert": (MODERN_BERT, False, False),
@@ -383,17 +385,39 @@ def _modernbert(keys):
             "attention_bias": False, "mlp_bias": False}
 
 
-def pooling_of(keys):
-    """What sentence-transformers keeps beside: modules.json, and the document of its pooling."""
-    kind = keys[keys["general.architecture"] + ".pooling_type"]
+def _embedding_gemma(keys):
+    get = lambda name, *default: keys.get("gemma-embedding." + name, *default)
+    layers = ["full_attention" if (i + 1) % 6 == 0 else "sliding_attention" for i in range(get("block_count"))]
+    return {"hidden_activation": "gelu_pytorch_tanh", "rope_local_base_freq": get("rope.freq_base_swa", 10000.0), "layer_types": layers,
+            "_sliding_window_pattern": 6, "query_pre_attn_scalar": get("attention.key_length"),
+            "use_bidirectional_attention": True, "attn_logit_softcapping": None, "attention_bias": False}
+
+
+def dense_folder(name):
+    """Of the matrix that a GGUF file calls so."""
+    return name[-1] + "_Dense"
+
+
+def pooling_of(keys, matrices=()):
+    """What sentence-transformers keeps beside: modules.json, and the documents of its pooling and of the matrices behind it."""
+    family = keys["general.architecture"]
+    kind = keys[family + ".pooling_type"]
     names = {1: "mean_tokens", 2: "cls_token", 3: "lasttoken"}
+    steps = [("", "Transformer"), ("1_Pooling", "Pooling")] + [(dense_folder(name), "Dense") for name in matrices]
+    steps.append(("%d_Normalize" % len(steps), "Normalize"))
     step = lambda index, path, name: {"idx": index, "name": str(index), "path": path, "type": "sentence_transformers.models." + name}
-    return {"modules.json": [step(0, "", "Transformer"), step(1, "1_Pooling", "Pooling"), step(2, "2_Normalize", "Normalize")],
-            "1_Pooling/config.json": {"word_embedding_dimension": 64} | {"pooling_mode_" + name: number == kind
-                                                                         for number, name in names.items()}}
+    documents = {"modules.json": [step(index, *each) for index, each in enumerate(steps)],
+                 "1_Pooling/config.json": {"word_embedding_dimension": 64} | {"pooling_mode_" + name: number == kind
+                                                                              for number, name in names.items()}}
+    for name in matrices:
+        sizes = [keys["%s.%s_feat_%s" % (family, name, side)] for side in ("in", "out")]
+        documents[dense_folder(name) + "/config.json"] = {
+            "in_features": sizes[0], "out_features": sizes[1], "bias": False,
+            "activation_function": "torch.nn.modules.linear.Identity"}
+    return documents
 
 
 MEMBERS = {"qwen3_5": _qwen35, "qwen3_5_moe": _qwen35, "qwen3_next": _qwen3_next, "glm4_moe": _glm4_moe,
            "deepseek_v2": _deepseek_v2, "deepseek_v3": _deepseek_v3, "kimi_k2": _deepseek_v3, "lfm2": _lfm2,
            "lfm2_moe": _lfm2_moe, "gemma4": _gemma4, "gemma4_text": _gemma4, "bert": _bert, "xlm-roberta": _xlm_roberta,
-           "nomic_bert": _nomic_bert, "modernbert": _modernbert, "qwen3": lambda _: {}}
+           "nomic_bert": _nomic_bert, "modernbert": _modernbert, "qwen3": lambda _: {}, "gemma3_text": _embedding_gemma}

@@ -92,12 +92,12 @@ class FolderCase(unittest.TestCase):
     def compare_embeddings(self, gguf, model_type):
         keys, tensors = gguf_reader.read(gguf)
         writer.write_folder(self.folder, model_type, keys, tensors, kinds.MEMBERS[model_type](keys))
-        os.makedirs(os.path.join(self.folder, "1_Pooling"), exist_ok=True)
-        writer.write_documents(self.folder, kinds.pooling_of(keys))
+        writer.write_embedding(self.folder, keys, tensors)
         expected, found = (json.loads(skald("embed", "--json", "-q", "-m", model, "the cat sat on the mat"))
                            for model in (gguf, self.folder))
         self.assertEqual(expected | {"model": ""}, found | {"model": ""})
-        self.compare_plans()
+        if all(not tensor.name.startswith("dense_") for tensor in tensors):  # of which config.json says nothing
+            self.compare_plans()
 
     # `own`: what config.json needs beside the members of a llama. All recorded texts in one.
     def compare_tokenizers(self, gguf, model_type, own=None):
@@ -203,6 +203,25 @@ class Folder(FolderCase):
         for model_type in ("bert", "xlm-roberta"):
             with self.subTest(model_type=model_type):
                 self.compare_embeddings(os.path.join(GOLDEN, "bert.gguf"), model_type)
+        with self.subTest(model_type="gemma3_text"):
+            self.compare_embeddings(self.embedding_gemma(), "gemma3_text")
+
+    # Gemma 3's weights, and two matrices behind them.
+    def embedding_gemma(self):
+        keys, tensors = gguf_reader.read(os.path.join(GOLDEN, "gemma3.gguf"))
+        keys = {name.replace("gemma3.", "gemma-embedding."): value for name, value in keys.items()}
+        get = lambda name: keys["gemma-embedding." + name]
+        width, inner = get("embedding_length"), 96
+        own = {"pooling_type": 1, "attention.causal": False, "dense_2_feat_in": width, "dense_2_feat_out": inner,
+               "dense_3_feat_in": inner, "dense_3_feat_out": width}
+        keys |= {"general.architecture": "gemma-embedding"} | {"gemma-embedding." + name: value for name, value in own.items()}
+        values = struct.pack("<%df" % (width * inner), *[math.sin(i * i) / 8 for i in range(width * inner)])
+        tensors = kinds.exact("gemma3_text", [tensor for tensor in tensors if tensor.name != "output.weight"])
+        tensors += [gguf_reader.Tensor("dense_2.weight", [width, inner], 0, values),
+                    gguf_reader.Tensor("dense_3.weight", [inner, width], 0, values)]
+        path = os.path.join(self.place.name, "embedding-gemma.gguf")
+        gguf_reader.write(path, keys, tensors)
+        return path
 
     # A head behind the network, which a class of its own has.
     def test_ranks_as_the_file_does(self):
@@ -385,8 +404,7 @@ class FolderErrors(FolderCase):
             ({"model_type": "qwen3_moe", "decoder_sparse_step": 2}, ["'decoder_sparse_step'"]),
             ({"model_type": "qwen3_moe", "mlp_only_layers": [1]}, ["'mlp_only_layers'"]),
             ({"model_type": "qwen2_moe", "norm_topk_prob": True}, ["'norm_topk_prob' is true"]),
-            ({"model_type": "gemma3_text", "use_bidirectional_attention": True},
-             ["'use_bidirectional_attention' is true"]),
+            ({"model_type": "gemma3_text", "use_bidirectional_attention": "yes"}, ["'use_bidirectional_attention'"]),
             ({"model_type": "gemma3_text", "query_pre_attn_scalar": 7}, ["'query_pre_attn_scalar' is 7"]),
             ({"model_type": "gemma2", "query_pre_attn_scalar": 7}, ["'query_pre_attn_scalar' is 7"]),
             ({"model_type": "olmo3", "layer_types": ["linear_attention"]}, ["'layer_types'"]),
@@ -571,6 +589,35 @@ class FolderErrors(FolderCase):
                 writer.write_documents(self.folder, {"modules.json": modules, "1_Pooling/config.json": pooling})
                 self.expect(*words)
 
+    # Matrices behind the pooling are a part of EmbeddingGemma only, and two of them.
+    def test_of_projections(self):
+        step = lambda kind, path: {"path": path, "type": "sentence_transformers.models." + kind}
+        pooling, dense = step("Pooling", "1_Pooling"), [step("Dense", "%d_Dense" % i) for i in (2, 3)]
+        plain = {"in_features": 64, "out_features": 96, "bias": False, "activation_function": "torch.nn.modules.linear.Identity"}
+        for name in ("1_Pooling", "2_Dense", "3_Dense"):
+            os.makedirs(self.path(name))
+        writer.write_documents(self.folder, {"1_Pooling/config.json": {"pooling_mode_mean_tokens": True},
+                                             "3_Dense/config.json": plain})
+        gemma = {"model_type": "gemma3_text", "use_bidirectional_attention": True, "hidden_activation": "gelu_pytorch_tanh",
+                 "query_pre_attn_scalar": None, "sliding_window": 8, "rope_local_base_freq": 10000.0}
+        for members, modules, first, words in [
+                ({}, [pooling, *dense], plain, ["modules.json", "models.Dense"]),
+                (gemma, [*dense, pooling], plain, ["modules.json", "models.Dense"]),
+                (gemma, [pooling, dense[0]], plain, ["modules.json", "1 Dense steps, expected 2 or none"]),
+                (gemma, [pooling, dense[0], *dense], plain, ["3 Dense steps"]),
+                (gemma, [pooling, dense[0], step("Dense", "..")], plain, ["modules.json", "'..'"]),
+                (gemma, [pooling, *dense], plain | {"bias": True}, ["2_Dense/config.json", "'bias' to be false"]),
+                (gemma, [pooling, *dense], plain | {"activation_function": "torch.nn.modules.activation.Tanh"},
+                 ["2_Dense/config.json", "Identity"]),
+                (gemma, [pooling, *dense], plain | {"out_features": "96"}, ["2_Dense/config.json", "'out_features' is no integer"]),
+                (gemma, [pooling, *dense], {}, ["2_Dense/config.json"]),
+                (gemma, [pooling, *dense], plain, ["2_Dense/model.safetensors"]),
+        ]:
+            with self.subTest(words=words):
+                self.config(**members)
+                writer.write_documents(self.folder, {"modules.json": modules, "2_Dense/config.json": first})
+                self.expect(*words)
+
     def test_of_tokenizers(self):
         whole = writer.tokenizer_of(self.keys)
         model = whole["model"]
@@ -679,7 +726,8 @@ class FolderSharedData(FolderCase):
 
     def test_gives_the_embeddings_of_the_file(self):
         for model_type, name in (("bert", "bert"), ("xlm-roberta", "bert"), ("nomic_bert", "nomic-bert"),
-                                 ("modernbert", "modern-bert"), ("qwen3", "qwen3-embedding")):
+                                 ("modernbert", "modern-bert"), ("qwen3", "qwen3-embedding"),
+                                 ("gemma3_text", "gemma-embedding")):
             with self.subTest(model_type=model_type):
                 self.compare_embeddings(os.path.join(SHARED, "families", name + ".gguf"), model_type)
 

@@ -32,7 +32,6 @@ _NAMES = [
     (r"blk\.(\d+)\.ffn_(gate|up|down)_shexp\.weight", r"model.layers.\1.mlp.shared_expert.\2_proj.weight"),
     (r"blk\.(\d+)\.ffn_gate_inp_shexp\.weight", r"model.layers.\1.mlp.shared_expert_gate.weight"),
 ]
-_GEMMA = [(r"blk\.(\d+)\.ffn_norm\.weight", r"model.layers.\1.pre_feedforward_layernorm.weight")]
 _MIXTRAL = [
     (r"blk\.(\d+)\.ffn_gate_inp\.weight", r"model.layers.\1.block_sparse_moe.gate.weight"),
     (r"blk\.(\d+)\.ffn_gate_exps\.weight", r"model.layers.\1.block_sparse_moe.experts.#.w1.weight"),
@@ -56,7 +55,6 @@ _KINDS = {
     "llama": ([], True, False), "mistral": ([], True, False), "mixtral": (_MIXTRAL, True, False),
     "granite": ([], True, False), "smollm3": ([], True, False), "qwen2": ([], False, False),
     "qwen3": ([], False, False), "qwen2_moe": ([], False, False), "qwen3_moe": ([], False, False),
-    "gemma2": (_GEMMA, False, True), "gemma3_text": (_GEMMA, False, True), "gemma3": (_GEMMA, False, True),
     "olmo2": ([], False, False), "olmo3": ([], False, False), "seed_oss": ([], False, False),
     "exaone4": ([], False, False), "cohere2": ([], False, False), "starcoder2": (_STARCODER2, False, False),
     "phi3": (_PHI3, False, False), "gpt_oss": (_GPT_OSS, False, False),
@@ -130,7 +128,7 @@ def tensors_of(model_type, keys, tensors):
     heads_of = {"q": heads, "k": keys.get(family + ".attention.head_count_kv", heads)}
     layers = "blk.%d." % (keys[family + ".block_count"] - keys.get(family + ".nextn_predict_layers", 0))
     tensors = folder_kinds.arranged(model_type, keys, tensors)
-    by_name = {tensor.name: tensor for tensor in tensors if not tensor.name.startswith("rope_f")}
+    by_name = {tensor.name: tensor for tensor in tensors if not tensor.name.startswith(("rope_f", "dense_"))}
     stored = []
     if model_type == "gpt_oss":
         for layer in range(keys[family + ".block_count"]):
@@ -303,6 +301,18 @@ def write_tensors(folder, stored, parts=1):
             file.write(safetensors(stored[part::parts]))
         places |= {tensor.name: name for tensor in stored[part::parts]}
     write_documents(folder, {"model.safetensors.index.json": {"metadata": {}, "weight_map": places}})
+
+
+def write_embedding(folder, keys, tensors):
+    """What sentence-transformers keeps beside config.json: its documents, and a folder for each matrix behind the pooling."""
+    matrices = {tensor.name[:-len(".weight")]: tensor for tensor in tensors if tensor.name.startswith("dense_")}
+    documents = folder_kinds.pooling_of(keys, matrices)
+    for name in documents:
+        os.makedirs(os.path.join(folder, os.path.dirname(name)), exist_ok=True)
+    write_documents(folder, documents)
+    for name, matrix in matrices.items():
+        stored = Stored("linear.weight", _TYPE_NAMES[matrix.kind], reversed(matrix.dims), matrix.data)
+        write_tensors(os.path.join(folder, folder_kinds.dense_folder(name)), [stored])
 
 
 DTYPES = {1: "float16", 30: "bfloat16"}

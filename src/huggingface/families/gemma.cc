@@ -1,4 +1,5 @@
-// Gemma 2 and 3: norms before and behind the blocks, stored as their distance from 1.
+// Gemma 2 and 3, and EmbeddingGemma: norms before and behind the blocks, stored as their distance
+// from 1.
 #include <fmt/format.h>
 
 #include <span>
@@ -17,6 +18,11 @@ namespace {
 constexpr NameRule kGemmaNames[] = {
     {"layers.#.post_attention_layernorm.weight", "blk.#.post_attention_norm.weight"},
     {"layers.#.pre_feedforward_layernorm.weight", "blk.#.ffn_norm.weight"}};
+
+constexpr NameRule kEmbeddingNames[] = {kGemmaNames[0],
+                                        kGemmaNames[1],
+                                        {"dense_2.linear.weight", "dense_2.weight"},
+                                        {"dense_3.linear.weight", "dense_3.weight"}};
 
 // The scale of the scores is no key of these families but for the largest of each, where the family
 // knows it.
@@ -45,9 +51,15 @@ Status Gemma2(const Config& config, KeyWriter* keys) {
   return Ok();
 }
 
+// EmbeddingGemma is called as Gemma 3 is, and reads texts both ways.
+bool SeesBothWays(const Config& config) {
+  const Result<bool> both = config.FlagOr("use_bidirectional_attention", false);
+  return both.ok() && *both;
+}
+
 Status Gemma3(const Config& config, KeyWriter* keys) {
-  // EmbeddingGemma, which is called so too, reads texts both ways.
-  RETURN_IF_ERROR(ExpectFalse(config, "use_bidirectional_attention"));
+  ASSIGN_OR_RETURN(const bool both, config.FlagOr("use_bidirectional_attention", false));
+  if (both) keys->Flag("attention.causal", false);
   RETURN_IF_ERROR(GemmaScale(config, 62));
   RETURN_IF_ERROR(WindowKey(config, keys));
   ASSIGN_OR_RETURN(const double near, NearRopeBase(config, 10000));
@@ -63,6 +75,15 @@ constexpr Architecture kKinds[] = {
      .ties_head = true,
      .activation = "gelu_pytorch_tanh",
      .write_keys = Gemma2},
+    {.model_type = "gemma3_text",
+     .is_kind = SeesBothWays,
+     .family = "gemma-embedding",
+     .rules = kEmbeddingNames,
+     .adds_one = true,
+     .ties_head = true,
+     .projects = true,
+     .activation = "gelu_pytorch_tanh",
+     .write_keys = Gemma3},
     {.model_type = "gemma3",
      .other_type = "gemma3_text",
      .family = "gemma3",
