@@ -126,8 +126,11 @@ Status Folder::Read() {
   KeyWriter keys(metadata, architecture->family);
   ASSIGN_OR_RETURN(std::vector<ComputedTensor> computed,
                    WriteDecoderKeys(config, *architecture, &keys));
-  ASSIGN_OR_RETURN(const std::vector<std::string> projections,
-                   WritePooling(path_, *architecture, &keys));
+  std::vector<std::string> projections;
+  // A head that ranks pools by itself.
+  if (!config.IsClass(kRankingClass)) {
+    ASSIGN_OR_RETURN(projections, WritePooling(path_, *architecture, &keys));
+  }
   RETURN_IF_ERROR(WriteTextKeys(path_, *architecture, config_tree, &metadata));
   ASSIGN_OR_RETURN(metadata_, std::move(metadata).Finish());
   RETURN_IF_ERROR(OpenParts(projections));

@@ -65,8 +65,8 @@ TEST(Architectures, HaveNamesOfTheirOwn) {
 
 // `more`: further members, each behind a comma.
 Result<std::string_view> FamilyOf(std::string_view type, std::string_view more = "") {
-  const auto document = JsonTree::Parse(R"({"model_type": ")" + std::string(type) + "\"" +
-                                        std::string(more) + "}");
+  const auto document =
+      JsonTree::Parse(R"({"model_type": ")" + std::string(type) + "\"" + std::string(more) + "}");
   ASSIGN_OR_RETURN(const Config config, Config::Of(*document));
   ASSIGN_OR_RETURN(const Architecture* architecture, FindArchitecture(config));
   return architecture->family;

@@ -117,6 +117,11 @@ MODERN_BERT = [
     (r"blk\.(\d+)\.ffn_up\.weight", r"layers.\1.mlp.Wi.weight"),
     (r"blk\.(\d+)\.ffn_down\.weight", r"layers.\1.mlp.Wo.weight"),
 ]
+MODERN_BERT_HEAD = [
+    (r"cls\.(weight|bias)", r"head.dense.\1"),
+    (r"cls\.norm\.weight", r"head.norm.weight"),
+    (r"cls\.output\.(\w+)", r"classifier.\1"),
+]
 # As _KINDS of folder_writer.py: names, rows of heads move, 1 is taken from norms.
 KINDS = {
     "qwen3_5": (QWEN35, False, True), "qwen3_5_moe": (QWEN35_MOE, False, True), "qwen3_next": (QWEN35, False, True),
@@ -125,7 +130,7 @@ KINDS = {
     "gemma2": (GEMMA, False, True), "gemma3_text": (GEMMA, False, True), "gemma3": (GEMMA, False, True),
     "gemma4": (GEMMA4, False, False), "gemma4_text": (GEMMA4, False, False),
     "bert": (BERT + BERT_HEAD, False, False), "xlm-roberta": (BERT + ROBERTA_HEAD, False, False), "nomic_bert": (NOMIC_BERT, False, False),
-    "modernbert": (MODERN_BERT, False, False),
+    "modernbert": (MODERN_BERT + MODERN_BERT_HEAD, False, False),
 }
 
 

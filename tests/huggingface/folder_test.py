@@ -481,6 +481,7 @@ class FolderErrors(FolderCase):
         nomic = kinds.MEMBERS["nomic_bert"]({"nomic-bert." + name: 8 for name in (
             "embedding_length", "block_count", "attention.head_count", "feed_forward_length", "context_length",
             "attention.layer_norm_epsilon", "rope.freq_base")} | {"tokenizer.ggml.token_type_count": 2})
+        ranks = {"architectures": ["ModernBertForSequenceClassification"]}
         nomic |= {"model_type": "nomic_bert", "hidden_act": None, "rms_norm_eps": None}
         for members, words in [
                 (bert | {"hidden_act": "relu"}, ["'hidden_act' is 'relu'"]),
@@ -493,6 +494,8 @@ class FolderErrors(FolderCase):
                 (roberta | {"pad_token_id": 511, "max_position_embeddings": 512}, ["leaves none of 512 positions"]),
                 (modern | {"local_attention": None}, ["'local_attention' is missing"]),
                 (modern | {"norm_bias": True}, ["'norm_bias' is true"]),
+                (modern | ranks | {"classifier_pooling": "max"}, ["'classifier_pooling' is 'max'"]),
+                (modern | ranks | {"classifier_activation": "tanh"}, ["'classifier_activation' is 'tanh'"]),
                 (nomic | {"n_embd": None}, ["is missing"]),
                 (nomic | {"prenorm": True}, ["'prenorm' is true"]),
                 (nomic | {"rotary_scaling_factor": 2}, ["'rotary_scaling_factor'"]),
@@ -730,6 +733,29 @@ class FolderSharedData(FolderCase):
                                  ("gemma3_text", "gemma-embedding")):
             with self.subTest(model_type=model_type):
                 self.compare_embeddings(os.path.join(SHARED, "families", name + ".gguf"), model_type)
+
+    # A head as GTE's reranker has it, of random numbers, which takes the first token or the mean of all.
+    def test_ranks_as_a_modern_bert_does(self):
+        keys, tensors = gguf_reader.read(os.path.join(SHARED, "families", "modern-bert.gguf"))
+        width = keys["modern-bert.embedding_length"]
+        values = lambda count, middle=0: struct.pack("<%df" % count, *[middle + math.sin(i * i) / 8 for i in range(count)])
+        tensors += [gguf_reader.Tensor("cls.weight", [width, width], 0, values(width * width)),
+                    gguf_reader.Tensor("cls.norm.weight", [width], 0, values(width, 1)),
+                    gguf_reader.Tensor("cls.output.weight", [width, 1], 0, values(width)),
+                    gguf_reader.Tensor("cls.output.bias", [1], 0, values(1, 0.25))]
+        gguf = os.path.join(self.place.name, "reranker.gguf")
+        seen = set()
+        for number, pooling in ((1, "mean"), (2, "cls")):
+            with self.subTest(pooling=pooling):
+                gguf_reader.write(gguf, keys | {"modern-bert.pooling_type": number}, tensors)
+                own = kinds.MEMBERS["modernbert"](keys) | {"architectures": ["ModernBertForSequenceClassification"],
+                                                           "classifier_pooling": pooling, "classifier_activation": "gelu"}
+                writer.write_folder(self.folder, "modernbert", keys, tensors, own)
+                found = relevances(self.folder)
+                self.assertEqual(found, relevances(gguf))
+                self.compare_plans()
+                seen |= set(found)
+        self.assertEqual(len(seen), 6)
 
     def test_cuts_texts_as_embedding_models_do(self):
         place = os.path.join(SHARED, "..", "tokenizers", "families")

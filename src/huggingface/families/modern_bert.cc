@@ -1,7 +1,13 @@
 // ModernBERT: an encoder whose layers see a window, but for every third.
+#include <fmt/format.h>
+
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/status_macros.h"
+#include "formats/quote.h"
 #include "huggingface/architecture.h"
 #include "huggingface/config.h"
 #include "huggingface/decoder_keys.h"
@@ -22,9 +28,32 @@ constexpr NameRule kModernBertNames[] = {{"embeddings.tok_embeddings.weight", "t
                                          {"layers.#.mlp.Wi.weight", "blk.#.ffn_up.weight"},
                                          {"layers.#.mlp.Wo.weight", "blk.#.ffn_down.weight"}};
 
+// A dense layer and a norm of the first token's state, or of the mean of all, and one output.
+constexpr NameRule kModernBertRankNames[] = {{"head.dense.weight", "cls.weight"},
+                                             {"head.dense.bias", "cls.bias"},
+                                             {"head.norm.weight", "cls.norm.weight"},
+                                             {"classifier.weight", "cls.output.weight"},
+                                             {"classifier.bias", "cls.output.bias"}};
+
 constexpr MemberName kModernBertMembers[] = {{"layer_norm_eps", "norm_eps"},
                                              {"rope_theta", "global_rope_theta"},
                                              {"rope_local_base_freq", "local_rope_theta"}};
+
+Status RankPooling(const Config& config, KeyWriter* keys) {
+  ASSIGN_OR_RETURN(const std::string_view activation,
+                   config.TextOr("classifier_activation", "gelu"));
+  if (activation != "gelu")
+    return ConfigError("classifier_activation",
+                       fmt::format("is {}, expected gelu", formats::Quote(activation)),
+                       ErrorCode::kUnsupported);
+  ASSIGN_OR_RETURN(const std::string_view pooling, config.TextOr("classifier_pooling", "cls"));
+  if (pooling != "cls" && pooling != "mean")
+    return ConfigError("classifier_pooling",
+                       fmt::format("is {}, expected cls or mean", formats::Quote(pooling)),
+                       ErrorCode::kUnsupported);
+  keys->Int("pooling_type", pooling == "cls" ? 2 : 1);  // as GGUF numbers them
+  return Ok();
+}
 
 Status ModernBert(const Config& config, KeyWriter* keys) {
   keys->Flag("attention.causal", false);
@@ -34,17 +63,26 @@ Status ModernBert(const Config& config, KeyWriter* keys) {
   ASSIGN_OR_RETURN(const double near, NearRopeBase(config, 10000));
   keys->Int("attention.sliding_window", window);
   keys->Number("rope.freq_base_swa", near);
+  if (config.IsClass(kRankingClass)) RETURN_IF_ERROR(RankPooling(config, keys));
   return WindowPattern(config, "global_attn_every_n_layers", keys);
+}
+
+Status NameModernBert(const Config& config, std::vector<std::string>* names) {
+  if (!config.IsClass(kRankingClass)) return Ok();
+  names->insert(names->end(), {"cls.weight", "cls.norm.weight", "cls.output.weight"});
+  return Ok();
 }
 
 constexpr Architecture kKinds[] = {
     {.model_type = "modernbert",
      .family = "modern-bert",
      .rules = kModernBertNames,
+     .rank_rules = kModernBertRankNames,
      .members = kModernBertMembers,
      .ties_head = true,
      .activation = "gelu",
-     .write_keys = ModernBert},
+     .write_keys = ModernBert,
+     .name_tensors = NameModernBert},
 };
 
 }  // namespace
