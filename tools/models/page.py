@@ -46,9 +46,10 @@ The folder of a publisher (config.json, tokenizer.json, model.safetensors, also 
 {types}.
 Its tokenizer is a byte-pair encoding of bytes or of characters, WordPiece or Unigram; how embeddings are pooled stands in
 modules.json, and of EmbeddingGemma the two matrices behind that. Classes `...ForSequenceClassification` of `bert`,
-`modernbert` and `xlm-roberta` with one label rank pairs of texts. Weights in F32, F16, BF16, FP8 (E4M3 with scales of square blocks, as BF16) and
-gpt-oss' MXFP4. `tests/huggingface` makes such folders of GGUF files and compares all logits, embeddings or relevances bit for
-bit, and the ids of texts. They are written by the test: no published one could be fetched where skald is tested.
+`modernbert` and `xlm-roberta` with one label rank pairs of texts. Weights in F32, F16, BF16, FP8 (E4M3 with scales of square
+blocks, as BF16) and gpt-oss' MXFP4. `tests/huggingface` makes such folders of GGUF files and compares all logits, embeddings or
+relevances bit for bit, and the ids of texts. They are written by the test: no published one could be fetched where skald is
+tested.
 """
 
 TAIL = """
@@ -65,7 +66,7 @@ def families():
 def model_types():
     """What config.json may say, in the sources."""
     sources = "".join(path.read_text() for path in sorted(FOLDER_FAMILIES.glob("*.cc")))
-    return sorted(re.findall(r'\.(?:model|other)_type = "([^"]+)"', sources))
+    return sorted(set(re.findall(r'\.(?:model|other)_type = "([^"]+)"', sources)))
 
 
 def folders():
