@@ -205,6 +205,14 @@ class Engine {
   /// who watches it sees whether an engine that should be at work is. Costs nothing.
   uint64_t progress() const;
 
+  /// A thread that takes events to clients has some to take. Until it is served the threads that
+  /// compute give their processors up for a moment now and then: where they want all there are, it
+  /// would wait for one for up to 4 ms (docs/decisions/0060). Any thread may say so, as often as it
+  /// likes: it costs some nanoseconds.
+  void ReaderWaits();
+  /// It has taken all there were. Where several take events, the last word counts.
+  void ReaderIsServed();
+
   /// Numbers of an embedding.
   int64_t embedding_width() const;
   /// The context in positions, and the threads in use.

@@ -53,6 +53,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::Run(int64_t unit_count, Body body) {
   const FloatMode mode;  // the caller's thread is worker 0
   if (workers_.empty() || unit_count <= 1) {
+    MayPass();
     for (int64_t unit = 0; unit < unit_count; ++unit) {
       body(unit, 0);
       CountUnit();
@@ -77,12 +78,19 @@ void ThreadPool::Run(int64_t unit_count, Body body) {
   for (uint32_t busy = busy_workers_.Get(); busy != 0;) busy = busy_workers_.AwaitOther(busy);
 }
 
+void ThreadPool::MayPass() const {
+  if (others_.load(std::memory_order_relaxed) == Others::kWait) sched_yield();
+}
+
 // Not an increment in one instruction, which would lock: nobody else writes.
 void ThreadPool::CountUnit() {
   progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+// Others pass behind the start of the loop: what a worker that yields does not do, the rest takes.
+// Who was just woken may have taken its processor from the very thread that waits.
 void ThreadPool::RunUnits(int worker) {
+  MayPass();
   RunRange(ranges_[static_cast<size_t>(worker)], worker, End::kFront);
   for (int other = 1; other < thread_count(); ++other) {
     const int victim = (worker + other) % thread_count();

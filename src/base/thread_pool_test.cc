@@ -16,6 +16,7 @@ TEST(ThreadPool, RunsEveryUnitExactlyOnceOnEveryPoolSize) {
   for (const int threads : {1, 2, 3, 8}) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.thread_count(), threads);
+    pool.Note(threads % 2 == 0 ? Others::kWait : Others::kNone);
     for (const int64_t units : {0, 1, 2, 3, 7, 64, 1000}) {
       std::vector<int> runs(static_cast<size_t>(units));  // disjoint: no atomics needed
       pool.Run(units, [&](int64_t unit, int) { ++runs[static_cast<size_t>(unit)]; });

@@ -206,6 +206,9 @@ Result<Embedding> Engine::Embed(Request request) {
                                            std::string(FinishReasonName(answer.end->reason)));
 }
 
+void Engine::ReaderWaits() { state_->runner->Note(Others::kWait); }
+void Engine::ReaderIsServed() { state_->runner->Note(Others::kNone); }
+
 int64_t Engine::embedding_width() const {
   return model::HiddenWidth(state_->model.transformer().network());
 }

@@ -48,6 +48,8 @@ class GroupRunner : public Runner {
   EngineMemory memory() const override { return memory_; }
   /// Of the first rank, which waits for the others at every exchange.
   uint64_t progress() const override { return own_->progress(); }
+  /// The first rank does. The threads of the others belong to other processes.
+  void Note(Others others) override { own_->Note(others); }
   /// Of the first rank.
   void SetProfile(model::StepProfile* profile) override { own_->SetProfile(profile); }
   void TurnDepthToLogits(std::span<const float> rows) override;

@@ -63,6 +63,7 @@ class ModelNetwork : public Runner {
 
   EngineMemory memory() const override;
   uint64_t progress() const override { return pool_->progress(); }
+  void Note(Others others) override { pool_->Note(others); }
   void SetProfile(model::StepProfile* profile) override { profile_ = profile; }
 
   void TurnDepthToLogits(std::span<const float> rows) override;

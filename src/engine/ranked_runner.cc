@@ -97,6 +97,10 @@ void RankedRunner::WatchHeads() {
   }
 }
 
+void RankedRunner::Note(Others others) {
+  for (const auto& rank : ranks_) rank->Note(others);
+}
+
 void RankedRunner::SetProfile(model::StepProfile* profile) {
   ranks_.front()->SetProfile(profile);
   heads_ = nullptr;

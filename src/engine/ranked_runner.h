@@ -46,6 +46,7 @@ class RankedRunner : public Runner {
 
   EngineMemory memory() const override;
   uint64_t progress() const override;
+  void Note(Others others) override;
   /// Times, and what a tap sees, are those of the first rank; heads of attention those of all.
   void SetProfile(model::StepProfile* profile) override;
   void TurnDepthToLogits(std::span<const float> rows) override;

@@ -23,6 +23,8 @@ class Runner : public Network {
   virtual EngineMemory memory() const = 0;
   /// Changes while something is computed (ThreadPool::progress). Any thread.
   virtual uint64_t progress() const = 0;
+  /// Whether those that compute here let others pass (ThreadPool::Note). Any thread.
+  virtual void Note(Others others) = 0;
   /// From now on Forward adds to `profile` where its time goes; nullptr: it measures nothing.
   virtual void SetProfile(model::StepProfile* profile) = 0;
   /// The logits of rows that were tapped behind layers (model::Transformer::TurnDepthToLogits):

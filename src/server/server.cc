@@ -162,7 +162,7 @@ struct Server::State {
              .model_names = options.model_names,
              .rules = std::move(rules),
              .admin_rules = MakeAdminRules(options),
-             .post = [this](std::function<void()> work) { asio::post(io, std::move(work)); },
+             .post = [this](std::function<void()> work) { Post(std::move(work)); },
              .clock = clock,
              .id_key = server::Subkey(options.secret, "ids"),
              .seed_key = server::Subkey(options.secret, "seeds"),
@@ -175,6 +175,8 @@ struct Server::State {
         watchdog(options.dead_seconds,
                  [this] { Dead("the thread of the connections stands still"); }) {}
 
+  void Post(std::function<void()> work);
+  void RunHandlers();
   void Accept(Entrance& entrance);
   void OnAccepted(Entrance& entrance, const error_code& error, tcp::socket socket);
   bool MakeRoomFor(const Entrance& entrance, std::optional<uint64_t> newest);
@@ -337,6 +339,21 @@ void Server::State::OnClosed(uint64_t number) {
     Accept(main);
     Accept(admin);
   });
+}
+
+// From other threads. Said before the work is there: who is woken by it is waited for already.
+void Server::State::Post(std::function<void()> work) {
+  engine.ReaderWaits();
+  asio::post(io, std::move(work));
+}
+
+// As io.run(), and says when there is nothing left. What is posted at that moment is found by the
+// next round before it sleeps.
+void Server::State::RunHandlers() {
+  while (io.run_one() > 0) {
+    io.poll();
+    engine.ReaderIsServed();
+  }
 }
 
 void Server::State::StartTicking() {
@@ -516,7 +533,7 @@ Status Server::Run() {
   state_->WaitForSignal();
   state_->Accept(state_->main);
   state_->Accept(state_->admin);
-  state_->io.run();
+  state_->RunHandlers();
   // What is still at work is told to stop; the watchdog ends the wait for what does not.
   state_->watchdog.Beat();
   state_->service.EndWork();

@@ -152,6 +152,8 @@ EngineStats Engine::Stats() const { return state_->stats; }
 std::vector<RequestProgress> Engine::Requests() const { return {}; }
 EngineLook Engine::Look() { return {.view = std::make_shared<const EngineView>()}; }
 BenchWork Engine::WorkOf(const ViewedWork&) const { return {}; }
+void Engine::ReaderWaits() {}
+void Engine::ReaderIsServed() {}
 uint64_t Engine::progress() const { return state_->next_id; }
 int64_t Engine::embedding_width() const { return 4; }
 int64_t Engine::context() const { return kContext; }
