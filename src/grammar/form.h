@@ -75,7 +75,7 @@ enum class Boundary : uint8_t {
 struct Leaf {
   static constexpr uint32_t kDead = std::numeric_limits<uint32_t>::max();
 
-  std::array<uint8_t, 256> class_of = {};  ///< bytes that no state tells apart
+  std::array<uint8_t, 256> class_of = {};  ///< ranges of bytes that no state tells apart
   uint32_t class_count = 0;
   std::vector<uint32_t> next = {};  ///< [state][class]; kDead
   std::vector<uint8_t> accepting = {};

@@ -71,7 +71,6 @@ class PlainSearch {
  public:
   PlainSearch(const Leaf& leaf, const Object* object, KeysLeft keys)
       : leaf_(leaf), object_(object), keys_(keys) {
-    FindRuns();
     Sort();
   }
 
@@ -102,39 +101,16 @@ class PlainSearch {
     bool operator==(const Room&) const = default;
   };
 
-  // Bytes side by side of one class.
-  struct ByteRun {
-    uint8_t low;
-    uint8_t high;
-    uint32_t byte_class;
-  };
-
-  // Fills `runs_`, in order: a grammar of many small automata asks for the edges of each seven
-  // times, and of 256 bytes most have the class of the one before.
-  void FindRuns() {
-    for (int byte = 0; byte < 256; ++byte) {
-      const uint32_t byte_class = leaf_.class_of[byte];
-      const auto last = static_cast<uint8_t>(byte);
-      if (!runs_.empty() && runs_.back().byte_class == byte_class)
-        runs_.back().high = last;
-      else
-        runs_.push_back({last, last, byte_class});
-    }
-  }
-
-  // By classes of bytes.
+  // By classes of bytes, which are ranges: a grammar of many small automata asks for the edges of
+  // each seven times.
   void TakeEdges(Alphabet alphabet) {
     places_ = alphabet == Alphabet::kPlain ? kPlaceCount : 1;  // others have one byte a character
     for (std::vector<Edge>& edges : edges_) edges.clear();
     for (const Utf8Edge& edge : EdgesOf(alphabet)) {
       std::vector<Edge>& edges = edges_[edge.from];
-      for (const ByteRun& run : runs_) {
-        if (run.high < edge.low || run.low > edge.high) continue;
-        const auto same = [&](const Edge& one) {
-          return one.byte_class == run.byte_class && one.to == edge.to;
-        };
-        if (std::none_of(edges.begin(), edges.end(), same))
-          edges.push_back({run.byte_class, edge.to});
+      for (uint32_t c = leaf_.class_of[edge.low]; c <= leaf_.class_of[edge.high]; ++c) {
+        const auto same = [&](const Edge& one) { return one.byte_class == c && one.to == edge.to; };
+        if (std::none_of(edges.begin(), edges.end(), same)) edges.push_back({c, edge.to});
       }
     }
   }
@@ -218,7 +194,6 @@ class PlainSearch {
   const Leaf& leaf_;
   const Object* object_;
   const KeysLeft keys_;
-  std::vector<ByteRun> runs_;
   size_t places_ = 0;  // of which rooms are known
   std::array<std::vector<Edge>, kPlaceCount> edges_;
   std::vector<uint32_t> order_;
