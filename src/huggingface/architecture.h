@@ -118,7 +118,7 @@ struct Architecture {
   Status (*change_shape)(const Config&, DecoderShape*) = nullptr;  ///< what differs from the usual
   Status (*write_keys)(const Config&, KeyWriter*) = nullptr;       ///< beyond the common ones
   /// Adds our names of those tensors that tell models of the family apart, of the ones that this
-  /// config.json has. Only asked for without weights.
+  /// config.json has, beside those of `rank_rules`. Only asked for without weights.
   Status (*name_tensors)(const Config&, std::vector<std::string>*) = nullptr;
 };
 

@@ -61,6 +61,8 @@ Result<ConfigKeys> ReadConfigKeys(std::string_view text) {
   ASSIGN_OR_RETURN(keys.metadata, std::move(metadata).Finish());
   ASSIGN_OR_RETURN(keys.matrices, MatrixType(config));
   ASSIGN_OR_RETURN(keys.experts, ExpertType(config));
+  if (config.IsClass(kRankingClass))
+    for (const NameRule& rule : architecture->rank_rules) keys.names.emplace_back(rule.name);
   if (architecture->name_tensors != nullptr)
     RETURN_IF_ERROR(architecture->name_tensors(config, &keys.names));
   ASSIGN_OR_RETURN(keys.is_tied, config.FlagOr("tie_word_embeddings", architecture->ties_head));

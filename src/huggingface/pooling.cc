@@ -59,24 +59,26 @@ Result<Steps> ReadSteps(JsonValue modules, const Architecture& architecture) {
 
 struct Mode {
   std::string_view member;
-  int64_t type;  // as GGUF numbers them; 0: not known here
+  std::optional<PoolingType> type;  // none: not known here
 };
 
-constexpr Mode kModes[] = {{"pooling_mode_cls_token", 2},
-                           {"pooling_mode_mean_tokens", 1},
-                           {"pooling_mode_lasttoken", 3},
-                           {"pooling_mode_max_tokens", 0},
-                           {"pooling_mode_mean_sqrt_len_tokens", 0},
-                           {"pooling_mode_weightedmean_tokens", 0}};
+constexpr Mode kModes[] = {{"pooling_mode_cls_token", PoolingType::kFirst},
+                           {"pooling_mode_mean_tokens", PoolingType::kMean},
+                           {"pooling_mode_lasttoken", PoolingType::kLast},
+                           {"pooling_mode_max_tokens", std::nullopt},
+                           {"pooling_mode_mean_sqrt_len_tokens", std::nullopt},
+                           {"pooling_mode_weightedmean_tokens", std::nullopt}};
 
 // Several at once would be joined end to end.
-Result<int64_t> ReadMode(JsonValue config, const std::string& name) {
-  std::optional<int64_t> type;
+Result<PoolingType> ReadMode(JsonValue config, const std::string& name) {
+  int count = 0;
+  std::optional<PoolingType> type;
   for (const Mode& mode : kModes) {
     if (!JsonFlag(config, mode.member, false)) continue;
-    type = type ? 0 : mode.type;
+    ++count;
+    type = mode.type;
   }
-  if (type.value_or(0) != 0) return *type;
+  if (count == 1 && type) return *type;
   return Status(ErrorCode::kUnsupported,
                 name +
                     ": expected one of pooling_mode_cls_token, pooling_mode_mean_tokens and "
@@ -105,6 +107,10 @@ Status WriteProjection(const std::string& folder, const std::string& path, size_
 
 }  // namespace
 
+void WritePoolingType(PoolingType type, KeyWriter* keys) {
+  keys->Int("pooling_type", static_cast<int64_t>(type));
+}
+
 Result<std::vector<std::string>> WritePooling(const std::string& folder,
                                               const Architecture& architecture, KeyWriter* keys) {
   ASSIGN_OR_RETURN(const std::optional<JsonTree> modules, ReadTreeIfThere(folder, kModules));
@@ -113,8 +119,8 @@ Result<std::vector<std::string>> WritePooling(const std::string& folder,
   if (!steps.pooling.empty()) {
     const std::string name = steps.pooling + "/config.json";
     ASSIGN_OR_RETURN(const JsonTree config, ReadTree(folder, name));
-    ASSIGN_OR_RETURN(const int64_t type, ReadMode(config.root(), name));
-    keys->Int("pooling_type", type);
+    ASSIGN_OR_RETURN(const PoolingType type, ReadMode(config.root(), name));
+    WritePoolingType(type, keys);
   }
   for (size_t i = 0; i < steps.projections.size(); ++i)
     RETURN_IF_ERROR(WriteProjection(folder, steps.projections[i], kFirstProjection + i, keys));

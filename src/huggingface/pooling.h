@@ -2,6 +2,7 @@
 /// sentence-transformers.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "skald/status.h"
 
 namespace skald::huggingface {
+
+/// How ways to pool are numbered in GGUF.
+enum class PoolingType : int64_t { kMean = 1, kFirst = 2, kLast = 3 };
+
+void WritePoolingType(PoolingType type, KeyWriter* keys);
 
 /// The first matrix behind the pooling is the third step, and is called after that.
 inline constexpr size_t kFirstProjection = 2;

@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "huggingface/architecture.h"
@@ -64,12 +62,6 @@ Status Bert(const Config& config, KeyWriter* keys) {
   return ConfigError("position_embedding_type", "is not absolute", ErrorCode::kUnsupported);
 }
 
-Status NameBert(const Config& config, std::vector<std::string>* names) {
-  if (!config.IsClass(kRankingClass)) return Ok();
-  names->insert(names->end(), {"cls.weight", "cls.output.weight"});
-  return Ok();
-}
-
 constexpr Architecture kKinds[] = {
     {.model_type = "bert",
      .family = "bert",
@@ -77,8 +69,7 @@ constexpr Architecture kKinds[] = {
      .rank_rules = kBertRankNames,
      .ties_head = true,
      .activation = "gelu",
-     .write_keys = Bert,
-     .name_tensors = NameBert},
+     .write_keys = Bert},
     {.model_type = "xlm-roberta",
      .family = "bert",
      .rules = kBertNames,
@@ -87,8 +78,7 @@ constexpr Architecture kKinds[] = {
      .ties_head = true,
      .activation = "gelu",
      .change_shape = RobertaShape,
-     .write_keys = Bert,
-     .name_tensors = NameBert},
+     .write_keys = Bert},
 };
 
 }  // namespace

@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "formats/quote.h"
@@ -12,6 +10,7 @@
 #include "huggingface/config.h"
 #include "huggingface/decoder_keys.h"
 #include "huggingface/expert_keys.h"
+#include "huggingface/pooling.h"
 #include "huggingface/rope_keys.h"
 #include "skald/status.h"
 
@@ -51,7 +50,7 @@ Status RankPooling(const Config& config, KeyWriter* keys) {
     return ConfigError("classifier_pooling",
                        fmt::format("is {}, expected cls or mean", formats::Quote(pooling)),
                        ErrorCode::kUnsupported);
-  keys->Int("pooling_type", pooling == "cls" ? 2 : 1);  // as GGUF numbers them
+  WritePoolingType(pooling == "cls" ? PoolingType::kFirst : PoolingType::kMean, keys);
   return Ok();
 }
 
@@ -67,12 +66,6 @@ Status ModernBert(const Config& config, KeyWriter* keys) {
   return WindowPattern(config, "global_attn_every_n_layers", keys);
 }
 
-Status NameModernBert(const Config& config, std::vector<std::string>* names) {
-  if (!config.IsClass(kRankingClass)) return Ok();
-  names->insert(names->end(), {"cls.weight", "cls.norm.weight", "cls.output.weight"});
-  return Ok();
-}
-
 constexpr Architecture kKinds[] = {
     {.model_type = "modernbert",
      .family = "modern-bert",
@@ -81,8 +74,7 @@ constexpr Architecture kKinds[] = {
      .members = kModernBertMembers,
      .ties_head = true,
      .activation = "gelu",
-     .write_keys = ModernBert,
-     .name_tensors = NameModernBert},
+     .write_keys = ModernBert},
 };
 
 }  // namespace
