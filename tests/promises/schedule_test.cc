@@ -395,7 +395,8 @@ void CheckModel(const std::string& path, uint64_t schedules, kernels::KvTypes ty
   }
   if (whole_texts) return;
   EXPECT_GT(cached_tokens, 0);
-  EXPECT_GT(sum.constrained_tokens, 10 * static_cast<int64_t>(schedules));  // 30 at least are drawn
+  // A schedule alone that was drawn may have fewer than the ones that are always the same.
+  EXPECT_GT(sum.constrained_tokens, drawn == 0 ? 50 : 10 * static_cast<int64_t>(schedules));
   EXPECT_GT(sum.masks_awaited, 0);
   if (has_states) return;  // nobody guesses
   EXPECT_GT(sum.draft_tokens_accepted, 100);
