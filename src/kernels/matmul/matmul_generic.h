@@ -23,4 +23,8 @@ void ForTileSize(const TileArgs& args) {
   }
 }
 
+/// A MatmulFn that runs `Kernel` on every tile.
+template <PanelType kType, template <int> typename Kernel>
+constexpr MatmulFn kByTiles = EveryTile<kType, ForTileSize<Kernel>>;
+
 }  // namespace skald::kernels

@@ -58,10 +58,15 @@ void MatmulBFloat16(const MatmulArgs& args);
 namespace avx512 {
 /// What WayFor(type) does.
 MatmulFn MatmulFor(PanelType type);
-/// The ways of a type that has several, else nothing.
+/// The ways of a type: several, or the only one, without a name.
 std::span<const MatmulWay> WaysOf(PanelType type);
-/// The one that is used: the fastest, timed at the first call, or the only one, without a name.
+/// The one that is used: the fastest, timed at the first call for any type.
 MatmulWay WayFor(PanelType type);
+/// The ways of the types of one kind, nothing for others: elements of their own, a float scale for
+/// each 32 or 16 columns, super-blocks.
+std::span<const MatmulWay> FloatWays(PanelType type);
+std::span<const MatmulWay> Block32Ways(PanelType type);
+std::span<const MatmulWay> SuperWays(PanelType type);
 void MatmulBFloat16ByFma(const MatmulArgs& args);
 /// Requires CpuHasBFloat16Dots().
 void MatmulBFloat16ByDots(const MatmulArgs& args);

@@ -1,0 +1,202 @@
+// The AVX-512 matmul of weights with a float scale for each 32 columns, or for each 16.
+//
+// Cost, in instructions of the two ports of the dots, of 32 columns of one token: 8 dots, and for
+// the scale 3 (convert, d * da, fma), of which cores of AMD do the conversion elsewhere; unpacking
+// is shared by the tokens of the tile. That bounds the share of the peak that a type can reach.
+
+#include <span>
+
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/dots_avx512.h"
+#include "kernels/matmul/low_bit_avx512.h"
+#include "kernels/matmul/variants.h"
+#include "kernels/matmul/ways.h"
+#include "kernels/matmul/weights_avx512.h"
+#include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
+
+// clang-format off: the region must open before the templates and after everything else.
+#include "kernels/isa/target_avx512_begin.h"
+#include "kernels/matmul/matmul_generic.h"
+// clang-format on
+
+namespace skald::kernels::avx512 {
+namespace {
+
+template <typename Unit, int MR>
+struct Block32Kernel {
+  using Tile = Block32Tile<MR>;
+  static constexpr bool kHasMin = requires(const Unit& unit) { unit.m; };
+
+  // Where the dot product starts: minus the weight offset times the sum of the activations.
+  [[gnu::always_inline]] static __m512i Start(const Tile& a, int m) {
+    if constexpr (kHasMin) return _mm512_setzero_si512();
+    if constexpr (kOffsetOf<Unit> == 1) return _mm512_srai_epi32(Broadcast(&a.corr8[m]), 3);
+    return Broadcast(kOffsetOf<Unit> == 128 ? &a.corr128[m] : &a.corr8[m]);
+  }
+
+  // Adds the minimums times da * asum, for all tokens.
+  [[gnu::always_inline]] static void AddMinimums(const Unit& unit, const Tile& a,
+                                                 __m512 (&acc)[MR]) {
+    // Lanes are tokens here. corr8 = -8 * asum; the shift is exact.
+    constexpr __mmask16 kTokens = static_cast<__mmask16>((1u << MR) - 1);
+    const __m512i corr = _mm512_maskz_loadu_epi32(kTokens, a.corr8);
+    const __m512i sums = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 3);
+    const __m512 da = _mm512_maskz_loadu_ps(kTokens, a.da);
+    alignas(64) float scaled[16];
+    _mm512_store_ps(scaled, _mm512_mul_ps(da, _mm512_cvtepi32_ps(sums)));
+    const __m512 minimum = LoadHalves(unit.m);
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) {
+      acc[m] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(scaled[m]), acc[m]);
+    }
+  }
+
+  static void Panel(const Unit* units, const Tile* tile, int64_t blocks, float* out,
+                    int64_t out_stride) {
+    __m512 acc[MR];
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+    constexpr int kBlocks = kBlocksOf<Unit>;
+    for (int64_t b = 0; b < blocks; ++b) {
+      const Unit& unit = units[b / kBlocks];
+      const int part = static_cast<int>(b % kBlocks);
+      const Tile& a = tile[b];
+      PrefetchAhead<sizeof(Unit) / kBlocks>(&unit, part);
+      Weights w;
+      UnpackColumns(unit, part, w);
+      const __m512 d = LoadScales(unit);
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; m += kChains<MR>) {
+        __m512i dots[kChains<MR>];
+#pragma GCC unroll 4
+        for (int j = 0; j < kChains<MR>; ++j) dots[j] = Start(a, m + j);
+        AddDots<32>(w, a.q[m], dots);
+#pragma GCC unroll 4
+        for (int j = 0; j < kChains<MR>; ++j) {
+          const __m512 scale = _mm512_mul_ps(d, _mm512_set1_ps(a.da[m + j]));
+          acc[m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[j]), scale, acc[m + j]);
+        }
+      }
+      if constexpr (kHasMin) AddMinimums(unit, a, acc);
+    }
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t blocks = args.cols / kBlockCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    for (int64_t p = 0; p < args.panel_count; ++p) {
+      const Unit* panel = units + p * (blocks / kBlocksOf<Unit>);
+      Panel(panel, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+    }
+  }
+};
+
+// kNV4: a scale for each 16 columns. The activations carry the sums of 32: what the offset adds to
+// the first 16 is a dot product with the offset itself.
+template <int MR>
+struct NV4Kernel {
+  using Tile = Block32Tile<MR>;
+  static constexpr int kChainTokens = kHalfChains<MR>;
+
+  [[gnu::always_inline]] static void AddBlock(const Weights& w, const __m512 (&d)[2], const Tile& a,
+                                              __m512 (&acc)[MR]) {
+    const __m512i offset = _mm512_set1_epi8(-128);  // 128, unsigned
+#pragma GCC unroll 16
+    for (int m = 0; m < MR; m += kChainTokens) {
+      __m512i low[kChainTokens];
+      __m512i high[kChainTokens];
+#pragma GCC unroll 2
+      for (int j = 0; j < kChainTokens; ++j) {
+        __m512i first = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) first = AddDot(first, offset, a.q[m + j] + 4 * k);
+        low[j] = _mm512_sub_epi32(_mm512_setzero_si512(), first);
+        high[j] = _mm512_add_epi32(Broadcast(&a.corr128[m + j]), first);
+      }
+      AddHalfDots<32>(w, a.q[m], low, high);
+#pragma GCC unroll 2
+      for (int j = 0; j < kChainTokens; ++j) {
+        const __m512 da = _mm512_set1_ps(a.da[m + j]);
+        const __m512 sum =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(low[j]), _mm512_mul_ps(d[0], da), acc[m + j]);
+        acc[m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(high[j]), _mm512_mul_ps(d[1], da), sum);
+      }
+    }
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t count = args.cols / (2 * kBlockCols);
+    const UnitNV4* unit = reinterpret_cast<const UnitNV4*>(args.panels);
+    for (int64_t p = 0; p < args.panel_count; ++p) {
+      const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+      __m512 acc[MR];
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+      for (int64_t u = 0; u < count; ++u, ++unit) {
+        for (int b = 0; b < 2; ++b, ++tile) {
+          PrefetchAhead<sizeof(UnitNV4) / 2>(unit, b);
+          Weights w;
+          UnpackBlock(unit->blocks[b], w);
+          const __m512 d[2] = {LoadE4M3(*unit, 2 * b), LoadE4M3(*unit, 2 * b + 1)};
+          AddBlock(w, d, *tile, acc);
+        }
+      }
+      float* out = args.out + p * kPanelRows;
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * args.out_stride, acc[m]);
+    }
+  }
+};
+
+template <int MR>
+using Q8Kernel = Block32Kernel<UnitQ8, MR>;
+template <int MR>
+using Q8MKernel = Block32Kernel<UnitQ8M, MR>;
+template <int MR>
+using Q4Kernel = Block32Kernel<UnitQ4, MR>;
+template <int MR>
+using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
+template <int MR>
+using MX4Kernel = Block32Kernel<UnitMX4, MR>;
+template <int MR>
+using Q1Kernel = Block32Kernel<UnitQ1, MR>;
+template <int MR>
+using Q2Kernel = Block32Kernel<UnitQ2, MR>;
+
+// Constants: nothing of the standard library is called inside of the region.
+constexpr MatmulWay kQ8Ways[] = {{"", kByTiles<PanelType::kQ8, Q8Kernel>}};
+constexpr MatmulWay kQ8MWays[] = {{"", kByTiles<PanelType::kQ8M, Q8MKernel>}};
+constexpr MatmulWay kQ4Ways[] = {{"", kByTiles<PanelType::kQ4, Q4Kernel>}};
+constexpr MatmulWay kQ4MWays[] = {{"", kByTiles<PanelType::kQ4M, Q4MKernel>}};
+constexpr MatmulWay kMX4Ways[] = {{"", kByTiles<PanelType::kMX4, MX4Kernel>}};
+constexpr MatmulWay kQ1Ways[] = {{"", kByTiles<PanelType::kQ1, Q1Kernel>}};
+constexpr MatmulWay kQ2Ways[] = {{"", kByTiles<PanelType::kQ2, Q2Kernel>}};
+constexpr MatmulWay kNV4Ways[] = {{"", kByTiles<PanelType::kNV4, NV4Kernel>}};
+
+}  // namespace
+}  // namespace skald::kernels::avx512
+
+#include "kernels/isa/target_end.h"
+
+namespace skald::kernels::avx512 {
+
+std::span<const MatmulWay> Block32Ways(PanelType type) {
+  switch (type) {
+    case PanelType::kQ8: return kQ8Ways;
+    case PanelType::kQ8M: return kQ8MWays;
+    case PanelType::kQ4: return kQ4Ways;
+    case PanelType::kQ4M: return kQ4MWays;
+    case PanelType::kMX4: return kMX4Ways;
+    case PanelType::kQ1: return kQ1Ways;
+    case PanelType::kQ2: return kQ2Ways;
+    case PanelType::kNV4: return kNV4Ways;
+    default: return {};
+  }
+}
+
+}  // namespace skald::kernels::avx512

@@ -1,0 +1,432 @@
+// The AVX-512 matmul of super-blocks: integer scales within 256 columns, activations in units of
+// 128.
+//
+// Cost, in instructions of the two ports of the dots, of 32 columns of one token: 8 dots, and for
+// the scales 2 (kQ4K), 3 (kQ5K), 6 (kQ6K, kQ8K, codebooks) or 1 (kT2); unpacking is shared by the
+// tokens of the tile. That bounds the share of the peak that a type can reach.
+
+#include <span>
+
+#include "base/check.h"
+#include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/dots_avx512.h"
+#include "kernels/matmul/low_bit_avx512.h"
+#include "kernels/matmul/variants.h"
+#include "kernels/matmul/ways.h"
+#include "kernels/matmul/weights_avx512.h"
+#include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
+
+// clang-format off: the region must open before the templates and after everything else.
+#include "kernels/isa/target_avx512_begin.h"
+#include "kernels/matmul/matmul_generic.h"
+// clang-format on
+
+namespace skald::kernels::avx512 {
+namespace {
+
+// The bytes of token m in block b (0..3) of a unit of activations.
+template <int MR>
+[[gnu::always_inline]] inline const int8_t* BlockOf(const Block128Tile<MR>& a, int b, int m) {
+  return a.q[b / 2][m] + 32 * (b % 2);
+}
+
+// A policy says, for one unit type, how a block enters the integer sums I of the tokens (AddBlock)
+// and what the minimum sum J of a token over half a unit is (Minimums, where AnyMinimum). It is
+// made anew for each unit and holds what the blocks of the unit share.
+
+// What kQ4K and kQ5K have in common.
+template <int MR>
+struct WideScales {
+  static constexpr bool kHasMin = true;
+
+  [[gnu::always_inline]] explicit WideScales(const PackedScales6& packed) : scales(packed) {}
+
+  [[gnu::always_inline]] static bool AnyMinimum() { return true; }
+  [[gnu::always_inline]] __m512i Minimums(const Block128Tile<MR>& a, int half, int m) const {
+    const __m512i first =
+        AddPairs(_mm512_setzero_si512(), scales.mins[2 * half], &a.sum_pairs[0][m]);
+    return AddPairs(first, scales.mins[2 * half + 1], &a.sum_pairs[1][m]);
+  }
+
+  Scales6 scales;
+};
+
+// kQ4K by pairs. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16:
+// vpdpwssd multiplies it with the scale and adds, in place of a 32-bit multiplication, which takes
+// two instructions on Intel's cores, and an addition. The high int16 of its operands meet zeros.
+template <int MR>
+struct Q4KByPairs : WideScales<MR> {
+  using Unit = UnitQ4K;
+
+  [[gnu::always_inline]] Q4KByPairs(const Unit& unit) : WideScales<MR>(unit.scales) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    constexpr int kChainTokens = kHalfChains<N>;
+    Weights w;
+    UnpackNibbles(unit.nibbles[b], w);
+    const __m512i scale = this->scales.ScaleOf(b);
+#pragma GCC unroll 16
+    for (int m = 0; m < N; m += kChainTokens) {
+      __m512i low[kChainTokens];
+      __m512i high[kChainTokens];
+#pragma GCC unroll 2
+      for (int j = 0; j < kChainTokens; ++j) low[j] = high[j] = _mm512_setzero_si512();
+      AddHalfDots<64>(w, BlockOf(a, b % 4, first + m), low, high);
+#pragma GCC unroll 2
+      for (int j = 0; j < kChainTokens; ++j) {
+        sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], low[j], scale);
+        sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], high[j], scale);
+      }
+    }
+  }
+};
+
+// sums[j] += the dot products of the 32 columns w with the tokens from `first` on, times scale: one
+// 32-bit multiplication, which is one instruction of the dots' ports on Zen 4, and an addition,
+// which other ports do there.
+template <int MR, int N>
+[[gnu::always_inline]] inline void AddProducts(const Weights& w, __m512i scale,
+                                               const Block128Tile<MR>& a, int b, int first,
+                                               __m512i (&sums)[N]) {
+  constexpr int kChainTokens = kProductChains<N>;
+#pragma GCC unroll 16
+  for (int m = 0; m < N; m += kChainTokens) {
+    __m512i dots[kChainTokens];
+#pragma GCC unroll 8
+    for (int j = 0; j < kChainTokens; ++j) dots[j] = _mm512_setzero_si512();
+    AddDots<64>(w, BlockOf(a, b % 4, first + m), dots);
+#pragma GCC unroll 8
+    for (int j = 0; j < kChainTokens; ++j) {
+      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dots[j], scale));
+    }
+  }
+}
+
+template <int MR>
+struct Q4KByProducts : WideScales<MR> {
+  using Unit = UnitQ4K;
+
+  [[gnu::always_inline]] Q4KByProducts(const Unit& unit) : WideScales<MR>(unit.scales) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackNibbles(unit.nibbles[b], w);
+    AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
+  }
+};
+
+// kQ5K. As kQ4K, but the dot products do not fit int16.
+template <int MR>
+struct Q5KPolicy : WideScales<MR> {
+  using Unit = UnitQ5K;
+
+  [[gnu::always_inline]] Q5KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackFive(unit.blocks[b], w);
+    AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
+  }
+};
+
+// corr32, -32 times a sum of activations, for weights with another offset. Exact.
+template <int kOffset>
+[[gnu::always_inline]] inline __m512i CorrectionFor(const int32_t* corr32) {
+  static_assert(kOffset == 1 || kOffset == 16 || kOffset == 32 || kOffset == 64 || kOffset == 128);
+  const __m512i corr = Broadcast(corr32);
+  if constexpr (kOffset == 1) return _mm512_srai_epi32(corr, 5);
+  if constexpr (kOffset == 16) return _mm512_srai_epi32(corr, 1);
+  if constexpr (kOffset == 64) return _mm512_slli_epi32(corr, 1);
+  if constexpr (kOffset == 128) return _mm512_slli_epi32(corr, 2);
+  return corr;
+}
+
+// Both halves of a block whose scales are 16 columns wide. kOffset: that of the weights.
+template <int kOffset, int MR, int N>
+[[gnu::always_inline]] inline void AddHalves(const Weights& w, const HalfScales& scales,
+                                             const Block128Tile<MR>& a, int b, int first,
+                                             __m512i (&sums)[N]) {
+  constexpr int kChainTokens = kHalfChains<N>;
+  const int block = b % 4;
+#pragma GCC unroll 16
+  for (int m = 0; m < N; m += kChainTokens) {
+    __m512i low[kChainTokens];
+    __m512i high[kChainTokens];
+#pragma GCC unroll 2
+    for (int j = 0; j < kChainTokens; ++j) {
+      low[j] = CorrectionFor<kOffset>(&a.corr32[2 * block][first + m + j]);
+      high[j] = CorrectionFor<kOffset>(&a.corr32[2 * block + 1][first + m + j]);
+    }
+    AddHalfDots<64>(w, BlockOf(a, block, first + m), low, high);
+#pragma GCC unroll 2
+    for (int j = 0; j < kChainTokens; ++j) {
+      const __m512i scaled_low = _mm512_mullo_epi32(low[j], scales.low);
+      const __m512i scaled_high = _mm512_mullo_epi32(high[j], scales.high);
+      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_add_epi32(scaled_low, scaled_high));
+    }
+  }
+}
+
+template <int MR>
+struct Q6KPolicy {
+  using Unit = UnitQ6K;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] Q6KPolicy(const Unit&) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackSix(unit.blocks[b], w);
+    AddHalves<32>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
+  }
+};
+
+template <int MR>
+struct Q8KPolicy {
+  using Unit = UnitQ8K;
+  static constexpr bool kHasMin = true;
+  [[gnu::always_inline]] Q8KPolicy(const Unit& unit) {
+    __m512i any =
+        _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(unit.dmin)));
+    for (int b = 0; b < 8; ++b) {
+      const __m512i high = _mm512_slli_epi32(LoadBytes(unit.mins[2 * b + 1]), 16);
+      min_pairs[b] = _mm512_or_si512(LoadBytes(unit.mins[2 * b]), high);
+      any = _mm512_or_si512(any, min_pairs[b]);
+    }
+    any_minimum = _mm512_test_epi32_mask(any, any) != 0;
+  }
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackBytes(unit.q[b], w);
+    AddHalves<128>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
+  }
+
+  [[gnu::always_inline]] bool AnyMinimum() const { return any_minimum; }
+  [[gnu::always_inline]] __m512i Minimums(const Block128Tile<MR>& a, int half, int m) const {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) {
+      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
+      const int32_t low = -a.corr32[2 * b][m] >> 5;
+      const int32_t high = -a.corr32[2 * b + 1][m] >> 5;
+      const __m512i pair = _mm512_set1_epi32(high << 16 | (low & 0xffff));
+      sum = _mm512_dpwssd_epi32(sum, min_pairs[4 * half + b], pair);
+    }
+    return sum;
+  }
+
+  __m512i min_pairs[8];
+  // False where every minimum and dmin is zero bits, as for IQ4_XS: the term is then a zero that
+  // changes no t, not even the sign of a zero (t - 0 * 0).
+  bool any_minimum;
+};
+
+// The codebooks.
+template <typename UnitType, int MR>
+struct CodesPolicy {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] CodesPolicy(const Unit&) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackBlock(unit, b, w);
+    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit.blocks[b]), a, b, first, sums);
+  }
+};
+
+// kT2: no integer scales, so the dot products add up in the sums.
+template <int MR>
+struct T2Policy {
+  using Unit = UnitT2;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] T2Policy(const Unit&) {}
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    constexpr int kChainTokens = kChains<N>;
+    const int block = b % 4;
+    Weights w;
+    UnpackBlock(unit.blocks[b], w);
+#pragma GCC unroll 16
+    for (int m = 0; m < N; m += kChainTokens) {
+      __m512i dots[kChainTokens];
+#pragma GCC unroll 4
+      for (int j = 0; j < kChainTokens; ++j) {
+        const int32_t corr32 =
+            a.corr32[2 * block][first + m + j] + a.corr32[2 * block + 1][first + m + j];
+        dots[j] = _mm512_add_epi32(sums[m + j], _mm512_set1_epi32(corr32 >> 5));
+      }
+      AddDots<64>(w, BlockOf(a, block, first + m), dots);
+#pragma GCC unroll 4
+      for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
+    }
+  }
+};
+
+// kAtOnce: tokens whose sums are in registers while the weights of half a unit are unpacked once.
+// With 16 of them 8 weights and the operands of the dots do not fit the 32 registers; with 8 the
+// weights are unpacked twice. Which one costs less depends on the core.
+template <typename Policy, int MR, int kAtOnce = MR>
+struct SuperKernel {
+  using Unit = typename Policy::Unit;
+  using Tile = Block128Tile<MR>;
+  static_assert(MR % kAtOnce == 0);
+
+  static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
+                    int64_t out_stride) {
+    // The float accumulators live in memory: the registers are for the integer sums.
+    __m512 acc[MR];
+    for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
+    for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, acc);
+    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
+  }
+
+  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile,
+                                                   __m512 (&acc)[MR]) {
+    const Policy policy(unit);
+    const __m512 d = LoadScales(unit);
+#pragma GCC unroll 1
+    for (int half = 0; half < 2; ++half) {
+#pragma GCC unroll 2
+      for (int first = 0; first < MR; first += kAtOnce) {
+        AddHalf(policy, unit, d, tile[half], half, first, acc);
+      }
+    }
+  }
+
+  // Adds half a unit to the tokens from `first` on.
+  [[gnu::always_inline]] static void AddHalf(const Policy& policy, const Unit& unit, __m512 d,
+                                             const Tile& a, int half, int first,
+                                             __m512 (&acc)[MR]) {
+    __m512i sums[kAtOnce];
+#pragma GCC unroll 16
+    for (int m = 0; m < kAtOnce; ++m) sums[m] = _mm512_setzero_si512();
+#pragma GCC unroll 1
+    for (int b = 4 * half; b < 4 * half + 4; ++b) {
+      if (first == 0) PrefetchAhead<sizeof(Unit) / 8>(&unit, b);
+      policy.AddBlock(unit, a, b, first, sums);
+    }
+#pragma GCC unroll 16
+    for (int m = 0; m < kAtOnce; ++m) {
+      __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
+      if constexpr (Policy::kHasMin) {
+        if (policy.AnyMinimum()) {
+          const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(a, half, first + m));
+          t = _mm512_fnmadd_ps(minimums, LoadHalves(unit.dmin), t);
+        }
+      }
+      acc[first + m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[first + m]);
+    }
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t supers = args.cols / kSuperCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    for (int64_t p = 0; p < args.panel_count; ++p) {
+      Panel(units + p * supers, tile, supers, args.out + p * kPanelRows, args.out_stride);
+    }
+  }
+};
+
+// Tokens at once of a tile of MR where there are never more than 8.
+template <int MR>
+inline constexpr int kEight = MR == 16 ? 8 : MR;
+
+template <int MR>
+using Q4KPairs16 = SuperKernel<Q4KByPairs<MR>, MR>;
+template <int MR>
+using Q4KPairs8 = SuperKernel<Q4KByPairs<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q4KProducts16 = SuperKernel<Q4KByProducts<MR>, MR>;
+template <int MR>
+using Q4KProducts8 = SuperKernel<Q4KByProducts<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q5KBy16 = SuperKernel<Q5KPolicy<MR>, MR>;
+template <int MR>
+using Q5KBy8 = SuperKernel<Q5KPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q6KBy16 = SuperKernel<Q6KPolicy<MR>, MR>;
+template <int MR>
+using Q6KBy8 = SuperKernel<Q6KPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q8KBy16 = SuperKernel<Q8KPolicy<MR>, MR>;
+template <int MR>
+using Q8KBy8 = SuperKernel<Q8KPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, MR>, MR>;
+template <int MR>
+using I2XSKernel = SuperKernel<CodesPolicy<UnitI2XS, MR>, MR>;
+template <int MR>
+using I2SKernel = SuperKernel<CodesPolicy<UnitI2S, MR>, MR>;
+template <int MR>
+using I3XXSKernel = SuperKernel<CodesPolicy<UnitI3XXS, MR>, MR>;
+template <int MR>
+using I3SKernel = SuperKernel<CodesPolicy<UnitI3S, MR>, MR>;
+template <int MR>
+using I1Kernel = SuperKernel<CodesPolicy<UnitI1, MR>, MR>;
+template <int MR>
+using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
+
+// Constants: nothing of the standard library is called inside of the region.
+constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
+                                  {"pairs, 8 tokens", kByTiles<PanelType::kQ4K, Q4KPairs8>},
+                                  {"products, 16 tokens", kByTiles<PanelType::kQ4K, Q4KProducts16>},
+                                  {"products, 8 tokens", kByTiles<PanelType::kQ4K, Q4KProducts8>}};
+constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
+                                  {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
+constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kByTiles<PanelType::kQ6K, Q6KBy16>},
+                                  {"8 tokens", kByTiles<PanelType::kQ6K, Q6KBy8>}};
+constexpr MatmulWay kQ8KWays[] = {{"16 tokens", kByTiles<PanelType::kQ8K, Q8KBy16>},
+                                  {"8 tokens", kByTiles<PanelType::kQ8K, Q8KBy8>}};
+constexpr MatmulWay kI2XXSWays[] = {{"", kByTiles<PanelType::kI2XXS, I2XXSKernel>}};
+constexpr MatmulWay kI2XSWays[] = {{"", kByTiles<PanelType::kI2XS, I2XSKernel>}};
+constexpr MatmulWay kI2SWays[] = {{"", kByTiles<PanelType::kI2S, I2SKernel>}};
+constexpr MatmulWay kI3XXSWays[] = {{"", kByTiles<PanelType::kI3XXS, I3XXSKernel>}};
+constexpr MatmulWay kI3SWays[] = {{"", kByTiles<PanelType::kI3S, I3SKernel>}};
+constexpr MatmulWay kI1Ways[] = {{"", kByTiles<PanelType::kI1, I1Kernel>}};
+constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
+
+}  // namespace
+}  // namespace skald::kernels::avx512
+
+#include "kernels/isa/target_end.h"
+
+namespace skald::kernels::avx512 {
+
+std::span<const MatmulWay> SuperWays(PanelType type) {
+  switch (type) {
+    case PanelType::kQ4K: return kQ4KWays;
+    case PanelType::kQ5K: return kQ5KWays;
+    case PanelType::kQ6K: return kQ6KWays;
+    case PanelType::kQ8K: return kQ8KWays;
+    case PanelType::kI2XXS: return kI2XXSWays;
+    case PanelType::kI2XS: return kI2XSWays;
+    case PanelType::kI2S: return kI2SWays;
+    case PanelType::kI3XXS: return kI3XXSWays;
+    case PanelType::kI3S: return kI3SWays;
+    case PanelType::kI1: return kI1Ways;
+    case PanelType::kT2: return kT2Ways;
+    default: return {};
+  }
+}
+
+}  // namespace skald::kernels::avx512
