@@ -78,90 +78,163 @@ using AliasedUint32 __attribute__((may_alias)) = uint32_t;
   return acc;
 }
 
-// The weights of a unit: dwords with the steps 2 j + 1 (low) and 2 j (high) of a chain.
-struct ChainWeights {
-  __m512i chain[2][8];  // [chain][j]
+// The same with activations in each lane of `pairs`.
+[[gnu::always_inline]] inline __m512 AddDot(__m512 acc, __m512i w, __m512i pairs) {
+  asm("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(w), "v"(pairs));
+  return acc;
+}
+[[gnu::always_inline]] inline __m512i BroadcastPair(const uint32_t* pair) {
+  __m512i lanes;
+  asm("vpbroadcastd %1, %0" : "=v"(lanes) : "m"(*reinterpret_cast<const AliasedUint32*>(pair)));
+  return lanes;
+}
 
-  [[gnu::always_inline]] explicit ChainWeights(const UnitBF16& unit) {
-    constexpr __mmask32 kHigh = 0xaaaaaaaa;
-    // A shuffle of bytes: a shift or a rotation would take a port of the dot products.
-    const __m512i swap =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+// Two vectors of a unit of weights, columns 2 j and 2 j + 1 of both chains, as dwords with the steps
+// 2 j + 1 (low) and 2 j (high) of each.
+[[gnu::always_inline]] inline void SplitChains(const UnitBF16& unit, int j, __m512i (&chain)[2]) {
+  constexpr __mmask32 kHigh = 0xaaaaaaaa;
+  // A shuffle of bytes: a shift or a rotation would take a port of the dot products.
+  const __m512i swap =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+  const __m512i even = Load(unit.w[2 * j]);
+  const __m512i odd = Load(unit.w[2 * j + 1]);
+  chain[0] = _mm512_mask_blend_epi16(kHigh, odd, _mm512_shuffle_epi8(even, swap));
+  chain[1] = _mm512_mask_blend_epi16(kHigh, _mm512_shuffle_epi8(odd, swap), even);
+}
+
+// Some units of the activations of MR tokens, in the order of SplitChains. Put right once for all
+// panels of a call: a store of 64 bytes takes two cycles, as long as two to four dot products.
+template <int MR>
+struct ChainTile {
+  static constexpr int kUnits = (8 << 10) / (MR * 64);  // a part of the first-level cache
+  alignas(64) uint32_t pairs[kUnits][MR][2][8];         // [unit][token][chain][j]
+
+  [[gnu::always_inline]] void Fill(const BFloat16Tile<MR>* tile, int64_t units) {
+    const __m512i order =
+        _mm512_set_epi16(29, 31, 25, 27, 21, 23, 17, 19, 13, 15, 9, 11, 5, 7, 1, 3,  //
+                         28, 30, 24, 26, 20, 22, 16, 18, 12, 14, 8, 10, 4, 6, 0, 2);
+    for (int64_t u = 0; u < units; ++u) {
+#pragma GCC unroll 16
+      for (int m = 0; m < MR; ++m) {
+        _mm512_store_si512(pairs[u][m], _mm512_permutexvar_epi16(order, Load(tile[u].x[m])));
+      }
+    }
+  }
+};
+
+// By kAtOnce panels and the tokens whose chains and sums fit the registers then. Two panels share the
+// loads of their activations, one needs its weights put right for fewer groups of tokens.
+template <int MR, int kAtOnce>
+struct DotKernel {
+  static constexpr int kMost = 8 / kAtOnce;
+  static constexpr int kTokens = MR <= kMost ? MR : MR % kMost == 0 ? kMost : kMost * 3 / 4;
+  static_assert(MR % kTokens == 0);
+  // The latency of a dot product is four to six cycles, so that few tokens need the chains of more.
+  static constexpr int kPanels = MR == 1 ? 4 : MR == 2 ? 2 : kAtOnce;
+
+  // Step j of the chains of token i of NP panels.
+  template <int NP>
+  [[gnu::always_inline]] static void AddDots(const __m512i (&w)[NP][2],
+                                             const uint32_t (&pairs)[2][8], int j, int i,
+                                             __m512 (&chains)[NP][2][kTokens]) {
+#pragma GCC unroll 2
+    for (int chain = 0; chain < 2; ++chain) {
+      if constexpr (NP == 1) {
+        chains[0][chain][i] = AddDot(chains[0][chain][i], w[0][chain], &pairs[chain][j]);
+      } else {
+        const __m512i both = BroadcastPair(&pairs[chain][j]);
+#pragma GCC unroll 4
+        for (int p = 0; p < NP; ++p) {
+          chains[p][chain][i] = AddDot(chains[p][chain][i], w[p][chain], both);
+        }
+      }
+    }
+  }
+
+  // acc of each panel += some units, for kTokens tokens from `first` on.
+  template <int NP>
+  [[gnu::always_inline]] static void AddUnits(const UnitBF16* unit, int64_t panel_units,
+                                              int64_t units, const ChainTile<MR>& tile, int first,
+                                              __m512 (&acc)[NP][kTokens]) {
+    for (int64_t u = 0; u < units; ++u) {
+      __m512 chains[NP][2][kTokens];
+#pragma GCC unroll 4
+      for (int p = 0; p < NP; ++p) {
+        if (first == 0) PrefetchAhead<sizeof(UnitBF16)>(unit + p * panel_units + u);
 #pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) {
-      const __m512i even = Load(unit.w[2 * j]);
-      const __m512i odd = Load(unit.w[2 * j + 1]);
-      chain[0][j] = _mm512_mask_blend_epi16(kHigh, odd, _mm512_shuffle_epi8(even, swap));
-      chain[1][j] = _mm512_mask_blend_epi16(kHigh, _mm512_shuffle_epi8(odd, swap), even);
+        for (int i = 0; i < kTokens; ++i) chains[p][0][i] = chains[p][1][i] = _mm512_setzero_ps();
+      }
+#pragma GCC unroll 8
+      for (int j = 0; j < 8; ++j) {
+        __m512i w[NP][2];
+#pragma GCC unroll 4
+        for (int p = 0; p < NP; ++p) SplitChains(unit[p * panel_units + u], j, w[p]);
+#pragma GCC unroll 8
+        for (int i = 0; i < kTokens; ++i) AddDots<NP>(w, tile.pairs[u][first + i], j, i, chains);
+      }
+#pragma GCC unroll 4
+      for (int p = 0; p < NP; ++p) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kTokens; ++i) {
+          acc[p][i] = _mm512_add_ps(acc[p][i], _mm512_add_ps(chains[p][0][i], chains[p][1][i]));
+        }
+      }
+    }
+  }
+
+  // Some units of NP panels, from `unit` on. What the units before have given stands in `out`.
+  template <int NP>
+  static void AddPanels(const UnitBF16* unit, int64_t panel_units, int64_t units,
+                        const ChainTile<MR>& tile, bool begins, float* out, int64_t out_stride) {
+#pragma GCC unroll 1
+    for (int first = 0; first < MR; first += kTokens) {
+      __m512 acc[NP][kTokens];
+      float* rows = out + first * out_stride;
+#pragma GCC unroll 4
+      for (int p = 0; p < NP; ++p) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kTokens; ++i) {
+          acc[p][i] = begins ? _mm512_setzero_ps()
+                             : _mm512_loadu_ps(rows + i * out_stride + p * kPanelRows);
+        }
+      }
+      AddUnits<NP>(unit, panel_units, units, tile, first, acc);
+#pragma GCC unroll 4
+      for (int p = 0; p < NP; ++p) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kTokens; ++i) {
+          _mm512_storeu_ps(rows + i * out_stride + p * kPanelRows, acc[p][i]);
+        }
+      }
+    }
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t panel_units = PanelBytes(PanelType::kBF16, args.cols) / int64_t{sizeof(UnitBF16)};
+    const auto* panels = reinterpret_cast<const UnitBF16*>(args.panels);
+    const auto* tile = reinterpret_cast<const BFloat16Tile<MR>*>(args.tile);
+    ChainTile<MR> ordered;
+    for (int64_t u = 0; u < panel_units; u += ChainTile<MR>::kUnits) {
+      const int64_t left = panel_units - u;
+      const int64_t units = left < ChainTile<MR>::kUnits ? left : ChainTile<MR>::kUnits;
+      ordered.Fill(tile + u, units);
+      int64_t p = 0;
+      for (; p + kPanels <= args.panel_count; p += kPanels) {
+        AddPanels<kPanels>(panels + p * panel_units + u, panel_units, units, ordered, u == 0,
+                           args.out + p * kPanelRows, args.out_stride);
+      }
+      for (; p < args.panel_count; ++p) {
+        AddPanels<1>(panels + p * panel_units + u, panel_units, units, ordered, u == 0,
+                     args.out + p * kPanelRows, args.out_stride);
+      }
     }
   }
 };
 
 template <int MR>
-struct DotKernel {
-  using Tile = BFloat16Tile<MR>;
-  // Tokens at once, each with two chains: the latency of a dot product is six and more.
-  static constexpr int kTokens = MR % 4 == 0 ? 4 : MR % 3 == 0 ? 3 : MR;
-
-  // The activations of a unit in the order of ChainWeights.
-  struct Unit {
-    alignas(64) uint32_t pairs[MR][2][8];  // [token][chain][j]
-
-    [[gnu::always_inline]] explicit Unit(const Tile& tile) {
-      const __m512i order =
-          _mm512_set_epi16(29, 31, 25, 27, 21, 23, 17, 19, 13, 15, 9, 11, 5, 7, 1, 3,  //
-                           28, 30, 24, 26, 20, 22, 16, 18, 12, 14, 8, 10, 4, 6, 0, 2);
-#pragma GCC unroll 16
-      for (int m = 0; m < MR; ++m) {
-        _mm512_store_si512(pairs[m], _mm512_permutexvar_epi16(order, Load(tile.x[m])));
-      }
-    }
-  };
-
-  [[gnu::always_inline]] static void AddUnit(const ChainWeights& w, const Unit& unit,
-                                             __m512 (&acc)[MR]) {
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; m += kTokens) {
-      __m512 chains[2][kTokens];
-#pragma GCC unroll 4
-      for (int i = 0; i < kTokens; ++i) chains[0][i] = chains[1][i] = _mm512_setzero_ps();
-#pragma GCC unroll 8
-      for (int j = 0; j < 8; ++j) {
-#pragma GCC unroll 4
-        for (int i = 0; i < kTokens; ++i) {
-          chains[0][i] = AddDot(chains[0][i], w.chain[0][j], &unit.pairs[m + i][0][j]);
-          chains[1][i] = AddDot(chains[1][i], w.chain[1][j], &unit.pairs[m + i][1][j]);
-        }
-      }
-#pragma GCC unroll 4
-      for (int i = 0; i < kTokens; ++i) {
-        acc[m + i] = _mm512_add_ps(acc[m + i], _mm512_add_ps(chains[0][i], chains[1][i]));
-      }
-    }
-  }
-
-  static void Panel(const UnitBF16* unit, const Tile* tile, int64_t units, const TileArgs& args,
-                    float* out) {
-    __m512 acc[MR];
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
-    for (int64_t u = 0; u < units; ++u) {
-      PrefetchAhead<sizeof(UnitBF16)>(unit + u);
-      AddUnit(ChainWeights(unit[u]), Unit(tile[u]), acc);
-    }
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * args.out_stride, acc[m]);
-  }
-
-  static void Run(const TileArgs& args) {
-    const int64_t units = PanelBytes(PanelType::kBF16, args.cols) / int64_t{sizeof(UnitBF16)};
-    const auto* unit = reinterpret_cast<const UnitBF16*>(args.panels);
-    const auto* tile = reinterpret_cast<const Tile*>(args.tile);
-    for (int64_t p = 0; p < args.panel_count; ++p) {
-      Panel(unit + p * units, tile, units, args, args.out + p * kPanelRows);
-    }
-  }
-};
+using OnePanel = DotKernel<MR, 1>;
+template <int MR>
+using TwoPanels = DotKernel<MR, 2>;
 
 }  // namespace
 
@@ -173,7 +246,12 @@ void MatmulBFloat16ByFma(const MatmulArgs& args) {
 // The instruction flushes by itself, the sums of the chains do not.
 void MatmulBFloat16ByDots(const MatmulArgs& args) {
   const FlushMode flush;
-  EveryTile<PanelType::kBF16, ForTileSize<DotKernel>>(args);
+  EveryTile<PanelType::kBF16, ForTileSize<OnePanel>>(args);
+}
+
+void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args) {
+  const FlushMode flush;
+  EveryTile<PanelType::kBF16, ForTileSize<TwoPanels>>(args);
 }
 
 }  // namespace skald::kernels::avx512

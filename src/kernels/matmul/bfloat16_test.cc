@@ -175,6 +175,7 @@ std::vector<Way> Ways() {
   return {{"avx2", CpuHasAvx2(), avx2::MatmulBFloat16},
           {"avx512_fma", avx512, avx512::MatmulBFloat16ByFma},
           {"avx512_dots", CpuHasBFloat16Dots(), avx512::MatmulBFloat16ByDots},
+          {"avx512_dots of two panels", CpuHasBFloat16Dots(), avx512::MatmulBFloat16ByDotsOfTwo},
           {"amx", CpuHasBFloat16Tiles(), amx::MatmulBFloat16}};
 }
 
@@ -200,6 +201,8 @@ TEST(BFloat16, EveryWayGivesTheBitsOfTheSpecification) {
   };
   std::vector<Shape> shapes = {{77, 37, 64}, {32, 65, 1100}};  // 1100: more than a chunk
   for (const int64_t tokens : {16, 12, 8, 6, 4, 3, 2, 1, 31}) shapes.push_back({32, tokens, 33});
+  // Columns in several parts at every number of tokens, and panels that are no multiple of 2 or 4.
+  for (const int64_t tokens : {16, 12, 8, 6, 4, 3, 2, 1}) shapes.push_back({112, tokens, 4200});
   std::mt19937 random(1);
   for (const Kind& kind : kKinds) {
     for (const Shape& shape : shapes) {
@@ -330,9 +333,11 @@ TEST(BFloat16, TheFastestWayOfThisCpuIsChosen) {
   KernelTable table;
   if (CpuHasAvx2() && CpuHasAvx512()) {
     FindIsa("avx512")->install(table);
-    EXPECT_EQ(table.MatmulOf(PanelType::kBF16), CpuHasFastBFloat16Dots()
-                                                    ? &avx512::MatmulBFloat16ByDots
-                                                    : &avx512::MatmulBFloat16ByFma);
+    const MatmulFn chosen = table.MatmulOf(PanelType::kBF16);
+    EXPECT_EQ(
+        chosen == &avx512::MatmulBFloat16ByDots || chosen == &avx512::MatmulBFloat16ByDotsOfTwo,
+        CpuHasFastBFloat16Dots());
+    EXPECT_EQ(chosen == &avx512::MatmulBFloat16ByFma, !CpuHasFastBFloat16Dots());
   }
   if (CpuHasBFloat16Tiles()) {
     FindIsa("amx")->install(table);

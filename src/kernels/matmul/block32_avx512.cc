@@ -24,6 +24,24 @@
 namespace skald::kernels::avx512 {
 namespace {
 
+// Adds the minimums of a panel times da * asum, for N tokens from `first` on.
+template <typename Unit, int MR, int N>
+[[gnu::always_inline]] inline void AddMinimums(const Unit& unit, const Block32Tile<MR>& a,
+                                               int first, __m512 (&acc)[N]) {
+  // Lanes are tokens here. corr8 = -8 * asum; the shift is exact.
+  constexpr __mmask16 kTokens = static_cast<__mmask16>((1u << N) - 1);
+  const __m512i corr = _mm512_maskz_loadu_epi32(kTokens, a.corr8 + first);
+  const __m512i sums = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 3);
+  const __m512 da = _mm512_maskz_loadu_ps(kTokens, a.da + first);
+  alignas(64) float scaled[16];
+  _mm512_store_ps(scaled, _mm512_mul_ps(da, _mm512_cvtepi32_ps(sums)));
+  const __m512 minimum = LoadHalves(unit.m);
+#pragma GCC unroll 16
+  for (int m = 0; m < N; ++m) {
+    acc[m] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(scaled[m]), acc[m]);
+  }
+}
+
 template <typename Unit, int MR>
 struct Block32Kernel {
   using Tile = Block32Tile<MR>;
@@ -34,23 +52,6 @@ struct Block32Kernel {
     if constexpr (kHasMin) return _mm512_setzero_si512();
     if constexpr (kOffsetOf<Unit> == 1) return _mm512_srai_epi32(Broadcast(&a.corr8[m]), 3);
     return Broadcast(kOffsetOf<Unit> == 128 ? &a.corr128[m] : &a.corr8[m]);
-  }
-
-  // Adds the minimums times da * asum, for all tokens.
-  [[gnu::always_inline]] static void AddMinimums(const Unit& unit, const Tile& a,
-                                                 __m512 (&acc)[MR]) {
-    // Lanes are tokens here. corr8 = -8 * asum; the shift is exact.
-    constexpr __mmask16 kTokens = static_cast<__mmask16>((1u << MR) - 1);
-    const __m512i corr = _mm512_maskz_loadu_epi32(kTokens, a.corr8);
-    const __m512i sums = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 3);
-    const __m512 da = _mm512_maskz_loadu_ps(kTokens, a.da);
-    alignas(64) float scaled[16];
-    _mm512_store_ps(scaled, _mm512_mul_ps(da, _mm512_cvtepi32_ps(sums)));
-    const __m512 minimum = LoadHalves(unit.m);
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) {
-      acc[m] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(scaled[m]), acc[m]);
-    }
   }
 
   static void Panel(const Unit* units, const Tile* tile, int64_t blocks, float* out,
@@ -79,7 +80,7 @@ struct Block32Kernel {
           acc[m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[j]), scale, acc[m + j]);
         }
       }
-      if constexpr (kHasMin) AddMinimums(unit, a, acc);
+      if constexpr (kHasMin) AddMinimums(unit, a, 0, acc);
     }
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
@@ -93,6 +94,105 @@ struct Block32Kernel {
       const Unit* panel = units + p * (blocks / kBlocksOf<Unit>);
       Panel(panel, tile, blocks, args.out + p * kPanelRows, args.out_stride);
     }
+  }
+};
+
+// Two panels at once: a dot product of one panel loads four activations for itself, and a core that
+// starts two dot products a cycle can load no more than that. Here two share a load. The sums of 8
+// tokens stay in registers over all columns, since a store of 64 bytes takes two cycles; so there is
+// none left for unpacked weights, which each group of tokens unpacks for itself.
+template <typename Unit, int MR>
+struct PairKernel {
+  using Tile = Block32Tile<MR>;
+  using Single = Block32Kernel<Unit, MR>;
+  static constexpr int kTokens = MR == 16 ? 8 : MR == 12 ? 6 : MR;
+  static constexpr int kGroup = kChains<kTokens>;
+
+  // Adds a block of NP panels for the tokens from `first` on.
+  template <int NP>
+  [[gnu::always_inline]] static void AddBlock(const Unit* unit, int64_t blocks, const Tile& a,
+                                              int first, __m512 (&acc)[NP][kTokens]) {
+    __m512 d[NP];
+#pragma GCC unroll 2
+    for (int p = 0; p < NP; ++p) {
+      if (first == 0) PrefetchAhead<sizeof(Unit)>(unit + p * blocks);
+      d[p] = LoadScales(unit[p * blocks]);
+    }
+#pragma GCC unroll 8
+    for (int m = 0; m < kTokens; m += kGroup) {
+      // Hides from gcc that the groups read the same weights: it would keep them in registers, and
+      // the sums in memory.
+      asm("" : "+r"(unit));
+      __m512i dots[NP][kGroup];
+#pragma GCC unroll 4
+      for (int j = 0; j < kGroup; ++j) {
+        dots[0][j] = Single::Start(a, first + m + j);
+        if constexpr (NP == 2) dots[1][j] = dots[0][j];
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) {
+        // Both halves of a register of nibbles one after the other: it need not be kept.
+        const int k = 4 * (i % 2) + i / 2;
+        __m512i w[NP];
+#pragma GCC unroll 2
+        for (int p = 0; p < NP; ++p) w[p] = Column(unit[p * blocks], k);
+#pragma GCC unroll 4
+        for (int j = 0; j < kGroup; ++j) {
+          const __m512i q = BroadcastBytes(a.q[first + m + j] + 4 * k);
+#pragma GCC unroll 2
+          for (int p = 0; p < NP; ++p) dots[p][j] = AddDot(dots[p][j], w[p], q);
+        }
+      }
+#pragma GCC unroll 4
+      for (int j = 0; j < kGroup; ++j) {
+        const __m512 da = _mm512_set1_ps(a.da[first + m + j]);
+#pragma GCC unroll 2
+        for (int p = 0; p < NP; ++p) {
+          const __m512 scale = _mm512_mul_ps(d[p], da);
+          acc[p][m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[p][j]), scale, acc[p][m + j]);
+        }
+      }
+    }
+    if constexpr (Single::kHasMin) {
+#pragma GCC unroll 2
+      for (int p = 0; p < NP; ++p) AddMinimums(unit[p * blocks], a, first, acc[p]);
+    }
+  }
+
+  template <int NP>
+  static void Panels(const Unit* units, const Tile* tile, int64_t blocks, float* out,
+                     int64_t out_stride) {
+#pragma GCC unroll 1
+    for (int first = 0; first < MR; first += kTokens) {
+      __m512 acc[NP][kTokens];
+#pragma GCC unroll 2
+      for (int p = 0; p < NP; ++p) {
+#pragma GCC unroll 8
+        for (int m = 0; m < kTokens; ++m) acc[p][m] = _mm512_setzero_ps();
+      }
+#pragma GCC unroll 1
+      for (int64_t b = 0; b < blocks; ++b) AddBlock<NP>(units + b, blocks, tile[b], first, acc);
+#pragma GCC unroll 2
+      for (int p = 0; p < NP; ++p) {
+#pragma GCC unroll 8
+        for (int m = 0; m < kTokens; ++m) {
+          _mm512_storeu_ps(out + (first + m) * out_stride + p * kPanelRows, acc[p][m]);
+        }
+      }
+    }
+  }
+
+  static void Run(const TileArgs& args) {
+    static_assert(kBlocksOf<Unit> == 1);
+    const int64_t blocks = args.cols / kBlockCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    int64_t p = 0;
+    for (; p + 2 <= args.panel_count; p += 2) {
+      Panels<2>(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+    }
+    if (p == args.panel_count) return;
+    Panels<1>(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
   }
 };
 
@@ -156,24 +256,39 @@ struct NV4Kernel {
 template <int MR>
 using Q8Kernel = Block32Kernel<UnitQ8, MR>;
 template <int MR>
+using Q8Pair = PairKernel<UnitQ8, MR>;
+template <int MR>
 using Q8MKernel = Block32Kernel<UnitQ8M, MR>;
+template <int MR>
+using Q8MPair = PairKernel<UnitQ8M, MR>;
 template <int MR>
 using Q4Kernel = Block32Kernel<UnitQ4, MR>;
 template <int MR>
+using Q4Pair = PairKernel<UnitQ4, MR>;
+template <int MR>
 using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
 template <int MR>
+using Q4MPair = PairKernel<UnitQ4M, MR>;
+template <int MR>
 using MX4Kernel = Block32Kernel<UnitMX4, MR>;
+template <int MR>
+using MX4Pair = PairKernel<UnitMX4, MR>;
 template <int MR>
 using Q1Kernel = Block32Kernel<UnitQ1, MR>;
 template <int MR>
 using Q2Kernel = Block32Kernel<UnitQ2, MR>;
 
 // Constants: nothing of the standard library is called inside of the region.
-constexpr MatmulWay kQ8Ways[] = {{"", kByTiles<PanelType::kQ8, Q8Kernel>}};
-constexpr MatmulWay kQ8MWays[] = {{"", kByTiles<PanelType::kQ8M, Q8MKernel>}};
-constexpr MatmulWay kQ4Ways[] = {{"", kByTiles<PanelType::kQ4, Q4Kernel>}};
-constexpr MatmulWay kQ4MWays[] = {{"", kByTiles<PanelType::kQ4M, Q4MKernel>}};
-constexpr MatmulWay kMX4Ways[] = {{"", kByTiles<PanelType::kMX4, MX4Kernel>}};
+constexpr MatmulWay kQ8Ways[] = {{"a panel", kByTiles<PanelType::kQ8, Q8Kernel>},
+                                 {"two panels", kByTiles<PanelType::kQ8, Q8Pair>}};
+constexpr MatmulWay kQ8MWays[] = {{"a panel", kByTiles<PanelType::kQ8M, Q8MKernel>},
+                                  {"two panels", kByTiles<PanelType::kQ8M, Q8MPair>}};
+constexpr MatmulWay kQ4Ways[] = {{"a panel", kByTiles<PanelType::kQ4, Q4Kernel>},
+                                 {"two panels", kByTiles<PanelType::kQ4, Q4Pair>}};
+constexpr MatmulWay kQ4MWays[] = {{"a panel", kByTiles<PanelType::kQ4M, Q4MKernel>},
+                                  {"two panels", kByTiles<PanelType::kQ4M, Q4MPair>}};
+constexpr MatmulWay kMX4Ways[] = {{"a panel", kByTiles<PanelType::kMX4, MX4Kernel>},
+                                  {"two panels", kByTiles<PanelType::kMX4, MX4Pair>}};
 constexpr MatmulWay kQ1Ways[] = {{"", kByTiles<PanelType::kQ1, Q1Kernel>}};
 constexpr MatmulWay kQ2Ways[] = {{"", kByTiles<PanelType::kQ2, Q2Kernel>}};
 constexpr MatmulWay kNV4Ways[] = {{"", kByTiles<PanelType::kNV4, NV4Kernel>}};

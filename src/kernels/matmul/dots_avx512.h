@@ -25,6 +25,18 @@ using AliasedInt32 __attribute__((may_alias)) = int32_t;
   return dot;
 }
 
+// The same with activations in each lane of q.
+[[gnu::always_inline]] inline __m512i AddDot(__m512i dot, __m512i w, __m512i q) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(dot) : "v"(w), "v"(q));
+  return dot;
+}
+// The 4 bytes at q, in each lane. For more than one dot product: alone, it would be folded away.
+[[gnu::always_inline]] inline __m512i BroadcastBytes(const int8_t* q) {
+  __m512i lanes;
+  asm("vpbroadcastd %1, %0" : "=v"(lanes) : "m"(*reinterpret_cast<const AliasedInt32*>(q)));
+  return lanes;
+}
+
 // Tokens whose dot products are interleaved. A chain of 8 dots takes 40 cycles, and the scheduler
 // of the core sees less than ten chains ahead: interleaved, the next instructions are independent.
 template <int MR>

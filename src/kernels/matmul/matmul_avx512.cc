@@ -12,7 +12,8 @@ namespace skald::kernels::avx512 {
 namespace {
 
 constexpr MatmulWay kBFloat16ByFma[] = {{"", MatmulBFloat16ByFma}};
-constexpr MatmulWay kBFloat16ByDots[] = {{"", MatmulBFloat16ByDots}};
+constexpr MatmulWay kBFloat16ByDots[] = {{"a panel", MatmulBFloat16ByDots},
+                                         {"two panels", MatmulBFloat16ByDotsOfTwo}};
 
 // Tried once: a process starts many engines, and its CPU stays.
 std::span<const MatmulWay> BFloat16Ways() {

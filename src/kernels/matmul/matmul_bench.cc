@@ -138,23 +138,17 @@ void RegisterMatmul(Isa isa) {
   }
 }
 
-// The ways of AVX-512 for one type, of which the fastest is chosen.
+// The ways of AVX-512, of which the fastest is chosen.
 void RegisterWays() {
   if (!CpuHasAvx2() || !CpuHasAvx512()) return;
   using tensor::DType;
-  for (const DType dtype : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
+  for (const DType dtype :
+       {DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0, DType::kQ4_1, DType::kMXFP4,
+        DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
     for (const MatmulWay& way : avx512::WaysOf(PanelTypeFor(dtype))) {
       RegisterTokens("avx512 " + std::string(way.name), way.matmul, dtype);
     }
   }
-}
-
-// The ways of AVX-512, of which MatmulFor chooses one.
-void RegisterBFloat16() {
-  if (!CpuHasAvx2() || !CpuHasAvx512()) return;
-  RegisterTokens("avx512_fma", avx512::MatmulBFloat16ByFma, tensor::DType::kBF16);
-  if (!CpuHasBFloat16Dots()) return;
-  RegisterTokens("avx512_dots", avx512::MatmulBFloat16ByDots, tensor::DType::kBF16);
 }
 
 void RegisterAll() {
@@ -167,7 +161,6 @@ void RegisterAll() {
     RegisterMatmul(isa);
   }
   RegisterWays();
-  RegisterBFloat16();
 }
 
 }  // namespace

@@ -68,8 +68,9 @@ std::span<const MatmulWay> FloatWays(PanelType type);
 std::span<const MatmulWay> Block32Ways(PanelType type);
 std::span<const MatmulWay> SuperWays(PanelType type);
 void MatmulBFloat16ByFma(const MatmulArgs& args);
-/// Requires CpuHasBFloat16Dots().
+/// Require CpuHasBFloat16Dots(). A panel at a time, or two.
 void MatmulBFloat16ByDots(const MatmulArgs& args);
+void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args);
 }  // namespace avx512
 
 namespace amx {

@@ -65,6 +65,12 @@ using Weights = __m512i[8];
   }
 }
 
+// Register k of them alone.
+[[gnu::always_inline]] inline __m512i NibbleColumn(const uint8_t (&nibbles)[4][16][4], int k) {
+  const __m512i both = Load(nibbles[k % 4]);
+  return _mm512_and_si512(k < 4 ? both : _mm512_srli_epi16(both, 4), _mm512_set1_epi8(15));
+}
+
 // x | (bits & mask), one instruction.
 [[gnu::always_inline]] inline __m512i OrMasked(__m512i x, __m512i bits, __m512i mask) {
   return _mm512_ternarylogic_epi32(x, bits, mask, 0xf0 | (0xcc & 0xaa));
@@ -107,16 +113,32 @@ using Weights = __m512i[8];
 }
 
 // The values of the 4-bit floats plus 128: the activations carry the sums for that offset already.
+[[gnu::always_inline]] inline __m512i FloatsPlus128() {
+  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tensor::kMXFP4Values));
+  return _mm512_xor_si512(_mm512_broadcast_i32x4(table), _mm512_set1_epi8(-128));
+}
 [[gnu::always_inline]] inline void UnpackFloats(const uint8_t (&nibbles)[4][16][4], Weights& w) {
   UnpackNibbles(nibbles, w);
-  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tensor::kMXFP4Values));
-  const __m512i values = _mm512_xor_si512(_mm512_broadcast_i32x4(table), _mm512_set1_epi8(-128));
+  const __m512i values = FloatsPlus128();
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) w[k] = _mm512_shuffle_epi8(values, w[k]);
 }
 
 [[gnu::always_inline]] inline void Unpack(const UnitMX4& u, Weights& w) {
   UnpackFloats(u.nibbles, w);
+}
+
+// Register k of the unpacked weights of a unit.
+[[gnu::always_inline]] inline __m512i Column(const UnitQ8& u, int k) { return Load(u.q[k]); }
+[[gnu::always_inline]] inline __m512i Column(const UnitQ8M& u, int k) { return Load(u.q[k]); }
+[[gnu::always_inline]] inline __m512i Column(const UnitQ4& u, int k) {
+  return NibbleColumn(u.nibbles, k);
+}
+[[gnu::always_inline]] inline __m512i Column(const UnitQ4M& u, int k) {
+  return NibbleColumn(u.nibbles, k);
+}
+[[gnu::always_inline]] inline __m512i Column(const UnitMX4& u, int k) {
+  return _mm512_shuffle_epi8(FloatsPlus128(), NibbleColumn(u.nibbles, k));
 }
 
 // The offset of the unpacked weights of a unit without a minimum.
