@@ -290,32 +290,34 @@ struct SuperKernel {
   using Tile = Block128Tile<MR>;
   static_assert(MR % kAtOnce == 0);
 
+  // The sums of the tokens at once stay in registers over all columns if they are few: a store of 64
+  // bytes takes two cycles.
   static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
                     int64_t out_stride) {
-    // The float accumulators live in memory: the registers are for the integer sums.
-    __m512 acc[MR];
-    for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
-    for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, acc);
-    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
-  }
-
-  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile,
-                                                   __m512 (&acc)[MR]) {
-    const Policy policy(unit);
-    const __m512 d = LoadScales(unit);
 #pragma GCC unroll 1
-    for (int half = 0; half < 2; ++half) {
-#pragma GCC unroll 2
-      for (int first = 0; first < MR; first += kAtOnce) {
-        AddHalf(policy, unit, d, tile[half], half, first, acc);
-      }
+    for (int first = 0; first < MR; first += kAtOnce) {
+      __m512 acc[kAtOnce];
+#pragma GCC unroll 16
+      for (int m = 0; m < kAtOnce; ++m) acc[m] = _mm512_setzero_ps();
+      for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, first, acc);
+#pragma GCC unroll 16
+      for (int m = 0; m < kAtOnce; ++m) _mm512_storeu_ps(out + (first + m) * out_stride, acc[m]);
     }
   }
 
-  // Adds half a unit to the tokens from `first` on.
+  // Adds a unit to the tokens from `first` on.
+  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile, int first,
+                                                   __m512 (&acc)[kAtOnce]) {
+    const Policy policy(unit);
+    const __m512 d = LoadScales(unit);
+#pragma GCC unroll 1
+    for (int half = 0; half < 2; ++half) AddHalf(policy, unit, d, tile[half], half, first, acc);
+  }
+
+  // Adds half a unit.
   [[gnu::always_inline]] static void AddHalf(const Policy& policy, const Unit& unit, __m512 d,
                                              const Tile& a, int half, int first,
-                                             __m512 (&acc)[MR]) {
+                                             __m512 (&acc)[kAtOnce]) {
     __m512i sums[kAtOnce];
 #pragma GCC unroll 16
     for (int m = 0; m < kAtOnce; ++m) sums[m] = _mm512_setzero_si512();
@@ -333,7 +335,7 @@ struct SuperKernel {
           t = _mm512_fnmadd_ps(minimums, LoadHalves(unit.dmin), t);
         }
       }
-      acc[first + m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[first + m]);
+      acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[m]);
     }
   }
 
