@@ -32,7 +32,7 @@ struct Lanes {
   [[gnu::always_inline]] static Vector Zero() { return _mm512_setzero_ps(); }
   [[gnu::always_inline]] static Vector Add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
   [[gnu::always_inline]] static Vector Fma(Vector a, const float* p, Vector c) {
-    // Written in assembly for the reason in matmul_avx512.cc.
+    // Written in assembly for the reason in dots_avx512.h.
     asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(a), "m"(*p));
     return c;
   }
@@ -70,7 +70,7 @@ void FmaTile(const TileArgs& args) {
 using AliasedUint32 __attribute__((may_alias)) = uint32_t;
 
 // acc + high half of each lane of w times that at `pair`, + low half times low half: two steps of a
-// chain. Written in assembly for the reason in matmul_avx512.cc.
+// chain. Written in assembly for the reason in dots_avx512.h.
 [[gnu::always_inline]] inline __m512 AddDot(__m512 acc, __m512i w, const uint32_t* pair) {
   asm("vdpbf16ps %2%{1to16%}, %1, %0"
       : "+v"(acc)
@@ -151,16 +151,24 @@ struct DotKernel {
     }
   }
 
-  // acc of each panel += some units, for kTokens tokens from `first` on.
+  // Consecutive units of panels.
+  struct Part {
+    const UnitBF16* unit;  // the first, of the first panel
+    int64_t panel_units;   // of a whole panel
+    int64_t units;
+    bool begins;  // else `out` has the sums of the units before
+  };
+
+  // acc of each panel += a part, for kTokens tokens from `first` on.
   template <int NP>
-  [[gnu::always_inline]] static void AddUnits(const UnitBF16* unit, int64_t panel_units,
-                                              int64_t units, const ChainTile<MR>& tile, int first,
-                                              __m512 (&acc)[NP][kTokens]) {
-    for (int64_t u = 0; u < units; ++u) {
+  [[gnu::always_inline]] static void AddUnits(const Part& part, const ChainTile<MR>& tile,
+                                              int first, __m512 (&acc)[NP][kTokens]) {
+    for (int64_t u = 0; u < part.units; ++u) {
+      const UnitBF16* unit = part.unit + u;
       __m512 chains[NP][2][kTokens];
 #pragma GCC unroll 4
       for (int p = 0; p < NP; ++p) {
-        if (first == 0) PrefetchAhead<sizeof(UnitBF16)>(unit + p * panel_units + u);
+        if (first == 0) PrefetchAhead<sizeof(UnitBF16)>(unit + p * part.panel_units);
 #pragma GCC unroll 8
         for (int i = 0; i < kTokens; ++i) chains[p][0][i] = chains[p][1][i] = _mm512_setzero_ps();
       }
@@ -168,7 +176,7 @@ struct DotKernel {
       for (int j = 0; j < 8; ++j) {
         __m512i w[NP][2];
 #pragma GCC unroll 4
-        for (int p = 0; p < NP; ++p) SplitChains(unit[p * panel_units + u], j, w[p]);
+        for (int p = 0; p < NP; ++p) SplitChains(unit[p * part.panel_units], j, w[p]);
 #pragma GCC unroll 8
         for (int i = 0; i < kTokens; ++i) AddDots<NP>(w, tile.pairs[u][first + i], j, i, chains);
       }
@@ -182,10 +190,10 @@ struct DotKernel {
     }
   }
 
-  // Some units of NP panels, from `unit` on. What the units before have given stands in `out`.
+  // A part of NP panels.
   template <int NP>
-  static void AddPanels(const UnitBF16* unit, int64_t panel_units, int64_t units,
-                        const ChainTile<MR>& tile, bool begins, float* out, int64_t out_stride) {
+  static void AddPanels(const Part& part, const ChainTile<MR>& tile, float* out,
+                        int64_t out_stride) {
 #pragma GCC unroll 1
     for (int first = 0; first < MR; first += kTokens) {
       __m512 acc[NP][kTokens];
@@ -194,11 +202,11 @@ struct DotKernel {
       for (int p = 0; p < NP; ++p) {
 #pragma GCC unroll 8
         for (int i = 0; i < kTokens; ++i) {
-          acc[p][i] = begins ? _mm512_setzero_ps()
-                             : _mm512_loadu_ps(rows + i * out_stride + p * kPanelRows);
+          acc[p][i] = part.begins ? _mm512_setzero_ps()
+                                  : _mm512_loadu_ps(rows + i * out_stride + p * kPanelRows);
         }
       }
-      AddUnits<NP>(unit, panel_units, units, tile, first, acc);
+      AddUnits<NP>(part, tile, first, acc);
 #pragma GCC unroll 4
       for (int p = 0; p < NP; ++p) {
 #pragma GCC unroll 8
@@ -216,16 +224,17 @@ struct DotKernel {
     ChainTile<MR> ordered;
     for (int64_t u = 0; u < panel_units; u += ChainTile<MR>::kUnits) {
       const int64_t left = panel_units - u;
-      const int64_t units = left < ChainTile<MR>::kUnits ? left : ChainTile<MR>::kUnits;
-      ordered.Fill(tile + u, units);
+      Part part = {.unit = panels + u,
+                   .panel_units = panel_units,
+                   .units = left < ChainTile<MR>::kUnits ? left : ChainTile<MR>::kUnits,
+                   .begins = u == 0};
+      ordered.Fill(tile + u, part.units);
       int64_t p = 0;
-      for (; p + kPanels <= args.panel_count; p += kPanels) {
-        AddPanels<kPanels>(panels + p * panel_units + u, panel_units, units, ordered, u == 0,
-                           args.out + p * kPanelRows, args.out_stride);
+      for (; p + kPanels <= args.panel_count; p += kPanels, part.unit += kPanels * panel_units) {
+        AddPanels<kPanels>(part, ordered, args.out + p * kPanelRows, args.out_stride);
       }
-      for (; p < args.panel_count; ++p) {
-        AddPanels<1>(panels + p * panel_units + u, panel_units, units, ordered, u == 0,
-                     args.out + p * kPanelRows, args.out_stride);
+      for (; p < args.panel_count; ++p, part.unit += panel_units) {
+        AddPanels<1>(part, ordered, args.out + p * kPanelRows, args.out_stride);
       }
     }
   }

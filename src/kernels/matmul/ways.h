@@ -21,7 +21,7 @@ struct MatmulWay {
 
 /// The fastest of `ways`, of which there is at least one, all for panels of `type`; the first where
 /// there is only one, or no memory to try them. Requires a CPU that can run them. Any thread. Some
-/// 100 us a way, so keep the answer: a process may ask once for each type.
+/// 200 us a way, so keep the answer: a process may ask once for each type.
 MatmulWay FastestOf(PanelType type, std::span<const MatmulWay> ways);
 
 }  // namespace skald::kernels

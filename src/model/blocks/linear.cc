@@ -13,13 +13,12 @@ using kernels::ActivationFormat;
 using kernels::kTileTokens;
 using kernels::PackedMatrix;
 
-// Weights of one unit of work. Many tokens: a share of L2 that stays there while all tiles of
-// tokens pass over it. One tile: it is read once, so a unit need only be long against handing it
-// out (some 100 ns; 64 KiB take 6 us at 10 GB/s), and short ones let all threads finish together.
+// Weights of one unit of work: a share of L2 that stays there while all tiles of tokens pass over
+// it. With one tile they are read once, and a unit must be long against what its beginning costs:
+// handing it out, and some 100 ns in which no line is on its way (64 KiB take 2 us at 30 GB/s).
 constexpr int64_t kUnitBytes = 256 << 10;
-constexpr int64_t kUnitBytesOneTile = 64 << 10;
-// Tiles of bfloat16 compute so fast that reading the tokens is what takes time: as many panels
-// share it, whatever their size.
+// Of bfloat16 as many at least, whatever their size. Tiles of it compute so fast that reading the
+// tokens is what takes time, and panels share that; of one token four are computed at once.
 constexpr int64_t kLeastBFloat16Panels = 4;
 // At least this many units per thread, so that an uneven end costs little.
 constexpr int64_t kUnitsPerThread = 4;
@@ -142,12 +141,10 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
   });
 }
 
-int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t row_count, int threads) {
-  const bool one_tile = row_count <= kTileTokens;
+int64_t PanelsPerUnit(const PackedMatrix& matrix, int threads) {
   const bool bfloat16 = matrix.type == kernels::PanelType::kBF16;
-  const int64_t least = bfloat16 && !one_tile ? kLeastBFloat16Panels : 1;
-  const int64_t bytes = one_tile ? kUnitBytesOneTile : kUnitBytes;
-  const int64_t by_cache = std::max(least, bytes / matrix.panel_bytes());
+  const int64_t least = bfloat16 ? kLeastBFloat16Panels : 1;
+  const int64_t by_cache = std::max(least, kUnitBytes / matrix.panel_bytes());
   const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
 }
@@ -213,7 +210,7 @@ void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
   std::array<int64_t, kMaxProducts + 1> first_unit = {};
   for (size_t i = 0; i < products.size(); ++i) {
     const PackedMatrix& matrix = *products[i].weights;
-    panels_per_unit[i] = PanelsPerUnit(matrix, row_count, pool.thread_count());
+    panels_per_unit[i] = PanelsPerUnit(matrix, pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
   pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {

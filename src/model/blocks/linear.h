@@ -111,9 +111,9 @@ struct PanelRange {
   int worker;
 };
 
-/// Panels of one unit of work of a matrix and `row_count` rows: small enough for L2, and small
-/// enough that every thread gets several.
-int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, int64_t row_count, int threads);
+/// Panels of one unit of work of a matrix: few enough for L2, and so few that every thread gets
+/// several units.
+int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, int threads);
 
 /// The part of Multiply that one unit is, for rows that Prepare or Quantize has written as one
 /// range.

@@ -102,18 +102,16 @@ struct PanelUnits {
   }
 };
 
-PanelUnits UnitsOf(const kernels::PackedMatrix& matrix, int64_t rows, int threads) {
-  return {matrix.panel_count(), PanelsPerUnit(matrix, rows, threads)};
+PanelUnits UnitsOf(const kernels::PackedMatrix& matrix, int threads) {
+  return {matrix.panel_count(), PanelsPerUnit(matrix, threads)};
 }
 
 // The units of one matrix of every group: groups share the threads, so that many of them need few
 // units each.
 PanelUnits UnitsOfGroups(std::span<const Group> groups, const kernels::PackedMatrix& matrix,
                          const Pass& pass) {
-  int64_t most = 0;
-  for (const Group& group : groups) most = std::max(most, group.slots.count);
   const auto threads = static_cast<size_t>(pass.pool().thread_count());
-  return UnitsOf(matrix, most, static_cast<int>(DivCeil(threads, groups.size())));
+  return UnitsOf(matrix, static_cast<int>(DivCeil(threads, groups.size())));
 }
 
 // The scores of a router that reads the rows through a norm of its own. Returns the input of the
@@ -171,7 +169,7 @@ void OpenShared(const Pass& pass) {
   if (!pass.experts.has_shared()) return;
   const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
   const int64_t rows = pass.input.row_count;
-  const PanelUnits units = UnitsOf(pass.experts.shared.up, rows, pass.pool().thread_count());
+  const PanelUnits units = UnitsOf(pass.experts.shared.up, pass.pool().thread_count());
   const GatedProducts shared = {
       .gate = pass.shared_gate(), .up = pass.shared_up(), .limit = pass.experts.shared.limit};
   pass.pool().Run(units.count(), [&](int64_t unit, int worker) {
@@ -316,9 +314,8 @@ void CloseAll(const Pass& pass, std::span<const Group> groups) {
   const int64_t grouped = static_cast<int64_t>(groups.size()) * units.count();
   const RowRange shared = SharedRows(pass);
   const PanelUnits shared_units =
-      pass.experts.has_shared()
-          ? UnitsOf(pass.experts.shared.down, shared.count, pass.pool().thread_count())
-          : PanelUnits{0, 1};
+      pass.experts.has_shared() ? UnitsOf(pass.experts.shared.down, pass.pool().thread_count())
+                                : PanelUnits{0, 1};
   pass.pool().Run(grouped + shared_units.count(), [&](int64_t unit, int worker) {
     if (unit >= grouped) {
       MultiplyPanels(pass.shared_down(), shared_units.range(unit - grouped, worker), shared,
