@@ -89,8 +89,8 @@ using AliasedUint32 __attribute__((may_alias)) = uint32_t;
   return lanes;
 }
 
-// Two vectors of a unit of weights, columns 2 j and 2 j + 1 of both chains, as dwords with the steps
-// 2 j + 1 (low) and 2 j (high) of each.
+// Two vectors of a unit of weights, columns 2 j and 2 j + 1 of both chains, as dwords with the
+// steps 2 j + 1 (low) and 2 j (high) of each.
 [[gnu::always_inline]] inline void SplitChains(const UnitBF16& unit, int j, __m512i (&chain)[2]) {
   constexpr __mmask32 kHigh = 0xaaaaaaaa;
   // A shuffle of bytes: a shift or a rotation would take a port of the dot products.
@@ -122,8 +122,8 @@ struct ChainTile {
   }
 };
 
-// By kAtOnce panels and the tokens whose chains and sums fit the registers then. Two panels share the
-// loads of their activations, one needs its weights put right for fewer groups of tokens.
+// By kAtOnce panels and the tokens whose chains and sums fit the registers then. Two panels share
+// the loads of their activations, one needs its weights put right for fewer groups of tokens.
 template <int MR, int kAtOnce>
 struct DotKernel {
   static constexpr int kMost = 8 / kAtOnce;

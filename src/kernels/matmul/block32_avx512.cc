@@ -99,8 +99,8 @@ struct Block32Kernel {
 
 // Two panels at once: a dot product of one panel loads four activations for itself, and a core that
 // starts two dot products a cycle can load no more than that. Here two share a load. The sums of 8
-// tokens stay in registers over all columns, since a store of 64 bytes takes two cycles; so there is
-// none left for unpacked weights, which each group of tokens unpacks for itself.
+// tokens stay in registers over all columns, since a store of 64 bytes takes two cycles; so there
+// is none left for unpacked weights, which each group of tokens unpacks for itself.
 template <typename Unit, int MR>
 struct PairKernel {
   using Tile = Block32Tile<MR>;

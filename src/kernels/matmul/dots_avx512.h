@@ -1,5 +1,5 @@
-/// Dot products of bytes with AVX-512 VNNI: what the AVX-512 matmuls of quantized weights share. One
-/// zmm lane is one output row; weights are the unsigned operand of vpdpbusd and activations the
+/// Dot products of bytes with AVX-512 VNNI: what the AVX-512 matmuls of quantized weights share.
+/// One zmm lane is one output row; weights are the unsigned operand of vpdpbusd and activations the
 /// signed one, broadcast from memory.
 #pragma once
 

@@ -290,8 +290,8 @@ struct SuperKernel {
   using Tile = Block128Tile<MR>;
   static_assert(MR % kAtOnce == 0);
 
-  // The sums of the tokens at once stay in registers over all columns if they are few: a store of 64
-  // bytes takes two cycles.
+  // The sums of the tokens at once stay in registers over all columns if they are few: a store of
+  // 64 bytes takes two cycles.
   static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
                     int64_t out_stride) {
 #pragma GCC unroll 1

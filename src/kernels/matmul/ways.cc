@@ -21,8 +21,8 @@ constexpr int64_t kCols = 2048;
 // The least time of this many calls is that of the loop. What else the core does meanwhile
 // (interrupts, other processes) only ever adds to a call, and seldom to all of them.
 constexpr int kRounds = 16;
-// As floats, halves and powers of two (MXFP4) this byte, repeated, is a plain number, and so is what
-// comes of multiplying it here: nothing denormal, infinite or NaN, whose arithmetic could take
+// As floats, halves and powers of two (MXFP4) this byte, repeated, is a plain number, and so is
+// what comes of multiplying it here: nothing denormal, infinite or NaN, whose arithmetic could take
 // longer.
 constexpr int kPlainByte = 0x40;
 
