@@ -104,7 +104,8 @@ class Wire:
             self.socket.close()
             raise ConnectionRefusedError(f"nobody listens at port {port}")
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.buffer = b""
+        # It grows in place: a client that copies megabytes at each piece is what its other threads wait for.
+        self.buffer = bytearray()
 
     def __enter__(self) -> "Wire":
         return self
@@ -137,16 +138,18 @@ class Wire:
 
     def until(self, end: bytes) -> bytes:
         """What comes before `end`, which is consumed; b"" if the connection ends first."""
-        while end not in self.buffer:
+        while (at := self.buffer.find(end)) < 0:
             if not self.more():
                 return b""
-        found, _, self.buffer = self.buffer.partition(end)
+        found = bytes(self.buffer[:at])
+        del self.buffer[: at + len(end)]
         return found
 
     def exactly(self, count: int) -> bytes:
         while len(self.buffer) < count and self.more():
             pass
-        found, self.buffer = self.buffer[:count], self.buffer[count:]
+        found = bytes(self.buffer[:count])
+        del self.buffer[:count]
         return found
 
     def chunks(self):
