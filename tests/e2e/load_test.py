@@ -63,7 +63,7 @@ class Load(unittest.TestCase):
 
     def test_a_small_cache_changes_no_text(self):
         """F10: pages run out all the time; who loses them computes again and says the same."""
-        bodies = [request(i, max_tokens=60, ignore_eos=True) for i in range(32)]
+        bodies = [request(i, max_tokens=200, ignore_eos=True) for i in range(32)]
 
         async def together(server):
             return await asyncio.gather(*(ask(server.port, body) for body in bodies))
