@@ -19,7 +19,7 @@ class ShortTurns {
  private:
   // Processor time of a turn.
   static constexpr double kWanted = 0.25e-3;
-  static constexpr double kFree = 2e-3;  // of which a rest is an eighth
+  static constexpr double kFree = 2e-3;  // of which a rest is a fifth
 
   CpuClock clock_;
   int undisturbed_ = 0;  // rests in a row
