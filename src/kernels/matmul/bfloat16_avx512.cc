@@ -67,26 +67,20 @@ void FmaTile(const TileArgs& args) {
 // ---------------------------------------------------------------------------------------------
 // VDPBF16PS.
 
-using AliasedUint32 __attribute__((may_alias)) = uint32_t;
-
 // acc + high half of each lane of w times that at `pair`, + low half times low half: two steps of a
 // chain. Written in assembly for the reason in dots_avx512.h.
 [[gnu::always_inline]] inline __m512 AddDot(__m512 acc, __m512i w, const uint32_t* pair) {
   asm("vdpbf16ps %2%{1to16%}, %1, %0"
       : "+v"(acc)
-      : "v"(w), "m"(*reinterpret_cast<const AliasedUint32*>(pair)));
+      : "v"(w), "m"(*reinterpret_cast<const AliasedInt32*>(pair)));
   return acc;
 }
 
-// The same with activations in each lane of `pairs`.
+// The same with activations in each lane of `pairs`: without the target of the instruction there is
+// no intrinsic.
 [[gnu::always_inline]] inline __m512 AddDot(__m512 acc, __m512i w, __m512i pairs) {
   asm("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(w), "v"(pairs));
   return acc;
-}
-[[gnu::always_inline]] inline __m512i BroadcastPair(const uint32_t* pair) {
-  __m512i lanes;
-  asm("vpbroadcastd %1, %0" : "=v"(lanes) : "m"(*reinterpret_cast<const AliasedUint32*>(pair)));
-  return lanes;
 }
 
 // Two vectors of a unit of weights, columns 2 j and 2 j + 1 of both chains, as dwords with the
@@ -142,7 +136,7 @@ struct DotKernel {
       if constexpr (NP == 1) {
         chains[0][chain][i] = AddDot(chains[0][chain][i], w[0][chain], &pairs[chain][j]);
       } else {
-        const __m512i both = BroadcastPair(&pairs[chain][j]);
+        const __m512i both = Broadcast(&pairs[chain][j]);
 #pragma GCC unroll 4
         for (int p = 0; p < NP; ++p) {
           chains[p][chain][i] = AddDot(chains[p][chain][i], w[p][chain], both);

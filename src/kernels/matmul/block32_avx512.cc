@@ -108,13 +108,12 @@ struct PairKernel {
   static constexpr int kTokens = MR == 16 ? 8 : MR == 12 ? 6 : MR;
   static constexpr int kGroup = kChains<kTokens>;
 
-  // Adds a block of NP panels for the tokens from `first` on.
-  template <int NP>
+  // Adds a block of two panels for the tokens from `first` on.
   [[gnu::always_inline]] static void AddBlock(const Unit* unit, int64_t blocks, const Tile& a,
-                                              int first, __m512 (&acc)[NP][kTokens]) {
-    __m512 d[NP];
+                                              int first, __m512 (&acc)[2][kTokens]) {
+    __m512 d[2];
 #pragma GCC unroll 2
-    for (int p = 0; p < NP; ++p) {
+    for (int p = 0; p < 2; ++p) {
       if (first == 0) PrefetchAhead<sizeof(Unit)>(unit + p * blocks);
       d[p] = LoadScales(unit[p * blocks]);
     }
@@ -123,31 +122,26 @@ struct PairKernel {
       // Hides from gcc that the groups read the same weights: it would keep them in registers, and
       // the sums in memory.
       asm("" : "+r"(unit));
-      __m512i dots[NP][kGroup];
+      __m512i dots[2][kGroup];
 #pragma GCC unroll 4
-      for (int j = 0; j < kGroup; ++j) {
-        dots[0][j] = Single::Start(a, first + m + j);
-        if constexpr (NP == 2) dots[1][j] = dots[0][j];
-      }
+      for (int j = 0; j < kGroup; ++j) dots[0][j] = dots[1][j] = Single::Start(a, first + m + j);
 #pragma GCC unroll 8
       for (int i = 0; i < 8; ++i) {
         // Both halves of a register of nibbles one after the other: it need not be kept.
         const int k = 4 * (i % 2) + i / 2;
-        __m512i w[NP];
-#pragma GCC unroll 2
-        for (int p = 0; p < NP; ++p) w[p] = Column(unit[p * blocks], k);
+        const __m512i w[2] = {Column(unit[0], k), Column(unit[blocks], k)};
 #pragma GCC unroll 4
         for (int j = 0; j < kGroup; ++j) {
-          const __m512i q = BroadcastBytes(a.q[first + m + j] + 4 * k);
-#pragma GCC unroll 2
-          for (int p = 0; p < NP; ++p) dots[p][j] = AddDot(dots[p][j], w[p], q);
+          const __m512i q = Broadcast(a.q[first + m + j] + 4 * k);
+          dots[0][j] = AddDot(dots[0][j], w[0], q);
+          dots[1][j] = AddDot(dots[1][j], w[1], q);
         }
       }
 #pragma GCC unroll 4
       for (int j = 0; j < kGroup; ++j) {
         const __m512 da = _mm512_set1_ps(a.da[first + m + j]);
 #pragma GCC unroll 2
-        for (int p = 0; p < NP; ++p) {
+        for (int p = 0; p < 2; ++p) {
           const __m512 scale = _mm512_mul_ps(d[p], da);
           acc[p][m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[p][j]), scale, acc[p][m + j]);
         }
@@ -155,29 +149,24 @@ struct PairKernel {
     }
     if constexpr (Single::kHasMin) {
 #pragma GCC unroll 2
-      for (int p = 0; p < NP; ++p) AddMinimums(unit[p * blocks], a, first, acc[p]);
+      for (int p = 0; p < 2; ++p) AddMinimums(unit[p * blocks], a, first, acc[p]);
     }
   }
 
-  template <int NP>
   static void Panels(const Unit* units, const Tile* tile, int64_t blocks, float* out,
                      int64_t out_stride) {
 #pragma GCC unroll 1
     for (int first = 0; first < MR; first += kTokens) {
-      __m512 acc[NP][kTokens];
-#pragma GCC unroll 2
-      for (int p = 0; p < NP; ++p) {
+      __m512 acc[2][kTokens];
 #pragma GCC unroll 8
-        for (int m = 0; m < kTokens; ++m) acc[p][m] = _mm512_setzero_ps();
-      }
+      for (int m = 0; m < kTokens; ++m) acc[0][m] = acc[1][m] = _mm512_setzero_ps();
 #pragma GCC unroll 1
-      for (int64_t b = 0; b < blocks; ++b) AddBlock<NP>(units + b, blocks, tile[b], first, acc);
-#pragma GCC unroll 2
-      for (int p = 0; p < NP; ++p) {
+      for (int64_t b = 0; b < blocks; ++b) AddBlock(units + b, blocks, tile[b], first, acc);
 #pragma GCC unroll 8
-        for (int m = 0; m < kTokens; ++m) {
-          _mm512_storeu_ps(out + (first + m) * out_stride + p * kPanelRows, acc[p][m]);
-        }
+      for (int m = 0; m < kTokens; ++m) {
+        float* row = out + (first + m) * out_stride;
+        _mm512_storeu_ps(row, acc[0][m]);
+        _mm512_storeu_ps(row + kPanelRows, acc[1][m]);
       }
     }
   }
@@ -189,10 +178,10 @@ struct PairKernel {
     const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
     int64_t p = 0;
     for (; p + 2 <= args.panel_count; p += 2) {
-      Panels<2>(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+      Panels(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
     }
     if (p == args.panel_count) return;
-    Panels<1>(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+    Single::Panel(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
   }
 };
 

@@ -14,8 +14,6 @@
 
 namespace skald::kernels::avx512 {
 
-using AliasedInt32 __attribute__((may_alias)) = int32_t;
-
 // dot + (4 products of each lane of the weights w with the 4 bytes at q). Written in assembly
 // because gcc 12 would spend an instruction and a register on each broadcast.
 [[gnu::always_inline]] inline __m512i AddDot(__m512i dot, __m512i w, const int8_t* q) {
@@ -25,16 +23,11 @@ using AliasedInt32 __attribute__((may_alias)) = int32_t;
   return dot;
 }
 
-// The same with activations in each lane of q.
+// The same with activations in each lane of q. With the intrinsic gcc 12 moves sums between
+// registers.
 [[gnu::always_inline]] inline __m512i AddDot(__m512i dot, __m512i w, __m512i q) {
   asm("vpdpbusd %2, %1, %0" : "+v"(dot) : "v"(w), "v"(q));
   return dot;
-}
-// The 4 bytes at q, in each lane. For more than one dot product: alone, it would be folded away.
-[[gnu::always_inline]] inline __m512i BroadcastBytes(const int8_t* q) {
-  __m512i lanes;
-  asm("vpbroadcastd %1, %0" : "=v"(lanes) : "m"(*reinterpret_cast<const AliasedInt32*>(q)));
-  return lanes;
 }
 
 // Tokens whose dot products are interleaved. A chain of 8 dots takes 40 cycles, and the scheduler
@@ -43,10 +36,6 @@ template <int MR>
 inline constexpr int kChains = MR % 4 == 0   ? 4
                                : MR % 3 == 0 ? 3
                                              : MR;
-// For tiles of 8 tokens whose sums are integers there are registers for all of them: about 4 %
-// faster on Zen 4 than by four.
-template <int MR>
-inline constexpr int kProductChains = MR == 8 ? 8 : kChains<MR>;
 // The same where a token has two chains.
 template <int MR>
 inline constexpr int kHalfChains = MR % 2 == 0 ? 2 : 1;

@@ -149,6 +149,8 @@ void RegisterWays() {
       RegisterTokens("avx512 " + std::string(way.name), way.matmul, dtype);
     }
   }
+  // Not among the ways of a CPU that has the dots.
+  RegisterTokens("avx512_fma", avx512::MatmulBFloat16ByFma, DType::kBF16);
 }
 
 void RegisterAll() {

@@ -84,6 +84,11 @@ struct Q4KByPairs : WideScales<MR> {
   }
 };
 
+// For tiles of 8 tokens whose sums are integers there are registers for all of them: about 4 %
+// faster on Zen 4 than by four.
+template <int MR>
+inline constexpr int kProductChains = MR == 8 ? 8 : kChains<MR>;
+
 // sums[j] += the dot products of the 32 columns w with the tokens from `first` on, times scale: one
 // 32-bit multiplication, which is one instruction of the dots' ports on Zen 4, and an addition,
 // which other ports do there.

@@ -35,7 +35,12 @@ template <int64_t kBytes>
 }
 
 [[gnu::always_inline]] inline __m512i Load(const void* p) { return _mm512_loadu_si512(p); }
-[[gnu::always_inline]] inline __m512i Broadcast(const int32_t* p) { return _mm512_set1_epi32(*p); }
+
+using AliasedInt32 __attribute__((may_alias)) = int32_t;
+// The 4 bytes at p, in each lane.
+[[gnu::always_inline]] inline __m512i Broadcast(const void* p) {
+  return _mm512_set1_epi32(*static_cast<const AliasedInt32*>(p));
+}
 [[gnu::always_inline]] inline __m512 LoadHalves(const uint16_t* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
