@@ -198,24 +198,32 @@ struct Job {
   float (*acc)[16];  // [token][row], from the first token of the first tile
 };
 
-// J of half a unit for one token.
-template <typename Unit>
-[[gnu::always_inline]] inline __m512i MinimumSum(const FoldedUnit& w, const Block128Tile<kTile>& a,
+// The sums of both halves of each block, int16 pairs: [block][token]. Of 16 tokens at a time: token
+// by token they would cost more than the products. corr32 = -32 * asum, and asum of 16 columns is
+// at most 16 * 127.
+[[gnu::always_inline]] inline void PairSums(const Block128Tile<kTile>& a, int32_t (*pairs)[kTile]) {
+  const auto sums = [&](int half) {
+    const __m512i corr = _mm512_loadu_si512(a.corr32[half]);
+    return _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 5);
+  };
+#pragma GCC unroll 4
+  for (int b = 0; b < 4; ++b) {
+    const __m512i low = _mm512_and_si512(sums(2 * b), _mm512_set1_epi32(0xffff));
+    const __m512i high = _mm512_slli_epi32(sums(2 * b + 1), 16);
+    _mm512_store_si512(pairs[b], _mm512_or_si512(high, low));
+  }
+}
+
+// J of half a unit for one token, from `kPairs` pairs of sums.
+template <int kPairs>
+[[gnu::always_inline]] inline __m512i MinimumSum(const FoldedUnit& w, const int32_t (*pairs)[kTile],
                                                  int half, int m) {
   __m512i sum = _mm512_setzero_si512();
-  if constexpr (requires(const Unit& unit) { unit.mins; }) {
-    for (int b = 0; b < 4; ++b) {
-      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
-      const int32_t low = -a.corr32[2 * b][m] >> 5;
-      const int32_t high = -a.corr32[2 * b + 1][m] >> 5;
-      const __m512i pair = _mm512_set1_epi32(high << 16 | (low & 0xffff));
-      sum = _mm512_dpwssd_epi32(sum, w.minimums[4 * half + b], pair);
-    }
-    return sum;
-  } else {
-    sum = AddPairs(sum, w.minimums[2 * half], &a.sum_pairs[0][m]);
-    return AddPairs(sum, w.minimums[2 * half + 1], &a.sum_pairs[1][m]);
+#pragma GCC unroll 4
+  for (int i = 0; i < kPairs; ++i) {
+    sum = AddPairs(sum, w.minimums[kPairs * half + i], &pairs[i][m]);
   }
+  return sum;
 }
 
 // Policy of the K types. A part is half a unit; its sums are, for each tile, those of the low and
@@ -226,6 +234,7 @@ struct SuperPolicy {
   using Unpacked = FoldedUnit;
   using Tile = Block128Tile<kTile>;
   static constexpr bool kHasMin = requires(const Unit& unit) { unit.dmin; };
+  static constexpr bool kHasHalfMins = requires(const Unit& unit) { unit.mins; };
   static constexpr int kUnitCols = kSuperCols;
   static constexpr int kTileUnits = 2;  // units of activations to one of weights
   static constexpr int kUnitsAtOnce = 1;
@@ -275,9 +284,22 @@ struct SuperPolicy {
     }
   }
 
+  // What the minimums of a job meet, where the tiles have it in another form.
+  struct Factors {
+    alignas(64) int32_t pairs[2][4][kTile];
+  };
+  [[gnu::always_inline]] static void Prepare(const PolicyJob& job, Factors* factors) {
+    if constexpr (kHasHalfMins) {
+      for (int t = 0; t < job.tile_count; ++t) {
+        PairSums(job.tiles[t][job.part], factors->pairs[t]);
+      }
+    }
+  }
+
   // Four tokens of one tile.
   template <int kStep>
-  [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const TileSums* sums) {
+  [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const Factors& factors,
+                                                const TileSums* sums) {
     constexpr int kTileIndex = kStep / 4;
     constexpr int kFirst = kStep % 4 * 4;
     if (kTileIndex >= job.tile_count) return;
@@ -290,8 +312,10 @@ struct SuperPolicy {
       const __m512i sum = _mm512_add_epi32(high, _mm512_load_si512(sums[2 * kTileIndex][m]));
       __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), w.d);
       if constexpr (kHasMin) {
-        const __m512 minimums = _mm512_cvtepi32_ps(MinimumSum<Unit>(w, a, job.part, m));
-        scaled = _mm512_fnmadd_ps(minimums, w.dmin, scaled);
+        const __m512i minimums = kHasHalfMins
+                                     ? MinimumSum<4>(w, factors.pairs[kTileIndex], job.part, m)
+                                     : MinimumSum<2>(w, a.sum_pairs, job.part, m);
+        scaled = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(minimums), w.dmin, scaled);
       }
       const __m512 before = _mm512_load_ps(acc[m]);
       _mm512_store_ps(acc[m], _mm512_fmadd_ps(scaled, _mm512_set1_ps(a.da[m]), before));
@@ -405,35 +429,66 @@ struct Block32Policy {
     MultiplySigned<kSum, kA, kB>();
   }
 
+  // What the minimums of a job meet: the scaled sums of the activations of each block. Of 16 tokens
+  // at a time: token by token they would cost more than the products.
+  struct Factors {
+    alignas(64) float sums[kBlocksOfPart][kTile];
+  };
+  [[gnu::always_inline]] static void Prepare(const PolicyJob& job, Factors* factors) {
+    if constexpr (!kHasMin) return;
+    const Tile* a = job.tiles[0] + kBlocksOfPart * job.part;
+    for (int b = 0; b < BlocksOf(job); ++b) {
+      // corr8 = -8 * asum; the shift is exact.
+      const __m512i corr = _mm512_loadu_si512(a[b].corr8);
+      const __m512i sum = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 3);
+      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(a[b].da), _mm512_cvtepi32_ps(sum));
+      _mm512_store_ps(factors->sums[b], scaled);
+    }
+  }
+
   // Two tokens, all blocks of the part.
   template <int kStep>
-  [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const TileSums* sums) {
+  [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const Factors& factors,
+                                                const TileSums* sums) {
+    if (BlocksOf(job) == kBlocksOfPart) {
+      AddSums<kStep>(job, factors, sums, kSumsOfPart);
+    } else {
+      AddSums<kStep>(job, factors, sums, kScales * BlocksOf(job));
+    }
+  }
+  template <int kStep>
+  [[gnu::always_inline]] static void AddSums(const PolicyJob& job, const Factors& factors,
+                                             const TileSums* sums, int count) {
+    const Unpacked& w = *job.weights;
     const int first = kBlocksOfPart * job.part;
-    const int blocks = std::min(kBlocksOfPart, kBlocks * job.units - first);
     const Tile* a = job.tiles[0] + first;
+    asm("" : "+r"(a));  // one base for all addresses: one with an index costs an instruction more
+    // In registers for both tokens: the compiler would read them twice, because the accumulators
+    // might be theirs.
+    __m512 scales[kSumsOfPart];
+#pragma GCC unroll 4
+    for (int s = 0; s < count; ++s) scales[s] = InRegister(w.d[kScales * first + s]);
 #pragma GCC unroll 2
     for (int m = 2 * kStep; m < 2 * kStep + 2; ++m) {
       __m512 acc = _mm512_load_ps(job.acc[m]);
-      if (blocks == kBlocksOfPart) {
 #pragma GCC unroll 4
-        for (int s = 0; s < kSumsOfPart; ++s)
-          acc = AddSum(job, a[s / kScales], kScales * first + s, sums[s][m], m, acc);
-      } else {
-        for (int s = 0; s < kScales * blocks; ++s)
-          acc = AddSum(job, a[s / kScales], kScales * first + s, sums[s][m], m, acc);
+      for (int s = 0; s < count; ++s) {
+        const int b = s / kScales;
+        const __m512 scale = _mm512_mul_ps(scales[s], _mm512_set1_ps(a[b].da[m]));
+        acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums[s][m])), scale, acc);
+        if constexpr (!kHasMin) continue;
+        acc = _mm512_fmadd_ps(w.minimum[first + b], _mm512_set1_ps(factors.sums[b][m]), acc);
       }
       _mm512_store_ps(job.acc[m], acc);
     }
   }
-  // The sums of the columns of scale s.
-  [[gnu::always_inline]] static __m512 AddSum(const PolicyJob& job, const Tile& a, int s,
-                                              const int32_t (&sums)[16], int m, __m512 acc) {
-    const __m512 scale = _mm512_mul_ps(job.weights->d[s], _mm512_set1_ps(a.da[m]));
-    acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums)), scale, acc);
-    if constexpr (!kHasMin) return acc;
-    // corr8 = -8 * asum; the shift is exact.
-    const float asum = static_cast<float>(-a.corr8[m] >> 3);
-    return _mm512_fmadd_ps(job.weights->minimum[s], _mm512_set1_ps(a.da[m] * asum), acc);
+  [[gnu::always_inline]] static __m512 InRegister(__m512 x) {
+    asm("" : "+v"(x));
+    return x;
+  }
+  // Of the part: fewer at the end of a panel.
+  static int BlocksOf(const PolicyJob& job) {
+    return std::min(kBlocksOfPart, kBlocks * job.units - kBlocksOfPart * job.part);
   }
 };
 
@@ -537,7 +592,9 @@ struct AmxMatmul {
         }
       }
     }
-    Step<false, true>(before, before, scratch.sums);
+    typename Policy::Factors factors;
+    Policy::Prepare(before, &factors);
+    Step<false, true>(before, before, factors, scratch.sums);
   }
 
   // The products of `job` and, unless it is the first, the sums of the job before, step by step:
@@ -545,10 +602,12 @@ struct AmxMatmul {
   [[gnu::always_inline]] static void Turn(const PolicyJob& job, const PolicyJob& before,
                                           TileSums* sums) {
     Policy::Clear();
+    typename Policy::Factors factors;
     if (before.weights != nullptr) {
-      Step<true, true>(job, before, sums);
+      Policy::Prepare(before, &factors);
+      Step<true, true>(job, before, factors, sums);
     } else {
-      Step<true, false>(job, before, sums);
+      Step<true, false>(job, before, factors, sums);
     }
     StoreTile<0>(sums[0], 64);
     StoreTile<1>(sums[1], 64);
@@ -557,10 +616,11 @@ struct AmxMatmul {
   }
   template <bool kMultiply, bool kAccumulate, int kStep = 0>
   [[gnu::always_inline]] static void Step(const PolicyJob& job, const PolicyJob& before,
+                                          const typename Policy::Factors& factors,
                                           const TileSums* sums) {
     if constexpr (kMultiply) Policy::template Multiply<kStep>(job);
-    if constexpr (kAccumulate) Policy::template Accumulate<kStep>(before, sums);
-    if constexpr (kStep < 7) Step<kMultiply, kAccumulate, kStep + 1>(job, before, sums);
+    if constexpr (kAccumulate) Policy::template Accumulate<kStep>(before, factors, sums);
+    if constexpr (kStep < 7) Step<kMultiply, kAccumulate, kStep + 1>(job, before, factors, sums);
   }
 
   // The next columns of a panel: they are needed after all tokens have passed over these.
