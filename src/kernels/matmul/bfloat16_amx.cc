@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"
@@ -27,8 +28,6 @@
 
 namespace skald::kernels::amx {
 namespace {
-
-using avx512::PrefetchAhead;
 
 // Units of a chunk: 16 do not fit L1 and are slower by a tenth, although the sums come back less
 // often. Panels of a group, an even number.

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "kernels/isa/flush_mode.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/ways.h"
 #include "kernels/matmul/weights_avx512.h"

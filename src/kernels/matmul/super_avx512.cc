@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/matmul/dots_avx512.h"
 #include "kernels/matmul/low_bit_avx512.h"
 #include "kernels/matmul/variants.h"

@@ -14,20 +14,6 @@
 
 namespace skald::kernels::avx512 {
 
-// How far ahead of their use weights are asked for. The hardware's own prefetchers end at each page
-// of 4 KiB and fall behind a loop that computes: with this, one token from memory reads at 10.1 in
-// place of 6.9 GB/s a core (Q4_K, Sapphire Rapids); 2 to 16 KiB are equally good.
-constexpr int64_t kPrefetchBytes = 9216;
-
-// Asks for the cache lines of part `part` of kBytes, kPrefetchBytes behind `weights`. Past the end
-// of a matrix it touches memory in vain, which does no harm.
-template <int64_t kBytes>
-[[gnu::always_inline]] inline void PrefetchAhead(const void* weights, int64_t part = 0) {
-  const char* ahead = static_cast<const char*>(weights) + kPrefetchBytes + part * kBytes;
-#pragma GCC unroll 16
-  for (int64_t line = 0; line < kBytes; line += 64) _mm_prefetch(ahead + line, _MM_HINT_T0);
-}
-
 // acc + (2 products of the int16 pairs of each lane of w with the pair at `pair`).
 [[gnu::always_inline]] inline __m512i AddPairs(__m512i acc, __m512i w, const int32_t* pair) {
   asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*pair));

@@ -5,6 +5,7 @@
 
 #include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/peak/variants.h"
 
 // clang-format off: the region must open after everything else.
@@ -49,15 +50,12 @@ int64_t Fma(int64_t steps) {
   return steps * kChains * 16;
 }
 
-constexpr int64_t kPrefetchBytes = 9216;
-
 uint64_t Read(const std::byte* data, int64_t bytes) {
   __m512i folded[8] = {};
   for (int64_t at = 0; at < bytes; at += 512) {
 #pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) {
-      // As far ahead as the matmul: without it a core keeps too few lines in flight.
-      _mm_prefetch(reinterpret_cast<const char*>(data) + at + 64 * j + kPrefetchBytes, _MM_HINT_T0);
+      PrefetchAhead<64>(data + at + 64 * j);  // as the matmul: a core alone keeps too few in flight
       folded[j] = _mm512_xor_si512(folded[j], _mm512_load_si512(data + at + 64 * j));
     }
   }
