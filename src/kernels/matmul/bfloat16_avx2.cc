@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "kernels/isa/flush_mode.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/pack/unit_layout.h"
 #include "kernels/quantize/tile_layout.h"
@@ -32,9 +33,11 @@ struct Lanes {
     low = _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16));
     high = _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(~0xffff)));
   }
-  // The hardware's prefetchers do: two streams a panel.
+  // Both vectors are halves of the same lines.
   template <int64_t kBytes>
-  [[gnu::always_inline]] static void Prefetch(const std::byte*) {}
+  [[gnu::always_inline]] static void Prefetch(const std::byte* weights) {
+    if (reinterpret_cast<uintptr_t>(weights) % 64 == 0) PrefetchAhead<2 * kBytes>(weights);
+  }
 };
 
 void Tile(const TileArgs& args) {

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "kernels/isa/intrinsics.h"
+#include "kernels/isa/prefetch.h"
 #include "kernels/matmul/low_bit_avx2.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx2.h"
@@ -217,6 +218,7 @@ void MatmulBlock32(const TileArgs& args) {
     for (int64_t b = 0; b < blocks; ++b) {
       const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, args.tokens);
       const int part = static_cast<int>(b % kBlocks);
+      PrefetchAhead<sizeof(Unit) / kBlocks>(&units[b / kBlocks], part);
       AddBlock<Dots, Type>(units[b / kBlocks], part, 0, a, args.tokens, acc[0]);
       AddBlock<Dots, Type>(units[b / kBlocks], part, 1, a, args.tokens, acc[1]);
     }
@@ -451,8 +453,10 @@ template <typename Dots, typename Type>
         SectionsOfBlock128(tile + half * tokens * kBlock128TokenBytes, tokens);
     Sums sums;
     for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
-    for (int b = 4 * half; b < 4 * half + 4; ++b)
+    for (int b = 4 * half; b < 4 * half + 4; ++b) {
+      if (rows == 0) PrefetchAhead<sizeof(typename Type::Unit) / 8>(&unit, b);
       type.template AddBlock<Dots>(unit, {a, b, rows}, sums);
+    }
     for (int m = 0; m < tokens; ++m) {
       __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
       if constexpr (Type::kHasMin) {
