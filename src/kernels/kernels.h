@@ -30,6 +30,9 @@ struct KernelTable {
   /// By PanelType: which of several loops was found to be the fastest here; empty where there is
   /// one only. For people to read.
   std::array<std::string_view, kPanelTypeCount> matmul_way = {};
+  /// Panels of bfloat16 that a call of its matmul should have at least, whatever their size: they
+  /// share the reading of the tokens.
+  int bfloat16_panels = 4;
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;

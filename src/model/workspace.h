@@ -22,8 +22,9 @@ struct StepLimits {
   int threads = 1;         ///< workers of the pool
 };
 
-/// A matrix of floats in the workspace, one row per row of the step; widths are padded to whole
-/// panels (16).
+/// A matrix of floats in the workspace, one row per row of the step. Widths are padded to whole
+/// panels (16), and so that rows do not begin a multiple of 1 KiB apart: what is written down a
+/// column, as the sums of a panel are, would meet in a few sets of the caches.
 struct Rows {
   float* data = nullptr;
   int64_t stride = 0;  ///< floats from one row to the next
@@ -42,7 +43,8 @@ class Carver {
     return part;
   }
   Rows Matrix(int64_t rows, int64_t width) {
-    const int64_t stride = RoundUp<int64_t>(width, kernels::kPanelRows);
+    int64_t stride = RoundUp<int64_t>(width, kernels::kPanelRows);
+    if (stride % 256 == 0) stride += kernels::kPanelRows;
     return {reinterpret_cast<float*>(Bytes(rows * stride * int64_t{sizeof(float)})), stride};
   }
   int64_t used() const { return used_; }

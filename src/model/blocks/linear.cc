@@ -17,9 +17,6 @@ using kernels::PackedMatrix;
 // it. With one tile they are read once, and a unit must be long against what its beginning costs:
 // handing it out, and some 100 ns in which no line is on its way (64 KiB take 2 us at 30 GB/s).
 constexpr int64_t kUnitBytes = 256 << 10;
-// Of bfloat16 as many at least, whatever their size. Tiles of it compute so fast that reading the
-// tokens is what takes time, and panels share that; of one token four are computed at once.
-constexpr int64_t kLeastBFloat16Panels = 4;
 // At least this many units per thread, so that an uneven end costs little.
 constexpr int64_t kUnitsPerThread = 4;
 
@@ -141,9 +138,10 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
   });
 }
 
-int64_t PanelsPerUnit(const PackedMatrix& matrix, int threads) {
+int64_t PanelsPerUnit(const PackedMatrix& matrix, const kernels::KernelTable& kernels,
+                      int threads) {
   const bool bfloat16 = matrix.type == kernels::PanelType::kBF16;
-  const int64_t least = bfloat16 ? kLeastBFloat16Panels : 1;
+  const int64_t least = bfloat16 ? kernels.bfloat16_panels : 1;
   const int64_t by_cache = std::max(least, kUnitBytes / matrix.panel_bytes());
   const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
@@ -210,7 +208,7 @@ void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
   std::array<int64_t, kMaxProducts + 1> first_unit = {};
   for (size_t i = 0; i < products.size(); ++i) {
     const PackedMatrix& matrix = *products[i].weights;
-    panels_per_unit[i] = PanelsPerUnit(matrix, pool.thread_count());
+    panels_per_unit[i] = PanelsPerUnit(matrix, context.execution.kernels, pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
   pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {

@@ -102,16 +102,12 @@ struct PanelUnits {
   }
 };
 
-PanelUnits UnitsOf(const kernels::PackedMatrix& matrix, int threads) {
-  return {matrix.panel_count(), PanelsPerUnit(matrix, threads)};
-}
-
-// The units of one matrix of every group: groups share the threads, so that many of them need few
-// units each.
-PanelUnits UnitsOfGroups(std::span<const Group> groups, const kernels::PackedMatrix& matrix,
-                         const Pass& pass) {
+// The units of one matrix of each of so many groups: they share the threads, so that many of them
+// need few units each.
+PanelUnits UnitsOf(const kernels::PackedMatrix& matrix, size_t groups, const Pass& pass) {
   const auto threads = static_cast<size_t>(pass.pool().thread_count());
-  return UnitsOf(matrix, static_cast<int>(DivCeil(threads, groups.size())));
+  const auto share = static_cast<int>(DivCeil(threads, groups));
+  return {matrix.panel_count(), PanelsPerUnit(matrix, pass.context.execution.kernels, share)};
 }
 
 // The scores of a router that reads the rows through a norm of its own. Returns the input of the
@@ -169,7 +165,7 @@ void OpenShared(const Pass& pass) {
   if (!pass.experts.has_shared()) return;
   const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
   const int64_t rows = pass.input.row_count;
-  const PanelUnits units = UnitsOf(pass.experts.shared.up, pass.pool().thread_count());
+  const PanelUnits units = UnitsOf(pass.experts.shared.up, 1, pass);
   const GatedProducts shared = {
       .gate = pass.shared_gate(), .up = pass.shared_up(), .limit = pass.experts.shared.limit};
   pass.pool().Run(units.count(), [&](int64_t unit, int worker) {
@@ -257,7 +253,7 @@ void PrepareGroups(const Pass& pass, std::span<const Group> groups) {
 // Gate and up of every group.
 void OpenGroups(const Pass& pass, std::span<const Group> groups) {
   const ScopedPhase phase(pass.context.execution.profile, Phase::kGateUp);
-  const PanelUnits units = UnitsOfGroups(groups, pass.experts.up[0], pass);
+  const PanelUnits units = UnitsOf(pass.experts.up[0], groups.size(), pass);
   const auto count = static_cast<int64_t>(groups.size());
   pass.pool().Run(count * units.count(), [&](int64_t unit, int worker) {
     const Group& group = groups[static_cast<size_t>(unit / units.count())];
@@ -310,12 +306,11 @@ void PrepareHidden(const Pass& pass, std::span<const Group> groups) {
 // Down of every group and of the shared expert: one loop, no barrier between them.
 void CloseAll(const Pass& pass, std::span<const Group> groups) {
   const ScopedPhase phase(pass.context.execution.profile, Phase::kDown);
-  const PanelUnits units = UnitsOfGroups(groups, pass.experts.down[0], pass);
+  const PanelUnits units = UnitsOf(pass.experts.down[0], groups.size(), pass);
   const int64_t grouped = static_cast<int64_t>(groups.size()) * units.count();
   const RowRange shared = SharedRows(pass);
   const PanelUnits shared_units =
-      pass.experts.has_shared() ? UnitsOf(pass.experts.shared.down, pass.pool().thread_count())
-                                : PanelUnits{0, 1};
+      pass.experts.has_shared() ? UnitsOf(pass.experts.shared.down, 1, pass) : PanelUnits{0, 1};
   pass.pool().Run(grouped + shared_units.count(), [&](int64_t unit, int worker) {
     if (unit >= grouped) {
       MultiplyPanels(pass.shared_down(), shared_units.range(unit - grouped, worker), shared,
