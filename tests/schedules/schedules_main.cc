@@ -76,9 +76,15 @@ bool Parse(int count, char** values, Arguments* arguments) {
   return arguments->ranks > 0;
 }
 
-constexpr std::array kKvTypes = {
-    KvTypes{KvType::kF16, KvType::kF16}, KvTypes{KvType::kF32, KvType::kF32},
-    KvTypes{KvType::kQ8, KvType::kQ8}, KvTypes{KvType::kF16, KvType::kQ4}};
+// As --kv-type has them.
+struct NamedTypes {
+  std::string_view name;
+  KvTypes types;
+};
+constexpr std::array kKvTypes = {NamedTypes{"f16", {KvType::kF16, KvType::kF16}},
+                                 NamedTypes{"f32", {KvType::kF32, KvType::kF32}},
+                                 NamedTypes{"q8", {KvType::kQ8, KvType::kQ8}},
+                                 NamedTypes{"f16,q4", {KvType::kF16, KvType::kQ4}}};
 
 // One model under all conditions, each with its runner; whole, and as it runs, perhaps in ranks.
 class Subject {
@@ -89,8 +95,8 @@ class Subject {
     }
     for (int count = 1; count <= 3; ++count) pools_.push_back(std::make_shared<ThreadPool>(count));
     const model::Network& network = whole_.transformer().network();
-    for (const KvTypes types : kKvTypes) {
-      if (engine::CheckKvTypes(network, types).ok()) types_.push_back(types);
+    for (const NamedTypes& types : kKvTypes) {
+      if (engine::CheckKvTypes(network, types.types).ok()) types_.push_back(types);
     }
   }
 
@@ -101,13 +107,15 @@ class Subject {
     const auto [isa, pool, type] = conditions;
     ASSIGN_OR_RETURN(Answers * answers, AnswersFor(type));
     ASSIGN_OR_RETURN(engine::Runner * runner, RunnerFor(conditions));
-    const kv::KvLayout layout = model::KvLayoutOf(whole_.transformer().network(), types_[type]);
+    const kv::KvLayout layout =
+        model::KvLayoutOf(whole_.transformer().network(), types_[type].types);
     Schedule schedule(seed, answers, layout, runner);
     std::string wrong = schedule.Run();
     deeds_.Add(schedule.deeds());
     if (wrong.empty()) return wrong;
     std::string text(isas_[isa].name);
-    text += ", " + std::to_string(pool + 1) + " threads, KV types " + std::to_string(type);
+    text += ", " + std::to_string(pool + 1) + " threads, KV ";
+    text += types_[type].name;
     return text + ": " + wrong;
   }
 
@@ -131,7 +139,7 @@ class Subject {
   Result<Answers*> AnswersFor(size_t type) {
     const auto found = answers_.find(type);
     if (found != answers_.end()) return &found->second;
-    ASSIGN_OR_RETURN(Answers answers, Answers::Create(whole_, types_[type]));
+    ASSIGN_OR_RETURN(Answers answers, Answers::Create(whole_, types_[type].types));
     return &answers_.emplace(type, std::move(answers)).first->second;
   }
 
@@ -139,7 +147,7 @@ class Subject {
     std::unique_ptr<engine::Runner>& runner = runners_[conditions];
     if (runner != nullptr) return runner.get();
     const auto [isa, pool, type] = conditions;
-    engine::ResolvedOptions options = OptionsFor(whole_, types_[type]);
+    engine::ResolvedOptions options = OptionsFor(whole_, types_[type].types);
     options.isa = isas_[isa];
     options.threads = pools_[pool]->thread_count();
     ASSIGN_OR_RETURN(runner, engine::MakeRunner(split_, options, pools_[pool]));
@@ -151,7 +159,7 @@ class Subject {
   const Model split_;
   std::vector<kernels::Isa> isas_;
   std::vector<std::shared_ptr<ThreadPool>> pools_;
-  std::vector<KvTypes> types_;
+  std::vector<NamedTypes> types_;
   std::map<size_t, Answers> answers_;
   std::map<Conditions, std::unique_ptr<engine::Runner>> runners_;
   Deeds deeds_;
