@@ -124,7 +124,7 @@ not_under_asan=(
   '^ForeignFlags\.EveryRowIsAnswered$' '^HeaderExamples$'  # the command, the compiler
   '^Bench$' '^KernelBench\.' 'TakesAThirdOfThePasses$' '^BeamsOnTales\.'  # they would measure the sanitizer
   '^ModelsMeasured$' '^LongContext\.' 'KvTypesSharedData\.' '^SchedulesSharedData\.' '^Compact/FamilySchedules\.' '^KvTypesOfTales\.'
-  '\.LargestIntegersDoNotSaturate/' '^(Cli|Folder)SharedData$' '^CostOf' '^Faults/PlantedFault\.'  # numbers, not memory
+  '\.LargestIntegersDoNotSaturate/' '^(Cli|Folder)SharedData$' '^CostOf' '^Faults/PlantedFault\.' '^FamilySeeds'  # numbers, not memory
   '^Hostile\.ReadingIsLinear$' '\.KilledInTheMiddleOfAWrite$'  # times, and what is left in files
   '^Isas/AttentionTest\..*/(scalar|avxvnni|amx) '  # the same functions as the specification, avx2, avx512
 )
