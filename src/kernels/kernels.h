@@ -31,7 +31,7 @@ struct KernelTable {
   /// one only. For people to read.
   std::array<std::string_view, kPanelTypeCount> matmul_way = {};
   /// Panels of bfloat16 that a call of its matmul should have at least, whatever their size: they
-  /// share the reading of the tokens.
+  /// share the reading of the tokens, and of one token four are computed at once.
   int bfloat16_panels = 4;
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;

@@ -27,7 +27,7 @@ std::vector<std::vector<TokenId>> DrawTexts(int64_t vocab, int64_t context) {
   return texts;
 }
 
-// Rows of the text from `position` on, of which the last, or each of a whole text, is kept.
+// Adds what is given for the rows of a text from `position` on.
 void Step(std::span<const TokenId> tokens, int64_t position, bool whole_texts,
           engine::Runner* runner, std::vector<std::vector<float>>* rows) {
   std::vector<kv::PageId> pages(static_cast<size_t>(kContext / kernels::kPageTokens));

@@ -18,8 +18,8 @@ namespace skald::schedules {
 /// Positions that a text may have: three partitions of attention.
 inline constexpr int64_t kContext = 640;
 /// Pages and states for all sequences of a schedule and for what moves.
-inline constexpr int64_t kPages = 96;
-inline constexpr int64_t kStates = 16;
+inline constexpr int32_t kPages = 96;
+inline constexpr int32_t kStates = 16;
 
 /// Options of a runner for any schedule.
 engine::ResolvedOptions OptionsFor(const Model& model, kernels::KvTypes types);

@@ -53,9 +53,8 @@ Schedule::Schedule(uint64_t seed, Answers* answers, const kv::KvLayout& layout,
       has_states_(runner->StateBytes() > 0),
       pages_(kPages),
       windows_(kPages),
-      to_start_(random_.Between(1, 6)) {
-  for (kv::StateId state = 0; state < kStates; ++state) free_states_.push_back(state);
-}
+      states_(kStates),
+      to_start_(random_.Between(1, 6)) {}
 
 std::string Schedule::Run() {
   while (wrong_.empty() && (to_start_ > 0 || !running_.empty())) {
@@ -83,12 +82,7 @@ void Schedule::Start() {
   const auto whole = static_cast<int64_t>(texts[sequence.text].size());
   // What a network says of a whole text it does not say of its beginning.
   sequence.length = answers_.whole_texts() ? whole : random_.Between(1, whole);
-  if (has_states_) {
-    const auto index = random_.Between(0, static_cast<int64_t>(free_states_.size()) - 1);
-    std::swap(free_states_[static_cast<size_t>(index)], free_states_.back());
-    sequence.state = free_states_.back();
-    free_states_.pop_back();
-  }
+  if (has_states_) sequence.state = states_.Take(&random_);
   running_.push_back(std::move(sequence));
 }
 
@@ -133,8 +127,7 @@ void Schedule::Fork(const Sequence& parent) {
     runner_.CopyPage(copy);
   }
   if (has_states_) {
-    child.state = free_states_.back();
-    free_states_.pop_back();
+    child.state = states_.Take(&random_);
     runner_.CopyState({.from = parent.state, .to = child.state});
   }
   running_.push_back(std::move(child));
@@ -165,8 +158,8 @@ void Schedule::Move(Sequence* sequence) {
 void Schedule::MoveState(Sequence* sequence) {
   std::vector<std::byte> bytes(static_cast<size_t>(runner_.StateBytes()));
   runner_.SaveState(sequence->state, 0, bytes);
-  runner_.PoisonState(sequence->state);
-  std::swap(sequence->state, free_states_.front());
+  const kv::StateId to = states_.Take(&random_);
+  DropState(std::exchange(sequence->state, to));
   runner_.LoadState(sequence->state, 0, bytes);
 }
 
@@ -184,9 +177,7 @@ void Schedule::Release(Sequence* sequence) {
   for (const kv::PageId page : sequence->windows) {
     if (page != kv::kNoPage) DropWindow(page);
   }
-  if (sequence->state == kv::kNoState) return;
-  runner_.PoisonState(sequence->state);
-  free_states_.push_back(sequence->state);
+  if (sequence->state != kv::kNoState) DropState(sequence->state);
 }
 
 void Schedule::DropPage(kv::PageId page) {
@@ -197,6 +188,12 @@ void Schedule::DropPage(kv::PageId page) {
 void Schedule::DropWindow(kv::PageId page) {
   if (!windows_.Drop(page)) return;
   runner_.Poison(PageGroup::kWindow, page);
+}
+
+// Nobody shares one.
+void Schedule::DropState(kv::StateId state) {
+  states_.Drop(state);
+  runner_.PoisonState(state);
 }
 
 // ---- steps ----

@@ -11,7 +11,7 @@
 #include "engine/runner.h"
 #include "kv/kv_layout.h"
 #include "schedules/answers.h"
-#include "schedules/page_stock.h"
+#include "schedules/id_stock.h"
 #include "sim/seeded.h"
 
 namespace skald::schedules {
@@ -73,6 +73,7 @@ class Schedule {
   void Release(Sequence* sequence);
   void DropPage(kv::PageId page);
   void DropWindow(kv::PageId page);
+  void DropState(kv::StateId state);
   bool has_windows() const { return layout_.window > 0; }
 
   sim::Seeded random_;
@@ -80,9 +81,9 @@ class Schedule {
   const kv::KvLayout& layout_;
   engine::Runner& runner_;
   const bool has_states_;
-  PageStock pages_;
-  PageStock windows_;
-  std::vector<kv::StateId> free_states_;
+  IdStock pages_;
+  IdStock windows_;
+  IdStock states_;
   std::vector<Sequence> running_;
   int64_t to_start_;
   std::string wrong_;

@@ -1,6 +1,6 @@
 // skald_schedules: random schedules of forward passes, by seed, on a small model of every family.
 //
-//     skald_schedules --seeds 0..100000               of each family; stops at the first difference
+//     skald_schedules --seeds 0..100000               of each family, up to its first difference
 //     skald_schedules --only qwen35 --seeds 0..1000   of one
 //     skald_schedules --ranks 2 --seeds 0..1000       on networks split into two ranks
 //     skald_schedules --seeds 0..1000 MODEL.gguf...   of files
@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -178,7 +177,7 @@ void PrintDeeds(const std::string& name, const Arguments& arguments, const Deeds
   std::fflush(stdout);
 }
 
-// Empty: no difference.
+// kNumeric: a difference.
 Status RunModel(const std::string& name, const std::string& path, const Arguments& arguments) {
   ASSIGN_OR_RETURN(Model whole, LoadModel({.path = path}));
   ASSIGN_OR_RETURN(Model split, LoadModel({.path = path, .ranks = arguments.ranks}));
