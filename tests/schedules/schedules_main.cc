@@ -131,7 +131,7 @@ class Subject {
           random->Between(static_cast<int64_t>(first), static_cast<int64_t>(count) - 1));
     };
     const bool scalar = isas_.size() == 1 || random->OneIn(200);
-    return {scalar ? 0 : draw(1, isas_.size()), random->OneIn(16) ? draw(1, pools_.size()) : 0,
+    return {scalar ? 0 : draw(1, isas_.size()), random->OneIn(64) ? draw(1, pools_.size()) : 0,
             draw(0, types_.size())};
   }
 

@@ -122,8 +122,7 @@ struct ChainTile {
 template <int MR, int kAtOnce>
 struct DotKernel {
   static constexpr int kMost = 8 / kAtOnce;
-  static constexpr int kTokens = MR <= kMost ? MR : MR % kMost == 0 ? kMost : kMost * 3 / 4;
-  static_assert(MR % kTokens == 0);
+  static constexpr int kTokens = GroupOf(MR, kMost);
   // The latency of a dot product is four to six cycles, so that few tokens need the chains of more.
   static constexpr int kPanels = MR == 1 ? 4 : MR == 2 ? 2 : kAtOnce;
 
@@ -237,8 +236,9 @@ struct DotKernel {
 
 template <int MR>
 using OnePanel = DotKernel<MR, 1>;
+// Tiles that only large groups divide, of 5, 7, 10 and 14 tokens, have registers for one.
 template <int MR>
-using TwoPanels = DotKernel<MR, 2>;
+using TwoPanels = DotKernel<MR, (MR >= 3 && GroupOf(MR, 4) < 3) ? 1 : 2>;
 
 }  // namespace
 

@@ -72,10 +72,10 @@ struct Block32Kernel {
 #pragma GCC unroll 16
       for (int m = 0; m < MR; m += kChains<MR>) {
         __m512i dots[kChains<MR>];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int j = 0; j < kChains<MR>; ++j) dots[j] = Start(a, m + j);
         AddDots<32>(w, a.q[m], dots);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int j = 0; j < kChains<MR>; ++j) {
           const __m512 scale = _mm512_mul_ps(d, _mm512_set1_ps(a.da[m + j]));
           acc[m + j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[j]), scale, acc[m + j]);
@@ -106,7 +106,7 @@ template <typename Unit, int MR>
 struct PairKernel {
   using Tile = Block32Tile<MR>;
   using Single = Block32Kernel<Unit, MR>;
-  static constexpr int kTokens = MR == 16 ? 8 : MR == 12 ? 6 : MR;
+  static constexpr int kTokens = GroupOf(MR, 8);
   static constexpr int kGroup = kChains<kTokens>;
 
   // Adds a block of two panels for the tokens from `first` on.
@@ -124,21 +124,21 @@ struct PairKernel {
       // the sums in memory.
       asm("" : "+r"(unit));
       __m512i dots[2][kGroup];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < kGroup; ++j) dots[0][j] = dots[1][j] = Single::Start(a, first + m + j);
 #pragma GCC unroll 8
       for (int i = 0; i < 8; ++i) {
         // Both halves of a register of nibbles one after the other: it need not be kept.
         const int k = 4 * (i % 2) + i / 2;
         const __m512i w[2] = {Column(unit[0], k), Column(unit[blocks], k)};
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int j = 0; j < kGroup; ++j) {
           const __m512i q = Broadcast(a.q[first + m + j] + 4 * k);
           dots[0][j] = AddDot(dots[0][j], w[0], q);
           dots[1][j] = AddDot(dots[1][j], w[1], q);
         }
       }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < kGroup; ++j) {
         const __m512 da = _mm512_set1_ps(a.da[first + m + j]);
 #pragma GCC unroll 2

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/isa/intrinsics.h"
+#include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx512.h"
 
 // clang-format off: the region must open after everything else.
@@ -35,7 +36,7 @@ namespace skald::kernels::avx512 {
 template <int MR>
 inline constexpr int kChains = MR % 4 == 0   ? 4
                                : MR % 3 == 0 ? 3
-                                             : MR;
+                                             : GroupOf(MR, 7);
 // The same where a token has two chains.
 template <int MR>
 inline constexpr int kHalfChains = MR % 2 == 0 ? 2 : 1;

@@ -15,9 +15,15 @@ void ForTileSize(const TileArgs& args) {
     case 2: Kernel<2>::Run(args); return;
     case 3: Kernel<3>::Run(args); return;
     case 4: Kernel<4>::Run(args); return;
+    case 5: Kernel<5>::Run(args); return;
     case 6: Kernel<6>::Run(args); return;
+    case 7: Kernel<7>::Run(args); return;
     case 8: Kernel<8>::Run(args); return;
+    case 9: Kernel<9>::Run(args); return;
+    case 10: Kernel<10>::Run(args); return;
     case 12: Kernel<12>::Run(args); return;
+    case 14: Kernel<14>::Run(args); return;
+    case 15: Kernel<15>::Run(args); return;
     case 16: Kernel<16>::Run(args); return;
     default: UNREACHABLE();
   }

@@ -274,14 +274,14 @@ struct T2Policy {
 #pragma GCC unroll 16
     for (int m = 0; m < N; m += kChainTokens) {
       __m512i dots[kChainTokens];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < kChainTokens; ++j) {
         const int32_t corr32 =
             a.corr32[2 * block][first + m + j] + a.corr32[2 * block + 1][first + m + j];
         dots[j] = _mm512_add_epi32(sums[m + j], _mm512_set1_epi32(corr32 >> 5));
       }
       AddDots<64>(w, BlockOf(a, block, first + m), dots);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
     }
   }
@@ -355,9 +355,9 @@ struct SuperKernel {
   }
 };
 
-// Tokens at once of a tile of MR where there are never more than 8.
+// Tokens at once of a tile of MR where there are never more than 12, and of 16 never more than 8.
 template <int MR>
-inline constexpr int kEight = MR == 16 ? 8 : MR;
+inline constexpr int kEight = GroupOf(MR, 12);
 
 template <int MR>
 using Q4KPairs16 = SuperKernel<Q4KByPairs<MR>, MR>;

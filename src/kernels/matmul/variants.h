@@ -22,7 +22,14 @@ struct TileArgs {
 };
 
 // ForTileSize (matmul_generic.h) has a case for each.
-static_assert(kTileSizes == std::array{16, 12, 8, 6, 4, 3, 2, 1});
+static_assert(kTileSizes == std::array{16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+
+/// Tokens of a tile of `tokens` that a kernel takes together, `most` at most, so that all its groups
+/// are alike.
+constexpr int GroupOf(int tokens, int most) {
+  while (tokens % most != 0) --most;
+  return most;
+}
 
 /// Whether `matmul`, a function for kBF16, gives the bits of the specification for numbers that
 /// tell its order of operations and its ways to round and to flush from others. A CPU is asked

@@ -34,8 +34,10 @@ namespace skald::kernels {
 /// registers.
 inline constexpr int kTileTokens = 16;
 
-/// The tile sizes that have a kernel, largest first.
-inline constexpr std::array<int, 8> kTileSizes = {16, 12, 8, 6, 4, 3, 2, 1};
+/// The tile sizes that have a kernel, largest first. Each tile passes over the weights and unpacks
+/// them, so that two tiles cost more than one of as many tokens; 11 and 13 tokens fall into no
+/// groups that are alike.
+inline constexpr std::array<int, 14> kTileSizes = {16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
 
 /// Tokens of the next tile when `remaining` > 0 tokens are left: the largest tile size not above
 /// it.
