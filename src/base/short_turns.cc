@@ -5,28 +5,44 @@
 #include <algorithm>
 
 #include "base/stopwatch.h"
+#include "base/thread_pool.h"
 
 namespace skald {
 namespace {
 
-// Measured beside two threads that want both processors (Linux 6.18): behind a rest of 50 us this
-// one goes on at once in half of all cases, since it has not had its tenth, behind 200 us it waits
-// for the next tick in six of ten. With 500 us a stream beside it is late less often than with 200
-// (docs/log.md, 2026-11-29). One that takes far longer than asked was waiting.
-constexpr long kRestNanoseconds = 500'000;
-constexpr double kWaited = 1.0e-3;
-// Rests in a row that nobody disturbed, behind which the processors are taken to be free.
-constexpr int kSurely = 4;
+// A rest that took so much longer than asked was waiting: somebody else's program wants the
+// processors.
+constexpr double kWaited = 0.5e-3;
+
+double ProcessSeconds() {
+  timespec now{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0) return 0;
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+void Sleep(double seconds) {
+  const timespec time = {.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+}
 
 }  // namespace
 
+ShortTurns::ShortTurns(double rest_seconds)
+    : rest_(rest_seconds), cores_(AvailableCores()), end_(clock_.Now() + kWanted) {}
+
+// Whoever wakes gets a processor at once, because it has slept, and so learns nothing from that:
+// what counts is whether the threads of this process left one free meanwhile.
 void ShortTurns::MayRest() {
   if (clock_.Now() < end_) return;
+  const double asked = IsFree() ? kShortRest : rest_;
+  const double used = ProcessSeconds();
   const Stopwatch rest;
-  const timespec time = {.tv_sec = 0, .tv_nsec = kRestNanoseconds};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
-  undisturbed_ = rest.Seconds() > kWaited ? 0 : std::min(undisturbed_ + 1, kSurely);
-  end_ = clock_.Now() + (undisturbed_ < kSurely ? kWanted : kFree);
+  Sleep(asked);
+  const double seconds = rest.Seconds();
+  const bool is_full =
+      ProcessSeconds() - used > (cores_ - 0.5) * seconds || seconds > asked + kWaited;
+  undisturbed_ = is_full ? 0 : std::min(undisturbed_ + 1, kSurely);
+  end_ = clock_.Now() + (IsFree() ? kFree : kWanted);
 }
 
 }  // namespace skald

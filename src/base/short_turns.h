@@ -1,9 +1,8 @@
 /// ShortTurns: how a thread that gives way (GiveWay) does so within some tenths of a millisecond.
 ///
 /// The system takes a processor back at its next tick, up to 4 ms later, and a step of the engine
-/// waits with the one of its threads that lacks it. So work that is long rests now and then: where
-/// all processors are wanted a short sleep lasts until the system thinks it is this thread's turn
-/// again, and where one is free it lasts as long as it was asked to.
+/// waits with the one of its threads that lacks it. So work that is long rests now and then: often,
+/// and as long as it was told to, while all processors are wanted, rarely while one is free.
 #pragma once
 
 #include "base/cpu_clock.h"
@@ -13,17 +12,31 @@ namespace skald {
 /// For the thread that made it.
 class ShortTurns {
  public:
-  /// Sleeps if a turn is over; else costs about 0.3 us. Long work calls it every 0.2 ms.
+  /// A rest while all processors are wanted, in seconds: what one turn may cost of the time of
+  /// others is kWanted of each such rest.
+  explicit ShortTurns(double rest_seconds = kShortRest);
+
+  /// Sleeps if a turn is over; else costs about 0.3 us. Long work calls it every 0.1 ms.
   void MayRest();
+
+  /// 0.2 ms would be too short: a thread that rested so little goes on at once in half of all
+  /// cases, since it has not had its tenth, and waits for the next tick in most others.
+  static constexpr double kShortRest = 0.5e-3;
 
  private:
   // Processor time of a turn.
-  static constexpr double kWanted = 0.25e-3;
-  static constexpr double kFree = 2e-3;  // of which a rest is a fifth
+  static constexpr double kWanted = 0.2e-3;
+  static constexpr double kFree = 2e-3;  // of which a short rest is a fifth
+  // Rests in a row with a processor free, behind which one is taken to be.
+  static constexpr int kSurely = 4;
 
-  CpuClock clock_;
-  int undisturbed_ = 0;  // rests in a row
-  double end_ = clock_.Now() + kWanted;
+  bool IsFree() const { return undisturbed_ >= kSurely; }
+
+  const CpuClock clock_;
+  const double rest_;
+  const double cores_;
+  int undisturbed_ = 0;
+  double end_;
 };
 
 }  // namespace skald

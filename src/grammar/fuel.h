@@ -44,8 +44,8 @@ class Fuel {
   }
 
  private:
-  // Some 0.2 ms: about as long as who shares its processor may keep it from others.
-  static constexpr int64_t kStepsPerLook = 20'000;
+  // At most 0.2 ms: about as long as who shares its processor may keep it from others.
+  static constexpr int64_t kStepsPerLook = 2'000;
 
   void SetLook() { look_ = left_ > kStepsPerLook ? left_ - kStepsPerLook : 0; }
   void Stop() {

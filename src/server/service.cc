@@ -228,7 +228,10 @@ Service::Service(ServiceSetup setup)
                setup_.rules.keys) {
   accounts_.SetTenants(*setup_.rules.keys);
   work_.emplace(setup_.work);
-  compiling_.emplace(WorkPoolOptions{.short_threads = 1, .long_threads = 1});
+  // Its turns are steps of others that take longer, one in each of its rests. Nearly all schemas
+  // need one turn, so rests about as long as a step cost those that need many.
+  compiling_.emplace(
+      WorkPoolOptions{.short_threads = 1, .long_threads = 1, .rest_seconds = 5e-3});
 }
 
 void Service::SetKeys(ApiKeys keys) {

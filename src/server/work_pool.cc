@@ -70,7 +70,8 @@ void QueuedWork::TakeBack() {
 WorkPool::WorkPool(const WorkPoolOptions& options)
     : state_(std::make_shared<WorkPoolState>(
           options.most_waiting, static_cast<size_t>(options.short_threads + options.long_threads))),
-      cpu_seconds_(options.cpu_seconds) {
+      cpu_seconds_(options.cpu_seconds),
+      rest_seconds_(options.rest_seconds) {
   CHECK(options.short_threads >= 1 && options.long_threads >= 1);
   const auto short_threads = static_cast<size_t>(options.short_threads);
   for (size_t number = 0; number < state_->running.size(); ++number) {
@@ -138,7 +139,7 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
   const bool is_long = lane == WorkQueue::Lane::kLong;
   if (is_long) GiveWay();
   const CpuClock clock;
-  ShortTurns turns;
+  ShortTurns turns(rest_seconds_);
   WorkPoolState& state = *state_;
   WorkPoolState::Running& own = state.running[number];
   std::unique_lock lock(state.mutex);

@@ -58,6 +58,8 @@ struct WorkPoolOptions {
   int long_threads = 2;
   int64_t most_waiting = 8192;  ///< pieces, each of a connection
   double cpu_seconds = 10;      ///< of a piece
+  /// How long a thread of long pieces rests between its turns while all processors are wanted.
+  double rest_seconds = ShortTurns::kShortRest;
 };
 
 /// What the threads of a pool share. Defined by the pool.
@@ -106,6 +108,7 @@ class WorkPool {
 
   const std::shared_ptr<WorkPoolState> state_;
   const double cpu_seconds_;
+  const double rest_seconds_;
   std::vector<std::unique_ptr<Thread>> threads_;  // last: they start when all else is there
 };
 
