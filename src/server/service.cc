@@ -228,11 +228,10 @@ Service::Service(ServiceSetup setup)
                setup_.rules.keys) {
   accounts_.SetTenants(*setup_.rules.keys);
   work_.emplace(setup_.work);
-  // Each of its turns makes a step of all others longer, so it rests between them, for most of the
-  // time of a step. Longer rests would make who comes behind a long schema wait: with 5 ms, 30
-  // schemas a second of the worst kind were more than it could do.
-  compiling_.emplace(
-      WorkPoolOptions{.short_threads = 1, .long_threads = 1, .rest_seconds = 2e-3});
+  // Each of its turns makes a step of all others longer, so it rests between them. Longer rests
+  // would make who comes behind a long schema wait: with 5 ms, 30 schemas a second of the worst
+  // kind were more than it could do.
+  compiling_.emplace(WorkPoolOptions{.short_threads = 1, .long_threads = 1, .rest_seconds = 2e-3});
 }
 
 void Service::SetKeys(ApiKeys keys) {

@@ -24,8 +24,8 @@ struct TileArgs {
 // ForTileSize (matmul_generic.h) has a case for each.
 static_assert(kTileSizes == std::array{16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
 
-/// Tokens of a tile of `tokens` that a kernel takes together, `most` at most, so that all its groups
-/// are alike.
+/// Tokens of a tile of `tokens` that a kernel takes together: at most `most`, and so many that all
+/// groups are alike.
 constexpr int GroupOf(int tokens, int most) {
   while (tokens % most != 0) --most;
   return most;
