@@ -12,8 +12,7 @@ namespace skald {
 /// For the thread that made it.
 class ShortTurns {
  public:
-  /// A rest while all processors are wanted, in seconds: what one turn may cost of the time of
-  /// others is kWanted of each such rest.
+  /// Rests so many seconds between two turns while all processors are wanted.
   explicit ShortTurns(double rest_seconds = kShortRest);
 
   /// Sleeps if a turn is over; else costs about 0.3 us. Long work calls it every 0.1 ms.
@@ -27,7 +26,7 @@ class ShortTurns {
   // Processor time of a turn.
   static constexpr double kWanted = 0.2e-3;
   static constexpr double kFree = 2e-3;  // of which a short rest is a fifth
-  // Rests in a row with a processor free, behind which one is taken to be.
+  // So many rests in a row with a processor free: one is taken to be free from then on.
   static constexpr int kSurely = 4;
 
   bool IsFree() const { return undisturbed_ >= kSurely; }
