@@ -30,18 +30,21 @@ void Sleep(double seconds) {
 ShortTurns::ShortTurns(double rest_seconds)
     : rest_(rest_seconds), cores_(AvailableCores()), end_(clock_.Now() + kWanted) {}
 
-// Whoever wakes gets a processor at once, because it has slept, and so learns nothing from that:
+// Whoever wakes gets a processor at once, because it has slept, and so learns little from that:
 // what counts is whether the threads of this process left one free meanwhile.
+bool ShortTurns::ShowsAFullMachine(const Rest& rest, int cores) {
+  return rest.used > (cores - 0.5) * rest.took || rest.took > rest.asked + kWaited;
+}
+
 void ShortTurns::MayRest() {
   if (clock_.Now() < end_) return;
-  const double asked = IsFree() ? kShortRest : rest_;
-  const double used = ProcessSeconds();
-  const Stopwatch rest;
-  Sleep(asked);
-  const double seconds = rest.Seconds();
-  const bool is_full =
-      ProcessSeconds() - used > (cores_ - 0.5) * seconds || seconds > asked + kWaited;
-  undisturbed_ = is_full ? 0 : std::min(undisturbed_ + 1, kSurely);
+  Rest rest = {.asked = IsFree() ? kShortRest : rest_};
+  const double before = ProcessSeconds();
+  const Stopwatch watch;
+  Sleep(rest.asked);
+  rest.took = watch.Seconds();
+  rest.used = ProcessSeconds() - before;
+  undisturbed_ = ShowsAFullMachine(rest, cores_) ? 0 : std::min(undisturbed_ + 1, kSurely);
   end_ = clock_.Now() + (IsFree() ? kFree : kWanted);
 }
 

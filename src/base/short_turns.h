@@ -22,6 +22,15 @@ class ShortTurns {
   /// cases, since it has not had its tenth, and waits for the next tick in most others.
   static constexpr double kShortRest = 0.5e-3;
 
+  /// How a rest went, all in seconds.
+  struct Rest {
+    double asked = 0;
+    double took = 0;
+    double used = 0;  ///< processor time of the whole process meanwhile
+  };
+  /// Whether all of `cores` processors were wanted meanwhile, by this process or by another one.
+  static bool ShowsAFullMachine(const Rest& rest, int cores);
+
  private:
   // Processor time of a turn.
   static constexpr double kWanted = 0.2e-3;
@@ -33,7 +42,7 @@ class ShortTurns {
 
   const CpuClock clock_;
   const double rest_;
-  const double cores_;
+  const int cores_;
   int undisturbed_ = 0;
   double end_;
 };

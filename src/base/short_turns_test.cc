@@ -24,14 +24,25 @@ long Sleeps() {
 
 TEST(ShortTurns, LongWorkRestsNowAndThenAndShortWorkNever) {
   const CpuClock clock;
-  const long before = Sleeps();
   ShortTurns turns;
+  const long before = Sleeps();
   for (int i = 0; i < 50; ++i) turns.MayRest();  // some 15 us
   EXPECT_EQ(Sleeps(), before);
   // Four turns of 0.2 ms and then of 2, or all of 0.2 where others want the processor.
   for (const double end = clock.Now() + 0.02; clock.Now() < end;) turns.MayRest();
   EXPECT_GE(Sleeps(), before + 6);
   EXPECT_LE(Sleeps(), before + 120);
+}
+
+TEST(ShortTurns, AFullMachineIsSeenByWhatWasUsedOrByAWait) {
+  const auto is_full = [](double took, double used, int cores) {
+    return ShortTurns::ShowsAFullMachine({.asked = 2e-3, .took = took, .used = used}, cores);
+  };
+  EXPECT_TRUE(is_full(2.1e-3, 4.1e-3, 2));
+  EXPECT_FALSE(is_full(2.1e-3, 2.1e-3, 2));
+  EXPECT_TRUE(is_full(2.1e-3, 2.1e-3, 1));
+  EXPECT_FALSE(is_full(2.1e-3, 0, 1));
+  EXPECT_TRUE(is_full(2.6e-3, 0, 2));
 }
 
 // The processors that this process has had since `begin`, a time of std::clock.
@@ -56,7 +67,7 @@ TEST(ShortTurns, AreShortWhileTheProcessHasAllProcessors) {
   bool had_all = false;
   long rests = 0;
   double seconds = 0;
-  while (!had_all && all.Seconds() < 20) {
+  while (!had_all && all.Seconds() < 3) {
     const Stopwatch time;
     const std::clock_t begin = std::clock();
     const long before = Sleeps();
