@@ -25,9 +25,16 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 TEST(NextTileTokens, IsTheLargestTileThatFits) {
-  for (const int tokens : kTileSizes) EXPECT_EQ(NextTileTokens(tokens), tokens);
+  EXPECT_EQ(NextTileTokens(1), 1);
+  EXPECT_EQ(NextTileTokens(2), 2);
+  EXPECT_EQ(NextTileTokens(3), 3);
+  EXPECT_EQ(NextTileTokens(5), 5);
+  EXPECT_EQ(NextTileTokens(7), 7);
   EXPECT_EQ(NextTileTokens(11), 10);
+  EXPECT_EQ(NextTileTokens(12), 12);
   EXPECT_EQ(NextTileTokens(13), 12);
+  EXPECT_EQ(NextTileTokens(15), 15);
+  EXPECT_EQ(NextTileTokens(16), 16);
   EXPECT_EQ(NextTileTokens(17), 16);
   EXPECT_EQ(NextTileTokens(int64_t{1} << 40), 16);
 }
