@@ -14,12 +14,6 @@ namespace {
 // processors.
 constexpr double kWaited = 0.5e-3;
 
-double ProcessSeconds() {
-  timespec now{};
-  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0) return 0;
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 void Sleep(double seconds) {
   const timespec time = {.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
@@ -39,11 +33,12 @@ bool ShortTurns::ShowsAFullMachine(const Rest& rest, int cores) {
 void ShortTurns::MayRest() {
   if (clock_.Now() < end_) return;
   Rest rest = {.asked = IsFree() ? kShortRest : rest_};
-  const double before = ProcessSeconds();
+  const CpuClock process = CpuClock::OfProcess();
+  const double before = process.Now();
   const Stopwatch watch;
   Sleep(rest.asked);
   rest.took = watch.Seconds();
-  rest.used = ProcessSeconds() - before;
+  rest.used = process.Now() - before;
   undisturbed_ = ShowsAFullMachine(rest, cores_) ? 0 : std::min(undisturbed_ + 1, kSurely);
   end_ = clock_.Now() + (IsFree() ? kFree : kWanted);
 }

@@ -137,9 +137,12 @@ int64_t WorkPool::waiting() const {
 
 void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
   const bool is_long = lane == WorkQueue::Lane::kLong;
-  if (is_long) GiveWay();
+  std::optional<ShortTurns> turns;
+  if (is_long) {
+    GiveWay();
+    turns.emplace(rest_seconds_);
+  }
   const CpuClock clock;
-  ShortTurns turns(rest_seconds_);
   WorkPoolState& state = *state_;
   WorkPoolState::Running& own = state.running[number];
   std::unique_lock lock(state.mutex);
@@ -154,7 +157,7 @@ void WorkPool::Main(size_t number, WorkQueue::Lane lane) {
     lock.unlock();
     piece->run(WorkLimit(
         cpu_seconds_,
-        {.stop = state.stop, .unwanted = own.unwanted, .turns = is_long ? &turns : nullptr}));
+        {.stop = state.stop, .unwanted = own.unwanted, .turns = turns ? &*turns : nullptr}));
     piece.reset();
     lock.lock();
     own.until.reset();
