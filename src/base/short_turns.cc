@@ -14,15 +14,25 @@ namespace {
 // processors.
 constexpr double kWaited = 0.5e-3;
 
-void Sleep(double seconds) {
-  const timespec time = {.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
-}
-
 }  // namespace
 
 ShortTurns::ShortTurns(double rest_seconds)
     : rest_(rest_seconds), cores_(AvailableCores()), end_(clock_.Now() + kWanted) {}
+
+void ShortTurns::MayRest() {
+  if (clock_.Now() < end_) return;
+  LearnFrom(Sleep(RestSeconds()));
+  end_ = clock_.Now() + TurnSeconds();
+}
+
+ShortTurns::Rest ShortTurns::Sleep(double seconds) {
+  const CpuClock process = CpuClock::OfProcess();
+  const double before = process.Now();
+  const Stopwatch watch;
+  const timespec time = {.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+  return {.asked = seconds, .took = watch.Seconds(), .used = process.Now() - before};
+}
 
 // Whoever wakes gets a processor at once, because it has slept, and so learns little from that:
 // what counts is whether the threads of this process left one free meanwhile.
@@ -30,17 +40,8 @@ bool ShortTurns::ShowsAFullMachine(const Rest& rest, int cores) {
   return rest.used > (cores - 0.5) * rest.took || rest.took > rest.asked + kWaited;
 }
 
-void ShortTurns::MayRest() {
-  if (clock_.Now() < end_) return;
-  Rest rest = {.asked = IsFree() ? kShortRest : rest_};
-  const CpuClock process = CpuClock::OfProcess();
-  const double before = process.Now();
-  const Stopwatch watch;
-  Sleep(rest.asked);
-  rest.took = watch.Seconds();
-  rest.used = process.Now() - before;
+void ShortTurns::LearnFrom(const Rest& rest) {
   undisturbed_ = ShowsAFullMachine(rest, cores_) ? 0 : std::min(undisturbed_ + 1, kSurely);
-  end_ = clock_.Now() + (IsFree() ? kFree : kWanted);
 }
 
 }  // namespace skald

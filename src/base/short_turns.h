@@ -28,8 +28,15 @@ class ShortTurns {
     double took = 0;
     double used = 0;  ///< processor time of the whole process meanwhile
   };
+  /// Sleeps so long.
+  static Rest Sleep(double seconds);
   /// Whether all of `cores` processors were wanted meanwhile, by this process or by another one.
   static bool ShowsAFullMachine(const Rest& rest, int cores);
+
+  /// What a rest showed decides how long the turns and rests behind it are: MayRest calls this.
+  void LearnFrom(const Rest& rest);
+  double TurnSeconds() const { return IsFree() ? kFree : kWanted; }  ///< of this thread's processor
+  double RestSeconds() const { return IsFree() ? kShortRest : rest_; }
 
  private:
   // Processor time of a turn.

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <thread>
-#include <vector>
 
 #include "base/cpu_clock.h"
 #include "base/stopwatch.h"
@@ -44,39 +43,43 @@ TEST(ShortTurns, AFullMachineIsSeenByWhatWasUsedOrByAWait) {
   EXPECT_TRUE(is_full(2.6e-3, 0, 2));
 }
 
-// Beside as many threads as there are processors: whoever wakes is run at once, and one of them
-// waits. Where other programs want processors, too, that is tried again.
-TEST(ShortTurns, AreShortWhileTheProcessHasAllProcessors) {
+TEST(ShortTurns, AreShortAndRestsLongUntilAProcessorIsSurelyFree) {
+  constexpr double kRest = 3e-3;
+  const double all = AvailableCores() * kRest;
+  const ShortTurns::Rest full = {.asked = kRest, .took = kRest, .used = all};
+  const ShortTurns::Rest free = {.asked = kRest, .took = kRest, .used = all - 0.9 * kRest};
+  ShortTurns turns(kRest);
+  const auto are_short = [&] {
+    return turns.TurnSeconds() == 0.2e-3 && turns.RestSeconds() == kRest;
+  };
+  EXPECT_TRUE(are_short());
+  for (int i = 0; i < 3; ++i) turns.LearnFrom(free);
+  EXPECT_TRUE(are_short());
+  turns.LearnFrom(free);
+  EXPECT_EQ(turns.TurnSeconds(), 2e-3);
+  EXPECT_EQ(turns.RestSeconds(), ShortTurns::kShortRest);
+  turns.LearnFrom(full);
+  EXPECT_TRUE(are_short());
+  turns.LearnFrom(free);
+  EXPECT_TRUE(are_short());
+}
+
+// Other programs may want the processors, too: so a tenth of one is enough, and that at some time.
+TEST(ShortTurns, ARestSaysWhatTheOtherThreadsOfTheProcessUsed) {
   std::atomic<bool> stop = false;
-  std::vector<std::thread> busy;
-  for (int i = 0; i < AvailableCores(); ++i) {
-    busy.emplace_back([&] {
-      while (!stop) continue;
-    });
-  }
-  constexpr double kRest = 2e-3;
-  constexpr long kWanted = 20;  // of some 25; six if the turns were long
-  const CpuClock clock;
-  const CpuClock process = CpuClock::OfProcess();
+  std::thread busy([&] {
+    while (!stop) continue;
+  });
   const Stopwatch all;
-  bool had_all = false;
-  long rests = 0;
-  double seconds = 0;
-  while (!had_all && all.Seconds() < 3) {
-    const Stopwatch time;
-    const double used_before = process.Now();
-    const long before = Sleeps();
-    ShortTurns turns(kRest);
-    for (const double end = clock.Now() + 5e-3; clock.Now() < end;) turns.MayRest();
-    rests = Sleeps() - before;
-    seconds = time.Seconds();
-    had_all = process.Now() - used_before > (AvailableCores() - 0.2) * seconds;
-  }
+  ShortTurns::Rest rest;
+  do {
+    rest = ShortTurns::Sleep(5e-3);
+  } while (rest.used < 0.1 * rest.took && all.Seconds() < 10);
   stop = true;
-  for (std::thread& thread : busy) thread.join();
-  if (!had_all) GTEST_SKIP() << "other programs want the processors, too";
-  EXPECT_GE(rests, kWanted);
-  EXPECT_GE(seconds, kRest * static_cast<double>(kWanted));
+  busy.join();
+  EXPECT_GE(rest.used, 0.1 * rest.took);
+  EXPECT_EQ(rest.asked, 5e-3);
+  EXPECT_GE(rest.took, rest.asked);
 }
 
 }  // namespace
