@@ -19,13 +19,14 @@ using StateSet = std::vector<uint32_t>;  // ascending
 // 1959. Sets are found by comparing them, not by hashing: nobody can choose them to collide.
 class Subsets {
  public:
-  Subsets(const Nfa& nfa, Fuel* fuel) : nfa_(nfa), fuel_(*fuel), mark_(nfa.size()) {}
+  Subsets(const Nfa& nfa, size_t states_max, Fuel* fuel)
+      : nfa_(nfa), states_max_(states_max), fuel_(*fuel), mark_(nfa.size()) {}
 
   // Nothing if there would be too many states or the fuel ran dry.
   std::optional<Automaton> Run() {
     NumberOf({nfa_.start});
     for (uint32_t state = 0; state < sets_.size(); ++state) {
-      if (sets_.size() > kDeterministicStatesMax) return std::nullopt;
+      if (sets_.size() > states_max_) return std::nullopt;
       if (!Expand(state) || fuel_.IsSpent()) return std::nullopt;
     }
     return std::move(automaton_);
@@ -129,6 +130,7 @@ class Subsets {
   }
 
   const Nfa& nfa_;
+  const size_t states_max_;
   Fuel& fuel_;
   std::vector<uint32_t> mark_;  // the round in which a state was last met
   uint32_t round_ = 0;
@@ -193,7 +195,7 @@ Leaf MakeLeaf(const Automaton& automaton) {
 }
 
 Result<Automaton> Deterministic(const Nfa& nfa, Fuel* fuel) {
-  std::optional<Automaton> automaton = Subsets(nfa, fuel).Run();
+  std::optional<Automaton> automaton = Subsets(nfa, kDeterministicStatesMax, fuel).Run();
   if (fuel->IsSpent()) return fuel->Error();
   if (!automaton.has_value())
     return Status(ErrorCode::kInvalidArgument,
@@ -205,7 +207,8 @@ Result<Rule> MakeRule(const Nfa& nfa, Fuel* fuel) {
   // Sets of many states are what costs, and may come to nothing: an eighth of what is left of the
   // fuel is for trying.
   Fuel attempt = fuel->Share(8);
-  std::optional<Automaton> automaton = Subsets(nfa, &attempt).Run();
+  const size_t states_max = std::min(kDeterministicStatesMax, kDeterministicGrowthMax * nfa.size());
+  std::optional<Automaton> automaton = Subsets(nfa, states_max, &attempt).Run();
   if (!fuel->TakeBack(8, attempt)) return fuel->Error();
   if (!automaton.has_value()) return Rule(Copy(nfa));
   if (!HasBytesOnly(*automaton)) return Rule(std::move(*automaton));

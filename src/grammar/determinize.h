@@ -9,9 +9,9 @@
 namespace skald::grammar {
 
 /// The rule that takes what `nfa` takes, after FinishNfa. Edges of rules and tokens count as
-/// symbols. A Leaf if there are none of these and at most kDeterministicStatesMax states; an
-/// Automaton of as many states, deterministic, else one with the states of `nfa`. Errors:
-/// kInvalidArgument if `fuel` ran dry.
+/// symbols. A Leaf if there are none of these and few states (kDeterministicStatesMax,
+/// kDeterministicGrowthMax); an Automaton of as many states, deterministic, else one with the
+/// states of `nfa`. Errors: kInvalidArgument if `fuel` ran dry.
 Result<Rule> MakeRule(const Nfa& nfa, Fuel* fuel);
 
 /// The same as an automaton, for `nfa` over bytes alone. Errors: kInvalidArgument if it has

@@ -53,6 +53,17 @@ TEST(Hostile, CompilingIsBounded) {
   CheckBounded("literals", true, "root ::= " + Times("\"aaaaaaaab\" | ", 15'000) + "\"c\"");
 }
 
+// Sets of states that double with each letter are given up early, not at the most there may be.
+TEST(Hostile, AnExponentialSubsetCostsLittle) {
+  for (const int letters : {9, 14, 30}) {
+    CompileBudget budget;
+    const int64_t before = budget.steps;
+    const std::string regex = "(a|b)*a" + Times("(a|b)", letters);
+    ASSERT_TRUE(Grammar::FromRegex(regex, &budget).ok());
+    EXPECT_LT(before - budget.steps, 1'500 * letters) << letters;
+  }
+}
+
 std::string ManyProperties(int count) {
   std::string schema = "{\"type\":\"object\",\"properties\":{";
   for (int i = 0; i < count; ++i)

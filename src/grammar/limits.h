@@ -34,6 +34,10 @@ inline constexpr int64_t kCompileSteps = 5'000'000;
 /// walked as a set, which costs their number for each byte but nothing beforehand.
 inline constexpr size_t kDeterministicStatesMax = 4096;
 
+/// And only to so many times the states it had: what grows further doubles with each letter, as
+/// (a|b)*a(a|b){n}, and comes to 4096 for nothing. No rule of the recorded cases doubles even once.
+inline constexpr size_t kDeterministicGrowthMax = 4;
+
 /// Copies that repetitions inside of one another come to: (x{99}){99} is 9,801.
 inline constexpr uint64_t kNestedCopiesMax = 200'000;
 
