@@ -99,7 +99,7 @@ struct Kernel {
     for (int64_t unit = 0; unit < block.units; ++unit) {
       if (block.first_tokens) {
         for (int p = 0; p < kPanels; ++p) {
-          PrefetchAhead<sizeof(UnitBF16)>(weights + p * block.panel_bytes);
+          PrefetchAhead<sizeof(UnitBF16)>(kTwoSteps, weights + p * block.panel_bytes);
         }
       }
       Step(weights, tokens, block);

@@ -35,8 +35,8 @@ struct Lanes {
   }
   // Both vectors are halves of the same lines.
   template <int64_t kBytes>
-  [[gnu::always_inline]] static void Prefetch(const std::byte* weights) {
-    if (reinterpret_cast<uintptr_t>(weights) % 64 == 0) PrefetchAhead<2 * kBytes>(weights);
+  [[gnu::always_inline]] static void Prefetch(const ReadAhead& ahead, const std::byte* weights) {
+    if (reinterpret_cast<uintptr_t>(weights) % 64 == 0) PrefetchAhead<2 * kBytes>(ahead, weights);
   }
 };
 

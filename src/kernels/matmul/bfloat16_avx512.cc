@@ -44,8 +44,8 @@ struct Lanes {
     high = _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(~0xffff)));
   }
   template <int64_t kBytes>
-  [[gnu::always_inline]] static void Prefetch(const std::byte* weights) {
-    PrefetchAhead<kBytes>(weights);
+  [[gnu::always_inline]] static void Prefetch(const ReadAhead& ahead, const std::byte* weights) {
+    PrefetchAhead<kBytes>(ahead, weights);
   }
 };
 
@@ -123,8 +123,9 @@ template <int MR, int kAtOnce>
 struct DotKernel {
   static constexpr int kMost = 8 / kAtOnce;
   static constexpr int kTokens = GroupOf(MR, kMost);
-  // The latency of a dot product is four to six cycles, so that few tokens need the chains of more.
-  static constexpr int kPanels = MR == 1 ? 4 : MR == 2 ? 2 : kAtOnce;
+  // The latency of a dot product is four to six cycles, so that two tokens need the chains of more.
+  // One alone waits for memory, which is read fastest as one stream.
+  static constexpr int kPanels = MR == 1 ? 1 : MR == 2 ? 2 : kAtOnce;
 
   // Step j of the chains of token i of NP panels.
   template <int NP>
@@ -151,6 +152,7 @@ struct DotKernel {
     int64_t panel_units;   // of a whole panel
     int64_t units;
     bool begins;  // else `out` has the sums of the units before
+    ReadAhead ahead;
   };
 
   // acc of each panel += a part, for kTokens tokens from `first` on.
@@ -162,7 +164,7 @@ struct DotKernel {
       __m512 chains[NP][2][kTokens];
 #pragma GCC unroll 4
       for (int p = 0; p < NP; ++p) {
-        if (first == 0) PrefetchAhead<sizeof(UnitBF16)>(unit + p * part.panel_units);
+        if (first == 0) PrefetchAhead<sizeof(UnitBF16)>(part.ahead, unit + p * part.panel_units);
 #pragma GCC unroll 8
         for (int i = 0; i < kTokens; ++i) chains[p][0][i] = chains[p][1][i] = _mm512_setzero_ps();
       }
@@ -221,7 +223,8 @@ struct DotKernel {
       Part part = {.unit = panels + u,
                    .panel_units = panel_units,
                    .units = left < ChainTile<MR>::kUnits ? left : ChainTile<MR>::kUnits,
-                   .begins = u == 0};
+                   .begins = u == 0,
+                   .ahead = args.ahead};
       ordered.Fill(tile + u, part.units);
       int64_t p = 0;
       for (; p + kPanels <= args.panel_count; p += kPanels, part.unit += kPanels * panel_units) {
@@ -244,18 +247,18 @@ using TwoPanels = DotKernel<MR, (MR >= 3 && GroupOf(MR, 4) < 3) ? 1 : 2>;
 
 void MatmulBFloat16ByFma(const MatmulArgs& args) {
   const FlushMode flush;
-  EveryTile<PanelType::kBF16, FmaTile>(args);
+  EveryTile<PanelType::kBF16, FmaTile, ReadAheadFor<PanelType::kBF16>>(args);
 }
 
 // The instruction flushes by itself, the sums of the chains do not.
 void MatmulBFloat16ByDots(const MatmulArgs& args) {
   const FlushMode flush;
-  EveryTile<PanelType::kBF16, ForTileSize<OnePanel>>(args);
+  kByTiles<PanelType::kBF16, OnePanel>(args);
 }
 
 void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args) {
   const FlushMode flush;
-  EveryTile<PanelType::kBF16, ForTileSize<TwoPanels>>(args);
+  kByTiles<PanelType::kBF16, TwoPanels>(args);
 }
 
 }  // namespace skald::kernels::avx512

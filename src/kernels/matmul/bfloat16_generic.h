@@ -88,7 +88,8 @@ struct BFloat16Rows {
     const std::byte* tile = args.tile + first * kBFloat16TokenBytes;
     for (int64_t column = 0; column < args.cols; column += kBlockCols) {
       for (int v = 0; v < kVectors; ++v) {
-        Lanes::template Prefetch<sizeof(UnitBF16) * Lanes::kRows / 16>(weights + v * stride);
+        Lanes::template Prefetch<sizeof(UnitBF16) * Lanes::kRows / 16>(args.ahead,
+                                                                       weights + v * stride);
       }
       AddUnit(weights, stride, Unit(tile), acc);
       weights += sizeof(UnitBF16);

@@ -55,8 +55,11 @@ struct Block32Kernel {
     return Broadcast(kOffsetOf<Unit> == 128 ? &a.corr128[m] : &a.corr8[m]);
   }
 
-  static void Panel(const Unit* units, const Tile* tile, int64_t blocks, float* out,
-                    int64_t out_stride) {
+  static void Panel(const TileArgs& args, int64_t p) {
+    const int64_t blocks = args.cols / kBlockCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * (blocks / kBlocksOf<Unit>);
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    const ReadAhead ahead = args.ahead;
     __m512 acc[MR];
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
@@ -65,7 +68,7 @@ struct Block32Kernel {
       const Unit& unit = units[b / kBlocks];
       const int part = static_cast<int>(b % kBlocks);
       const Tile& a = tile[b];
-      PrefetchAhead<sizeof(Unit) / kBlocks>(&unit, part);
+      PrefetchAhead<sizeof(Unit) / kBlocks>(ahead, &unit, part);
       Weights w;
       UnpackColumns(unit, part, w);
       const __m512 d = LoadScales(unit);
@@ -83,18 +86,13 @@ struct Block32Kernel {
       }
       if constexpr (kHasMin) AddMinimums(unit, a, 0, acc);
     }
+    float* out = args.out + p * kPanelRows;
 #pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
+    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * args.out_stride, acc[m]);
   }
 
   static void Run(const TileArgs& args) {
-    const int64_t blocks = args.cols / kBlockCols;
-    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
-    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
-    for (int64_t p = 0; p < args.panel_count; ++p) {
-      const Unit* panel = units + p * (blocks / kBlocksOf<Unit>);
-      Panel(panel, tile, blocks, args.out + p * kPanelRows, args.out_stride);
-    }
+    for (int64_t p = 0; p < args.panel_count; ++p) Panel(args, p);
   }
 };
 
@@ -111,11 +109,12 @@ struct PairKernel {
 
   // Adds a block of two panels for the tokens from `first` on.
   [[gnu::always_inline]] static void AddBlock(const Unit* unit, int64_t blocks, const Tile& a,
-                                              int first, __m512 (&acc)[2][kTokens]) {
+                                              const ReadAhead& ahead, int first,
+                                              __m512 (&acc)[2][kTokens]) {
     __m512 d[2];
 #pragma GCC unroll 2
     for (int p = 0; p < 2; ++p) {
-      if (first == 0) PrefetchAhead<sizeof(Unit)>(unit + p * blocks);
+      if (first == 0) PrefetchAhead<sizeof(Unit)>(ahead, unit + p * blocks);
       d[p] = LoadScales(unit[p * blocks]);
     }
 #pragma GCC unroll 8
@@ -154,18 +153,22 @@ struct PairKernel {
     }
   }
 
-  static void Panels(const Unit* units, const Tile* tile, int64_t blocks, float* out,
-                     int64_t out_stride) {
+  // The panels p and p + 1.
+  static void Panels(const TileArgs& args, int64_t p) {
+    const int64_t blocks = args.cols / kBlockCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * blocks;
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    const ReadAhead ahead = args.ahead;
 #pragma GCC unroll 1
     for (int first = 0; first < MR; first += kTokens) {
       __m512 acc[2][kTokens];
 #pragma GCC unroll 8
       for (int m = 0; m < kTokens; ++m) acc[0][m] = acc[1][m] = _mm512_setzero_ps();
 #pragma GCC unroll 1
-      for (int64_t b = 0; b < blocks; ++b) AddBlock(units + b, blocks, tile[b], first, acc);
+      for (int64_t b = 0; b < blocks; ++b) AddBlock(units + b, blocks, tile[b], ahead, first, acc);
 #pragma GCC unroll 8
       for (int m = 0; m < kTokens; ++m) {
-        float* row = out + (first + m) * out_stride;
+        float* row = args.out + p * kPanelRows + (first + m) * args.out_stride;
         _mm512_storeu_ps(row, acc[0][m]);
         _mm512_storeu_ps(row + kPanelRows, acc[1][m]);
       }
@@ -174,15 +177,12 @@ struct PairKernel {
 
   static void Run(const TileArgs& args) {
     static_assert(kBlocksOf<Unit> == 1);
-    const int64_t blocks = args.cols / kBlockCols;
-    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
-    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
     int64_t p = 0;
-    for (; p + 2 <= args.panel_count; p += 2) {
-      Panels(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+    // A token alone waits for memory, which is read fastest as one stream.
+    if constexpr (MR > 1) {
+      for (; p + 2 <= args.panel_count; p += 2) Panels(args, p);
     }
-    if (p == args.panel_count) return;
-    Single::Panel(units + p * blocks, tile, blocks, args.out + p * kPanelRows, args.out_stride);
+    for (; p < args.panel_count; ++p) Single::Panel(args, p);
   }
 };
 
@@ -229,7 +229,7 @@ struct NV4Kernel {
       for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
       for (int64_t u = 0; u < count; ++u, ++unit) {
         for (int b = 0; b < 2; ++b, ++tile) {
-          PrefetchAhead<sizeof(UnitNV4) / 2>(unit, b);
+          PrefetchAhead<sizeof(UnitNV4) / 2>(args.ahead, unit, b);
           Weights w;
           UnpackBlock(unit->blocks[b], w);
           const __m512 d[2] = {LoadE4M3(*unit, 2 * b), LoadE4M3(*unit, 2 * b + 1)};
@@ -271,6 +271,7 @@ using Q2Kernel = Block32Kernel<UnitQ2, MR>;
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ8Ways[] = {{"a panel", kByTiles<PanelType::kQ8, Q8Kernel>},
                                  {"two panels", kByTiles<PanelType::kQ8, Q8Pair>}};
+constexpr TileFn kTileOfQ8 = ForTileSize<Q8Kernel>;
 constexpr MatmulWay kQ8MWays[] = {{"a panel", kByTiles<PanelType::kQ8M, Q8MKernel>},
                                   {"two panels", kByTiles<PanelType::kQ8M, Q8MPair>}};
 constexpr MatmulWay kQ4Ways[] = {{"a panel", kByTiles<PanelType::kQ4, Q4Kernel>},
@@ -289,6 +290,8 @@ constexpr MatmulWay kNV4Ways[] = {{"", kByTiles<PanelType::kNV4, NV4Kernel>}};
 #include "kernels/isa/target_end.h"
 
 namespace skald::kernels::avx512 {
+
+void TileOfQ8(const TileArgs& args) { kTileOfQ8(args); }
 
 std::span<const MatmulWay> Block32Ways(PanelType type) {
   switch (type) {

@@ -50,7 +50,7 @@ struct FloatKernel {
 #pragma GCC unroll 8
       for (int p = 0; p < NP; ++p) {
         const std::byte* column = panels + p * panel_bytes + k * kPanelRows * Element::kBytes;
-        PrefetchAhead<1>(column);
+        PrefetchAhead<1>(args.ahead, column);
         w[p] = Element::Load16(column);
       }
 #pragma GCC unroll 16

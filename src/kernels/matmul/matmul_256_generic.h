@@ -218,7 +218,7 @@ void MatmulBlock32(const TileArgs& args) {
     for (int64_t b = 0; b < blocks; ++b) {
       const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, args.tokens);
       const int part = static_cast<int>(b % kBlocks);
-      PrefetchAhead<sizeof(Unit) / kBlocks>(&units[b / kBlocks], part);
+      PrefetchAhead<sizeof(Unit) / kBlocks>(kTwoSteps, &units[b / kBlocks], part);
       AddBlock<Dots, Type>(units[b / kBlocks], part, 0, a, args.tokens, acc[0]);
       AddBlock<Dots, Type>(units[b / kBlocks], part, 1, a, args.tokens, acc[1]);
     }
@@ -454,7 +454,7 @@ template <typename Dots, typename Type>
     Sums sums;
     for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
     for (int b = 4 * half; b < 4 * half + 4; ++b) {
-      if (rows == 0) PrefetchAhead<sizeof(typename Type::Unit) / 8>(&unit, b);
+      if (rows == 0) PrefetchAhead<sizeof(typename Type::Unit) / 8>(kTwoSteps, &unit, b);
       type.template AddBlock<Dots>(unit, {a, b, rows}, sums);
     }
     for (int m = 0; m < tokens; ++m) {

@@ -76,7 +76,7 @@ void FloatPanels(const TileArgs& args, int64_t panel, int token) {
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const std::byte* column = panels + p * panel_bytes + k * column_bytes;
-      if constexpr (kTokens == 1) PrefetchAhead<1>(column);
+      if constexpr (kTokens == 1) PrefetchAhead<1>(kTwoSteps, column);
       const __m256 w0 = Type::Load8(column);
       const __m256 w1 = Type::Load8(column + column_bytes / 2);
 #pragma GCC unroll 4

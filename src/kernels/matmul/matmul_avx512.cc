@@ -26,6 +26,7 @@ std::span<const MatmulWay> BFloat16Ways() {
 using Choice = std::array<MatmulWay, kPanelTypeCount>;
 
 Choice FastestOfAll() {
+  ReadAheadOfFew(PanelType::kQ4K, 1);  // now, and not in the first step
   Choice chosen;
   for (int i = 0; i < kPanelTypeCount; ++i) {
     const auto type = static_cast<PanelType>(i);
@@ -48,6 +49,18 @@ MatmulWay WayFor(PanelType type) {
   // Timed once: a process starts many engines, and its core stays.
   static const Choice chosen = FastestOfAll();
   return chosen[static_cast<size_t>(type)];
+}
+
+ReadAhead ReadAheadOfFew(PanelType type, int tokens) {
+  // Two kinds of loops: those that unpack much for each line, and those that do little. Of what
+  // leaves most to the hardware each has its own: on Zen 4 one step makes Q4_K 7 % faster than
+  // none, and BF16 7 % slower.
+  static const ReadAhead super =
+      FastestReadAhead(PanelType::kQ4K, TileOfQ4K, {kTwoSteps, kOneStep});
+  static const ReadAhead other =
+      FastestReadAhead(PanelType::kQ8, TileOfQ8, {kTwoSteps, kByHardware});
+  if (InfoOf(type).activation != ActivationFormat::kBlock128) return other;
+  return tokens == 1 ? super : kTwoSteps;
 }
 
 MatmulFn MatmulFor(PanelType type) { return WayFor(type).matmul; }

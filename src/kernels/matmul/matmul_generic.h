@@ -1,4 +1,4 @@
-/// What the vector matmuls share. Templates over types of one instruction set only, so they belong
+/// What the AVX-512 matmuls share. Templates over types of one instruction set only, so they belong
 /// to the target region that is open where this is included (see isa/vec_avx512.h).
 #pragma once
 
@@ -31,6 +31,6 @@ void ForTileSize(const TileArgs& args) {
 
 /// A MatmulFn that runs `Kernel` on every tile.
 template <PanelType kType, template <int> typename Kernel>
-constexpr MatmulFn kByTiles = EveryTile<kType, ForTileSize<Kernel>>;
+constexpr MatmulFn kByTiles = EveryTile<kType, ForTileSize<Kernel>, avx512::ReadAheadFor<kType>>;
 
 }  // namespace skald::kernels

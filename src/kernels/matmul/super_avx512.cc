@@ -298,38 +298,45 @@ struct SuperKernel {
 
   // The sums of the tokens at once stay in registers over all columns if they are few: a store of
   // 64 bytes takes two cycles.
-  static void Panel(const Unit* units, const Tile* tile, int64_t supers, float* out,
-                    int64_t out_stride) {
+  static void Panel(const TileArgs& args, int64_t p) {
+    const int64_t supers = args.cols / kSuperCols;
+    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * supers;
+    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
+    float* out = args.out + p * kPanelRows;
+    const ReadAhead ahead = args.ahead;
 #pragma GCC unroll 1
     for (int first = 0; first < MR; first += kAtOnce) {
       __m512 acc[kAtOnce];
 #pragma GCC unroll 16
       for (int m = 0; m < kAtOnce; ++m) acc[m] = _mm512_setzero_ps();
-      for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, first, acc);
+      for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, ahead, first, acc);
 #pragma GCC unroll 16
-      for (int m = 0; m < kAtOnce; ++m) _mm512_storeu_ps(out + (first + m) * out_stride, acc[m]);
+      for (int m = 0; m < kAtOnce; ++m)
+        _mm512_storeu_ps(out + (first + m) * args.out_stride, acc[m]);
     }
   }
 
   // Adds a unit to the tokens from `first` on.
-  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile, int first,
+  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile,
+                                                   const ReadAhead& ahead, int first,
                                                    __m512 (&acc)[kAtOnce]) {
     const Policy policy(unit);
     const __m512 d = LoadScales(unit);
 #pragma GCC unroll 1
-    for (int half = 0; half < 2; ++half) AddHalf(policy, unit, d, tile[half], half, first, acc);
+    for (int half = 0; half < 2; ++half)
+      AddHalf(policy, unit, d, tile[half], half, ahead, first, acc);
   }
 
   // Adds half a unit.
   [[gnu::always_inline]] static void AddHalf(const Policy& policy, const Unit& unit, __m512 d,
-                                             const Tile& a, int half, int first,
-                                             __m512 (&acc)[kAtOnce]) {
+                                             const Tile& a, int half, const ReadAhead& ahead,
+                                             int first, __m512 (&acc)[kAtOnce]) {
     __m512i sums[kAtOnce];
 #pragma GCC unroll 16
     for (int m = 0; m < kAtOnce; ++m) sums[m] = _mm512_setzero_si512();
 #pragma GCC unroll 1
     for (int b = 4 * half; b < 4 * half + 4; ++b) {
-      if (first == 0) PrefetchAhead<sizeof(Unit) / 8>(&unit, b);
+      if (first == 0) PrefetchAhead<sizeof(Unit) / 8>(ahead, &unit, b);
       policy.AddBlock(unit, a, b, first, sums);
     }
 #pragma GCC unroll 16
@@ -346,12 +353,7 @@ struct SuperKernel {
   }
 
   static void Run(const TileArgs& args) {
-    const int64_t supers = args.cols / kSuperCols;
-    const Unit* units = reinterpret_cast<const Unit*>(args.panels);
-    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
-    for (int64_t p = 0; p < args.panel_count; ++p) {
-      Panel(units + p * supers, tile, supers, args.out + p * kPanelRows, args.out_stride);
-    }
+    for (int64_t p = 0; p < args.panel_count; ++p) Panel(args, p);
   }
 };
 
@@ -405,6 +407,7 @@ constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kByTiles<PanelType::kQ6K, Q6KBy1
                                   {"8 tokens", kByTiles<PanelType::kQ6K, Q6KBy8>}};
 constexpr MatmulWay kQ8KWays[] = {{"16 tokens", kByTiles<PanelType::kQ8K, Q8KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ8K, Q8KBy8>}};
+constexpr TileFn kTileOfQ4K = ForTileSize<Q4KProducts8>;
 constexpr MatmulWay kI2XXSWays[] = {{"", kByTiles<PanelType::kI2XXS, I2XXSKernel>}};
 constexpr MatmulWay kI2XSWays[] = {{"", kByTiles<PanelType::kI2XS, I2XSKernel>}};
 constexpr MatmulWay kI2SWays[] = {{"", kByTiles<PanelType::kI2S, I2SKernel>}};
@@ -419,6 +422,8 @@ constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 #include "kernels/isa/target_end.h"
 
 namespace skald::kernels::avx512 {
+
+void TileOfQ4K(const TileArgs& args) { kTileOfQ4K(args); }
 
 std::span<const MatmulWay> SuperWays(PanelType type) {
   switch (type) {

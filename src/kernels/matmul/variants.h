@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "kernels/isa/read_ahead.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/ways.h"
 
@@ -19,7 +20,9 @@ struct TileArgs {
   int tokens = 0;  ///< one of kTileSizes
   float* out = nullptr;
   int64_t out_stride = 0;
+  ReadAhead ahead = kTwoSteps;  ///< of the weights
 };
+using TileFn = void (*)(const TileArgs& args);
 
 // ForTileSize (matmul_generic.h) has a case for each.
 static_assert(kTileSizes == std::array{16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
@@ -36,8 +39,12 @@ constexpr int GroupOf(int tokens, int most) {
 /// before an instruction is used whose documents do not say all of it. Some 100 us.
 bool GivesTheSpecifiedBits(MatmulFn matmul);
 
+/// How far ahead a tile of so many tokens reads, where nobody has tried it.
+inline ReadAhead ReadAheadInTwoSteps(int /*tokens*/) { return kTwoSteps; }
+
 /// A MatmulFn: the function for one tile, on every tile in turn.
-template <PanelType kType, void (*kTileMatmul)(const TileArgs& args)>
+template <PanelType kType, TileFn kTileMatmul,
+          ReadAhead (*kReadAhead)(int tokens) = ReadAheadInTwoSteps>
 void EveryTile(const MatmulArgs& args) {
   const int64_t token_bytes = ActivationBytes(InfoOf(kType).activation, args.cols);
   for (int64_t first = 0; first < args.tokens;) {
@@ -48,7 +55,8 @@ void EveryTile(const MatmulArgs& args) {
                  .tile = args.tiles + first * token_bytes,
                  .tokens = tokens,
                  .out = args.out + first * args.out_stride,
-                 .out_stride = args.out_stride});
+                 .out_stride = args.out_stride,
+                 .ahead = kReadAhead(tokens)});
     first += tokens;
   }
 }
@@ -75,6 +83,19 @@ std::span<const MatmulWay> FloatWays(PanelType type);
 std::span<const MatmulWay> Block32Ways(PanelType type);
 std::span<const MatmulWay> SuperWays(PanelType type);
 void MatmulBFloat16ByFma(const MatmulArgs& args);
+/// How far ahead a tile of one or two tokens reads: as timed when it is first asked for.
+ReadAhead ReadAheadOfFew(PanelType type, int tokens);
+/// That of any tile.
+template <PanelType kType>
+ReadAhead ReadAheadFor(int tokens) {
+  return tokens <= 2 ? ReadAheadOfFew(kType, tokens) : kTwoSteps;
+}
+/// The faster of two for a tile of one token of `type`, of which `matmul` is the function; the
+/// first if there is no memory to try them. Any thread. Some 5 ms.
+ReadAhead FastestReadAhead(PanelType type, TileFn matmul, std::array<ReadAhead, 2> tried);
+/// What it is timed with.
+void TileOfQ4K(const TileArgs& args);
+void TileOfQ8(const TileArgs& args);
 /// Require CpuHasBFloat16Dots(). A panel at a time, or two.
 void MatmulBFloat16ByDots(const MatmulArgs& args);
 void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args);

@@ -66,6 +66,31 @@ TEST_P(Avx512Ways, TheTableSaysWhatWasChosen) {
   EXPECT_EQ(table.MatmulWayOf(PanelType::kF32), "");
 }
 
+void LateInTwoSteps(const TileArgs& args) {
+  if (args.ahead == kTwoSteps) Late({});
+}
+void LateByHardware(const TileArgs& args) {
+  if (args.ahead == kByHardware) Late({});
+}
+
+TEST_P(Avx512Ways, TheFasterReadAheadIsChosen) {
+  const std::array tried = {kTwoSteps, kByHardware};
+  EXPECT_EQ(avx512::FastestReadAhead(kType, LateInTwoSteps, tried), kByHardware);
+  EXPECT_EQ(avx512::FastestReadAhead(kType, LateByHardware, tried), kTwoSteps);
+}
+
+// Tiles of more tokens take longer for a line than memory does; few read as this CPU likes best.
+TEST_P(Avx512Ways, OnlyFewTokensReadAsTimed) {
+  EXPECT_EQ(avx512::ReadAheadFor<PanelType::kQ8>(3), kTwoSteps);
+  EXPECT_EQ(avx512::ReadAheadFor<PanelType::kQ4K>(2), kTwoSteps);
+  const ReadAhead one = avx512::ReadAheadFor<PanelType::kQ4K>(1);
+  EXPECT_TRUE(one == kTwoSteps || one == kOneStep);
+  EXPECT_EQ(avx512::ReadAheadFor<PanelType::kQ6K>(1), one);
+  const ReadAhead two = avx512::ReadAheadFor<PanelType::kQ8>(2);
+  EXPECT_TRUE(two == kTwoSteps || two == kByHardware);
+  EXPECT_EQ(avx512::ReadAheadFor<PanelType::kBF16>(1), two);
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Avx512Ways);  // where the CPU lacks it
 INSTANTIATE_TEST_SUITE_P(Isas, Avx512Ways, testing::ValuesIn(IsasWithWays()), IsaTestName);
 

@@ -60,7 +60,7 @@ uint64_t Read(const std::byte* data, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += 256) {
 #pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) {
-      if (j % 2 == 0) PrefetchAhead<64>(data + at + 32 * j);  // as the matmul
+      if (j % 2 == 0) PrefetchAhead<64>(kTwoSteps, data + at + 32 * j);  // as the matmul
       const auto* vector = reinterpret_cast<const __m256i*>(data + at + 32 * j);
       folded[j] = _mm256_xor_si256(folded[j], _mm256_load_si256(vector));
     }
