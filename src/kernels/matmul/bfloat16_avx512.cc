@@ -125,7 +125,7 @@ struct DotKernel {
   static constexpr int kTokens = GroupOf(MR, kMost);
   // The latency of a dot product is four to six cycles, so that two tokens need the chains of more.
   // One alone waits for memory, which is read fastest as one stream.
-  static constexpr int kPanels = MR == 1 ? 1 : MR == 2 ? 2 : kAtOnce;
+  static constexpr int kPanels = MR <= 2 ? MR : kAtOnce;
 
   // Step j of the chains of token i of NP panels.
   template <int NP>

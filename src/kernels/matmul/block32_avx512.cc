@@ -271,7 +271,6 @@ using Q2Kernel = Block32Kernel<UnitQ2, MR>;
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ8Ways[] = {{"a panel", kByTiles<PanelType::kQ8, Q8Kernel>},
                                  {"two panels", kByTiles<PanelType::kQ8, Q8Pair>}};
-constexpr TileFn kTileOfQ8 = ForTileSize<Q8Kernel>;
 constexpr MatmulWay kQ8MWays[] = {{"a panel", kByTiles<PanelType::kQ8M, Q8MKernel>},
                                   {"two panels", kByTiles<PanelType::kQ8M, Q8MPair>}};
 constexpr MatmulWay kQ4Ways[] = {{"a panel", kByTiles<PanelType::kQ4, Q4Kernel>},
@@ -285,13 +284,14 @@ constexpr MatmulWay kQ2Ways[] = {{"", kByTiles<PanelType::kQ2, Q2Kernel>}};
 constexpr MatmulWay kNV4Ways[] = {{"", kByTiles<PanelType::kNV4, NV4Kernel>}};
 
 }  // namespace
+
+void TokenOfQ8(const TileArgs& args) { Q8Kernel<1>::Run(args); }
+
 }  // namespace skald::kernels::avx512
 
 #include "kernels/isa/target_end.h"
 
 namespace skald::kernels::avx512 {
-
-void TileOfQ8(const TileArgs& args) { kTileOfQ8(args); }
 
 std::span<const MatmulWay> Block32Ways(PanelType type) {
   switch (type) {

@@ -56,9 +56,9 @@ ReadAhead ReadAheadOfFew(PanelType type, int tokens) {
   // leaves most to the hardware each has its own: on Zen 4 one step makes Q4_K 7 % faster than
   // none, and BF16 7 % slower.
   static const ReadAhead super =
-      FastestReadAhead(PanelType::kQ4K, TileOfQ4K, {kTwoSteps, kOneStep});
+      FastestReadAhead(PanelType::kQ4K, TokenOfQ4K, {kTwoSteps, kOneStep});
   static const ReadAhead other =
-      FastestReadAhead(PanelType::kQ8, TileOfQ8, {kTwoSteps, kByHardware});
+      FastestReadAhead(PanelType::kQ8, TokenOfQ8, {kTwoSteps, kByHardware});
   if (InfoOf(type).activation != ActivationFormat::kBlock128) return other;
   return tokens == 1 ? super : kTwoSteps;
 }

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/stopwatch.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/matmul/variants.h"
+#include "kernels/matmul/ways.h"
 
 namespace skald::kernels::avx512 {
 namespace {
@@ -21,9 +21,6 @@ constexpr int64_t kCols = 2048;
 constexpr int64_t kPanels = 8;   // of a call, some 150 KiB
 constexpr int64_t kPieces = 16;  // more than 2 MiB, which come on a large page, as weights do
 constexpr int kRounds = 4;
-
-// A plain number wherever it stands, as in ways.cc.
-constexpr int kPlainByte = 0x40;
 
 struct Trial {
   PanelType type;
@@ -65,13 +62,9 @@ double Median(std::vector<double> values) {
 }  // namespace
 
 ReadAhead FastestReadAhead(PanelType type, TileFn matmul, std::array<ReadAhead, 2> tried) {
-  Result<AlignedBuffer> panels =
-      AlignedBuffer::Create(static_cast<uint64_t>(kPieces * PieceBytes(type)));
-  Result<AlignedBuffer> tile =
-      AlignedBuffer::Create(static_cast<uint64_t>(ActivationBytes(InfoOf(type).activation, kCols)));
+  Result<AlignedBuffer> panels = PlainBuffer(kPieces * PieceBytes(type));
+  Result<AlignedBuffer> tile = PlainBuffer(ActivationBytes(InfoOf(type).activation, kCols));
   if (!panels.ok() || !tile.ok()) return tried[0];
-  std::memset(panels->data(), kPlainByte, panels->size());
-  std::memset(tile->data(), kPlainByte, tile->size());
   Trial trial = {
       .type = type, .matmul = matmul, .panels = *std::move(panels), .tile = *std::move(tile)};
   std::array<std::vector<double>, 2> seconds;

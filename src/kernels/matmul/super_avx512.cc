@@ -407,7 +407,6 @@ constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kByTiles<PanelType::kQ6K, Q6KBy1
                                   {"8 tokens", kByTiles<PanelType::kQ6K, Q6KBy8>}};
 constexpr MatmulWay kQ8KWays[] = {{"16 tokens", kByTiles<PanelType::kQ8K, Q8KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ8K, Q8KBy8>}};
-constexpr TileFn kTileOfQ4K = ForTileSize<Q4KProducts8>;
 constexpr MatmulWay kI2XXSWays[] = {{"", kByTiles<PanelType::kI2XXS, I2XXSKernel>}};
 constexpr MatmulWay kI2XSWays[] = {{"", kByTiles<PanelType::kI2XS, I2XSKernel>}};
 constexpr MatmulWay kI2SWays[] = {{"", kByTiles<PanelType::kI2S, I2SKernel>}};
@@ -417,13 +416,14 @@ constexpr MatmulWay kI1Ways[] = {{"", kByTiles<PanelType::kI1, I1Kernel>}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 
 }  // namespace
+
+void TokenOfQ4K(const TileArgs& args) { Q4KProducts8<1>::Run(args); }
+
 }  // namespace skald::kernels::avx512
 
 #include "kernels/isa/target_end.h"
 
 namespace skald::kernels::avx512 {
-
-void TileOfQ4K(const TileArgs& args) { kTileOfQ4K(args); }
 
 std::span<const MatmulWay> SuperWays(PanelType type) {
   switch (type) {

@@ -93,9 +93,9 @@ ReadAhead ReadAheadFor(int tokens) {
 /// The faster of two for a tile of one token of `type`, of which `matmul` is the function; the
 /// first if there is no memory to try them. Any thread. Some 5 ms.
 ReadAhead FastestReadAhead(PanelType type, TileFn matmul, std::array<ReadAhead, 2> tried);
-/// What it is timed with.
-void TileOfQ4K(const TileArgs& args);
-void TileOfQ8(const TileArgs& args);
+/// What it is timed with: tiles of one token.
+void TokenOfQ4K(const TileArgs& args);
+void TokenOfQ8(const TileArgs& args);
 /// Require CpuHasBFloat16Dots(). A panel at a time, or two.
 void MatmulBFloat16ByDots(const MatmulArgs& args);
 void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args);

@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/check.h"
 #include "base/stopwatch.h"
 
@@ -21,10 +20,6 @@ constexpr int64_t kCols = 2048;
 // The least time of this many calls is that of the loop. What else the core does meanwhile
 // (interrupts, other processes) only ever adds to a call, and seldom to all of them.
 constexpr int kRounds = 16;
-// As floats, halves and powers of two (MXFP4) this byte, repeated, is a plain number, and so is
-// what comes of multiplying it here: nothing denormal, infinite or NaN, whose arithmetic could take
-// longer.
-constexpr int kPlainByte = 0x40;
 
 struct Trial {
   AlignedBuffer panels;
@@ -33,18 +28,13 @@ struct Trial {
   std::vector<float> out;
 };
 
-Result<AlignedBuffer> Plain(int64_t bytes) {
-  Result<AlignedBuffer> buffer = AlignedBuffer::Create(static_cast<uint64_t>(bytes));
-  if (buffer.ok()) std::memset(buffer->data(), kPlainByte, buffer->size());
-  return buffer;
-}
-
 Result<Trial> MakeTrial(PanelType type) {
-  Result<AlignedBuffer> panels = Plain(kPanels * PanelBytes(type, kCols));
+  Result<AlignedBuffer> panels = PlainBuffer(kPanels * PanelBytes(type, kCols));
   if (!panels.ok()) return panels.status();
-  Result<AlignedBuffer> tiles = Plain(kTokens * ActivationBytes(InfoOf(type).activation, kCols));
+  Result<AlignedBuffer> tiles =
+      PlainBuffer(kTokens * ActivationBytes(InfoOf(type).activation, kCols));
   if (!tiles.ok()) return tiles.status();
-  Result<AlignedBuffer> scratch = Plain(kMatmulScratchBytes);
+  Result<AlignedBuffer> scratch = PlainBuffer(kMatmulScratchBytes);
   if (!scratch.ok()) return scratch.status();
   return Trial{.panels = std::move(*panels),
                .tiles = std::move(*tiles),
@@ -66,6 +56,12 @@ double SecondsOf(MatmulFn matmul, Trial& trial) {
 }
 
 }  // namespace
+
+Result<AlignedBuffer> PlainBuffer(int64_t bytes) {
+  Result<AlignedBuffer> buffer = AlignedBuffer::Create(static_cast<uint64_t>(bytes));
+  if (buffer.ok()) std::memset(buffer->data(), 0x40, buffer->size());
+  return buffer;
+}
 
 MatmulWay FastestOf(PanelType type, std::span<const MatmulWay> ways) {
   CHECK(!ways.empty());

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/aligned_buffer.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/pack/panel.h"
 
@@ -23,5 +24,10 @@ struct MatmulWay {
 /// there is only one, or no memory to try them. Requires a CPU that can run them. Any thread. Some
 /// 200 us a way, so keep the answer: a process may ask once for each type.
 MatmulWay FastestOf(PanelType type, std::span<const MatmulWay> ways);
+
+/// What loops are timed with, as weights and as activations of any type: a byte, repeated, that is
+/// a plain number as float, half and power of two (MXFP4), and so is what comes of multiplying it:
+/// nothing denormal, infinite or NaN, whose arithmetic could take longer. Errors: no memory.
+Result<AlignedBuffer> PlainBuffer(int64_t bytes);
 
 }  // namespace skald::kernels
