@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/status_macros.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 #include "model/means.h"
 

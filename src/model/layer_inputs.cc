@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "base/status_macros.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 
 namespace skald::model {

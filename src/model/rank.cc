@@ -8,6 +8,23 @@
 
 namespace skald::model {
 
+namespace {
+
+// The longest unit of an activation format (kernels/quantize/quantize.h).
+constexpr int64_t kUnitRows = 128;
+// With so many units a rank, one more than others have is no more than an eighth.
+constexpr int64_t kFairUnits = 8;
+
+// Rows in which a matrix is split.
+int64_t RowsAtATime(int64_t rows, int ranks) {
+  if (rows % kUnitRows != 0) return kernels::kPanelRows;
+  const int64_t units = rows / kUnitRows;
+  const bool is_fair = units % ranks == 0 || units >= kFairUnits * ranks;
+  return is_fair ? kUnitRows : kernels::kPanelRows;
+}
+
+}  // namespace
+
 RowPart ShareOf(int64_t count, const Rank& rank) {
   const int64_t first = count * rank.index / rank.count;
   const int64_t end = count * (rank.index + 1) / rank.count;
@@ -15,10 +32,14 @@ RowPart ShareOf(int64_t count, const Rank& rank) {
 }
 
 RowPart PanelsOf(int64_t rows, const Rank& rank) {
-  const RowPart panels = ShareOf(DivCeil<int64_t>(rows, kernels::kPanelRows), rank);
-  const int64_t first = panels.first_row * kernels::kPanelRows;
-  const int64_t end = std::min(rows, first + panels.rows * kernels::kPanelRows);
-  return {.first_row = first, .rows = end - first, .all_rows = rows};
+  const int64_t unit = RowsAtATime(rows, rank.count);
+  const RowPart units = ShareOf(DivCeil<int64_t>(rows, unit), rank);
+  const int64_t first = units.first_row * unit;
+  const int64_t end = std::min(rows, first + units.rows * unit);
+  return {.first_row = first,
+          .rows = end - first,
+          .all_rows = rows,
+          .multiple = rows % unit == 0 ? unit : 1};
 }
 
 std::optional<HeadShare> ShareHeads(const Rank& rank, const HeadCounts& counts) {

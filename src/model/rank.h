@@ -19,7 +19,9 @@ struct Rank {
 RowPart ShareOf(int64_t count, const Rank& rank);
 
 /// The same of the rows of a matrix, in whole panels but for the last: so that a product of some
-/// rows, which ends in whole panels, stays inside the rows of the product. May be none.
+/// rows, which ends in whole panels, stays inside the rows of the product. May be none. In 128 rows
+/// at a time where that is as fair, so that what goes from them into the next matrix may be
+/// exchanged in its format (blocks/gathered.h).
 RowPart PanelsOf(int64_t rows, const Rank& rank);
 
 /// Heads that share something in groups: queries a KV head, value heads a key head, heads of a

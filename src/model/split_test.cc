@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -84,6 +85,19 @@ TEST(Split, GivesEachRowToOneRank) {
       }
     }
   }
+}
+
+// In whole units of the formats of activations where no rank has much more than another.
+TEST(PanelsOf, Are128RowsAtATimeWhereThatIsFair) {
+  const auto second = [](int64_t rows, int ranks) {
+    const RowPart part = PanelsOf(rows, {.index = 1, .count = ranks});
+    return std::array{part.first_row, part.rows, part.multiple};
+  };
+  EXPECT_EQ(second(5632, 2), (std::array<int64_t, 3>{2816, 2816, 128}));
+  EXPECT_EQ(second(5632, 3), (std::array<int64_t, 3>{1792, 1920, 128}));
+  EXPECT_EQ(second(2048, 3), (std::array<int64_t, 3>{672, 688, 16}));
+  EXPECT_EQ(second(256, 2), (std::array<int64_t, 3>{128, 128, 128}));
+  EXPECT_EQ(second(100, 2), (std::array<int64_t, 3>{48, 52, 1}));
 }
 
 // The tensors of a mixer of which all ranks have all.

@@ -100,6 +100,7 @@ struct RowPart {
   int64_t first_row = 0;
   int64_t rows = 0;
   int64_t all_rows = 0;  ///< of the tensor; 0: nothing was cut
+  int64_t multiple = 1;  ///< of which the parts of all ranks, and where they begin, are multiples
 };
 
 /// Rows of a tensor that a rank has, in the order in which they go into its matrix.
@@ -122,7 +123,7 @@ RowPieces PiecesOf(const RowPart& part);
 
 /// The same part where each of its rows stands for `size` of them.
 inline RowPart Times(const RowPart& part, int64_t size) {
-  return {part.first_row * size, part.rows * size, part.all_rows * size};
+  return {part.first_row * size, part.rows * size, part.all_rows * size, part.multiple * size};
 }
 
 /// Takes declarations. The order is that of the packed weights in memory: the order of use.

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "model/blocks/attention.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
 #include "model/step_tap.h"

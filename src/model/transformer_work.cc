@@ -1,5 +1,6 @@
 #include <array>
 
+#include "model/blocks/gathered.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
 #include "model/transformer.h"

@@ -51,7 +51,7 @@ struct WorkItem {
 /// What a rank of a network that was split receives of the others.
 struct Gathered {
   int64_t gathers = 0;  ///< one behind the other
-  int64_t floats = 0;
+  int64_t bytes = 0;
 };
 
 /// Work by phase.
@@ -68,12 +68,10 @@ class StepWork {
     if (items_ != nullptr) items_->push_back(item);
   }
 
-  /// Counts a gather of `rows` rows, of whose `all` columns the rank has `own`. One that has all
-  /// is alone.
-  void AddGather(int64_t own, int64_t all, int64_t rows) {
-    if (own == all) return;
-    ++gathered_.gathers;
-    gathered_.floats += (all - own) * rows;
+  /// Counts `gathers` gathers of `bytes` bytes together.
+  void AddGather(int64_t gathers, int64_t bytes) {
+    gathered_.gathers += gathers;
+    gathered_.bytes += bytes;
   }
   const Gathered& gathered() const { return gathered_; }
 

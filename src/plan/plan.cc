@@ -132,7 +132,7 @@ Result<Forecast> ForecastOf(const ModelShape& shape, const EngineOptions& option
   Forecast forecast = {.bench_case = bench_case};
   forecast.work = engine::PublicWork(model::Essential(work));
   forecast.gathers = work.gathered().gathers;
-  forecast.gathered_bytes = double{sizeof(float)} * static_cast<double>(work.gathered().floats);
+  forecast.gathered_bytes = static_cast<double>(work.gathered().bytes);
   forecast.attention_macs = work[model::Phase::kAttention].float_macs;
   BenchCase short_text = bench_case;
   short_text.depth = 0;

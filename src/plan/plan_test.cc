@@ -168,13 +168,15 @@ TEST(ForecastOf, CountsWhatAForwardPassExchanges) {
   }
 }
 
-// The figures of docs/plan.md: 4 gathers a layer and the logits; half of all columns.
+// The figures of docs/plan.md: 4 gathers a layer and the logits; half of all columns, of which what
+// goes into a matrix comes as bfloat16, as the matrices of this shape are.
 TEST(ExchangeSeconds, IsMessagesAndBytes) {
   const ModelShape part = *NamedModelShape("llama-3-8b", {.ranks = 2});
   const Machine machine = *NamedMachine("xeon6");
   const Forecast forecast = *ForecastOf(part, {.threads = 1}, machine, {.decode_tokens = 1});
   EXPECT_EQ(forecast.gathers, 32 * 4 + 1);
-  EXPECT_EQ(forecast.gathered_bytes, (32 * (3 * 4096 + 14336) + 128256) / 2 * 4);
+  EXPECT_EQ(forecast.gathered_bytes,
+            (32 * 2 * 4096 + 128256) / 2 * 4 + 32 * (4096 + 14336) / 2 * 2);
   const RankLink link = {"", 1e-3, 1e6};
   EXPECT_EQ(ExchangeSeconds(forecast, 2, link), 0.129 + forecast.gathered_bytes / 1e6);
   EXPECT_EQ(ExchangeSeconds(forecast, 4, link), 0.258 + forecast.gathered_bytes / 1e6);

@@ -14,6 +14,16 @@ int NextTileTokens(int64_t remaining) {
   UNREACHABLE();
 }
 
+int64_t UnitColumns(ActivationFormat format) {
+  switch (format) {
+    case ActivationFormat::kF32: return 1;
+    case ActivationFormat::kBlock32:
+    case ActivationFormat::kBFloat16: return 32;
+    case ActivationFormat::kBlock128: return 128;
+  }
+  UNREACHABLE();
+}
+
 int64_t ActivationBytes(ActivationFormat format, int64_t cols) {
   switch (format) {
     case ActivationFormat::kF32: return cols * 4;

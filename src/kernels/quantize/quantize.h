@@ -43,6 +43,9 @@ inline constexpr std::array<int, 14> kTileSizes = {16, 15, 14, 12, 10, 9, 8, 7, 
 /// it.
 int NextTileTokens(int64_t remaining);
 
+/// Columns of a unit of a format. What stands in a unit depends on nothing outside of it.
+int64_t UnitColumns(ActivationFormat format);
+
 /// Bytes of prepared activations per token (the same whatever the tile), so the tile that starts at
 /// token t of a step starts at byte t * ActivationBytes(format, cols).
 int64_t ActivationBytes(ActivationFormat format, int64_t cols);

@@ -63,23 +63,25 @@ void AddBias(const Product& product, const PanelRange& panels, const RowRange& r
   }
 }
 
-// Rows of `cols` elements on their way into tiles of one format.
+// Rows of `cols` elements on their way into tiles of one format, or some columns of them.
 struct TileTarget {
   ActivationFormat format;
   int64_t cols;
   std::byte* tiles;
+  ColumnRange columns = {0, cols};
 };
 
 void QuantizeTo(const TileTarget& target, const Rows& source, const RowRange& rows,
                 const Execution& execution) {
   const int64_t bytes = kernels::ActivationBytes(target.format, target.cols);
+  const int64_t bytes_before = kernels::ActivationBytes(target.format, target.columns.first);
   ForEachTile(0, rows.count, [&](int64_t first, int tokens) {
     execution.kernels.quantize[static_cast<size_t>(target.format)](
-        {.x = source.row(rows.first + first),
+        {.x = source.row(rows.first + first) + target.columns.first,
          .x_stride = source.stride,
          .tokens = tokens,
-         .cols = target.cols,
-         .tile = target.tiles + (rows.prepared + first) * bytes});
+         .cols = target.columns.count,
+         .tile = target.tiles + (rows.prepared + first) * bytes + tokens * bytes_before});
   });
 }
 
@@ -121,6 +123,16 @@ void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Form
     QuantizeTo({static_cast<ActivationFormat>(format), cols, context.workspace.tiles[format]},
                source, rows, context.execution);
   }
+}
+
+void QuantizeColumns(const PackedMatrix& matrix, const Rows& source, const RowRange& rows,
+                     const ColumnRange& columns, const Context& context) {
+  const auto format = kernels::InfoOf(matrix.type).activation;
+  QuantizeTo({.format = format,
+              .cols = matrix.cols,
+              .tiles = context.workspace.tiles[static_cast<size_t>(format)],
+              .columns = columns},
+             source, rows, context.execution);
 }
 
 // A unit is up to 16 rows, so a tile never crosses units. Sum, norm and formats in one pass: the
@@ -171,30 +183,6 @@ void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
   const std::span<const Product> one(&product, 1);
   Prepare({.rows = rows.rows, .row_count = rows.count}, one, context);
   Multiply(one, rows.count, phase, context);
-}
-
-void Gather(const Rows& rows, int64_t row_count, const RowPart& own, Phase phase,
-            const Context& context) {
-  Gather(rows, row_count, ColumnRuns{own.first_row, own.rows}, phase, context);
-}
-
-void Gather(const Rows& rows, int64_t row_count, const ColumnRuns& own, Phase phase,
-            const Context& context) {
-  if (context.execution.exchange == nullptr) return;
-  const ScopedPhase scope(context.execution.profile, phase);
-  context.execution.exchange->Gather({.rows = rows.data,
-                                      .stride = rows.stride,
-                                      .row_count = row_count,
-                                      .first = own.first,
-                                      .count = own.count,
-                                      .runs = own.runs,
-                                      .run_stride = own.run_stride});
-}
-
-void MultiplyPart(const MadeRows& rows, const Product& product, const RowPart& own, Phase phase,
-                  const Context& context) {
-  MultiplyRows(rows, {product.weights, ColumnsOf(product.out, own), product.bias}, phase, context);
-  Gather(product.out, rows.count, own, phase, context);
 }
 
 void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,

@@ -78,32 +78,6 @@ struct MadeRows {
 void MultiplyRows(const MadeRows& rows, const Product& product, Phase phase,
                   const Context& context);
 
-/// Where the product of a part of a matrix goes: to its columns of `rows`. A layout that is only
-/// measured has no rows yet.
-inline Rows ColumnsOf(const Rows& rows, const RowPart& part) {
-  return {rows.data == nullptr ? nullptr : rows.data + part.first_row, rows.stride};
-}
-
-/// Brings what other ranks have computed of the first `row_count` rows, each the columns of its
-/// part, to its place. Without other ranks it does nothing.
-void Gather(const Rows& rows, int64_t row_count, const RowPart& own, Phase phase,
-            const Context& context);
-
-/// The same where the columns of a rank stand in several runs, as ranks::Columns has them.
-struct ColumnRuns {
-  int64_t first = 0;
-  int64_t count = 0;
-  int64_t runs = 1;
-  int64_t run_stride = 0;
-};
-void Gather(const Rows& rows, int64_t row_count, const ColumnRuns& own, Phase phase,
-            const Context& context);
-
-/// MultiplyRows with the rows `own` of a matrix, and Gather: `product.out` has the columns of all
-/// ranks afterwards.
-void MultiplyPart(const MadeRows& rows, const Product& product, const RowPart& own, Phase phase,
-                  const Context& context);
-
 /// Some panels of a matrix, and the worker that multiplies them.
 struct PanelRange {
   int64_t first;
@@ -131,6 +105,17 @@ Formats FormatsOf(std::span<const Product> products);
 void Quantize(const Rows& source, const RowRange& rows, int64_t cols, const Formats& formats,
               const Context& context);
 
+/// Some columns of the rows that a matrix reads.
+struct ColumnRange {
+  int64_t first;  ///< as `count`, a multiple of the columns of a unit of the format
+  int64_t count;
+};
+
+/// Writes them to their place in the tiles of `matrix`, of rows whose other columns come from
+/// elsewhere.
+void QuantizeColumns(const kernels::PackedMatrix& matrix, const Rows& source, const RowRange& rows,
+                     const ColumnRange& columns, const Context& context);
+
 /// What one worker needs to multiply rows by itself: tiles that are its own.
 struct OwnTiles {
   std::byte* tiles;  ///< OwnTileBytes, 64-byte aligned
@@ -152,10 +137,6 @@ void AddProductWork(const kernels::PackedMatrix& matrix, int64_t rows, Phase pha
 /// A product of which fewer or more bytes are read than those of the matrix.
 void AddProductWork(const kernels::PackedMatrix& matrix, int64_t rows, Phase phase,
                     const Work& counted, StepWork& work);
-/// Counts Gather of `rows` rows.
-inline void AddGather(const RowPart& own, int64_t rows, StepWork& work) {
-  work.AddGather(own.rows, own.all_rows, rows);
-}
 /// What Multiply alone does, for one matrix, and Prepare alone.
 Work MultiplyWork(const kernels::PackedMatrix& matrix, int64_t rows);
 Work PrepareWork(std::span<const kernels::PackedMatrix* const> matrices, int64_t rows);

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
 #include "model/blocks/attention.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
 #include "model/step_tap.h"
@@ -247,9 +248,9 @@ void Run(const DeltaNet& net, const Input& input, const MixerStep& step, const C
   if (step.kept == RowsKept::kOutputRows && step.batch.output_count() == 0) return;
   GateHeads(net, buffers, input.row_count, context);
   const int64_t rows = KeepRows(step, net.all_value_heads() * net.value_dim, buffers.gated);
-  Gather(buffers.gated, rows, net.ValueRuns(net.value_dim), Phase::kRecurrence, context);
-  MultiplyPart({buffers.gated, rows}, {&net.output, context.workspace.projected}, net.OutputPart(),
-               Phase::kOutput, context);
+  MultiplyPartedToAll({buffers.gated, rows, net.ValueRuns(net.value_dim), Phase::kRecurrence},
+                      {&net.output, context.workspace.projected}, net.OutputPart(), Phase::kOutput,
+                      context);
 }
 
 void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {
@@ -275,7 +276,8 @@ void AddWork(const DeltaNet& net, const MixerShape& shape, StepWork& work) {
                                2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&net.output}, shape.rows_kept, Phase::kOutput, work);
-  work.AddGather(net.value_width(), net.all_value_heads() * net.value_dim, shape.rows_kept);
+  AddGather(net.ValueRuns(net.value_dim), net.all_value_heads() * net.value_dim, net.output,
+            shape.rows_kept, work);
   AddGather(net.OutputPart(), shape.rows_kept, work);
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/pack/panel.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/linear.h"
 #include "model/blocks/mixer.h"
 #include "model/rank.h"

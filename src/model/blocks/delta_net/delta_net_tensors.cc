@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/blocks/delta_net/delta_net.h"
+#include "model/blocks/gathered.h"
 
 namespace skald::model {
 namespace {
@@ -61,14 +62,15 @@ RowPart DeltaNet::GroupPart() const {
 
 ColumnRuns DeltaNet::ValueRuns(int64_t size) const {
   if (order == KeyHeadOrder::kNeighbours) {
-    return {PartOf(share.heads, value_heads).first_row * size, value_heads * size};
+    return RunsOf(Times(PartOf(share.heads, value_heads), size));
   }
   const RowPart keys = KeyPart(size);
   const RowPart group = GroupPart();
   return {.first = group.first_row * keys.all_rows + keys.first_row,
           .count = keys.rows,
           .runs = group.rows,
-          .run_stride = keys.all_rows};
+          .run_stride = keys.all_rows,
+          .multiple = keys.multiple};
 }
 
 Status Split(const Rank& rank, DeltaNet& net) {

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "model/blocks/experts/buffers.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 
 namespace skald::model {
@@ -52,7 +53,7 @@ void DeclareSlices(Experts& experts, TensorList& tensors) {
   const RowPart own = experts.HiddenPart();
   if (experts.fusion == Fusion::kFused) {
     constexpr std::string_view kName = "ffn_gate_up_exps.weight";
-    const auto [first, rows, all] = own;
+    const auto [first, rows, all, multiple] = own;
     tensors.SlicesPart(kName, count, {first, rows, 2 * all}, width, &experts.gate);
     tensors.SlicesPart(kName, count, {all + first, rows, 2 * all}, width, &experts.up);
   } else {
@@ -68,7 +69,7 @@ void DeclareSlices(Experts& experts, TensorList& tensors) {
 void AddGathers(const Experts& experts, int64_t rows, StepWork& work) {
   if (experts.latent > 0) {
     AddGather(experts.LatentPart(), rows, work);
-    AddGather(experts.OutputPart(), rows, work);
+    AddGather(experts.OutputPart(), experts.latent_up, rows, work);
   }
   AddGather(experts.HiddenPart(), rows * experts.used, work);
   if (experts.has_shared()) AddGather(experts.shared.HiddenPart(), rows, work);

@@ -6,6 +6,7 @@
 #include "model/blocks/experts/experts.h"
 #include "model/blocks/experts/groups.h"
 #include "model/blocks/gated/gated.h"
+#include "model/blocks/gathered.h"
 #include "model/step_tap.h"
 
 namespace skald::model {
@@ -372,9 +373,9 @@ void CombineLatent(const Pass& pass) {
     const Rows sums = ColumnsOf(latent, own);
     pass.pool().Run(rows, [&](int64_t row, int) { AddChosen(pass, row, sums.row(row)); });
   }
-  Gather(latent, rows, own, Phase::kRoute, context);
   const Rows given = ColumnsOf(context.workspace.projected, pass.experts.StreamPart());
-  MultiplyRows({latent, rows}, {&pass.experts.latent_up, given}, Phase::kDown, context);
+  MultiplyParted({latent, rows, RunsOf(own), Phase::kRoute}, {&pass.experts.latent_up, given},
+                 Phase::kDown, context);
   pass.pool().Run(rows, [&](int64_t row, int) { AddShared(pass, row, given.row(row)); });
 }
 

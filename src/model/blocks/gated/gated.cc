@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 #include "model/means.h"
 
@@ -123,7 +124,7 @@ Status Split(const Rank& rank, Gated& gated) {
 void Declare(Gated& gated, TensorList& tensors) {
   const RowPart own = gated.HiddenPart();
   if (gated.fusion == Fusion::kFused) {
-    const auto [first, rows, all] = own;
+    const auto [first, rows, all, multiple] = own;
     tensors.MatrixPart("ffn_up.weight", {first, rows, 2 * all}, gated.width, &gated.gate);
     tensors.MatrixPart("ffn_up.weight", {all + first, rows, 2 * all}, gated.width, &gated.up);
   } else {
@@ -148,7 +149,6 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   Carver carver(context.workspace.block);
   const Buffers buffers = Layout(gated, context.workspace.limits(), carver);
   const RowPart own = gated.HiddenPart();
-  const RowPart output = gated.OutputPart();
   const Product gate = {&gated.gate, ColumnsOf(buffers.gate, own)};
   const Product up = {&gated.up, buffers.up};
   Prepare(input, std::array{gate, up}, context);
@@ -157,11 +157,9 @@ void Run(const Gated& gated, const Input& input, const Context& context) {
   } else {
     MultiplyGated({gate, up, gated.function, gated.limit}, input.row_count, context);
   }
-  Gather(buffers.gate, input.row_count, own, Phase::kGateUp, context);
-  const Rows& projected = context.workspace.projected;
-  MultiplyRows({buffers.gate, input.row_count},
-               {&gated.down, ColumnsOf(projected, output), gated.down_bias}, Phase::kDown, context);
-  Gather(projected, input.row_count, output, Phase::kDown, context);
+  MultiplyPartedToAll({buffers.gate, input.row_count, RunsOf(own), Phase::kGateUp},
+                      {&gated.down, context.workspace.projected, gated.down_bias},
+                      gated.OutputPart(), Phase::kDown, context);
 }
 
 void AddWork(const Gated& gated, int64_t rows, StepWork& work) {
@@ -169,7 +167,7 @@ void AddWork(const Gated& gated, int64_t rows, StepWork& work) {
   AddWork(std::array{&gated.down}, rows, Phase::kDown, work);
   // Gates that are cut are gathered before, too.
   if (gated.sparsity > 0) AddGather(gated.HiddenPart(), rows, work);
-  AddGather(gated.HiddenPart(), rows, work);
+  AddGather(gated.HiddenPart(), gated.down, rows, work);
   AddGather(gated.OutputPart(), rows, work);
 }
 

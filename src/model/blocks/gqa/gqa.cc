@@ -8,6 +8,7 @@
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 #include "model/step_tap.h"
 
@@ -503,13 +504,10 @@ void Run(const Gqa& gqa, const Input& input, const MixerStep& step, const Contex
   }
   Attend(gqa, buffers, step, context);
   if (gqa.has_gates()) GateHeads(gqa, buffers, rows, context);
-  Gather(buffers.attention, rows, gqa.QueryPart(gqa.value_dim), Phase::kAttention, context);
-  const Rows& projected = context.workspace.projected;
-  const RowPart output = gqa.OutputPart();
-  MultiplyRows({buffers.attention, rows},
-               {&gqa.output, ColumnsOf(projected, output), gqa.output_bias}, Phase::kOutput,
-               context);
-  Gather(projected, rows, output, Phase::kOutput, context);
+  const RowPart own = gqa.QueryPart(gqa.value_dim);
+  MultiplyPartedToAll({buffers.attention, rows, RunsOf(own), Phase::kAttention},
+                      {&gqa.output, context.workspace.projected, gqa.output_bias}, gqa.OutputPart(),
+                      Phase::kOutput, context);
 }
 
 void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
@@ -546,7 +544,7 @@ void AddWork(const Gqa& gqa, const MixerShape& shape, StepWork& work) {
             .work = {.float_macs = sequences * visible.by_rows * macs,
                      .bytes = sequences * visible.by_sequence * position_bytes}});
   AddWork(std::array{&gqa.output}, shape.rows_kept, Phase::kOutput, work);
-  AddGather(gqa.QueryPart(gqa.value_dim), shape.rows_kept, work);
+  AddGather(gqa.QueryPart(gqa.value_dim), gqa.output, shape.rows_kept, work);
   AddGather(gqa.OutputPart(), shape.rows_kept, work);
 }
 

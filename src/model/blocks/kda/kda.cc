@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "kernels/route/route.h"
 #include "model/blocks/attention.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
 #include "model/step_tap.h"
@@ -239,9 +240,9 @@ void Run(const Kda& kda, const Input& input, const MixerStep& step, const Contex
   GateHeads(kda, buffers, input.row_count, context);
   const RowPart inner = kda.HeadPart(kda.head_dim);
   const int64_t rows = KeepRows(step, inner.all_rows, buffers.all_heads);
-  Gather(buffers.all_heads, rows, inner, Phase::kRecurrence, context);
-  MultiplyPart({buffers.all_heads, rows}, {&kda.output, context.workspace.projected},
-               kda.OutputPart(), Phase::kOutput, context);
+  MultiplyPartedToAll({buffers.all_heads, rows, RunsOf(inner), Phase::kRecurrence},
+                      {&kda.output, context.workspace.projected}, kda.OutputPart(), Phase::kOutput,
+                      context);
 }
 
 void AddWork(const Kda& kda, const MixerShape& shape, StepWork& work) {
@@ -264,7 +265,7 @@ void AddWork(const Kda& kda, const MixerShape& shape, StepWork& work) {
                      .bytes = double{sizeof(float)} * (rows * 16 * inner + 2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&kda.output}, shape.rows_kept, Phase::kOutput, work);
-  AddGather(kda.HeadPart(kda.head_dim), shape.rows_kept, work);
+  AddGather(kda.HeadPart(kda.head_dim), kda.output, shape.rows_kept, work);
   AddGather(kda.OutputPart(), shape.rows_kept, work);
 }
 

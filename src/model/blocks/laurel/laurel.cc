@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/status_macros.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 
 namespace skald::model {
@@ -39,9 +40,8 @@ void Run(const Laurel& laurel, const Input& input, const Context& context) {
   const std::array down = {Product{&laurel.down, ColumnsOf(inner, laurel.DownPart())}};
   Prepare(input, down, context);
   Multiply(down, input.row_count, Phase::kGateUp, context);
-  Gather(inner, input.row_count, laurel.DownPart(), Phase::kGateUp, context);
-  MultiplyPart({inner, input.row_count}, {&laurel.up, space.projected}, laurel.UpPart(),
-               Phase::kDown, context);
+  MultiplyPartedToAll({inner, input.row_count, RunsOf(laurel.DownPart()), Phase::kGateUp},
+                      {&laurel.up, space.projected}, laurel.UpPart(), Phase::kDown, context);
   const int64_t width = laurel.width;
   context.execution.pool.Run(input.row_count, [&](int64_t row, int) {
     float* y = space.projected.row(row);
@@ -55,7 +55,7 @@ void Run(const Laurel& laurel, const Input& input, const Context& context) {
 void AddWork(const Laurel& laurel, int64_t rows, StepWork& work) {
   AddWork(std::array{&laurel.down}, rows, Phase::kGateUp, work);
   AddWork(std::array{&laurel.up}, rows, Phase::kDown, work);
-  AddGather(laurel.DownPart(), rows, work);
+  AddGather(laurel.DownPart(), laurel.up, rows, work);
   AddGather(laurel.UpPart(), rows, work);
 }
 

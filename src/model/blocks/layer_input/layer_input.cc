@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 
 namespace skald::model {
@@ -41,15 +42,15 @@ void Run(const LayerInput& block, const Input& input, const Context& context) {
     const float* e = context.workspace.layer_inputs.row(row) + block.first + own.first_row;
     context.execution.kernels.geglu(part.row(row), e, part.row(row), own.rows);
   });
-  Gather(gated, input.row_count, own, Phase::kGateUp, context);
-  MultiplyPart({gated, input.row_count}, {&block.projection, context.workspace.projected},
-               block.ProjectionPart(), Phase::kDown, context);
+  MultiplyPartedToAll({gated, input.row_count, RunsOf(own), Phase::kGateUp},
+                      {&block.projection, context.workspace.projected}, block.ProjectionPart(),
+                      Phase::kDown, context);
 }
 
 void AddWork(const LayerInput& block, int64_t rows, StepWork& work) {
   AddWork(std::array{&block.gate}, rows, Phase::kGateUp, work);
   AddWork(std::array{&block.projection}, rows, Phase::kDown, work);
-  AddGather(block.GatePart(), rows, work);
+  AddGather(block.GatePart(), block.projection, rows, work);
   AddGather(block.ProjectionPart(), rows, work);
 }
 

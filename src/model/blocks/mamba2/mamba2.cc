@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
 #include "model/step_tap.h"

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "kernels/attention/attention.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/mla/buffers.h"
 #include "model/checks.h"
 
@@ -176,7 +177,7 @@ void AddWork(const Mla& mla, const MixerShape& shape, StepWork& work) {
     }
   }
   AddWork(std::array{&mla.output}, shape.rows_kept, Phase::kOutput, work);
-  AddGather(mla.HeadPart(mla.value_dim), shape.rows_kept, work);
+  AddGather(mla.HeadPart(mla.value_dim), mla.output, shape.rows_kept, work);
   AddGather(mla.OutputPart(), shape.rows_kept, work);
 }
 

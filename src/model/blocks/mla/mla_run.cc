@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/checked_math.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/mla/buffers.h"
 #include "model/blocks/mla/mla.h"
 #include "model/step_tap.h"
@@ -252,9 +253,10 @@ void Run(const Mla& mla, const Input& input, const MixerStep& step, const Contex
   }
   ShowValues(ValueRole::kQuery, buffers.query, rows, mla.query_width(), context.execution);
   AttendAll({mla, buffers, step, context});
-  Gather(buffers.heads, rows, mla.HeadPart(mla.value_dim), Phase::kAttention, context);
-  MultiplyPart({buffers.heads, rows}, {&mla.output, context.workspace.projected}, mla.OutputPart(),
-               Phase::kOutput, context);
+  const RowPart own = mla.HeadPart(mla.value_dim);
+  MultiplyPartedToAll({buffers.heads, rows, RunsOf(own), Phase::kAttention},
+                      {&mla.output, context.workspace.projected}, mla.OutputPart(), Phase::kOutput,
+                      context);
 }
 
 }  // namespace skald::model

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/checked_math.h"
+#include "model/blocks/gathered.h"
 #include "model/checks.h"
 
 namespace skald::model {
@@ -83,21 +84,18 @@ void Run(const Plain& plain, const Input& input, const Context& context) {
   Carver carver(context.workspace.block);
   const Rows hidden = Layout(plain, context.workspace.limits(), carver);
   const RowPart own = plain.HiddenPart();
-  const RowPart output = plain.OutputPart();
   const std::array up = {Product{&plain.up, ColumnsOf(hidden, own), plain.up_bias}};
   Prepare(input, up, context);
   MultiplyUp(up[0], plain.function, input.row_count, context);
-  Gather(hidden, input.row_count, own, Phase::kGateUp, context);
-  const Rows& projected = context.workspace.projected;
-  MultiplyRows({hidden, input.row_count},
-               {&plain.down, ColumnsOf(projected, output), plain.down_bias}, Phase::kDown, context);
-  Gather(projected, input.row_count, output, Phase::kDown, context);
+  MultiplyPartedToAll({hidden, input.row_count, RunsOf(own), Phase::kGateUp},
+                      {&plain.down, context.workspace.projected, plain.down_bias},
+                      plain.OutputPart(), Phase::kDown, context);
 }
 
 void AddWork(const Plain& plain, int64_t rows, StepWork& work) {
   AddWork(std::array{&plain.up}, rows, Phase::kGateUp, work);
   AddWork(std::array{&plain.down}, rows, Phase::kDown, work);
-  AddGather(plain.HiddenPart(), rows, work);
+  AddGather(plain.HiddenPart(), plain.down, rows, work);
   AddGather(plain.OutputPart(), rows, work);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "model/blocks/gathered.h"
 #include "model/blocks/recurrence.h"
 #include "model/checks.h"
 
@@ -97,9 +98,9 @@ void Run(const ShortConv& conv, const Input& input, const MixerStep& step, const
   Convolve(conv, buffers, step, context);
   const int64_t rows = KeepRows(step, conv.width, buffers.mixed);
   if (rows == 0) return;
-  Gather(buffers.mixed, rows, conv.Part(), Phase::kRecurrence, context);
-  MultiplyPart({buffers.mixed, rows}, {&conv.output, context.workspace.projected}, conv.Part(),
-               Phase::kOutput, context);
+  MultiplyPartedToAll({buffers.mixed, rows, RunsOf(conv.Part()), Phase::kRecurrence},
+                      {&conv.output, context.workspace.projected}, conv.Part(), Phase::kOutput,
+                      context);
 }
 
 void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
@@ -117,7 +118,7 @@ void AddWork(const ShortConv& conv, const MixerShape& shape, StepWork& work) {
                      .bytes = double{sizeof(float)} * (4 * rows + 2 * states)}});
   if (shape.rows_kept == 0) return;
   AddWork(std::array{&conv.output}, shape.rows_kept, Phase::kOutput, work);
-  AddGather(conv.Part(), shape.rows_kept, work);
+  AddGather(conv.Part(), conv.output, shape.rows_kept, work);
   AddGather(conv.Part(), shape.rows_kept, work);
 }
 
