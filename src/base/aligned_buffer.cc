@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/checked_math.h"
 
 namespace skald {
@@ -37,6 +38,17 @@ Result<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
   // Advice only: a kernel without huge pages still gives correct memory.
   if (huge) static_cast<void>(madvise(buffer.data_, bytes, MADV_HUGEPAGE));
   return buffer;
+}
+
+void AlignedBuffer::Commit(uint64_t first, uint64_t bytes) {
+  CHECK(first <= size_ && bytes <= size_ - first);
+  // A write: what is only read is a page of zeros that all share.
+  const auto touch = [this](uint64_t at) {
+    volatile std::byte* byte = data_ + at;
+    *byte = *byte;
+  };
+  for (uint64_t at = first; at < first + bytes; at += kSmallPageBytes) touch(at);
+  if (bytes > 0) touch(first + bytes - 1);
 }
 
 AlignedBuffer::~AlignedBuffer() {

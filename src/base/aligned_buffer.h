@@ -25,6 +25,11 @@ class AlignedBuffer {
   /// Maps `bytes` bytes. Errors: kResourceExhausted with the size asked for, if the system refuses.
   static Result<AlignedBuffer> Create(uint64_t bytes);
 
+  /// Touches some of the bytes, which stay as they are: the system gives their memory now. Nobody
+  /// else may write them meanwhile. 0.1 to 0.2 ms for 2 MiB; where a virtual machine gets its own
+  /// memory only now, 5 ms.
+  void Commit(uint64_t first, uint64_t bytes);
+
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   uint64_t size() const { return size_; }

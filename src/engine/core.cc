@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/checked_math.h"
 
 namespace skald::engine {
 namespace {
@@ -23,6 +24,10 @@ CachedTokens CachedFrom(const Sequence& sequence, bool has_states) {
 // So many that have ended are taken out one by one: each moves what stands behind it, but looks at
 // a few of the others only.
 constexpr size_t kFewFinished = 64;
+
+// Of pages that are made ready before somebody has them: some thousand positions of a model of
+// eight billion, for which a machine has room that has room for the model.
+constexpr int64_t kBytesAhead = 256 << 20;
 
 void InsertInOrder(Sequence* sequence, std::vector<Sequence*>* list) {
   const auto before = [](const Sequence* a, const Sequence* b) { return GoesBefore(*a, *b); };
@@ -157,6 +162,13 @@ bool Core::FinishStep() {
   RemoveFinished();
   // Where the only row was of one that had to give up its own pages, the next step has them.
   return computes || !plan_.admitted.empty() || stats_.preemptions > preempted_before_;
+}
+
+bool Core::CommitNext() {
+  const int64_t page_bytes =
+      network_.PageBytes(kv::PageGroup::kFull) + network_.PageBytes(kv::PageGroup::kWindow);
+  if (page_bytes == 0) return false;
+  return network_.CommitNext(cache_.pool().used_end() + DivCeil(kBytesAhead, page_bytes));
 }
 
 // Requests whose time is up, those nobody listens to any more, and those whose reader has caught up

@@ -90,6 +90,8 @@ class Core {
   bool FinishStep();
 
   bool idle() const { return requests_.empty(); }
+  /// For whoever has nothing else to do: makes memory ready for pages to come. False: enough is.
+  bool CommitNext();
   int64_t waiting_count() const { return static_cast<int64_t>(waiting_.size()); }
   /// Counters, and the state of now.
   EngineStats Stats() const;

@@ -129,13 +129,25 @@ void EngineLoop::ShowStep() {
   views_.Post(std::move(view), clock_.Seconds() - now);
 }
 
+// Of an idle core. What it prepares goes piece by piece: who comes meanwhile waits for one of them.
+void EngineLoop::AwaitNews(std::unique_lock<std::mutex>* lock) {
+  const auto has_news = [&] { return HasNews() || views_.IsDue(clock_.Seconds(), 0); };
+  bool has_more = true;
+  while (has_more && !has_news()) {
+    lock->unlock();
+    has_more = core_.CommitNext();
+    lock->lock();
+  }
+  news_.wait(*lock, has_news);
+}
+
 // Waits until there is something to do and takes what clients asked. False: the end.
 bool EngineLoop::TakeNews() {
   std::unique_lock lock(mutex_);
   LookAtCore();
   const auto has_news = [this] { return HasNews(); };
   if (core_.idle()) {
-    news_.wait(lock, [&] { return HasNews() || views_.IsDue(clock_.Seconds(), 0); });
+    AwaitNews(&lock);
   } else if (!computing_) {
     const std::chrono::microseconds wait = core_.awaits_masks() ? kMaskPoll : kPoll;
     news_.wait_for(lock, wait, has_news);

@@ -37,6 +37,7 @@ class EngineLoop {
  private:
   void Main();
   bool HasNews() const;
+  void AwaitNews(std::unique_lock<std::mutex>* lock);
   bool TakeNews();
   void LookAtCore();
   void LookAtStep();

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/isa/isa.h"
@@ -60,6 +64,29 @@ TEST_F(EngineTest, GeneratesTheTokensAskedForAndReportsEach) {
   EXPECT_EQ(done->tokens, seen);
   EXPECT_EQ(FinishReasonName(done->reason), "length");
   EXPECT_EQ(done->prompt_tokens, static_cast<int64_t>(MakeRequest(1).prompt.size()));
+}
+
+// Bytes of this process that are memory, and not of a file.
+int64_t ResidentBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("RssAnon:", 0) == 0) return std::stoll(line.substr(8)) * 1024;
+  }
+  ADD_FAILURE() << "no RssAnon in /proc/self/status";
+  return 0;
+}
+
+// Of pages that nobody has had: a step would wait for it.
+TEST_F(EngineTest, TakesTheMemoryOfPagesWhileItIdles) {
+  const int64_t before = ResidentBytes();
+  Engine engine = Make({.kv_positions = 1 << 16});
+  const int64_t pages = engine.memory().kv;
+  ASSERT_GT(pages, 64 << 20);
+  const int64_t wanted = std::min<int64_t>(pages, 256 << 20) * 9 / 10;
+  for (int tries = 0; tries < 2000 && ResidentBytes() - before < wanted; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(ResidentBytes() - before, wanted);
 }
 
 TEST_F(EngineTest, NoTokensAskedForComputesThePromptOnly) {

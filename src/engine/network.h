@@ -44,6 +44,13 @@ class Network {
   /// Copies a state to a sequence that forks. For networks that have states.
   virtual void CopyState(const kv::StateCopy& copy) = 0;
 
+  /// Has the system give memory to a little more of the first `pages` pages of each layer, which
+  /// steps would otherwise wait for when they first touch it. False: there is nothing to do.
+  virtual bool CommitNext(int64_t pages) {
+    static_cast<void>(pages);
+    return false;
+  }
+
   /// One forward pass: writes K and V of every row, takes the states of all sequences behind their
   /// last rows, computes the logits of batch.logit_rows and the hidden states of batch.hidden_rows.
   virtual void Forward(const model::StepBatch& batch) = 0;

@@ -1,5 +1,6 @@
 #include "kv/kv_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,7 @@ KvStore::KvStore(const KvLayout& layout, const PageCounts& counts, AlignedBuffer
   int64_t start = 0;
   for (const KvShape& layer : layout_.layers) {
     layer_starts_.push_back(start);
+    committed_.push_back(0);
     start += counts_.of(layer.group) * layer.page_bytes(layout_.types);
   }
 }
@@ -49,6 +51,27 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, const PageLists& pag
   view.value_dim = shape.value_dim;
   view.values = shape.values;
   return view;
+}
+
+// Those layers first that have fewest: a page is of use when all layers have it.
+bool KvStore::CommitNext(int64_t pages) {
+  constexpr int64_t kPieceBytes = 2 << 20;
+  const auto left = [&](size_t layer) {
+    const KvShape& shape = layout_.layers[layer];
+    return shape.IsNone() ? 0 : std::min(pages, counts_.of(shape.group)) - committed_[layer];
+  };
+  size_t next = committed_.size();
+  for (size_t layer = 0; layer < committed_.size(); ++layer) {
+    if (left(layer) <= 0) continue;
+    if (next == committed_.size() || committed_[layer] < committed_[next]) next = layer;
+  }
+  if (next == committed_.size()) return false;
+  const int64_t page_bytes = layout_.layers[next].page_bytes(layout_.types);
+  const int64_t count = std::min(left(next), std::max<int64_t>(1, kPieceBytes / page_bytes));
+  arena_.Commit(static_cast<uint64_t>(layer_starts_[next] + committed_[next] * page_bytes),
+                static_cast<uint64_t>(count * page_bytes));
+  committed_[next] += count;
+  return true;
 }
 
 std::span<std::byte> KvStore::LayerPage(size_t layer, PageId page) {

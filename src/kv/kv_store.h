@@ -41,6 +41,11 @@ class KvStore {
   /// less than picking some out. Must not run while a step does.
   void CopyPage(const PageCopy& copy);
 
+  /// Has the system give memory to some 2 MiB more of the first `pages` pages of each group. Others
+  /// get theirs at the first touch: within a step, and where pages of all layers begin a huge page
+  /// at once, all of these in one step. False: all have theirs. Must not run while a step does.
+  bool CommitNext(int64_t pages);
+
   /// Bytes of the parts of a page that are named.
   int64_t page_bytes(const PageParts& parts) const {
     return (parts.full == kNoPage ? 0 : layout_.page_bytes(PageGroup::kFull)) +
@@ -70,6 +75,7 @@ class KvStore {
   KvLayout layout_;
   PageCounts counts_;
   std::vector<int64_t> layer_starts_;  // bytes of the arena before each layer
+  std::vector<int64_t> committed_;     // pages of each layer, by CommitNext
   AlignedBuffer arena_;
 };
 

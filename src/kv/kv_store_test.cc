@@ -1,10 +1,15 @@
 #include "kv/kv_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "base/check.h"
 
 namespace skald::kv {
 namespace {
@@ -113,6 +118,53 @@ TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
 }
 
 // Layers with windows have fewer pages, of numbers of their own.
+// Bytes of some pages of a layer that the system has given.
+int64_t ResidentBytes(KvStore* store, int64_t layer, int64_t first, int64_t count) {
+  const kernels::PagedKv view = store->View(layer, 0, {});
+  const int64_t bytes = store->layout().layers[static_cast<size_t>(layer)].page_bytes(
+      store->layout().types);
+  std::byte* begin = view.arena + first * bytes;
+  std::vector<unsigned char> given(static_cast<size_t>(count * bytes / 4096));
+  CHECK(reinterpret_cast<uintptr_t>(begin) % 4096 == 0 && bytes % 4096 == 0);
+  CHECK(mincore(begin, static_cast<size_t>(count * bytes), given.data()) == 0);
+  return 4096 * std::count_if(given.begin(), given.end(), [](unsigned char c) { return c & 1; });
+}
+
+// Less than 2 MiB in all, so that none is a huge page.
+TEST(KvStore, CommitsTheFirstPagesOfAllLayersPieceByPiece) {
+  constexpr int64_t kPages = 24;
+  const KvLayout layout = Layout(2, {2, 64, 64});
+  const int64_t bytes = layout.layers[0].page_bytes(layout.types);
+  KvStore store = *KvStore::Create(layout, kPages);
+  const std::vector<std::byte> saved(static_cast<size_t>(store.page_bytes({1, 1})), std::byte{7});
+  store.LoadPage({1, 1}, saved);
+  EXPECT_EQ(ResidentBytes(&store, 0, 0, kPages), bytes);
+  int pieces = 0;
+  while (store.CommitNext(10)) ++pieces;
+  EXPECT_EQ(pieces, 2);
+  for (const int64_t layer : {0, 1}) {
+    EXPECT_EQ(ResidentBytes(&store, layer, 0, 10), 10 * bytes);
+    EXPECT_EQ(ResidentBytes(&store, layer, 10, kPages - 10), 0);
+  }
+  std::vector<std::byte> read(saved.size());
+  store.SavePage({1, 1}, read);
+  EXPECT_EQ(read, saved);
+  while (store.CommitNext(2 * kPages)) ++pieces;
+  EXPECT_EQ(pieces, 4);
+  EXPECT_EQ(ResidentBytes(&store, 1, 0, kPages), kPages * bytes);
+}
+
+TEST(KvStore, CommitsLargeLayersInTurns) {
+  const KvLayout layout = Layout(2, {32, 128, 128});
+  KvStore store = *KvStore::Create(layout, 16);
+  const int64_t bytes = layout.layers[0].page_bytes(layout.types);
+  ASSERT_GT(bytes, 256 << 10);
+  int pieces = 0;
+  while (store.CommitNext(8)) ++pieces;
+  // At most 2 MiB, or one page, each.
+  EXPECT_EQ(pieces, 2 * 8 / std::max<int64_t>(1, (2 << 20) / bytes));
+}
+
 TEST(KvStore, TheGroupsHavePagesOfTheirOwn) {
   const KvShape shape = {.kv_heads = 2, .key_dim = 16, .value_dim = 16};
   KvShape windowed = shape;

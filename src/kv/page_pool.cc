@@ -21,6 +21,7 @@ std::optional<PageId> PagePool::Allocate() {
   if (allocatable_count() == 0) return std::nullopt;
   const PageId page = free_.back();
   free_.pop_back();
+  used_end_ = std::max<int64_t>(used_end_, int64_t{page} + 1);
   holders_[static_cast<size_t>(page)].sequences = 1;
   if (windows_.exists()) windows_.Attach(page);
   return page;

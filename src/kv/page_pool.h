@@ -71,6 +71,9 @@ class PagePool {
   int32_t cache_references(PageId page) const { return At(page).cache; }
   int32_t cache_locks(PageId page) const { return At(page).locked; }
 
+  /// One above the highest page that anybody has had.
+  int64_t used_end() const { return used_end_; }
+
   int64_t free_count() const { return static_cast<int64_t>(free_.size()); }
   /// Pages that a sequence refers to, whether or not the cache does too.
   int64_t held_count() const { return total_count() - free_count() - cached_; }
@@ -105,6 +108,7 @@ class PagePool {
 
   std::vector<PageId> free_;      // a stack: the page freed last is still warm in the cache
   std::vector<Holders> holders_;  // by page
+  int64_t used_end_ = 0;
   int64_t cached_ = 0;
   int64_t evictable_ = 0;
   std::vector<PageId>* freed_ = nullptr;

@@ -18,6 +18,17 @@ TEST(PagePool, HandsOutEveryPageOnceAndThenNone) {
   EXPECT_EQ(pool.free_count(), 0);
 }
 
+TEST(PagePool, KnowsTheHighestPageThatAnybodyHasHad) {
+  PagePool pool(4);
+  EXPECT_EQ(pool.used_end(), 0);
+  pool.Release(*pool.Allocate());
+  EXPECT_EQ(pool.used_end(), 1);
+  static_cast<void>(pool.Allocate());
+  EXPECT_EQ(pool.used_end(), 1);  // the same again
+  static_cast<void>(pool.Allocate());
+  EXPECT_EQ(pool.used_end(), 2);
+}
+
 TEST(PagePool, EmptyPoolHasNoPage) {
   PagePool pool(0);
   EXPECT_EQ(pool.Allocate(), std::nullopt);

@@ -159,6 +159,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         write_model(f"{folder}/model.gguf")
         with Server("--threads", options.threads, model=f"{folder}/model.gguf") as server:
+            time.sleep(2)  # the memory of the first pages is taken while a server idles
             come_first()
             clients = {"alone": None, "same": Client(server.port, options.rate, same),
                        "hostile": Client(server.port, options.rate, hostile)}
