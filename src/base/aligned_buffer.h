@@ -51,6 +51,9 @@ class AlignedBuffer {
   uint64_t mapping_bytes_ = 0;
 };
 
+/// What is worth one Commit: a huge page.
+inline constexpr int64_t kCommitBytes = 2 << 20;
+
 /// Bytes of main memory of the machine (not of the container, not what is free).
 uint64_t MachineMemoryBytes();
 

@@ -25,8 +25,8 @@ CachedTokens CachedFrom(const Sequence& sequence, bool has_states) {
 // a few of the others only.
 constexpr size_t kFewFinished = 64;
 
-// Of pages that are made ready before somebody has them: some thousand positions of a model of
-// eight billion, for which a machine has room that has room for the model.
+// Of pages, and of states, that are made ready before somebody has them: some thousand positions of
+// a model of eight billion, for which a machine has room that has room for the model.
 constexpr int64_t kBytesAhead = 256 << 20;
 
 void InsertInOrder(Sequence* sequence, std::vector<Sequence*>* list) {
@@ -165,10 +165,14 @@ bool Core::FinishStep() {
 }
 
 bool Core::CommitNext() {
+  const auto with_more = [](int64_t used, int64_t bytes) {
+    return bytes == 0 ? 0 : used + DivCeil(kBytesAhead, bytes);
+  };
   const int64_t page_bytes =
       network_.PageBytes(kv::PageGroup::kFull) + network_.PageBytes(kv::PageGroup::kWindow);
-  if (page_bytes == 0) return false;
-  return network_.CommitNext(cache_.pool().used_end() + DivCeil(kBytesAhead, page_bytes));
+  return network_.CommitNext(
+      {.pages = with_more(cache_.pool().used_end(), page_bytes),
+       .states = with_more(cache_.states().used_end(), network_.StateBytes())});
 }
 
 // Requests whose time is up, those nobody listens to any more, and those whose reader has caught up

@@ -32,7 +32,7 @@ class LoggedNetwork : public Network {
     runner_->LoadState(state, begin, bytes);
   }
   void CopyState(const kv::StateCopy& copy) override { runner_->CopyState(copy); }
-  bool CommitNext(int64_t pages) override { return runner_->CommitNext(pages); }
+  bool CommitNext(const FirstPlaces& wanted) override { return runner_->CommitNext(wanted); }
   void Forward(const model::StepBatch& batch) override {
     runner_->SetProfile(log_->Begin(batch));
     runner_->Forward(batch);

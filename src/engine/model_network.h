@@ -55,7 +55,9 @@ class ModelNetwork : public Runner {
     states_.Load(state, begin, bytes);
   }
   void CopyState(const kv::StateCopy& copy) override { states_.Copy(copy); }
-  bool CommitNext(int64_t pages) override { return store_.CommitNext(pages); }
+  bool CommitNext(const FirstPlaces& wanted) override {
+    return store_.CommitNext(wanted.pages) || states_.CommitNext(wanted.states);
+  }
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override;
   std::span<const float> Hidden(int64_t index) const override;

@@ -17,6 +17,12 @@
 namespace skald::engine {
 
 /// Called by the engine thread only.
+/// The first so many pages and state slots.
+struct FirstPlaces {
+  int64_t pages = 0;
+  int64_t states = 0;
+};
+
 class Network {
  public:
   virtual ~Network() = default;
@@ -44,10 +50,10 @@ class Network {
   /// Copies a state to a sequence that forks. For networks that have states.
   virtual void CopyState(const kv::StateCopy& copy) = 0;
 
-  /// Has the system give memory to a little more of the first `pages` pages of each layer, which
-  /// steps would otherwise wait for when they first touch it. False: there is nothing to do.
-  virtual bool CommitNext(int64_t pages) {
-    static_cast<void>(pages);
+  /// Has the system give memory to a little more of the first pages and state slots, which steps
+  /// would otherwise wait for when they first touch it. False: there is nothing to do.
+  virtual bool CommitNext(const FirstPlaces& wanted) {
+    static_cast<void>(wanted);
     return false;
   }
 

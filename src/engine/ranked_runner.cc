@@ -1,5 +1,6 @@
 #include "engine/ranked_runner.h"
 
+#include <atomic>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -76,6 +77,15 @@ void RankedRunner::LoadState(kv::StateId state, int64_t begin, std::span<const s
 
 void RankedRunner::CopyState(const kv::StateCopy& copy) {
   for (const auto& rank : ranks_) rank->CopyState(copy);
+}
+
+// In the threads that use it: so it lies beside their cores.
+bool RankedRunner::CommitNext(const FirstPlaces& wanted) {
+  std::atomic<bool> any = false;
+  threads_.Run(std::ssize(ranks_), [&](int64_t rank, int) {
+    if (ranks_[static_cast<size_t>(rank)]->CommitNext(wanted)) any = true;
+  });
+  return any;
 }
 
 void RankedRunner::Poison(kv::PageGroup group, kv::PageId page) {

@@ -37,6 +37,7 @@ class RankedRunner : public Runner {
   void SaveState(kv::StateId state, int64_t begin, std::span<std::byte> bytes) override;
   void LoadState(kv::StateId state, int64_t begin, std::span<const std::byte> bytes) override;
   void CopyState(const kv::StateCopy& copy) override;
+  bool CommitNext(const FirstPlaces& wanted) override;
   void Forward(const model::StepBatch& batch) override;
   std::span<const float> Logits(int64_t index) const override { return first().Logits(index); }
   std::span<const float> Hidden(int64_t index) const override { return first().Hidden(index); }

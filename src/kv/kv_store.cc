@@ -55,7 +55,6 @@ kernels::PagedKv KvStore::View(int64_t layer, int64_t head, const PageLists& pag
 
 // Those layers first that have fewest: a page is of use when all layers have it.
 bool KvStore::CommitNext(int64_t pages) {
-  constexpr int64_t kPieceBytes = 2 << 20;
   const auto left = [&](size_t layer) {
     const KvShape& shape = layout_.layers[layer];
     return shape.IsNone() ? 0 : std::min(pages, counts_.of(shape.group)) - committed_[layer];
@@ -67,7 +66,7 @@ bool KvStore::CommitNext(int64_t pages) {
   }
   if (next == committed_.size()) return false;
   const int64_t page_bytes = layout_.layers[next].page_bytes(layout_.types);
-  const int64_t count = std::min(left(next), std::max<int64_t>(1, kPieceBytes / page_bytes));
+  const int64_t count = std::min(left(next), std::max<int64_t>(1, kCommitBytes / page_bytes));
   arena_.Commit(static_cast<uint64_t>(layer_starts_[next] + committed_[next] * page_bytes),
                 static_cast<uint64_t>(count * page_bytes));
   committed_[next] += count;

@@ -121,8 +121,8 @@ TEST(KvStore, CopiesAPageInAllLayersAndPoisonsOne) {
 // Bytes of some pages of a layer that the system has given.
 int64_t ResidentBytes(KvStore* store, int64_t layer, int64_t first, int64_t count) {
   const kernels::PagedKv view = store->View(layer, 0, {});
-  const int64_t bytes = store->layout().layers[static_cast<size_t>(layer)].page_bytes(
-      store->layout().types);
+  const int64_t bytes =
+      store->layout().layers[static_cast<size_t>(layer)].page_bytes(store->layout().types);
   std::byte* begin = view.arena + first * bytes;
   std::vector<unsigned char> given(static_cast<size_t>(count * bytes / 4096));
   CHECK(reinterpret_cast<uintptr_t>(begin) % 4096 == 0 && bytes % 4096 == 0);

@@ -36,6 +36,7 @@ StateSlot StatePool::Take() {
   const StateId id = free_.back();
   free_.pop_back();
   held_[static_cast<size_t>(id)] = true;
+  used_end_ = std::max<int64_t>(used_end_, int64_t{id} + 1);
   return {this, id};
 }
 

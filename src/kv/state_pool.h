@@ -54,6 +54,9 @@ class StatePool {
   /// A free slot, or none if none is left.
   StateSlot Take();
 
+  /// One above the highest slot that anybody has had.
+  int64_t used_end() const { return used_end_; }
+
   int64_t free_count() const { return static_cast<int64_t>(free_.size()); }
   int64_t held_count() const { return total_count() - free_count(); }
   int64_t total_count() const { return static_cast<int64_t>(held_.size()); }
@@ -68,6 +71,7 @@ class StatePool {
 
   std::vector<StateId> free_;  // a stack: the slot given back last is still warm in the cache
   std::vector<bool> held_;     // by slot
+  int64_t used_end_ = 0;
 };
 
 }  // namespace skald::kv

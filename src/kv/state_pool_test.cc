@@ -25,6 +25,15 @@ TEST(StatePool, GivesEverySlotOnceThenNone) {
   EXPECT_EQ(pool.CheckIntegrity(), "");
 }
 
+TEST(StatePool, KnowsTheHighestSlotThatAnybodyHasHad) {
+  StatePool pool(3);
+  { const StateSlot slot = pool.Take(); }
+  EXPECT_EQ(pool.used_end(), 1);
+  const StateSlot first = pool.Take();
+  const StateSlot second = pool.Take();
+  EXPECT_EQ(pool.used_end(), 2);
+}
+
 TEST(StatePool, ASlotComesBackWithTheEndOfItsHolder) {
   StatePool pool(1);
   StateId id = kNoState;

@@ -31,6 +31,15 @@ float* StateStore::Slot(StateId id) {
   return reinterpret_cast<float*>(arena_.data() + id * slot_bytes());
 }
 
+bool StateStore::CommitNext(int64_t slots) {
+  const int64_t left = std::min(slots, shape_.slots) * slot_bytes() - committed_bytes_;
+  if (left <= 0) return false;
+  const int64_t piece = std::min(left, kCommitBytes);
+  arena_.Commit(static_cast<uint64_t>(committed_bytes_), static_cast<uint64_t>(piece));
+  committed_bytes_ += piece;
+  return true;
+}
+
 void StateStore::Copy(const StateCopy& copy) {
   CHECK(copy.from != copy.to);
   CHECK(std::max(copy.from, copy.to) < shape_.slots && std::min(copy.from, copy.to) >= 0);

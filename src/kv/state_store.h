@@ -36,6 +36,9 @@ class StateStore {
   /// sequence is meaningless: a step that computes position 0 writes its own beginning.
   float* Slot(StateId id);
 
+  /// Has the system give memory to some 2 MiB more of the first `slots` slots, as KvStore does.
+  bool CommitNext(int64_t slots);
+
   /// From now on `to` holds what stands in `from`. The copy itself is made by the next step, which
   /// needs those bytes in its caches anyway, with all its threads; or sooner, where one of the two
   /// slots is saved, loaded or poisoned. O(1). Must not run while a step does.
@@ -62,6 +65,7 @@ class StateStore {
 
   StateShape shape_;
   AlignedBuffer arena_;
+  int64_t committed_bytes_ = 0;    // by CommitNext
   std::vector<StateCopy> copies_;  // still to be made, each after those before it
 };
 

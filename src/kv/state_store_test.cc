@@ -83,6 +83,19 @@ TEST(StateStore, CopiesOfNothingAreNone) {
   EXPECT_FALSE(store.HasCopies());
 }
 
+TEST(StateStore, CommitsTheFirstSlotsPieceByPiece) {
+  constexpr int64_t kFloats = 3 << 18;  // a slot and a half of a piece
+  StateStore store = *StateStore::Create({.floats = kFloats, .slots = 4});
+  store.Slot(1)[5] = 7;
+  int pieces = 0;
+  while (store.CommitNext(2)) ++pieces;
+  EXPECT_EQ(pieces, 3);
+  EXPECT_EQ(store.Slot(1)[5], 7);
+  while (store.CommitNext(9)) ++pieces;
+  EXPECT_EQ(pieces, 6);
+  EXPECT_FALSE(StateStore::Create({})->CommitNext(1));
+}
+
 TEST(StateStore, PoisonIsNaNInOneSlot) {
   StateStore store = *StateStore::Create({.floats = 16, .slots = 2});
   store.Poison(1);
