@@ -5,22 +5,22 @@
 
 #include "base/checked_math.h"
 #include "kernels/pack/panel.h"
+#include "kernels/quantize/quantize.h"
 
 namespace skald::model {
 
 namespace {
 
-// The longest unit of an activation format (kernels/quantize/quantize.h).
-constexpr int64_t kUnitRows = 128;
 // With so many units a rank, one more than others have is no more than an eighth.
 constexpr int64_t kFairUnits = 8;
 
 // Rows in which a matrix is split.
 int64_t RowsAtATime(int64_t rows, int ranks) {
-  if (rows % kUnitRows != 0) return kernels::kPanelRows;
-  const int64_t units = rows / kUnitRows;
+  const int64_t longest = kernels::UnitColumns(kernels::ActivationFormat::kBlock128);
+  if (rows % longest != 0) return kernels::kPanelRows;
+  const int64_t units = rows / longest;
   const bool is_fair = units % ranks == 0 || units >= kFairUnits * ranks;
-  return is_fair ? kUnitRows : kernels::kPanelRows;
+  return is_fair ? longest : kernels::kPanelRows;
 }
 
 }  // namespace
