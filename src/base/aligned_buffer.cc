@@ -12,14 +12,13 @@
 namespace skald {
 namespace {
 
-constexpr uint64_t kHugePageBytes = 2u << 20;
 constexpr uint64_t kSmallPageBytes = 4096;
 
 }  // namespace
 
 Result<AlignedBuffer> AlignedBuffer::Create(uint64_t bytes) {
   const bool huge = bytes >= kHugePageBytes;
-  const uint64_t alignment = huge ? kHugePageBytes : kSmallPageBytes;
+  const uint64_t alignment = huge ? uint64_t{kHugePageBytes} : kSmallPageBytes;
   // One alignment of slack lets us choose an aligned start inside what mmap returns.
   const auto mapping_bytes =
       CheckedU64(bytes).RoundUp(kSmallPageBytes).Add(huge ? alignment : 0).value();
@@ -48,6 +47,7 @@ void AlignedBuffer::Commit(uint64_t first, uint64_t bytes) {
     *byte = *byte;
   };
   for (uint64_t at = first; at < first + bytes; at += kSmallPageBytes) touch(at);
+  // Where `first` is no beginning of a page, the steps may end before the last one.
   if (bytes > 0) touch(first + bytes - 1);
 }
 

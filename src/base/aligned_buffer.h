@@ -9,6 +9,9 @@
 
 namespace skald {
 
+/// A transparent huge page: what the system gives at one touch of a large buffer.
+inline constexpr int64_t kHugePageBytes = 2 << 20;
+
 /// Owns `size()` bytes of anonymous memory, zero at creation, aligned to 2 MiB for large sizes and
 /// 64 bytes for all, with transparent huge pages asked for where the kernel offers them (4 KiB
 /// pages cost a memory-bound kernel 10 to 20 %). Move-only. The memory is committed on first touch,
@@ -50,9 +53,6 @@ class AlignedBuffer {
   void* mapping_ = nullptr;  // what mmap returned; data_ is the first aligned byte in it
   uint64_t mapping_bytes_ = 0;
 };
-
-/// What is worth one Commit: a huge page.
-inline constexpr int64_t kCommitBytes = 2 << 20;
 
 /// Bytes of main memory of the machine (not of the container, not what is free).
 uint64_t MachineMemoryBytes();

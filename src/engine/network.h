@@ -16,13 +16,13 @@
 
 namespace skald::engine {
 
-/// Called by the engine thread only.
 /// The first so many pages and state slots.
 struct FirstPlaces {
   int64_t pages = 0;
   int64_t states = 0;
 };
 
+/// Called by the engine thread only.
 class Network {
  public:
   virtual ~Network() = default;

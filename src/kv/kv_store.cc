@@ -66,7 +66,7 @@ bool KvStore::CommitNext(int64_t pages) {
   }
   if (next == committed_.size()) return false;
   const int64_t page_bytes = layout_.layers[next].page_bytes(layout_.types);
-  const int64_t count = std::min(left(next), std::max<int64_t>(1, kCommitBytes / page_bytes));
+  const int64_t count = std::min(left(next), std::max<int64_t>(1, kHugePageBytes / page_bytes));
   arena_.Commit(static_cast<uint64_t>(layer_starts_[next] + committed_[next] * page_bytes),
                 static_cast<uint64_t>(count * page_bytes));
   committed_[next] += count;

@@ -34,7 +34,7 @@ float* StateStore::Slot(StateId id) {
 bool StateStore::CommitNext(int64_t slots) {
   const int64_t left = std::min(slots, shape_.slots) * slot_bytes() - committed_bytes_;
   if (left <= 0) return false;
-  const int64_t piece = std::min(left, kCommitBytes);
+  const int64_t piece = std::min(left, kHugePageBytes);
   arena_.Commit(static_cast<uint64_t>(committed_bytes_), static_cast<uint64_t>(piece));
   committed_bytes_ += piece;
   return true;
