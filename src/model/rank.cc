@@ -8,7 +8,6 @@
 #include "kernels/quantize/quantize.h"
 
 namespace skald::model {
-
 namespace {
 
 // With so many units a rank, one more than others have is no more than an eighth.

@@ -18,7 +18,8 @@ ActivationFormat FormatOf(const PackedMatrix& matrix) {
   return kernels::InfoOf(matrix.type).activation;
 }
 
-// A unit that two ranks share could be written by neither: its scale is of all of its columns.
+// A unit that two ranks share could be written by neither: its scale is of all of its columns. All
+// ranks answer alike, as they must to meet: `multiple` and the type are the same in each.
 bool IsGatheredAsTiles(const ColumnRuns& own, const PackedMatrix& matrix) {
   return own.multiple % kernels::UnitColumns(FormatOf(matrix)) == 0;
 }
@@ -57,17 +58,26 @@ ranks::Columns ColumnsOfTiles(const PartedRows& parted, const PackedMatrix& matr
           .run_stride = floats(own.run_stride)};
 }
 
-// Tiles that are as long are one exchange: all that are full, then one or two.
-void GatherTiles(const PartedRows& parted, const PackedMatrix& matrix, const Context& context) {
-  const ScopedPhase phase(context.execution.profile, parted.phase);
-  for (int64_t first = 0; first < parted.count;) {
-    const int64_t tokens = kernels::NextTileTokens(parted.count - first);
+// Calls visit(first_row, tiles, tokens) for tiles of as many tokens each: all that are full, then
+// one or two.
+template <typename Visit>
+void ForEachRunOfTiles(int64_t rows, Visit visit) {
+  for (int64_t first = 0; first < rows;) {
+    const int64_t tokens = kernels::NextTileTokens(rows - first);
     const int64_t tiles =
-        tokens == kernels::kTileTokens ? (parted.count - first) / kernels::kTileTokens : 1;
-    context.execution.exchange->Gather(
-        ColumnsOfTiles(parted, matrix, first, tiles, tokens, context));
+        tokens == kernels::kTileTokens ? (rows - first) / kernels::kTileTokens : 1;
+    visit(first, tiles, tokens);
     first += tiles * tokens;
   }
+}
+
+// Tiles that are as long are rows of one exchange, whose columns are one stretch in each.
+void GatherTiles(const PartedRows& parted, const PackedMatrix& matrix, const Context& context) {
+  const ScopedPhase phase(context.execution.profile, parted.phase);
+  ForEachRunOfTiles(parted.count, [&](int64_t first, int64_t tiles, int64_t tokens) {
+    context.execution.exchange->Gather(
+        ColumnsOfTiles(parted, matrix, first, tiles, tokens, context));
+  });
 }
 
 void GatherRuns(const Rows& rows, int64_t row_count, const ColumnRuns& own, Phase phase,
@@ -81,6 +91,11 @@ void GatherRuns(const Rows& rows, int64_t row_count, const ColumnRuns& own, Phas
                                       .count = own.count,
                                       .runs = own.runs,
                                       .run_stride = own.run_stride});
+}
+
+// Of `others` columns of other ranks; a rank that has all is alone.
+void AddFloats(int64_t others, int64_t rows, StepWork& work) {
+  if (others > 0) work.AddGather(1, others * rows * int64_t{sizeof(float)});
 }
 
 }  // namespace
@@ -117,21 +132,15 @@ void MultiplyPartedToAll(const PartedRows& rows, const Product& product, const R
 }
 
 void AddGather(const RowPart& own, int64_t rows, StepWork& work) {
-  if (own.rows == own.all_rows) return;  // one that has all is alone
-  work.AddGather(1, (own.all_rows - own.rows) * rows * int64_t{sizeof(float)});
+  AddFloats(own.all_rows - own.rows, rows, work);
 }
 
 void AddGather(const ColumnRuns& own, int64_t all, const PackedMatrix& matrix, int64_t rows,
                StepWork& work) {
   const int64_t others = all - own.runs * own.count;
-  if (others == 0) return;
-  if (!IsGatheredAsTiles(own, matrix)) {
-    work.AddGather(1, others * rows * int64_t{sizeof(float)});
-    return;
-  }
-  const int64_t tail = rows % kernels::kTileTokens;
-  int64_t gathers = rows / kernels::kTileTokens > 0 ? 1 : 0;
-  for (int64_t left = tail; left > 0; left -= kernels::NextTileTokens(left)) ++gathers;
+  if (others == 0 || !IsGatheredAsTiles(own, matrix)) return AddFloats(others, rows, work);
+  int64_t gathers = 0;
+  ForEachRunOfTiles(rows, [&](int64_t, int64_t, int64_t) { ++gathers; });
   work.AddGather(gathers, rows * kernels::ActivationBytes(FormatOf(matrix), others));
 }
 

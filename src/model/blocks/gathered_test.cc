@@ -18,6 +18,7 @@
 #include "kernels/isa/isa.h"
 #include "kernels/pack/panel.h"
 #include "kernels/quantize/quantize.h"
+#include "kernels/test_data.h"
 #include "model/network.h"
 #include "model/workspace.h"
 #include "ranks/thread_ranks.h"
@@ -34,7 +35,6 @@ float Element(int64_t row, int64_t column) {
   return std::sin(static_cast<float>(row * 131 + column * 7)) * static_cast<float>(1 + row % 3);
 }
 
-// A matrix of random blocks, whose scales are no NaNs.
 class RandomMatrix {
  public:
   RandomMatrix(DType dtype, int64_t cols) {
@@ -43,7 +43,8 @@ class RandomMatrix {
     storage_ = *AlignedBuffer::Create(panel_bytes * static_cast<uint64_t>(matrix.panel_count()));
     std::mt19937 random(1);
     for (int64_t panel = 0; panel < matrix.panel_count(); ++panel) {
-      std::vector<std::byte> rows = Blocks(dtype, cols * kernels::kPanelRows, random);
+      const std::vector<std::byte> rows =
+          kernels::RandomBlocks(dtype, cols * kernels::kPanelRows, random);
       kernels::PackPanel(dtype, rows, kernels::kPanelRows, cols,
                          storage_.data() + static_cast<size_t>(panel) * panel_bytes);
     }
@@ -53,36 +54,6 @@ class RandomMatrix {
   kernels::PackedMatrix matrix;
 
  private:
-  static std::vector<std::byte> Blocks(DType dtype, int64_t elements, std::mt19937& random) {
-    const auto [block, bytes] = BlockOf(dtype);
-    std::vector<std::byte> blocks(static_cast<size_t>(elements / block * bytes));
-    for (std::byte& each : blocks) each = static_cast<std::byte>(random());
-    const float one = 0.5f;
-    for (size_t at = 0; at < blocks.size(); at += static_cast<size_t>(bytes)) {
-      // Halves of 0x24.., and floats and bfloat16 of 0x3f..: small numbers.
-      if (dtype == DType::kF32) {
-        std::memcpy(&blocks[at], &one, sizeof(one));
-        blocks[at + 1] = static_cast<std::byte>(random());
-      } else {
-        blocks[at + 1] = std::byte{dtype == DType::kBF16 ? uint8_t{0x3f} : uint8_t{0x24}};
-        if (dtype == DType::kQ4_K) blocks[at + 3] = std::byte{0x24};
-      }
-    }
-    return blocks;
-  }
-  struct Block {
-    int64_t elements;
-    int64_t bytes;
-  };
-  static Block BlockOf(DType dtype) {
-    switch (dtype) {
-      case DType::kF32: return {1, 4};
-      case DType::kBF16: return {1, 2};
-      case DType::kQ8_0: return {32, 34};
-      default: return {256, 144};
-    }
-  }
-
   AlignedBuffer storage_;
 };
 

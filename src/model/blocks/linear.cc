@@ -74,6 +74,7 @@ struct TileTarget {
 void QuantizeTo(const TileTarget& target, const Rows& source, const RowRange& rows,
                 const Execution& execution) {
   const int64_t bytes = kernels::ActivationBytes(target.format, target.cols);
+  // Units of columns stand one behind the other, each of all tokens of a tile: so do those before.
   const int64_t bytes_before = kernels::ActivationBytes(target.format, target.columns.first);
   ForEachTile(0, rows.count, [&](int64_t first, int tokens) {
     execution.kernels.quantize[static_cast<size_t>(target.format)](

@@ -53,9 +53,10 @@ void DeclareSlices(Experts& experts, TensorList& tensors) {
   const RowPart own = experts.HiddenPart();
   if (experts.fusion == Fusion::kFused) {
     constexpr std::string_view kName = "ffn_gate_up_exps.weight";
-    const auto [first, rows, all, multiple] = own;
-    tensors.SlicesPart(kName, count, {first, rows, 2 * all}, width, &experts.gate);
-    tensors.SlicesPart(kName, count, {all + first, rows, 2 * all}, width, &experts.up);
+    const RowPart gates = {own.first_row, own.rows, 2 * own.all_rows};
+    const RowPart ups = {own.all_rows + own.first_row, own.rows, 2 * own.all_rows};
+    tensors.SlicesPart(kName, count, gates, width, &experts.gate);
+    tensors.SlicesPart(kName, count, ups, width, &experts.up);
   } else {
     if (experts.is_gated()) {
       tensors.SlicesPart("ffn_gate_exps.weight", count, own, width, &experts.gate);

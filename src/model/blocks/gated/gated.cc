@@ -124,9 +124,10 @@ Status Split(const Rank& rank, Gated& gated) {
 void Declare(Gated& gated, TensorList& tensors) {
   const RowPart own = gated.HiddenPart();
   if (gated.fusion == Fusion::kFused) {
-    const auto [first, rows, all, multiple] = own;
-    tensors.MatrixPart("ffn_up.weight", {first, rows, 2 * all}, gated.width, &gated.gate);
-    tensors.MatrixPart("ffn_up.weight", {all + first, rows, 2 * all}, gated.width, &gated.up);
+    const RowPart gates = {own.first_row, own.rows, 2 * own.all_rows};
+    const RowPart ups = {own.all_rows + own.first_row, own.rows, 2 * own.all_rows};
+    tensors.MatrixPart("ffn_up.weight", gates, gated.width, &gated.gate);
+    tensors.MatrixPart("ffn_up.weight", ups, gated.width, &gated.up);
   } else {
     tensors.MatrixPart("ffn_gate.weight", own, gated.width, &gated.gate);
     tensors.MatrixPart("ffn_up.weight", own, gated.width, &gated.up);
