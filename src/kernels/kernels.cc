@@ -1,5 +1,7 @@
 #include "kernels/kernels.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace skald::kernels {
@@ -7,6 +9,17 @@ namespace skald::kernels {
 void KernelTable::SetMatmul(MatmulFn (*function_of)(PanelType type)) {
   matmul_way.fill({});
   for (size_t i = 0; i < matmul.size(); ++i) matmul[i] = function_of(static_cast<PanelType>(i));
+}
+
+int KernelTable::least_panels(PanelType type) const {
+  switch (type) {
+    // No tiles.
+    case PanelType::kF32:
+    case PanelType::kF16: return 1;
+    // Of one token four are computed at once.
+    case PanelType::kBF16: return std::max(tile_panels, 4);
+    default: return tile_panels;
+  }
 }
 
 KernelTable TableFor(const Isa& isa) {

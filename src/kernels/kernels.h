@@ -30,9 +30,8 @@ struct KernelTable {
   /// By PanelType: which of several loops was found to be the fastest here; empty where there is
   /// one only. For people to read.
   std::array<std::string_view, kPanelTypeCount> matmul_way = {};
-  /// Panels of bfloat16 that a call of its matmul should have at least, whatever their size: they
-  /// share the reading of the tokens, and of one token four are computed at once.
-  int bfloat16_panels = 4;
+  /// Panels that share the reading of the tokens in a matmul on tiles; 1 where there are none.
+  int tile_panels = 1;
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;
@@ -65,6 +64,8 @@ struct KernelTable {
   std::string_view MatmulWayOf(PanelType type) const {
     return matmul_way[static_cast<size_t>(type)];
   }
+  /// Panels that a call of MatmulOf(type) should have at least, whatever their size.
+  int least_panels(PanelType type) const;
 
   // For those who fill a table.
   void SetQuantize(ActivationFormat format, QuantizeFn function) {

@@ -15,7 +15,7 @@
 namespace skald::kernels {
 
 /// Bytes of scratch a worker must offer: unpacked weights and accumulators of the AMX variant.
-inline constexpr int64_t kMatmulScratchBytes = 192 << 10;
+inline constexpr int64_t kMatmulScratchBytes = 544 << 10;
 
 struct MatmulArgs {
   const std::byte* panels = nullptr;  ///< first panel of the range, 64-byte aligned

@@ -8,26 +8,29 @@
 //              a weight and its scale has up to 14 bits and is cut into a high and a low byte, each
 //              a tile of its own. Then 128 columns add up in the tile unit, I = 256 high + low.
 //
-//                tile unit    16 x 16 x 256: 4 steps of 64 columns x 2 bytes x 16 cycles = 128
-//                vector unit  2 halves x 16 tokens x 9 instructions / 2 ports            = 144
+//                tile unit    2 tiles x 128 columns x 2 bytes: 8 products x 16 cycles = 128
+//                vector unit  32 tokens x 9 instructions                               = 288
 //
 //   Block32    A float scale for each 32 columns, so a sum of 32 columns is converted and scaled:
-//              16 cycles of the tile unit, 16 tokens x 3 instructions / 2 ports = 24 of vectors.
+//              16 cycles of the tile unit, 16 tokens x 3 instructions = 48 of vectors.
 //
-// A product of tiles occupies one of the two vector ports (measured: 32 fma beside each product
-// take 35 cycles, not 16), so the times above add up in part; and a tile goes to memory at a row a
-// cycle. Measured together, K types: 1.2 times the peak of vpdpbusd, 2 to 3 times the AVX-512
-// kernels. Products and sums are interleaved in small steps, because the core looks 512
-// instructions ahead at most: the products of one job beside the sums of the job before.
+// Vectors of 512 bits have two ports, but one while instructions of tiles are under way, whichever:
+// 192 such instructions take 100 cycles alone, and 192 beside four products, four stores or eight
+// loads of tiles. So the vectors are the bound, and the tile unit works in their shadow: the
+// products of one job are issued between the sums of the job before, in small steps, because the
+// core looks 512 instructions ahead at most. (To take turns, some 16 KiB of sums each, has the same
+// bound, as both ports are free then, and needs more of L1: slower, and by more where another
+// program shares the core.)
 //
 // The loop nest: kGroup panels, all tokens of a block, and the columns outside, 256 at a time:
 //
-//     for 256 columns:  unpack kGroup panels                       (kGroup x 8 KiB, L1 or L2)
-//       for two tiles:  their activations, read once from L2 or L3 (5.5 KiB)
-//         for panels:   products, sums, float accumulators         (kGroup x 4 KiB, L2)
+//     for 256 columns:       their activations, read once from L3    (180 KiB, stay in L2)
+//       for kUnpacked panels:  unpack                                (8 KiB each, stay in L1)
+//         for two tiles:     their activations, from L2              (5.5 KiB)
+//           for panels:      products, sums, float accumulators      (kGroup x 32 KiB, L2)
 //
-// Every weight is unpacked once per kBlockTokens tokens and every activation read once per kGroup
-// panels. The order of the operations of an output element is that of the specification.
+// Every weight is unpacked once per kBlockTokens tokens, and every activation comes into L2 once per
+// kGroup panels. The order of the operations of an output element is that of the specification.
 
 #include <algorithm>
 #include <type_traits>
@@ -59,9 +62,11 @@ using amx::ZeroTile;
 
 // Tokens of a tile register.
 constexpr int kTile = 16;
-// Panels that share a pass over the activations: 32 KiB unpacked, and 4 x 512 x 64 bytes of
-// accumulators; twice as many would not fit L2 beside the activations.
-constexpr int kGroup = 4;
+// Panels that share what L2 holds of the activations: their accumulators take 16 x 512 x 64 bytes, a
+// quarter of the L2 that CPUs with AMX have.
+constexpr int kGroup = 16;
+// Panels that share what L1 holds of the activations.
+constexpr int kUnpacked = 2;
 // Tokens that share an unpacked weight.
 constexpr int kBlockTokens = 512;
 // Fewer tokens than this are as fast without tiles: folding a weight costs as much as 30 products.
@@ -187,14 +192,13 @@ void FoldUnit(const UnitT2& unit, FoldedUnit& folded) {
 }
 
 // What one turn of the pipeline computes: a part of the unpacked columns of one panel times one or
-// two tiles of tokens. Tile: activations of one unit, of 16 tokens.
+// two tiles of tokens. Tile: activations of one unit, of 16 tokens. None: nothing, count 0.
 template <typename Unpacked, typename Tile>
 struct Job {
   const Unpacked* weights;
   const Tile* tiles[2];  // at the first of the unpacked columns
-  int tile_count;        // 1 or 2
   int part;
-  int units;         // unpacked
+  int count;         // what it has of Policy::kCount: tiles (K types) or blocks
   float (*acc)[16];  // [token][row], from the first token of the first tile
 };
 
@@ -239,9 +243,12 @@ struct SuperPolicy {
   static constexpr int kTileUnits = 2;  // units of activations to one of weights
   static constexpr int kUnitsAtOnce = 1;
   static constexpr int kTilesAtOnce = 2;
+  static constexpr int kCount = kTilesAtOnce;
+  static constexpr int kSteps = 8;
   using PolicyJob = Job<Unpacked, Tile>;
 
   static int PartsOf(int) { return 2; }
+  static int CountOf(int tiles, int /*units*/, int /*part*/) { return std::min(kCount, tiles); }
 
   static TileConfig Config() {
     TileConfig config;
@@ -265,6 +272,7 @@ struct SuperPolicy {
   }
   template <int kStep>
   [[gnu::always_inline]] static void Multiply(const PolicyJob& job) {
+    if (job.count == 0) return;
     constexpr int kColumns = kStep / 4;  // which 64 of the 128
     const int group = 2 * job.part + kColumns;
     if constexpr (kStep % 4 == 0) {
@@ -274,7 +282,7 @@ struct SuperPolicy {
     } else if constexpr (kStep % 4 == 1) {
       LoadTile<7>(job.weights->high[group], 64);
       MultiplySigned<1, 4, 7>();
-    } else if (job.tile_count == 2) {
+    } else if (job.count == kCount) {
       if constexpr (kStep % 4 == 2) {
         LoadTile<5>(job.tiles[1][job.part].q[kColumns], 64);
         MultiplyUnsigned<2, 5, 6>();
@@ -290,7 +298,7 @@ struct SuperPolicy {
   };
   [[gnu::always_inline]] static void Prepare(const PolicyJob& job, Factors* factors) {
     if constexpr (kHasHalfMins) {
-      for (int t = 0; t < job.tile_count; ++t) {
+      for (int t = 0; t < job.count; ++t) {
         PairSums(job.tiles[t][job.part], factors->pairs[t]);
       }
     }
@@ -302,7 +310,7 @@ struct SuperPolicy {
                                                 const TileSums* sums) {
     constexpr int kTileIndex = kStep / 4;
     constexpr int kFirst = kStep % 4 * 4;
-    if (kTileIndex >= job.tile_count) return;
+    if (kTileIndex >= job.count) return;
     const FoldedUnit& w = *job.weights;
     const Tile& a = job.tiles[kTileIndex][job.part];
     float(*acc)[16] = job.acc + kTileIndex * kTile;
@@ -377,9 +385,14 @@ struct Block32Policy {
   static constexpr int kTileUnits = kBlocks;
   static constexpr int kUnitsAtOnce = kBlocksAtOnce / kBlocks;
   static constexpr int kTilesAtOnce = 1;
+  static constexpr int kCount = kBlocksOfPart;
+  static constexpr int kSteps = 4;
   using PolicyJob = Job<Unpacked, Tile>;
 
   static int PartsOf(int units) { return (kBlocks * units + kBlocksOfPart - 1) / kBlocksOfPart; }
+  static int CountOf(int /*tiles*/, int units, int part) {
+    return std::min(kCount, kBlocks * units - kBlocksOfPart * part);
+  }
 
   // Tiles 0..3 sums, 4 and 5 activations, 6 and 7 weights.
   static TileConfig Config() {
@@ -415,29 +428,33 @@ struct Block32Policy {
     ZeroTile<2>();
     ZeroTile<3>();
   }
-  // Two steps a block; the first has the products.
   template <int kStep>
   [[gnu::always_inline]] static void Multiply(const PolicyJob& job) {
-    constexpr int kSum = kStep / 2;
-    constexpr int kA = 4 + kSum % 2;
-    constexpr int kB = 6 + kSum % 2;
-    constexpr int kScale = kSum % kScales;
-    const int b = kBlocksOfPart * job.part + kSum / kScales;
-    if (kStep % 2 == 1 || b >= kBlocks * job.units) return;
+    constexpr int kA = 4 + kStep % 2;
+    constexpr int kB = 6 + kStep % 2;
+    constexpr int kScale = kStep % kScales;
+    if (kStep / kScales >= job.count) return;
+    const int b = kBlocksOfPart * job.part + kStep / kScales;
     LoadTile<kA>(job.tiles[0][b].q[0] + 16 * kScale, 32);
     LoadTile<kB>(job.weights->q[b][4 * kScale], 64);
-    MultiplySigned<kSum, kA, kB>();
+    MultiplySigned<kStep, kA, kB>();
   }
 
-  // What the minimums of a job meet: the scaled sums of the activations of each block. Of 16 tokens
-  // at a time: token by token they would cost more than the products.
+  // What is the same for all tokens of a job: scales, in registers; and what its minimums meet, the
+  // scaled sums of the activations of each block. Of 16 tokens at a time: token by token they would
+  // cost more than the products.
   struct Factors {
+    __m512 scales[kSumsOfPart];
     alignas(64) float sums[kBlocksOfPart][kTile];
   };
   [[gnu::always_inline]] static void Prepare(const PolicyJob& job, Factors* factors) {
+    const int first = kBlocksOfPart * job.part;
+    for (int s = 0; s < kScales * job.count; ++s) {
+      factors->scales[s] = InRegister(job.weights->d[kScales * first + s]);
+    }
     if constexpr (!kHasMin) return;
-    const Tile* a = job.tiles[0] + kBlocksOfPart * job.part;
-    for (int b = 0; b < BlocksOf(job); ++b) {
+    const Tile* a = job.tiles[0] + first;
+    for (int b = 0; b < job.count; ++b) {
       // corr8 = -8 * asum; the shift is exact.
       const __m512i corr = _mm512_loadu_si512(a[b].corr8);
       const __m512i sum = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 3);
@@ -446,49 +463,33 @@ struct Block32Policy {
     }
   }
 
-  // Two tokens, all blocks of the part.
+  // Four tokens, all blocks of the part.
   template <int kStep>
   [[gnu::always_inline]] static void Accumulate(const PolicyJob& job, const Factors& factors,
                                                 const TileSums* sums) {
-    if (BlocksOf(job) == kBlocksOfPart) {
-      AddSums<kStep>(job, factors, sums, kSumsOfPart);
-    } else {
-      AddSums<kStep>(job, factors, sums, kScales * BlocksOf(job));
-    }
-  }
-  template <int kStep>
-  [[gnu::always_inline]] static void AddSums(const PolicyJob& job, const Factors& factors,
-                                             const TileSums* sums, int count) {
-    const Unpacked& w = *job.weights;
+    if (job.count == 0) return;
     const int first = kBlocksOfPart * job.part;
     const Tile* a = job.tiles[0] + first;
     asm("" : "+r"(a));  // one base for all addresses: one with an index costs an instruction more
-    // In registers for both tokens: the compiler would read them twice, because the accumulators
-    // might be theirs.
-    __m512 scales[kSumsOfPart];
 #pragma GCC unroll 4
-    for (int s = 0; s < count; ++s) scales[s] = InRegister(w.d[kScales * first + s]);
-#pragma GCC unroll 2
-    for (int m = 2 * kStep; m < 2 * kStep + 2; ++m) {
+    for (int m = 4 * kStep; m < 4 * kStep + 4; ++m) {
       __m512 acc = _mm512_load_ps(job.acc[m]);
 #pragma GCC unroll 4
-      for (int s = 0; s < count; ++s) {
+      for (int s = 0; s < kScales * job.count; ++s) {
         const int b = s / kScales;
-        const __m512 scale = _mm512_mul_ps(scales[s], _mm512_set1_ps(a[b].da[m]));
+        const __m512 scale = _mm512_mul_ps(factors.scales[s], _mm512_set1_ps(a[b].da[m]));
         acc = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums[s][m])), scale, acc);
         if constexpr (!kHasMin) continue;
-        acc = _mm512_fmadd_ps(w.minimum[first + b], _mm512_set1_ps(factors.sums[b][m]), acc);
+        const __m512 minimum = job.weights->minimum[first + b];
+        acc = _mm512_fmadd_ps(minimum, _mm512_set1_ps(factors.sums[b][m]), acc);
       }
       _mm512_store_ps(job.acc[m], acc);
     }
   }
+  // Not to be read again: the compiler would for each token, because the accumulators might be it.
   [[gnu::always_inline]] static __m512 InRegister(__m512 x) {
     asm("" : "+v"(x));
     return x;
-  }
-  // Of the part: fewer at the end of a panel.
-  static int BlocksOf(const PolicyJob& job) {
-    return std::min(kBlocksOfPart, kBlocks * job.units - kBlocksOfPart * job.part);
   }
 };
 
@@ -503,7 +504,7 @@ struct AmxMatmul {
 
   // What stands in MatmulArgs::scratch.
   struct Scratch {
-    typename Policy::Unpacked weights[kGroup];
+    typename Policy::Unpacked weights[kUnpacked];
     TileSums sums[4];
     Accumulators acc[kGroup];
   };
@@ -560,67 +561,69 @@ struct AmxMatmul {
       }
     }
     for (int64_t unit = 0; unit < block.units_of_panel; unit += Policy::kUnitsAtOnce) {
-      const int count =
-          static_cast<int>(std::min<int64_t>(Policy::kUnitsAtOnce, block.units_of_panel - unit));
-      for (int p = 0; p < block.panels; ++p) {
-        const Unit* units = block.units + p * block.units_of_panel + unit;
-        Policy::Unpack(units, count, scratch.weights[p]);
-        for (int u = 0; u < count; ++u) PrefetchUnit(units + count + u);
-      }
-      RunUnits(block, unit, count, scratch);
+      for (int p = 0; p < block.panels; p += kUnpacked) RunUnits(block, p, unit, scratch);
     }
   }
 
-  // The columns that are unpacked, for all tokens: the products of each job are issued before the
-  // sums of the job before it are taken up.
-  static void RunUnits(const Block& block, int64_t unit, int count, Scratch& scratch) {
+  // Policy::kUnitsAtOnce units of kUnpacked panels from `first` on, for all tokens: the products of
+  // each job are issued before the sums of the job before it are taken up.
+  static void RunUnits(const Block& block, int first, int64_t unit, Scratch& scratch) {
+    const int count =
+        static_cast<int>(std::min<int64_t>(Policy::kUnitsAtOnce, block.units_of_panel - unit));
+    const int panels = std::min(kUnpacked, block.panels - first);
+    for (int p = 0; p < panels; ++p) {
+      const Unit* units = block.units + (first + p) * block.units_of_panel + unit;
+      Policy::Unpack(units, count, scratch.weights[p]);
+      for (int u = 0; u < count; ++u) PrefetchUnit(units + count + u);
+    }
     const int64_t tile_units = block.units_of_panel * Policy::kTileUnits;
     PolicyJob before = {};
     for (int t = 0; t < block.tiles_count; t += Policy::kTilesAtOnce) {
       const Tile* tile = block.tiles + t * tile_units + unit * Policy::kTileUnits;
-      for (int p = 0; p < block.panels; ++p) {
+      for (int p = 0; p < panels; ++p) {
         for (int part = 0; part < Policy::PartsOf(count); ++part) {
-          const PolicyJob job = {
-              .weights = &scratch.weights[p],
-              .tiles = {tile, tile + tile_units},
-              .tile_count = std::min(Policy::kTilesAtOnce, block.tiles_count - t),
-              .part = part,
-              .units = count,
-              .acc = scratch.acc[p] + t * kTile};
-          Turn(job, before, scratch.sums);
+          const PolicyJob job = {.weights = &scratch.weights[p],
+                                 .tiles = {tile, tile + tile_units},
+                                 .part = part,
+                                 .count = Policy::CountOf(block.tiles_count - t, count, part),
+                                 .acc = scratch.acc[first + p] + t * kTile};
+          if (job.count == Policy::kCount && before.count == Policy::kCount) {
+            Turn(Whole(job), Whole(before), scratch.sums);
+          } else {
+            Turn(job, before, scratch.sums);
+          }
           before = job;
         }
       }
     }
-    typename Policy::Factors factors;
-    Policy::Prepare(before, &factors);
-    Step<false, true>(before, before, factors, scratch.sums);
+    Turn({}, before, scratch.sums);
   }
 
-  // The products of `job` and, unless it is the first, the sums of the job before, step by step:
-  // neither unit waits for the other.
+  // A job that is whole, so that the compiler knows it and leaves no branch between its products.
+  [[gnu::always_inline]] static PolicyJob Whole(PolicyJob job) {
+    job.count = Policy::kCount;
+    return job;
+  }
+
+  // The products of `job` and the sums of the job before, step by step; no more than either has.
   [[gnu::always_inline]] static void Turn(const PolicyJob& job, const PolicyJob& before,
                                           TileSums* sums) {
     Policy::Clear();
     typename Policy::Factors factors;
-    if (before.weights != nullptr) {
-      Policy::Prepare(before, &factors);
-      Step<true, true>(job, before, factors, sums);
-    } else {
-      Step<true, false>(job, before, factors, sums);
-    }
+    Policy::Prepare(before, &factors);
+    Step(job, before, factors, sums);
     StoreTile<0>(sums[0], 64);
     StoreTile<1>(sums[1], 64);
     StoreTile<2>(sums[2], 64);
     StoreTile<3>(sums[3], 64);
   }
-  template <bool kMultiply, bool kAccumulate, int kStep = 0>
+  template <int kStep = 0>
   [[gnu::always_inline]] static void Step(const PolicyJob& job, const PolicyJob& before,
                                           const typename Policy::Factors& factors,
                                           const TileSums* sums) {
-    if constexpr (kMultiply) Policy::template Multiply<kStep>(job);
-    if constexpr (kAccumulate) Policy::template Accumulate<kStep>(before, factors, sums);
-    if constexpr (kStep < 7) Step<kMultiply, kAccumulate, kStep + 1>(job, before, factors, sums);
+    Policy::template Multiply<kStep>(job);
+    Policy::template Accumulate<kStep>(before, factors, sums);
+    if constexpr (kStep + 1 < Policy::kSteps) Step<kStep + 1>(job, before, factors, sums);
   }
 
   // The next columns of a panel: they are needed after all tokens have passed over these.

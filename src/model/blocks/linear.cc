@@ -153,8 +153,7 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
 
 int64_t PanelsPerUnit(const PackedMatrix& matrix, const kernels::KernelTable& kernels,
                       int threads) {
-  const bool bfloat16 = matrix.type == kernels::PanelType::kBF16;
-  const int64_t least = bfloat16 ? kernels.bfloat16_panels : 1;
+  const int64_t least = kernels.least_panels(matrix.type);
   const int64_t by_cache = std::max(least, kUnitBytes / matrix.panel_bytes());
   const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
