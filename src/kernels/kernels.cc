@@ -11,14 +11,14 @@ void KernelTable::SetMatmul(MatmulFn (*function_of)(PanelType type)) {
   for (size_t i = 0; i < matmul.size(); ++i) matmul[i] = function_of(static_cast<PanelType>(i));
 }
 
-int KernelTable::least_panels(PanelType type) const {
+int KernelTable::least_panels(PanelType type, int64_t tokens) const {
   switch (type) {
     // No tiles.
     case PanelType::kF32:
     case PanelType::kF16: return 1;
     // Of one token four are computed at once.
     case PanelType::kBF16: return std::max(tile_panels, 4);
-    default: return tile_panels;
+    default: return tokens < tile_tokens ? 1 : tile_panels;
   }
 }
 

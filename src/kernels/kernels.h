@@ -30,8 +30,10 @@ struct KernelTable {
   /// By PanelType: which of several loops was found to be the fastest here; empty where there is
   /// one only. For people to read.
   std::array<std::string_view, kPanelTypeCount> matmul_way = {};
-  /// Panels that share the reading of the tokens in a matmul on tiles; 1 where there are none.
+  /// Panels that share the reading of the tokens in a matmul on tiles, and the tokens from which on
+  /// it is on tiles (of bfloat16 always). 1 where there are none.
   int tile_panels = 1;
+  int64_t tile_tokens = 0;
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;
@@ -64,8 +66,9 @@ struct KernelTable {
   std::string_view MatmulWayOf(PanelType type) const {
     return matmul_way[static_cast<size_t>(type)];
   }
-  /// Panels that a call of MatmulOf(type) should have at least, whatever their size.
-  int least_panels(PanelType type) const;
+  /// Panels that a call of MatmulOf(type) for so many tokens should have at least, whatever their
+  /// size.
+  int least_panels(PanelType type, int64_t tokens) const;
 
   // For those who fill a table.
   void SetQuantize(ActivationFormat format, QuantizeFn function) {

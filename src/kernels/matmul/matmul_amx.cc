@@ -52,6 +52,7 @@
 namespace skald::kernels::avx512 {
 namespace {
 
+using amx::kMinTokens;
 using amx::LoadTile;
 using amx::MultiplySigned;
 using amx::MultiplyUnsigned;
@@ -69,8 +70,6 @@ constexpr int kGroup = 16;
 constexpr int kUnpacked = 2;
 // Tokens that share an unpacked weight.
 constexpr int kBlockTokens = 512;
-// Fewer tokens than this are as fast without tiles: folding a weight costs as much as 30 products.
-constexpr int64_t kMinTokens = 32;
 
 // The sums of one tile register: [token][row].
 using TileSums = int32_t[kTile][16];

@@ -102,6 +102,10 @@ void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args);
 }  // namespace avx512
 
 namespace amx {
+/// Integer weights: fewer tokens than this are as fast without tiles, since folding a weight costs
+/// as much as 30 products.
+inline constexpr int64_t kMinTokens = 32;
+
 /// F32 and F16 have no tiles: they are those of avx512.
 MatmulFn MatmulFor(PanelType type);
 /// Requires CpuHasBFloat16Tiles().

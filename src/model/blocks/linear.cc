@@ -151,9 +151,9 @@ void Prepare(const Input& input, std::span<const Product> products, const Contex
   });
 }
 
-int64_t PanelsPerUnit(const PackedMatrix& matrix, const kernels::KernelTable& kernels,
+int64_t PanelsPerUnit(const PackedMatrix& matrix, int64_t rows, const kernels::KernelTable& kernels,
                       int threads) {
-  const int64_t least = kernels.least_panels(matrix.type);
+  const int64_t least = kernels.least_panels(matrix.type, rows);
   const int64_t by_cache = std::max(least, kUnitBytes / matrix.panel_bytes());
   const int64_t by_share = std::max<int64_t>(1, matrix.panel_count() / (kUnitsPerThread * threads));
   return std::min(by_cache, by_share);
@@ -196,7 +196,8 @@ void Multiply(std::span<const Product> products, int64_t row_count, Phase phase,
   std::array<int64_t, kMaxProducts + 1> first_unit = {};
   for (size_t i = 0; i < products.size(); ++i) {
     const PackedMatrix& matrix = *products[i].weights;
-    panels_per_unit[i] = PanelsPerUnit(matrix, context.execution.kernels, pool.thread_count());
+    panels_per_unit[i] =
+        PanelsPerUnit(matrix, row_count, context.execution.kernels, pool.thread_count());
     first_unit[i + 1] = first_unit[i] + DivCeil(matrix.panel_count(), panels_per_unit[i]);
   }
   pool.Run(first_unit[products.size()], [&](int64_t unit, int worker) {

@@ -85,10 +85,10 @@ struct PanelRange {
   int worker;
 };
 
-/// Panels of one unit of work of a matrix: few enough for L2, and so few that every thread gets
-/// several units.
-int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, const kernels::KernelTable& kernels,
-                      int threads);
+/// Panels of one unit of work of a matrix for so many rows: few enough for L2, and so few that every
+/// thread gets several units.
+int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, int64_t rows,
+                      const kernels::KernelTable& kernels, int threads);
 
 /// The part of Multiply that one unit is, for rows that Prepare or Quantize has written as one
 /// range.

@@ -108,7 +108,9 @@ struct PanelUnits {
 PanelUnits UnitsOf(const kernels::PackedMatrix& matrix, size_t groups, const Pass& pass) {
   const auto threads = static_cast<size_t>(pass.pool().thread_count());
   const auto share = static_cast<int>(DivCeil(threads, groups));
-  return {matrix.panel_count(), PanelsPerUnit(matrix, pass.context.execution.kernels, share)};
+  // As for one row: how many a group has is not the same for all, and its matrices are small.
+  const int64_t per_unit = PanelsPerUnit(matrix, 1, pass.context.execution.kernels, share);
+  return {matrix.panel_count(), per_unit};
 }
 
 // The scores of a router that reads the rows through a norm of its own. Returns the input of the

@@ -34,7 +34,7 @@ void MultiplyGated(const GatedProducts& products, int64_t row_count, const Conte
   // One matrix after the other is a share of L2, as in Multiply: with a share for both together,
   // twice as many units pass over all tiles, and prefill loses 3 to 10 %.
   const int64_t panels_per_unit =
-      PanelsPerUnit(matrix, execution.kernels, execution.pool.thread_count());
+      PanelsPerUnit(matrix, row_count, execution.kernels, execution.pool.thread_count());
   const int64_t units = DivCeil(matrix.panel_count(), panels_per_unit);
   execution.pool.Run(units, [&](int64_t unit, int worker) {
     const int64_t first = unit * panels_per_unit;

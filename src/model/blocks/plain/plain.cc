@@ -20,7 +20,8 @@ void MultiplyUp(const Product& up, Activation function, int64_t row_count, const
   const Execution& execution = context.execution;
   const ScopedPhase phase(execution.profile, Phase::kGateUp);
   const kernels::PackedMatrix& matrix = *up.weights;
-  const int64_t per_unit = PanelsPerUnit(matrix, execution.kernels, execution.pool.thread_count());
+  const int64_t per_unit =
+      PanelsPerUnit(matrix, row_count, execution.kernels, execution.pool.thread_count());
   const int64_t units = DivCeil(matrix.panel_count(), per_unit);
   execution.pool.Run(units, [&](int64_t unit, int worker) {
     const int64_t first = unit * per_unit;
