@@ -29,7 +29,7 @@
 //         for two tiles:     their activations, from L2              (5.5 KiB)
 //           for panels:      products, sums, float accumulators      (kGroup x 32 KiB, L2)
 //
-// Every weight is unpacked once per kBlockTokens tokens, and every activation comes into L2 once per
+// Every weight is unpacked once per kBlockTokens tokens, every activation comes into L2 once per
 // kGroup panels. The order of the operations of an output element is that of the specification.
 
 #include <algorithm>
@@ -63,8 +63,8 @@ using amx::ZeroTile;
 
 // Tokens of a tile register.
 constexpr int kTile = 16;
-// Panels that share what L2 holds of the activations: their accumulators take 16 x 512 x 64 bytes, a
-// quarter of the L2 that CPUs with AMX have.
+// Panels that share what L2 holds of the activations. Their accumulators take 16 x 512 x 64 bytes,
+// a quarter of the L2 that CPUs with AMX have.
 constexpr int kGroup = 16;
 // Panels that share what L1 holds of the activations.
 constexpr int kUnpacked = 2;

@@ -85,8 +85,8 @@ struct PanelRange {
   int worker;
 };
 
-/// Panels of one unit of work of a matrix for so many rows: few enough for L2, and so few that every
-/// thread gets several units.
+/// Panels of one unit of work of a matrix for so many rows: few enough for L2, and so few that
+/// every thread gets several units.
 int64_t PanelsPerUnit(const kernels::PackedMatrix& matrix, int64_t rows,
                       const kernels::KernelTable& kernels, int threads);
 
