@@ -63,9 +63,8 @@ using amx::ZeroTile;
 
 // Tokens of a tile register.
 constexpr int kTile = 16;
-// Panels that share what L2 holds of the activations. Their accumulators take 16 x 512 x 64 bytes,
-// a quarter of the L2 that CPUs with AMX have.
-constexpr int kGroup = 16;
+// Panels that share what L2 holds of the activations.
+constexpr int kGroup = amx::kSharedPanels;
 // Panels that share what L1 holds of the activations.
 constexpr int kUnpacked = 2;
 // Tokens that share an unpacked weight.
@@ -243,7 +242,7 @@ struct SuperPolicy {
   static constexpr int kUnitsAtOnce = 1;
   static constexpr int kTilesAtOnce = 2;
   static constexpr int kCount = kTilesAtOnce;
-  static constexpr int kSteps = 8;
+  static constexpr int kSteps = 8;  // of a turn, each with a product
   using PolicyJob = Job<Unpacked, Tile>;
 
   static int PartsOf(int) { return 2; }
@@ -385,7 +384,7 @@ struct Block32Policy {
   static constexpr int kUnitsAtOnce = kBlocksAtOnce / kBlocks;
   static constexpr int kTilesAtOnce = 1;
   static constexpr int kCount = kBlocksOfPart;
-  static constexpr int kSteps = 4;
+  static constexpr int kSteps = 4;  // of a turn, each with a product
   using PolicyJob = Job<Unpacked, Tile>;
 
   static int PartsOf(int units) { return (kBlocks * units + kBlocksOfPart - 1) / kBlocksOfPart; }
