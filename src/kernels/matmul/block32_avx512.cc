@@ -52,6 +52,7 @@ struct Block32Kernel {
   [[gnu::always_inline]] static __m512i Start(const Tile& a, int m) {
     if constexpr (kHasMin) return _mm512_setzero_si512();
     if constexpr (kOffsetOf<Unit> == 1) return _mm512_srai_epi32(Broadcast(&a.corr8[m]), 3);
+    if constexpr (kOffsetOf<Unit> == 16) return _mm512_slli_epi32(Broadcast(&a.corr8[m]), 1);
     return Broadcast(kOffsetOf<Unit> == 128 ? &a.corr128[m] : &a.corr8[m]);
   }
 
@@ -248,9 +249,13 @@ using Q8Kernel = Block32Kernel<UnitQ8, MR>;
 template <int MR>
 using Q8Pair = PairKernel<UnitQ8, MR>;
 template <int MR>
-using Q8MKernel = Block32Kernel<UnitQ8M, MR>;
+using Q5Kernel = Block32Kernel<UnitQ5, MR>;
 template <int MR>
-using Q8MPair = PairKernel<UnitQ8M, MR>;
+using Q5Pair = PairKernel<UnitQ5, MR>;
+template <int MR>
+using Q5MKernel = Block32Kernel<UnitQ5M, MR>;
+template <int MR>
+using Q5MPair = PairKernel<UnitQ5M, MR>;
 template <int MR>
 using Q4Kernel = Block32Kernel<UnitQ4, MR>;
 template <int MR>
@@ -259,6 +264,10 @@ template <int MR>
 using Q4MKernel = Block32Kernel<UnitQ4M, MR>;
 template <int MR>
 using Q4MPair = PairKernel<UnitQ4M, MR>;
+template <int MR>
+using I4NLKernel = Block32Kernel<UnitI4NL, MR>;
+template <int MR>
+using I4NLPair = PairKernel<UnitI4NL, MR>;
 template <int MR>
 using MX4Kernel = Block32Kernel<UnitMX4, MR>;
 template <int MR>
@@ -271,12 +280,16 @@ using Q2Kernel = Block32Kernel<UnitQ2, MR>;
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ8Ways[] = {{"a panel", kByTiles<PanelType::kQ8, Q8Kernel>},
                                  {"two panels", kByTiles<PanelType::kQ8, Q8Pair>}};
-constexpr MatmulWay kQ8MWays[] = {{"a panel", kByTiles<PanelType::kQ8M, Q8MKernel>},
-                                  {"two panels", kByTiles<PanelType::kQ8M, Q8MPair>}};
+constexpr MatmulWay kQ5Ways[] = {{"a panel", kByTiles<PanelType::kQ5, Q5Kernel>},
+                                 {"two panels", kByTiles<PanelType::kQ5, Q5Pair>}};
+constexpr MatmulWay kQ5MWays[] = {{"a panel", kByTiles<PanelType::kQ5M, Q5MKernel>},
+                                  {"two panels", kByTiles<PanelType::kQ5M, Q5MPair>}};
 constexpr MatmulWay kQ4Ways[] = {{"a panel", kByTiles<PanelType::kQ4, Q4Kernel>},
                                  {"two panels", kByTiles<PanelType::kQ4, Q4Pair>}};
 constexpr MatmulWay kQ4MWays[] = {{"a panel", kByTiles<PanelType::kQ4M, Q4MKernel>},
                                   {"two panels", kByTiles<PanelType::kQ4M, Q4MPair>}};
+constexpr MatmulWay kI4NLWays[] = {{"a panel", kByTiles<PanelType::kI4NL, I4NLKernel>},
+                                   {"two panels", kByTiles<PanelType::kI4NL, I4NLPair>}};
 constexpr MatmulWay kMX4Ways[] = {{"a panel", kByTiles<PanelType::kMX4, MX4Kernel>},
                                   {"two panels", kByTiles<PanelType::kMX4, MX4Pair>}};
 constexpr MatmulWay kQ1Ways[] = {{"", kByTiles<PanelType::kQ1, Q1Kernel>}};
@@ -296,9 +309,11 @@ namespace skald::kernels::avx512 {
 std::span<const MatmulWay> Block32Ways(PanelType type) {
   switch (type) {
     case PanelType::kQ8: return kQ8Ways;
-    case PanelType::kQ8M: return kQ8MWays;
+    case PanelType::kQ5: return kQ5Ways;
+    case PanelType::kQ5M: return kQ5MWays;
     case PanelType::kQ4: return kQ4Ways;
     case PanelType::kQ4M: return kQ4MWays;
+    case PanelType::kI4NL: return kI4NLWays;
     case PanelType::kMX4: return kMX4Ways;
     case PanelType::kQ1: return kQ1Ways;
     case PanelType::kQ2: return kQ2Ways;

@@ -128,17 +128,7 @@ template <Codebook kBook>
 // Fields of 1 and 2 bits.
 
 [[gnu::always_inline]] inline UnsignedWeights<8> UnpackBlock(const BlockTwoBits& block, int half) {
-  const __m256i mask = _mm256_set1_epi8(3);
-  UnsignedWeights<8> weights;
-#pragma GCC unroll 2
-  for (int k = 0; k < 2; ++k) {
-    const __m256i all = Load(block.q[k][kHalfRows * half]);
-    weights.w[k] = _mm256_and_si256(all, mask);
-    weights.w[k + 2] = _mm256_and_si256(_mm256_srli_epi16(all, 2), mask);
-    weights.w[k + 4] = _mm256_and_si256(_mm256_srli_epi16(all, 4), mask);
-    weights.w[k + 6] = _mm256_and_si256(_mm256_srli_epi16(all, 6), mask);
-  }
-  return weights;
+  return UnpackTwoBits<8>(block, half);
 }
 
 // Twice the bit.

@@ -112,14 +112,6 @@ template <typename BlockType, Codebook kBook>
   return _mm512_mul_ps(LoadHalves(unit.d), _mm512_set1_ps(unit.kStep));
 }
 
-// The integer scales of the columns 0..15 and 16..31 of a block.
-struct HalfScales {
-  __m512i low;
-  __m512i high;
-};
-[[gnu::always_inline]] inline HalfScales HalfScalesOf(const int8_t (&scales)[16][16], int b) {
-  return {LoadBytes(scales[2 * b]), LoadBytes(scales[2 * b + 1])};
-}
 template <typename Block>
 [[gnu::always_inline]] inline HalfScales HalfScalesOf(const Block& block) {
   const __m512i bytes = LoadBytes(block.scales);
@@ -139,15 +131,7 @@ template <>
 inline constexpr int kOffsetOf<UnitQ1> = 1;
 
 [[gnu::always_inline]] inline void UnpackBlock(const BlockTwoBits& block, Weights& w) {
-  const __m512i mask = _mm512_set1_epi8(3);
-#pragma GCC unroll 2
-  for (int k = 0; k < 2; ++k) {
-    const __m512i all = Load(block.q[k]);
-    w[k] = _mm512_and_si512(all, mask);
-    w[k + 2] = _mm512_and_si512(_mm512_srli_epi16(all, 2), mask);
-    w[k + 4] = _mm512_and_si512(_mm512_srli_epi16(all, 4), mask);
-    w[k + 6] = _mm512_and_si512(_mm512_srli_epi16(all, 6), mask);
-  }
+  UnpackTwoBits(block, w);
 }
 
 // Twice the bit.
@@ -157,7 +141,7 @@ inline constexpr int kOffsetOf<UnitQ1> = 1;
 }
 
 [[gnu::always_inline]] inline void UnpackBlock(const uint8_t (&nibbles)[4][16][4], Weights& w) {
-  UnpackFloats(nibbles, w);
+  UnpackValues(nibbles, tensor::kMXFP4Values, w);
 }
 
 // The scales of sub-block s, as tensor::HalfOfE4M3.

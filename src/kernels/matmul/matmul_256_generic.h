@@ -5,7 +5,7 @@
 ///
 ///     Dot<kFirst, kCount>(weights, q)              columns 4 * kFirst .. 4 * (kFirst + kCount) - 1
 ///     DotFrom<kFirst, kCount>(start, weights, q)   start + Dot
-///     Q8Weights, Q8KWeights                        how weights of 8 bits are read
+///     Bytes                                        how weights of 8 bits are multiplied
 ///
 /// The tile size is a variable here: 16 registers cannot hold the weights of a block and the
 /// accumulators of many tokens, so accumulators stay in L1 and tokens are a plain loop.
@@ -38,23 +38,34 @@ namespace skald::kernels::avx2 {
 // How each unit is read: the weights of block `b`, and the offset that remains in them, 1 or a
 // multiple of 8.
 
+template <typename Bytes>
 struct Q8 {
   using Unit = UnitQ8;
-  static constexpr int kOffset = 0;
+  static constexpr int kOffset = Bytes::kOffset;
   static constexpr bool kHasMin = false;
-  [[gnu::always_inline]] static SignedWeights<> Unpack(const Unit& unit, int, int half) {
-    return UnpackSigned(unit.q, half);
+  [[gnu::always_inline]] static auto Unpack(const Unit& unit, int, int half) {
+    UnsignedWeights<8> bytes;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) bytes.w[k] = Load(unit.q[k][kHalfRows * half]);
+    return Bytes::Of(bytes);
   }
 };
-struct Q8M {
-  using Unit = UnitQ8M;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasMin = true;
+template <typename UnitType>
+struct Q5 {
+  using Unit = UnitType;
+  static constexpr bool kHasMin = std::is_same_v<Unit, UnitQ5M>;
+  static constexpr int kOffset = kHasMin ? 0 : 16;
   [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const Unit& unit, int, int half) {
-    UnsignedWeights<4> weights;
-#pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) weights.w[k] = Load(unit.q[k][kHalfRows * half]);
-    return weights;
+    return UnpackFive(unit.block, half);
+  }
+};
+template <typename Bytes>
+struct I4NL {
+  using Unit = UnitI4NL;
+  static constexpr int kOffset = Bytes::kOffset;
+  static constexpr bool kHasMin = false;
+  [[gnu::always_inline]] static auto Unpack(const Unit& unit, int, int half) {
+    return Bytes::Of(UnpackIQ4(unit.nibbles, half));
   }
 };
 struct Q4 {
@@ -283,15 +294,7 @@ struct WideScales {
     return UnpackNibbles<8>(unit.nibbles[b], half);
   }
   [[gnu::always_inline]] static UnsignedWeights<4> Unpack(const UnitQ5K& unit, int b, int half) {
-    UnsignedWeights<4> weights = UnpackNibbles<4>(unit.blocks[b].nibbles, half);
-    const __m256i high = Load(unit.blocks[b].high[kHalfRows * half]);
-    const __m256i mask = _mm256_set1_epi8(16);
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      weights.w[k] = OrMasked(weights.w[k], _mm256_slli_epi16(high, 4 - k), mask);
-      weights.w[k + 4] = OrMasked(weights.w[k + 4], _mm256_srli_epi16(high, k), mask);
-    }
-    return weights;
+    return UnpackFive(unit.blocks[b], half);
   }
 
   template <typename Dots>
@@ -315,6 +318,25 @@ struct WideScales {
     return sum;
   }
 };
+
+// sums += the dot products of both halves of a block, with a scale each. kOffset: that of the
+// weights.
+template <typename Dots, int kOffset>
+[[gnu::always_inline]] inline void AddHalves(const auto& weights, __m256i low_scale,
+                                             __m256i high_scale, const BlockArgs& block,
+                                             Sums& sums) {
+  const auto [a, b, rows] = block;
+  const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
+  for (int m = 0; m < a.tokens; ++m) {
+    const int8_t* q = a.block(b % 4, m);
+    const __m256i low_correction = CorrectionFor<kOffset, 32>(corr[m]);
+    const __m256i high_correction = CorrectionFor<kOffset, 32>(corr[a.tokens + m]);
+    const __m256i low = Dots::template DotFrom<0, 4>(low_correction, weights, q);
+    const __m256i high = Dots::template DotFrom<4, 4>(high_correction, weights, q);
+    sums[m] = AddScaled(sums[m], low, low_scale);
+    sums[m] = AddScaled(sums[m], high, high_scale);
+  }
+}
 
 // kQ6K: a scale for each 16 columns.
 struct Q6K {
@@ -340,51 +362,99 @@ struct Q6K {
   template <typename Dots>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
     const auto [a, b, rows] = block;
-    const UnsignedWeights<2> weights = Unpack(unit.blocks[b], rows);
-    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
-    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
+    AddHalves<Dots, 32>(Unpack(unit.blocks[b], rows),
+                        LoadBytes(unit.scales[2 * b] + kHalfRows * rows),
+                        LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows), block, sums);
+  }
+};
+
+// kI4XS: a scale for each 32 columns.
+template <typename Bytes>
+struct I4XS {
+  using Unit = UnitI4XS;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] I4XS(const Unit&, int) {}
+
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    const auto weights = Bytes::Of(UnpackIQ4(unit.nibbles[b], rows));
+    const __m256i scale = LoadBytes(unit.scales[b] + kHalfRows * rows);
     const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
     for (int m = 0; m < a.tokens; ++m) {
-      const int8_t* q = a.block(b % 4, m);
-      const __m256i low = Dots::template DotFrom<0, 4>(_mm256_set1_epi32(corr[m]), weights, q);
-      const __m256i high =
-          Dots::template DotFrom<4, 4>(_mm256_set1_epi32(corr[a.tokens + m]), weights, q);
-      sums[m] = AddScaled(sums[m], low, low_scale);
-      sums[m] = AddScaled(sums[m], high, high_scale);
+      __m256i dot;
+      if constexpr (Bytes::kOffset != 0) {
+        const __m256i correction = CorrectionFor<Bytes::kOffset, 32>(corr[m] + corr[a.tokens + m]);
+        dot = Dots::template DotFrom<0, 8>(correction, weights, a.block(b % 4, m));
+      } else {
+        dot = Dots::template Dot<0, 8>(weights, a.block(b % 4, m));
+      }
+      sums[m] = AddScaled(sums[m], dot, scale);
     }
   }
 };
 
-// kQ8K: a scale and a minimum for each 16 columns.
-struct Q8K {
-  using Unit = UnitQ8K;
+// kQ2K: a scale and a minimum for each 16 columns. A weight times its scale is at most 3 * 15: the
+// scales are multiplied with the weights, once for all tokens, two bytes a 16-bit multiplication,
+// since no byte carries into its neighbour. 2 pairs are 2 * 2 * 45 * 127 = 22860.
+struct Q2K {
+  using Unit = UnitQ2K;
   static constexpr bool kHasMin = true;
 
-  __m256i mins[16];
+  __m256i mins[8];
 
-  [[gnu::always_inline]] Q8K(const Unit& unit, int rows) {
-    for (int t = 0; t < 16; ++t) mins[t] = LoadBytes(unit.mins[t] + kHalfRows * rows);
+  [[gnu::always_inline]] Q2K(const Unit& unit, int rows) {
+    for (int b = 0; b < 8; ++b) mins[b] = _mm256_srli_epi16(PairsOf(unit, b, rows), 4);
+  }
+
+  // Scales and minimums of both halves of a block, as int16 pairs.
+  [[gnu::always_inline]] static __m256i PairsOf(const Unit& unit, int b, int rows) {
+    return _mm256_cvtepu8_epi16(Load16(unit.scales[b][kHalfRows * rows]));
   }
 
   template <typename Dots>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
     const auto [a, b, rows] = block;
-    const SignedWeights<> weights = UnpackSigned(unit.q[b], rows);
-    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
-    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
+    UnsignedWeights<2> weights = UnpackTwoBits<2>(unit.blocks[b], rows);
+    const __m256i pairs = _mm256_and_si256(PairsOf(unit, b, rows), _mm256_set1_epi16(15));
+    // Of the first half in both int16, and of the second.
+    const __m256i low = _mm256_blend_epi16(pairs, _mm256_slli_epi32(pairs, 16), 0xaa);
+    const __m256i high = _mm256_blend_epi16(pairs, _mm256_srli_epi32(pairs, 16), 0x55);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) {
+      weights.w[k] = _mm256_mullo_epi16(weights.w[k], k < 4 ? low : high);
+    }
     for (int m = 0; m < a.tokens; ++m) {
-      const int8_t* q = a.block(b % 4, m);
-      sums[m] = AddScaled(sums[m], Dots::template Dot<0, 4>(weights, q), low_scale);
-      sums[m] = AddScaled(sums[m], Dots::template Dot<4, 4>(weights, q), high_scale);
+      sums[m] = Dots::template DotFrom<0, 8>(sums[m], weights, a.block(b % 4, m));
     }
   }
   [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
     __m256i sum = _mm256_setzero_si256();
-    for (int t = 0; t < 8; ++t) {
-      const int32_t asum = -a.corr32[t * a.tokens + m] >> 5;  // corr32 = -32 * asum, exactly
-      sum = AddScaled(sum, _mm256_set1_epi32(asum), mins[8 * half + t]);
+    for (int b = 0; b < 4; ++b) {
+      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
+      const int32_t low = -a.corr32[2 * b * a.tokens + m] >> 5;
+      const int32_t high = -a.corr32[(2 * b + 1) * a.tokens + m] >> 5;
+      const __m256i pair = _mm256_set1_epi32(high << 16 | (low & 0xffff));
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(mins[4 * half + b], pair));
     }
     return sum;
+  }
+};
+
+// kQ3K: a scale for each 16 columns.
+struct Q3K {
+  using Unit = UnitQ3K;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] Q3K(const Unit&, int) {}
+
+  template <typename Dots>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
+    const auto [a, b, rows] = block;
+    AddHalves<Dots, 4>(UnpackThree(unit.blocks[b], rows),
+                       LoadBytes(unit.scales[2 * b] + kHalfRows * rows),
+                       LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows), block, sums);
   }
 };
 
@@ -398,7 +468,6 @@ struct Codes {
 
   template <typename Dots>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
-    constexpr int kOffset = kOffsetOf<Unit>;
     const auto [a, b, rows] = block;
     const auto weights = UnpackBlock(unit, b, rows);
     const __m256i scales = LoadBytes(unit.blocks[b].scales + kHalfRows * rows);
@@ -409,16 +478,7 @@ struct Codes {
         _mm256_or_si256(_mm256_and_si256(_mm256_slli_epi32(scales, 1), mask), one);
     const __m256i high_scale =
         _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(scales, 3), mask), one);
-    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
-    for (int m = 0; m < a.tokens; ++m) {
-      const int8_t* q = a.block(b % 4, m);
-      const __m256i low_correction = CorrectionFor<kOffset, 32>(corr[m]);
-      const __m256i high_correction = CorrectionFor<kOffset, 32>(corr[a.tokens + m]);
-      const __m256i low = Dots::template DotFrom<0, 4>(low_correction, weights, q);
-      const __m256i high = Dots::template DotFrom<4, 4>(high_correction, weights, q);
-      sums[m] = AddScaled(sums[m], low, low_scale);
-      sums[m] = AddScaled(sums[m], high, high_scale);
-    }
+    AddHalves<Dots, kOffsetOf<Unit>>(weights, low_scale, high_scale, block, sums);
   }
 };
 
@@ -492,21 +552,24 @@ void MatmulSuper(const TileArgs& args) {
 /// The function for a type of integers.
 template <typename Dots>
 MatmulFn IntegerMatmulFor(PanelType type) {
+  using Bytes = typename Dots::Bytes;
   switch (type) {
     case PanelType::kF32:
     case PanelType::kF16:
     case PanelType::kBF16: break;
-    case PanelType::kQ8:
-      return EveryTile<PanelType::kQ8, MatmulBlock32<Dots, typename Dots::Q8Weights>>;
-    case PanelType::kQ8M: return EveryTile<PanelType::kQ8M, MatmulBlock32<Dots, Q8M>>;
+    case PanelType::kQ8: return EveryTile<PanelType::kQ8, MatmulBlock32<Dots, Q8<Bytes>>>;
+    case PanelType::kQ5: return EveryTile<PanelType::kQ5, MatmulBlock32<Dots, Q5<UnitQ5>>>;
+    case PanelType::kQ5M: return EveryTile<PanelType::kQ5M, MatmulBlock32<Dots, Q5<UnitQ5M>>>;
     case PanelType::kQ4: return EveryTile<PanelType::kQ4, MatmulBlock32<Dots, Q4>>;
     case PanelType::kQ4M: return EveryTile<PanelType::kQ4M, MatmulBlock32<Dots, Q4M>>;
+    case PanelType::kI4NL: return EveryTile<PanelType::kI4NL, MatmulBlock32<Dots, I4NL<Bytes>>>;
     case PanelType::kMX4: return EveryTile<PanelType::kMX4, MatmulBlock32<Dots, MX4>>;
     case PanelType::kQ4K: return EveryTile<PanelType::kQ4K, MatmulSuper<Dots, WideScales<UnitQ4K>>>;
     case PanelType::kQ5K: return EveryTile<PanelType::kQ5K, MatmulSuper<Dots, WideScales<UnitQ5K>>>;
     case PanelType::kQ6K: return EveryTile<PanelType::kQ6K, MatmulSuper<Dots, Q6K>>;
-    case PanelType::kQ8K:
-      return EveryTile<PanelType::kQ8K, MatmulSuper<Dots, typename Dots::Q8KWeights>>;
+    case PanelType::kI4XS: return EveryTile<PanelType::kI4XS, MatmulSuper<Dots, I4XS<Bytes>>>;
+    case PanelType::kQ2K: return EveryTile<PanelType::kQ2K, MatmulSuper<Dots, Q2K>>;
+    case PanelType::kQ3K: return EveryTile<PanelType::kQ3K, MatmulSuper<Dots, Q3K>>;
     case PanelType::kI2XXS:
       return EveryTile<PanelType::kI2XXS, MatmulSuper<Dots, Codes<UnitI2XXS>>>;
     case PanelType::kI2XS: return EveryTile<PanelType::kI2XS, MatmulSuper<Dots, Codes<UnitI2XS>>>;

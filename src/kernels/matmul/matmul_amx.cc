@@ -108,11 +108,6 @@ struct alignas(64) FoldedUnit {
   }
 }
 
-// An int32 of at most 15 bits in both halves.
-[[gnu::always_inline]] inline __m512i Twice(__m512i x) {
-  return _mm512_or_si512(_mm512_and_si512(x, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(x, 16));
-}
-
 [[gnu::always_inline]] inline void UnpackWide(const UnitQ4K& unit, int b, Weights& w) {
   UnpackNibbles(unit.nibbles[b], w);
 }
@@ -148,20 +143,40 @@ void FoldUnit(const UnitQ6K& unit, FoldedUnit& folded) {
   }
 }
 
-// A scale and a minimum for each 16 columns: minimums[b] are those of the halves of block b.
-// |(q - 128) * scale| <= 128 * 128 = 16384, an int16.
-void FoldUnit(const UnitQ8K& unit, FoldedUnit& folded) {
+// |value * scale| <= 127 * 32.
+void FoldUnit(const UnitI4XS& unit, FoldedUnit& folded) {
   for (int b = 0; b < kSuperBlocks; ++b) {
     Weights w;
-    UnpackBytes(unit.q[b], w);
+    UnpackValues(unit.nibbles[b], tensor::kIQ4Values, w);
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) w[k] = _mm512_xor_si512(w[k], _mm512_set1_epi8(-128));
-    FoldBlock(w, Twice(LoadBytes(unit.scales[2 * b])), Twice(LoadBytes(unit.scales[2 * b + 1])), b,
-              folded);
-    const __m512i high = _mm512_slli_epi32(LoadBytes(unit.mins[2 * b + 1]), 16);
-    folded.minimums[b] = _mm512_or_si512(LoadBytes(unit.mins[2 * b]), high);
+    const __m512i scale = Twice(LoadBytes(unit.scales[b]));
+    FoldBlock(w, scale, scale, b, folded);
+  }
+}
+
+// A scale and a minimum for each 16 columns: minimums[b] are those of the halves of block b.
+void FoldUnit(const UnitQ2K& unit, FoldedUnit& folded) {
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackTwoBits(unit.blocks[b], w);
+    const HalfScales scales = HalfScalesOf(unit.scales[b]);
+    FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
+    folded.minimums[b] = MinimumPairs(unit.scales[b]);
   }
   folded.dmin = LoadHalves(unit.dmin);
+}
+
+// |(q - 4) * scale| <= 4 * 32.
+void FoldUnit(const UnitQ3K& unit, FoldedUnit& folded) {
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    Weights w;
+    UnpackThree(unit.blocks[b], w);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(4));
+    FoldBlock(w, Twice(LoadBytes(unit.scales[2 * b])), Twice(LoadBytes(unit.scales[2 * b + 1])), b,
+              folded);
+  }
 }
 
 // |q * scale| <= 62 * 31.
@@ -200,22 +215,6 @@ struct Job {
   float (*acc)[16];  // [token][row], from the first token of the first tile
 };
 
-// The sums of both halves of each block, int16 pairs: [block][token]. Of 16 tokens at a time: token
-// by token they would cost more than the products. corr32 = -32 * asum, and asum of 16 columns is
-// at most 16 * 127.
-[[gnu::always_inline]] inline void PairSums(const Block128Tile<kTile>& a, int32_t (*pairs)[kTile]) {
-  const auto sums = [&](int half) {
-    const __m512i corr = _mm512_loadu_si512(a.corr32[half]);
-    return _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 5);
-  };
-#pragma GCC unroll 4
-  for (int b = 0; b < 4; ++b) {
-    const __m512i low = _mm512_and_si512(sums(2 * b), _mm512_set1_epi32(0xffff));
-    const __m512i high = _mm512_slli_epi32(sums(2 * b + 1), 16);
-    _mm512_store_si512(pairs[b], _mm512_or_si512(high, low));
-  }
-}
-
 // J of half a unit for one token, from `kPairs` pairs of sums.
 template <int kPairs>
 [[gnu::always_inline]] inline __m512i MinimumSum(const FoldedUnit& w, const int32_t (*pairs)[kTile],
@@ -236,7 +235,7 @@ struct SuperPolicy {
   using Unpacked = FoldedUnit;
   using Tile = Block128Tile<kTile>;
   static constexpr bool kHasMin = requires(const Unit& unit) { unit.dmin; };
-  static constexpr bool kHasHalfMins = requires(const Unit& unit) { unit.mins; };
+  static constexpr bool kHasHalfMins = std::is_same_v<Unit, UnitQ2K>;
   static constexpr int kUnitCols = kSuperCols;
   static constexpr int kTileUnits = 2;  // units of activations to one of weights
   static constexpr int kUnitsAtOnce = 1;
@@ -297,7 +296,7 @@ struct SuperPolicy {
   [[gnu::always_inline]] static void Prepare(const PolicyJob& job, Factors* factors) {
     if constexpr (kHasHalfMins) {
       for (int t = 0; t < job.count; ++t) {
-        PairSums(job.tiles[t][job.part], factors->pairs[t]);
+        PairSums<kTile>(job.tiles[t][job.part], 0, factors->pairs[t]);
       }
     }
   }
@@ -345,6 +344,9 @@ struct alignas(64) SignedBlocks {
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8&, __m512i w) {
   return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
 }
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitI4NL&, __m512i w) {
+  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+}
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitMX4&, __m512i w) {
   return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
 }
@@ -354,8 +356,11 @@ struct alignas(64) SignedBlocks {
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4&, __m512i w) {
   return _mm512_sub_epi8(w, _mm512_set1_epi8(8));
 }
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ5&, __m512i w) {
+  return _mm512_sub_epi8(w, _mm512_set1_epi8(16));
+}
 // At most 31, so signed as they are.
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8M&, __m512i w) { return w; }
+[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ5M&, __m512i w) { return w; }
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4M&, __m512i w) { return w; }
 
 [[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ1&, __m512i w) {
@@ -661,14 +666,18 @@ MatmulFn MatmulFor(PanelType type) {
     case PanelType::kF16: return avx512::MatmulFor(type);
     case PanelType::kBF16: return UsesBFloat16Tiles() ? MatmulBFloat16 : avx512::MatmulFor(type);
     case PanelType::kQ8: return AmxMatmul<PanelType::kQ8, Block32Policy<UnitQ8>>::Run;
-    case PanelType::kQ8M: return AmxMatmul<PanelType::kQ8M, Block32Policy<UnitQ8M>>::Run;
+    case PanelType::kQ5: return AmxMatmul<PanelType::kQ5, Block32Policy<UnitQ5>>::Run;
+    case PanelType::kQ5M: return AmxMatmul<PanelType::kQ5M, Block32Policy<UnitQ5M>>::Run;
     case PanelType::kQ4: return AmxMatmul<PanelType::kQ4, Block32Policy<UnitQ4>>::Run;
     case PanelType::kQ4M: return AmxMatmul<PanelType::kQ4M, Block32Policy<UnitQ4M>>::Run;
+    case PanelType::kI4NL: return AmxMatmul<PanelType::kI4NL, Block32Policy<UnitI4NL>>::Run;
     case PanelType::kMX4: return AmxMatmul<PanelType::kMX4, Block32Policy<UnitMX4>>::Run;
     case PanelType::kQ4K: return AmxMatmul<PanelType::kQ4K, SuperPolicy<UnitQ4K>>::Run;
     case PanelType::kQ5K: return AmxMatmul<PanelType::kQ5K, SuperPolicy<UnitQ5K>>::Run;
     case PanelType::kQ6K: return AmxMatmul<PanelType::kQ6K, SuperPolicy<UnitQ6K>>::Run;
-    case PanelType::kQ8K: return AmxMatmul<PanelType::kQ8K, SuperPolicy<UnitQ8K>>::Run;
+    case PanelType::kI4XS: return AmxMatmul<PanelType::kI4XS, SuperPolicy<UnitI4XS>>::Run;
+    case PanelType::kQ2K: return AmxMatmul<PanelType::kQ2K, SuperPolicy<UnitQ2K>>::Run;
+    case PanelType::kQ3K: return AmxMatmul<PanelType::kQ3K, SuperPolicy<UnitQ3K>>::Run;
     case PanelType::kI2XXS: return AmxMatmul<PanelType::kI2XXS, SuperPolicy<UnitI2XXS>>::Run;
     case PanelType::kI2XS: return AmxMatmul<PanelType::kI2XS, SuperPolicy<UnitI2XS>>::Run;
     case PanelType::kI2S: return AmxMatmul<PanelType::kI2S, SuperPolicy<UnitI2S>>::Run;

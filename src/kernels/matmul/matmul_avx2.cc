@@ -28,10 +28,23 @@
 namespace skald::kernels::avx2 {
 namespace {
 
+// Weights of 8 bits are signed here: offset by 128 the pairs would not fit.
+struct SignedBytes {
+  static constexpr int kOffset = 0;
+  [[gnu::always_inline]] static SignedWeights<> Of(const UnsignedWeights<8>& bytes) {
+    SignedWeights<> weights;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) {
+      weights.w[k] = _mm256_xor_si256(bytes.w[k], _mm256_set1_epi8(-128));  // q - 128
+      weights.magnitude[k] = _mm256_abs_epi8(weights.w[k]);
+    }
+    return weights;
+  }
+};
+
 // The dot products of what was unpacked, as above.
 struct PairDots {
-  using Q8Weights = Q8;  // signed: offset by 128 the pairs would not fit
-  using Q8KWeights = Q8K;
+  using Bytes = SignedBytes;
 
   template <int kFirst, int kCount, typename Weights>
   [[gnu::always_inline]] static __m256i Dot(const Weights& weights, const int8_t* q) {

@@ -21,50 +21,13 @@ namespace skald::kernels::avxvnni {
 namespace {
 
 using avx2::Broadcast4;
-using avx2::kHalfRows;
-using avx2::Load;
-using avx2::LoadBytes;
-using avx2::SignedWeights;
 using avx2::UnsignedWeights;
 
-[[gnu::always_inline]] inline UnsignedWeights<8> UnpackBytes(const uint8_t (&q)[8][16][4],
-                                                             int half) {
-  UnsignedWeights<8> weights;
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) weights.w[k] = Load(q[k][kHalfRows * half]);
-  return weights;
-}
-
-struct Q8 {
-  using Unit = UnitQ8;
+// Weights of 8 bits as they stand.
+struct OffsetBytes {
   static constexpr int kOffset = 128;
-  static constexpr bool kHasMin = false;
-  [[gnu::always_inline]] static UnsignedWeights<8> Unpack(const Unit& unit, int, int half) {
-    return UnpackBytes(unit.q, half);
-  }
-};
-
-struct Q8K : avx2::Q8K {
-  // Not inherited: gcc would compile that one outside of the region.
-  [[gnu::always_inline]] Q8K(const Unit& unit, int rows) : avx2::Q8K(unit, rows) {}
-
-  template <typename Dots>
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const avx2::BlockArgs& block,
-                                       avx2::Sums& sums) const {
-    const auto [a, b, rows] = block;
-    const UnsignedWeights<8> weights = UnpackBytes(unit.q[b], rows);
-    const __m256i low_scale = LoadBytes(unit.scales[2 * b] + kHalfRows * rows);
-    const __m256i high_scale = LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows);
-    const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
-    for (int m = 0; m < a.tokens; ++m) {
-      const int8_t* q = a.block(b % 4, m);
-      const __m256i low_start = avx2::CorrectionFor<128, 32>(corr[m]);
-      const __m256i high_start = avx2::CorrectionFor<128, 32>(corr[a.tokens + m]);
-      const __m256i low = Dots::template DotFrom<0, 4>(low_start, weights, q);
-      const __m256i high = Dots::template DotFrom<4, 4>(high_start, weights, q);
-      sums[m] = avx2::AddScaled(sums[m], low, low_scale);
-      sums[m] = avx2::AddScaled(sums[m], high, high_scale);
-    }
+  [[gnu::always_inline]] static UnsignedWeights<8> Of(const UnsignedWeights<8>& bytes) {
+    return bytes;
   }
 };
 
@@ -80,8 +43,7 @@ struct Q8K : avx2::Q8K {
 
 // Two chains: one alone would wait for its latency where few tokens follow one another.
 struct DotInstruction {
-  using Q8Weights = Q8;
-  using Q8KWeights = Q8K;
+  using Bytes = OffsetBytes;
 
   template <int kFirst, int kCount, typename Weights>
   [[gnu::always_inline]] static __m256i DotFrom(__m256i start, const Weights& weights,

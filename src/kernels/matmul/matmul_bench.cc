@@ -131,9 +131,11 @@ void RegisterMatmul(Isa isa) {
   // One stored type for each panel type.
   using tensor::DType;
   for (const DType dtype :
-       {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0,
-        DType::kQ4_1, DType::kMXFP4, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS,
-        DType::kIQ3_S, DType::kIQ2_S, DType::kIQ1_S, DType::kTQ2_0, DType::kQ1_0, DType::kNVFP4}) {
+       {DType::kF32,    DType::kF16,     DType::kBF16,  DType::kQ8_0,    DType::kQ5_0,
+        DType::kQ5_1,   DType::kQ4_0,    DType::kQ4_1,  DType::kMXFP4,   DType::kQ2_K,
+        DType::kQ3_K,   DType::kQ4_K,    DType::kQ5_K,  DType::kQ6_K,    DType::kIQ4_NL,
+        DType::kIQ4_XS, DType::kIQ3_XXS, DType::kIQ3_S, DType::kIQ2_XXS, DType::kIQ2_S,
+        DType::kIQ1_S,  DType::kTQ2_0,   DType::kQ1_0,  DType::kNVFP4}) {
     RegisterTokens(std::string(isa.name), TableFor(isa).MatmulOf(PanelTypeFor(dtype)), dtype);
   }
 }
@@ -142,9 +144,9 @@ void RegisterMatmul(Isa isa) {
 void RegisterWays() {
   if (!CpuHasAvx2() || !CpuHasAvx512()) return;
   using tensor::DType;
-  for (const DType dtype :
-       {DType::kBF16, DType::kQ8_0, DType::kQ5_1, DType::kQ4_0, DType::kQ4_1, DType::kMXFP4,
-        DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_XS}) {
+  for (const DType dtype : {DType::kBF16, DType::kQ8_0, DType::kQ5_0, DType::kQ4_0, DType::kQ4_1,
+                            DType::kMXFP4, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
+                            DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS}) {
     for (const MatmulWay& way : avx512::WaysOf(PanelTypeFor(dtype))) {
       RegisterTokens("avx512 " + std::string(way.name), way.matmul, dtype);
     }

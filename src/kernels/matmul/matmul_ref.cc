@@ -198,12 +198,16 @@ MatmulFn MatmulFor(PanelType type) {
       return EveryTile<PanelType::kBF16, Matmul<PanelType::kBF16, BFloat16Element>>;
     case PanelType::kQ8:
       return EveryTile<PanelType::kQ8, Matmul<PanelType::kQ8, Block32Element<UnitQ8>>>;
-    case PanelType::kQ8M:
-      return EveryTile<PanelType::kQ8M, Matmul<PanelType::kQ8M, Block32Element<UnitQ8M>>>;
+    case PanelType::kQ5:
+      return EveryTile<PanelType::kQ5, Matmul<PanelType::kQ5, Block32Element<UnitQ5>>>;
+    case PanelType::kQ5M:
+      return EveryTile<PanelType::kQ5M, Matmul<PanelType::kQ5M, Block32Element<UnitQ5M>>>;
     case PanelType::kQ4:
       return EveryTile<PanelType::kQ4, Matmul<PanelType::kQ4, Block32Element<UnitQ4>>>;
     case PanelType::kQ4M:
       return EveryTile<PanelType::kQ4M, Matmul<PanelType::kQ4M, Block32Element<UnitQ4M>>>;
+    case PanelType::kI4NL:
+      return EveryTile<PanelType::kI4NL, Matmul<PanelType::kI4NL, Block32Element<UnitI4NL>>>;
     case PanelType::kMX4:
       return EveryTile<PanelType::kMX4, Matmul<PanelType::kMX4, Block32Element<UnitMX4>>>;
     case PanelType::kQ4K:
@@ -212,8 +216,12 @@ MatmulFn MatmulFor(PanelType type) {
       return EveryTile<PanelType::kQ5K, Matmul<PanelType::kQ5K, SuperElement<UnitQ5K>>>;
     case PanelType::kQ6K:
       return EveryTile<PanelType::kQ6K, Matmul<PanelType::kQ6K, SuperElement<UnitQ6K>>>;
-    case PanelType::kQ8K:
-      return EveryTile<PanelType::kQ8K, Matmul<PanelType::kQ8K, SuperElement<UnitQ8K>>>;
+    case PanelType::kI4XS:
+      return EveryTile<PanelType::kI4XS, Matmul<PanelType::kI4XS, SuperElement<UnitI4XS>>>;
+    case PanelType::kQ2K:
+      return EveryTile<PanelType::kQ2K, Matmul<PanelType::kQ2K, SuperElement<UnitQ2K>>>;
+    case PanelType::kQ3K:
+      return EveryTile<PanelType::kQ3K, Matmul<PanelType::kQ3K, SuperElement<UnitQ3K>>>;
     case PanelType::kI2XXS:
       return EveryTile<PanelType::kI2XXS, Matmul<PanelType::kI2XXS, SuperElement<UnitI2XXS>>>;
     case PanelType::kI2XS:

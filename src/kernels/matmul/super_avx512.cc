@@ -2,8 +2,8 @@
 // 128.
 //
 // Cost, in instructions of the two ports of the dots, of 32 columns of one token: 8 dots, and for
-// the scales 2 (kQ4K), 3 (kQ5K), 6 (kQ6K, kQ8K, codebooks) or 1 (kT2); unpacking is shared by the
-// tokens of the tile. That bounds the share of the peak that a type can reach.
+// the scales 2 (kQ4K, kI4XS), 3 (kQ5K), 6 (kQ3K, kQ6K, codebooks) or 1 (kQ2K, kT2); unpacking is
+// shared by the tokens of the tile. That bounds the share of the peak that a type can reach.
 
 #include <span>
 
@@ -32,22 +32,54 @@ template <int MR>
   return a.q[b / 2][m] + 32 * (b % 2);
 }
 
-// A policy says, for one unit type, how a block enters the integer sums I of the tokens (AddBlock)
-// and what the minimum sum J of a token over half a unit is (Minimums, where AnyMinimum). It is
-// made anew for each unit and holds what the blocks of the unit share.
+// A policy says, for one unit type, where the integer sums I of the tokens start (Start, else at
+// zero), how a block enters them (AddBlock), and what the minimum sum J of a token over half a unit
+// is (Minimums, from Pairs of sums of activations). It is made anew for each unit and holds what
+// the blocks of the unit share.
+
+// The sums of 32 columns of the activations of a token, for pairs of blocks, as the tile has them.
+template <int MR>
+struct PairsOfTile {
+  const Block128Tile<MR>& a;
+  int first;
+
+  [[gnu::always_inline]] PairsOfTile(const Block128Tile<MR>& tile, int token)
+      : a(tile), first(token) {}
+  [[gnu::always_inline]] const int32_t* At(int pair, int m) const {
+    return &a.sum_pairs[pair][first + m];
+  }
+};
+
+// Those of 16 columns, for the halves of each block.
+template <int MR, int N>
+struct PairsOfHalves {
+  alignas(64) int32_t pairs[4][N == 1 ? 1 : 16];
+
+  [[gnu::always_inline]] PairsOfHalves(const Block128Tile<MR>& tile, int token) {
+    if constexpr (MR == 1) {
+      // Those of a token alone stand side by side. As PairSums.
+      const __m256i corr = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(tile.corr32));
+      const __m256i sums = _mm256_srai_epi32(_mm256_sub_epi32(_mm256_setzero_si256(), corr), 5);
+      _mm_store_si128(reinterpret_cast<__m128i*>(pairs), _mm256_cvtepi32_epi16(sums));
+    } else {
+      PairSums<N>(tile, token, pairs);
+    }
+  }
+  [[gnu::always_inline]] const int32_t* At(int pair, int m) const { return &pairs[pair][m]; }
+};
 
 // What kQ4K and kQ5K have in common.
 template <int MR>
 struct WideScales {
   static constexpr bool kHasMin = true;
+  template <int>
+  using Pairs = PairsOfTile<MR>;
 
   [[gnu::always_inline]] explicit WideScales(const PackedScales6& packed) : scales(packed) {}
 
-  [[gnu::always_inline]] static bool AnyMinimum() { return true; }
-  [[gnu::always_inline]] __m512i Minimums(const Block128Tile<MR>& a, int half, int m) const {
-    const __m512i first =
-        AddPairs(_mm512_setzero_si512(), scales.mins[2 * half], &a.sum_pairs[0][m]);
-    return AddPairs(first, scales.mins[2 * half + 1], &a.sum_pairs[1][m]);
+  [[gnu::always_inline]] __m512i Minimums(const PairsOfTile<MR>& pairs, int half, int m) const {
+    const __m512i first = AddPairs(_mm512_setzero_si512(), scales.mins[2 * half], pairs.At(0, m));
+    return AddPairs(first, scales.mins[2 * half + 1], pairs.At(1, m));
   }
 
   Scales6 scales;
@@ -142,15 +174,63 @@ struct Q5KPolicy : WideScales<MR> {
   }
 };
 
+// kI4XS. The values have an offset of 128; what it adds to all blocks of half a unit is where the
+// sums start, so that no dot product starts with a part of it.
+template <int MR>
+struct I4XSPolicy {
+  using Unit = UnitI4XS;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] I4XSPolicy(const Unit& unit) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const __m512i pair = PairOf(LoadBytes(unit.scales[2 * j]), LoadBytes(unit.scales[2 * j + 1]));
+      offsets[j] = _mm512_sub_epi16(_mm512_setzero_si512(), _mm512_slli_epi16(pair, 7));
+    }
+  }
+
+  [[gnu::always_inline]] __m512i Start(const Block128Tile<MR>& a, int half, int m) const {
+    const __m512i first = AddPairs(_mm512_setzero_si512(), offsets[2 * half], &a.sum_pairs[0][m]);
+    return AddPairs(first, offsets[2 * half + 1], &a.sum_pairs[1][m]);
+  }
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackValues(unit.nibbles[b], tensor::kIQ4Values, w);
+    AddProducts(w, LoadBytes(unit.scales[b]), a, b, first, sums);
+  }
+
+  __m512i offsets[4];  // -128 * scale, int16 pairs (block 2 j, block 2 j + 1)
+};
+
+// sums[j] += the dot products of the 32 columns w with the tokens from `first` on.
+template <int MR, int N>
+[[gnu::always_inline]] inline void AddToSums(const Weights& w, const Block128Tile<MR>& a, int b,
+                                             int first, __m512i (&sums)[N]) {
+  constexpr int kChainTokens = kChains<N>;
+#pragma GCC unroll 16
+  for (int m = 0; m < N; m += kChainTokens) {
+    __m512i dots[kChainTokens];
+#pragma GCC unroll 8
+    for (int j = 0; j < kChainTokens; ++j) dots[j] = sums[m + j];
+    AddDots<64>(w, BlockOf(a, b % 4, first + m), dots);
+#pragma GCC unroll 8
+    for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
+  }
+}
+
 // corr32, -32 times a sum of activations, for weights with another offset. Exact.
 template <int kOffset>
 [[gnu::always_inline]] inline __m512i CorrectionFor(const int32_t* corr32) {
-  static_assert(kOffset == 1 || kOffset == 16 || kOffset == 32 || kOffset == 64 || kOffset == 128);
+  static_assert(kOffset == 0 || kOffset == 1 || kOffset == 4 || kOffset == 16 || kOffset == 32 ||
+                kOffset == 64);
+  if constexpr (kOffset == 0) return _mm512_setzero_si512();
   const __m512i corr = Broadcast(corr32);
   if constexpr (kOffset == 1) return _mm512_srai_epi32(corr, 5);
+  if constexpr (kOffset == 4) return _mm512_srai_epi32(corr, 3);
   if constexpr (kOffset == 16) return _mm512_srai_epi32(corr, 1);
   if constexpr (kOffset == 64) return _mm512_slli_epi32(corr, 1);
-  if constexpr (kOffset == 128) return _mm512_slli_epi32(corr, 2);
   return corr;
 }
 
@@ -180,6 +260,50 @@ template <int kOffset, int MR, int N>
   }
 }
 
+// kQ2K. A weight times its scale is at most 3 * 15 and fits a byte: so the scales are multiplied
+// with the weights, once for all tokens, two bytes a 16-bit multiplication, since no byte carries
+// into its neighbour. That is 8 multiplications, of a token's sums it would be 2: cheaper from 4
+// tokens on.
+template <int MR>
+struct Q2KPolicy {
+  using Unit = UnitQ2K;
+  static constexpr bool kHasMin = true;
+  template <int N>
+  using Pairs = PairsOfHalves<MR, N>;
+
+  [[gnu::always_inline]] Q2KPolicy(const Unit& unit) {
+#pragma GCC unroll 8
+    for (int b = 0; b < 8; ++b) min_pairs[b] = MinimumPairs(unit.scales[b]);
+  }
+
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackTwoBits(unit.blocks[b], w);
+    const HalfScales scales = HalfScalesOf(unit.scales[b]);
+    if constexpr (N < 4) {
+      AddHalves<0>(w, scales, a, b, first, sums);
+    } else {
+      const __m512i low = Twice(scales.low);
+      const __m512i high = Twice(scales.high);
+#pragma GCC unroll 8
+      for (int k = 0; k < 8; ++k) w[k] = _mm512_mullo_epi16(w[k], k < 4 ? low : high);
+      AddToSums(w, a, b, first, sums);
+    }
+  }
+  template <int N>
+  [[gnu::always_inline]] __m512i Minimums(const PairsOfHalves<MR, N>& pairs, int half,
+                                          int m) const {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) sum = AddPairs(sum, min_pairs[4 * half + b], pairs.At(b, m));
+    return sum;
+  }
+
+  __m512i min_pairs[8];  // of the halves of each block
+};
+
 template <int MR>
 struct Q6KPolicy {
   using Unit = UnitQ6K;
@@ -197,46 +321,19 @@ struct Q6KPolicy {
 };
 
 template <int MR>
-struct Q8KPolicy {
-  using Unit = UnitQ8K;
-  static constexpr bool kHasMin = true;
-  [[gnu::always_inline]] Q8KPolicy(const Unit& unit) {
-    __m512i any =
-        _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(unit.dmin)));
-    for (int b = 0; b < 8; ++b) {
-      const __m512i high = _mm512_slli_epi32(LoadBytes(unit.mins[2 * b + 1]), 16);
-      min_pairs[b] = _mm512_or_si512(LoadBytes(unit.mins[2 * b]), high);
-      any = _mm512_or_si512(any, min_pairs[b]);
-    }
-    any_minimum = _mm512_test_epi32_mask(any, any) != 0;
-  }
+struct Q3KPolicy {
+  using Unit = UnitQ3K;
+  static constexpr bool kHasMin = false;
+
+  [[gnu::always_inline]] Q3KPolicy(const Unit&) {}
 
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
-    UnpackBytes(unit.q[b], w);
-    AddHalves<128>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
+    UnpackThree(unit.blocks[b], w);
+    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
   }
-
-  [[gnu::always_inline]] bool AnyMinimum() const { return any_minimum; }
-  [[gnu::always_inline]] __m512i Minimums(const Block128Tile<MR>& a, int half, int m) const {
-    __m512i sum = _mm512_setzero_si512();
-#pragma GCC unroll 4
-    for (int b = 0; b < 4; ++b) {
-      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
-      const int32_t low = -a.corr32[2 * b][m] >> 5;
-      const int32_t high = -a.corr32[2 * b + 1][m] >> 5;
-      const __m512i pair = _mm512_set1_epi32(high << 16 | (low & 0xffff));
-      sum = _mm512_dpwssd_epi32(sum, min_pairs[4 * half + b], pair);
-    }
-    return sum;
-  }
-
-  __m512i min_pairs[8];
-  // False where every minimum and dmin is zero bits, as for IQ4_XS: the term is then a zero that
-  // changes no t, not even the sign of a zero (t - 0 * 0).
-  bool any_minimum;
 };
 
 // The codebooks.
@@ -333,22 +430,34 @@ struct SuperKernel {
                                              int first, __m512 (&acc)[kAtOnce]) {
     __m512i sums[kAtOnce];
 #pragma GCC unroll 16
-    for (int m = 0; m < kAtOnce; ++m) sums[m] = _mm512_setzero_si512();
+    for (int m = 0; m < kAtOnce; ++m) {
+      if constexpr (requires { policy.Start(a, half, m); }) {
+        sums[m] = policy.Start(a, half, first + m);
+      } else {
+        sums[m] = _mm512_setzero_si512();
+      }
+    }
 #pragma GCC unroll 1
     for (int b = 4 * half; b < 4 * half + 4; ++b) {
       if (first == 0) PrefetchAhead<sizeof(Unit) / 8>(ahead, &unit, b);
       policy.AddBlock(unit, a, b, first, sums);
     }
+    if constexpr (Policy::kHasMin) {
+      const typename Policy::template Pairs<kAtOnce> pairs(a, first);
+      const __m512 dmin = LoadHalves(unit.dmin);
 #pragma GCC unroll 16
-    for (int m = 0; m < kAtOnce; ++m) {
-      __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
-      if constexpr (Policy::kHasMin) {
-        if (policy.AnyMinimum()) {
-          const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(a, half, first + m));
-          t = _mm512_fnmadd_ps(minimums, LoadHalves(unit.dmin), t);
-        }
+      for (int m = 0; m < kAtOnce; ++m) {
+        const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
+        const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(pairs, half, m));
+        const __m512 difference = _mm512_fnmadd_ps(minimums, dmin, t);
+        acc[m] = _mm512_fmadd_ps(difference, _mm512_set1_ps(a.da[first + m]), acc[m]);
       }
-      acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[m]);
+    } else {
+#pragma GCC unroll 16
+      for (int m = 0; m < kAtOnce; ++m) {
+        const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
+        acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[m]);
+      }
     }
   }
 
@@ -378,9 +487,17 @@ using Q6KBy16 = SuperKernel<Q6KPolicy<MR>, MR>;
 template <int MR>
 using Q6KBy8 = SuperKernel<Q6KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q8KBy16 = SuperKernel<Q8KPolicy<MR>, MR>;
+using I4XSBy16 = SuperKernel<I4XSPolicy<MR>, MR>;
 template <int MR>
-using Q8KBy8 = SuperKernel<Q8KPolicy<MR>, MR, kEight<MR>>;
+using I4XSBy8 = SuperKernel<I4XSPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q2KBy16 = SuperKernel<Q2KPolicy<MR>, MR>;
+template <int MR>
+using Q2KBy8 = SuperKernel<Q2KPolicy<MR>, MR, kEight<MR>>;
+template <int MR>
+using Q3KBy16 = SuperKernel<Q3KPolicy<MR>, MR>;
+template <int MR>
+using Q3KBy8 = SuperKernel<Q3KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
 using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, MR>, MR>;
 template <int MR>
@@ -405,8 +522,12 @@ constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy1
                                   {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
 constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kByTiles<PanelType::kQ6K, Q6KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ6K, Q6KBy8>}};
-constexpr MatmulWay kQ8KWays[] = {{"16 tokens", kByTiles<PanelType::kQ8K, Q8KBy16>},
-                                  {"8 tokens", kByTiles<PanelType::kQ8K, Q8KBy8>}};
+constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
+                                   {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>}};
+constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
+                                  {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
+constexpr MatmulWay kQ3KWays[] = {{"16 tokens", kByTiles<PanelType::kQ3K, Q3KBy16>},
+                                  {"8 tokens", kByTiles<PanelType::kQ3K, Q3KBy8>}};
 constexpr MatmulWay kI2XXSWays[] = {{"", kByTiles<PanelType::kI2XXS, I2XXSKernel>}};
 constexpr MatmulWay kI2XSWays[] = {{"", kByTiles<PanelType::kI2XS, I2XSKernel>}};
 constexpr MatmulWay kI2SWays[] = {{"", kByTiles<PanelType::kI2S, I2SKernel>}};
@@ -430,7 +551,9 @@ std::span<const MatmulWay> SuperWays(PanelType type) {
     case PanelType::kQ4K: return kQ4KWays;
     case PanelType::kQ5K: return kQ5KWays;
     case PanelType::kQ6K: return kQ6KWays;
-    case PanelType::kQ8K: return kQ8KWays;
+    case PanelType::kI4XS: return kI4XSWays;
+    case PanelType::kQ2K: return kQ2KWays;
+    case PanelType::kQ3K: return kQ3KWays;
     case PanelType::kI2XXS: return kI2XXSWays;
     case PanelType::kI2XS: return kI2XSWays;
     case PanelType::kI2S: return kI2SWays;

@@ -6,6 +6,7 @@
 
 #include "kernels/isa/intrinsics.h"
 #include "kernels/pack/unit_layout.h"
+#include "tensor/quant_blocks.h"
 
 // clang-format off: the region must open after everything else.
 #include "kernels/isa/target_avx2_begin.h"
@@ -90,17 +91,6 @@ struct SignedWeights {
   }
 };
 
-[[gnu::always_inline]] inline SignedWeights<> UnpackSigned(const uint8_t (&q)[8][16][4], int half) {
-  SignedWeights<> weights;
-  const __m256i offset = _mm256_set1_epi8(-128);
-#pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) {
-    weights.w[k] = _mm256_xor_si256(Load(q[k][kHalfRows * half]), offset);  // q - 128
-    weights.magnitude[k] = _mm256_abs_epi8(weights.w[k]);
-  }
-  return weights;
-}
-
 template <int kPairs>
 [[gnu::always_inline]] inline UnsignedWeights<kPairs> UnpackNibbles(
     const uint8_t (&nibbles)[4][16][4], int half) {
@@ -118,6 +108,62 @@ template <int kPairs>
 // x | (bits & mask)
 [[gnu::always_inline]] inline __m256i OrMasked(__m256i x, __m256i bits, __m256i mask) {
   return _mm256_or_si256(x, _mm256_and_si256(bits, mask));
+}
+
+[[gnu::always_inline]] inline UnsignedWeights<4> UnpackFive(const BlockQ5& block, int half) {
+  UnsignedWeights<4> weights = UnpackNibbles<4>(block.nibbles, half);
+  const __m256i high = Load(block.high[kHalfRows * half]);
+  const __m256i mask = _mm256_set1_epi8(16);
+  // Bit k4 of each byte goes to bit 4; the 16-bit shifts carry nothing into the bit that is kept.
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    weights.w[k] = OrMasked(weights.w[k], _mm256_slli_epi16(high, 4 - k), mask);
+    weights.w[k + 4] = OrMasked(weights.w[k + 4], _mm256_srli_epi16(high, k), mask);
+  }
+  return weights;
+}
+
+template <int kPairs>
+[[gnu::always_inline]] inline UnsignedWeights<kPairs> UnpackTwoBits(const BlockTwoBits& block,
+                                                                    int half) {
+  const __m256i mask = _mm256_set1_epi8(3);
+  UnsignedWeights<kPairs> weights;
+#pragma GCC unroll 2
+  for (int k = 0; k < 2; ++k) {
+    const __m256i all = Load(block.q[k][kHalfRows * half]);
+    weights.w[k] = _mm256_and_si256(all, mask);
+    weights.w[k + 2] = _mm256_and_si256(_mm256_srli_epi16(all, 2), mask);
+    weights.w[k + 4] = _mm256_and_si256(_mm256_srli_epi16(all, 4), mask);
+    weights.w[k + 6] = _mm256_and_si256(_mm256_srli_epi16(all, 6), mask);
+  }
+  return weights;
+}
+
+[[gnu::always_inline]] inline UnsignedWeights<4> UnpackThree(const BlockQ3& block, int half) {
+  UnsignedWeights<4> weights = UnpackTwoBits<4>(block.low, half);
+  const __m256i high = Load(block.high[kHalfRows * half]);
+  const __m256i mask = _mm256_set1_epi8(4);
+  // Bit k4 of each byte goes to bit 2.
+#pragma GCC unroll 3
+  for (int k = 0; k < 3; ++k) {
+    weights.w[k] = OrMasked(weights.w[k], _mm256_slli_epi16(high, 2 - k), mask);
+  }
+#pragma GCC unroll 5
+  for (int k = 3; k < 8; ++k) {
+    weights.w[k] = OrMasked(weights.w[k], _mm256_srli_epi16(high, k - 2), mask);
+  }
+  return weights;
+}
+
+// What nibbles stand for in IQ4_NL and IQ4_XS, plus 128.
+[[gnu::always_inline]] inline UnsignedWeights<8> UnpackIQ4(const uint8_t (&nibbles)[4][16][4],
+                                                           int half) {
+  UnsignedWeights<8> weights = UnpackNibbles<8>(nibbles, half);
+  const __m256i values = _mm256_xor_si256(_mm256_broadcastsi128_si256(Load16(tensor::kIQ4Values)),
+                                          _mm256_set1_epi8(-128));
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) weights.w[k] = _mm256_shuffle_epi8(values, weights.w[k]);
+  return weights;
 }
 
 }  // namespace skald::kernels::avx2

@@ -6,6 +6,7 @@
 
 #include "kernels/isa/intrinsics.h"
 #include "kernels/pack/unit_layout.h"
+#include "kernels/quantize/tile_layout.h"
 #include "tensor/quant_blocks.h"
 
 // clang-format off: the region must open after everything else.
@@ -35,6 +36,34 @@ using AliasedInt32 __attribute__((may_alias)) = int32_t;
 }
 [[gnu::always_inline]] inline __m512i LoadBytes(const int8_t* p) {
   return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+// An int32 of at most 15 bits in both halves.
+[[gnu::always_inline]] inline __m512i Twice(__m512i x) {
+  return _mm512_or_si512(_mm512_and_si512(x, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(x, 16));
+}
+
+// The int16 pairs (low, high) of two int32 that fit int16.
+[[gnu::always_inline]] inline __m512i PairOf(__m512i low, __m512i high) {
+  return _mm512_or_si512(_mm512_and_si512(low, _mm512_set1_epi32(0xffff)),
+                         _mm512_slli_epi32(high, 16));
+}
+
+// The sums of the activations of N tokens from `first` on in both halves of each block, as int16
+// pairs: [block][token]. Of all tokens at a time: token by token they would cost more than the
+// products. corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127.
+template <int N, int MR>
+[[gnu::always_inline]] inline void PairSums(const Block128Tile<MR>& a, int first,
+                                            int32_t (*pairs)[16]) {
+  constexpr __mmask16 kTokens = static_cast<__mmask16>((1u << N) - 1);
+  const auto sums = [&](int half) {
+    const __m512i corr = _mm512_maskz_loadu_epi32(kTokens, a.corr32[half] + first);
+    return _mm512_srai_epi32(_mm512_sub_epi32(_mm512_setzero_si512(), corr), 5);
+  };
+#pragma GCC unroll 4
+  for (int b = 0; b < 4; ++b) {
+    _mm512_store_si512(pairs[b], PairOf(sums(2 * b), sums(2 * b + 1)));
+  }
 }
 
 // The weights of a block of 32 columns: register k4 holds columns 4 k4 .. 4 k4 + 3 of all rows.
@@ -79,6 +108,41 @@ using Weights = __m512i[8];
   }
 }
 
+// Register k of them alone.
+[[gnu::always_inline]] inline __m512i FiveBitColumn(const BlockQ5& block, int k) {
+  const __m512i high = Load(block.high);
+  const __m512i shifted = k < 4 ? _mm512_slli_epi16(high, static_cast<unsigned>(4 - k))
+                                : _mm512_srli_epi16(high, static_cast<unsigned>(k - 4));
+  return OrMasked(NibbleColumn(block.nibbles, k), shifted, _mm512_set1_epi8(16));
+}
+
+[[gnu::always_inline]] inline void UnpackTwoBits(const BlockTwoBits& block, Weights& w) {
+  const __m512i mask = _mm512_set1_epi8(3);
+#pragma GCC unroll 2
+  for (int k = 0; k < 2; ++k) {
+    const __m512i all = Load(block.q[k]);
+    w[k] = _mm512_and_si512(all, mask);
+    w[k + 2] = _mm512_and_si512(_mm512_srli_epi16(all, 2), mask);
+    w[k + 4] = _mm512_and_si512(_mm512_srli_epi16(all, 4), mask);
+    w[k + 6] = _mm512_and_si512(_mm512_srli_epi16(all, 6), mask);
+  }
+}
+
+[[gnu::always_inline]] inline void UnpackThree(const BlockQ3& block, Weights& w) {
+  UnpackTwoBits(block.low, w);
+  const __m512i high = Load(block.high);
+  const __m512i mask = _mm512_set1_epi8(4);
+  // Bit k4 of each byte goes to bit 2.
+#pragma GCC unroll 3
+  for (int k = 0; k < 3; ++k) {
+    w[k] = OrMasked(w[k], _mm512_slli_epi16(high, static_cast<unsigned>(2 - k)), mask);
+  }
+#pragma GCC unroll 5
+  for (int k = 3; k < 8; ++k) {
+    w[k] = OrMasked(w[k], _mm512_srli_epi16(high, static_cast<unsigned>(k - 2)), mask);
+  }
+}
+
 [[gnu::always_inline]] inline void UnpackSix(const BlockQ6& block, Weights& w) {
   UnpackNibbles(block.low, w);
   const __m512i mask = _mm512_set1_epi8(0x30);
@@ -95,7 +159,8 @@ using Weights = __m512i[8];
 }
 
 [[gnu::always_inline]] inline void Unpack(const UnitQ8& u, Weights& w) { UnpackBytes(u.q, w); }
-[[gnu::always_inline]] inline void Unpack(const UnitQ8M& u, Weights& w) { UnpackBytes(u.q, w); }
+[[gnu::always_inline]] inline void Unpack(const UnitQ5& u, Weights& w) { UnpackFive(u.block, w); }
+[[gnu::always_inline]] inline void Unpack(const UnitQ5M& u, Weights& w) { UnpackFive(u.block, w); }
 [[gnu::always_inline]] inline void Unpack(const UnitQ4& u, Weights& w) {
   UnpackNibbles(u.nibbles, w);
 }
@@ -103,33 +168,45 @@ using Weights = __m512i[8];
   UnpackNibbles(u.nibbles, w);
 }
 
-// The values of the 4-bit floats plus 128: the activations carry the sums for that offset already.
-[[gnu::always_inline]] inline __m512i FloatsPlus128() {
-  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tensor::kMXFP4Values));
+// What nibbles stand for, plus 128: the activations carry the sums for that offset already.
+[[gnu::always_inline]] inline __m512i Plus128(const int8_t (&values)[16]) {
+  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values));
   return _mm512_xor_si512(_mm512_broadcast_i32x4(table), _mm512_set1_epi8(-128));
 }
-[[gnu::always_inline]] inline void UnpackFloats(const uint8_t (&nibbles)[4][16][4], Weights& w) {
+[[gnu::always_inline]] inline void UnpackValues(const uint8_t (&nibbles)[4][16][4],
+                                                const int8_t (&values)[16], Weights& w) {
   UnpackNibbles(nibbles, w);
-  const __m512i values = FloatsPlus128();
+  const __m512i table = Plus128(values);
 #pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) w[k] = _mm512_shuffle_epi8(values, w[k]);
+  for (int k = 0; k < 8; ++k) w[k] = _mm512_shuffle_epi8(table, w[k]);
 }
 
+[[gnu::always_inline]] inline void Unpack(const UnitI4NL& u, Weights& w) {
+  UnpackValues(u.nibbles, tensor::kIQ4Values, w);
+}
 [[gnu::always_inline]] inline void Unpack(const UnitMX4& u, Weights& w) {
-  UnpackFloats(u.nibbles, w);
+  UnpackValues(u.nibbles, tensor::kMXFP4Values, w);
 }
 
 // Register k of the unpacked weights of a unit.
 [[gnu::always_inline]] inline __m512i Column(const UnitQ8& u, int k) { return Load(u.q[k]); }
-[[gnu::always_inline]] inline __m512i Column(const UnitQ8M& u, int k) { return Load(u.q[k]); }
+[[gnu::always_inline]] inline __m512i Column(const UnitQ5& u, int k) {
+  return FiveBitColumn(u.block, k);
+}
+[[gnu::always_inline]] inline __m512i Column(const UnitQ5M& u, int k) {
+  return FiveBitColumn(u.block, k);
+}
 [[gnu::always_inline]] inline __m512i Column(const UnitQ4& u, int k) {
   return NibbleColumn(u.nibbles, k);
 }
 [[gnu::always_inline]] inline __m512i Column(const UnitQ4M& u, int k) {
   return NibbleColumn(u.nibbles, k);
 }
+[[gnu::always_inline]] inline __m512i Column(const UnitI4NL& u, int k) {
+  return _mm512_shuffle_epi8(Plus128(tensor::kIQ4Values), NibbleColumn(u.nibbles, k));
+}
 [[gnu::always_inline]] inline __m512i Column(const UnitMX4& u, int k) {
-  return _mm512_shuffle_epi8(FloatsPlus128(), NibbleColumn(u.nibbles, k));
+  return _mm512_shuffle_epi8(Plus128(tensor::kMXFP4Values), NibbleColumn(u.nibbles, k));
 }
 
 // The offset of the unpacked weights of a unit without a minimum.
@@ -137,6 +214,32 @@ template <typename Unit>
 inline constexpr int kOffsetOf = 128;
 template <>
 inline constexpr int kOffsetOf<UnitQ4> = 8;
+template <>
+inline constexpr int kOffsetOf<UnitQ5> = 16;
+template <>
+inline constexpr int kOffsetOf<UnitQ3K> = 4;
+
+// The integer scales of the columns 0..15 and 16..31 of a block.
+struct HalfScales {
+  __m512i low;
+  __m512i high;
+};
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const int8_t (&scales)[16][16], int b) {
+  return {LoadBytes(scales[2 * b]), LoadBytes(scales[2 * b + 1])};
+}
+
+// Scales and minimums of both halves of a block of kQ2K, as int16 pairs.
+[[gnu::always_inline]] inline __m512i ScalesAndMinimums(const uint8_t (&scales)[16][2]) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales)));
+}
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const uint8_t (&scales)[16][2]) {
+  const __m512i pairs = ScalesAndMinimums(scales);
+  return {_mm512_and_si512(pairs, _mm512_set1_epi32(15)),
+          _mm512_and_si512(_mm512_srli_epi32(pairs, 16), _mm512_set1_epi32(15))};
+}
+[[gnu::always_inline]] inline __m512i MinimumPairs(const uint8_t (&scales)[16][2]) {
+  return _mm512_srli_epi16(ScalesAndMinimums(scales), 4);
+}
 
 // The scales d of the 16 rows of a unit of 32 columns.
 template <typename Unit>

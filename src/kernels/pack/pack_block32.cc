@@ -64,20 +64,27 @@ void Decode(const BlockQ5_1& block, Ints32& out) {
   AddFifthBits(block.qh, out.weight);
 }
 
-void Decode(const BlockIQ4_NL& block, Ints32& out) {
-  DecodeNibbles(block.qs, out.weight);
-  for (int8_t& weight : out.weight) weight = kIQ4Values[weight];
-}
+void Decode(const BlockIQ4_NL& block, Ints32& out) { DecodeNibbles(block.qs, out.weight); }
 
 void Put(const Ints32& ints, int row, UnitQ8& unit) {
   unit.d[row] = ints.d;
   PutBytes(unit.q, row, Unsigned(ints.weight, 128).data());
 }
 
-void Put(const Ints32& ints, int row, UnitQ8M& unit) {
+void Put(const Ints32& ints, int row, UnitQ5& unit) {
+  unit.d[row] = ints.d;
+  PutFiveBits(unit.block, row, Unsigned(ints.weight, 16).data());
+}
+
+void Put(const Ints32& ints, int row, UnitQ5M& unit) {
   unit.d[row] = ints.d;
   unit.m[row] = ints.m;
-  PutBytes(unit.q, row, Unsigned(ints.weight, 0).data());
+  PutFiveBits(unit.block, row, Unsigned(ints.weight, 0).data());
+}
+
+void Put(const Ints32& ints, int row, UnitI4NL& unit) {
+  unit.d[row] = ints.d;
+  PutNibbles(unit.nibbles, row, Unsigned(ints.weight, 0).data());
 }
 
 void Put(const Ints32& ints, int row, UnitQ4& unit) {
@@ -133,9 +140,9 @@ void PackRowsNV4(const RowSource& rows, std::byte* panel) {
 void PackRows32(const RowSource& rows, std::byte* panel) {
   switch (rows.dtype) {
     case DType::kQ8_0: PackRows<BlockQ8_0, UnitQ8>(rows, panel); return;
-    case DType::kQ5_0: PackRows<BlockQ5_0, UnitQ8>(rows, panel); return;
-    case DType::kIQ4_NL: PackRows<BlockIQ4_NL, UnitQ8>(rows, panel); return;
-    case DType::kQ5_1: PackRows<BlockQ5_1, UnitQ8M>(rows, panel); return;
+    case DType::kQ5_0: PackRows<BlockQ5_0, UnitQ5>(rows, panel); return;
+    case DType::kIQ4_NL: PackRows<BlockIQ4_NL, UnitI4NL>(rows, panel); return;
+    case DType::kQ5_1: PackRows<BlockQ5_1, UnitQ5M>(rows, panel); return;
     case DType::kQ4_0: PackRows<BlockQ4_0, UnitQ4>(rows, panel); return;
     case DType::kQ4_1: PackRows<BlockQ4_1, UnitQ4M>(rows, panel); return;
     case DType::kMXFP4: PackRowsMX4(rows, panel); return;

@@ -186,13 +186,6 @@ void Decode(const BlockQ2_0& block, uint8_t (&q)[64]) {
   for (int i = 0; i < 64; ++i) q[i] = block.qs[i / 4] >> i % 4 * 2 & 3;
 }
 
-void PutTwoBits(const uint8_t* q, int row, BlockTwoBits& out) {
-  for (int i = 0; i < kBlockCols; ++i) {
-    const int k4 = i / 4;
-    AddBits(out.q[k4 % 2][row][i % 4], q[i] << k4 / 2 * 2);
-  }
-}
-
 template <typename Block, typename Unit>
 void PackTwoBits(const RowSource& rows, std::byte* panel) {
   ForEachBlock<Block>(rows, [panel](const Block& block, int row, int64_t index) {
@@ -201,7 +194,7 @@ void PackTwoBits(const RowSource& rows, std::byte* panel) {
     Decode(block, q);
     Unit& unit = reinterpret_cast<Unit*>(panel)[index];
     unit.d[row] = block.d;
-    for (int b = 0; b < kBlocks; ++b) PutTwoBits(q + b * kBlockCols, row, unit.blocks[b]);
+    for (int b = 0; b < kBlocks; ++b) PutTwoBits(unit.blocks[b], row, q + b * kBlockCols);
   });
 }
 

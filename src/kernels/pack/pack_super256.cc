@@ -120,16 +120,9 @@ void Decode(const BlockIQ4_XS& block, Ints256& out) {
   }
   for (int byte = 0; byte < 128; ++byte) {
     const int i = byte / 16 * 32 + byte % 16;
-    out.weight[i] = kIQ4Values[block.qs[byte] & 15];
-    out.weight[i + 16] = kIQ4Values[block.qs[byte] >> 4];
+    out.weight[i] = static_cast<int8_t>(block.qs[byte] & 15);
+    out.weight[i + 16] = static_cast<int8_t>(block.qs[byte] >> 4);
   }
-}
-
-// The 4 bytes of a column group as one number, so that a shift and a mask act on all of them.
-uint32_t LoadGroup(const uint8_t* bytes) {
-  uint32_t group = 0;
-  std::memcpy(&group, bytes, 4);
-  return group;
 }
 
 std::array<uint8_t, 256> LowNibbles(const std::array<uint8_t, 256>& q) {
@@ -157,23 +150,12 @@ void Put(const Ints256& ints, int row, UnitQ4K& unit) {
   for (int b = 0; b < kSuperBlocks; ++b) PutNibbles(unit.nibbles[b], row, q.data() + 32 * b);
 }
 
-// Stores the fifth bits of 32 columns: bit k4 of byte c is that of column 4 k4 + c.
-void PutFifthBits(uint8_t (&high)[16][4], int row, const uint8_t* q) {
-  uint32_t group = 0;
-  for (int k4 = 0; k4 < 8; ++k4) group |= (LoadGroup(q + 4 * k4) >> 4 & 0x01010101) << k4;
-  std::memcpy(high[row], &group, 4);
-}
-
 void Put(const Ints256& ints, int row, UnitQ5K& unit) {
   unit.d[row] = ints.d;
   unit.dmin[row] = ints.dmin;
   PutScales(ints, row, unit.scales);
   const auto q = Unsigned(ints.weight, 0);
-  const auto low = LowNibbles(q);
-  for (int b = 0; b < kSuperBlocks; ++b) {
-    PutNibbles(unit.blocks[b].nibbles, row, low.data() + 32 * b);
-    PutFifthBits(unit.blocks[b].high, row, q.data() + 32 * b);
-  }
+  for (int b = 0; b < kSuperBlocks; ++b) PutFiveBits(unit.blocks[b], row, q.data() + 32 * b);
 }
 
 // Stores the high two bits of 32 columns at their places in a BlockQ6.
@@ -196,15 +178,28 @@ void Put(const Ints256& ints, int row, UnitQ6K& unit) {
   }
 }
 
-void Put(const Ints256& ints, int row, UnitQ8K& unit) {
+void Put(const Ints256& ints, int row, UnitI4XS& unit) {
+  unit.d[row] = ints.d;
+  for (int b = 0; b < kSuperBlocks; ++b) unit.scales[b][row] = ints.scale[2 * b];
+  const auto q = Unsigned(ints.weight, 0);
+  for (int b = 0; b < kSuperBlocks; ++b) PutNibbles(unit.nibbles[b], row, q.data() + 32 * b);
+}
+
+void Put(const Ints256& ints, int row, UnitQ2K& unit) {
   unit.d[row] = ints.d;
   unit.dmin[row] = ints.dmin;
   for (int s = 0; s < kSuperSubBlocks; ++s) {
-    unit.scales[s][row] = ints.scale[s];
-    unit.mins[s][row] = ints.minimum[s];
+    unit.scales[s / 2][row][s % 2] = static_cast<uint8_t>(ints.scale[s] | ints.minimum[s] << 4);
   }
-  const auto q = Unsigned(ints.weight, 128);
-  for (int b = 0; b < kSuperBlocks; ++b) PutBytes(unit.q[b], row, q.data() + 32 * b);
+  const auto q = Unsigned(ints.weight, 0);
+  for (int b = 0; b < kSuperBlocks; ++b) PutTwoBits(unit.blocks[b], row, q.data() + 32 * b);
+}
+
+void Put(const Ints256& ints, int row, UnitQ3K& unit) {
+  unit.d[row] = ints.d;
+  for (int s = 0; s < kSuperSubBlocks; ++s) unit.scales[s][row] = ints.scale[s];
+  const auto q = Unsigned(ints.weight, 4);
+  for (int b = 0; b < kSuperBlocks; ++b) PutThreeBits(unit.blocks[b], row, q.data() + 32 * b);
 }
 
 template <typename Block, typename Unit>
@@ -224,9 +219,9 @@ void PackRows256(const RowSource& rows, std::byte* panel) {
     case DType::kQ4_K: PackRows<BlockQ4_K, UnitQ4K>(rows, panel); return;
     case DType::kQ5_K: PackRows<BlockQ5_K, UnitQ5K>(rows, panel); return;
     case DType::kQ6_K: PackRows<BlockQ6_K, UnitQ6K>(rows, panel); return;
-    case DType::kQ3_K: PackRows<BlockQ3_K, UnitQ6K>(rows, panel); return;
-    case DType::kQ2_K: PackRows<BlockQ2_K, UnitQ8K>(rows, panel); return;
-    case DType::kIQ4_XS: PackRows<BlockIQ4_XS, UnitQ8K>(rows, panel); return;
+    case DType::kQ3_K: PackRows<BlockQ3_K, UnitQ3K>(rows, panel); return;
+    case DType::kQ2_K: PackRows<BlockQ2_K, UnitQ2K>(rows, panel); return;
+    case DType::kIQ4_XS: PackRows<BlockIQ4_XS, UnitI4XS>(rows, panel); return;
     default: UNREACHABLE();
   }
 }

@@ -443,14 +443,12 @@ TEST(PanelBytes, MatchesTheBitsPerWeightOfTheFile) {
   EXPECT_EQ(PanelBytes(PanelType::kBF16, 65), 16 * 96 * 2) << "whole units";
 }
 
-// A file of few bits must not become a large model.
-TEST(PanelBytes, LowBitTypesGrowByAQuarterAtMost) {
+// A model must not need more memory than its file, and a token not read more.
+TEST(PanelBytes, TypesGrowByAQuarterAtMost) {
   for (const DTypeInfo& info : tensor::AllDTypes()) {
-    if (info.gguf_id == 10 || info.gguf_id == 11) continue;  // Q2_K, Q3_K: decisions/0004
     const double file_bits = 8.0 * info.block_bytes / info.block_elements;
-    if (file_bits > 4) continue;
     const double bits = 8.0 * static_cast<double>(PanelBytes(PanelTypeFor(info.dtype), 256)) / 4096;
-    EXPECT_LE(bits, 1.25 * file_bits) << info.name;
+    EXPECT_LE(bits, (file_bits < 3 ? 1.25 : 1.17) * file_bits) << info.name;
   }
 }
 

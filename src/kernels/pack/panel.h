@@ -19,13 +19,18 @@
 ///     kF16   U 1    half w[16]
 ///     kBF16  U 32   {bfloat16 of column k, of column 16 + k}[k][row]  1024 bytes
 ///     kQ8    U 32   half d[16]; u8 q[8][16][4]                        offset 128
-///                   (Q8_0, Q5_0, IQ4_NL)                              544 bytes
-///     kQ8M   U 32   half d[16]; half m[16]; u8 q[8][16][4]            offset 0, min
-///                   (Q5_1)                                            576 bytes
+///                   (Q8_0)                                            544 bytes
+///     kQ5    U 32   half d[16]; u8 nibbles[4][16][4], high[64]        offset 16
+///                   (Q5_0)                                            352 bytes
+///     kQ5M   U 32   half d[16]; half m[16];                           offset 0, min
+///                   u8 nibbles[4][16][4], high[64]
+///                   (Q5_1)                                            384 bytes
 ///     kQ4    U 32   half d[16]; u8 nibbles[4][16][4]                  offset 8
 ///                   (Q4_0)                                            288 bytes
 ///     kQ4M   U 32   half d[16]; half m[16]; u8 nibbles[4][16][4]      offset 0, min
 ///                   (Q4_1)                                            320 bytes
+///     kI4NL  U 32   half d[16]; u8 nibbles[4][16][4]                  table
+///                   (IQ4_NL)                                          288 bytes
 ///     kMX4   U 32   u8 e[16]; u8 nibbles[4][16][4]                    table
 ///                   (MXFP4)                                           272 bytes
 ///     kNV4   U 64   u8 d[4][16]; u8 nibbles[2][4][16][4]              table, 16-wide
@@ -36,10 +41,16 @@
 ///                   {nibbles[4][16][4], high[64]}[8]                  2816 bytes
 ///     kQ6K   U 256  half d[16]; 32 bytes of padding;                  offset 32, 16-wide
 ///                   i8 scales[16][16]; {low[4][16][4], high[128]}[8]
-///                   (Q6_K, Q3_K)                                      3392 bytes
-///     kQ8K   U 256  half d[16]; half dmin[16]; i8 scales[16][16];     offset 128, 16-wide, min
-///                   u8 mins[16][16]; u8 q[8][8][16][4]
-///                   (IQ4_XS, Q2_K)                                    4672 bytes
+///                   (Q6_K)                                            3392 bytes
+///     kI4XS  U 256  half d[16]; 32 bytes of padding;                  table, 32-wide
+///                   i8 scales[8][16]; u8 nibbles[8][4][16][4]
+///                   (IQ4_XS)                                          2240 bytes
+///     kQ2K   U 256  half d[16]; half dmin[16]; u8 scales[8][16][2];   offset 0, 16-wide, min
+///                   u8 q[8][2][16][4]
+///                   (Q2_K)                                            1344 bytes
+///     kQ3K   U 256  half d[16]; 32 bytes of padding;                  offset 4, 16-wide
+///                   i8 scales[16][16]; {q[2][16][4], high[64]}[8]
+///                   (Q3_K)                                            1856 bytes
 ///     kI2*   U 256  half d[16]; {u8 low[4][16]; high[16];             codebook, 16-wide
 ///                   scales[16]; u64 signs[8]}[8]
 ///                   (kI2XXS, kI2XS, kI2S: IQ2_XXS, IQ2_XS, IQ2_S)     1312 bytes
@@ -56,9 +67,10 @@
 ///     kQ1    U 128  half d[16]; u64 bits[4][8]                        offset 1, twice the bit
 ///                   (Q1_0)                                            288 bytes
 ///
-/// The nibbles of kMX4 and kNV4 are indices into kMXFP4Values (tensor/quant_blocks.h), their scales
-/// are 2^(e - 128) and HalfOfE4M3 (tensor/half.h): numbers of any offset are a look-up away, so
-/// each kernel chooses its own.
+/// The nibbles of kI4NL and kI4XS are indices into kIQ4Values, those of kMX4 and kNV4 into
+/// kMXFP4Values (tensor/quant_blocks.h), and the scales of the latter two are 2^(e - 128) and
+/// HalfOfE4M3 (tensor/half.h): numbers of any offset are a look-up away, so each kernel chooses its
+/// own.
 ///
 /// Nibbles: byte j of [4][16][4] holds column group k4 = j in its low and k4 = j + 4 in its high
 /// half. The exact bit arrangement of scales[192] (6-bit scale and minimum of 8 blocks x 16 rows),
@@ -66,9 +78,8 @@
 /// pack/unit_layout.h, beside the structs. Codebook: the kernels look the entries up
 /// (tensor/codebooks.h).
 ///
-/// Every type but the float ones has as many bits a weight as the GGUF block it comes from, within
-/// 1 % for kQ6K and a quarter for the codebooks and kT2; the types in parentheses that are not the
-/// native one are unpacked into it without losing a bit: docs/decisions/0004-panel-types.md.
+/// Every type has as many bits a weight as the GGUF block it comes from, within 6 % for the K types
+/// and a quarter for the codebooks and kT2: docs/decisions/0004-panel-types.md.
 #pragma once
 
 #include <cstddef>
@@ -89,14 +100,18 @@ enum class PanelType : uint8_t {
   kF16,
   kBF16,
   kQ8,
-  kQ8M,
+  kQ5,
+  kQ5M,
   kQ4,
   kQ4M,
+  kI4NL,
   kMX4,
   kQ4K,
   kQ5K,
   kQ6K,
-  kQ8K,
+  kI4XS,
+  kQ2K,
+  kQ3K,
   kI2XXS,
   kI2XS,
   kI2S,
@@ -108,7 +123,7 @@ enum class PanelType : uint8_t {
   kQ2,
   kNV4,
 };
-inline constexpr int kPanelTypeCount = 22;
+inline constexpr int kPanelTypeCount = 26;
 
 /// How the activations must be prepared for a panel type (docs/numerics.md 3.5; layouts in
 /// quantize/quantize.h).

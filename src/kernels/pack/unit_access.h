@@ -44,11 +44,15 @@ struct UnitTraitsOf {
 template <>
 struct UnitTraits<UnitQ8> : UnitTraitsOf<32, 32, false> {};
 template <>
-struct UnitTraits<UnitQ8M> : UnitTraitsOf<32, 32, true> {};
+struct UnitTraits<UnitQ5> : UnitTraitsOf<32, 32, false> {};
+template <>
+struct UnitTraits<UnitQ5M> : UnitTraitsOf<32, 32, true> {};
 template <>
 struct UnitTraits<UnitQ4> : UnitTraitsOf<32, 32, false> {};
 template <>
 struct UnitTraits<UnitQ4M> : UnitTraitsOf<32, 32, true> {};
+template <>
+struct UnitTraits<UnitI4NL> : UnitTraitsOf<32, 32, false> {};
 template <>
 struct UnitTraits<UnitMX4> : UnitTraitsOf<32, 32, false> {};
 template <>
@@ -58,7 +62,11 @@ struct UnitTraits<UnitQ5K> : UnitTraitsOf<256, 32, true> {};
 template <>
 struct UnitTraits<UnitQ6K> : UnitTraitsOf<256, 16, false> {};
 template <>
-struct UnitTraits<UnitQ8K> : UnitTraitsOf<256, 16, true> {};
+struct UnitTraits<UnitI4XS> : UnitTraitsOf<256, 32, false> {};
+template <>
+struct UnitTraits<UnitQ2K> : UnitTraitsOf<256, 16, true> {};
+template <>
+struct UnitTraits<UnitQ3K> : UnitTraitsOf<256, 16, false> {};
 template <typename BlockType, Codebook kBook>
 struct UnitTraits<UnitCodes<BlockType, kBook>> : UnitTraitsOf<256, 16, false> {};
 template <>
@@ -77,11 +85,30 @@ inline int NibbleOf(const uint8_t (&nibbles)[4][16][4], int row, int column) {
   return k4 < 4 ? byte & 15 : byte >> 4;
 }
 
+/// The values of `column` (0..31) in blocks of 5, of 2 and of 3 bits.
+inline int FiveBitsOf(const BlockQ5& block, int row, int column) {
+  const int high = block.high[row][column % 4] >> column / 4 & 1;
+  return NibbleOf(block.nibbles, row, column) + 16 * high;
+}
+inline int TwoBitsOf(const BlockTwoBits& block, int row, int column) {
+  const int k4 = column / 4;
+  return block.q[k4 % 2][row][column % 4] >> k4 / 2 * 2 & 3;
+}
+inline int ThreeBitsOf(const BlockQ3& block, int row, int column) {
+  return TwoBitsOf(block.low, row, column) + 4 * (block.high[row][column % 4] >> column / 4 & 1);
+}
+
 inline int Weight(const UnitQ8& unit, int row, int column) {
   return unit.q[column / 4][row][column % 4] - 128;
 }
-inline int Weight(const UnitQ8M& unit, int row, int column) {
-  return unit.q[column / 4][row][column % 4];
+inline int Weight(const UnitQ5& unit, int row, int column) {
+  return FiveBitsOf(unit.block, row, column) - 16;
+}
+inline int Weight(const UnitQ5M& unit, int row, int column) {
+  return FiveBitsOf(unit.block, row, column);
+}
+inline int Weight(const UnitI4NL& unit, int row, int column) {
+  return tensor::kIQ4Values[NibbleOf(unit.nibbles, row, column)];
 }
 inline int Weight(const UnitQ4& unit, int row, int column) {
   return NibbleOf(unit.nibbles, row, column) - 8;
@@ -96,9 +123,7 @@ inline int Weight(const UnitQ4K& unit, int row, int column) {
   return NibbleOf(unit.nibbles[column / 32], row, column % 32);
 }
 inline int Weight(const UnitQ5K& unit, int row, int column) {
-  const BlockQ5& block = unit.blocks[column / 32];
-  const int k4 = column % 32 / 4;
-  return NibbleOf(block.nibbles, row, column % 32) + 16 * (block.high[row][column % 4] >> k4 & 1);
+  return FiveBitsOf(unit.blocks[column / 32], row, column % 32);
 }
 inline int Weight(const UnitQ6K& unit, int row, int column) {
   const BlockQ6& block = unit.blocks[column / 32];
@@ -106,8 +131,14 @@ inline int Weight(const UnitQ6K& unit, int row, int column) {
   const int high = block.high[k4 % 2][row][column % 4] >> kHighShiftQ6[k4] & 3;
   return NibbleOf(block.low, row, column % 32) + 16 * high - 32;
 }
-inline int Weight(const UnitQ8K& unit, int row, int column) {
-  return unit.q[column / 32][column % 32 / 4][row][column % 4] - 128;
+inline int Weight(const UnitI4XS& unit, int row, int column) {
+  return tensor::kIQ4Values[NibbleOf(unit.nibbles[column / 32], row, column % 32)];
+}
+inline int Weight(const UnitQ2K& unit, int row, int column) {
+  return TwoBitsOf(unit.blocks[column / 32], row, column % 32);
+}
+inline int Weight(const UnitQ3K& unit, int row, int column) {
+  return ThreeBitsOf(unit.blocks[column / 32], row, column % 32) - 4;
 }
 
 /// Whether the bit of `column` (0..31) is set.
@@ -146,10 +177,6 @@ int Weight(const UnitCodes<BlockType, kBook>& unit, int row, int column) {
   }
 }
 
-inline int TwoBitsOf(const BlockTwoBits& block, int row, int column) {
-  const int k4 = column / 4;
-  return block.q[k4 % 2][row][column % 4] >> k4 / 2 * 2 & 3;
-}
 inline int Weight(const UnitT2& unit, int row, int column) {
   return TwoBitsOf(unit.blocks[column / 32], row, column % 32) - 1;
 }
@@ -207,7 +234,11 @@ inline int Scale(const UnitQ5K& unit, int row, int block) {
 inline int Scale(const UnitQ6K& unit, int row, int sub_block) {
   return unit.scales[sub_block][row];
 }
-inline int Scale(const UnitQ8K& unit, int row, int sub_block) {
+inline int Scale(const UnitI4XS& unit, int row, int block) { return unit.scales[block][row]; }
+inline int Scale(const UnitQ2K& unit, int row, int sub_block) {
+  return unit.scales[sub_block / 2][row][sub_block % 2] & 15;
+}
+inline int Scale(const UnitQ3K& unit, int row, int sub_block) {
   return unit.scales[sub_block][row];
 }
 template <typename BlockType, Codebook kBook>
@@ -222,8 +253,8 @@ inline int Minimum(const UnitQ4K& unit, int row, int block) {
 inline int Minimum(const UnitQ5K& unit, int row, int block) {
   return MinimumOf(unit.scales, row, block);
 }
-inline int Minimum(const UnitQ8K& unit, int row, int sub_block) {
-  return unit.mins[sub_block][row];
+inline int Minimum(const UnitQ2K& unit, int row, int sub_block) {
+  return unit.scales[sub_block / 2][row][sub_block % 2] >> 4;
 }
 
 }  // namespace skald::kernels

@@ -39,14 +39,6 @@ struct UnitQ8 {
 };
 static_assert(sizeof(UnitQ8) == 544);
 
-/// w = d * q + m.
-struct UnitQ8M {
-  uint16_t d[16];
-  uint16_t m[16];
-  uint8_t q[8][16][4];  ///< [k4][row][c], 0..31: the AVX2 kernel relies on 5 bits
-};
-static_assert(sizeof(UnitQ8M) == 576);
-
 /// w = d * (q - 8).
 struct UnitQ4 {
   uint16_t d[16];
@@ -61,6 +53,35 @@ struct UnitQ4M {
   uint8_t nibbles[4][16][4];  ///< as in UnitQ4
 };
 static_assert(sizeof(UnitQ4M) == 320);
+
+/// w = d * kIQ4Values[q].
+struct UnitI4NL {
+  uint16_t d[16];
+  uint8_t nibbles[4][16][4];  ///< q as in UnitQ4
+};
+static_assert(sizeof(UnitI4NL) == 288);
+
+/// 32 columns with 5 bits.
+struct BlockQ5 {
+  uint8_t nibbles[4][16][4];  ///< the low 4 bits, as in UnitQ4
+  uint8_t high[16][4];        ///< [row][c]: bit k4 is the fifth bit of column 4 k4 + c
+};
+static_assert(sizeof(BlockQ5) == 320);
+
+/// w = d * (q - 16).
+struct UnitQ5 {
+  uint16_t d[16];
+  BlockQ5 block;
+};
+static_assert(sizeof(UnitQ5) == 352);
+
+/// w = d * q + m.
+struct UnitQ5M {
+  uint16_t d[16];
+  uint16_t m[16];
+  BlockQ5 block;
+};
+static_assert(sizeof(UnitQ5M) == 384);
 
 /// w = d * kMXFP4Values[q], d = 2^(e - 128).
 struct UnitMX4 {
@@ -93,13 +114,6 @@ struct UnitQ4K {
 };
 static_assert(sizeof(UnitQ4K) == 2304);
 
-/// 32 columns with 5 bits.
-struct BlockQ5 {
-  uint8_t nibbles[4][16][4];  ///< the low 4 bits, as in UnitQ4
-  uint8_t high[16][4];        ///< [row][c]: bit k4 is the fifth bit of column 4 k4 + c
-};
-static_assert(sizeof(BlockQ5) == 320);
-
 /// w = d * scale * q - dmin * minimum.
 struct UnitQ5K {
   uint16_t d[16];
@@ -129,15 +143,45 @@ struct UnitQ6K {
 };
 static_assert(sizeof(UnitQ6K) == 3392);
 
-/// w = d * scale * (q - 128) - dmin * minimum, a scale and a minimum for each 16 columns.
-struct UnitQ8K {
+/// w = d * scale * kIQ4Values[q], a scale for each block.
+struct UnitI4XS {
+  uint16_t d[16];
+  uint8_t padding[32];           ///< zero
+  int8_t scales[8][16];          ///< [block][row], -32..31
+  uint8_t nibbles[8][4][16][4];  ///< [block], then q as in UnitQ4
+};
+static_assert(sizeof(UnitI4XS) == 2240);
+
+/// 32 columns with 2 bits.
+struct BlockTwoBits {
+  uint8_t q[2][16][4];  ///< [k4 % 2][row][c]: column group k4 in bits 2 (k4 / 2) and the next
+};
+static_assert(sizeof(BlockTwoBits) == 128);
+
+/// w = d * scale * q - dmin * minimum, a scale and a minimum for each 16 columns.
+struct UnitQ2K {
   uint16_t d[16];
   uint16_t dmin[16];
-  int8_t scales[16][16];   ///< [sub-block][row]
-  uint8_t mins[16][16];    ///< [sub-block][row]
-  uint8_t q[8][8][16][4];  ///< [block][k4][row][c]
+  uint8_t scales[8][16][2];  ///< [block][row][half]: scale low, minimum high
+  BlockTwoBits blocks[8];
 };
-static_assert(sizeof(UnitQ8K) == 4672);
+static_assert(sizeof(UnitQ2K) == 1344);
+
+/// 32 columns with 3 bits.
+struct BlockQ3 {
+  BlockTwoBits low;
+  uint8_t high[16][4];  ///< [row][c]: bit k4 is the third bit of column 4 k4 + c
+};
+static_assert(sizeof(BlockQ3) == 192);
+
+/// w = d * scale * (q - 4), a scale for each 16 columns.
+struct UnitQ3K {
+  uint16_t d[16];
+  uint8_t padding[32];    ///< zero
+  int8_t scales[16][16];  ///< [sub-block][row], -32..31
+  BlockQ3 blocks[8];
+};
+static_assert(sizeof(UnitQ3K) == 1856);
 
 /// Bits of 32 columns: bit 4 row + c of the 64 (little endian) of k4 is that of column 4 k4 + c. As
 /// a number it is the mask register of a vector [row][c].
@@ -205,12 +249,6 @@ struct UnitNV4 {
   uint8_t blocks[2][4][16][4];  ///< [block], then q as in UnitQ4
 };
 static_assert(sizeof(UnitNV4) == 576);
-
-/// 32 columns with 2 bits.
-struct BlockTwoBits {
-  uint8_t q[2][16][4];  ///< [k4 % 2][row][c]: column group k4 in bits 2 (k4 / 2) and the next
-};
-static_assert(sizeof(BlockTwoBits) == 128);
 
 /// w = d * (q - 1), one d for 256 columns.
 struct UnitT2 {

@@ -79,14 +79,18 @@ void UnpackPanelRow(const PackedMatrix& matrix, int64_t row, float* out) {
       }
       return;
     case PanelType::kQ8: UnpackQuantized<UnitQ8>(panel, cols, lane, out); return;
-    case PanelType::kQ8M: UnpackQuantized<UnitQ8M>(panel, cols, lane, out); return;
+    case PanelType::kQ5: UnpackQuantized<UnitQ5>(panel, cols, lane, out); return;
+    case PanelType::kQ5M: UnpackQuantized<UnitQ5M>(panel, cols, lane, out); return;
     case PanelType::kQ4: UnpackQuantized<UnitQ4>(panel, cols, lane, out); return;
     case PanelType::kQ4M: UnpackQuantized<UnitQ4M>(panel, cols, lane, out); return;
+    case PanelType::kI4NL: UnpackQuantized<UnitI4NL>(panel, cols, lane, out); return;
     case PanelType::kMX4: UnpackQuantized<UnitMX4>(panel, cols, lane, out); return;
     case PanelType::kQ4K: UnpackQuantized<UnitQ4K>(panel, cols, lane, out); return;
     case PanelType::kQ5K: UnpackQuantized<UnitQ5K>(panel, cols, lane, out); return;
     case PanelType::kQ6K: UnpackQuantized<UnitQ6K>(panel, cols, lane, out); return;
-    case PanelType::kQ8K: UnpackQuantized<UnitQ8K>(panel, cols, lane, out); return;
+    case PanelType::kI4XS: UnpackQuantized<UnitI4XS>(panel, cols, lane, out); return;
+    case PanelType::kQ2K: UnpackQuantized<UnitQ2K>(panel, cols, lane, out); return;
+    case PanelType::kQ3K: UnpackQuantized<UnitQ3K>(panel, cols, lane, out); return;
     case PanelType::kI2XXS: UnpackQuantized<UnitI2XXS>(panel, cols, lane, out); return;
     case PanelType::kI2XS: UnpackQuantized<UnitI2XS>(panel, cols, lane, out); return;
     case PanelType::kI2S: UnpackQuantized<UnitI2S>(panel, cols, lane, out); return;
