@@ -45,6 +45,7 @@ struct Features {
   bool avx2 = false;
   bool avx_vnni = false;
   bool avx512 = false;
+  bool byte_permutations = false;
   bool tiles = false;
   bool bfloat16_dots = false;
   bool fast_bfloat16_dots = false;
@@ -63,6 +64,7 @@ Features Ask() {
   has.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                __builtin_cpu_supports("avx512vnni");
+  has.byte_permutations = has.avx512 && __builtin_cpu_supports("avx512vbmi");
   has.tiles = CanUseTiles();
   has.bfloat16_dots = has.avx2 && has.avx512 && (Leaf(7, 1).eax & kAvx512BF16) != 0;
   has.fast_bfloat16_dots = has.bfloat16_dots && Leaf(0, 0).ebx != signature_INTEL_ebx;
@@ -80,6 +82,7 @@ const Features& Cpu() {
 bool CpuHasAvx2() { return Cpu().avx2; }
 bool CpuHasAvxVnni() { return Cpu().avx_vnni; }
 bool CpuHasAvx512() { return Cpu().avx512; }
+bool CpuHasBytePermutations() { return Cpu().byte_permutations; }
 bool CpuHasTiles() { return Cpu().tiles; }
 bool CpuHasBFloat16Dots() { return Cpu().bfloat16_dots; }
 bool CpuHasFastBFloat16Dots() { return Cpu().fast_bfloat16_dots; }
@@ -90,6 +93,7 @@ bool CpuHasBFloat16Tiles() { return Cpu().bfloat16_tiles; }
 bool CpuHasAvx2() { return false; }
 bool CpuHasAvxVnni() { return false; }
 bool CpuHasAvx512() { return false; }
+bool CpuHasBytePermutations() { return false; }
 bool CpuHasTiles() { return false; }
 bool CpuHasBFloat16Dots() { return false; }
 bool CpuHasFastBFloat16Dots() { return false; }

@@ -9,6 +9,8 @@ bool CpuHasAvx2();
 bool CpuHasAvxVnni();
 /// AVX-512 F, BW, DQ, VL and VNNI.
 bool CpuHasAvx512();
+/// Permutations of bytes (AVX-512 VBMI), beside AVX-512: Intel's since Ice Lake, AMD's since Zen 4.
+bool CpuHasBytePermutations();
 /// AMX tiles of int8. The operating system grants the tile registers to a process on request only:
 /// this is the request (Linux: arch_prctl ARCH_REQ_XCOMP_PERM).
 bool CpuHasTiles();

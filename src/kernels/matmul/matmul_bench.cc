@@ -144,9 +144,11 @@ void RegisterMatmul(Isa isa) {
 void RegisterWays() {
   if (!CpuHasAvx2() || !CpuHasAvx512()) return;
   using tensor::DType;
-  for (const DType dtype : {DType::kBF16, DType::kQ8_0, DType::kQ5_0, DType::kQ4_0, DType::kQ4_1,
-                            DType::kMXFP4, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
-                            DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS}) {
+  for (const DType dtype :
+       {DType::kBF16, DType::kQ8_0, DType::kQ5_0, DType::kQ4_0, DType::kQ4_1, DType::kMXFP4,
+        DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
+        DType::kIQ4_XS, DType::kIQ3_XXS, DType::kIQ3_S, DType::kIQ2_XXS, DType::kIQ2_XS,
+        DType::kIQ2_S, DType::kIQ1_S}) {
     for (const MatmulWay& way : avx512::WaysOf(PanelTypeFor(dtype))) {
       RegisterTokens("avx512 " + std::string(way.name), way.matmul, dtype);
     }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "kernels/isa/cpu.h"
 #include "kernels/isa/intrinsics.h"
 #include "kernels/isa/prefetch.h"
 #include "kernels/matmul/dots_avx512.h"
@@ -21,21 +22,11 @@
 // clang-format off: the region must open before the templates and after everything else.
 #include "kernels/isa/target_avx512_begin.h"
 #include "kernels/matmul/matmul_generic.h"
+#include "kernels/matmul/super_avx512_generic.h"
 // clang-format on
 
 namespace skald::kernels::avx512 {
 namespace {
-
-// The bytes of token m in block b (0..3) of a unit of activations.
-template <int MR>
-[[gnu::always_inline]] inline const int8_t* BlockOf(const Block128Tile<MR>& a, int b, int m) {
-  return a.q[b / 2][m] + 32 * (b % 2);
-}
-
-// A policy says, for one unit type, where the integer sums I of the tokens start (Start, else at
-// zero), how a block enters them (AddBlock), and what the minimum sum J of a token over half a unit
-// is (Minimums, from Pairs of sums of activations). It is made anew for each unit and holds what
-// the blocks of the unit share.
 
 // The sums of 32 columns of the activations of a token, for pairs of blocks, as the tile has them.
 template <int MR>
@@ -220,46 +211,6 @@ template <int MR, int N>
   }
 }
 
-// corr32, -32 times a sum of activations, for weights with another offset. Exact.
-template <int kOffset>
-[[gnu::always_inline]] inline __m512i CorrectionFor(const int32_t* corr32) {
-  static_assert(kOffset == 0 || kOffset == 1 || kOffset == 4 || kOffset == 16 || kOffset == 32 ||
-                kOffset == 64);
-  if constexpr (kOffset == 0) return _mm512_setzero_si512();
-  const __m512i corr = Broadcast(corr32);
-  if constexpr (kOffset == 1) return _mm512_srai_epi32(corr, 5);
-  if constexpr (kOffset == 4) return _mm512_srai_epi32(corr, 3);
-  if constexpr (kOffset == 16) return _mm512_srai_epi32(corr, 1);
-  if constexpr (kOffset == 64) return _mm512_slli_epi32(corr, 1);
-  return corr;
-}
-
-// Both halves of a block whose scales are 16 columns wide. kOffset: that of the weights.
-template <int kOffset, int MR, int N>
-[[gnu::always_inline]] inline void AddHalves(const Weights& w, const HalfScales& scales,
-                                             const Block128Tile<MR>& a, int b, int first,
-                                             __m512i (&sums)[N]) {
-  constexpr int kChainTokens = kHalfChains<N>;
-  const int block = b % 4;
-#pragma GCC unroll 16
-  for (int m = 0; m < N; m += kChainTokens) {
-    __m512i low[kChainTokens];
-    __m512i high[kChainTokens];
-#pragma GCC unroll 2
-    for (int j = 0; j < kChainTokens; ++j) {
-      low[j] = CorrectionFor<kOffset>(&a.corr32[2 * block][first + m + j]);
-      high[j] = CorrectionFor<kOffset>(&a.corr32[2 * block + 1][first + m + j]);
-    }
-    AddHalfDots<64>(w, BlockOf(a, block, first + m), low, high);
-#pragma GCC unroll 2
-    for (int j = 0; j < kChainTokens; ++j) {
-      const __m512i scaled_low = _mm512_mullo_epi32(low[j], scales.low);
-      const __m512i scaled_high = _mm512_mullo_epi32(high[j], scales.high);
-      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_add_epi32(scaled_low, scaled_high));
-    }
-  }
-}
-
 // kQ2K. A weight times its scale is at most 3 * 15 and fits a byte: so the scales are multiplied
 // with the weights, once for all tokens, two bytes a 16-bit multiplication, since no byte carries
 // into its neighbour. That is 8 multiplications, of a token's sums it would be 2: cheaper from 4
@@ -336,20 +287,9 @@ struct Q3KPolicy {
   }
 };
 
-// The codebooks.
-template <typename UnitType, int MR>
-struct CodesPolicy {
-  using Unit = UnitType;
-  static constexpr bool kHasMin = false;
-
-  [[gnu::always_inline]] CodesPolicy(const Unit&) {}
-
-  template <int N>
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       int first, __m512i (&sums)[N]) const {
-    Weights w;
+struct Gathers {
+  [[gnu::always_inline]] static void Up(const auto& unit, int b, Weights& w) {
     UnpackBlock(unit, b, w);
-    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit.blocks[b]), a, b, first, sums);
   }
 };
 
@@ -384,92 +324,6 @@ struct T2Policy {
   }
 };
 
-// kAtOnce: tokens whose sums are in registers while the weights of half a unit are unpacked once.
-// With 16 of them 8 weights and the operands of the dots do not fit the 32 registers; with 8 the
-// weights are unpacked twice. Which one costs less depends on the core.
-template <typename Policy, int MR, int kAtOnce = MR>
-struct SuperKernel {
-  using Unit = typename Policy::Unit;
-  using Tile = Block128Tile<MR>;
-  static_assert(MR % kAtOnce == 0);
-
-  // The sums of the tokens at once stay in registers over all columns if they are few: a store of
-  // 64 bytes takes two cycles.
-  static void Panel(const TileArgs& args, int64_t p) {
-    const int64_t supers = args.cols / kSuperCols;
-    const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * supers;
-    const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
-    float* out = args.out + p * kPanelRows;
-    const ReadAhead ahead = args.ahead;
-#pragma GCC unroll 1
-    for (int first = 0; first < MR; first += kAtOnce) {
-      __m512 acc[kAtOnce];
-#pragma GCC unroll 16
-      for (int m = 0; m < kAtOnce; ++m) acc[m] = _mm512_setzero_ps();
-      for (int64_t s = 0; s < supers; ++s) AddSuperBlock(units[s], tile + 2 * s, ahead, first, acc);
-#pragma GCC unroll 16
-      for (int m = 0; m < kAtOnce; ++m)
-        _mm512_storeu_ps(out + (first + m) * args.out_stride, acc[m]);
-    }
-  }
-
-  // Adds a unit to the tokens from `first` on.
-  [[gnu::always_inline]] static void AddSuperBlock(const Unit& unit, const Tile* tile,
-                                                   const ReadAhead& ahead, int first,
-                                                   __m512 (&acc)[kAtOnce]) {
-    const Policy policy(unit);
-    const __m512 d = LoadScales(unit);
-#pragma GCC unroll 1
-    for (int half = 0; half < 2; ++half)
-      AddHalf(policy, unit, d, tile[half], half, ahead, first, acc);
-  }
-
-  // Adds half a unit.
-  [[gnu::always_inline]] static void AddHalf(const Policy& policy, const Unit& unit, __m512 d,
-                                             const Tile& a, int half, const ReadAhead& ahead,
-                                             int first, __m512 (&acc)[kAtOnce]) {
-    __m512i sums[kAtOnce];
-#pragma GCC unroll 16
-    for (int m = 0; m < kAtOnce; ++m) {
-      if constexpr (requires { policy.Start(a, half, m); }) {
-        sums[m] = policy.Start(a, half, first + m);
-      } else {
-        sums[m] = _mm512_setzero_si512();
-      }
-    }
-#pragma GCC unroll 1
-    for (int b = 4 * half; b < 4 * half + 4; ++b) {
-      if (first == 0) PrefetchAhead<sizeof(Unit) / 8>(ahead, &unit, b);
-      policy.AddBlock(unit, a, b, first, sums);
-    }
-    if constexpr (Policy::kHasMin) {
-      const typename Policy::template Pairs<kAtOnce> pairs(a, first);
-      const __m512 dmin = LoadHalves(unit.dmin);
-#pragma GCC unroll 16
-      for (int m = 0; m < kAtOnce; ++m) {
-        const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
-        const __m512 minimums = _mm512_cvtepi32_ps(policy.Minimums(pairs, half, m));
-        const __m512 difference = _mm512_fnmadd_ps(minimums, dmin, t);
-        acc[m] = _mm512_fmadd_ps(difference, _mm512_set1_ps(a.da[first + m]), acc[m]);
-      }
-    } else {
-#pragma GCC unroll 16
-      for (int m = 0; m < kAtOnce; ++m) {
-        const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[m]), d);
-        acc[m] = _mm512_fmadd_ps(t, _mm512_set1_ps(a.da[first + m]), acc[m]);
-      }
-    }
-  }
-
-  static void Run(const TileArgs& args) {
-    for (int64_t p = 0; p < args.panel_count; ++p) Panel(args, p);
-  }
-};
-
-// Tokens at once of a tile of MR where there are never more than 12, and of 16 never more than 8.
-template <int MR>
-inline constexpr int kEight = GroupOf(MR, 12);
-
 template <int MR>
 using Q4KPairs16 = SuperKernel<Q4KByPairs<MR>, MR>;
 template <int MR>
@@ -499,17 +353,17 @@ using Q3KBy16 = SuperKernel<Q3KPolicy<MR>, MR>;
 template <int MR>
 using Q3KBy8 = SuperKernel<Q3KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
-using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, MR>, MR>;
+using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, Gathers, MR>, MR>;
 template <int MR>
-using I2XSKernel = SuperKernel<CodesPolicy<UnitI2XS, MR>, MR>;
+using I2XSKernel = SuperKernel<CodesPolicy<UnitI2XS, Gathers, MR>, MR>;
 template <int MR>
-using I2SKernel = SuperKernel<CodesPolicy<UnitI2S, MR>, MR>;
+using I2SKernel = SuperKernel<CodesPolicy<UnitI2S, Gathers, MR>, MR>;
 template <int MR>
-using I3XXSKernel = SuperKernel<CodesPolicy<UnitI3XXS, MR>, MR>;
+using I3XXSKernel = SuperKernel<CodesPolicy<UnitI3XXS, Gathers, MR>, MR>;
 template <int MR>
-using I3SKernel = SuperKernel<CodesPolicy<UnitI3S, MR>, MR>;
+using I3SKernel = SuperKernel<CodesPolicy<UnitI3S, Gathers, MR>, MR>;
 template <int MR>
-using I1Kernel = SuperKernel<CodesPolicy<UnitI1, MR>, MR>;
+using I1Kernel = SuperKernel<CodesPolicy<UnitI1, Gathers, MR>, MR>;
 template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
@@ -528,12 +382,18 @@ constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy1
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
 constexpr MatmulWay kQ3KWays[] = {{"16 tokens", kByTiles<PanelType::kQ3K, Q3KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ3K, Q3KBy8>}};
-constexpr MatmulWay kI2XXSWays[] = {{"", kByTiles<PanelType::kI2XXS, I2XXSKernel>}};
-constexpr MatmulWay kI2XSWays[] = {{"", kByTiles<PanelType::kI2XS, I2XSKernel>}};
-constexpr MatmulWay kI2SWays[] = {{"", kByTiles<PanelType::kI2S, I2SKernel>}};
-constexpr MatmulWay kI3XXSWays[] = {{"", kByTiles<PanelType::kI3XXS, I3XXSKernel>}};
-constexpr MatmulWay kI3SWays[] = {{"", kByTiles<PanelType::kI3S, I3SKernel>}};
-constexpr MatmulWay kI1Ways[] = {{"", kByTiles<PanelType::kI1, I1Kernel>}};
+constexpr MatmulWay kI2XXSWays[] = {{"gathers", kByTiles<PanelType::kI2XXS, I2XXSKernel>},
+                                    {"permutations", I2XXSByPermutations}};
+constexpr MatmulWay kI2XSWays[] = {{"gathers", kByTiles<PanelType::kI2XS, I2XSKernel>},
+                                   {"permutations", I2XSByPermutations}};
+constexpr MatmulWay kI2SWays[] = {{"gathers", kByTiles<PanelType::kI2S, I2SKernel>},
+                                  {"permutations", I2SByPermutations}};
+constexpr MatmulWay kI3XXSWays[] = {{"gathers", kByTiles<PanelType::kI3XXS, I3XXSKernel>},
+                                    {"permutations", I3XXSByPermutations}};
+constexpr MatmulWay kI3SWays[] = {{"gathers", kByTiles<PanelType::kI3S, I3SKernel>},
+                                  {"permutations", I3SByPermutations}};
+constexpr MatmulWay kI1Ways[] = {{"gathers", kByTiles<PanelType::kI1, I1Kernel>},
+                                 {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 
 }  // namespace
@@ -545,6 +405,14 @@ void TokenOfQ4K(const TileArgs& args) { Q4KProducts8<1>::Run(args); }
 #include "kernels/isa/target_end.h"
 
 namespace skald::kernels::avx512 {
+namespace {
+
+// Those of a codebook that the CPU has.
+std::span<const MatmulWay> Codes(std::span<const MatmulWay> ways) {
+  return CpuHasBytePermutations() ? ways : ways.first(1);
+}
+
+}  // namespace
 
 std::span<const MatmulWay> SuperWays(PanelType type) {
   switch (type) {
@@ -554,12 +422,12 @@ std::span<const MatmulWay> SuperWays(PanelType type) {
     case PanelType::kI4XS: return kI4XSWays;
     case PanelType::kQ2K: return kQ2KWays;
     case PanelType::kQ3K: return kQ3KWays;
-    case PanelType::kI2XXS: return kI2XXSWays;
-    case PanelType::kI2XS: return kI2XSWays;
-    case PanelType::kI2S: return kI2SWays;
-    case PanelType::kI3XXS: return kI3XXSWays;
-    case PanelType::kI3S: return kI3SWays;
-    case PanelType::kI1: return kI1Ways;
+    case PanelType::kI2XXS: return Codes(kI2XXSWays);
+    case PanelType::kI2XS: return Codes(kI2XSWays);
+    case PanelType::kI2S: return Codes(kI2SWays);
+    case PanelType::kI3XXS: return Codes(kI3XXSWays);
+    case PanelType::kI3S: return Codes(kI3SWays);
+    case PanelType::kI1: return Codes(kI1Ways);
     case PanelType::kT2: return kT2Ways;
     default: return {};
   }

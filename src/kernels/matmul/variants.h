@@ -82,6 +82,13 @@ MatmulWay WayFor(PanelType type);
 std::span<const MatmulWay> FloatWays(PanelType type);
 std::span<const MatmulWay> Block32Ways(PanelType type);
 std::span<const MatmulWay> SuperWays(PanelType type);
+/// The codebooks by permutations of bytes. Require CpuHasBytePermutations().
+void I2XXSByPermutations(const MatmulArgs& args);
+void I2XSByPermutations(const MatmulArgs& args);
+void I2SByPermutations(const MatmulArgs& args);
+void I3XXSByPermutations(const MatmulArgs& args);
+void I3SByPermutations(const MatmulArgs& args);
+void I1ByPermutations(const MatmulArgs& args);
 void MatmulBFloat16ByFma(const MatmulArgs& args);
 /// How far ahead a tile of one or two tokens reads: as timed when it is first asked for.
 ReadAhead ReadAheadOfFew(PanelType type, int tokens);

@@ -14,7 +14,7 @@
 
 namespace skald::kernels {
 
-/// One way. `name` says what is special about it, and is empty where there is no other; constant.
+/// One way. `name` says what is special about it, and is empty where no CPU has another; constant.
 struct MatmulWay {
   std::string_view name;
   MatmulFn matmul = nullptr;
