@@ -214,26 +214,38 @@ struct Permutations {
 };
 
 template <int MR>
-using I2XXS = SuperKernel<CodesPolicy<UnitI2XXS, Permutations, MR>, MR>;
+using I2XXS = SuperKernel<HalvesPolicy<UnitI2XXS, Permutations, MR>, MR>;
 template <int MR>
-using I2XS = SuperKernel<CodesPolicy<UnitI2XS, Permutations, MR>, MR>;
+using I2XS = SuperKernel<HalvesPolicy<UnitI2XS, Permutations, MR>, MR>;
 template <int MR>
-using I2S = SuperKernel<CodesPolicy<UnitI2S, Permutations, MR>, MR>;
+using I2S = SuperKernel<HalvesPolicy<UnitI2S, Permutations, MR>, MR>;
 template <int MR>
-using I3XXS = SuperKernel<CodesPolicy<UnitI3XXS, Permutations, MR>, MR>;
+using I3XXS = SuperKernel<HalvesPolicy<UnitI3XXS, Permutations, MR>, MR>;
 template <int MR>
-using I3S = SuperKernel<CodesPolicy<UnitI3S, Permutations, MR>, MR>;
+using I3S = SuperKernel<HalvesPolicy<UnitI3S, Permutations, MR>, MR>;
 template <int MR>
-using I1 = SuperKernel<CodesPolicy<UnitI1, Permutations, MR>, MR>;
+using I1 = SuperKernel<HalvesPolicy<UnitI1, Permutations, MR>, MR>;
 
 }  // namespace
 
-void I2XXSByPermutations(const MatmulArgs& args) { kByTiles<PanelType::kI2XXS, I2XXS>(args); }
-void I2XSByPermutations(const MatmulArgs& args) { kByTiles<PanelType::kI2XS, I2XS>(args); }
-void I2SByPermutations(const MatmulArgs& args) { kByTiles<PanelType::kI2S, I2S>(args); }
-void I3XXSByPermutations(const MatmulArgs& args) { kByTiles<PanelType::kI3XXS, I3XXS>(args); }
-void I3SByPermutations(const MatmulArgs& args) { kByTiles<PanelType::kI3S, I3S>(args); }
-void I1ByPermutations(const MatmulArgs& args) { kByTiles<PanelType::kI1, I1>(args); }
+void I2XXSByPermutations(const MatmulArgs& args) {
+  UnpackedOnce<PanelType::kI2XXS, UnitI2XXS, Permutations, I2XXS>(args);
+}
+void I2XSByPermutations(const MatmulArgs& args) {
+  UnpackedOnce<PanelType::kI2XS, UnitI2XS, Permutations, I2XS>(args);
+}
+void I2SByPermutations(const MatmulArgs& args) {
+  UnpackedOnce<PanelType::kI2S, UnitI2S, Permutations, I2S>(args);
+}
+void I3XXSByPermutations(const MatmulArgs& args) {
+  UnpackedOnce<PanelType::kI3XXS, UnitI3XXS, Permutations, I3XXS>(args);
+}
+void I3SByPermutations(const MatmulArgs& args) {
+  UnpackedOnce<PanelType::kI3S, UnitI3S, Permutations, I3S>(args);
+}
+void I1ByPermutations(const MatmulArgs& args) {
+  UnpackedOnce<PanelType::kI1, UnitI1, Permutations, I1>(args);
+}
 
 }  // namespace skald::kernels::avx512
 

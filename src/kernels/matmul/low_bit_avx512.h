@@ -112,9 +112,10 @@ template <typename BlockType, Codebook kBook>
   return _mm512_mul_ps(LoadHalves(unit.d), _mm512_set1_ps(unit.kStep));
 }
 
-template <typename Block>
-[[gnu::always_inline]] inline HalfScales HalfScalesOf(const Block& block) {
-  const __m512i bytes = LoadBytes(block.scales);
+template <typename BlockType, Codebook kBook>
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const UnitCodes<BlockType, kBook>& unit,
+                                                      int b) {
+  const __m512i bytes = LoadBytes(unit.blocks[b].scales);
   const __m512i one = _mm512_set1_epi32(1);
   // 2 s + 1, of the nibble in place.
   const __m512i low = _mm512_and_si512(_mm512_slli_epi32(bytes, 1), _mm512_set1_epi32(30));

@@ -138,8 +138,8 @@ void FoldUnit(const UnitQ6K& unit, FoldedUnit& folded) {
     UnpackSix(unit.blocks[b], w);
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(32));
-    FoldBlock(w, Twice(LoadBytes(unit.scales[2 * b])), Twice(LoadBytes(unit.scales[2 * b + 1])), b,
-              folded);
+    const HalfScales scales = HalfScalesOf(unit, b);
+    FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
   }
 }
 
@@ -160,7 +160,7 @@ void FoldUnit(const UnitQ2K& unit, FoldedUnit& folded) {
   for (int b = 0; b < kSuperBlocks; ++b) {
     Weights w;
     UnpackTwoBits(unit.blocks[b], w);
-    const HalfScales scales = HalfScalesOf(unit.scales[b]);
+    const HalfScales scales = HalfScalesOf(unit, b);
     FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
     folded.minimums[b] = MinimumPairs(unit.scales[b]);
   }
@@ -174,8 +174,8 @@ void FoldUnit(const UnitQ3K& unit, FoldedUnit& folded) {
     UnpackThree(unit.blocks[b], w);
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(4));
-    FoldBlock(w, Twice(LoadBytes(unit.scales[2 * b])), Twice(LoadBytes(unit.scales[2 * b + 1])), b,
-              folded);
+    const HalfScales scales = HalfScalesOf(unit, b);
+    FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
   }
 }
 
@@ -188,7 +188,7 @@ void FoldUnit(const UnitCodes<BlockType, kBook>& unit, FoldedUnit& folded) {
     UnpackBlock(unit, b, w);
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], offset);
-    const HalfScales scales = HalfScalesOf(unit.blocks[b]);
+    const HalfScales scales = HalfScalesOf(unit, b);
     FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
   }
 }

@@ -232,7 +232,7 @@ struct Q2KPolicy {
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackTwoBits(unit.blocks[b], w);
-    const HalfScales scales = HalfScalesOf(unit.scales[b]);
+    const HalfScales scales = HalfScalesOf(unit, b);
     if constexpr (N < 4) {
       AddHalves<0>(w, scales, a, b, first, sums);
     } else {
@@ -255,41 +255,25 @@ struct Q2KPolicy {
   __m512i min_pairs[8];  // of the halves of each block
 };
 
-template <int MR>
-struct Q6KPolicy {
-  using Unit = UnitQ6K;
-  static constexpr bool kHasMin = false;
-
-  [[gnu::always_inline]] Q6KPolicy(const Unit&) {}
-
-  template <int N>
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       int first, __m512i (&sums)[N]) const {
-    Weights w;
-    UnpackSix(unit.blocks[b], w);
-    AddHalves<32>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
-  }
-};
-
-template <int MR>
-struct Q3KPolicy {
-  using Unit = UnitQ3K;
-  static constexpr bool kHasMin = false;
-
-  [[gnu::always_inline]] Q3KPolicy(const Unit&) {}
-
-  template <int N>
-  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
-                                       int first, __m512i (&sums)[N]) const {
-    Weights w;
+// How a block is unpacked, with the offset of its unit.
+struct ThreeBits {
+  [[gnu::always_inline]] static void Up(const UnitQ3K& unit, int b, Weights& w) {
     UnpackThree(unit.blocks[b], w);
-    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit.scales, b), a, b, first, sums);
   }
 };
-
+struct SixBits {
+  [[gnu::always_inline]] static void Up(const UnitQ6K& unit, int b, Weights& w) {
+    UnpackSix(unit.blocks[b], w);
+  }
+};
 struct Gathers {
   [[gnu::always_inline]] static void Up(const auto& unit, int b, Weights& w) {
     UnpackBlock(unit, b, w);
+  }
+};
+struct Bytes {
+  [[gnu::always_inline]] static void Up(const UnpackedUnit& unit, int b, Weights& w) {
+    UnpackBytes(unit.q[b], w);
   }
 };
 
@@ -337,9 +321,9 @@ using Q5KBy16 = SuperKernel<Q5KPolicy<MR>, MR>;
 template <int MR>
 using Q5KBy8 = SuperKernel<Q5KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q6KBy16 = SuperKernel<Q6KPolicy<MR>, MR>;
+using Q6KBy16 = SuperKernel<HalvesPolicy<UnitQ6K, SixBits, MR>, MR>;
 template <int MR>
-using Q6KBy8 = SuperKernel<Q6KPolicy<MR>, MR, kEight<MR>>;
+using Q6KBy8 = SuperKernel<HalvesPolicy<UnitQ6K, SixBits, MR>, MR, kEight<MR>>;
 template <int MR>
 using I4XSBy16 = SuperKernel<I4XSPolicy<MR>, MR>;
 template <int MR>
@@ -349,21 +333,23 @@ using Q2KBy16 = SuperKernel<Q2KPolicy<MR>, MR>;
 template <int MR>
 using Q2KBy8 = SuperKernel<Q2KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q3KBy16 = SuperKernel<Q3KPolicy<MR>, MR>;
+using Q3KBy16 = SuperKernel<HalvesPolicy<UnitQ3K, ThreeBits, MR>, MR>;
 template <int MR>
-using Q3KBy8 = SuperKernel<Q3KPolicy<MR>, MR, kEight<MR>>;
+using Q3KBy8 = SuperKernel<HalvesPolicy<UnitQ3K, ThreeBits, MR>, MR, kEight<MR>>;
 template <int MR>
-using I2XXSKernel = SuperKernel<CodesPolicy<UnitI2XXS, Gathers, MR>, MR>;
+using I2XXSKernel = SuperKernel<HalvesPolicy<UnitI2XXS, Gathers, MR>, MR>;
 template <int MR>
-using I2XSKernel = SuperKernel<CodesPolicy<UnitI2XS, Gathers, MR>, MR>;
+using I2XSKernel = SuperKernel<HalvesPolicy<UnitI2XS, Gathers, MR>, MR>;
 template <int MR>
-using I2SKernel = SuperKernel<CodesPolicy<UnitI2S, Gathers, MR>, MR>;
+using I2SKernel = SuperKernel<HalvesPolicy<UnitI2S, Gathers, MR>, MR>;
 template <int MR>
-using I3XXSKernel = SuperKernel<CodesPolicy<UnitI3XXS, Gathers, MR>, MR>;
+using I3XXSKernel = SuperKernel<HalvesPolicy<UnitI3XXS, Gathers, MR>, MR>;
 template <int MR>
-using I3SKernel = SuperKernel<CodesPolicy<UnitI3S, Gathers, MR>, MR>;
+using I3SKernel = SuperKernel<HalvesPolicy<UnitI3S, Gathers, MR>, MR>;
 template <int MR>
-using I1Kernel = SuperKernel<CodesPolicy<UnitI1, Gathers, MR>, MR>;
+using I1Kernel = SuperKernel<HalvesPolicy<UnitI1, Gathers, MR>, MR>;
+template <int MR>
+using UnpackedKernel = SuperKernel<HalvesPolicy<UnpackedUnit, Bytes, MR>, MR, kEight<MR>>;
 template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
@@ -374,29 +360,45 @@ constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K,
                                   {"products, 8 tokens", kByTiles<PanelType::kQ4K, Q4KProducts8>}};
 constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
-constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kByTiles<PanelType::kQ6K, Q6KBy16>},
-                                  {"8 tokens", kByTiles<PanelType::kQ6K, Q6KBy8>}};
+constexpr MatmulWay kQ6KWays[] = {
+    {"16 tokens", UnpackedOnce<PanelType::kQ6K, UnitQ6K, SixBits, Q6KBy16>},
+    {"8 tokens", UnpackedOnce<PanelType::kQ6K, UnitQ6K, SixBits, Q6KBy8>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
                                    {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
-constexpr MatmulWay kQ3KWays[] = {{"16 tokens", kByTiles<PanelType::kQ3K, Q3KBy16>},
-                                  {"8 tokens", kByTiles<PanelType::kQ3K, Q3KBy8>}};
-constexpr MatmulWay kI2XXSWays[] = {{"gathers", kByTiles<PanelType::kI2XXS, I2XXSKernel>},
-                                    {"permutations", I2XXSByPermutations}};
-constexpr MatmulWay kI2XSWays[] = {{"gathers", kByTiles<PanelType::kI2XS, I2XSKernel>},
-                                   {"permutations", I2XSByPermutations}};
-constexpr MatmulWay kI2SWays[] = {{"gathers", kByTiles<PanelType::kI2S, I2SKernel>},
-                                  {"permutations", I2SByPermutations}};
-constexpr MatmulWay kI3XXSWays[] = {{"gathers", kByTiles<PanelType::kI3XXS, I3XXSKernel>},
-                                    {"permutations", I3XXSByPermutations}};
-constexpr MatmulWay kI3SWays[] = {{"gathers", kByTiles<PanelType::kI3S, I3SKernel>},
-                                  {"permutations", I3SByPermutations}};
-constexpr MatmulWay kI1Ways[] = {{"gathers", kByTiles<PanelType::kI1, I1Kernel>},
-                                 {"permutations", I1ByPermutations}};
+constexpr MatmulWay kQ3KWays[] = {
+    {"16 tokens", UnpackedOnce<PanelType::kQ3K, UnitQ3K, ThreeBits, Q3KBy16>},
+    {"8 tokens", UnpackedOnce<PanelType::kQ3K, UnitQ3K, ThreeBits, Q3KBy8>}};
+constexpr MatmulWay kI2XXSWays[] = {
+    {"gathers", UnpackedOnce<PanelType::kI2XXS, UnitI2XXS, Gathers, I2XXSKernel>},
+    {"permutations", I2XXSByPermutations}};
+constexpr MatmulWay kI2XSWays[] = {
+    {"gathers", UnpackedOnce<PanelType::kI2XS, UnitI2XS, Gathers, I2XSKernel>},
+    {"permutations", I2XSByPermutations}};
+constexpr MatmulWay kI2SWays[] = {
+    {"gathers", UnpackedOnce<PanelType::kI2S, UnitI2S, Gathers, I2SKernel>},
+    {"permutations", I2SByPermutations}};
+constexpr MatmulWay kI3XXSWays[] = {
+    {"gathers", UnpackedOnce<PanelType::kI3XXS, UnitI3XXS, Gathers, I3XXSKernel>},
+    {"permutations", I3XXSByPermutations}};
+constexpr MatmulWay kI3SWays[] = {
+    {"gathers", UnpackedOnce<PanelType::kI3S, UnitI3S, Gathers, I3SKernel>},
+    {"permutations", I3SByPermutations}};
+constexpr MatmulWay kI1Ways[] = {
+    {"gathers", UnpackedOnce<PanelType::kI1, UnitI1, Gathers, I1Kernel>},
+    {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 
+// Nothing is read ahead: what was just unpacked is in L2.
+ReadAhead NoReadAhead(int) { return kByHardware; }
+
 }  // namespace
+
+void MultiplyUnpacked(const MatmulArgs& args) {
+  // The panel type says only what format the tiles have.
+  EveryTile<PanelType::kQ6K, ForTileSize<UnpackedKernel>, NoReadAhead>(args);
+}
 
 void TokenOfQ4K(const TileArgs& args) { Q4KProducts8<1>::Run(args); }
 

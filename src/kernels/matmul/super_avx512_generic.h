@@ -151,21 +151,84 @@ struct SuperKernel {
 template <int MR>
 inline constexpr int kEight = GroupOf(MR, 12);
 
-// The codebooks. Look: how the entries of a block are looked up.
+// A scale for each 16 columns. Look: how a block is unpacked.
 template <typename UnitType, typename Look, int MR>
-struct CodesPolicy {
+struct HalvesPolicy {
   using Unit = UnitType;
   static constexpr bool kHasMin = false;
 
-  [[gnu::always_inline]] CodesPolicy(const Unit&) {}
+  [[gnu::always_inline]] HalvesPolicy(const Unit&) {}
 
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
     Look::Up(unit, b, w);
-    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit.blocks[b]), a, b, first, sums);
+    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit, b), a, b, first, sums);
   }
 };
+
+// What many tokens share: a unit with a scale for each 16 columns, unpacked.
+struct UnpackedUnit {
+  float d[16];
+  int8_t scales[16][16];   // [sub-block][row]
+  uint8_t q[8][8][16][4];  // [block][k4][row][c]
+};
+template <>
+inline constexpr int kOffsetOf<UnpackedUnit> = 64;
+[[gnu::always_inline]] inline __m512 LoadScales(const UnpackedUnit& unit) {
+  return _mm512_loadu_ps(unit.d);
+}
+
+// Tokens from which on it pays to unpack weights once for all of them, in place of once for each
+// tile, and to read them again.
+inline constexpr int64_t kManyTokens = 33;
+// What of L2 the unpacked panels may take that all tiles pass over.
+inline constexpr int64_t kUnpackedBytes = 256 << 10;
+static_assert(kUnpackedBytes <= kMatmulScratchBytes);
+
+template <typename Unit, typename Look>
+[[gnu::always_inline]] inline void UnpackUnit(const Unit& unit, UnpackedUnit& out) {
+  const __m512i more = _mm512_set1_epi8(kOffsetOf<UnpackedUnit> - kOffsetOf<Unit>);
+  _mm512_storeu_ps(out.d, LoadScales(unit));
+#pragma GCC unroll 1
+  for (int b = 0; b < kSuperBlocks; ++b) {
+    const HalfScales scales = HalfScalesOf(unit, b);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b]),
+                     _mm512_cvtepi32_epi8(scales.low));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b + 1]),
+                     _mm512_cvtepi32_epi8(scales.high));
+    Weights w;
+    Look::Up(unit, b, w);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], _mm512_add_epi8(w[k], more));
+  }
+}
+
+// A MatmulFn. Look: how a block is unpacked; Kernel: what multiplies few tokens.
+template <PanelType kType, typename Unit, typename Look, template <int> typename Kernel>
+void UnpackedOnce(const MatmulArgs& args) {
+  const int64_t supers = args.cols / kSuperCols;
+  const int64_t panel_bytes = supers * int64_t{sizeof(UnpackedUnit)};
+  if (args.tokens < kManyTokens || panel_bytes > kUnpackedBytes) {
+    kByTiles<kType, Kernel>(args);
+    return;
+  }
+  const int64_t at_once = kUnpackedBytes / panel_bytes;
+  const Unit* units = reinterpret_cast<const Unit*>(args.panels);
+  UnpackedUnit* unpacked = reinterpret_cast<UnpackedUnit*>(args.scratch);
+  for (int64_t p = 0; p < args.panel_count; p += at_once) {
+    const int64_t left = args.panel_count - p;
+    const int64_t count = left < at_once ? left : at_once;
+    for (int64_t u = 0; u < count * supers; ++u) {
+      UnpackUnit<Unit, Look>(units[p * supers + u], unpacked[u]);
+    }
+    MatmulArgs some = args;
+    some.panels = args.scratch;
+    some.panel_count = count;
+    some.out = args.out + p * kPanelRows;
+    MultiplyUnpacked(some);
+  }
+}
 
 }  // namespace skald::kernels::avx512

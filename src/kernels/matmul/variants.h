@@ -82,6 +82,8 @@ MatmulWay WayFor(PanelType type);
 std::span<const MatmulWay> FloatWays(PanelType type);
 std::span<const MatmulWay> Block32Ways(PanelType type);
 std::span<const MatmulWay> SuperWays(PanelType type);
+/// A MatmulFn of panels of UnpackedUnit (super_avx512_generic.h).
+void MultiplyUnpacked(const MatmulArgs& args);
 /// The codebooks by permutations of bytes. Require CpuHasBytePermutations().
 void I2XXSByPermutations(const MatmulArgs& args);
 void I2XSByPermutations(const MatmulArgs& args);

@@ -218,22 +218,26 @@ template <>
 inline constexpr int kOffsetOf<UnitQ5> = 16;
 template <>
 inline constexpr int kOffsetOf<UnitQ3K> = 4;
+template <>
+inline constexpr int kOffsetOf<UnitQ6K> = 32;
 
 // The integer scales of the columns 0..15 and 16..31 of a block.
 struct HalfScales {
   __m512i low;
   __m512i high;
 };
-[[gnu::always_inline]] inline HalfScales HalfScalesOf(const int8_t (&scales)[16][16], int b) {
-  return {LoadBytes(scales[2 * b]), LoadBytes(scales[2 * b + 1])};
+template <typename Unit>
+requires requires(const Unit& unit) { unit.scales[0][15]; }
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const Unit& unit, int b) {
+  return {LoadBytes(unit.scales[2 * b]), LoadBytes(unit.scales[2 * b + 1])};
 }
 
 // Scales and minimums of both halves of a block of kQ2K, as int16 pairs.
 [[gnu::always_inline]] inline __m512i ScalesAndMinimums(const uint8_t (&scales)[16][2]) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales)));
 }
-[[gnu::always_inline]] inline HalfScales HalfScalesOf(const uint8_t (&scales)[16][2]) {
-  const __m512i pairs = ScalesAndMinimums(scales);
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const UnitQ2K& unit, int b) {
+  const __m512i pairs = ScalesAndMinimums(unit.scales[b]);
   return {_mm512_and_si512(pairs, _mm512_set1_epi32(15)),
           _mm512_and_si512(_mm512_srli_epi32(pairs, 16), _mm512_set1_epi32(15))};
 }
