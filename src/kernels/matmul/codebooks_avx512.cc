@@ -1,15 +1,15 @@
 // The AVX-512 matmul of the codebook types by permutations of bytes (AVX-512 VBMI), in place of
 // gathers (super_avx512.cc).
 //
-// A gather is as many loads as it has entries, and on AMD's cores as many as 40 instructions. But a
+// A gather is as many loads as it has entries, and on AMD's cores far more instructions. But a
 // codebook knows few levels, so an entry fits two bytes (code_tables.h), and 64 entries are looked
 // up at once: a permutation takes bytes out of a table of 128, a blend chooses between two. What
 // follows spreads the numbers of levels to a byte each, looks the levels up, and adds signs.
 //
-//                                        instructions for 64 weights
-//     entries of 4 columns    256, 512        7, 9
-//     entries of 8 columns    256, 512, 1024  6, 7, 10
-//     ternary, of 8           2048            13
+//                           entries             instructions for 64 weights
+//     of 4 columns          256, 512            7, 10
+//     of 8 columns          256, 512, 1024      5, 6, 8
+//     of 8, ternary         2048                12
 //
 // The loops are those of all super-blocks.
 
@@ -143,8 +143,8 @@ template <int kGroup>
   UnpackGroup<3>(first, second, levels, block, w);
 }
 
-// The levels of 64 rows, 4 columns each, of bytes with 4 bits for each column: `first` has columns
-// 0 and 1, `second` 2 and 3. Rows stand so that dword i of part p of w[z] is that at 16 p + 4 z + i.
+// The levels of 64 entries of 4 columns, of bytes with 4 bits for each column: `first` has columns
+// 0 and 1, `second` 2 and 3. The entry at 16 p + 4 z + i becomes dword 4 p + i of w[z].
 [[gnu::always_inline]] inline void Interleave(__m512i first, __m512i second, __m512i levels,
                                               __m512i* w) {
   const __m512i words[2] = {_mm512_unpacklo_epi8(first, second),
@@ -193,22 +193,22 @@ template <Codebook kBook>
 }
 
 struct Permutations {
-  [[gnu::always_inline]] static void Up(const UnitI2XXS& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitI2XXS& unit, int b, Weights& w) {
     UnpackEights<8>(unit.blocks[b], Tables<Codebook::kIQ2XXS>(), w);
   }
-  [[gnu::always_inline]] static void Up(const UnitI2XS& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitI2XS& unit, int b, Weights& w) {
     UnpackEights<9>(unit.blocks[b], Tables<Codebook::kIQ2XS>(), w);
   }
-  [[gnu::always_inline]] static void Up(const UnitI2S& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitI2S& unit, int b, Weights& w) {
     UnpackEights<10>(unit.blocks[b], Tables<Codebook::kIQ2S>(), w);
   }
-  [[gnu::always_inline]] static void Up(const UnitI3XXS& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitI3XXS& unit, int b, Weights& w) {
     UnpackFours<8>(unit.blocks[b], Tables<Codebook::kIQ3XXS>(), w);
   }
-  [[gnu::always_inline]] static void Up(const UnitI3S& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitI3S& unit, int b, Weights& w) {
     UnpackFours<9>(unit.blocks[b], Tables<Codebook::kIQ3S>(), w);
   }
-  [[gnu::always_inline]] static void Up(const UnitI1& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitI1& unit, int b, Weights& w) {
     UnpackTernary(unit.blocks[b], Tables<Codebook::kIQ1>(), w);
   }
 };
@@ -229,22 +229,22 @@ using I1 = SuperKernel<HalvesPolicy<UnitI1, Permutations, MR>, MR>;
 }  // namespace
 
 void I2XXSByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<PanelType::kI2XXS, UnitI2XXS, Permutations, I2XXS>(args);
+  UnpackedOnce<UnitI2XXS, Permutations, kByTiles<PanelType::kI2XXS, I2XXS>>(args);
 }
 void I2XSByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<PanelType::kI2XS, UnitI2XS, Permutations, I2XS>(args);
+  UnpackedOnce<UnitI2XS, Permutations, kByTiles<PanelType::kI2XS, I2XS>>(args);
 }
 void I2SByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<PanelType::kI2S, UnitI2S, Permutations, I2S>(args);
+  UnpackedOnce<UnitI2S, Permutations, kByTiles<PanelType::kI2S, I2S>>(args);
 }
 void I3XXSByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<PanelType::kI3XXS, UnitI3XXS, Permutations, I3XXS>(args);
+  UnpackedOnce<UnitI3XXS, Permutations, kByTiles<PanelType::kI3XXS, I3XXS>>(args);
 }
 void I3SByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<PanelType::kI3S, UnitI3S, Permutations, I3S>(args);
+  UnpackedOnce<UnitI3S, Permutations, kByTiles<PanelType::kI3S, I3S>>(args);
 }
 void I1ByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<PanelType::kI1, UnitI1, Permutations, I1>(args);
+  UnpackedOnce<UnitI1, Permutations, kByTiles<PanelType::kI1, I1>>(args);
 }
 
 }  // namespace skald::kernels::avx512

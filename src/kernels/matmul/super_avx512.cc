@@ -255,24 +255,24 @@ struct Q2KPolicy {
   __m512i min_pairs[8];  // of the halves of each block
 };
 
-// How a block is unpacked, with the offset of its unit.
+// How blocks with a scale for each 16 columns are unpacked.
 struct ThreeBits {
-  [[gnu::always_inline]] static void Up(const UnitQ3K& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitQ3K& unit, int b, Weights& w) {
     UnpackThree(unit.blocks[b], w);
   }
 };
 struct SixBits {
-  [[gnu::always_inline]] static void Up(const UnitQ6K& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnitQ6K& unit, int b, Weights& w) {
     UnpackSix(unit.blocks[b], w);
   }
 };
 struct Gathers {
-  [[gnu::always_inline]] static void Up(const auto& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const auto& unit, int b, Weights& w) {
     UnpackBlock(unit, b, w);
   }
 };
 struct Bytes {
-  [[gnu::always_inline]] static void Up(const UnpackedUnit& unit, int b, Weights& w) {
+  [[gnu::always_inline]] static void Unpack(const UnpackedUnit& unit, int b, Weights& w) {
     UnpackBytes(unit.q[b], w);
   }
 };
@@ -337,21 +337,16 @@ using Q3KBy16 = SuperKernel<HalvesPolicy<UnitQ3K, ThreeBits, MR>, MR>;
 template <int MR>
 using Q3KBy8 = SuperKernel<HalvesPolicy<UnitQ3K, ThreeBits, MR>, MR, kEight<MR>>;
 template <int MR>
-using I2XXSKernel = SuperKernel<HalvesPolicy<UnitI2XXS, Gathers, MR>, MR>;
-template <int MR>
-using I2XSKernel = SuperKernel<HalvesPolicy<UnitI2XS, Gathers, MR>, MR>;
-template <int MR>
-using I2SKernel = SuperKernel<HalvesPolicy<UnitI2S, Gathers, MR>, MR>;
-template <int MR>
-using I3XXSKernel = SuperKernel<HalvesPolicy<UnitI3XXS, Gathers, MR>, MR>;
-template <int MR>
-using I3SKernel = SuperKernel<HalvesPolicy<UnitI3S, Gathers, MR>, MR>;
-template <int MR>
-using I1Kernel = SuperKernel<HalvesPolicy<UnitI1, Gathers, MR>, MR>;
-template <int MR>
 using UnpackedKernel = SuperKernel<HalvesPolicy<UnpackedUnit, Bytes, MR>, MR, kEight<MR>>;
 template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
+
+// Where codebooks are looked up by gathers, few tokens wait for them: as long with AVX2, whose
+// loops exist already.
+template <PanelType kType>
+void ByAvx2(const MatmulArgs& args) {
+  avx2::MatmulFor(kType)(args);
+}
 
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
@@ -361,33 +356,32 @@ constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K,
 constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
 constexpr MatmulWay kQ6KWays[] = {
-    {"16 tokens", UnpackedOnce<PanelType::kQ6K, UnitQ6K, SixBits, Q6KBy16>},
-    {"8 tokens", UnpackedOnce<PanelType::kQ6K, UnitQ6K, SixBits, Q6KBy8>}};
+    {"16 tokens", UnpackedOnce<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy16>>},
+    {"8 tokens", UnpackedOnce<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
                                    {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
 constexpr MatmulWay kQ3KWays[] = {
-    {"16 tokens", UnpackedOnce<PanelType::kQ3K, UnitQ3K, ThreeBits, Q3KBy16>},
-    {"8 tokens", UnpackedOnce<PanelType::kQ3K, UnitQ3K, ThreeBits, Q3KBy8>}};
+    {"16 tokens", UnpackedOnce<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy16>>},
+    {"8 tokens", UnpackedOnce<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
 constexpr MatmulWay kI2XXSWays[] = {
-    {"gathers", UnpackedOnce<PanelType::kI2XXS, UnitI2XXS, Gathers, I2XXSKernel>},
+    {"gathers", UnpackedOnce<UnitI2XXS, Gathers, ByAvx2<PanelType::kI2XXS>>},
     {"permutations", I2XXSByPermutations}};
 constexpr MatmulWay kI2XSWays[] = {
-    {"gathers", UnpackedOnce<PanelType::kI2XS, UnitI2XS, Gathers, I2XSKernel>},
+    {"gathers", UnpackedOnce<UnitI2XS, Gathers, ByAvx2<PanelType::kI2XS>>},
     {"permutations", I2XSByPermutations}};
 constexpr MatmulWay kI2SWays[] = {
-    {"gathers", UnpackedOnce<PanelType::kI2S, UnitI2S, Gathers, I2SKernel>},
+    {"gathers", UnpackedOnce<UnitI2S, Gathers, ByAvx2<PanelType::kI2S>>},
     {"permutations", I2SByPermutations}};
 constexpr MatmulWay kI3XXSWays[] = {
-    {"gathers", UnpackedOnce<PanelType::kI3XXS, UnitI3XXS, Gathers, I3XXSKernel>},
+    {"gathers", UnpackedOnce<UnitI3XXS, Gathers, ByAvx2<PanelType::kI3XXS>>},
     {"permutations", I3XXSByPermutations}};
 constexpr MatmulWay kI3SWays[] = {
-    {"gathers", UnpackedOnce<PanelType::kI3S, UnitI3S, Gathers, I3SKernel>},
+    {"gathers", UnpackedOnce<UnitI3S, Gathers, ByAvx2<PanelType::kI3S>>},
     {"permutations", I3SByPermutations}};
-constexpr MatmulWay kI1Ways[] = {
-    {"gathers", UnpackedOnce<PanelType::kI1, UnitI1, Gathers, I1Kernel>},
-    {"permutations", I1ByPermutations}};
+constexpr MatmulWay kI1Ways[] = {{"gathers", UnpackedOnce<UnitI1, Gathers, ByAvx2<PanelType::kI1>>},
+                                 {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 
 // Nothing is read ahead: what was just unpacked is in L2.

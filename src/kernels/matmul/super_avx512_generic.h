@@ -1,6 +1,6 @@
 /// The loops of the AVX-512 matmuls of super-blocks over a policy for each unit type, and what
-/// policies share. Include inside a target region: that of super_avx512.cc, or of codebooks_avx512.cc
-/// with more instructions. Policies are local to either, so the two never meet.
+/// policies share. Include inside a target region: that of super_avx512.cc, or that of
+/// codebooks_avx512.cc with more instructions. Policies are local to either, so the two never meet.
 #pragma once
 
 #include "kernels/isa/intrinsics.h"
@@ -12,12 +12,12 @@
 #include "kernels/pack/unit_layout.h"
 #include "kernels/quantize/tile_layout.h"
 
-namespace skald::kernels::avx512 {
+// Outside of a region, where only a compilation of this header alone sees them, functions that pass
+// vectors would be called in another way. None is.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
 
-// A policy says, for one unit type, where the integer sums I of the tokens start (Start, else at
-// zero), how a block enters them (AddBlock), and what the minimum sum J of a token over half a unit
-// is (Minimums, from Pairs of sums of activations). It is made anew for each unit and holds what
-// the blocks of the unit share.
+namespace skald::kernels::avx512 {
 
 // The bytes of token m in block b (0..3) of a unit of activations.
 template <int MR>
@@ -65,6 +65,11 @@ template <int kOffset, int MR, int N>
   }
 }
 
+// A policy says, for one unit type, where the integer sums I of the tokens start (Start, else at
+// zero), how a block enters them (AddBlock), and what the minimum sum J of a token over half a unit
+// is (Minimums, from Pairs of sums of activations). It is made anew for each unit and holds what
+// the blocks of the unit share.
+//
 // kAtOnce: tokens whose sums are in registers while the weights of half a unit are unpacked once.
 // With 16 of them 8 weights and the operands of the dots do not fit the 32 registers; with 8 the
 // weights are unpacked twice. Which one costs less depends on the core.
@@ -151,8 +156,8 @@ struct SuperKernel {
 template <int MR>
 inline constexpr int kEight = GroupOf(MR, 12);
 
-// A scale for each 16 columns. Look: how a block is unpacked.
-template <typename UnitType, typename Look, int MR>
+// A scale for each 16 columns. Unpacker: how a block is unpacked, with the offset of its unit.
+template <typename UnitType, typename Unpacker, int MR>
 struct HalvesPolicy {
   using Unit = UnitType;
   static constexpr bool kHasMin = false;
@@ -163,7 +168,7 @@ struct HalvesPolicy {
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
-    Look::Up(unit, b, w);
+    Unpacker::Unpack(unit, b, w);
     AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit, b), a, b, first, sums);
   }
 };
@@ -180,14 +185,15 @@ inline constexpr int kOffsetOf<UnpackedUnit> = 64;
   return _mm512_loadu_ps(unit.d);
 }
 
-// Tokens from which on it pays to unpack weights once for all of them, in place of once for each
-// tile, and to read them again.
+// Three tiles: from there on it pays to unpack weights once for all of them, in place of once for
+// each tile, and to read more bytes of them (docs/log.md, 2026-11-30).
 inline constexpr int64_t kManyTokens = 33;
-// What of L2 the unpacked panels may take that all tiles pass over.
+// What of L2 the unpacked panels may take that all tiles pass over. Rows of more than 15,000
+// columns do not fit; they are unpacked for each tile.
 inline constexpr int64_t kUnpackedBytes = 256 << 10;
 static_assert(kUnpackedBytes <= kMatmulScratchBytes);
 
-template <typename Unit, typename Look>
+template <typename Unit, typename Unpacker>
 [[gnu::always_inline]] inline void UnpackUnit(const Unit& unit, UnpackedUnit& out) {
   const __m512i more = _mm512_set1_epi8(kOffsetOf<UnpackedUnit> - kOffsetOf<Unit>);
   _mm512_storeu_ps(out.d, LoadScales(unit));
@@ -199,19 +205,19 @@ template <typename Unit, typename Look>
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b + 1]),
                      _mm512_cvtepi32_epi8(scales.high));
     Weights w;
-    Look::Up(unit, b, w);
+    Unpacker::Unpack(unit, b, w);
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], _mm512_add_epi8(w[k], more));
   }
 }
 
-// A MatmulFn. Look: how a block is unpacked; Kernel: what multiplies few tokens.
-template <PanelType kType, typename Unit, typename Look, template <int> typename Kernel>
+// A MatmulFn. kFew: that of few tokens.
+template <typename Unit, typename Unpacker, MatmulFn kFew>
 void UnpackedOnce(const MatmulArgs& args) {
   const int64_t supers = args.cols / kSuperCols;
   const int64_t panel_bytes = supers * int64_t{sizeof(UnpackedUnit)};
   if (args.tokens < kManyTokens || panel_bytes > kUnpackedBytes) {
-    kByTiles<kType, Kernel>(args);
+    kFew(args);
     return;
   }
   const int64_t at_once = kUnpackedBytes / panel_bytes;
@@ -221,7 +227,7 @@ void UnpackedOnce(const MatmulArgs& args) {
     const int64_t left = args.panel_count - p;
     const int64_t count = left < at_once ? left : at_once;
     for (int64_t u = 0; u < count * supers; ++u) {
-      UnpackUnit<Unit, Look>(units[p * supers + u], unpacked[u]);
+      UnpackUnit<Unit, Unpacker>(units[p * supers + u], unpacked[u]);
     }
     MatmulArgs some = args;
     some.panels = args.scratch;
@@ -232,3 +238,5 @@ void UnpackedOnce(const MatmulArgs& args) {
 }
 
 }  // namespace skald::kernels::avx512
+
+#pragma GCC diagnostic pop
