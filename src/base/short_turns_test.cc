@@ -21,12 +21,29 @@ long Sleeps() {
   return usage.ru_nvcsw;
 }
 
-TEST(ShortTurns, LongWorkRestsNowAndThenAndShortWorkNever) {
+TEST(ShortTurns, ShortWorkNeverRests) {
+  const CpuClock clock;
+  // A host that takes the processor away may count that as time of this thread: only an attempt
+  // that was as short as it should be shows something.
+  bool was_short = false;
+  for (int attempt = 0; attempt < 100 && !was_short; ++attempt) {
+    const double start = clock.Now();
+    ShortTurns turns;
+    const long before = Sleeps();
+    for (int i = 0; i < 50; ++i) turns.MayRest();  // some 15 us
+    const long slept = Sleeps() - before;
+    was_short = clock.Now() - start < 0.2e-3;
+    if (was_short) {
+      EXPECT_EQ(slept, 0);
+    }
+  }
+  EXPECT_TRUE(was_short);
+}
+
+TEST(ShortTurns, LongWorkRestsNowAndThen) {
   const CpuClock clock;
   ShortTurns turns;
   const long before = Sleeps();
-  for (int i = 0; i < 50; ++i) turns.MayRest();  // some 15 us
-  EXPECT_EQ(Sleeps(), before);
   // Four turns of 0.2 ms and then of 2, or all of 0.2 where others want the processor.
   for (const double end = clock.Now() + 0.02; clock.Now() < end;) turns.MayRest();
   EXPECT_GE(Sleeps(), before + 6);

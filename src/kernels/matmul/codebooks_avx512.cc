@@ -226,26 +226,29 @@ using I3S = SuperKernel<HalvesPolicy<UnitI3S, Permutations, MR>, MR>;
 template <int MR>
 using I1 = SuperKernel<HalvesPolicy<UnitI1, Permutations, MR>, MR>;
 
+template <PanelType kType, typename Unit, template <int> typename Kernel>
+constexpr MatmulFn kByPermutations =
+    UnpackedOnce<Unit, Permutations, kFewOfCodes, kByTiles<kType, Kernel, kFewOfCodes>,
+                 OfAvx2<kType>>;
+
 }  // namespace
 
 void I2XXSByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<UnitI2XXS, Permutations, kByTiles<PanelType::kI2XXS, I2XXS>>(args);
+  kByPermutations<PanelType::kI2XXS, UnitI2XXS, I2XXS>(args);
 }
 void I2XSByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<UnitI2XS, Permutations, kByTiles<PanelType::kI2XS, I2XS>>(args);
+  kByPermutations<PanelType::kI2XS, UnitI2XS, I2XS>(args);
 }
 void I2SByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<UnitI2S, Permutations, kByTiles<PanelType::kI2S, I2S>>(args);
+  kByPermutations<PanelType::kI2S, UnitI2S, I2S>(args);
 }
 void I3XXSByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<UnitI3XXS, Permutations, kByTiles<PanelType::kI3XXS, I3XXS>>(args);
+  kByPermutations<PanelType::kI3XXS, UnitI3XXS, I3XXS>(args);
 }
 void I3SByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<UnitI3S, Permutations, kByTiles<PanelType::kI3S, I3S>>(args);
+  kByPermutations<PanelType::kI3S, UnitI3S, I3S>(args);
 }
-void I1ByPermutations(const MatmulArgs& args) {
-  UnpackedOnce<UnitI1, Permutations, kByTiles<PanelType::kI1, I1>>(args);
-}
+void I1ByPermutations(const MatmulArgs& args) { kByPermutations<PanelType::kI1, UnitI1, I1>(args); }
 
 }  // namespace skald::kernels::avx512
 

@@ -8,29 +8,38 @@
 namespace skald::kernels {
 
 /// Runs `Kernel<MR>::Run(args)` for MR = args.tokens: the tile sizes are constants of the kernels.
-template <template <int> typename Kernel>
+/// kMost: no tile has more, so that what is never run is not compiled.
+template <template <int> typename Kernel, int kMost = kTileTokens>
 void ForTileSize(const TileArgs& args) {
+  const auto run = [&]<int kTokens>() {
+    if constexpr (kTokens <= kMost) {
+      Kernel<kTokens>::Run(args);
+    } else {
+      UNREACHABLE();
+    }
+  };
   switch (args.tokens) {
-    case 1: Kernel<1>::Run(args); return;
-    case 2: Kernel<2>::Run(args); return;
-    case 3: Kernel<3>::Run(args); return;
-    case 4: Kernel<4>::Run(args); return;
-    case 5: Kernel<5>::Run(args); return;
-    case 6: Kernel<6>::Run(args); return;
-    case 7: Kernel<7>::Run(args); return;
-    case 8: Kernel<8>::Run(args); return;
-    case 9: Kernel<9>::Run(args); return;
-    case 10: Kernel<10>::Run(args); return;
-    case 12: Kernel<12>::Run(args); return;
-    case 14: Kernel<14>::Run(args); return;
-    case 15: Kernel<15>::Run(args); return;
-    case 16: Kernel<16>::Run(args); return;
+    case 1: run.template operator()<1>(); return;
+    case 2: run.template operator()<2>(); return;
+    case 3: run.template operator()<3>(); return;
+    case 4: run.template operator()<4>(); return;
+    case 5: run.template operator()<5>(); return;
+    case 6: run.template operator()<6>(); return;
+    case 7: run.template operator()<7>(); return;
+    case 8: run.template operator()<8>(); return;
+    case 9: run.template operator()<9>(); return;
+    case 10: run.template operator()<10>(); return;
+    case 12: run.template operator()<12>(); return;
+    case 14: run.template operator()<14>(); return;
+    case 15: run.template operator()<15>(); return;
+    case 16: run.template operator()<16>(); return;
     default: UNREACHABLE();
   }
 }
 
 /// A MatmulFn that runs `Kernel` on every tile.
-template <PanelType kType, template <int> typename Kernel>
-constexpr MatmulFn kByTiles = EveryTile<kType, ForTileSize<Kernel>, avx512::ReadAheadFor<kType>>;
+template <PanelType kType, template <int> typename Kernel, int kMost = kTileTokens>
+constexpr MatmulFn kByTiles =
+    EveryTile<kType, ForTileSize<Kernel, kMost>, avx512::ReadAheadFor<kType>>;
 
 }  // namespace skald::kernels

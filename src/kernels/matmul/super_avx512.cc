@@ -341,12 +341,13 @@ using UnpackedKernel = SuperKernel<HalvesPolicy<UnpackedUnit, Bytes, MR>, MR, kE
 template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
-// Where codebooks are looked up by gathers, few tokens wait for them: as long with AVX2, whose
-// loops exist already.
-template <PanelType kType>
-void ByAvx2(const MatmulArgs& args) {
-  avx2::MatmulFor(kType)(args);
-}
+// A type with a scale for each 16 columns, of which blocks are unpacked quickly.
+template <typename Unit, typename Unpacker, MatmulFn kByTile>
+constexpr MatmulFn kQuickly = UnpackedOnce<Unit, Unpacker, kFewTokens, kByTile, kByTile>;
+// A codebook by gathers. Few tokens wait for them, as long with AVX2, whose loops exist already.
+template <PanelType kType, typename Unit>
+constexpr MatmulFn kByGathers =
+    UnpackedOnce<Unit, Gathers, kFewOfCodes, OfAvx2<kType>, OfAvx2<kType>>;
 
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
@@ -356,31 +357,26 @@ constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K,
 constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
 constexpr MatmulWay kQ6KWays[] = {
-    {"16 tokens", UnpackedOnce<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy16>>},
-    {"8 tokens", UnpackedOnce<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
+    {"16 tokens", kQuickly<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy16>>},
+    {"8 tokens", kQuickly<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
                                    {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
 constexpr MatmulWay kQ3KWays[] = {
-    {"16 tokens", UnpackedOnce<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy16>>},
-    {"8 tokens", UnpackedOnce<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
-constexpr MatmulWay kI2XXSWays[] = {
-    {"gathers", UnpackedOnce<UnitI2XXS, Gathers, ByAvx2<PanelType::kI2XXS>>},
-    {"permutations", I2XXSByPermutations}};
-constexpr MatmulWay kI2XSWays[] = {
-    {"gathers", UnpackedOnce<UnitI2XS, Gathers, ByAvx2<PanelType::kI2XS>>},
-    {"permutations", I2XSByPermutations}};
-constexpr MatmulWay kI2SWays[] = {
-    {"gathers", UnpackedOnce<UnitI2S, Gathers, ByAvx2<PanelType::kI2S>>},
-    {"permutations", I2SByPermutations}};
-constexpr MatmulWay kI3XXSWays[] = {
-    {"gathers", UnpackedOnce<UnitI3XXS, Gathers, ByAvx2<PanelType::kI3XXS>>},
-    {"permutations", I3XXSByPermutations}};
-constexpr MatmulWay kI3SWays[] = {
-    {"gathers", UnpackedOnce<UnitI3S, Gathers, ByAvx2<PanelType::kI3S>>},
-    {"permutations", I3SByPermutations}};
-constexpr MatmulWay kI1Ways[] = {{"gathers", UnpackedOnce<UnitI1, Gathers, ByAvx2<PanelType::kI1>>},
+    {"16 tokens", kQuickly<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy16>>},
+    {"8 tokens", kQuickly<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
+constexpr MatmulWay kI2XXSWays[] = {{"gathers", kByGathers<PanelType::kI2XXS, UnitI2XXS>},
+                                    {"permutations", I2XXSByPermutations}};
+constexpr MatmulWay kI2XSWays[] = {{"gathers", kByGathers<PanelType::kI2XS, UnitI2XS>},
+                                   {"permutations", I2XSByPermutations}};
+constexpr MatmulWay kI2SWays[] = {{"gathers", kByGathers<PanelType::kI2S, UnitI2S>},
+                                  {"permutations", I2SByPermutations}};
+constexpr MatmulWay kI3XXSWays[] = {{"gathers", kByGathers<PanelType::kI3XXS, UnitI3XXS>},
+                                    {"permutations", I3XXSByPermutations}};
+constexpr MatmulWay kI3SWays[] = {{"gathers", kByGathers<PanelType::kI3S, UnitI3S>},
+                                  {"permutations", I3SByPermutations}};
+constexpr MatmulWay kI1Ways[] = {{"gathers", kByGathers<PanelType::kI1, UnitI1>},
                                  {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 

@@ -173,6 +173,12 @@ struct HalvesPolicy {
   }
 };
 
+// Where AVX-512 has no loops of its own.
+template <PanelType kType>
+void OfAvx2(const MatmulArgs& args) {
+  avx2::MatmulFor(kType)(args);
+}
+
 // What many tokens share: a unit with a scale for each 16 columns, unpacked.
 struct UnpackedUnit {
   float d[16];
@@ -185,13 +191,13 @@ inline constexpr int kOffsetOf<UnpackedUnit> = 64;
   return _mm512_loadu_ps(unit.d);
 }
 
-// Three tiles: from there on it pays to unpack weights once for all of them, in place of once for
-// each tile, and to read more bytes of them (docs/log.md, 2026-11-30).
-inline constexpr int64_t kManyTokens = 33;
-// What of L2 the unpacked panels may take that all tiles pass over. Rows of more than 15,000
-// columns do not fit; they are unpacked for each tile.
+// Up to so many tokens it pays to unpack weights for each tile; for more it pays to unpack once
+// and read more bytes (docs/log.md, 2026-11-30): two tiles of what is quickly unpacked, half a tile
+// of codebooks.
+inline constexpr int kFewTokens = 2 * kTileTokens;
+inline constexpr int kFewOfCodes = kTileTokens / 2;
+// What of L2 the unpacked panels may take that all tiles pass over, unless one alone has more.
 inline constexpr int64_t kUnpackedBytes = 256 << 10;
-static_assert(kUnpackedBytes <= kMatmulScratchBytes);
 
 template <typename Unit, typename Unpacker>
 [[gnu::always_inline]] inline void UnpackUnit(const Unit& unit, UnpackedUnit& out) {
@@ -211,16 +217,15 @@ template <typename Unit, typename Unpacker>
   }
 }
 
-// A MatmulFn. kFew: that of few tokens.
-template <typename Unit, typename Unpacker, MatmulFn kFew>
+// A MatmulFn. kFew: that of up to kTokens tokens; kWide: that of rows which have no room in the
+// scratch when they are unpacked, more than 32,256 columns.
+template <typename Unit, typename Unpacker, int kTokens, MatmulFn kFew, MatmulFn kWide>
 void UnpackedOnce(const MatmulArgs& args) {
   const int64_t supers = args.cols / kSuperCols;
   const int64_t panel_bytes = supers * int64_t{sizeof(UnpackedUnit)};
-  if (args.tokens < kManyTokens || panel_bytes > kUnpackedBytes) {
-    kFew(args);
-    return;
-  }
-  const int64_t at_once = kUnpackedBytes / panel_bytes;
+  if (args.tokens <= kTokens) return kFew(args);
+  if (panel_bytes > kMatmulScratchBytes) return kWide(args);
+  const int64_t at_once = panel_bytes > kUnpackedBytes ? 1 : kUnpackedBytes / panel_bytes;
   const Unit* units = reinterpret_cast<const Unit*>(args.panels);
   UnpackedUnit* unpacked = reinterpret_cast<UnpackedUnit*>(args.scratch);
   for (int64_t p = 0; p < args.panel_count; p += at_once) {
