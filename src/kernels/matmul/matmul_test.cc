@@ -214,6 +214,17 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariantForManyTokens) {
   }
 }
 
+// What is unpacked once for many tokens: rows of which one panel is more than is kept in L2, and
+// more than the scratch has.
+class WideRows : public EveryVariant {};
+
+TEST_P(WideRows, HaveTheBitsOfTheScalarVariant) {
+  for (const int64_t cols : {64 * 256, 127 * 256}) {
+    SCOPED_TRACE(testing::Message() << cols << " columns");
+    ExpectBitsOfTheScalarVariant(RandomProblem(dtype(), 33, cols, 20, 11));
+  }
+}
+
 TEST_P(EveryVariant, LeavesTheGapsBetweenOutputRowsAlone) {
   const Problem problem = RandomProblem(dtype(), 3, 2 * unit_cols(), 20, 5);
   const int64_t width = problem.panels() * kPanelRows;
@@ -321,6 +332,10 @@ TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
   });
 }
 
+INSTANTIATE_TEST_SUITE_P(Matmul, WideRows, testing::Values(DType::kQ6_K, DType::kIQ3_S),
+                         [](const auto& param) {
+                           return std::string(tensor::InfoOf(param.param).name);
+                         });
 INSTANTIATE_TEST_SUITE_P(Matmul, EveryVariant, testing::ValuesIn(AllDTypeValues()),
                          [](const testing::TestParamInfo<DType>& param) {
                            return std::string(tensor::InfoOf(param.param).name);
