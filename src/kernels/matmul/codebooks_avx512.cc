@@ -213,42 +213,26 @@ struct Permutations {
   }
 };
 
-template <int MR>
-using I2XXS = SuperKernel<HalvesPolicy<UnitI2XXS, Permutations, MR>, MR>;
-template <int MR>
-using I2XS = SuperKernel<HalvesPolicy<UnitI2XS, Permutations, MR>, MR>;
-template <int MR>
-using I2S = SuperKernel<HalvesPolicy<UnitI2S, Permutations, MR>, MR>;
-template <int MR>
-using I3XXS = SuperKernel<HalvesPolicy<UnitI3XXS, Permutations, MR>, MR>;
-template <int MR>
-using I3S = SuperKernel<HalvesPolicy<UnitI3S, Permutations, MR>, MR>;
-template <int MR>
-using I1 = SuperKernel<HalvesPolicy<UnitI1, Permutations, MR>, MR>;
-
-template <PanelType kType, typename Unit, template <int> typename Kernel>
-constexpr MatmulFn kByPermutations =
-    UnpackedOnce<Unit, Permutations, kFewOfCodes, kByTiles<kType, Kernel, kFewOfCodes>,
-                 OfAvx2<kType>>;
-
 }  // namespace
 
 void I2XXSByPermutations(const MatmulArgs& args) {
-  kByPermutations<PanelType::kI2XXS, UnitI2XXS, I2XXS>(args);
+  kCodes<PanelType::kI2XXS, UnitI2XXS, Permutations>(args);
 }
 void I2XSByPermutations(const MatmulArgs& args) {
-  kByPermutations<PanelType::kI2XS, UnitI2XS, I2XS>(args);
+  kCodes<PanelType::kI2XS, UnitI2XS, Permutations>(args);
 }
 void I2SByPermutations(const MatmulArgs& args) {
-  kByPermutations<PanelType::kI2S, UnitI2S, I2S>(args);
+  kCodes<PanelType::kI2S, UnitI2S, Permutations>(args);
 }
 void I3XXSByPermutations(const MatmulArgs& args) {
-  kByPermutations<PanelType::kI3XXS, UnitI3XXS, I3XXS>(args);
+  kCodes<PanelType::kI3XXS, UnitI3XXS, Permutations>(args);
 }
 void I3SByPermutations(const MatmulArgs& args) {
-  kByPermutations<PanelType::kI3S, UnitI3S, I3S>(args);
+  kCodes<PanelType::kI3S, UnitI3S, Permutations>(args);
 }
-void I1ByPermutations(const MatmulArgs& args) { kByPermutations<PanelType::kI1, UnitI1, I1>(args); }
+void I1ByPermutations(const MatmulArgs& args) {
+  kCodes<PanelType::kI1, UnitI1, Permutations>(args);
+}
 
 }  // namespace skald::kernels::avx512
 

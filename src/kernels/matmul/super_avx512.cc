@@ -344,11 +344,6 @@ using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 // A type with a scale for each 16 columns, of which blocks are unpacked quickly.
 template <typename Unit, typename Unpacker, MatmulFn kByTile>
 constexpr MatmulFn kQuickly = UnpackedOnce<Unit, Unpacker, kFewTokens, kByTile, kByTile>;
-// A codebook by gathers. Few tokens wait for them, as long with AVX2, whose loops exist already.
-template <PanelType kType, typename Unit>
-constexpr MatmulFn kByGathers =
-    UnpackedOnce<Unit, Gathers, kFewOfCodes, OfAvx2<kType>, OfAvx2<kType>>;
-
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
                                   {"pairs, 8 tokens", kByTiles<PanelType::kQ4K, Q4KPairs8>},
@@ -366,17 +361,17 @@ constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy1
 constexpr MatmulWay kQ3KWays[] = {
     {"16 tokens", kQuickly<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy16>>},
     {"8 tokens", kQuickly<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
-constexpr MatmulWay kI2XXSWays[] = {{"gathers", kByGathers<PanelType::kI2XXS, UnitI2XXS>},
+constexpr MatmulWay kI2XXSWays[] = {{"gathers", kCodes<PanelType::kI2XXS, UnitI2XXS, Gathers>},
                                     {"permutations", I2XXSByPermutations}};
-constexpr MatmulWay kI2XSWays[] = {{"gathers", kByGathers<PanelType::kI2XS, UnitI2XS>},
+constexpr MatmulWay kI2XSWays[] = {{"gathers", kCodes<PanelType::kI2XS, UnitI2XS, Gathers>},
                                    {"permutations", I2XSByPermutations}};
-constexpr MatmulWay kI2SWays[] = {{"gathers", kByGathers<PanelType::kI2S, UnitI2S>},
+constexpr MatmulWay kI2SWays[] = {{"gathers", kCodes<PanelType::kI2S, UnitI2S, Gathers>},
                                   {"permutations", I2SByPermutations}};
-constexpr MatmulWay kI3XXSWays[] = {{"gathers", kByGathers<PanelType::kI3XXS, UnitI3XXS>},
+constexpr MatmulWay kI3XXSWays[] = {{"gathers", kCodes<PanelType::kI3XXS, UnitI3XXS, Gathers>},
                                     {"permutations", I3XXSByPermutations}};
-constexpr MatmulWay kI3SWays[] = {{"gathers", kByGathers<PanelType::kI3S, UnitI3S>},
+constexpr MatmulWay kI3SWays[] = {{"gathers", kCodes<PanelType::kI3S, UnitI3S, Gathers>},
                                   {"permutations", I3SByPermutations}};
-constexpr MatmulWay kI1Ways[] = {{"gathers", kByGathers<PanelType::kI1, UnitI1>},
+constexpr MatmulWay kI1Ways[] = {{"gathers", kCodes<PanelType::kI1, UnitI1, Gathers>},
                                  {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 

@@ -7,6 +7,7 @@
 #include "kernels/isa/prefetch.h"
 #include "kernels/matmul/dots_avx512.h"
 #include "kernels/matmul/low_bit_avx512.h"
+#include "kernels/matmul/matmul_generic.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/matmul/weights_avx512.h"
 #include "kernels/pack/unit_layout.h"
@@ -173,7 +174,7 @@ struct HalvesPolicy {
   }
 };
 
-// Where AVX-512 has no loops of its own.
+// Where there are no loops of 512 bits.
 template <PanelType kType>
 void OfAvx2(const MatmulArgs& args) {
   avx2::MatmulFor(kType)(args);
@@ -241,6 +242,18 @@ void UnpackedOnce(const MatmulArgs& args) {
     MultiplyUnpacked(some);
   }
 }
+
+// A codebook.
+template <typename Unit, typename Unpacker>
+struct CodesOf {
+  template <int MR>
+  using Kernel = SuperKernel<HalvesPolicy<Unit, Unpacker, MR>, MR>;
+};
+template <PanelType kType, typename Unit, typename Unpacker>
+constexpr MatmulFn kCodes =
+    UnpackedOnce<Unit, Unpacker, kFewOfCodes,
+                 kByTiles<kType, CodesOf<Unit, Unpacker>::template Kernel, kFewOfCodes>,
+                 OfAvx2<kType>>;
 
 }  // namespace skald::kernels::avx512
 
