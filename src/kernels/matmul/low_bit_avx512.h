@@ -131,10 +131,6 @@ inline constexpr int kOffsetOf<UnitQ2> = 1;
 template <>
 inline constexpr int kOffsetOf<UnitQ1> = 1;
 
-[[gnu::always_inline]] inline void UnpackBlock(const BlockTwoBits& block, Weights& w) {
-  UnpackTwoBits(block, w);
-}
-
 // Twice the bit.
 [[gnu::always_inline]] inline void UnpackBlock(const BlockBits& bits, Weights& w) {
 #pragma GCC unroll 8

@@ -131,18 +131,6 @@ template <typename Unit>
 void FoldUnit(const UnitQ4K& unit, FoldedUnit& folded) { FoldWide(unit, folded); }
 void FoldUnit(const UnitQ5K& unit, FoldedUnit& folded) { FoldWide(unit, folded); }
 
-// |(q - 32) * scale| <= 32 * 128 = 4096.
-void FoldUnit(const UnitQ6K& unit, FoldedUnit& folded) {
-  for (int b = 0; b < kSuperBlocks; ++b) {
-    Weights w;
-    UnpackSix(unit.blocks[b], w);
-#pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(32));
-    const HalfScales scales = HalfScalesOf(unit, b);
-    FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
-  }
-}
-
 // |value * scale| <= 127 * 32.
 void FoldUnit(const UnitI4XS& unit, FoldedUnit& folded) {
   for (int b = 0; b < kSuperBlocks; ++b) {
@@ -159,7 +147,7 @@ void FoldUnit(const UnitI4XS& unit, FoldedUnit& folded) {
 void FoldUnit(const UnitQ2K& unit, FoldedUnit& folded) {
   for (int b = 0; b < kSuperBlocks; ++b) {
     Weights w;
-    UnpackTwoBits(unit.blocks[b], w);
+    UnpackBlock(unit.blocks[b], w);
     const HalfScales scales = HalfScalesOf(unit, b);
     FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
     folded.minimums[b] = MinimumPairs(unit.scales[b]);
@@ -167,22 +155,11 @@ void FoldUnit(const UnitQ2K& unit, FoldedUnit& folded) {
   folded.dmin = LoadHalves(unit.dmin);
 }
 
-// |(q - 4) * scale| <= 4 * 32.
-void FoldUnit(const UnitQ3K& unit, FoldedUnit& folded) {
-  for (int b = 0; b < kSuperBlocks; ++b) {
-    Weights w;
-    UnpackThree(unit.blocks[b], w);
-#pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) w[k] = _mm512_sub_epi8(w[k], _mm512_set1_epi8(4));
-    const HalfScales scales = HalfScalesOf(unit, b);
-    FoldBlock(w, Twice(scales.low), Twice(scales.high), b, folded);
-  }
-}
-
-// |q * scale| <= 62 * 31.
-template <typename BlockType, Codebook kBook>
-void FoldUnit(const UnitCodes<BlockType, kBook>& unit, FoldedUnit& folded) {
-  const __m512i offset = _mm512_set1_epi8(kOffsetOf<UnitCodes<BlockType, kBook>>);
+// A scale for each 16 columns: |(q - 4) * scale| <= 4 * 32 (kQ3K), |(q - 32) * scale| <= 32 * 128
+// (kQ6K), |q * scale| <= 62 * 31 (codebooks).
+template <typename Unit>
+void FoldUnit(const Unit& unit, FoldedUnit& folded) {
+  const __m512i offset = _mm512_set1_epi8(kOffsetOf<Unit>);
   for (int b = 0; b < kSuperBlocks; ++b) {
     Weights w;
     UnpackBlock(unit, b, w);
@@ -341,33 +318,11 @@ struct alignas(64) SignedBlocks {
   __m512 minimum[kBlocksAtOnce];
 };
 
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ8&, __m512i w) {
-  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
-}
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitI4NL&, __m512i w) {
-  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
-}
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitMX4&, __m512i w) {
-  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
-}
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitNV4&, __m512i w) {
-  return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
-}
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4&, __m512i w) {
-  return _mm512_sub_epi8(w, _mm512_set1_epi8(8));
-}
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ5&, __m512i w) {
-  return _mm512_sub_epi8(w, _mm512_set1_epi8(16));
-}
-// At most 31, so signed as they are.
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ5M&, __m512i w) { return w; }
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ4M&, __m512i w) { return w; }
-
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ1&, __m512i w) {
-  return _mm512_sub_epi8(w, _mm512_set1_epi8(1));
-}
-[[gnu::always_inline]] inline __m512i RemoveOffset(const UnitQ2&, __m512i w) {
-  return _mm512_sub_epi8(w, _mm512_set1_epi8(1));
+// Of weights with a minimum nothing: at most 31, they are signed as they are.
+template <typename Unit>
+[[gnu::always_inline]] inline __m512i RemoveOffset(const Unit& unit, __m512i w) {
+  if constexpr (requires { unit.m; }) return w;
+  return _mm512_sub_epi8(w, _mm512_set1_epi8(static_cast<char>(kOffsetOf<Unit>)));
 }
 
 // Tiles for sums.

@@ -231,7 +231,7 @@ struct Q2KPolicy {
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
-    UnpackTwoBits(unit.blocks[b], w);
+    UnpackBlock(unit.blocks[b], w);
     const HalfScales scales = HalfScalesOf(unit, b);
     if constexpr (N < 4) {
       AddHalves<0>(w, scales, a, b, first, sums);
@@ -255,18 +255,8 @@ struct Q2KPolicy {
   __m512i min_pairs[8];  // of the halves of each block
 };
 
-// How blocks with a scale for each 16 columns are unpacked.
-struct ThreeBits {
-  [[gnu::always_inline]] static void Unpack(const UnitQ3K& unit, int b, Weights& w) {
-    UnpackThree(unit.blocks[b], w);
-  }
-};
-struct SixBits {
-  [[gnu::always_inline]] static void Unpack(const UnitQ6K& unit, int b, Weights& w) {
-    UnpackSix(unit.blocks[b], w);
-  }
-};
-struct Gathers {
+// How blocks with a scale for each 16 columns are unpacked; codebooks by gathers.
+struct Blocks {
   [[gnu::always_inline]] static void Unpack(const auto& unit, int b, Weights& w) {
     UnpackBlock(unit, b, w);
   }
@@ -288,23 +278,15 @@ struct T2Policy {
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
-    constexpr int kChainTokens = kChains<N>;
     const int block = b % 4;
     Weights w;
     UnpackBlock(unit.blocks[b], w);
 #pragma GCC unroll 16
-    for (int m = 0; m < N; m += kChainTokens) {
-      __m512i dots[kChainTokens];
-#pragma GCC unroll 8
-      for (int j = 0; j < kChainTokens; ++j) {
-        const int32_t corr32 =
-            a.corr32[2 * block][first + m + j] + a.corr32[2 * block + 1][first + m + j];
-        dots[j] = _mm512_add_epi32(sums[m + j], _mm512_set1_epi32(corr32 >> 5));
-      }
-      AddDots<64>(w, BlockOf(a, block, first + m), dots);
-#pragma GCC unroll 8
-      for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
+    for (int m = 0; m < N; ++m) {
+      const int32_t corr32 = a.corr32[2 * block][first + m] + a.corr32[2 * block + 1][first + m];
+      sums[m] = _mm512_add_epi32(sums[m], _mm512_set1_epi32(corr32 >> 5));
     }
+    AddToSums(w, a, b, first, sums);
   }
 };
 
@@ -321,9 +303,9 @@ using Q5KBy16 = SuperKernel<Q5KPolicy<MR>, MR>;
 template <int MR>
 using Q5KBy8 = SuperKernel<Q5KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q6KBy16 = SuperKernel<HalvesPolicy<UnitQ6K, SixBits, MR>, MR>;
+using Q6KBy16 = SuperKernel<HalvesPolicy<UnitQ6K, Blocks, MR>, MR>;
 template <int MR>
-using Q6KBy8 = SuperKernel<HalvesPolicy<UnitQ6K, SixBits, MR>, MR, kEight<MR>>;
+using Q6KBy8 = SuperKernel<HalvesPolicy<UnitQ6K, Blocks, MR>, MR, kEight<MR>>;
 template <int MR>
 using I4XSBy16 = SuperKernel<I4XSPolicy<MR>, MR>;
 template <int MR>
@@ -333,9 +315,9 @@ using Q2KBy16 = SuperKernel<Q2KPolicy<MR>, MR>;
 template <int MR>
 using Q2KBy8 = SuperKernel<Q2KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q3KBy16 = SuperKernel<HalvesPolicy<UnitQ3K, ThreeBits, MR>, MR>;
+using Q3KBy16 = SuperKernel<HalvesPolicy<UnitQ3K, Blocks, MR>, MR>;
 template <int MR>
-using Q3KBy8 = SuperKernel<HalvesPolicy<UnitQ3K, ThreeBits, MR>, MR, kEight<MR>>;
+using Q3KBy8 = SuperKernel<HalvesPolicy<UnitQ3K, Blocks, MR>, MR, kEight<MR>>;
 template <int MR>
 using UnpackedKernel = SuperKernel<HalvesPolicy<UnpackedUnit, Bytes, MR>, MR, kEight<MR>>;
 template <int MR>
@@ -352,26 +334,26 @@ constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K,
 constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
 constexpr MatmulWay kQ6KWays[] = {
-    {"16 tokens", kQuickly<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy16>>},
-    {"8 tokens", kQuickly<UnitQ6K, SixBits, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
+    {"16 tokens", kQuickly<UnitQ6K, Blocks, kByTiles<PanelType::kQ6K, Q6KBy16>>},
+    {"8 tokens", kQuickly<UnitQ6K, Blocks, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
                                    {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
 constexpr MatmulWay kQ3KWays[] = {
-    {"16 tokens", kQuickly<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy16>>},
-    {"8 tokens", kQuickly<UnitQ3K, ThreeBits, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
-constexpr MatmulWay kI2XXSWays[] = {{"gathers", kCodes<PanelType::kI2XXS, UnitI2XXS, Gathers>},
+    {"16 tokens", kQuickly<UnitQ3K, Blocks, kByTiles<PanelType::kQ3K, Q3KBy16>>},
+    {"8 tokens", kQuickly<UnitQ3K, Blocks, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
+constexpr MatmulWay kI2XXSWays[] = {{"gathers", kCodes<PanelType::kI2XXS, UnitI2XXS, Blocks>},
                                     {"permutations", I2XXSByPermutations}};
-constexpr MatmulWay kI2XSWays[] = {{"gathers", kCodes<PanelType::kI2XS, UnitI2XS, Gathers>},
+constexpr MatmulWay kI2XSWays[] = {{"gathers", kCodes<PanelType::kI2XS, UnitI2XS, Blocks>},
                                    {"permutations", I2XSByPermutations}};
-constexpr MatmulWay kI2SWays[] = {{"gathers", kCodes<PanelType::kI2S, UnitI2S, Gathers>},
+constexpr MatmulWay kI2SWays[] = {{"gathers", kCodes<PanelType::kI2S, UnitI2S, Blocks>},
                                   {"permutations", I2SByPermutations}};
-constexpr MatmulWay kI3XXSWays[] = {{"gathers", kCodes<PanelType::kI3XXS, UnitI3XXS, Gathers>},
+constexpr MatmulWay kI3XXSWays[] = {{"gathers", kCodes<PanelType::kI3XXS, UnitI3XXS, Blocks>},
                                     {"permutations", I3XXSByPermutations}};
-constexpr MatmulWay kI3SWays[] = {{"gathers", kCodes<PanelType::kI3S, UnitI3S, Gathers>},
+constexpr MatmulWay kI3SWays[] = {{"gathers", kCodes<PanelType::kI3S, UnitI3S, Blocks>},
                                   {"permutations", I3SByPermutations}};
-constexpr MatmulWay kI1Ways[] = {{"gathers", kCodes<PanelType::kI1, UnitI1, Gathers>},
+constexpr MatmulWay kI1Ways[] = {{"gathers", kCodes<PanelType::kI1, UnitI1, Blocks>},
                                  {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 

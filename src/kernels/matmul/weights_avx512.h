@@ -38,16 +38,12 @@ using AliasedInt32 __attribute__((may_alias)) = int32_t;
   return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
-// An int32 of at most 15 bits in both halves.
-[[gnu::always_inline]] inline __m512i Twice(__m512i x) {
-  return _mm512_or_si512(_mm512_and_si512(x, _mm512_set1_epi32(0xffff)), _mm512_slli_epi32(x, 16));
-}
-
 // The int16 pairs (low, high) of two int32 that fit int16.
 [[gnu::always_inline]] inline __m512i PairOf(__m512i low, __m512i high) {
   return _mm512_or_si512(_mm512_and_si512(low, _mm512_set1_epi32(0xffff)),
                          _mm512_slli_epi32(high, 16));
 }
+[[gnu::always_inline]] inline __m512i Twice(__m512i x) { return PairOf(x, x); }
 
 // The sums of the activations of N tokens from `first` on in both halves of each block, as int16
 // pairs: [block][token]. Of all tokens at a time: token by token they would cost more than the
@@ -116,7 +112,7 @@ using Weights = __m512i[8];
   return OrMasked(NibbleColumn(block.nibbles, k), shifted, _mm512_set1_epi8(16));
 }
 
-[[gnu::always_inline]] inline void UnpackTwoBits(const BlockTwoBits& block, Weights& w) {
+[[gnu::always_inline]] inline void UnpackBlock(const BlockTwoBits& block, Weights& w) {
   const __m512i mask = _mm512_set1_epi8(3);
 #pragma GCC unroll 2
   for (int k = 0; k < 2; ++k) {
@@ -129,7 +125,7 @@ using Weights = __m512i[8];
 }
 
 [[gnu::always_inline]] inline void UnpackThree(const BlockQ3& block, Weights& w) {
-  UnpackTwoBits(block.low, w);
+  UnpackBlock(block.low, w);
   const __m512i high = Load(block.high);
   const __m512i mask = _mm512_set1_epi8(4);
   // Bit k4 of each byte goes to bit 2.
@@ -156,6 +152,14 @@ using Weights = __m512i[8];
     w[k + 4] = OrMasked(w[k + 4], _mm512_slli_epi16(high, 2), mask);
     w[k + 6] = OrMasked(w[k + 6], _mm512_srli_epi16(high, 2), mask);
   }
+}
+
+// Block b of a unit.
+[[gnu::always_inline]] inline void UnpackBlock(const UnitQ3K& unit, int b, Weights& w) {
+  UnpackThree(unit.blocks[b], w);
+}
+[[gnu::always_inline]] inline void UnpackBlock(const UnitQ6K& unit, int b, Weights& w) {
+  UnpackSix(unit.blocks[b], w);
 }
 
 [[gnu::always_inline]] inline void Unpack(const UnitQ8& u, Weights& w) { UnpackBytes(u.q, w); }
