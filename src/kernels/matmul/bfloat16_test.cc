@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "kernels/isa/cpu.h"
 #include "kernels/isa/isa.h"
 #include "kernels/kernels.h"
+#include "kernels/matmul/emulated_amx_for_test.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/variants.h"
 #include "kernels/pack/unit_access.h"
@@ -70,13 +72,15 @@ std::vector<float> Multiply(MatmulFn matmul, const Bits& bits) {
     first += count;
   }
   std::vector<float> padded(static_cast<size_t>(bits.tokens * panels * kPanelRows), -1.0f);
+  AlignedBuffer scratch = *AlignedBuffer::Create(kMatmulScratchBytes);
   matmul({.panels = reinterpret_cast<const std::byte*>(packed.data()),
           .panel_count = panels,
           .cols = bits.cols,
           .tiles = tiles.data(),
           .tokens = bits.tokens,
           .out = padded.data(),
-          .out_stride = panels * kPanelRows});
+          .out_stride = panels * kPanelRows,
+          .scratch = scratch.data()});
   return padded;
 }
 
@@ -172,11 +176,18 @@ struct Way {
 };
 std::vector<Way> Ways() {
   const bool avx512 = CpuHasAvx2() && CpuHasAvx512();
-  return {{"avx2", CpuHasAvx2(), avx2::MatmulBFloat16},
-          {"avx512_fma", avx512, avx512::MatmulBFloat16ByFma},
-          {"avx512_dots", CpuHasBFloat16Dots(), avx512::MatmulBFloat16ByDots},
-          {"avx512_dots of two panels", CpuHasBFloat16Dots(), avx512::MatmulBFloat16ByDotsOfTwo},
-          {"amx", CpuHasBFloat16Tiles(), amx::MatmulBFloat16}};
+  return {
+    {"avx2", CpuHasAvx2(), avx2::MatmulBFloat16},
+        {"avx512_fma", avx512, avx512::MatmulBFloat16ByFma},
+        {"avx512_dots", CpuHasBFloat16Dots(), avx512::MatmulBFloat16ByDots},
+        {"avx512_dots of two panels", CpuHasBFloat16Dots(), avx512::MatmulBFloat16ByDotsOfTwo},
+#if defined(SKALD_EMULATED_TILES)
+        {"emulated amx", avx512, emulated_amx::MatmulBFloat16},
+#endif
+    {
+      "amx", CpuHasBFloat16Tiles(), amx::MatmulBFloat16
+    }
+  };
 }
 
 void ExpectAllWaysEqual(const Bits& bits) {
@@ -199,7 +210,8 @@ TEST(BFloat16, EveryWayGivesTheBitsOfTheSpecification) {
     int64_t tokens;
     int64_t cols;
   };
-  std::vector<Shape> shapes = {{77, 37, 64}, {32, 65, 1100}};  // 1100: more than a chunk
+  // 1100: more than a chunk; 560: more panels than are put in order at once.
+  std::vector<Shape> shapes = {{77, 37, 64}, {32, 65, 1100}, {560, 33, 40}};
   for (const int64_t tokens : {16, 12, 8, 6, 4, 3, 2, 1, 31}) shapes.push_back({32, tokens, 33});
   // Columns in several parts at every number of tokens, and panels that are no multiple of 2 or 4.
   for (const int64_t tokens : {16, 12, 8, 6, 4, 3, 2, 1}) shapes.push_back({112, tokens, 4200});
