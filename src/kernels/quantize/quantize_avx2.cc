@@ -139,17 +139,18 @@ void QuantizeWideBlock(const float* x, int m, const Block128Sections& out) {
 
 void QuantizeBFloat16(const QuantizeArgs& args) {
   std::byte* pairs = args.tile;
-  for (int64_t u = 0; u < args.cols; u += 32) {
-    const int64_t count = args.cols - u < 32 ? args.cols - u : 32;
+  const int64_t whole = args.cols / 32 * 32;
+  for (int64_t u = 0; u < whole; u += 32) {
     for (int m = 0; m < args.tokens; ++m, pairs += kBFloat16TokenBytes) {
-      const float* x = args.x + m * args.x_stride + u;
-      float padded[32] = {};
-      if (count < 32) {
-        for (int64_t i = 0; i < count; ++i) padded[i] = x[i];
-        x = padded;
-      }
-      RoundUnit(x, pairs);
+      RoundUnit(args.x + m * args.x_stride + u, pairs);
     }
+  }
+  if (whole == args.cols) return;
+  for (int m = 0; m < args.tokens; ++m, pairs += kBFloat16TokenBytes) {
+    const float* x = args.x + m * args.x_stride;
+    float padded[32] = {};
+    for (int64_t i = whole; i < args.cols; ++i) padded[i - whole] = x[i];
+    RoundUnit(padded, pairs);
   }
 }
 
