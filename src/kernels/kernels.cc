@@ -12,13 +12,15 @@ void KernelTable::SetMatmul(MatmulFn (*function_of)(PanelType type)) {
 }
 
 int KernelTable::least_panels(PanelType type, int64_t tokens) const {
+  const auto least = [&](const SharedTokens& shared) {
+    return tokens < shared.tokens ? 1 : shared.panels;
+  };
   switch (type) {
-    // No tiles.
     case PanelType::kF32:
     case PanelType::kF16: return 1;
     // Of one token four are computed at once.
-    case PanelType::kBF16: return std::max(tile_panels, 4);
-    default: return tokens < tile_tokens ? 1 : tile_panels;
+    case PanelType::kBF16: return std::max(least(shared_bfloat16), 4);
+    default: return least(shared_integers);
   }
 }
 

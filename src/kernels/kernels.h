@@ -30,10 +30,13 @@ struct KernelTable {
   /// By PanelType: which of several loops was found to be the fastest here; empty where there is
   /// one only. For people to read.
   std::array<std::string_view, kPanelTypeCount> matmul_way = {};
-  /// Panels that share the reading of the tokens in a matmul on tiles, and the tokens from which on
-  /// it is on tiles (of bfloat16 always). 1 where there are none.
-  int tile_panels = 1;
-  int64_t tile_tokens = 0;
+  /// Panels of a call that share the reading of its tokens, from so many tokens on.
+  struct SharedTokens {
+    int panels = 1;
+    int64_t tokens = 0;
+  };
+  SharedTokens shared_integers;  ///< integer weights
+  SharedTokens shared_bfloat16;
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;

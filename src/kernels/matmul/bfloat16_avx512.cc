@@ -5,7 +5,8 @@
 //                         multiplies the high halves of its dwords first and then the low ones, so
 //                         a dword must hold two neighbours of one chain, the earlier one high. A
 //                         unit has the two chains side by side, as AMX wants them: 4 instructions
-//                         for 2 vectors put that right, shared by the tokens of the tile.
+//                         for 2 vectors put them in order, for each tile of tokens, or once for
+//                         many tokens.
 
 #include "base/check.h"
 #include "kernels/isa/flush_mode.h"
@@ -86,7 +87,7 @@ void FmaTile(const TileArgs& args) {
 
 // Two vectors of a unit of weights, columns 2 j and 2 j + 1 of both chains, as dwords with the
 // steps 2 j + 1 (low) and 2 j (high) of each.
-[[gnu::always_inline]] inline void SplitChains(const UnitBF16& unit, int j, __m512i (&chain)[2]) {
+[[gnu::always_inline]] inline void OrderChains(const UnitBF16& unit, int j, __m512i (&chain)[2]) {
   constexpr __mmask32 kHigh = 0xaaaaaaaa;
   // A shuffle of bytes: a shift or a rotation would take a port of the dot products.
   const __m512i swap =
@@ -97,7 +98,17 @@ void FmaTile(const TileArgs& args) {
   chain[1] = _mm512_mask_blend_epi16(kHigh, _mm512_shuffle_epi8(odd, swap), even);
 }
 
-// Some units of the activations of MR tokens, in the order of SplitChains. Put right once for all
+// A unit that is in this order already.
+struct OrderedUnit {
+  alignas(64) uint32_t w[8][2][kPanelRows];  // [j][chain][row]
+};
+[[gnu::always_inline]] inline void OrderChains(const OrderedUnit& unit, int j,
+                                               __m512i (&chain)[2]) {
+  chain[0] = Load(unit.w[j][0]);
+  chain[1] = Load(unit.w[j][1]);
+}
+
+// Some units of the activations of MR tokens, in the order of OrderChains. Put right once for all
 // panels of a call: a store of 64 bytes takes two cycles, as long as two to four dot products.
 template <int MR>
 struct ChainTile {
@@ -119,7 +130,7 @@ struct ChainTile {
 
 // By kAtOnce panels and the tokens whose chains and sums fit the registers then. Two panels share
 // the loads of their activations, one needs its weights put right for fewer groups of tokens.
-template <int MR, int kAtOnce>
+template <int MR, int kAtOnce, typename Unit = UnitBF16>
 struct DotKernel {
   static constexpr int kMost = 8 / kAtOnce;
   static constexpr int kTokens = GroupOf(MR, kMost);
@@ -148,10 +159,10 @@ struct DotKernel {
 
   // Consecutive units of panels.
   struct Part {
-    const UnitBF16* unit;  // the first, of the first panel
-    int64_t panel_units;   // of a whole panel
-    int64_t units;
-    bool begins;  // else `out` has the sums of the units before
+    const Unit* unit;     // the first, of the first panel
+    int64_t panel_units;  // from one panel to the next
+    int64_t units;        // no more than a ChainTile has
+    bool begins;          // else `out` has the sums of the units before
     ReadAhead ahead;
   };
 
@@ -160,11 +171,11 @@ struct DotKernel {
   [[gnu::always_inline]] static void AddUnits(const Part& part, const ChainTile<MR>& tile,
                                               int first, __m512 (&acc)[NP][kTokens]) {
     for (int64_t u = 0; u < part.units; ++u) {
-      const UnitBF16* unit = part.unit + u;
+      const Unit* unit = part.unit + u;
       __m512 chains[NP][2][kTokens];
 #pragma GCC unroll 4
       for (int p = 0; p < NP; ++p) {
-        if (first == 0) PrefetchAhead<sizeof(UnitBF16)>(part.ahead, unit + p * part.panel_units);
+        if (first == 0) PrefetchAhead<sizeof(Unit)>(part.ahead, unit + p * part.panel_units);
 #pragma GCC unroll 8
         for (int i = 0; i < kTokens; ++i) chains[p][0][i] = chains[p][1][i] = _mm512_setzero_ps();
       }
@@ -172,7 +183,7 @@ struct DotKernel {
       for (int j = 0; j < 8; ++j) {
         __m512i w[NP][2];
 #pragma GCC unroll 4
-        for (int p = 0; p < NP; ++p) SplitChains(unit[p * part.panel_units], j, w[p]);
+        for (int p = 0; p < NP; ++p) OrderChains(unit[p * part.panel_units], j, w[p]);
 #pragma GCC unroll 8
         for (int i = 0; i < kTokens; ++i) AddDots<NP>(w, tile.pairs[u][first + i], j, i, chains);
       }
@@ -213,29 +224,78 @@ struct DotKernel {
     }
   }
 
-  static void Run(const TileArgs& args) {
-    const int64_t panel_units = PanelBytes(PanelType::kBF16, args.cols) / int64_t{sizeof(UnitBF16)};
-    const auto* panels = reinterpret_cast<const UnitBF16*>(args.panels);
-    const auto* tile = reinterpret_cast<const BFloat16Tile<MR>*>(args.tile);
+  // A part of `panel_count` panels, and the same units of the activations.
+  static void AddPart(Part part, const BFloat16Tile<MR>* tile, int64_t panel_count, float* out,
+                      int64_t out_stride) {
     ChainTile<MR> ordered;
+    ordered.Fill(tile, part.units);
+    int64_t p = 0;
+    for (; p + kPanels <= panel_count; p += kPanels, part.unit += kPanels * part.panel_units) {
+      AddPanels<kPanels>(part, ordered, out + p * kPanelRows, out_stride);
+    }
+    for (; p < panel_count; ++p, part.unit += part.panel_units) {
+      AddPanels<1>(part, ordered, out + p * kPanelRows, out_stride);
+    }
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t panel_units = PanelBytes(PanelType::kBF16, args.cols) / int64_t{sizeof(Unit)};
+    const auto* panels = reinterpret_cast<const Unit*>(args.panels);
+    const auto* tile = reinterpret_cast<const BFloat16Tile<MR>*>(args.tile);
     for (int64_t u = 0; u < panel_units; u += ChainTile<MR>::kUnits) {
       const int64_t left = panel_units - u;
-      Part part = {.unit = panels + u,
-                   .panel_units = panel_units,
-                   .units = left < ChainTile<MR>::kUnits ? left : ChainTile<MR>::kUnits,
-                   .begins = u == 0,
-                   .ahead = args.ahead};
-      ordered.Fill(tile + u, part.units);
-      int64_t p = 0;
-      for (; p + kPanels <= args.panel_count; p += kPanels, part.unit += kPanels * panel_units) {
-        AddPanels<kPanels>(part, ordered, args.out + p * kPanelRows, args.out_stride);
-      }
-      for (; p < args.panel_count; ++p, part.unit += panel_units) {
-        AddPanels<1>(part, ordered, args.out + p * kPanelRows, args.out_stride);
-      }
+      AddPart({.unit = panels + u,
+               .panel_units = panel_units,
+               .units = left < ChainTile<MR>::kUnits ? left : ChainTile<MR>::kUnits,
+               .begins = u == 0,
+               .ahead = args.ahead},
+              tile + u, args.panel_count, args.out, args.out_stride);
     }
   }
 };
+
+// Many tokens, in whole tiles: some columns of all panels are put in order once. Their sums wait in
+// the output for the next columns.
+constexpr int64_t kOrderedUnits = ChainTile<kTileTokens>::kUnits;
+constexpr int64_t kMostPanels = 32;  // 256 KiB, a share of L2
+static_assert(kMostPanels * kOrderedUnits * int64_t{sizeof(OrderedUnit)} <= kMatmulScratchBytes);
+
+void OrderPart(const UnitBF16* unit, int64_t panel_units, int64_t panels, int64_t units,
+               OrderedUnit* ordered) {
+  for (int64_t p = 0; p < panels; ++p) {
+    for (int64_t u = 0; u < units; ++u) {
+#pragma GCC unroll 8
+      for (int j = 0; j < 8; ++j) {
+        __m512i chain[2];
+        OrderChains(unit[p * panel_units + u], j, chain);
+        _mm512_store_si512(ordered[p * kOrderedUnits + u].w[j][0], chain[0]);
+        _mm512_store_si512(ordered[p * kOrderedUnits + u].w[j][1], chain[1]);
+      }
+    }
+  }
+}
+
+// By two panels: what speaks for one, the order of the weights for fewer groups of tokens, is done.
+void MultiplyOrdered(const MatmulArgs& args, int64_t tiles) {
+  using Kernel = DotKernel<kTileTokens, 2, OrderedUnit>;
+  const int64_t panel_units = PanelBytes(PanelType::kBF16, args.cols) / int64_t{sizeof(UnitBF16)};
+  const auto* panels = reinterpret_cast<const UnitBF16*>(args.panels);
+  const auto* tile = reinterpret_cast<const BFloat16Tile<kTileTokens>*>(args.tiles);
+  auto* ordered = reinterpret_cast<OrderedUnit*>(args.scratch);
+  for (int64_t u = 0; u < panel_units; u += kOrderedUnits) {
+    const int64_t left = panel_units - u;
+    const Kernel::Part part = {.unit = ordered,
+                               .panel_units = kOrderedUnits,
+                               .units = left < kOrderedUnits ? left : kOrderedUnits,
+                               .begins = u == 0,
+                               .ahead = kByHardware};
+    OrderPart(panels + u, panel_units, args.panel_count, part.units, ordered);
+    for (int64_t t = 0; t < tiles; ++t) {
+      Kernel::AddPart(part, tile + t * panel_units + u, args.panel_count,
+                      args.out + t * kTileTokens * args.out_stride, args.out_stride);
+    }
+  }
+}
 
 template <int MR>
 using OnePanel = DotKernel<MR, 1>;
@@ -250,15 +310,38 @@ void MatmulBFloat16ByFma(const MatmulArgs& args) {
   EveryTile<PanelType::kBF16, FmaTile, ReadAheadFor<PanelType::kBF16>>(args);
 }
 
-// The instruction flushes by itself, the sums of the chains do not.
-void MatmulBFloat16ByDots(const MatmulArgs& args) {
+namespace {
+
+// By tile, or for many tokens by columns.
+template <MatmulFn kByTile>
+void ByDots(const MatmulArgs& args) {
+  // The instruction flushes by itself, the sums of the chains do not.
   const FlushMode flush;
-  kByTiles<PanelType::kBF16, OnePanel>(args);
+  const int64_t tiles = args.tokens > kFewToOrder ? args.tokens / kTileTokens : 0;
+  for (int64_t p = 0; tiles > 0 && p < args.panel_count; p += kMostPanels) {
+    const int64_t left = args.panel_count - p;
+    MatmulArgs some = args;
+    some.panels += p * PanelBytes(PanelType::kBF16, args.cols);
+    some.panel_count = left < kMostPanels ? left : kMostPanels;
+    some.out += p * kPanelRows;
+    MultiplyOrdered(some, tiles);
+  }
+  MatmulArgs rest = args;
+  const int64_t done = tiles * kTileTokens;
+  rest.tokens -= done;
+  rest.tiles += done * ActivationBytes(ActivationFormat::kBFloat16, args.cols);
+  rest.out += done * args.out_stride;
+  if (rest.tokens > 0) kByTile(rest);
+}
+
+}  // namespace
+
+void MatmulBFloat16ByDots(const MatmulArgs& args) {
+  ByDots<kByTiles<PanelType::kBF16, OnePanel>>(args);
 }
 
 void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args) {
-  const FlushMode flush;
-  kByTiles<PanelType::kBF16, TwoPanels>(args);
+  ByDots<kByTiles<PanelType::kBF16, TwoPanels>>(args);
 }
 
 }  // namespace skald::kernels::avx512

@@ -105,6 +105,10 @@ ReadAhead FastestReadAhead(PanelType type, TileFn matmul, std::array<ReadAhead, 
 /// What it is timed with: tiles of one token.
 void TokenOfQ4K(const TileArgs& args);
 void TokenOfQ8(const TileArgs& args);
+/// bfloat16 by dot products: up to so many tokens it pays to put weights in order for each tile of
+/// them. For more that is done once, and then so many panels share the order of the tokens.
+inline constexpr int64_t kFewToOrder = 2 * kTileTokens;
+inline constexpr int kOrderedPanels = 16;
 /// Require CpuHasBFloat16Dots(). A panel at a time, or two.
 void MatmulBFloat16ByDots(const MatmulArgs& args);
 void MatmulBFloat16ByDotsOfTwo(const MatmulArgs& args);

@@ -13,8 +13,10 @@ namespace {
 void Install(KernelTable& table) {
   avx512::Install(table);
   table.SetMatmul(MatmulFor);
-  table.tile_panels = kSharedPanels;
-  table.tile_tokens = kMinTokens;
+  table.shared_integers = {.panels = kSharedPanels, .tokens = kMinTokens};
+  if (table.MatmulOf(PanelType::kBF16) == MatmulBFloat16) {
+    table.shared_bfloat16 = {.panels = kSharedPanels, .tokens = 0};
+  }
   table.peak = Peak();
 }
 

@@ -30,6 +30,9 @@ void Install(KernelTable& table) {
   for (size_t i = 0; i < kPanelTypeCount; ++i) {
     table.matmul_way[i] = WayFor(static_cast<PanelType>(i)).name;
   }
+  if (table.MatmulOf(PanelType::kBF16) != MatmulBFloat16ByFma) {
+    table.shared_bfloat16 = {.panels = kOrderedPanels, .tokens = kFewToOrder + 1};
+  }
   table.attention = Attention;
   table.append_kv = AppendKv;
   table.mass = Mass;
