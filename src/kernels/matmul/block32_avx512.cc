@@ -187,27 +187,46 @@ struct PairKernel {
   }
 };
 
-// kNV4: a scale for each 16 columns. The activations carry the sums of 32: what the offset adds to
-// the first 16 is a dot product with the offset itself.
+// kNV4: a scale for each 16 columns, while the activations carry the sums of 32.
 template <int MR>
 struct NV4Kernel {
   using Tile = Block32Tile<MR>;
   static constexpr int kChainTokens = kHalfChains<MR>;
 
+  // Where the dot products of the halves of some blocks start: minus the weights' offset times the
+  // sums of their activations. Once for all panels: for each one that is 4 dot products for 8.
+  struct Starts {
+    static constexpr int64_t kUnits = 256 / MR;  // 4 KiB
+    int32_t low[2 * kUnits][MR];
+    int32_t high[2 * kUnits][MR];
+
+    [[gnu::always_inline]] void Fill(const Tile* tile, int64_t units) {
+      const __m128i offset = _mm_set1_epi8(-128);  // 128, unsigned
+      for (int64_t b = 0; b < 2 * units; ++b) {
+#pragma GCC unroll 16
+        for (int m = 0; m < MR; ++m) {
+          const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tile[b].q[m]));
+          __m128i sum = _mm_dpbusd_epi32(_mm_setzero_si128(), offset, q);
+          sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, _MM_SHUFFLE(1, 0, 3, 2)));
+          sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, _MM_SHUFFLE(2, 3, 0, 1)));
+          const int32_t first = _mm_cvtsi128_si32(sum);
+          low[b][m] = -first;
+          high[b][m] = tile[b].corr128[m] + first;
+        }
+      }
+    }
+  };
+
   [[gnu::always_inline]] static void AddBlock(const Weights& w, const __m512 (&d)[2], const Tile& a,
-                                              __m512 (&acc)[MR]) {
-    const __m512i offset = _mm512_set1_epi8(-128);  // 128, unsigned
+                                              const Starts& starts, int64_t b, __m512 (&acc)[MR]) {
 #pragma GCC unroll 16
     for (int m = 0; m < MR; m += kChainTokens) {
       __m512i low[kChainTokens];
       __m512i high[kChainTokens];
 #pragma GCC unroll 2
       for (int j = 0; j < kChainTokens; ++j) {
-        __m512i first = _mm512_setzero_si512();
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) first = AddDot(first, offset, a.q[m + j] + 4 * k);
-        low[j] = _mm512_sub_epi32(_mm512_setzero_si512(), first);
-        high[j] = _mm512_add_epi32(Broadcast(&a.corr128[m + j]), first);
+        low[j] = Broadcast(&starts.low[b][m + j]);
+        high[j] = Broadcast(&starts.high[b][m + j]);
       }
       AddHalfDots<32>(w, a.q[m], low, high);
 #pragma GCC unroll 2
@@ -220,26 +239,51 @@ struct NV4Kernel {
     }
   }
 
-  static void Run(const TileArgs& args) {
-    const int64_t count = args.cols / (2 * kBlockCols);
-    const UnitNV4* unit = reinterpret_cast<const UnitNV4*>(args.panels);
-    for (int64_t p = 0; p < args.panel_count; ++p) {
-      const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
-      __m512 acc[MR];
+  // Consecutive units of a panel.
+  struct Part {
+    const UnitNV4* unit;
+    const Tile* tile;
+    int64_t units;
+    bool begins;  // else `out` has the sums of the units before
+    ReadAhead ahead;
+  };
+
+  static void AddPart(const Part& part, const Starts& starts, float* out, int64_t out_stride) {
+    __m512 acc[MR];
 #pragma GCC unroll 16
-      for (int m = 0; m < MR; ++m) acc[m] = _mm512_setzero_ps();
-      for (int64_t u = 0; u < count; ++u, ++unit) {
-        for (int b = 0; b < 2; ++b, ++tile) {
-          PrefetchAhead<sizeof(UnitNV4) / 2>(args.ahead, unit, b);
-          Weights w;
-          UnpackBlock(unit->blocks[b], w);
-          const __m512 d[2] = {LoadE4M3(*unit, 2 * b), LoadE4M3(*unit, 2 * b + 1)};
-          AddBlock(w, d, *tile, acc);
-        }
+    for (int m = 0; m < MR; ++m) {
+      acc[m] = part.begins ? _mm512_setzero_ps() : _mm512_loadu_ps(out + m * out_stride);
+    }
+    for (int64_t u = 0; u < part.units; ++u) {
+      const UnitNV4& unit = part.unit[u];
+      for (int b = 0; b < 2; ++b) {
+        PrefetchAhead<sizeof(UnitNV4) / 2>(part.ahead, &unit, b);
+        Weights w;
+        UnpackBlock(unit.blocks[b], w);
+        const __m512 d[2] = {LoadE4M3(unit, 2 * b), LoadE4M3(unit, 2 * b + 1)};
+        AddBlock(w, d, part.tile[2 * u + b], starts, 2 * u + b, acc);
       }
-      float* out = args.out + p * kPanelRows;
+    }
 #pragma GCC unroll 16
-      for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * args.out_stride, acc[m]);
+    for (int m = 0; m < MR; ++m) _mm512_storeu_ps(out + m * out_stride, acc[m]);
+  }
+
+  static void Run(const TileArgs& args) {
+    const int64_t panel_units = args.cols / (2 * kBlockCols);
+    const auto* units = reinterpret_cast<const UnitNV4*>(args.panels);
+    const auto* tile = reinterpret_cast<const Tile*>(args.tile);
+    Starts starts;
+    for (int64_t u = 0; u < panel_units; u += Starts::kUnits) {
+      const int64_t left = panel_units - u;
+      Part part = {.unit = units + u,
+                   .tile = tile + 2 * u,
+                   .units = left < Starts::kUnits ? left : Starts::kUnits,
+                   .begins = u == 0,
+                   .ahead = args.ahead};
+      starts.Fill(part.tile, part.units);
+      for (int64_t p = 0; p < args.panel_count; ++p, part.unit += panel_units) {
+        AddPart(part, starts, args.out + p * kPanelRows, args.out_stride);
+      }
     }
   }
 };

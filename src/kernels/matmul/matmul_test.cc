@@ -226,11 +226,11 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariantForManyTokens) {
 }
 
 // What is unpacked once for many tokens: rows of which one panel is more than is kept in L2, and
-// more than the scratch has.
+// more than the scratch has. Of NVFP4 rows of several parts.
 class WideRows : public EveryVariant {};
 
 TEST_P(WideRows, HaveTheBitsOfTheScalarVariant) {
-  for (const int64_t cols : {64 * 256, 127 * 256}) {
+  for (const int64_t cols : {64 * 256, 129 * 256}) {
     SCOPED_TRACE(testing::Message() << cols << " columns");
     ExpectBitsOfTheScalarVariant(RandomProblem(dtype(), 33, cols, 20, 11));
   }
@@ -343,7 +343,8 @@ TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Matmul, WideRows, testing::Values(DType::kQ6_K, DType::kIQ3_S),
+INSTANTIATE_TEST_SUITE_P(Matmul, WideRows,
+                         testing::Values(DType::kQ5_K, DType::kQ6_K, DType::kIQ3_S, DType::kNVFP4),
                          [](const auto& param) {
                            return std::string(tensor::InfoOf(param.param).name);
                          });
