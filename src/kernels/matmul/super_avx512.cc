@@ -134,7 +134,44 @@ template <int MR, int N>
   }
 }
 
-template <int MR>
+// How the dot product of a block is added up: in one chain, or in one for each half and an addition
+// more. The scheduler of Zen 5 sees less far ahead than chains of 8 for two dots a cycle need, and
+// other ports do the addition there.
+enum class Dots : uint8_t { kWhole, kInHalves };
+
+// AddProducts of the sums of both halves.
+template <int MR, int N>
+[[gnu::always_inline]] inline void AddProductsOfHalves(const Weights& w, __m512i scale,
+                                                       const Block128Tile<MR>& a, int b, int first,
+                                                       __m512i (&sums)[N]) {
+  constexpr int kChainTokens = kHalfChains<N>;
+#pragma GCC unroll 16
+  for (int m = 0; m < N; m += kChainTokens) {
+    __m512i low[kChainTokens];
+    __m512i high[kChainTokens];
+#pragma GCC unroll 2
+    for (int j = 0; j < kChainTokens; ++j) low[j] = high[j] = _mm512_setzero_si512();
+    AddHalfDots<64>(w, BlockOf(a, b % 4, first + m), low, high);
+#pragma GCC unroll 2
+    for (int j = 0; j < kChainTokens; ++j) {
+      const __m512i dot = _mm512_add_epi32(low[j], high[j]);
+      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dot, scale));
+    }
+  }
+}
+
+template <Dots kDots, int MR, int N>
+[[gnu::always_inline]] inline void AddProductsBy(const Weights& w, __m512i scale,
+                                                 const Block128Tile<MR>& a, int b, int first,
+                                                 __m512i (&sums)[N]) {
+  if constexpr (kDots == Dots::kWhole) {
+    AddProducts(w, scale, a, b, first, sums);
+  } else {
+    AddProductsOfHalves(w, scale, a, b, first, sums);
+  }
+}
+
+template <int MR, Dots kDots>
 struct Q4KByProducts : WideScales<MR> {
   using Unit = UnitQ4K;
 
@@ -145,14 +182,28 @@ struct Q4KByProducts : WideScales<MR> {
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackNibbles(unit.nibbles[b], w);
-    AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
+    AddProductsBy<kDots>(w, this->scales.ScaleOf(b), a, b, first, sums);
   }
 };
 
-// kQ5K. As kQ4K, but the dot products do not fit int16.
-template <int MR>
+// kQ5K, unpacked.
+struct UnpackedQ5K {
+  uint16_t d[16];
+  uint16_t dmin[16];
+  PackedScales6 scales;
+  uint8_t q[8][8][16][4];  // [block][k4][row][c]
+};
+[[gnu::always_inline]] inline void UnpackWide(const UnitQ5K& unit, int b, Weights& w) {
+  UnpackFive(unit.blocks[b], w);
+}
+[[gnu::always_inline]] inline void UnpackWide(const UnpackedQ5K& unit, int b, Weights& w) {
+  UnpackBytes(unit.q[b], w);
+}
+
+// kQ5K, of which `UnitType` is a form. As kQ4K, but the dot products do not fit int16.
+template <typename UnitType, int MR>
 struct Q5KPolicy : WideScales<MR> {
-  using Unit = UnitQ5K;
+  using Unit = UnitType;
 
   [[gnu::always_inline]] Q5KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
 
@@ -160,14 +211,14 @@ struct Q5KPolicy : WideScales<MR> {
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
-    UnpackFive(unit.blocks[b], w);
+    UnpackWide(unit, b, w);
     AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
   }
 };
 
 // kI4XS. The values have an offset of 128; what it adds to all blocks of half a unit is where the
 // sums start, so that no dot product starts with a part of it.
-template <int MR>
+template <int MR, Dots kDots>
 struct I4XSPolicy {
   using Unit = UnitI4XS;
   static constexpr bool kHasMin = false;
@@ -189,7 +240,7 @@ struct I4XSPolicy {
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
     UnpackValues(unit.nibbles[b], tensor::kIQ4Values, w);
-    AddProducts(w, LoadBytes(unit.scales[b]), a, b, first, sums);
+    AddProductsBy<kDots>(w, LoadBytes(unit.scales[b]), a, b, first, sums);
   }
 
   __m512i offsets[4];  // -128 * scale, int16 pairs (block 2 j, block 2 j + 1)
@@ -295,21 +346,27 @@ using Q4KPairs16 = SuperKernel<Q4KByPairs<MR>, MR>;
 template <int MR>
 using Q4KPairs8 = SuperKernel<Q4KByPairs<MR>, MR, kEight<MR>>;
 template <int MR>
-using Q4KProducts16 = SuperKernel<Q4KByProducts<MR>, MR>;
+using Q4KProducts16 = SuperKernel<Q4KByProducts<MR, Dots::kWhole>, MR>;
 template <int MR>
-using Q4KProducts8 = SuperKernel<Q4KByProducts<MR>, MR, kEight<MR>>;
+using Q4KProducts8 = SuperKernel<Q4KByProducts<MR, Dots::kWhole>, MR, kEight<MR>>;
 template <int MR>
-using Q5KBy16 = SuperKernel<Q5KPolicy<MR>, MR>;
+using Q4KHalves16 = SuperKernel<Q4KByProducts<MR, Dots::kInHalves>, MR>;
 template <int MR>
-using Q5KBy8 = SuperKernel<Q5KPolicy<MR>, MR, kEight<MR>>;
+using Q5KBy16 = SuperKernel<Q5KPolicy<UnitQ5K, MR>, MR>;
+template <int MR>
+using Q5KBy8 = SuperKernel<Q5KPolicy<UnitQ5K, MR>, MR, kEight<MR>>;
+template <int MR>
+using UnpackedQ5KBy8 = SuperKernel<Q5KPolicy<UnpackedQ5K, MR>, MR, kEight<MR>>;
 template <int MR>
 using Q6KBy16 = SuperKernel<HalvesPolicy<UnitQ6K, Blocks, MR>, MR>;
 template <int MR>
 using Q6KBy8 = SuperKernel<HalvesPolicy<UnitQ6K, Blocks, MR>, MR, kEight<MR>>;
 template <int MR>
-using I4XSBy16 = SuperKernel<I4XSPolicy<MR>, MR>;
+using I4XSBy16 = SuperKernel<I4XSPolicy<MR, Dots::kWhole>, MR>;
 template <int MR>
-using I4XSBy8 = SuperKernel<I4XSPolicy<MR>, MR, kEight<MR>>;
+using I4XSBy8 = SuperKernel<I4XSPolicy<MR, Dots::kWhole>, MR, kEight<MR>>;
+template <int MR>
+using I4XSHalves16 = SuperKernel<I4XSPolicy<MR, Dots::kInHalves>, MR>;
 template <int MR>
 using Q2KBy16 = SuperKernel<Q2KPolicy<MR>, MR>;
 template <int MR>
@@ -323,26 +380,53 @@ using UnpackedKernel = SuperKernel<HalvesPolicy<UnpackedUnit, Bytes, MR>, MR, kE
 template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
-// A type with a scale for each 16 columns, of which blocks are unpacked quickly.
-template <typename Unit, typename Unpacker, MatmulFn kByTile>
-constexpr MatmulFn kQuickly = UnpackedOnce<Unit, Unpacker, kFewTokens, kByTile, kByTile>;
+// Nothing is read ahead: what was just unpacked is in L2.
+ReadAhead NoReadAhead(int) { return kByHardware; }
+
+// As ToHalves.
+struct ToBytes {
+  using Packed = UnitQ5K;
+  using Unpacked = UnpackedQ5K;
+  static constexpr MatmulFn kMultiply =
+      EveryTile<PanelType::kQ5K, ForTileSize<UnpackedQ5KBy8>, NoReadAhead>;
+
+  [[gnu::always_inline]] static void Unpack(const UnitQ5K& unit, UnpackedQ5K& out) {
+    // Scales are as they were: eight bytes of scales and minimums of a row are in six.
+    static_assert(offsetof(UnitQ5K, blocks) == offsetof(UnpackedQ5K, q));
+    __builtin_memcpy(&out, &unit, offsetof(UnitQ5K, blocks));
+#pragma GCC unroll 1
+    for (int b = 0; b < kSuperBlocks; ++b) {
+      Weights w;
+      UnpackWide(unit, b, w);
+#pragma GCC unroll 8
+      for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], w[k]);
+    }
+  }
+};
+
+// A type of which blocks are unpacked quickly.
+template <typename To, MatmulFn kByTile>
+constexpr MatmulFn kQuickly = UnpackedOnce<To, kFewTokens, kByTile, kByTile>;
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
                                   {"pairs, 8 tokens", kByTiles<PanelType::kQ4K, Q4KPairs8>},
                                   {"products, 16 tokens", kByTiles<PanelType::kQ4K, Q4KProducts16>},
-                                  {"products, 8 tokens", kByTiles<PanelType::kQ4K, Q4KProducts8>}};
-constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
-                                  {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>}};
+                                  {"products, 8 tokens", kByTiles<PanelType::kQ4K, Q4KProducts8>},
+                                  {"halves, 16 tokens", kByTiles<PanelType::kQ4K, Q4KHalves16>}};
+constexpr MatmulWay kQ5KWays[] = {
+    {"16 tokens", kQuickly<ToBytes, kByTiles<PanelType::kQ5K, Q5KBy16>>},
+    {"8 tokens", kQuickly<ToBytes, kByTiles<PanelType::kQ5K, Q5KBy8>>}};
 constexpr MatmulWay kQ6KWays[] = {
-    {"16 tokens", kQuickly<UnitQ6K, Blocks, kByTiles<PanelType::kQ6K, Q6KBy16>>},
-    {"8 tokens", kQuickly<UnitQ6K, Blocks, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
+    {"16 tokens", kQuickly<ToHalves<UnitQ6K, Blocks>, kByTiles<PanelType::kQ6K, Q6KBy16>>},
+    {"8 tokens", kQuickly<ToHalves<UnitQ6K, Blocks>, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
-                                   {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>}};
+                                   {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>},
+                                   {"halves, 16 tokens", kByTiles<PanelType::kI4XS, I4XSHalves16>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
 constexpr MatmulWay kQ3KWays[] = {
-    {"16 tokens", kQuickly<UnitQ3K, Blocks, kByTiles<PanelType::kQ3K, Q3KBy16>>},
-    {"8 tokens", kQuickly<UnitQ3K, Blocks, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
+    {"16 tokens", kQuickly<ToHalves<UnitQ3K, Blocks>, kByTiles<PanelType::kQ3K, Q3KBy16>>},
+    {"8 tokens", kQuickly<ToHalves<UnitQ3K, Blocks>, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
 constexpr MatmulWay kI2XXSWays[] = {{"gathers", kCodes<PanelType::kI2XXS, UnitI2XXS, Blocks>},
                                     {"permutations", I2XXSByPermutations}};
 constexpr MatmulWay kI2XSWays[] = {{"gathers", kCodes<PanelType::kI2XS, UnitI2XS, Blocks>},
@@ -356,9 +440,6 @@ constexpr MatmulWay kI3SWays[] = {{"gathers", kCodes<PanelType::kI3S, UnitI3S, B
 constexpr MatmulWay kI1Ways[] = {{"gathers", kCodes<PanelType::kI1, UnitI1, Blocks>},
                                  {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
-
-// Nothing is read ahead: what was just unpacked is in L2.
-ReadAhead NoReadAhead(int) { return kByHardware; }
 
 }  // namespace
 

@@ -200,46 +200,52 @@ inline constexpr int kFewOfCodes = kTileTokens / 2;
 // What of L2 the unpacked panels may take that all tiles pass over, unless one alone has more.
 inline constexpr int64_t kUnpackedBytes = 256 << 10;
 
+// How that is done. Packed and Unpacked are units, kMultiply a MatmulFn of panels of the latter.
 template <typename Unit, typename Unpacker>
-[[gnu::always_inline]] inline void UnpackUnit(const Unit& unit, UnpackedUnit& out) {
-  const __m512i more = _mm512_set1_epi8(kOffsetOf<UnpackedUnit> - kOffsetOf<Unit>);
-  _mm512_storeu_ps(out.d, LoadScales(unit));
+struct ToHalves {
+  using Packed = Unit;
+  using Unpacked = UnpackedUnit;
+  static constexpr MatmulFn kMultiply = MultiplyUnpacked;
+
+  [[gnu::always_inline]] static void Unpack(const Unit& unit, UnpackedUnit& out) {
+    const __m512i more = _mm512_set1_epi8(kOffsetOf<UnpackedUnit> - kOffsetOf<Unit>);
+    _mm512_storeu_ps(out.d, LoadScales(unit));
 #pragma GCC unroll 1
-  for (int b = 0; b < kSuperBlocks; ++b) {
-    const HalfScales scales = HalfScalesOf(unit, b);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b]),
-                     _mm512_cvtepi32_epi8(scales.low));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b + 1]),
-                     _mm512_cvtepi32_epi8(scales.high));
-    Weights w;
-    Unpacker::Unpack(unit, b, w);
+    for (int b = 0; b < kSuperBlocks; ++b) {
+      const HalfScales scales = HalfScalesOf(unit, b);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b]),
+                       _mm512_cvtepi32_epi8(scales.low));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b + 1]),
+                       _mm512_cvtepi32_epi8(scales.high));
+      Weights w;
+      Unpacker::Unpack(unit, b, w);
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], _mm512_add_epi8(w[k], more));
+      for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], _mm512_add_epi8(w[k], more));
+    }
   }
-}
+};
 
 // A MatmulFn. kFew: that of up to kTokens tokens; kWide: that of rows which have no room in the
-// scratch when they are unpacked, more than 32,256 columns.
-template <typename Unit, typename Unpacker, int kTokens, MatmulFn kFew, MatmulFn kWide>
+// scratch when they are unpacked, some 32,000 columns.
+template <typename To, int kTokens, MatmulFn kFew, MatmulFn kWide>
 void UnpackedOnce(const MatmulArgs& args) {
+  using Unpacked = typename To::Unpacked;
   const int64_t supers = args.cols / kSuperCols;
-  const int64_t panel_bytes = supers * int64_t{sizeof(UnpackedUnit)};
+  const int64_t panel_bytes = supers * int64_t{sizeof(Unpacked)};
   if (args.tokens <= kTokens) return kFew(args);
   if (panel_bytes > kMatmulScratchBytes) return kWide(args);
   const int64_t at_once = panel_bytes > kUnpackedBytes ? 1 : kUnpackedBytes / panel_bytes;
-  const Unit* units = reinterpret_cast<const Unit*>(args.panels);
-  UnpackedUnit* unpacked = reinterpret_cast<UnpackedUnit*>(args.scratch);
+  const auto* units = reinterpret_cast<const typename To::Packed*>(args.panels);
+  auto* unpacked = reinterpret_cast<Unpacked*>(args.scratch);
   for (int64_t p = 0; p < args.panel_count; p += at_once) {
     const int64_t left = args.panel_count - p;
     const int64_t count = left < at_once ? left : at_once;
-    for (int64_t u = 0; u < count * supers; ++u) {
-      UnpackUnit<Unit, Unpacker>(units[p * supers + u], unpacked[u]);
-    }
+    for (int64_t u = 0; u < count * supers; ++u) To::Unpack(units[p * supers + u], unpacked[u]);
     MatmulArgs some = args;
     some.panels = args.scratch;
     some.panel_count = count;
     some.out = args.out + p * kPanelRows;
-    MultiplyUnpacked(some);
+    To::kMultiply(some);
   }
 }
 
@@ -251,7 +257,7 @@ struct CodesOf {
 };
 template <PanelType kType, typename Unit, typename Unpacker>
 constexpr MatmulFn kCodes =
-    UnpackedOnce<Unit, Unpacker, kFewOfCodes,
+    UnpackedOnce<ToHalves<Unit, Unpacker>, kFewOfCodes,
                  kByTiles<kType, CodesOf<Unit, Unpacker>::template Kernel, kFewOfCodes>,
                  OfAvx2<kType>>;
 
