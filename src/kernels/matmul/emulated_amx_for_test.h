@@ -1,8 +1,6 @@
 /// The AMX matmuls over tiles that a program computes (tests/emulated_tiles), which run on every
-/// CPU with AVX-512. Not under the sanitizers, where they would take minutes to compile.
+/// CPU with AVX-512.
 #pragma once
-
-#if defined(SKALD_EMULATED_TILES)
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/pack/panel.h"
@@ -14,5 +12,3 @@ MatmulFn MatmulFor(PanelType type);
 void MatmulBFloat16(const MatmulArgs& args);
 
 }  // namespace skald::kernels::emulated_amx
-
-#endif

@@ -186,10 +186,8 @@ class EveryVariant : public testing::TestWithParam<DType> {
       SCOPED_TRACE(way.name);
       ExpectSameBits(problem.Run(way.matmul, gap), expected);
     }
-#if defined(SKALD_EMULATED_TILES)
     SCOPED_TRACE("emulated tiles");
     ExpectSameBits(problem.Run(emulated_amx::MatmulFor(PanelTypeFor(dtype())), gap), expected);
-#endif
   }
 };
 

@@ -383,7 +383,7 @@ using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 // Nothing is read ahead: what was just unpacked is in L2.
 ReadAhead NoReadAhead(int) { return kByHardware; }
 
-// As ToHalves.
+// kQ5K, in the way of ToHalves. Its scales stay packed: they are unpacked once for a tile.
 struct ToBytes {
   using Packed = UnitQ5K;
   using Unpacked = UnpackedQ5K;
@@ -391,7 +391,6 @@ struct ToBytes {
       EveryTile<PanelType::kQ5K, ForTileSize<UnpackedQ5KBy8>, NoReadAhead>;
 
   [[gnu::always_inline]] static void Unpack(const UnitQ5K& unit, UnpackedQ5K& out) {
-    // Scales are as they were: eight bytes of scales and minimums of a row are in six.
     static_assert(offsetof(UnitQ5K, blocks) == offsetof(UnpackedQ5K, q));
     __builtin_memcpy(&out, &unit, offsetof(UnitQ5K, blocks));
 #pragma GCC unroll 1
