@@ -9,17 +9,9 @@
 
 #include <cstdint>
 
-namespace skald::kernels::amx {
+#include "kernels/isa/tile_config.h"
 
-/// The shape of each tile register: the operand of LDTILECFG, palette 1.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
-static_assert(sizeof(TileConfig) == 64);
+namespace skald::kernels::amx {
 
 /// Sets the shapes and zeroes all tiles, until its life ends; then the tile unit is idle again, and
 /// a switch of threads has nothing to save. Not nested.

@@ -76,9 +76,18 @@ struct WideScales {
   Scales6 scales;
 };
 
-// kQ4K by pairs. A dot product of 16 columns is at most 15 * 127 * 16 = 30480 and fits int16:
-// vpdpwssd multiplies it with the scale and adds, in place of a 32-bit multiplication, which takes
-// two instructions on Intel's cores, and an addition. The high int16 of its operands meet zeros.
+// One scale for both halves. A dot product of 16 columns of kQ4K is at most 15 * 127 * 16 = 30480
+// and fits int16: vpdpwssd multiplies it with the scale and adds, in place of a 32-bit
+// multiplication, which takes two instructions on Intel's cores, and an addition. The high int16 of
+// its operands meet zeros.
+struct ByPairs {
+  __m512i scale;
+
+  [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
+    return _mm512_dpwssd_epi32(_mm512_dpwssd_epi32(sum, low, scale), high, scale);
+  }
+};
+
 template <int MR>
 struct Q4KByPairs : WideScales<MR> {
   using Unit = UnitQ4K;
@@ -88,23 +97,9 @@ struct Q4KByPairs : WideScales<MR> {
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
-    constexpr int kChainTokens = kHalfChains<N>;
     Weights w;
     UnpackNibbles(unit.nibbles[b], w);
-    const __m512i scale = this->scales.ScaleOf(b);
-#pragma GCC unroll 16
-    for (int m = 0; m < N; m += kChainTokens) {
-      __m512i low[kChainTokens];
-      __m512i high[kChainTokens];
-#pragma GCC unroll 2
-      for (int j = 0; j < kChainTokens; ++j) low[j] = high[j] = _mm512_setzero_si512();
-      AddHalfDots<64>(w, BlockOf(a, b % 4, first + m), low, high);
-#pragma GCC unroll 2
-      for (int j = 0; j < kChainTokens; ++j) {
-        sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], low[j], scale);
-        sums[m + j] = _mm512_dpwssd_epi32(sums[m + j], high[j], scale);
-      }
-    }
+    AddHalves<0>(w, ByPairs{this->scales.ScaleOf(b)}, a, b, first, sums);
   }
 };
 
@@ -139,26 +134,14 @@ template <int MR, int N>
 // other ports do the addition there.
 enum class Dots : uint8_t { kWhole, kInHalves };
 
-// AddProducts of the sums of both halves.
-template <int MR, int N>
-[[gnu::always_inline]] inline void AddProductsOfHalves(const Weights& w, __m512i scale,
-                                                       const Block128Tile<MR>& a, int b, int first,
-                                                       __m512i (&sums)[N]) {
-  constexpr int kChainTokens = kHalfChains<N>;
-#pragma GCC unroll 16
-  for (int m = 0; m < N; m += kChainTokens) {
-    __m512i low[kChainTokens];
-    __m512i high[kChainTokens];
-#pragma GCC unroll 2
-    for (int j = 0; j < kChainTokens; ++j) low[j] = high[j] = _mm512_setzero_si512();
-    AddHalfDots<64>(w, BlockOf(a, b % 4, first + m), low, high);
-#pragma GCC unroll 2
-    for (int j = 0; j < kChainTokens; ++j) {
-      const __m512i dot = _mm512_add_epi32(low[j], high[j]);
-      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dot, scale));
-    }
+// One scale for the sum of both halves.
+struct BySum {
+  __m512i scale;
+
+  [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
+    return _mm512_add_epi32(sum, _mm512_mullo_epi32(_mm512_add_epi32(low, high), scale));
   }
-}
+};
 
 template <Dots kDots, int MR, int N>
 [[gnu::always_inline]] inline void AddProductsBy(const Weights& w, __m512i scale,
@@ -167,7 +150,7 @@ template <Dots kDots, int MR, int N>
   if constexpr (kDots == Dots::kWhole) {
     AddProducts(w, scale, a, b, first, sums);
   } else {
-    AddProductsOfHalves(w, scale, a, b, first, sums);
+    AddHalves<0>(w, BySum{scale}, a, b, first, sums);
   }
 }
 
@@ -285,7 +268,7 @@ struct Q2KPolicy {
     UnpackBlock(unit.blocks[b], w);
     const HalfScales scales = HalfScalesOf(unit, b);
     if constexpr (N < 4) {
-      AddHalves<0>(w, scales, a, b, first, sums);
+      AddHalves<0>(w, ByHalfScales{scales}, a, b, first, sums);
     } else {
       const __m512i low = Twice(scales.low);
       const __m512i high = Twice(scales.high);

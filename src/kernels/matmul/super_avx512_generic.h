@@ -40,9 +40,10 @@ template <int kOffset>
   return corr;
 }
 
-// Both halves of a block whose scales are 16 columns wide. kOffset: that of the weights.
-template <int kOffset, int MR, int N>
-[[gnu::always_inline]] inline void AddHalves(const Weights& w, const HalfScales& scales,
+// The dot products of both halves of a block in chains of their own, which `fold` adds to the sums:
+// fold.Add(sum, low, high). kOffset: that of the weights.
+template <int kOffset, typename Fold, int MR, int N>
+[[gnu::always_inline]] inline void AddHalves(const Weights& w, const Fold& fold,
                                              const Block128Tile<MR>& a, int b, int first,
                                              __m512i (&sums)[N]) {
   constexpr int kChainTokens = kHalfChains<N>;
@@ -58,13 +59,20 @@ template <int kOffset, int MR, int N>
     }
     AddHalfDots<64>(w, BlockOf(a, block, first + m), low, high);
 #pragma GCC unroll 2
-    for (int j = 0; j < kChainTokens; ++j) {
-      const __m512i scaled_low = _mm512_mullo_epi32(low[j], scales.low);
-      const __m512i scaled_high = _mm512_mullo_epi32(high[j], scales.high);
-      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_add_epi32(scaled_low, scaled_high));
-    }
+    for (int j = 0; j < kChainTokens; ++j) sums[m + j] = fold.Add(sums[m + j], low[j], high[j]);
   }
 }
+
+// A scale for each half.
+struct ByHalfScales {
+  HalfScales scales;
+
+  [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
+    const __m512i scaled_low = _mm512_mullo_epi32(low, scales.low);
+    const __m512i scaled_high = _mm512_mullo_epi32(high, scales.high);
+    return _mm512_add_epi32(sum, _mm512_add_epi32(scaled_low, scaled_high));
+  }
+};
 
 // A policy says, for one unit type, where the integer sums I of the tokens start (Start, else at
 // zero), how a block enters them (AddBlock), and what the minimum sum J of a token over half a unit
@@ -170,7 +178,7 @@ struct HalvesPolicy {
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
     Unpacker::Unpack(unit, b, w);
-    AddHalves<kOffsetOf<Unit>>(w, HalfScalesOf(unit, b), a, b, first, sums);
+    AddHalves<kOffsetOf<Unit>>(w, ByHalfScales{HalfScalesOf(unit, b)}, a, b, first, sums);
   }
 };
 

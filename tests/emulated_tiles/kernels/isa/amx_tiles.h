@@ -15,17 +15,9 @@
 
 #include "base/check.h"
 #include "kernels/isa/flush_mode.h"
+#include "kernels/isa/tile_config.h"
 
 namespace skald::kernels::amx {
-
-struct alignas(64) TileConfig {
-  uint8_t palette = 1;
-  uint8_t start_row = 0;
-  uint8_t reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
-static_assert(sizeof(TileConfig) == 64);
 
 /// The tile unit. One for all: tests of matrices use one thread.
 struct TileUnit {
