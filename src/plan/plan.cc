@@ -35,7 +35,7 @@ Status CheckCase(const BenchCase& wanted) {
 
 // What `work` takes by the measured shares. Reading and arithmetic overlap in part: near the ridge
 // a step takes longer than either and less than both together. The root of the sum of squares is
-// what measurements are nearest to (docs/log.md, 2026-11-25).
+// what measurements are nearest to (docs/log-first-weeks.md, 2026-11-25).
 double SecondsOf(const BenchWork& work, const Machine& machine) {
   BenchWork arithmetic = work;
   arithmetic.bytes = 0;

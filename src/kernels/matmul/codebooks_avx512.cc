@@ -28,6 +28,7 @@
 #include "kernels/isa/target_avx512vbmi_begin.h"
 #include "kernels/matmul/matmul_generic.h"
 #include "kernels/matmul/super_avx512_generic.h"
+#include "kernels/matmul/unpacked_avx512_generic.h"
 // clang-format on
 
 namespace skald::kernels::avx512 {

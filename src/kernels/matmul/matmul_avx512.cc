@@ -26,7 +26,9 @@ std::span<const MatmulWay> BFloat16Ways() {
 using Choice = std::array<MatmulWay, kPanelTypeCount>;
 
 Choice FastestOfAll() {
-  ReadAheadOfFew(PanelType::kQ4K, 1);  // now, and not in the first step
+  // Now, and not in the first step.
+  ReadAheadOfFew(PanelType::kQ4K, 1);
+  UnpackedWay();
   Choice chosen;
   for (int i = 0; i < kPanelTypeCount; ++i) {
     const auto type = static_cast<PanelType>(i);

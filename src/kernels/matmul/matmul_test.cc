@@ -186,6 +186,12 @@ class EveryVariant : public testing::TestWithParam<DType> {
       SCOPED_TRACE(way.name);
       ExpectSameBits(problem.Run(way.matmul, gap), expected);
     }
+    if (dtype() == DType::kQ6_K) {
+      for (const MatmulWay& way : avx512::UnpackedWays()) {
+        SCOPED_TRACE("unpacked, " + std::string(way.name));
+        ExpectSameBits(problem.Run(way.matmul, gap), expected);
+      }
+    }
     SCOPED_TRACE("emulated tiles");
     ExpectSameBits(problem.Run(emulated_amx::MatmulFor(PanelTypeFor(dtype())), gap), expected);
   }
@@ -223,14 +229,14 @@ TEST_P(EveryVariant, ComputesTheBitsOfTheScalarVariantForManyTokens) {
   }
 }
 
-// What is unpacked once for many tokens: rows of which one panel is more than is kept in L2, and
-// more than the scratch has. Of NVFP4 rows of several parts.
+// Rows that come in several parts: what is unpacked once for many tokens, for two panels and for
+// one behind them, with a last part of one unit; NVFP4; and Q5_K, which has no parts.
 class WideRows : public EveryVariant {};
 
 TEST_P(WideRows, HaveTheBitsOfTheScalarVariant) {
-  for (const int64_t cols : {64 * 256, 129 * 256}) {
+  for (const int64_t cols : {16 * 256, 64 * 256, 129 * 256}) {
     SCOPED_TRACE(testing::Message() << cols << " columns");
-    ExpectBitsOfTheScalarVariant(RandomProblem(dtype(), 33, cols, 20, 11));
+    ExpectBitsOfTheScalarVariant(RandomProblem(dtype(), 33, cols, 40, 11));
   }
 }
 
@@ -342,7 +348,8 @@ TEST_P(EveryVariant, AnInfiniteActivationPoisonsItsTokenOnly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Matmul, WideRows,
-                         testing::Values(DType::kQ5_K, DType::kQ6_K, DType::kIQ3_S, DType::kNVFP4),
+                         testing::Values(DType::kQ3_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ3_S,
+                                         DType::kNVFP4),
                          [](const auto& param) {
                            return std::string(tensor::InfoOf(param.param).name);
                          });

@@ -23,6 +23,7 @@
 #include "kernels/isa/target_avx512_begin.h"
 #include "kernels/matmul/matmul_generic.h"
 #include "kernels/matmul/super_avx512_generic.h"
+#include "kernels/matmul/unpacked_avx512_generic.h"
 // clang-format on
 
 namespace skald::kernels::avx512 {
@@ -81,10 +82,11 @@ struct WideScales {
 // multiplication, which takes two instructions on Intel's cores, and an addition. The high int16 of
 // its operands meet zeros.
 struct ByPairs {
+  static constexpr int kScales = 1;
   __m512i scale;
 
   [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
-    return _mm512_dpwssd_epi32(_mm512_dpwssd_epi32(sum, low, scale), high, scale);
+    return AddPairs(AddPairs(sum, low, scale), high, scale);
   }
 };
 
@@ -124,7 +126,7 @@ template <int MR, int N>
     AddDots<64>(w, BlockOf(a, b % 4, first + m), dots);
 #pragma GCC unroll 8
     for (int j = 0; j < kChainTokens; ++j) {
-      sums[m + j] = _mm512_add_epi32(sums[m + j], _mm512_mullo_epi32(dots[j], scale));
+      sums[m + j] = AddTo(sums[m + j], _mm512_mullo_epi32(dots[j], scale));
     }
   }
 }
@@ -136,10 +138,11 @@ enum class Dots : uint8_t { kWhole, kInHalves };
 
 // One scale for the sum of both halves.
 struct BySum {
+  static constexpr int kScales = 1;
   __m512i scale;
 
   [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
-    return _mm512_add_epi32(sum, _mm512_mullo_epi32(_mm512_add_epi32(low, high), scale));
+    return AddTo(sum, _mm512_mullo_epi32(_mm512_add_epi32(low, high), scale));
   }
 };
 
@@ -169,24 +172,10 @@ struct Q4KByProducts : WideScales<MR> {
   }
 };
 
-// kQ5K, unpacked.
-struct UnpackedQ5K {
-  uint16_t d[16];
-  uint16_t dmin[16];
-  PackedScales6 scales;
-  uint8_t q[8][8][16][4];  // [block][k4][row][c]
-};
-[[gnu::always_inline]] inline void UnpackWide(const UnitQ5K& unit, int b, Weights& w) {
-  UnpackFive(unit.blocks[b], w);
-}
-[[gnu::always_inline]] inline void UnpackWide(const UnpackedQ5K& unit, int b, Weights& w) {
-  UnpackBytes(unit.q[b], w);
-}
-
-// kQ5K, of which `UnitType` is a form. As kQ4K, but the dot products do not fit int16.
-template <typename UnitType, int MR>
+// As kQ4K, but the dot products do not fit int16.
+template <int MR, Dots kDots>
 struct Q5KPolicy : WideScales<MR> {
-  using Unit = UnitType;
+  using Unit = UnitQ5K;
 
   [[gnu::always_inline]] Q5KPolicy(const Unit& unit) : WideScales<MR>(unit.scales) {}
 
@@ -194,8 +183,8 @@ struct Q5KPolicy : WideScales<MR> {
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
     Weights w;
-    UnpackWide(unit, b, w);
-    AddProducts(w, this->scales.ScaleOf(b), a, b, first, sums);
+    UnpackFive(unit.blocks[b], w);
+    AddProductsBy<kDots>(w, this->scales.ScaleOf(b), a, b, first, sums);
   }
 };
 
@@ -295,11 +284,6 @@ struct Blocks {
     UnpackBlock(unit, b, w);
   }
 };
-struct Bytes {
-  [[gnu::always_inline]] static void Unpack(const UnpackedUnit& unit, int b, Weights& w) {
-    UnpackBytes(unit.q[b], w);
-  }
-};
 
 // kT2: no integer scales, so the dot products add up in the sums.
 template <int MR>
@@ -335,11 +319,11 @@ using Q4KProducts8 = SuperKernel<Q4KByProducts<MR, Dots::kWhole>, MR, kEight<MR>
 template <int MR>
 using Q4KHalves16 = SuperKernel<Q4KByProducts<MR, Dots::kInHalves>, MR>;
 template <int MR>
-using Q5KBy16 = SuperKernel<Q5KPolicy<UnitQ5K, MR>, MR>;
+using Q5KBy16 = SuperKernel<Q5KPolicy<MR, Dots::kWhole>, MR>;
 template <int MR>
-using Q5KBy8 = SuperKernel<Q5KPolicy<UnitQ5K, MR>, MR, kEight<MR>>;
+using Q5KBy8 = SuperKernel<Q5KPolicy<MR, Dots::kWhole>, MR, kEight<MR>>;
 template <int MR>
-using UnpackedQ5KBy8 = SuperKernel<Q5KPolicy<UnpackedQ5K, MR>, MR, kEight<MR>>;
+using Q5KHalves16 = SuperKernel<Q5KPolicy<MR, Dots::kInHalves>, MR>;
 template <int MR>
 using Q6KBy16 = SuperKernel<HalvesPolicy<UnitQ6K, Blocks, MR>, MR>;
 template <int MR>
@@ -359,56 +343,31 @@ using Q3KBy16 = SuperKernel<HalvesPolicy<UnitQ3K, Blocks, MR>, MR>;
 template <int MR>
 using Q3KBy8 = SuperKernel<HalvesPolicy<UnitQ3K, Blocks, MR>, MR, kEight<MR>>;
 template <int MR>
-using UnpackedKernel = SuperKernel<HalvesPolicy<UnpackedUnit, Bytes, MR>, MR, kEight<MR>>;
-template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
-// Nothing is read ahead: what was just unpacked is in L2.
-ReadAhead NoReadAhead(int) { return kByHardware; }
-
-// kQ5K, in the way of ToHalves. Its scales stay packed: they are unpacked once for a tile.
-struct ToBytes {
-  using Packed = UnitQ5K;
-  using Unpacked = UnpackedQ5K;
-  static constexpr MatmulFn kMultiply =
-      EveryTile<PanelType::kQ5K, ForTileSize<UnpackedQ5KBy8>, NoReadAhead>;
-
-  [[gnu::always_inline]] static void Unpack(const UnitQ5K& unit, UnpackedQ5K& out) {
-    static_assert(offsetof(UnitQ5K, blocks) == offsetof(UnpackedQ5K, q));
-    __builtin_memcpy(&out, &unit, offsetof(UnitQ5K, blocks));
-#pragma GCC unroll 1
-    for (int b = 0; b < kSuperBlocks; ++b) {
-      Weights w;
-      UnpackWide(unit, b, w);
-#pragma GCC unroll 8
-      for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], w[k]);
-    }
-  }
-};
-
 // A type of which blocks are unpacked quickly.
-template <typename To, MatmulFn kByTile>
-constexpr MatmulFn kQuickly = UnpackedOnce<To, kFewTokens, kByTile, kByTile>;
+template <typename Unit, MatmulFn kByTile>
+constexpr MatmulFn kQuickly = OnceForMany<Unit, Blocks, kFewTokens, kByTile>;
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
                                   {"pairs, 8 tokens", kByTiles<PanelType::kQ4K, Q4KPairs8>},
                                   {"products, 16 tokens", kByTiles<PanelType::kQ4K, Q4KProducts16>},
                                   {"products, 8 tokens", kByTiles<PanelType::kQ4K, Q4KProducts8>},
                                   {"halves, 16 tokens", kByTiles<PanelType::kQ4K, Q4KHalves16>}};
-constexpr MatmulWay kQ5KWays[] = {
-    {"16 tokens", kQuickly<ToBytes, kByTiles<PanelType::kQ5K, Q5KBy16>>},
-    {"8 tokens", kQuickly<ToBytes, kByTiles<PanelType::kQ5K, Q5KBy8>>}};
+constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
+                                  {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>},
+                                  {"halves, 16 tokens", kByTiles<PanelType::kQ5K, Q5KHalves16>}};
 constexpr MatmulWay kQ6KWays[] = {
-    {"16 tokens", kQuickly<ToHalves<UnitQ6K, Blocks>, kByTiles<PanelType::kQ6K, Q6KBy16>>},
-    {"8 tokens", kQuickly<ToHalves<UnitQ6K, Blocks>, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
+    {"16 tokens", kQuickly<UnitQ6K, kByTiles<PanelType::kQ6K, Q6KBy16>>},
+    {"8 tokens", kQuickly<UnitQ6K, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
                                    {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>},
                                    {"halves, 16 tokens", kByTiles<PanelType::kI4XS, I4XSHalves16>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
 constexpr MatmulWay kQ3KWays[] = {
-    {"16 tokens", kQuickly<ToHalves<UnitQ3K, Blocks>, kByTiles<PanelType::kQ3K, Q3KBy16>>},
-    {"8 tokens", kQuickly<ToHalves<UnitQ3K, Blocks>, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
+    {"16 tokens", kQuickly<UnitQ3K, kByTiles<PanelType::kQ3K, Q3KBy16>>},
+    {"8 tokens", kQuickly<UnitQ3K, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
 constexpr MatmulWay kI2XXSWays[] = {{"gathers", kCodes<PanelType::kI2XXS, UnitI2XXS, Blocks>},
                                     {"permutations", I2XXSByPermutations}};
 constexpr MatmulWay kI2XSWays[] = {{"gathers", kCodes<PanelType::kI2XS, UnitI2XS, Blocks>},
@@ -423,12 +382,12 @@ constexpr MatmulWay kI1Ways[] = {{"gathers", kCodes<PanelType::kI1, UnitI1, Bloc
                                  {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
 
-}  // namespace
+constexpr TileFn kByPanel = ForTileSize<ByPanel>;
+constexpr TileFn kByTwoPanels = ForTileSize<ByTwoPanels>;
+constexpr MatmulWay kUnpackedWays[] = {{"a panel", UnpackedOnce<UnitQ6K, Blocks, kByPanel>},
+                                       {"two panels", UnpackedOnce<UnitQ6K, Blocks, kByTwoPanels>}};
 
-void MultiplyUnpacked(const MatmulArgs& args) {
-  // The panel type says only what format the tiles have.
-  EveryTile<PanelType::kQ6K, ForTileSize<UnpackedKernel>, NoReadAhead>(args);
-}
+}  // namespace
 
 void TokenOfQ4K(const TileArgs& args) { Q4KProducts8<1>::Run(args); }
 
@@ -445,6 +404,19 @@ std::span<const MatmulWay> Codes(std::span<const MatmulWay> ways) {
 }
 
 }  // namespace
+
+std::span<const MatmulWay> UnpackedWays() { return kUnpackedWays; }
+
+MatmulWay UnpackedWay() {
+  // Timed once, as in WayFor.
+  static const MatmulWay fastest = FastestOf(PanelType::kQ6K, kUnpackedWays);
+  return fastest;
+}
+
+void MultiplyUnpacked(const TileArgs& args) {
+  const bool by_two = UnpackedWay().matmul == kUnpackedWays[1].matmul;
+  (by_two ? kByTwoPanels : kByPanel)(args);
+}
 
 std::span<const MatmulWay> SuperWays(PanelType type) {
   switch (type) {

@@ -40,13 +40,14 @@ template <int kOffset>
   return corr;
 }
 
-// The dot products of both halves of a block in chains of their own, which `fold` adds to the sums:
-// fold.Add(sum, low, high). kOffset: that of the weights.
+// The dot products of both halves of a block in chains of their own, which `fold`, with kScales
+// vectors of scales, adds to the sums: fold.Add(sum, low, high). kOffset: that of the weights.
 template <int kOffset, typename Fold, int MR, int N>
 [[gnu::always_inline]] inline void AddHalves(const Weights& w, const Fold& fold,
                                              const Block128Tile<MR>& a, int b, int first,
                                              __m512i (&sums)[N]) {
-  constexpr int kChainTokens = kHalfChains<N>;
+  // Beside 16 sums, 8 weights and two scales there are registers for the chains of one token.
+  constexpr int kChainTokens = N == kTileTokens && Fold::kScales == 2 ? 1 : kHalfChains<N>;
   const int block = b % 4;
 #pragma GCC unroll 16
   for (int m = 0; m < N; m += kChainTokens) {
@@ -65,12 +66,13 @@ template <int kOffset, typename Fold, int MR, int N>
 
 // A scale for each half.
 struct ByHalfScales {
+  static constexpr int kScales = 2;
   HalfScales scales;
 
   [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
     const __m512i scaled_low = _mm512_mullo_epi32(low, scales.low);
     const __m512i scaled_high = _mm512_mullo_epi32(high, scales.high);
-    return _mm512_add_epi32(sum, _mm512_add_epi32(scaled_low, scaled_high));
+    return AddTo(sum, _mm512_add_epi32(scaled_low, scaled_high));
   }
 };
 
@@ -181,93 +183,6 @@ struct HalvesPolicy {
     AddHalves<kOffsetOf<Unit>>(w, ByHalfScales{HalfScalesOf(unit, b)}, a, b, first, sums);
   }
 };
-
-// Where there are no loops of 512 bits.
-template <PanelType kType>
-void OfAvx2(const MatmulArgs& args) {
-  avx2::MatmulFor(kType)(args);
-}
-
-// What many tokens share: a unit with a scale for each 16 columns, unpacked.
-struct UnpackedUnit {
-  float d[16];
-  int8_t scales[16][16];   // [sub-block][row]
-  uint8_t q[8][8][16][4];  // [block][k4][row][c]
-};
-template <>
-inline constexpr int kOffsetOf<UnpackedUnit> = 64;
-[[gnu::always_inline]] inline __m512 LoadScales(const UnpackedUnit& unit) {
-  return _mm512_loadu_ps(unit.d);
-}
-
-// Up to so many tokens it pays to unpack weights for each tile; for more it pays to unpack once
-// and read more bytes (docs/log.md, 2026-11-30): two tiles of what is quickly unpacked, half a tile
-// of codebooks.
-inline constexpr int kFewTokens = 2 * kTileTokens;
-inline constexpr int kFewOfCodes = kTileTokens / 2;
-// What of L2 the unpacked panels may take that all tiles pass over, unless one alone has more.
-inline constexpr int64_t kUnpackedBytes = 256 << 10;
-
-// How that is done. Packed and Unpacked are units, kMultiply a MatmulFn of panels of the latter.
-template <typename Unit, typename Unpacker>
-struct ToHalves {
-  using Packed = Unit;
-  using Unpacked = UnpackedUnit;
-  static constexpr MatmulFn kMultiply = MultiplyUnpacked;
-
-  [[gnu::always_inline]] static void Unpack(const Unit& unit, UnpackedUnit& out) {
-    const __m512i more = _mm512_set1_epi8(kOffsetOf<UnpackedUnit> - kOffsetOf<Unit>);
-    _mm512_storeu_ps(out.d, LoadScales(unit));
-#pragma GCC unroll 1
-    for (int b = 0; b < kSuperBlocks; ++b) {
-      const HalfScales scales = HalfScalesOf(unit, b);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b]),
-                       _mm512_cvtepi32_epi8(scales.low));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b + 1]),
-                       _mm512_cvtepi32_epi8(scales.high));
-      Weights w;
-      Unpacker::Unpack(unit, b, w);
-#pragma GCC unroll 8
-      for (int k = 0; k < 8; ++k) _mm512_storeu_si512(out.q[b][k], _mm512_add_epi8(w[k], more));
-    }
-  }
-};
-
-// A MatmulFn. kFew: that of up to kTokens tokens; kWide: that of rows which have no room in the
-// scratch when they are unpacked, some 32,000 columns.
-template <typename To, int kTokens, MatmulFn kFew, MatmulFn kWide>
-void UnpackedOnce(const MatmulArgs& args) {
-  using Unpacked = typename To::Unpacked;
-  const int64_t supers = args.cols / kSuperCols;
-  const int64_t panel_bytes = supers * int64_t{sizeof(Unpacked)};
-  if (args.tokens <= kTokens) return kFew(args);
-  if (panel_bytes > kMatmulScratchBytes) return kWide(args);
-  const int64_t at_once = panel_bytes > kUnpackedBytes ? 1 : kUnpackedBytes / panel_bytes;
-  const auto* units = reinterpret_cast<const typename To::Packed*>(args.panels);
-  auto* unpacked = reinterpret_cast<Unpacked*>(args.scratch);
-  for (int64_t p = 0; p < args.panel_count; p += at_once) {
-    const int64_t left = args.panel_count - p;
-    const int64_t count = left < at_once ? left : at_once;
-    for (int64_t u = 0; u < count * supers; ++u) To::Unpack(units[p * supers + u], unpacked[u]);
-    MatmulArgs some = args;
-    some.panels = args.scratch;
-    some.panel_count = count;
-    some.out = args.out + p * kPanelRows;
-    To::kMultiply(some);
-  }
-}
-
-// A codebook.
-template <typename Unit, typename Unpacker>
-struct CodesOf {
-  template <int MR>
-  using Kernel = SuperKernel<HalvesPolicy<Unit, Unpacker, MR>, MR>;
-};
-template <PanelType kType, typename Unit, typename Unpacker>
-constexpr MatmulFn kCodes =
-    UnpackedOnce<ToHalves<Unit, Unpacker>, kFewOfCodes,
-                 kByTiles<kType, CodesOf<Unit, Unpacker>::template Kernel, kFewOfCodes>,
-                 OfAvx2<kType>>;
 
 }  // namespace skald::kernels::avx512
 

@@ -21,6 +21,8 @@ struct TileArgs {
   float* out = nullptr;
   int64_t out_stride = 0;
   ReadAhead ahead = kTwoSteps;  ///< of the weights
+  /// Whether `out` has the sums of the columns before these. For loops over unpacked weights only.
+  bool continues = false;
 };
 using TileFn = void (*)(const TileArgs& args);
 
@@ -82,8 +84,13 @@ MatmulWay WayFor(PanelType type);
 std::span<const MatmulWay> FloatWays(PanelType type);
 std::span<const MatmulWay> Block32Ways(PanelType type);
 std::span<const MatmulWay> SuperWays(PanelType type);
-/// A MatmulFn of panels of UnpackedUnit (super_avx512_generic.h).
-void MultiplyUnpacked(const MatmulArgs& args);
+/// The loops over weights that are unpacked once (unpacked_avx512_generic.h), as ways for kQ6K and
+/// any number of tokens.
+std::span<const MatmulWay> UnpackedWays();
+/// The fastest of them, timed at the first call.
+MatmulWay UnpackedWay();
+/// Its loop, for one tile of any type. The panels are of UnpackedUnit.
+void MultiplyUnpacked(const TileArgs& args);
 /// The codebooks by permutations of bytes. Require CpuHasBytePermutations().
 void I2XXSByPermutations(const MatmulArgs& args);
 void I2XSByPermutations(const MatmulArgs& args);

@@ -21,7 +21,26 @@ namespace skald::kernels::avx512 {
   return acc;
 }
 
-[[gnu::always_inline]] inline __m512i Load(const void* p) { return _mm512_loadu_si512(p); }
+// The same with the pairs of each lane of `pair`. With the intrinsic, as with that of AddTo, gcc 12
+// copies sums between registers, and where registers are few it stores each sum that it has.
+[[gnu::always_inline]] inline __m512i AddPairs(__m512i acc, __m512i w, __m512i pair) {
+  asm("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(w), "v"(pair));
+  return acc;
+}
+// acc + x.
+[[gnu::always_inline]] inline __m512i AddTo(__m512i acc, __m512i x) {
+  asm("vpaddd %1, %0, %0" : "+v"(acc) : "v"(x));
+  return acc;
+}
+
+// One load, however often the result is used. Without the empty assembly gcc 12 makes an operand in
+// memory of each use that can have one: a block of Q6_K had 16 loads for 6, and loads are what one
+// token waits for where memory is fast (docs/log.md, 2026-12-01).
+[[gnu::always_inline]] inline __m512i Load(const void* p) {
+  __m512i x = _mm512_loadu_si512(p);
+  asm("" : "+v"(x));
+  return x;
+}
 
 using AliasedInt32 __attribute__((may_alias)) = int32_t;
 // The 4 bytes at p, in each lane.
