@@ -41,12 +41,14 @@ inline constexpr int kChains = MR % 4 == 0   ? 4
 template <int MR>
 inline constexpr int kHalfChains = MR % 2 == 0 ? 2 : 1;
 
-// dots[j] += the 32 columns w times the activations of token j, which start at q + j * kStride.
+// dots[j] += the 32 columns w times the activations of token j, which start at first + j * kStride.
 template <int kStride, int N>
-[[gnu::always_inline]] inline void AddDots(const Weights& w, const int8_t* q, __m512i (&dots)[N]) {
+[[gnu::always_inline]] inline void AddDots(const Weights& w, const int8_t* first,
+                                           __m512i (&dots)[N]) {
+  const int8_t* q = Unindexed(first);
 #pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int j = 0; j < N; ++j) dots[j] = AddDot(dots[j], w[k], q + j * kStride + 4 * k);
   }
 }

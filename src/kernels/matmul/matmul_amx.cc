@@ -427,8 +427,7 @@ struct Block32Policy {
                                                 const TileSums* sums) {
     if (job.count == 0) return;
     const int first = kBlocksOfPart * job.part;
-    const Tile* a = job.tiles[0] + first;
-    asm("" : "+r"(a));  // one base for all addresses: one with an index costs an instruction more
+    const Tile* a = Unindexed(job.tiles[0] + first);
 #pragma GCC unroll 4
     for (int m = 4 * kStep; m < 4 * kStep + 4; ++m) {
       __m512 acc = _mm512_load_ps(job.acc[m]);

@@ -28,7 +28,7 @@ using Choice = std::array<MatmulWay, kPanelTypeCount>;
 Choice FastestOfAll() {
   // Now, and not in the first step.
   ReadAheadOfFew(PanelType::kQ4K, 1);
-  UnpackedWay();
+  UnpackedWay(PanelType::kQ6K);
   Choice chosen;
   for (int i = 0; i < kPanelTypeCount; ++i) {
     const auto type = static_cast<PanelType>(i);

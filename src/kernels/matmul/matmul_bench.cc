@@ -153,6 +153,11 @@ void RegisterWays() {
       RegisterTokens("avx512 " + std::string(way.name), way.matmul, dtype);
     }
   }
+  for (const DType dtype : {DType::kQ3_K, DType::kQ6_K}) {
+    for (const MatmulWay& way : avx512::UnpackedWays(PanelTypeFor(dtype))) {
+      RegisterTokens("avx512 unpacked, " + std::string(way.name), way.matmul, dtype);
+    }
+  }
   // Not among the ways of a CPU that has the dots.
   RegisterTokens("avx512_fma", avx512::MatmulBFloat16ByFma, DType::kBF16);
 }

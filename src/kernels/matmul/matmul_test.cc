@@ -186,8 +186,8 @@ class EveryVariant : public testing::TestWithParam<DType> {
       SCOPED_TRACE(way.name);
       ExpectSameBits(problem.Run(way.matmul, gap), expected);
     }
-    if (dtype() == DType::kQ6_K) {
-      for (const MatmulWay& way : avx512::UnpackedWays()) {
+    if (dtype() == DType::kQ6_K || dtype() == DType::kQ3_K) {
+      for (const MatmulWay& way : avx512::UnpackedWays(PanelTypeFor(dtype()))) {
         SCOPED_TRACE("unpacked, " + std::string(way.name));
         ExpectSameBits(problem.Run(way.matmul, gap), expected);
       }

@@ -2,10 +2,12 @@
 // 128.
 //
 // Cost, in instructions of the two ports of the dots, of 32 columns of one token: 8 dots, and for
-// the scales 2 (kQ4K, kI4XS), 3 (kQ5K), 6 (kQ3K, kQ6K, codebooks) or 1 (kQ2K, kT2); unpacking is
-// shared by the tokens of the tile. That bounds the share of the peak that a type can reach.
+// the scales 2 (kQ3K, kQ4K), 3 (kQ5K, kI4XS), 6 (kQ6K, codebooks) or none (kQ2K, kT2), a 32-bit
+// multiplication counted as two, as Intel's cores do it; unpacking is shared by the tokens of the
+// tile. That bounds the share of the peak that a type can reach.
 
 #include <span>
+#include <type_traits>
 
 #include "base/check.h"
 #include "kernels/isa/cpu.h"
@@ -194,6 +196,8 @@ template <int MR, Dots kDots>
 struct I4XSPolicy {
   using Unit = UnitI4XS;
   static constexpr bool kHasMin = false;
+  template <int>
+  using Pairs = PairsOfTile<MR>;
 
   [[gnu::always_inline]] I4XSPolicy(const Unit& unit) {
 #pragma GCC unroll 4
@@ -203,9 +207,9 @@ struct I4XSPolicy {
     }
   }
 
-  [[gnu::always_inline]] __m512i Start(const Block128Tile<MR>& a, int half, int m) const {
-    const __m512i first = AddPairs(_mm512_setzero_si512(), offsets[2 * half], &a.sum_pairs[0][m]);
-    return AddPairs(first, offsets[2 * half + 1], &a.sum_pairs[1][m]);
+  [[gnu::always_inline]] __m512i Start(const PairsOfTile<MR>& pairs, int half, int m) const {
+    const __m512i first = AddPairs(_mm512_setzero_si512(), offsets[2 * half], pairs.At(0, m));
+    return AddPairs(first, offsets[2 * half + 1], pairs.At(1, m));
   }
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
@@ -222,16 +226,7 @@ struct I4XSPolicy {
 template <int MR, int N>
 [[gnu::always_inline]] inline void AddToSums(const Weights& w, const Block128Tile<MR>& a, int b,
                                              int first, __m512i (&sums)[N]) {
-  constexpr int kChainTokens = kChains<N>;
-#pragma GCC unroll 16
-  for (int m = 0; m < N; m += kChainTokens) {
-    __m512i dots[kChainTokens];
-#pragma GCC unroll 8
-    for (int j = 0; j < kChainTokens; ++j) dots[j] = sums[m + j];
-    AddDots<64>(w, BlockOf(a, b % 4, first + m), dots);
-#pragma GCC unroll 8
-    for (int j = 0; j < kChainTokens; ++j) sums[m + j] = dots[j];
-  }
+  AddDots<64>(w, BlockOf(a, b % 4, first), sums);
 }
 
 // kQ2K. A weight times its scale is at most 3 * 15 and fits a byte: so the scales are multiplied
@@ -278,6 +273,55 @@ struct Q2KPolicy {
   __m512i min_pairs[8];  // of the halves of each block
 };
 
+// kQ3K. Weights are 0..7, with an offset of 4, so that a dot product of 16 columns is at most 7 * 127
+// * 16 = 14224 and fits int16: as ByPairs. What the offset adds is where the sums start.
+struct ByHalfPairs {
+  static constexpr int kScales = 2;
+  __m512i low_scale;
+  __m512i high_scale;
+
+  [[gnu::always_inline]] explicit ByHalfPairs(const HalfScales& scales)
+      : low_scale(_mm512_and_si512(scales.low, _mm512_set1_epi32(0xffff))),
+        high_scale(_mm512_and_si512(scales.high, _mm512_set1_epi32(0xffff))) {}
+
+  [[gnu::always_inline]] __m512i Add(__m512i sum, __m512i low, __m512i high) const {
+    return AddPairs(AddPairs(sum, low, low_scale), high, high_scale);
+  }
+};
+template <int MR>
+struct Q3KByPairs {
+  using Unit = UnitQ3K;
+  static constexpr bool kHasMin = false;
+  template <int N>
+  using Pairs = PairsOfHalves<MR, N>;
+
+  [[gnu::always_inline]] Q3KByPairs(const Unit& unit) {
+#pragma GCC unroll 8
+    for (int b = 0; b < 8; ++b) {
+      const HalfScales scales = HalfScalesOf(unit, b);
+      const __m512i pair = PairOf(scales.low, scales.high);
+      offsets[b] = _mm512_sub_epi16(_mm512_setzero_si512(), _mm512_slli_epi16(pair, 2));
+    }
+  }
+
+  template <int N>
+  [[gnu::always_inline]] __m512i Start(const PairsOfHalves<MR, N>& pairs, int half, int m) const {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) sum = AddPairs(sum, offsets[4 * half + b], pairs.At(b, m));
+    return sum;
+  }
+  template <int N>
+  [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
+                                       int first, __m512i (&sums)[N]) const {
+    Weights w;
+    UnpackThree(unit.blocks[b], w);
+    AddHalves<0>(w, ByHalfPairs{HalfScalesOf(unit, b)}, a, b, first, sums);
+  }
+
+  __m512i offsets[8];  // -4 * scale, of the halves of each block
+};
+
 // How blocks with a scale for each 16 columns are unpacked; codebooks by gathers.
 struct Blocks {
   [[gnu::always_inline]] static void Unpack(const auto& unit, int b, Weights& w) {
@@ -290,20 +334,23 @@ template <int MR>
 struct T2Policy {
   using Unit = UnitT2;
   static constexpr bool kHasMin = false;
+  template <int>
+  using Pairs = PairsOfTile<MR>;
 
   [[gnu::always_inline]] T2Policy(const Unit&) {}
+
+  // Weights have an offset of 1.
+  [[gnu::always_inline]] __m512i Start(const PairsOfTile<MR>& pairs, int /*half*/, int m) const {
+    const __m512i minus = _mm512_set1_epi16(-1);
+    const __m512i first = AddPairs(_mm512_setzero_si512(), minus, pairs.At(0, m));
+    return AddPairs(first, minus, pairs.At(1, m));
+  }
 
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
                                        int first, __m512i (&sums)[N]) const {
-    const int block = b % 4;
     Weights w;
     UnpackBlock(unit.blocks[b], w);
-#pragma GCC unroll 16
-    for (int m = 0; m < N; ++m) {
-      const int32_t corr32 = a.corr32[2 * block][first + m] + a.corr32[2 * block + 1][first + m];
-      sums[m] = _mm512_add_epi32(sums[m], _mm512_set1_epi32(corr32 >> 5));
-    }
     AddToSums(w, a, b, first, sums);
   }
 };
@@ -342,12 +389,38 @@ template <int MR>
 using Q3KBy16 = SuperKernel<HalvesPolicy<UnitQ3K, Blocks, MR>, MR>;
 template <int MR>
 using Q3KBy8 = SuperKernel<HalvesPolicy<UnitQ3K, Blocks, MR>, MR, kEight<MR>>;
+// Fewer tokens do not pay for the offsets.
+template <int MR>
+using Q3KPolicy = std::conditional_t<(MR < 4), HalvesPolicy<UnitQ3K, Blocks, MR>, Q3KByPairs<MR>>;
+template <int MR>
+using Q3KPairs16 = SuperKernel<Q3KPolicy<MR>, MR>;
+template <int MR>
+using Q3KPairs8 = SuperKernel<Q3KPolicy<MR>, MR, kEight<MR>>;
 template <int MR>
 using T2Kernel = SuperKernel<T2Policy<MR>, MR>;
 
+// Weights unpacked once, and their ways.
+template <typename Form, int kPanels, typename Unit>
+constexpr MatmulFn kOnce = UnpackedOnce<Form, Unit, Blocks, kMultiplyUnpacked<Form, kPanels>>;
+constexpr MatmulWay kProductWays[] = {
+    {"products, a panel", kOnce<ScaledByProducts, 1, UnitQ6K>},
+    {"products, two panels", kOnce<ScaledByProducts, 2, UnitQ6K>}};
+constexpr MatmulWay kUnpackedQ6KWays[] = {kProductWays[0],
+                                          kProductWays[1],
+                                          {"pairs, a panel", kOnce<ScaledByPairs, 1, UnitQ6K>},
+                                          {"pairs, two panels", kOnce<ScaledByPairs, 2, UnitQ6K>}};
+constexpr MatmulWay kUnpackedQ3KWays[] = {{"a panel", kOnce<ScaledWeights, 1, UnitQ3K>},
+                                          {"two panels", kOnce<ScaledWeights, 2, UnitQ3K>}};
+
+// The fastest of them.
+template <PanelType kType>
+void MultiplyOnce(const MatmulArgs& args) {
+  UnpackedWay(kType).matmul(args);
+}
+
 // A type of which blocks are unpacked quickly.
-template <typename Unit, MatmulFn kByTile>
-constexpr MatmulFn kQuickly = OnceForMany<Unit, Blocks, kFewTokens, kByTile>;
+template <PanelType kType, template <int> typename Kernel>
+constexpr MatmulFn kQuickly = OnceForMany<kFewTokens, kByTiles<kType, Kernel>, MultiplyOnce<kType>>;
 // Constants: nothing of the standard library is called inside of the region.
 constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K, Q4KPairs16>},
                                   {"pairs, 8 tokens", kByTiles<PanelType::kQ4K, Q4KPairs8>},
@@ -357,17 +430,17 @@ constexpr MatmulWay kQ4KWays[] = {{"pairs, 16 tokens", kByTiles<PanelType::kQ4K,
 constexpr MatmulWay kQ5KWays[] = {{"16 tokens", kByTiles<PanelType::kQ5K, Q5KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ5K, Q5KBy8>},
                                   {"halves, 16 tokens", kByTiles<PanelType::kQ5K, Q5KHalves16>}};
-constexpr MatmulWay kQ6KWays[] = {
-    {"16 tokens", kQuickly<UnitQ6K, kByTiles<PanelType::kQ6K, Q6KBy16>>},
-    {"8 tokens", kQuickly<UnitQ6K, kByTiles<PanelType::kQ6K, Q6KBy8>>}};
+constexpr MatmulWay kQ6KWays[] = {{"16 tokens", kQuickly<PanelType::kQ6K, Q6KBy16>},
+                                  {"8 tokens", kQuickly<PanelType::kQ6K, Q6KBy8>}};
 constexpr MatmulWay kI4XSWays[] = {{"16 tokens", kByTiles<PanelType::kI4XS, I4XSBy16>},
                                    {"8 tokens", kByTiles<PanelType::kI4XS, I4XSBy8>},
                                    {"halves, 16 tokens", kByTiles<PanelType::kI4XS, I4XSHalves16>}};
 constexpr MatmulWay kQ2KWays[] = {{"16 tokens", kByTiles<PanelType::kQ2K, Q2KBy16>},
                                   {"8 tokens", kByTiles<PanelType::kQ2K, Q2KBy8>}};
-constexpr MatmulWay kQ3KWays[] = {
-    {"16 tokens", kQuickly<UnitQ3K, kByTiles<PanelType::kQ3K, Q3KBy16>>},
-    {"8 tokens", kQuickly<UnitQ3K, kByTiles<PanelType::kQ3K, Q3KBy8>>}};
+constexpr MatmulWay kQ3KWays[] = {{"16 tokens", kQuickly<PanelType::kQ3K, Q3KBy16>},
+                                  {"8 tokens", kQuickly<PanelType::kQ3K, Q3KBy8>},
+                                  {"pairs, 16 tokens", kQuickly<PanelType::kQ3K, Q3KPairs16>},
+                                  {"pairs, 8 tokens", kQuickly<PanelType::kQ3K, Q3KPairs8>}};
 constexpr MatmulWay kI2XXSWays[] = {{"gathers", kCodes<PanelType::kI2XXS, UnitI2XXS, Blocks>},
                                     {"permutations", I2XXSByPermutations}};
 constexpr MatmulWay kI2XSWays[] = {{"gathers", kCodes<PanelType::kI2XS, UnitI2XS, Blocks>},
@@ -381,11 +454,6 @@ constexpr MatmulWay kI3SWays[] = {{"gathers", kCodes<PanelType::kI3S, UnitI3S, B
 constexpr MatmulWay kI1Ways[] = {{"gathers", kCodes<PanelType::kI1, UnitI1, Blocks>},
                                  {"permutations", I1ByPermutations}};
 constexpr MatmulWay kT2Ways[] = {{"", kByTiles<PanelType::kT2, T2Kernel>}};
-
-constexpr TileFn kByPanel = ForTileSize<ByPanel>;
-constexpr TileFn kByTwoPanels = ForTileSize<ByTwoPanels>;
-constexpr MatmulWay kUnpackedWays[] = {{"a panel", UnpackedOnce<UnitQ6K, Blocks, kByPanel>},
-                                       {"two panels", UnpackedOnce<UnitQ6K, Blocks, kByTwoPanels>}};
 
 }  // namespace
 
@@ -405,17 +473,22 @@ std::span<const MatmulWay> Codes(std::span<const MatmulWay> ways) {
 
 }  // namespace
 
-std::span<const MatmulWay> UnpackedWays() { return kUnpackedWays; }
+std::span<const MatmulWay> UnpackedWays(PanelType type) {
+  if (type == PanelType::kQ3K) return kUnpackedQ3KWays;
+  return kUnpackedQ6KWays;
+}
 
-MatmulWay UnpackedWay() {
+MatmulWay UnpackedWay(PanelType type) {
   // Timed once, as in WayFor.
-  static const MatmulWay fastest = FastestOf(PanelType::kQ6K, kUnpackedWays);
-  return fastest;
+  static const MatmulWay of_q6k = FastestOf(PanelType::kQ6K, kUnpackedQ6KWays);
+  static const MatmulWay of_q3k = FastestOf(PanelType::kQ3K, kUnpackedQ3KWays);
+  return type == PanelType::kQ3K ? of_q3k : of_q6k;
 }
 
 void MultiplyUnpacked(const TileArgs& args) {
-  const bool by_two = UnpackedWay().matmul == kUnpackedWays[1].matmul;
-  (by_two ? kByTwoPanels : kByPanel)(args);
+  static const MatmulWay fastest = FastestOf(PanelType::kQ6K, kProductWays);
+  const bool by_two = fastest.matmul == kProductWays[1].matmul;
+  (by_two ? kMultiplyUnpacked<ScaledByProducts, 2> : kMultiplyUnpacked<ScaledByProducts, 1>)(args);
 }
 
 std::span<const MatmulWay> SuperWays(PanelType type) {

@@ -78,8 +78,8 @@ struct ByHalfScales {
 
 // A policy says, for one unit type, where the integer sums I of the tokens start (Start, else at
 // zero), how a block enters them (AddBlock), and what the minimum sum J of a token over half a unit
-// is (Minimums, from Pairs of sums of activations). It is made anew for each unit and holds what
-// the blocks of the unit share.
+// is (Minimums); the first and the last from Pairs of sums of activations. It is made anew for each
+// unit and holds what the blocks of the unit share.
 //
 // kAtOnce: tokens whose sums are in registers while the weights of half a unit are unpacked once.
 // With 16 of them 8 weights and the operands of the dots do not fit the 32 registers; with 8 the
@@ -125,11 +125,12 @@ struct SuperKernel {
   [[gnu::always_inline]] static void AddHalf(const Policy& policy, const Unit& unit, __m512 d,
                                              const Tile& a, int half, const ReadAhead& ahead,
                                              int first, __m512 (&acc)[kAtOnce]) {
+    const typename Policy::template Pairs<kAtOnce> pairs(a, first);
     __m512i sums[kAtOnce];
 #pragma GCC unroll 16
     for (int m = 0; m < kAtOnce; ++m) {
-      if constexpr (requires { policy.Start(a, half, m); }) {
-        sums[m] = policy.Start(a, half, first + m);
+      if constexpr (requires { policy.Start(pairs, half, m); }) {
+        sums[m] = policy.Start(pairs, half, m);
       } else {
         sums[m] = _mm512_setzero_si512();
       }
@@ -140,7 +141,6 @@ struct SuperKernel {
       policy.AddBlock(unit, a, b, first, sums);
     }
     if constexpr (Policy::kHasMin) {
-      const typename Policy::template Pairs<kAtOnce> pairs(a, first);
       const __m512 dmin = LoadHalves(unit.dmin);
 #pragma GCC unroll 16
       for (int m = 0; m < kAtOnce; ++m) {
@@ -167,11 +167,18 @@ struct SuperKernel {
 template <int MR>
 inline constexpr int kEight = GroupOf(MR, 12);
 
+// Of a policy that has no use for them.
+struct NoPairs {
+  [[gnu::always_inline]] NoPairs(const auto& /*tile*/, int /*first*/) {}
+};
+
 // A scale for each 16 columns. Unpacker: how a block is unpacked, with the offset of its unit.
 template <typename UnitType, typename Unpacker, int MR>
 struct HalvesPolicy {
   using Unit = UnitType;
   static constexpr bool kHasMin = false;
+  template <int>
+  using Pairs = NoPairs;
 
   [[gnu::always_inline]] HalvesPolicy(const Unit&) {}
 

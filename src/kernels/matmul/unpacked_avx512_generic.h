@@ -26,76 +26,140 @@ namespace skald::kernels::avx512 {
 inline constexpr int kFewTokens = 2 * kTileTokens;
 inline constexpr int kFewOfCodes = kTileTokens / 2;
 
-// A unit with a scale for each 16 columns, unpacked.
+// A unit with a scale for each 16 columns, unpacked. A form says what its weights and scales are.
 struct UnpackedUnit {
   float d[16];
-  int8_t scales[16][16];    // [sub-block][row]
   uint8_t q[16][4][16][4];  // [sub-block][k4][row][c]
+  int32_t scales[16][16];   // [sub-block][row]
 };
-template <>
-inline constexpr int kOffsetOf<UnpackedUnit> = 64;
-[[gnu::always_inline]] inline __m512 LoadScales(const UnpackedUnit& unit) {
-  return _mm512_loadu_ps(unit.d);
-}
+
+// Forms: how the scales of 16 columns come in.
+//   kOffset   is added to each unpacked weight
+//   kChains   dot products that 16 columns of a token are cut into, each of which is scaled; 0 if
+//             none is
+//   ScalesOf  what is stored of the scales of 16 rows
+//   Add       sum + dots * scales
+//   Starts    where the dot products of MR tokens and half a unit start: minus kOffset times sums of
+//             activations. Made once for all panels: a shift for each block and token would be a
+//             tenth of what Intel's cores have to do on the ports of the dots.
+
+// 32-bit multiplications and additions: on the ports of the dots three instructions of Intel's
+// cores, one of AMD's.
+struct ScaledByProducts {
+  static constexpr int kOffset = 64;
+  static constexpr int kChains = 1;
+
+  [[gnu::always_inline]] static __m512i ScalesOf(__m512i scales) { return scales; }
+  [[gnu::always_inline]] static __m512i Add(__m512i sum, __m512i dots, __m512i scales) {
+    return AddTo(sum, _mm512_mullo_epi32(dots, scales));
+  }
+
+  template <int MR>
+  struct Starts {
+    int32_t of[8][MR];
+
+    [[gnu::always_inline]] void Fill(const Block128Tile<MR>& a) {
+      for (int i = 0; i < 8; ++i) {
+        for (int m = 0; m < MR; ++m) of[i][m] = kOffset / 32 * a.corr32[i][m];
+      }
+    }
+    static constexpr int kStride = 1;
+    [[gnu::always_inline]] const int32_t* At(int64_t i, int64_t m) const { return &of[i][m]; }
+  };
+};
+
+// For weights of -32..31. A dot product of 8 columns is at most 32 * 127 * 8 = 32512 and fits
+// int16: so vpdpwssd multiplies and adds, two instructions for 16 columns.
+struct ScaledByPairs {
+  static constexpr int kOffset = 32;
+  static constexpr int kChains = 2;
+
+  // The high int16 of a dot product meets zeros.
+  [[gnu::always_inline]] static __m512i ScalesOf(__m512i scales) {
+    return _mm512_and_si512(scales, _mm512_set1_epi32(0xffff));
+  }
+  [[gnu::always_inline]] static __m512i Add(__m512i sum, __m512i dots, __m512i scales) {
+    return AddPairs(sum, dots, scales);
+  }
+
+  template <int MR>
+  struct Starts {
+    int32_t of[2][MR][8];  // [64 columns][token][8 columns]
+
+    [[gnu::always_inline]] void Fill(const Block128Tile<MR>& a) {
+      const __m512i offset = _mm512_set1_epi8(kOffset);
+      for (int i = 0; i < 2; ++i) {
+        for (int m = 0; m < MR; ++m) {
+          const __m512i q = _mm512_loadu_si512(a.q[i][m]);
+          const __m512i fours = _mm512_dpbusd_epi32(_mm512_setzero_si512(), offset, q);
+          const __m512i eights = _mm512_add_epi32(fours, _mm512_srli_epi64(fours, 32));
+          const __m256i sums = _mm512_cvtepi64_epi32(eights);
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(of[i][m]),
+                              _mm256_sub_epi32(_mm256_setzero_si256(), sums));
+        }
+      }
+    }
+    static constexpr int kStride = 8;
+    [[gnu::always_inline]] const int32_t* At(int64_t i, int64_t m) const {
+      return &of[i / 4][m][2 * (i % 4)];
+    }
+  };
+};
+
+// For weights of -4..3 and scales of -32..31, whose products are -124..128 and fit a byte: they are
+// the weights.
+struct ScaledWeights {
+  static constexpr int kOffset = 124;
+  static constexpr int kChains = 0;
+
+  [[gnu::always_inline]] static __m512i ScalesOf(__m512i scales) { return scales; }
+
+  template <int MR>
+  struct Starts {
+    int32_t of[MR];
+
+    [[gnu::always_inline]] void Fill(const Block128Tile<MR>& a) {
+      for (int m = 0; m < MR; ++m) {
+        int32_t corr32 = 0;
+        for (int i = 0; i < 8; ++i) corr32 += a.corr32[i][m];
+        of[m] = corr32 / 32 * kOffset;  // corr32 is a multiple of 32
+      }
+    }
+    [[gnu::always_inline]] const int32_t* At(int64_t m) const { return &of[m]; }
+  };
+};
 
 // kPanels panels of UnpackedUnit at once, 16 columns at a step: so 16 sums and the weights of a
 // step are in registers. Two panels share what is loaded of a token. That matters where a core
 // starts two loads and two dot products a cycle, but not always both: dots with an operand in
-// memory reach 357 of 449 GMAC/s on Zen 5, those that share it 400.
-template <int kPanels, int MR>
+// memory reach 357 of 449 GMAC/s on Zen 5, those that share it 400. On Intel's cores they cost
+// nothing.
+template <typename Form, int kPanels, int MR>
 struct UnpackedKernel {
   static constexpr int kAtOnce = GroupOf(MR, kTileTokens / kPanels);
-  static constexpr int kChainTokens = kHalfChains<kAtOnce>;
   using Tile = Block128Tile<MR>;
+  using Starts = typename Form::template Starts<MR>;
   using Units = const UnpackedUnit* [kPanels];
+  using Step = __m512i[kPanels][4];
   using Sums = __m512i[kPanels][kAtOnce];
+  template <int kCount>
+  using Dots = __m512i[kPanels][kCount];
   // What the columns so far have added up to. In memory, since a step needs all registers.
   struct Outputs {
     alignas(64) float of[kPanels][kAtOnce][kPanelRows];
   };
 
-  // Adds a sub-block of the units to the sums of the tokens from `first` on; `a` is the half of
-  // them that it is in. Indices are as wide as addresses, else each step extends them (4 %).
-  [[gnu::always_inline]] static void AddColumns(const Units& units, int64_t block, const Tile& a,
-                                                int64_t first, Sums& sums) {
-    const int64_t i = block % 8;
-    __m512i w[kPanels][4];
-    __m512i scales[kPanels];
+  template <int kCount>
+  [[gnu::always_inline]] static void StartAt(const int32_t* start, int j, Dots<kCount>& dots) {
+    const __m512i value = Broadcast(start);
 #pragma GCC unroll 2
-    for (int p = 0; p < kPanels; ++p) {
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) w[p][k] = Load(units[p]->q[block][k]);
-      scales[p] = LoadBytes(units[p]->scales[block]);
-    }
-    const int8_t* q = a.q[i / 4][first] + 16 * (i % 4);
-#pragma GCC unroll 16
-    for (int m = 0; m < kAtOnce; m += kChainTokens) {
-      __m512i dots[kPanels][kChainTokens];
-#pragma GCC unroll 2
-      for (int j = 0; j < kChainTokens; ++j) {
-        const __m512i start = CorrectionFor<kOffsetOf<UnpackedUnit>>(&a.corr32[i][first + m + j]);
-#pragma GCC unroll 2
-        for (int p = 0; p < kPanels; ++p) dots[p][j] = start;
-      }
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) {
-#pragma GCC unroll 2
-        for (int j = 0; j < kChainTokens; ++j) AddToken(w, k, q + 64 * (m + j) + 4 * k, j, dots);
-      }
-#pragma GCC unroll 2
-      for (int j = 0; j < kChainTokens; ++j) {
-#pragma GCC unroll 2
-        for (int p = 0; p < kPanels; ++p) {
-          sums[p][m + j] = AddTo(sums[p][m + j], _mm512_mullo_epi32(dots[p][j], scales[p]));
-        }
-      }
-    }
+    for (int p = 0; p < kPanels; ++p) dots[p][j] = value;
   }
 
-  // Four columns of token j of the chains, which start at q.
-  [[gnu::always_inline]] static void AddToken(const __m512i (&w)[kPanels][4], int k,
-                                              const int8_t* q, int j,
-                                              __m512i (&dots)[kPanels][kChainTokens]) {
+  // dots[.][j] += four columns of the weights times those of a token at q.
+  template <int kCount>
+  [[gnu::always_inline]] static void AddToken(const Step& w, int k, const int8_t* q, int j,
+                                              Dots<kCount>& dots) {
     if constexpr (kPanels == 1) {
       dots[0][j] = AddDot(dots[0][j], w[0][k], q);
     } else {
@@ -105,20 +169,93 @@ struct UnpackedKernel {
     }
   }
 
+  // Adds a sub-block of the units to the sums of the tokens from `first` on; `a` is the half of
+  // them that it is in. Indices are as wide as addresses, else each step extends them (4 %).
+  [[gnu::always_inline]] static void AddColumns(const Units& units, int64_t block, const Tile& a,
+                                                const Starts& starts, int64_t first, Sums& sums) {
+    const int64_t i = block % 8;
+    Step w;
+#pragma GCC unroll 2
+    for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) w[p][k] = Load(units[p]->q[block][k]);
+    }
+    const int8_t* q = Unindexed(a.q[i / 4][first] + 16 * (i % 4));
+    if constexpr (Form::kChains == 0) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) {
+#pragma GCC unroll 16
+        for (int m = 0; m < kAtOnce; ++m) AddToken<kAtOnce>(w, k, q + 64 * m + 4 * k, m, sums);
+      }
+    } else {
+      __m512i scales[kPanels];
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) scales[p] = Load(units[p]->scales[block]);
+      const int32_t* start = Unindexed(starts.At(i, first));
+#pragma GCC unroll 16
+      for (int m = 0; m < kAtOnce; m += kGroup) {
+        AddScaled(w, scales, q + 64 * m, start + Starts::kStride * m, m, sums);
+      }
+    }
+  }
+
+  // Tokens whose dot products are interleaved: as many as there are registers for.
+  static constexpr int kGroup =
+      Form::kChains == 0 ? 0 : GroupOf(kAtOnce, (kPanels == 1 ? 8 : 2) / Form::kChains);
+  static constexpr int kDots = kGroup * Form::kChains;
+
+  // Adds kGroup tokens to sums[.][m] and those behind it. The first of them is at q, and its dot
+  // products start with what is at `start`.
+  [[gnu::always_inline]] static void AddScaled(const Step& w, const __m512i (&scales)[kPanels],
+                                               const int8_t* q, const int32_t* start, int m,
+                                               Sums& sums) {
+    constexpr int kLength = 4 / Form::kChains;
+    Dots<kDots> dots;
+#pragma GCC unroll 8
+    for (int d = 0; d < kDots; ++d) {
+      const int j = d / Form::kChains;
+      StartAt<kDots>(start + Starts::kStride * j + d % Form::kChains, d, dots);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < kLength; ++k) {
+#pragma GCC unroll 8
+      for (int d = 0; d < kDots; ++d) {
+        const int column = d % Form::kChains * kLength + k;
+        AddToken<kDots>(w, column, q + 64 * (d / Form::kChains) + 4 * column, d, dots);
+      }
+    }
+#pragma GCC unroll 2
+    for (int chain = 0; chain < Form::kChains; ++chain) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kGroup; ++j) {
+#pragma GCC unroll 2
+        for (int p = 0; p < kPanels; ++p) {
+          const __m512i dot = dots[p][j * Form::kChains + chain];
+          sums[p][m + j] = Form::Add(sums[p][m + j], dot, scales[p]);
+        }
+      }
+    }
+  }
+
   // Adds half a unit of each panel.
   [[gnu::always_inline]] static void AddHalf(const Units& units, int64_t half, const Tile& a,
-                                             int64_t first, Outputs& outputs) {
+                                             const Starts& starts, int64_t first,
+                                             Outputs& outputs) {
     Sums sums;
 #pragma GCC unroll 16
     for (int m = 0; m < kAtOnce; ++m) {
+      if constexpr (Form::kChains == 0) {
+        StartAt<kAtOnce>(starts.At(first + m), m, sums);
+      } else {
 #pragma GCC unroll 2
-      for (int p = 0; p < kPanels; ++p) sums[p][m] = _mm512_setzero_si512();
+        for (int p = 0; p < kPanels; ++p) sums[p][m] = _mm512_setzero_si512();
+      }
     }
 #pragma GCC unroll 1
-    for (int64_t b = 8 * half; b < 8 * half + 8; ++b) AddColumns(units, b, a, first, sums);
+    for (int64_t b = 8 * half; b < 8 * half + 8; ++b) AddColumns(units, b, a, starts, first, sums);
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) {
-      const __m512 d = LoadScales(*units[p]);
+      const __m512 d = _mm512_loadu_ps(units[p]->d);
 #pragma GCC unroll 16
       for (int m = 0; m < kAtOnce; ++m) {
         const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[p][m]), d);
@@ -130,7 +267,7 @@ struct UnpackedKernel {
   }
 
   // The panels from `panel` on, for the tokens from `first` on.
-  static void Tokens(const TileArgs& args, int64_t panel, int64_t first) {
+  static void Tokens(const TileArgs& args, const Starts* starts, int64_t panel, int64_t first) {
     const int64_t supers = args.cols / kSuperCols;
     const Tile* tile = reinterpret_cast<const Tile*>(args.tile);
     float* out = args.out + first * args.out_stride + panel * kPanelRows;
@@ -149,7 +286,7 @@ struct UnpackedKernel {
     for (int64_t s = 0; s < supers; ++s) {
 #pragma GCC unroll 1
       for (int64_t half = 0; half < 2; ++half) {
-        AddHalf(units, half, tile[2 * s + half], first, outputs);
+        AddHalf(units, half, tile[2 * s + half], starts[2 * s + half], first, outputs);
       }
 #pragma GCC unroll 2
       for (int p = 0; p < kPanels; ++p) ++units[p];
@@ -162,52 +299,78 @@ struct UnpackedKernel {
     }
   }
 
-  static void Panels(const TileArgs& args, int64_t panel) {
-    for (int first = 0; first < MR; first += kAtOnce) Tokens(args, panel, first);
+  // The panels from `panel` on, as far as they are kPanels at a time. Returns the next.
+  static int64_t Panels(const TileArgs& args, const Starts* starts, int64_t panel) {
+    for (; panel + kPanels <= args.panel_count; panel += kPanels) {
+      for (int first = 0; first < MR; first += kAtOnce) Tokens(args, starts, panel, first);
+    }
+    return panel;
   }
 };
 
-template <int MR>
-struct ByPanel {
-  static void Run(const TileArgs& args) {
-    for (int64_t p = 0; p < args.panel_count; ++p) UnpackedKernel<1, MR>::Panels(args, p);
-  }
-};
+// What is unpacked at a time: so many panels, of each so many units, some 170 KiB, a tenth to a
+// fifth of L2. All tokens pass over it before the next columns come.
+inline constexpr int64_t kPanelsAtOnce = 4;
+inline constexpr int64_t kUnitsAtOnce = 8;
+static_assert(kPanelsAtOnce * kUnitsAtOnce * int64_t{sizeof(UnpackedUnit)} <= kMatmulScratchBytes);
 
-template <int MR>
-struct ByTwoPanels {
-  static void Run(const TileArgs& args) {
-    const int64_t even = args.panel_count / 2 * 2;
-    for (int64_t p = 0; p < even; p += 2) UnpackedKernel<2, MR>::Panels(args, p);
-    if (even < args.panel_count) UnpackedKernel<1, MR>::Panels(args, even);
-  }
+// A tile of MR tokens times at most kUnitsAtOnce units of each panel.
+template <typename Form, int kPanels>
+struct UnpackedTile {
+  template <int MR>
+  struct Kernel {
+    static void Run(const TileArgs& args) {
+      using Most = UnpackedKernel<Form, kPanels, MR>;
+      typename Most::Starts starts[2 * kUnitsAtOnce];
+      const auto* tile = reinterpret_cast<const Block128Tile<MR>*>(args.tile);
+      for (int64_t h = 0; h < 2 * (args.cols / kSuperCols); ++h) starts[h].Fill(tile[h]);
+      const int64_t rest = Most::Panels(args, starts, 0);
+      if constexpr (kPanels > 1) UnpackedKernel<Form, 1, MR>::Panels(args, starts, rest);
+    }
+  };
 };
+template <typename Form, int kPanels>
+constexpr TileFn kMultiplyUnpacked = ForTileSize<UnpackedTile<Form, kPanels>::template Kernel>;
 
-template <typename Unpacker, typename Unit>
+// Weights times the scales of their rows, modulo 256: two bytes a 16-bit multiplication would carry.
+[[gnu::always_inline]] inline __m512i TimesScales(__m512i w, __m512i scales) {
+  const __m512i bytes = _mm512_set1_epi16(0xff);
+  const __m512i even = _mm512_mullo_epi16(_mm512_and_si512(w, bytes), scales);
+  const __m512i odd = _mm512_mullo_epi16(_mm512_srli_epi16(w, 8), scales);
+  return _mm512_or_si512(_mm512_and_si512(even, bytes), _mm512_slli_epi16(odd, 8));
+}
+
+// `scales` of the rows of w, which has the offset of its unit.
+template <typename Form, typename Unit>
+[[gnu::always_inline]] inline __m512i WeightsOf(__m512i w, __m512i scales) {
+  if constexpr (Form::kChains == 0) {
+    const __m512i pairs = Twice(scales);
+    const __m512i offset = _mm512_set1_epi8(kOffsetOf<Unit>);
+    const __m512i zero = TimesScales(offset, pairs);
+    const __m512i products = _mm512_sub_epi8(TimesScales(w, pairs), zero);
+    return _mm512_add_epi8(products, _mm512_set1_epi8(Form::kOffset));
+  } else {
+    return _mm512_add_epi8(w, _mm512_set1_epi8(Form::kOffset - kOffsetOf<Unit>));
+  }
+}
+
+template <typename Form, typename Unpacker, typename Unit>
 [[gnu::always_inline]] inline void UnpackUnit(const Unit& unit, UnpackedUnit& out) {
-  const __m512i more = _mm512_set1_epi8(kOffsetOf<UnpackedUnit> - kOffsetOf<Unit>);
   _mm512_storeu_ps(out.d, LoadScales(unit));
 #pragma GCC unroll 1
   for (int b = 0; b < kSuperBlocks; ++b) {
     const HalfScales scales = HalfScalesOf(unit, b);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b]),
-                     _mm512_cvtepi32_epi8(scales.low));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out.scales[2 * b + 1]),
-                     _mm512_cvtepi32_epi8(scales.high));
+    _mm512_storeu_si512(out.scales[2 * b], Form::ScalesOf(scales.low));
+    _mm512_storeu_si512(out.scales[2 * b + 1], Form::ScalesOf(scales.high));
     Weights w;
     Unpacker::Unpack(unit, b, w);
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
-      _mm512_storeu_si512(out.q[2 * b + k / 4][k % 4], _mm512_add_epi8(w[k], more));
+      _mm512_storeu_si512(out.q[2 * b + k / 4][k % 4],
+                          WeightsOf<Form, Unit>(w[k], k < 4 ? scales.low : scales.high));
     }
   }
 }
-
-// What is unpacked at a time: so many panels, of each so many units, some 270 KiB, a quarter to a
-// half of L2. All tokens pass over it before the next columns come.
-inline constexpr int64_t kPanelsAtOnce = 4;
-inline constexpr int64_t kUnitsAtOnce = 8;
-static_assert(kPanelsAtOnce * kUnitsAtOnce * int64_t{sizeof(UnpackedUnit)} <= kMatmulScratchBytes);
 
 struct UnpackedPart {
   int64_t panel;  // the first
@@ -216,9 +379,10 @@ struct UnpackedPart {
   int64_t units;
 };
 
-// All tokens times what is unpacked in the scratch.
+// All tokens times what is unpacked in the scratch. Inlined, since nothing in its name is local to a
+// region: one function for two would be that of either.
 template <TileFn kMultiply>
-void MultiplyPart(const MatmulArgs& args, const UnpackedPart& part) {
+[[gnu::always_inline]] inline void MultiplyPart(const MatmulArgs& args, const UnpackedPart& part) {
   const int64_t token_bytes = ActivationBytes(ActivationFormat::kBlock128, args.cols);
   const int64_t skipped = ActivationBytes(ActivationFormat::kBlock128, part.unit * kSuperCols);
   for (int64_t first = 0; first < args.tokens;) {
@@ -240,8 +404,8 @@ void MultiplyPart(const MatmulArgs& args, const UnpackedPart& part) {
   return count < most ? count : most;
 }
 
-// A MatmulFn. Unpacker: how a block is unpacked, local to the region.
-template <typename Unit, typename Unpacker, TileFn kMultiply>
+// A MatmulFn. Unpacker: how a block is unpacked, local to the region. kMultiply: that of the form.
+template <typename Form, typename Unit, typename Unpacker, TileFn kMultiply>
 void UnpackedOnce(const MatmulArgs& args) {
   const int64_t supers = args.cols / kSuperCols;
   const auto* packed = reinterpret_cast<const Unit*>(args.panels);
@@ -251,18 +415,17 @@ void UnpackedOnce(const MatmulArgs& args) {
     for (int64_t s = 0; s < supers; s += kUnitsAtOnce) {
       const int64_t units = AtMost(kUnitsAtOnce, supers - s);
       for (int64_t u = 0; u < panels * units; ++u) {
-        UnpackUnit<Unpacker>(packed[(p + u / units) * supers + s + u % units], unpacked[u]);
+        UnpackUnit<Form, Unpacker>(packed[(p + u / units) * supers + s + u % units], unpacked[u]);
       }
       MultiplyPart<kMultiply>(args, {.panel = p, .panels = panels, .unit = s, .units = units});
     }
   }
 }
 
-// A MatmulFn: kFew for up to kTokens tokens, and unpacked once for more.
-template <typename Unit, typename Unpacker, int kTokens, MatmulFn kFew>
+// A MatmulFn: kFew for up to kTokens tokens, kMany for more.
+template <int kTokens, MatmulFn kFew, MatmulFn kMany>
 void OnceForMany(const MatmulArgs& args) {
-  if (args.tokens <= kTokens) return kFew(args);
-  UnpackedOnce<Unit, Unpacker, MultiplyUnpacked>(args);
+  (args.tokens <= kTokens ? kFew : kMany)(args);
 }
 
 // A codebook.
@@ -273,8 +436,8 @@ struct CodesOf {
 };
 template <PanelType kType, typename Unit, typename Unpacker>
 constexpr MatmulFn kCodes =
-    OnceForMany<Unit, Unpacker, kFewOfCodes,
-                kByTiles<kType, CodesOf<Unit, Unpacker>::template Kernel, kFewOfCodes>>;
+    OnceForMany<kFewOfCodes, kByTiles<kType, CodesOf<Unit, Unpacker>::template Kernel, kFewOfCodes>,
+                UnpackedOnce<ScaledByProducts, Unit, Unpacker, MultiplyUnpacked>>;
 
 }  // namespace skald::kernels::avx512
 

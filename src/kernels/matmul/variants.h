@@ -84,12 +84,12 @@ MatmulWay WayFor(PanelType type);
 std::span<const MatmulWay> FloatWays(PanelType type);
 std::span<const MatmulWay> Block32Ways(PanelType type);
 std::span<const MatmulWay> SuperWays(PanelType type);
-/// The loops over weights that are unpacked once (unpacked_avx512_generic.h), as ways for kQ6K and
-/// any number of tokens.
-std::span<const MatmulWay> UnpackedWays();
+/// The loops over weights that are unpacked once (unpacked_avx512_generic.h), as ways for kQ3K or
+/// kQ6K and any number of tokens.
+std::span<const MatmulWay> UnpackedWays(PanelType type);
 /// The fastest of them, timed at the first call.
-MatmulWay UnpackedWay();
-/// Its loop, for one tile of any type. The panels are of UnpackedUnit.
+MatmulWay UnpackedWay(PanelType type);
+/// For one tile of any type. The panels are of UnpackedUnit, scaled by products.
 void MultiplyUnpacked(const TileArgs& args);
 /// The codebooks by permutations of bytes. Require CpuHasBytePermutations().
 void I2XXSByPermutations(const MatmulArgs& args);
