@@ -5,6 +5,9 @@
 ///
 ///     Dot<kFirst, kCount>(weights, q)              columns 4 * kFirst .. 4 * (kFirst + kCount) - 1
 ///     DotFrom<kFirst, kCount>(start, weights, q)   start + Dot
+///     AddScaled<kFirst, kCount>(sum, start, weights, q, scale)   sum + (start + Dot) * scale
+///     ScaleOf(scale)                               int32 as AddScaled takes it
+///     kStarts                                      whether it takes another start than zero
 ///     Bytes                                        how weights of 8 bits are multiplied
 ///
 /// The tile size is a variable here: 16 registers cannot hold the weights of a block and the
@@ -156,12 +159,20 @@ template <int kOffset, int kUnit>
   return _mm256_mul_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(0x1p119f));
 }
 
+// Zero, of which gcc does not know that it is: it would call memset for a loop over sums, or fill
+// them by `rep stos`, and either takes as long as a block of dot products.
+[[gnu::always_inline]] inline __m256i StoredZero() {
+  __m256i zero = _mm256_setzero_si256();
+  asm("" : "+x"(zero));
+  return zero;
+}
+
 // The 8 rows of a half for every token of a tile, in L1.
 struct Accumulators {
   __m256 token[kTileTokens];
 
   [[gnu::always_inline]] void Clear(int tokens) {
-    for (int m = 0; m < tokens; ++m) token[m] = _mm256_setzero_ps();
+    for (int m = 0; m < tokens; ++m) token[m] = _mm256_castsi256_ps(StoredZero());
   }
   [[gnu::always_inline]] void Store(const TileArgs& args, float* out) const {
     for (int m = 0; m < args.tokens; ++m) _mm256_storeu_ps(out + m * args.out_stride, token[m]);
@@ -215,27 +226,33 @@ requires std::is_same_v<Type, NV4>
 }
 
 template <typename Dots, typename Type>
-void MatmulBlock32(const TileArgs& args) {
+[[gnu::always_inline]] inline void Block32Tokens(const TileArgs& args, int tokens) {
   using Unit = typename Type::Unit;
   constexpr int kBlocks = kBlocksOf<Unit>;
   const int64_t blocks = args.cols / kBlockCols;
-  const int64_t tile_bytes = int64_t{args.tokens} * kBlock32TokenBytes;
+  const int64_t tile_bytes = int64_t{tokens} * kBlock32TokenBytes;
   std::byte* tile = const_cast<std::byte*>(args.tile);  // the section structs have no const twin
   Accumulators acc[2];
   for (int64_t p = 0; p < args.panel_count; ++p) {
     const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * (blocks / kBlocks);
-    acc[0].Clear(args.tokens);
-    acc[1].Clear(args.tokens);
+    acc[0].Clear(tokens);
+    acc[1].Clear(tokens);
     for (int64_t b = 0; b < blocks; ++b) {
-      const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, args.tokens);
+      const Block32Sections a = SectionsOfBlock32(tile + b * tile_bytes, tokens);
       const int part = static_cast<int>(b % kBlocks);
       PrefetchAhead<sizeof(Unit) / kBlocks>(kTwoSteps, &units[b / kBlocks], part);
-      AddBlock<Dots, Type>(units[b / kBlocks], part, 0, a, args.tokens, acc[0]);
-      AddBlock<Dots, Type>(units[b / kBlocks], part, 1, a, args.tokens, acc[1]);
+      AddBlock<Dots, Type>(units[b / kBlocks], part, 0, a, tokens, acc[0]);
+      AddBlock<Dots, Type>(units[b / kBlocks], part, 1, a, tokens, acc[1]);
     }
     acc[0].Store(args, args.out + p * kPanelRows);
     acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
   }
+}
+// The compiler knows the size of most tiles, and so how long its loops are: 5 to 10 %.
+template <typename Dots, typename Type>
+void MatmulBlock32(const TileArgs& args) {
+  if (args.tokens == kTileTokens) return Block32Tokens<Dots, Type>(args, kTileTokens);
+  Block32Tokens<Dots, Type>(args, args.tokens);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -253,10 +270,68 @@ struct BlockArgs {
   int rows;
 };
 
-// dot * scale, added to sum.
-[[gnu::always_inline]] inline __m256i AddScaled(__m256i sum, __m256i dot, __m256i scale) {
-  return _mm256_add_epi32(sum, _mm256_mullo_epi32(dot, scale));
+// The scales of both halves of a block.
+struct HalfScales {
+  __m256i low;
+  __m256i high;
+};
+template <typename Unit>
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const Unit& unit, int b, int rows) {
+  return {LoadBytes(unit.scales[2 * b] + kHalfRows * rows),
+          LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows)};
 }
+// The nibbles s of the codebooks stand for 2 s + 1.
+template <typename BlockType, Codebook kBook>
+[[gnu::always_inline]] inline HalfScales HalfScalesOf(const UnitCodes<BlockType, kBook>& unit,
+                                                      int b, int rows) {
+  const __m256i scales = LoadBytes(unit.blocks[b].scales + kHalfRows * rows);
+  const __m256i one = _mm256_set1_epi32(1);
+  const __m256i mask = _mm256_set1_epi32(30);
+  return {_mm256_or_si256(_mm256_and_si256(_mm256_slli_epi32(scales, 1), mask), one),
+          _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(scales, 3), mask), one)};
+}
+
+// The int16 pairs (low, high) of two int32 that fit int16.
+[[gnu::always_inline]] inline __m256i PairOf(__m256i low, __m256i high) {
+  return _mm256_blend_epi16(low, _mm256_slli_epi32(high, 16), 0xaa);
+}
+
+// The sums of the activations of each token in both halves of each block of half a unit, as int16
+// pairs: [block][token]. Eight tokens at a time: token by token it costs as much as a dot product.
+struct HalfSums {
+  alignas(32) int32_t pairs[4][kTileTokens];
+
+  [[gnu::always_inline]] explicit HalfSums(const Block128Sections& a) {
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) {
+      const int32_t* corr = a.corr32 + 2 * b * a.tokens;
+      int m = 0;
+      for (; m + 8 <= a.tokens; m += 8) {
+        const __m256i sums = PairOf(SumOf(corr + m), SumOf(corr + a.tokens + m));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(pairs[b] + m), sums);
+      }
+      for (; m < a.tokens; ++m) {
+        const int32_t low = -corr[m] >> 5;
+        const int32_t high = -corr[a.tokens + m] >> 5;
+        pairs[b][m] = high << 16 | (low & 0xffff);
+      }
+    }
+  }
+  // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
+  [[gnu::always_inline]] static __m256i SumOf(const int32_t* corr) {
+    return _mm256_srai_epi32(_mm256_sub_epi32(_mm256_setzero_si256(), Load(corr)), 5);
+  }
+  // The sum over the blocks of their pairs times those of each row.
+  [[gnu::always_inline]] __m256i Times(const __m256i (&rows)[4], int m) const {
+    __m256i sum = _mm256_setzero_si256();
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) {
+      const __m256i pair = _mm256_set1_epi32(pairs[b][m]);
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(rows[b], pair));
+    }
+    return sum;
+  }
+};
 
 // The 8 rows of one half of PackedScales6, pair j as int16 pairs.
 [[gnu::always_inline]] inline __m256i ScalePairs(const PackedScales6& packed, int j, int half) {
@@ -302,13 +377,16 @@ struct WideScales {
     const auto [a, b, rows] = block;
     const auto weights = Unpack(unit, b, rows);
     const __m256i pairs = scales[b / 2];
-    const __m256i scale = b % 2 == 0 ? _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))
-                                     : _mm256_srli_epi32(pairs, 16);
+    const __m256i scale =
+        Dots::ScaleOf(b % 2 == 0 ? _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff))
+                                 : _mm256_srli_epi32(pairs, 16));
+    const __m256i zero = _mm256_setzero_si256();
     for (int m = 0; m < a.tokens; ++m) {
-      const __m256i dot = Dots::template Dot<0, 8>(weights, a.block(b % 4, m));
-      sums[m] = AddScaled(sums[m], dot, scale);
+      const int8_t* q = a.block(b % 4, m);
+      sums[m] = Dots::template AddScaled<0, 8>(sums[m], zero, weights, q, scale);
     }
   }
+  using MinimumSums = Block128Sections;
   [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
     __m256i sum = _mm256_setzero_si256();
     for (int j = 0; j < 2; ++j) {
@@ -319,22 +397,49 @@ struct WideScales {
   }
 };
 
+// Where the sums of tokens with a scale for each half of a block start: at zero, or, if no dot
+// product does, at minus kOffset times their activations times the scales.
+template <typename Dots, int kOffset, typename Unit>
+[[gnu::always_inline]] inline void StartHalves(const Unit& unit, const BlockArgs& first,
+                                               Sums& sums) {
+  const auto [a, b, rows] = first;
+  if constexpr (Dots::kStarts) {
+    for (int m = 0; m < a.tokens; ++m) sums[m] = StoredZero();
+  } else {
+    const HalfSums half_sums(a);
+    __m256i pairs[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const HalfScales scales = HalfScalesOf(unit, b + i, rows);
+      pairs[i] = PairOf(scales.low, scales.high);
+    }
+    const __m256i offset = _mm256_set1_epi32(-kOffset);
+    for (int m = 0; m < a.tokens; ++m) {
+      sums[m] = _mm256_mullo_epi32(half_sums.Times(pairs, m), offset);
+    }
+  }
+}
+
 // sums += the dot products of both halves of a block, with a scale each. kOffset: that of the
 // weights.
-template <typename Dots, int kOffset>
-[[gnu::always_inline]] inline void AddHalves(const auto& weights, __m256i low_scale,
-                                             __m256i high_scale, const BlockArgs& block,
-                                             Sums& sums) {
+template <typename Dots, int kOffset, typename Unit>
+[[gnu::always_inline]] inline void AddHalves(const Unit& unit, const auto& weights,
+                                             const BlockArgs& block, Sums& sums) {
   const auto [a, b, rows] = block;
+  const HalfScales scales = HalfScalesOf(unit, b, rows);
+  const __m256i low_scale = Dots::ScaleOf(scales.low);
+  const __m256i high_scale = Dots::ScaleOf(scales.high);
   const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
   for (int m = 0; m < a.tokens; ++m) {
     const int8_t* q = a.block(b % 4, m);
-    const __m256i low_correction = CorrectionFor<kOffset, 32>(corr[m]);
-    const __m256i high_correction = CorrectionFor<kOffset, 32>(corr[a.tokens + m]);
-    const __m256i low = Dots::template DotFrom<0, 4>(low_correction, weights, q);
-    const __m256i high = Dots::template DotFrom<4, 4>(high_correction, weights, q);
-    sums[m] = AddScaled(sums[m], low, low_scale);
-    sums[m] = AddScaled(sums[m], high, high_scale);
+    __m256i low = _mm256_setzero_si256();
+    __m256i high = low;
+    if constexpr (Dots::kStarts) {
+      low = CorrectionFor<kOffset, 32>(corr[m]);
+      high = CorrectionFor<kOffset, 32>(corr[a.tokens + m]);
+    }
+    sums[m] = Dots::template AddScaled<0, 4>(sums[m], low, weights, q, low_scale);
+    sums[m] = Dots::template AddScaled<4, 4>(sums[m], high, weights, q, high_scale);
   }
 }
 
@@ -342,6 +447,7 @@ template <typename Dots, int kOffset>
 struct Q6K {
   using Unit = UnitQ6K;
   static constexpr bool kHasMin = false;
+  static constexpr int kOffset = 32;
 
   [[gnu::always_inline]] Q6K(const Unit&, int) {}
 
@@ -361,10 +467,7 @@ struct Q6K {
   }
   template <typename Dots>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
-    const auto [a, b, rows] = block;
-    AddHalves<Dots, 32>(Unpack(unit.blocks[b], rows),
-                        LoadBytes(unit.scales[2 * b] + kHalfRows * rows),
-                        LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows), block, sums);
+    AddHalves<Dots, kOffset>(unit, Unpack(unit.blocks[block.b], block.rows), block, sums);
   }
 };
 
@@ -380,17 +483,15 @@ struct I4XS {
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
     const auto [a, b, rows] = block;
     const auto weights = Bytes::Of(UnpackIQ4(unit.nibbles[b], rows));
-    const __m256i scale = LoadBytes(unit.scales[b] + kHalfRows * rows);
+    const __m256i scale = Dots::ScaleOf(LoadBytes(unit.scales[b] + kHalfRows * rows));
     const int32_t* corr = a.corr32 + b % 4 * 2 * a.tokens;
     for (int m = 0; m < a.tokens; ++m) {
-      __m256i dot;
+      __m256i start = _mm256_setzero_si256();
       if constexpr (Bytes::kOffset != 0) {
-        const __m256i correction = CorrectionFor<Bytes::kOffset, 32>(corr[m] + corr[a.tokens + m]);
-        dot = Dots::template DotFrom<0, 8>(correction, weights, a.block(b % 4, m));
-      } else {
-        dot = Dots::template Dot<0, 8>(weights, a.block(b % 4, m));
+        start = CorrectionFor<Bytes::kOffset, 32>(corr[m] + corr[a.tokens + m]);
       }
-      sums[m] = AddScaled(sums[m], dot, scale);
+      const int8_t* q = a.block(b % 4, m);
+      sums[m] = Dots::template AddScaled<0, 8>(sums[m], start, weights, q, scale);
     }
   }
 };
@@ -402,10 +503,10 @@ struct Q2K {
   using Unit = UnitQ2K;
   static constexpr bool kHasMin = true;
 
-  __m256i mins[8];
+  __m256i mins[2][4];
 
   [[gnu::always_inline]] Q2K(const Unit& unit, int rows) {
-    for (int b = 0; b < 8; ++b) mins[b] = _mm256_srli_epi16(PairsOf(unit, b, rows), 4);
+    for (int b = 0; b < 8; ++b) mins[b / 4][b % 4] = _mm256_srli_epi16(PairsOf(unit, b, rows), 4);
   }
 
   // Scales and minimums of both halves of a block, as int16 pairs.
@@ -429,16 +530,9 @@ struct Q2K {
       sums[m] = Dots::template DotFrom<0, 8>(sums[m], weights, a.block(b % 4, m));
     }
   }
-  [[gnu::always_inline]] __m256i Minimum(const Block128Sections& a, int half, int m) const {
-    __m256i sum = _mm256_setzero_si256();
-    for (int b = 0; b < 4; ++b) {
-      // corr32 = -32 * asum, and asum of 16 columns is at most 16 * 127, an int16.
-      const int32_t low = -a.corr32[2 * b * a.tokens + m] >> 5;
-      const int32_t high = -a.corr32[(2 * b + 1) * a.tokens + m] >> 5;
-      const __m256i pair = _mm256_set1_epi32(high << 16 | (low & 0xffff));
-      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(mins[4 * half + b], pair));
-    }
-    return sum;
+  using MinimumSums = HalfSums;
+  [[gnu::always_inline]] __m256i Minimum(const HalfSums& half_sums, int half, int m) const {
+    return half_sums.Times(mins[half], m);
   }
 };
 
@@ -446,15 +540,13 @@ struct Q2K {
 struct Q3K {
   using Unit = UnitQ3K;
   static constexpr bool kHasMin = false;
+  static constexpr int kOffset = 4;
 
   [[gnu::always_inline]] Q3K(const Unit&, int) {}
 
   template <typename Dots>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
-    const auto [a, b, rows] = block;
-    AddHalves<Dots, 4>(UnpackThree(unit.blocks[b], rows),
-                       LoadBytes(unit.scales[2 * b] + kHalfRows * rows),
-                       LoadBytes(unit.scales[2 * b + 1] + kHalfRows * rows), block, sums);
+    AddHalves<Dots, kOffset>(unit, UnpackThree(unit.blocks[block.b], block.rows), block, sums);
   }
 };
 
@@ -463,22 +555,13 @@ template <typename UnitType>
 struct Codes {
   using Unit = UnitType;
   static constexpr bool kHasMin = false;
+  static constexpr int kOffset = kOffsetOf<Unit>;
 
   [[gnu::always_inline]] Codes(const Unit&, int) {}
 
   template <typename Dots>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const BlockArgs& block, Sums& sums) const {
-    const auto [a, b, rows] = block;
-    const auto weights = UnpackBlock(unit, b, rows);
-    const __m256i scales = LoadBytes(unit.blocks[b].scales + kHalfRows * rows);
-    const __m256i one = _mm256_set1_epi32(1);
-    // 2 s + 1, of the nibble in place.
-    const __m256i mask = _mm256_set1_epi32(30);
-    const __m256i low_scale =
-        _mm256_or_si256(_mm256_and_si256(_mm256_slli_epi32(scales, 1), mask), one);
-    const __m256i high_scale =
-        _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(scales, 3), mask), one);
-    AddHalves<Dots, kOffsetOf<Unit>>(weights, low_scale, high_scale, block, sums);
+    AddHalves<Dots, kOffset>(unit, UnpackBlock(unit, block.b, block.rows), block, sums);
   }
 };
 
@@ -512,41 +595,58 @@ template <typename Dots, typename Type>
     const Block128Sections a =
         SectionsOfBlock128(tile + half * tokens * kBlock128TokenBytes, tokens);
     Sums sums;
-    for (int m = 0; m < tokens; ++m) sums[m] = _mm256_setzero_si256();
+    if constexpr (requires { Type::kOffset; }) {
+      StartHalves<Dots, Type::kOffset>(unit, {a, 4 * half, rows}, sums);
+    } else {
+      for (int m = 0; m < tokens; ++m) sums[m] = StoredZero();
+    }
     for (int b = 4 * half; b < 4 * half + 4; ++b) {
       if (rows == 0) PrefetchAhead<sizeof(typename Type::Unit) / 8>(kTwoSteps, &unit, b);
       type.template AddBlock<Dots>(unit, {a, b, rows}, sums);
     }
-    for (int m = 0; m < tokens; ++m) {
-      __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
-      if constexpr (Type::kHasMin) {
-        const __m256 dmin = LoadHalves(unit.dmin + kHalfRows * rows);
-        t = _mm256_fnmadd_ps(_mm256_cvtepi32_ps(type.Minimum(a, half, m)), dmin, t);
+    if constexpr (Type::kHasMin) {
+      const typename Type::MinimumSums minimum_sums(a);
+      const __m256 dmin = LoadHalves(unit.dmin + kHalfRows * rows);
+      for (int m = 0; m < tokens; ++m) {
+        const __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
+        const __m256 minimum = _mm256_cvtepi32_ps(type.Minimum(minimum_sums, half, m));
+        const __m256 difference = _mm256_fnmadd_ps(minimum, dmin, t);
+        acc.token[m] = _mm256_fmadd_ps(difference, _mm256_set1_ps(a.da[m]), acc.token[m]);
       }
-      acc.token[m] = _mm256_fmadd_ps(t, _mm256_set1_ps(a.da[m]), acc.token[m]);
+    } else {
+      for (int m = 0; m < tokens; ++m) {
+        const __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[m]), d);
+        acc.token[m] = _mm256_fmadd_ps(t, _mm256_set1_ps(a.da[m]), acc.token[m]);
+      }
     }
   }
 }
 
 template <typename Dots, typename Type>
-void MatmulSuper(const TileArgs& args) {
+[[gnu::always_inline]] inline void SuperTokens(const TileArgs& args, int tokens) {
   using Unit = typename Type::Unit;
   const int64_t supers = args.cols / kSuperCols;
-  const int64_t tile_bytes = int64_t{args.tokens} * 2 * kBlock128TokenBytes;
+  const int64_t tile_bytes = int64_t{tokens} * 2 * kBlock128TokenBytes;
   std::byte* tile = const_cast<std::byte*>(args.tile);
   Accumulators acc[2];
   for (int64_t p = 0; p < args.panel_count; ++p) {
     const Unit* units = reinterpret_cast<const Unit*>(args.panels) + p * supers;
-    acc[0].Clear(args.tokens);
-    acc[1].Clear(args.tokens);
+    acc[0].Clear(tokens);
+    acc[1].Clear(tokens);
     for (int64_t s = 0; s < supers; ++s) {
       for (int rows = 0; rows < 2; ++rows) {
-        AddSuperBlock<Dots, Type>(units[s], rows, tile + s * tile_bytes, args.tokens, acc[rows]);
+        AddSuperBlock<Dots, Type>(units[s], rows, tile + s * tile_bytes, tokens, acc[rows]);
       }
     }
     acc[0].Store(args, args.out + p * kPanelRows);
     acc[1].Store(args, args.out + p * kPanelRows + kHalfRows);
   }
+}
+// As MatmulBlock32.
+template <typename Dots, typename Type>
+void MatmulSuper(const TileArgs& args) {
+  if (args.tokens == kTileTokens) return SuperTokens<Dots, Type>(args, kTileTokens);
+  SuperTokens<Dots, Type>(args, args.tokens);
 }
 
 /// The function for a type of integers.

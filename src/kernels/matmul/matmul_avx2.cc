@@ -42,18 +42,29 @@ struct SignedBytes {
   }
 };
 
-// The dot products of what was unpacked, as above.
+// The dot products of what was unpacked, as above. Pairs are multiplied with their scale where they
+// are added up in any case: a 32-bit multiplication is two instructions more, of 10 cycles.
 struct PairDots {
   using Bytes = SignedBytes;
+  static constexpr bool kStarts = false;
+
+  // In both int16 of each lane.
+  [[gnu::always_inline]] static __m256i ScaleOf(__m256i scale) { return PairOf(scale, scale); }
+  template <int kFirst, int kCount, typename Weights>
+  [[gnu::always_inline]] static __m256i AddScaled(__m256i sum, __m256i /*start*/,
+                                                  const Weights& weights, const int8_t* q,
+                                                  __m256i scale) {
+    return weights.template AddTo<kFirst, kCount>(sum, q, scale);
+  }
 
   template <int kFirst, int kCount, typename Weights>
   [[gnu::always_inline]] static __m256i Dot(const Weights& weights, const int8_t* q) {
-    return weights.template Dot<kFirst, kCount>(q);
+    return DotFrom<kFirst, kCount>(_mm256_setzero_si256(), weights, q);
   }
   template <int kFirst, int kCount, typename Weights>
   [[gnu::always_inline]] static __m256i DotFrom(__m256i start, const Weights& weights,
                                                 const int8_t* q) {
-    return _mm256_add_epi32(start, weights.template Dot<kFirst, kCount>(q));
+    return weights.template AddTo<kFirst, kCount>(start, q, _mm256_set1_epi16(1));
   }
 };
 

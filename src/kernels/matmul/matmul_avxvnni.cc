@@ -44,6 +44,16 @@ struct OffsetBytes {
 // Two chains: one alone would wait for its latency where few tokens follow one another.
 struct DotInstruction {
   using Bytes = OffsetBytes;
+  static constexpr bool kStarts = true;
+
+  [[gnu::always_inline]] static __m256i ScaleOf(__m256i scale) { return scale; }
+  template <int kFirst, int kCount, typename Weights>
+  [[gnu::always_inline]] static __m256i AddScaled(__m256i sum, __m256i start,
+                                                  const Weights& weights, const int8_t* q,
+                                                  __m256i scale) {
+    const __m256i dot = DotFrom<kFirst, kCount>(start, weights, q);
+    return _mm256_add_epi32(sum, _mm256_mullo_epi32(dot, scale));
+  }
 
   template <int kFirst, int kCount, typename Weights>
   [[gnu::always_inline]] static __m256i DotFrom(__m256i start, const Weights& weights,

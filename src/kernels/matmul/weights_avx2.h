@@ -47,13 +47,11 @@ template <int kPairs>
 struct UnsignedWeights {
   __m256i w[8];
 
-  // The dot products with q of the columns 4 * kFirst .. 4 * (kFirst + kCount) - 1; q points to
-  // column 0.
+  // Adds the dot products with q of the columns 4 * kFirst .. 4 * (kFirst + kCount) - 1, times
+  // `scale`, which is in both int16 of each lane; q points to column 0.
   template <int kFirst, int kCount>
-  [[gnu::always_inline]] __m256i Dot(const int8_t* q) const {
+  [[gnu::always_inline]] __m256i AddTo(__m256i dot, const int8_t* q, __m256i scale) const {
     static_assert(kCount % kPairs == 0);
-    const __m256i ones = _mm256_set1_epi16(1);
-    __m256i dot = _mm256_setzero_si256();
 #pragma GCC unroll 8
     for (int k = kFirst; k < kFirst + kCount; k += kPairs) {
       __m256i pairs = _mm256_maddubs_epi16(w[k], Broadcast4(q + 4 * k));
@@ -61,7 +59,7 @@ struct UnsignedWeights {
       for (int j = k + 1; j < k + kPairs; ++j) {
         pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(w[j], Broadcast4(q + 4 * j)));
       }
-      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
+      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, scale));
     }
     return dot;
   }
@@ -74,15 +72,13 @@ struct SignedWeights {
   __m256i magnitude[8];
 
   template <int kFirst, int kCount>
-  [[gnu::always_inline]] __m256i Dot(const int8_t* q) const {
-    const __m256i ones = _mm256_set1_epi16(1);
-    __m256i dot = _mm256_setzero_si256();
+  [[gnu::always_inline]] __m256i AddTo(__m256i dot, const int8_t* q, __m256i scale) const {
 #pragma GCC unroll 8
     for (int k = kFirst; k < kFirst + kCount; k += kPairs) {
       __m256i pairs = Pairs(k, q);
 #pragma GCC unroll 4
       for (int j = k + 1; j < k + kPairs; ++j) pairs = _mm256_add_epi16(pairs, Pairs(j, q));
-      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, ones));
+      dot = _mm256_add_epi32(dot, _mm256_madd_epi16(pairs, scale));
     }
     return dot;
   }
