@@ -273,8 +273,8 @@ struct Q2KPolicy {
   __m512i min_pairs[8];  // of the halves of each block
 };
 
-// kQ3K. Weights are 0..7, with an offset of 4, so that a dot product of 16 columns is at most 7 * 127
-// * 16 = 14224 and fits int16: as ByPairs. What the offset adds is where the sums start.
+// kQ3K. Weights are 0..7, with an offset of 4, so that a dot product of 16 columns is at most
+// 7 * 127 * 16 = 14224 and fits int16: as ByPairs. The sums start at what the offset adds.
 struct ByHalfPairs {
   static constexpr int kScales = 2;
   __m512i low_scale;

@@ -39,9 +39,9 @@ struct UnpackedUnit {
 //             none is
 //   ScalesOf  what is stored of the scales of 16 rows
 //   Add       sum + dots * scales
-//   Starts    where the dot products of MR tokens and half a unit start: minus kOffset times sums of
-//             activations. Made once for all panels: a shift for each block and token would be a
-//             tenth of what Intel's cores have to do on the ports of the dots.
+//   Starts    where the dot products of MR tokens and half a unit start: minus kOffset times sums
+//             of activations. Made once for all panels: a shift for each block and token would be
+//             a tenth of what Intel's cores have to do on the ports of the dots.
 
 // 32-bit multiplications and additions: on the ports of the dots three instructions of Intel's
 // cores, one of AMD's.
@@ -332,7 +332,8 @@ struct UnpackedTile {
 template <typename Form, int kPanels>
 constexpr TileFn kMultiplyUnpacked = ForTileSize<UnpackedTile<Form, kPanels>::template Kernel>;
 
-// Weights times the scales of their rows, modulo 256: two bytes a 16-bit multiplication would carry.
+// Weights times the scales of their rows, modulo 256. One 16-bit multiplication of two bytes would
+// carry from one into the other.
 [[gnu::always_inline]] inline __m512i TimesScales(__m512i w, __m512i scales) {
   const __m512i bytes = _mm512_set1_epi16(0xff);
   const __m512i even = _mm512_mullo_epi16(_mm512_and_si512(w, bytes), scales);
@@ -379,8 +380,8 @@ struct UnpackedPart {
   int64_t units;
 };
 
-// All tokens times what is unpacked in the scratch. Inlined, since nothing in its name is local to a
-// region: one function for two would be that of either.
+// All tokens times what is unpacked in the scratch. Inlined, since nothing in its name is local to
+// a region: one function for two would be that of either.
 template <TileFn kMultiply>
 [[gnu::always_inline]] inline void MultiplyPart(const MatmulArgs& args, const UnpackedPart& part) {
   const int64_t token_bytes = ActivationBytes(ActivationFormat::kBlock128, args.cols);

@@ -42,9 +42,9 @@ namespace skald::kernels::avx512 {
   return x;
 }
 
-// The same address, in a register of its own. gcc 12 would keep a base and an index where that saves
-// it an addition, and Intel's cores split instructions with an indexed operand in two: a fifth of
-// the speed of a loop of dot products (docs/log.md, 2026-12-01).
+// The same address, in a register of its own. gcc 12 would keep a base and an index where that
+// saves it an addition, and Intel's cores split instructions with an indexed operand in two: a
+// fifth of the speed of a loop of dot products (docs/log.md, 2026-12-01).
 template <typename T>
 [[gnu::always_inline]] inline const T* Unindexed(const T* p) {
   asm("" : "+r"(p));
