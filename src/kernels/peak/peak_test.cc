@@ -39,8 +39,9 @@ TEST_P(Peak, ReadDependsOnEveryWord) {
   }
 }
 
+// So many bytes that a thread which waits a tenth of a second for its turn is plausible, too.
 TEST_P(Peak, RatesArePlausible) {
-  Result<AlignedBuffer> buffer = AlignedBuffer::Create(1 << 16);
+  Result<AlignedBuffer> buffer = AlignedBuffer::Create(1 << 20);
   ASSERT_TRUE(buffer.ok());
   ThreadPool pool(2);
   const Peaks peaks =
