@@ -40,8 +40,9 @@ struct UnpackedUnit {
 //   ScalesOf  what is stored of the scales of 16 rows
 //   Add       sum + dots * scales
 //   Starts    where the dot products of MR tokens and half a unit start: minus kOffset times sums
-//             of activations. Made once for all panels: a shift for each block and token would be
-//             a tenth of what Intel's cores have to do on the ports of the dots.
+//             of activations; that of the next token is kStride behind. Made once for all panels:
+//             a shift for each block and token would be a tenth of what Intel's cores have to do
+//             on the ports of the dots.
 
 // 32-bit multiplications and additions: on the ports of the dots three instructions of Intel's
 // cores, one of AMD's.
