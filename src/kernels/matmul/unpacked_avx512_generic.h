@@ -44,6 +44,12 @@ struct UnpackedUnit {
 //             a shift for each block and token would be a tenth of what Intel's cores have to do
 //             on the ports of the dots.
 
+// x * kFactor, modulo 2^32: the bytes that a trial multiplies are no sums of activations.
+template <uint32_t kFactor>
+[[gnu::always_inline]] inline int32_t Times(int32_t x) {
+  return static_cast<int32_t>(static_cast<uint32_t>(x) * kFactor);
+}
+
 // 32-bit multiplications and additions: on the ports of the dots three instructions of Intel's
 // cores, one of AMD's.
 struct ScaledByProducts {
@@ -61,7 +67,7 @@ struct ScaledByProducts {
 
     [[gnu::always_inline]] void Fill(const Block128Tile<MR>& a) {
       for (int i = 0; i < 8; ++i) {
-        for (int m = 0; m < MR; ++m) of[i][m] = kOffset / 32 * a.corr32[i][m];
+        for (int m = 0; m < MR; ++m) of[i][m] = Times<kOffset / 32>(a.corr32[i][m]);
       }
     }
     static constexpr int kStride = 1;
@@ -121,9 +127,9 @@ struct ScaledWeights {
 
     [[gnu::always_inline]] void Fill(const Block128Tile<MR>& a) {
       for (int m = 0; m < MR; ++m) {
-        int32_t corr32 = 0;
-        for (int i = 0; i < 8; ++i) corr32 += a.corr32[i][m];
-        of[m] = corr32 / 32 * kOffset;  // corr32 is a multiple of 32
+        uint32_t corr32 = 0;
+        for (int i = 0; i < 8; ++i) corr32 += static_cast<uint32_t>(a.corr32[i][m]);
+        of[m] = Times<kOffset>(static_cast<int32_t>(corr32) / 32);  // a multiple of 32
       }
     }
     [[gnu::always_inline]] const int32_t* At(int64_t m) const { return &of[m]; }
