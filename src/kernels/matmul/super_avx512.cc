@@ -59,7 +59,13 @@ struct PairsOfHalves {
       PairSums<N>(tile, token, pairs);
     }
   }
-  [[gnu::always_inline]] const int32_t* At(int pair, int m) const { return &pairs[pair][m]; }
+  // The sum over the blocks of half a unit of their pairs times those of each row.
+  [[gnu::always_inline]] __m512i Times(const __m512i (&rows)[8], int half, int m) const {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) sum = AddPairs(sum, rows[4 * half + b], &pairs[b][m]);
+    return sum;
+  }
 };
 
 // What kQ4K and kQ5K have in common.
@@ -264,10 +270,7 @@ struct Q2KPolicy {
   template <int N>
   [[gnu::always_inline]] __m512i Minimums(const PairsOfHalves<MR, N>& pairs, int half,
                                           int m) const {
-    __m512i sum = _mm512_setzero_si512();
-#pragma GCC unroll 4
-    for (int b = 0; b < 4; ++b) sum = AddPairs(sum, min_pairs[4 * half + b], pairs.At(b, m));
-    return sum;
+    return pairs.Times(min_pairs, half, m);
   }
 
   __m512i min_pairs[8];  // of the halves of each block
@@ -306,10 +309,7 @@ struct Q3KByPairs {
 
   template <int N>
   [[gnu::always_inline]] __m512i Start(const PairsOfHalves<MR, N>& pairs, int half, int m) const {
-    __m512i sum = _mm512_setzero_si512();
-#pragma GCC unroll 4
-    for (int b = 0; b < 4; ++b) sum = AddPairs(sum, offsets[4 * half + b], pairs.At(b, m));
-    return sum;
+    return pairs.Times(offsets, half, m);
   }
   template <int N>
   [[gnu::always_inline]] void AddBlock(const Unit& unit, const Block128Tile<MR>& a, int b,
